@@ -1,11 +1,11 @@
 //! What can be said on the command line.
 use std::path::PathBuf;
 
-use crate::auth::client::{Environment, EnvironmentError};
 use crate::clock::{ClockError, Speed};
 use crate::config::admin::AdminToken;
 use crate::config::text::Listen;
 use crate::config::{ConfigError, log_filter};
+use crate::store::client::{Environment, EnvironmentError};
 use chrono::{DateTime, Utc};
 use clap::{Args, Parser, Subcommand};
 use slackwater_wire::version::dated::{ApiVersion, ApiVersionError};

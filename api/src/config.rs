@@ -32,9 +32,10 @@ pub use crate::config::link::LinkSettings;
 pub use crate::config::log::log_filter;
 use crate::config::prices::{StatisticsSettings, ZoneSettings};
 use crate::config::serving::{AuthSettings, ServeSettings};
-use crate::config::text::{Listen, PublicUrl, StoreUrl, as_optional_text, as_text};
-use crate::outbox::subscribing::SubscribeError;
+use crate::config::text::{Listen, PublicUrl, as_optional_text, as_text};
+use crate::outbox::subscribing::{SubscribeError, check};
 use crate::plans::settings::PlanSettings;
+use crate::store::url::StoreUrl;
 
 /// Why a setting cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -57,12 +58,6 @@ pub enum ConfigError {
     #[error("`{given}` is not an address such as https://api.example.org, without a path")]
     Url {
         /// The text that was given.
-        given: String,
-    },
-    /// The name of a database that is neither a file nor a server we know.
-    #[error("`{given}` is not a database; one of sqlite:FILE and postgres://USER@HOST/NAME")]
-    Store {
-        /// The text that was given, without its password.
         given: String,
     },
     /// The token of the operators' address.
@@ -473,7 +468,7 @@ impl Config {
         ];
         for subscription in &self.events.subscriptions {
             let refused = |error: SubscribeError| ConfigError::Subscription(error.to_string());
-            subscription.check().map_err(refused)?;
+            check(subscription).map_err(refused)?;
         }
         let budgets = self.limits.clients.values().chain([&self.limits.budgets]);
         let budgets = budgets.flat_map(BTreeMap::values);

@@ -20,6 +20,7 @@
 
 pub mod actions;
 pub mod agenda;
+pub mod body;
 pub mod facts;
 pub mod job;
 pub mod orders;

@@ -19,12 +19,14 @@ pub mod control;
 pub mod jobs;
 pub mod link;
 pub mod linking;
+pub mod openapi;
 pub mod outbox;
 pub mod page;
 pub mod plans;
 pub mod prices;
 pub mod problem;
 pub mod process;
+mod refusals;
 pub mod replicas;
 pub mod request;
 pub mod routes;
@@ -37,6 +39,7 @@ pub mod service;
 pub mod state;
 pub mod store;
 pub mod supervise;
+pub mod telemetry;
 pub mod vendor;
 pub mod version;
 
@@ -47,7 +50,6 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{delete, get, post, put};
 use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::admin::metrics;
 use crate::auth::gate::{gate, name_user};
 use crate::problem::Problem;
 use crate::routes::batteries::Battery;
@@ -175,7 +177,7 @@ fn answered(routes: Router<App>) -> Router<App> {
 fn finished(routes: Router<App>, app: App) -> Router {
     routes
         .layer(CatchPanicLayer::custom(problem::of_panic))
-        .layer(from_fn(metrics::observe))
+        .layer(from_fn(telemetry::observe))
         .layer(from_fn_with_state(app.clone(), version::stamp))
         .with_state(app)
 }

@@ -9,6 +9,7 @@ pub mod agenda;
 pub mod area;
 mod beside;
 pub mod facts;
+pub mod flex_body;
 pub mod follow;
 pub mod limits;
 pub mod making;

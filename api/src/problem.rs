@@ -1,7 +1,7 @@
 //! Every failure of the service, as status and RFC 7807 body.
 //!
-//! Status codes of failures exist in this file only: what goes wrong elsewhere
-//! is a fact, and here it is given its number, title and type. Titles that the
+//! Status codes of failures exist in this file only. The errors of the service know nothing of
+//! HTTP: the table [`refusals`](crate::refusals) says which problem each of them is. Titles that the
 //! specification lists have a type of their own; where none of them fits, the
 //! title is the phrase of the status and the type `about:blank`.
 //!
@@ -29,25 +29,13 @@ use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use slackwater_control::device::command::Refusal;
-use slackwater_wire::page::list::PageError;
-use slackwater_wire::version::dated::ApiVersionError;
 use tracing::error;
 use utoipa::ToSchema;
 
-use crate::auth::secret::NoRandomness;
-use crate::config::{Budget, Limited};
-use crate::control::orders::OrderError;
-use crate::link::flow::Refusal as LinkRefusal;
-use crate::routes::actions::ActionBody;
+use crate::control::body::ActionBody;
+use crate::refusals::{LATER, wait_for};
 use crate::store::database::StoreError;
 use crate::vendor::error::VendorError;
-
-/// When to come again to a database that is busy.
-const SOON: Duration = Duration::from_secs(1);
-
-/// When to come again to a database that does not take writes or does not answer.
-const LATER: Duration = Duration::from_secs(5);
 
 /// The type of a problem that its status explains well enough.
 const NO_TYPE: &str = "about:blank";
@@ -56,7 +44,7 @@ const NO_TYPE: &str = "about:blank";
 pub const ISSUES_MAX: usize = 100;
 
 /// Status, type and title of problems that belong together.
-type Kind = (StatusCode, &'static str, &'static str);
+pub(crate) type Kind = (StatusCode, &'static str, &'static str);
 
 const BAD_REQUEST: Kind = (StatusCode::BAD_REQUEST, "/problems/bad-request", "Bad request");
 const UNAUTHORIZED: Kind = (StatusCode::UNAUTHORIZED, "/problems/unauthorized", "Unauthorized");
@@ -72,7 +60,7 @@ const VENDOR_REJECTED: Kind =
 const DO_NOT_DISTURB: Kind =
     (StatusCode::CONFLICT, "/problems/should-not-disturb", "Should Not Disturb");
 const CONFLICT: Kind = (StatusCode::CONFLICT, NO_TYPE, "Conflict");
-const CONTROLLED: Kind = (
+pub(crate) const CONTROLLED: Kind = (
     StatusCode::UNPROCESSABLE_ENTITY,
     "/problems/enode-controlled-entity",
     "Enode Controlled Entity",
@@ -89,7 +77,7 @@ const FAILED_CHALLENGE: Kind =
     (StatusCode::UNAUTHORIZED, "/problems/failed-auth-challenge", "Failed Auth Challenge");
 const FAILED_DEPENDENCY: Kind = (StatusCode::FAILED_DEPENDENCY, NO_TYPE, "Failed Dependency");
 const TOO_LONG: Kind = (StatusCode::PAYLOAD_TOO_LARGE, NO_TYPE, "Content Too Large");
-const RATE_LIMITED: Kind =
+pub(crate) const RATE_LIMITED: Kind =
     (StatusCode::TOO_MANY_REQUESTS, "/problems/rate-limited", "Rate Limited");
 const VENDOR_RATE_LIMITED: Kind =
     (StatusCode::TOO_MANY_REQUESTS, "/problems/vendor-rate-limited", "Vendor Rate Limited");
@@ -126,7 +114,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    fn new((status, kind, title): Kind, detail: impl Into<String>) -> Self {
+    pub(crate) fn new((status, kind, title): Kind, detail: impl Into<String>) -> Self {
         let detail = detail.into();
         let (issues, headers) = (Vec::new(), Vec::new());
         Self { status, kind, title, detail, issues, about: None, headers }
@@ -137,7 +125,7 @@ impl Problem {
         self
     }
 
-    fn retry_after(self, wait: Duration) -> Self {
+    pub(crate) fn retry_after(self, wait: Duration) -> Self {
         // Whole seconds, rounded up: an earlier attempt would fail again.
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         self.with(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)))
@@ -278,18 +266,6 @@ impl Problem {
         Self::new(FAILED_DEPENDENCY, format!("{failed} of {of} reads from manufacturers failed"))
     }
 
-    /// 429: a budget of the client is spent.
-    #[must_use]
-    pub fn rate_limited(limited: Limited, budget: Budget, wait: Duration) -> Self {
-        let detail = format!(
-            "the limit `{}` of {} requests in {} s is reached",
-            limited.as_str(),
-            budget.requests,
-            budget.seconds,
-        );
-        Self::new(RATE_LIMITED, detail).retry_after(wait)
-    }
-
     /// 500: a defect of the service. What it is, is in the log.
     #[must_use]
     pub fn server_error() -> Self {
@@ -325,103 +301,6 @@ impl Problem {
     #[must_use]
     pub const fn status(&self) -> StatusCode {
         self.status
-    }
-}
-
-impl From<ApiVersionError> for Problem {
-    fn from(error: ApiVersionError) -> Self {
-        Self::bad_request(format!("Service-Version: {error}"))
-    }
-}
-
-impl From<PageError> for Problem {
-    fn from(error: PageError) -> Self {
-        match error {
-            PageError::BothCursors => Self::bad_request(error.to_string()),
-            PageError::Size { given } => {
-                Self::invalid(vec![format!("/pageSize: is {given}; a page holds at least 1 item")])
-            }
-            PageError::Duplicate { .. } => {
-                error!(%error, "a list has two items of one key");
-                Self::server_error()
-            }
-        }
-    }
-}
-
-impl From<StoreError> for Problem {
-    fn from(error: StoreError) -> Self {
-        error!(%error, "the database failed");
-        match (wait_for(&error), error) {
-            (Some(wait), _) => Self::unavailable("try again later").retry_after(wait),
-            (None, StoreError::Corrupt { .. }) => Self::bad_answer(),
-            (None, _) => Self::server_error(),
-        }
-    }
-}
-
-/// When to come again after a failure of the database that passes.
-const fn wait_for(error: &StoreError) -> Option<Duration> {
-    match error {
-        // Others are ahead, and each of them takes a moment.
-        StoreError::Queue | StoreError::Busy(_) => Some(SOON),
-        // Somebody has to look after the database or its disk.
-        StoreError::Down(_)
-        | StoreError::Open { .. }
-        | StoreError::Disk(_)
-        | StoreError::Full(_) => Some(LATER),
-        StoreError::Corrupt { .. }
-        | StoreError::Taken(_)
-        | StoreError::File { .. }
-        | StoreError::Migrate(_)
-        | StoreError::Statement(_) => None,
-    }
-}
-
-impl From<LinkRefusal> for Problem {
-    fn from(refusal: LinkRefusal) -> Self {
-        match refusal {
-            LinkRefusal::Store(error) => error.into(),
-            LinkRefusal::Limit(_) => Self::forbidden(refusal.to_string()),
-            LinkRefusal::Closed | LinkRefusal::NoDevice => Self::bad_request(refusal.to_string()),
-        }
-    }
-}
-
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Self {
-        // No wildcard arm: a new refusal must be given a status before this compiles.
-        match refusal {
-            Refusal::NotPermitted { .. } => Self::forbidden(refusal.to_string()),
-            Refusal::Controlled { .. } => {
-                Self::new(CONTROLLED, format!("{refusal}; disable it, or create a smart override"))
-            }
-            Refusal::OutsideRange { .. }
-            | Refusal::BelowZero { .. }
-            | Refusal::Incapable { .. }
-            | Refusal::CannotAct { .. }
-            | Refusal::FullyCharged
-            | Refusal::Unauthorised
-            | Refusal::AlreadyThere => Self::bad_request(refusal.to_string()),
-        }
-    }
-}
-
-impl From<OrderError> for Problem {
-    fn from(error: OrderError) -> Self {
-        match error {
-            OrderError::NoSuchDevice => Self::no_entity("device"),
-            OrderError::Refused(refusal) => refusal.into(),
-            OrderError::Hold(error) => Self::bad_request(error.to_string()),
-            OrderError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<NoRandomness> for Problem {
-    fn from(error: NoRandomness) -> Self {
-        error!(%error, "no secret can be made");
-        Self::unavailable("try again later")
     }
 }
 

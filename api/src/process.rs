@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use clap::Parser;
 use tokio::runtime::Runtime;
 
-use crate::admin::openapi;
 use crate::arguments::{Arguments, Command};
 use crate::commands::failure::Failure;
 use crate::commands::output::print;
 use crate::commands::{client, command, events, link, policy, prices, sandbox, serve};
+use crate::openapi;
 
 /// Does what the arguments of this process say.
 #[must_use]

@@ -8,9 +8,7 @@ use axum::Router;
 use tokio::time::{Instant, sleep_until, timeout};
 use tracing::{info, warn};
 
-use crate::admin::metrics;
 use crate::admin::residents::Residents;
-use crate::auth::client::{Client, Environment};
 use crate::clock::Clock;
 use crate::config::{Config, Door, Doors};
 use crate::jobs::poller;
@@ -25,10 +23,12 @@ use crate::serve::admission::Limits;
 use crate::serve::descriptors::{Shares, raise};
 use crate::serve::{ServeError, Sockets, Terms};
 use crate::state::{App, SetupError, Urls};
+use crate::store::client::{Client, Environment};
 use crate::store::clients;
 use crate::store::database::{Store, StoreError};
 use crate::store::notes::Notes;
 use crate::supervise::keep_running;
+use crate::telemetry;
 use crate::{admin, auth_router, control, link_router, router};
 
 /// How long the database may take to be closed. The process ends in any case.
@@ -165,7 +165,7 @@ impl Service {
     pub async fn run(self, stop: impl Future<Output = Stop>) -> Result<(), ServiceError> {
         let Some(first) = self.worlds.first().cloned() else { return Err(ServiceError::Nothing) };
         keep("prices of replicas", &first, prices::replicas::run);
-        keep_running("metrics", Clock::system(), metrics::keep_up);
+        keep_running("metrics", Clock::system(), telemetry::keep_up);
         for app in &self.worlds {
             watch_devices(app).await?;
         }

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 
-use crate::auth::budget::Budgets;
-use crate::auth::client::Environment;
+use crate::auth::budget::{BudgetSpent, Budgets};
 use crate::auth::secret::{NoRandomness, Verified, generate};
 use crate::auth::throttle::Throttle;
 use crate::auth::token::Tokens;
@@ -21,8 +20,8 @@ use crate::jobs::poller::Poller;
 use crate::plans::planner::Planner;
 use crate::prices::book::Prices;
 use crate::prices::planning::Kept;
-use crate::problem::Problem;
 use crate::samples::waiting::Recorders;
+use crate::store::client::Environment;
 use crate::store::database::{Store, StoreError};
 use crate::store::settings::get_or_keep;
 use crate::vendor::integration::Vendor;
@@ -259,10 +258,9 @@ impl App {
     ///
     /// # Errors
     /// The budget is spent.
-    pub fn spend(&self, client_id: &str, limited: Limited) -> Result<(), Problem> {
+    pub fn spend(&self, client_id: &str, limited: Limited) -> Result<(), BudgetSpent> {
         let Some(budget) = self.config().limits.budget(client_id, limited) else { return Ok(()) };
-        let taken = self.shared.budgets.take(client_id, limited, budget, self.uptime());
-        taken.map_err(|wait| Problem::rate_limited(limited, budget, wait))
+        self.shared.budgets.take(client_id, limited, budget, self.uptime())
     }
 
     /// Takes a request about a user from that user's budget.
@@ -274,12 +272,11 @@ impl App {
         client_id: &str,
         user_id: &str,
         limited: Limited,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), BudgetSpent> {
         let Some(budget) = self.config().limits.budget(client_id, limited) else { return Ok(()) };
         // Neither identifier holds a control character.
         let whose = format!("{client_id}\u{0}{user_id}");
-        let taken = self.shared.budgets.take(&whose, limited, budget, self.uptime());
-        taken.map_err(|wait| Problem::rate_limited(limited, budget, wait))
+        self.shared.budgets.take(&whose, limited, budget, self.uptime())
     }
 
     /// From now on the service reports that it is not ready. Requests are still answered.

@@ -3,11 +3,11 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
-use slackwater_api::auth::client::{Client, Environment};
 use slackwater_api::clock::Clock;
 use slackwater_api::config::Config;
-use slackwater_api::linking::{NewAccount, NewDevice, NewUser, connect};
+use slackwater_api::linking::connect::{NewAccount, NewDevice, NewUser, connect};
 use slackwater_api::state::{App, Urls};
+use slackwater_api::store::client::{Client, Environment};
 use slackwater_api::store::clients::{self, ClientRow};
 use slackwater_api::store::database::Store;
 use slackwater_api::store::devices::{self, DeviceState};

@@ -12,12 +12,12 @@ use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
 use crate::admin::sandbox::read;
-use crate::auth::client::{Client, Environment};
 use crate::auth::secret::{NoRandomness, generate, hash};
 use crate::clock::Clock;
 use crate::config::VersionSettings;
 use crate::problem::Problem;
 use crate::state::App;
+use crate::store::client::{Client, Environment};
 use crate::store::clients::{self, ClientRow};
 
 /// A client that an operator wants.

@@ -12,11 +12,12 @@ use slackwater_control::device::command::Command;
 use slackwater_wire::version::operation_mode::parse_operation_mode;
 use uuid::Uuid;
 
+use crate::control::body::ActionBody;
 use crate::control::orders::{cancel, find};
 use crate::control::{Origin, order, overrides};
 use crate::problem::Problem;
 use crate::request::Path;
-use crate::routes::actions::{ActionBody, answer};
+use crate::routes::actions::answer;
 use crate::routes::overrides::SmartOverride;
 use crate::state::App;
 use crate::store::clients;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use axum::response::Html;
 use serde_json::Value;
 
-use crate::admin::openapi;
+use crate::openapi;
 
 static PAGE: LazyLock<String> = LazyLock::new(|| {
     let document = serde_json::to_value(openapi::document());

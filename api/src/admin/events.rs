@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 
 use crate::admin::sandbox::read;
 use crate::outbox::lines::line;
-use crate::outbox::subscribing::{NewSubscription, SubscribeError, subscribe as keep};
+use crate::outbox::subscribing::subscribe as keep;
 use crate::problem::Problem;
 use crate::request::{Path, query_pairs};
 use crate::state::App;
+use crate::store::subscription::NewSubscription;
 use crate::store::{deliveries, events};
 
 /// Events in one answer, if the query does not say how many.
@@ -71,16 +72,4 @@ async fn shown(app: &App, name: &str) -> Result<Value, Problem> {
     let all = deliveries::all(app.store()).await?;
     let shown = all.iter().map(crate::outbox::lines::subscription);
     Ok(shown.into_iter().find(|one| one["name"] == name).unwrap_or_default())
-}
-
-impl From<SubscribeError> for Problem {
-    fn from(error: SubscribeError) -> Self {
-        match error {
-            SubscribeError::Store(error) => error.into(),
-            SubscribeError::Url { .. }
-            | SubscribeError::Template { .. }
-            | SubscribeError::NoClient { .. }
-            | SubscribeError::Taken { .. } => Self::bad_request(error.to_string()),
-        }
-    }
 }

@@ -11,6 +11,7 @@ use tokio::time::interval;
 use tracing::{info, warn};
 
 use crate::admin::residents::Residents;
+use crate::admin::sandbox::scenario_problem;
 use crate::clock::Speed;
 use crate::problem::Problem;
 use crate::sandbox::control::{Applied, ClockState};
@@ -85,7 +86,8 @@ pub(crate) async fn apply(residents: &Residents, text: String) -> Result<Applied
     let sandbox = residents.sandbox.clone();
     // A long text takes seconds to read.
     let applied = spawn_blocking(move || sandbox.apply(&text)).await;
-    let applied = applied.map_err(|_| Problem::server_error())??;
+    let applied = applied.map_err(|_| Problem::server_error())?;
+    let applied = applied.map_err(scenario_problem)?;
     let patches = text_of(&residents.sandbox.patches());
     settings::keep(residents.app.store(), PATCHES, &patches).await?;
     Ok(applied)

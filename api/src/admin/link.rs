@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use crate::admin::residents::Residents;
 use crate::admin::sandbox::read;
-use crate::link::ending::Failure;
-use crate::link::flow::{self, Refusal};
-use crate::link::session::{Session, State as SessionState};
+use crate::linking::ending::Failure;
+use crate::linking::flow::{self, Refusal};
+use crate::linking::session::{Session, State as SessionState};
 use crate::problem::Problem;
 use crate::state::App;
 use crate::vendor::error::VendorError;

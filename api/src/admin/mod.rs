@@ -7,8 +7,6 @@ pub mod events;
 pub mod guard;
 pub mod kept;
 pub mod link;
-pub mod metrics;
-pub mod openapi;
 pub mod policies;
 pub mod prices;
 pub mod residents;

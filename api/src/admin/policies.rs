@@ -12,11 +12,11 @@ use slackwater_control::policy::vehicle::VehiclePolicyRequest;
 use uuid::Uuid;
 
 use crate::admin::control::device_of;
+use crate::plans::flex_body::FlexPolicyBody;
 use crate::plans::patching::{keep_flex, patch_charger, set_vehicle};
 use crate::plans::show::{ShownPlan, plan_of};
 use crate::problem::Problem;
 use crate::request::Path;
-use crate::routes::flex::FlexPolicyBody;
 use crate::state::App;
 
 /// A flex policy as an operator states it.

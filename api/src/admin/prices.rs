@@ -14,8 +14,8 @@ use slackwater_engine::prices::curve::{PriceCurve, Slot};
 use slackwater_engine::prices::resolve::ResolvedPrices;
 use uuid::Uuid;
 
-use crate::prices::keep::{AssignError, assign, keep_market};
-use crate::prices::list::{ListError, ListOptions, read};
+use crate::prices::keep::{assign, keep_market};
+use crate::prices::list::{ListOptions, read};
 use crate::prices::{paid, resolved};
 use crate::problem::Problem;
 use crate::request::query_pairs;
@@ -151,20 +151,4 @@ fn optional(uri: &Uri, name: &str) -> Option<String> {
 
 fn bad(name: &str, reason: impl Display) -> Problem {
     Problem::invalid(vec![format!("/{name}: {reason}")])
-}
-
-impl From<ListError> for Problem {
-    fn from(error: ListError) -> Self {
-        Self::bad_request(error.to_string())
-    }
-}
-
-impl From<AssignError> for Problem {
-    fn from(error: AssignError) -> Self {
-        match error {
-            AssignError::NoTariff { .. } => Self::no_entity("tariff"),
-            AssignError::Tariff(error) => Self::bad_request(error.to_string()),
-            AssignError::Store(error) => error.into(),
-        }
-    }
 }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::admin::kept::restore_patches;
 use crate::auth::secret::digest;
-use crate::linking::{NewAccount, NewDevice, NewUser, connect};
+use crate::linking::connect::{NewAccount, NewDevice, NewUser, connect};
 use crate::plans::patching::{PolicyError, keep_flex, patch_charger, set_vehicle};
 use crate::samples::scenario::{Keep, keep};
 use crate::sandbox::check::flex_request;

@@ -7,10 +7,11 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::admin::guard::guard;
 use crate::admin::residents::Residents;
-use crate::admin::{clients, control, docs, events, metrics, openapi, policies, prices, sandbox};
+use crate::admin::{clients, control, docs, events, policies, prices, sandbox};
 use crate::problem::{self, Problem};
 use crate::routes::health;
 use crate::state::App;
+use crate::{openapi, telemetry};
 
 /// Metrics, documentation and readiness of all environments, and what operators change.
 ///
@@ -21,7 +22,7 @@ pub fn router(worlds: &[App], residents: Option<Residents>) -> Router {
         .route("/", get(docs::page))
         .route("/docs", get(docs::page))
         .route("/openapi.json", get(openapi::file));
-    let mut guarded = Router::new().route("/metrics", get(metrics::render));
+    let mut guarded = Router::new().route("/metrics", get(telemetry::render));
     let mut token = None;
     if let Some(app) = worlds.first() {
         token.clone_from(&app.config().admin.token);

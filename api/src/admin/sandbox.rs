@@ -33,7 +33,7 @@ use crate::sandbox::control::{
     Applied, ClockOrder, ClockState, ConductOrder, ControlError, HandOrder, ReceivedCommand,
 };
 use crate::sandbox::devices::Device;
-use crate::sandbox::document::ScenarioError;
+use crate::sandbox::document::{Flaw, ScenarioError};
 use crate::sandbox::scenario::Scenario;
 use crate::sandbox::schema::schema;
 use crate::state::App;
@@ -195,7 +195,7 @@ async fn conduct(State(residents): State<Residents>, body: Bytes) -> Result<Stat
         }
         ConductOrder::Vendor { .. } => order,
     };
-    residents.sandbox.conduct(&order)?;
+    residents.sandbox.conduct(&order).map_err(order_problem)?;
     let (ids, does) = match &order {
         ConductOrder::Device { device, conduct, .. } => (residents.linked_as(device), conduct),
         ConductOrder::Vendor { vendor, conduct } => (residents.of_vendor(vendor), conduct),
@@ -210,7 +210,7 @@ async fn conduct(State(residents): State<Residents>, body: Bytes) -> Result<Stat
 async fn hand(State(residents): State<Residents>, body: Bytes) -> Result<Json<Value>, Problem> {
     let order: HandOrder = read(&body)?;
     let order = HandOrder { device: residents.name(&order.device), ..order };
-    let at = residents.sandbox.hand(&order)?;
+    let at = residents.sandbox.hand(&order).map_err(order_problem)?;
     show(&residents, neighbours(&residents, &order.device)).await;
     Ok(Json(json!({ "at": at })))
 }
@@ -221,7 +221,7 @@ async fn reach(
     Path(device): Path<String>,
 ) -> Result<Json<Value>, Problem> {
     let device = residents.name(&device);
-    let at = residents.sandbox.reach(&device)?;
+    let at = residents.sandbox.reach(&device).map_err(order_problem)?;
     show(&residents, neighbours(&residents, &device)).await;
     Ok(Json(json!({ "at": at })))
 }
@@ -258,12 +258,13 @@ async fn commands(
 ) -> Result<Json<Vec<ReceivedCommand>>, Problem> {
     let device = query_pairs(&uri).find(|(name, _)| name == "device");
     let device = device.map(|(_, device)| residents.name(&device));
-    Ok(Json(residents.sandbox.received(device.as_deref())?))
+    Ok(Json(residents.sandbox.received(device.as_deref()).map_err(order_problem)?))
 }
 
 /// What the clock shows.
 async fn clock(State(residents): State<Residents>) -> Result<Json<ClockState>, Problem> {
-    Ok(Json(residents.sandbox.set_clock(&ClockOrder::default())?))
+    let clock = residents.sandbox.set_clock(&ClockOrder::default());
+    Ok(Json(clock.map_err(order_problem)?))
 }
 
 /// What a clock shows, and whether all that was due then is done.
@@ -280,7 +281,7 @@ async fn set_clock(
     State(residents): State<Residents>,
     body: Bytes,
 ) -> Result<Json<Stepped>, Problem> {
-    let clock = residents.sandbox.set_clock(&read(&body)?)?;
+    let clock = residents.sandbox.set_clock(&read(&body)?).map_err(order_problem)?;
     kept::keep_clock(&residents.app).await?;
     // Whoever reads too early reads old data, which is no failure.
     let is_settled = match timeout(PATIENCE, settle(&residents.app, clock.now)).await {
@@ -324,28 +325,28 @@ async fn show(residents: &Residents, ids: Vec<Uuid>) {
     let _: Result<Vec<()>, _> = timeout(PATIENCE, polls.join_all()).await;
 }
 
-pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    serde_json::from_slice(body).map_err(|error| Problem::bad_request(error.to_string()))
-}
-
-impl From<ControlError> for Problem {
-    fn from(error: ControlError) -> Self {
-        match error {
-            ControlError::Missing { .. } => Self::no_entity("what the order is about"),
-            ControlError::Clock(_) | ControlError::State(_) | ControlError::Percent(_) => {
-                Self::bad_request(error.to_string())
-            }
+/// Problem of an order that the sandbox cannot obey. Not in the table of refusals, which knows
+/// nothing of the sandbox.
+#[expect(clippy::needless_pass_by_value, reason = "it stands where an error is mapped")]
+fn order_problem(error: ControlError) -> Problem {
+    match error {
+        ControlError::Missing { .. } => Problem::no_entity("what the order is about"),
+        ControlError::Clock(_) | ControlError::State(_) | ControlError::Percent(_) => {
+            Problem::bad_request(error.to_string())
         }
     }
 }
 
-impl From<ScenarioError> for Problem {
-    fn from(ScenarioError(flaws): ScenarioError) -> Self {
-        let issue = |flaw: &crate::sandbox::document::Flaw| {
-            let pointer = flaw.field.replace(['.', '['], "/").replace(']', "");
-            let line = flaw.line.map(|line| format!("line {line}: ")).unwrap_or_default();
-            format!("/{pointer}: {line}{}", flaw.reason)
-        };
-        Self::invalid(flaws.iter().map(issue).collect())
-    }
+/// Problem of a scenario with faults: each is an issue with its JSON pointer and its line.
+pub(crate) fn scenario_problem(ScenarioError(flaws): ScenarioError) -> Problem {
+    let issue = |flaw: &Flaw| {
+        let pointer = flaw.field.replace(['.', '['], "/").replace(']', "");
+        let line = flaw.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+        format!("/{pointer}: {line}{}", flaw.reason)
+    };
+    Problem::invalid(flaws.iter().map(issue).collect())
+}
+
+pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(body).map_err(|error| Problem::bad_request(error.to_string()))
 }

@@ -5,6 +5,21 @@ use std::time::Duration;
 
 use crate::config::{Budget, Limited};
 
+/// A budget of requests that is spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the limit `{}` of {} requests in {} s is reached",
+    .limited.as_str(), .budget.requests, .budget.seconds
+)]
+pub struct BudgetSpent {
+    /// Requests that share the budget.
+    pub limited: Limited,
+    /// The budget.
+    pub budget: Budget,
+    /// Time until it is renewed.
+    pub wait: Duration,
+}
+
 /// Requests of a client since a time.
 #[derive(Debug, Clone, Copy)]
 struct Spent {
@@ -23,14 +38,14 @@ impl Budgets {
     /// the first request that was taken from it.
     ///
     /// # Errors
-    /// The budget is spent; the length is how long until it is renewed.
+    /// The budget is spent.
     pub fn take(
         &self,
         client_id: &str,
         limited: Limited,
         budget: Budget,
         now: Duration,
-    ) -> Result<(), Duration> {
+    ) -> Result<(), BudgetSpent> {
         let span = Duration::from_secs(u64::from(budget.seconds));
         let mut all = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (client_id.to_owned(), limited);
@@ -40,7 +55,8 @@ impl Budgets {
             *spent = Spent { since: now, requests: 0 };
         }
         if spent.requests >= budget.requests {
-            return Err(spent.since.saturating_add(span).saturating_sub(now));
+            let wait = spent.since.saturating_add(span).saturating_sub(now);
+            return Err(BudgetSpent { limited, budget, wait });
         }
         spent.requests += 1;
         Ok(())
@@ -57,7 +73,7 @@ mod tests {
         let budget = Budget { requests: 2, seconds: 60 };
         let at = |seconds| {
             let now = Duration::from_secs(seconds);
-            budgets.take("a", Limited::Link, budget, now).map_err(|wait| wait.as_secs())
+            budgets.take("a", Limited::Link, budget, now).map_err(|spent| spent.wait.as_secs())
         };
         assert_eq!([at(10), at(11), at(12)], [Ok(()), Ok(()), Err(58)]);
         assert_eq!([at(69), at(70), at(70), at(70)], [Err(1), Ok(()), Ok(()), Err(60)]);

@@ -5,8 +5,8 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use chrono::{DateTime, Utc};
 
-use crate::auth::client::Client;
 use crate::problem::Problem;
+use crate::store::client::Client;
 use crate::version::Version;
 
 /// Who asks, in which version, about whom, and when.

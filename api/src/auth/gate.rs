@@ -13,11 +13,11 @@ use axum::response::{IntoResponse, Response};
 use slackwater_wire::version::field::Field;
 
 use crate::auth::caller::Caller;
-use crate::auth::client::Client;
 use crate::auth::secret::random;
 use crate::config::Limited;
 use crate::problem::Problem;
 use crate::state::App;
+use crate::store::client::Client;
 use crate::version::{SERVICE_VERSION, Version, requested, served};
 
 /// The header that names the user in the oldest version.

@@ -2,7 +2,6 @@
 
 pub mod budget;
 pub mod caller;
-pub mod client;
 pub mod gate;
 pub mod peer;
 pub mod secret;

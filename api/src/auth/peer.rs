@@ -1,7 +1,7 @@
 //! Address of a client, also behind proxies.
 use std::net::{IpAddr, SocketAddr};
 
-use axum::http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 

@@ -11,10 +11,9 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use tracing::warn;
 
-use crate::auth::client::Client;
-use crate::auth::secret::{digest, generate};
+use crate::auth::secret::{NoRandomness, digest, generate};
 use crate::clock::Moment;
-use crate::problem::Problem;
+use crate::store::client::Client;
 use crate::store::clients;
 use crate::store::database::{Store, StoreError};
 use crate::store::tokens::{self, TokenRow};
@@ -24,6 +23,17 @@ pub const LIFETIME: TimeDelta = TimeDelta::hours(1);
 
 /// Tokens that are remembered before those that expired are forgotten.
 const KNOWN_MAX: usize = 10_000;
+
+/// Why no token was issued.
+#[derive(Debug, thiserror::Error)]
+pub enum IssueError {
+    /// The system has no random numbers.
+    #[error(transparent)]
+    Randomness(#[from] NoRandomness),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
 
 /// What a token stands for.
 #[derive(Debug, Clone)]
@@ -62,7 +72,7 @@ impl Tokens {
         store: &Store,
         client: &Arc<Client>,
         at: Moment,
-    ) -> Result<String, Problem> {
+    ) -> Result<String, IssueError> {
         let token = generate()?;
         let expires_at = at.wall + LIFETIME;
         let row = TokenRow { client_id: client.id.clone(), expires_at };

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use crate::config::Config;
 use crate::outbox::lines;
-use crate::outbox::signing::SigningSecret;
-use crate::outbox::subscribing::{NewSubscription, subscribe};
+use crate::outbox::subscribing::subscribe;
 use crate::store::database::Store;
+use crate::store::signing::SigningSecret;
+use crate::store::subscription::NewSubscription;
 use crate::store::{deliveries, events};
 use axum::http::Method;
 use form_urlencoded::Serializer;

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use crate::admin::clients::NewClientError;
 use crate::clock::ClockError;
 use crate::config::ConfigError;
-use crate::outbox::signing::SecretError;
 use crate::outbox::subscribing::SubscribeError;
 use crate::sandbox::document::ScenarioError;
 use crate::service::ServiceError;
 use crate::store::database::StoreError;
+use crate::store::signing::SecretError;
 
 /// Why the process could not do its work.
 #[derive(Debug, thiserror::Error)]

@@ -7,8 +7,6 @@ use std::sync::Arc;
 
 use crate::admin::clients::Made;
 use crate::admin::kept::{keep_clock, keep_clock_running, resume_clock};
-use crate::admin::metrics;
-use crate::auth::client::{Client, Environment};
 use crate::clock::{Clock, ClockError, Speed};
 use crate::config::load::ignored_variables;
 use crate::config::text::Listen;
@@ -18,8 +16,10 @@ use crate::sandbox::handle::Sandbox;
 use crate::sandbox::scenario::Scenario;
 use crate::service::{Service, Stop};
 use crate::state::App;
+use crate::store::client::{Client, Environment};
 use crate::store::clients;
 use crate::supervise::keep_running;
+use crate::telemetry;
 use tokio::signal;
 use tokio::signal::unix::SignalKind;
 use tracing::{info, warn};
@@ -36,7 +36,7 @@ pub(crate) async fn serve(file: Option<&Path>, arguments: &Serve) -> Result<(), 
     let filter = log_filter(&arguments.log)?;
     let json = tracing_subscriber::fmt().json().flatten_event(true);
     json.with_env_filter(filter).with_writer(io::stderr).init();
-    metrics::install();
+    telemetry::install();
     let ignored = ignored_variables();
     if !ignored.is_empty() {
         warn!(variables = ignored.join(" "), "these variables are no settings and are ignored");

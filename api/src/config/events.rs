@@ -1,7 +1,7 @@
 //! Settings of events, and of those who are told of them.
 use serde::{Deserialize, Serialize};
 
-use crate::outbox::subscribing::NewSubscription;
+use crate::store::subscription::NewSubscription;
 
 /// Events, and who is told of them. Nothing of this is part of the interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

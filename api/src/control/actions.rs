@@ -15,7 +15,7 @@ use slackwater_control::device::pursuit::Attempts;
 use uuid::Uuid;
 
 use crate::control::agenda::{Task, look_again};
-use crate::routes::actions::ActionBody;
+use crate::control::body::ActionBody;
 use crate::state::App;
 use crate::store::actions::{self, Action, Origin};
 use crate::store::database::{Change, StoreError};

@@ -20,7 +20,7 @@ use crate::auth::secret::{NoRandomness, SECRET_BYTES, generate, random};
 const NONCE_BYTES: usize = 12;
 
 /// How long a browser keeps its secret: as long as a session lives.
-const COOKIE_SECONDS: i64 = crate::routes::sessions::LIFETIME.num_seconds();
+const COOKIE_SECONDS: i64 = crate::linking::session::LIFETIME.num_seconds();
 
 /// The secret of a browser.
 #[derive(Clone)]

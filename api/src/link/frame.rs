@@ -3,11 +3,11 @@ use axum::http::HeaderMap;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::icons;
-use super::language::{BROWSER, ColourScheme, Language};
-use super::session::Session;
-use super::texts::{Texts, fill};
-use crate::auth::client::Environment;
+use super::texts::{Texts, fill, texts_in};
+use crate::linking::language::{BROWSER, ColourScheme, Language};
+use crate::linking::session::Session;
 use crate::state::App;
+use crate::store::client::Environment;
 
 /// The style of all pages.
 pub const STYLE: &str = include_str!("style.css");
@@ -46,7 +46,7 @@ impl Frame {
     /// The words.
     #[must_use]
     pub fn texts(&self) -> &'static Texts {
-        self.language.texts()
+        texts_in(self.language)
     }
 
     /// A text about the client.

@@ -4,8 +4,8 @@ use slackwater_control::device::scope::DeviceKind;
 
 use super::frame::Frame;
 use super::icons;
-use super::session::{Session, Step};
 use super::texts::fill;
+use crate::linking::session::{Session, Step};
 use crate::state::App;
 use crate::vendor::integration::Offer;
 use crate::vendor::profile::{Health, Profile};

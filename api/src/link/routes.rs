@@ -14,15 +14,15 @@ use maud::Markup;
 use tracing::error;
 
 use super::browser::Browser;
-use super::ending::{self, Failure};
-use super::flow::{self, Attempt, Refusal, failure_of};
 use super::form::Form;
 use super::frame::Frame;
 use super::guard::{is_cross_site, protect};
 use super::pages::{Notice, Place, StepPage};
-use super::session::{self, Progress, Session, Step};
 use super::texts::fill;
 use crate::auth::secret::NoRandomness;
+use crate::linking::ending::{self, Failure};
+use crate::linking::flow::{self, Attempt, Refusal, failure_of};
+use crate::linking::session::{self, Progress, Session, Step};
 use crate::problem::Mishap;
 use crate::state::App;
 use crate::store::database::StoreError;

@@ -5,6 +5,8 @@
 //! client without a name is "This app".
 use slackwater_control::device::scope::{DeviceKind, Permission};
 
+use crate::linking::language::Language;
+
 /// Makes the table, its languages as constants, and the list that tests walk.
 macro_rules! texts {
     ($($name:ident: $en:literal, $de:literal, $nb:literal;)*) => {
@@ -185,6 +187,16 @@ texts! {
         "Prüfen Sie, ob die Adresse vollständig ist, oder beginnen Sie in der App neu.",
         "Sjekk at adressen er fullstendig, eller begynn på nytt i appen.";
     back_to: "Back to the app", "Zurück zur App", "Tilbake til appen";
+}
+
+/// Texts in a language.
+#[must_use]
+pub const fn texts_in(language: Language) -> &'static Texts {
+    match language {
+        Language::En => &EN,
+        Language::De => &DE,
+        Language::Nb => &NB,
+    }
 }
 
 impl Texts {

@@ -16,8 +16,6 @@
 //! |---|---|
 //! | [`names`] | which events there are for operators only |
 //! | [`changes`] | what a read of a device changed |
-//! | [`template`] | bodies from templates |
-//! | [`signing`] | signatures of Standard Webhooks |
 //! | [`subscribing`] | what makes a subscription |
 //! | [`post`] | one request to a receiver |
 //! | [`poster`] | who gets what, and when again |
@@ -28,6 +26,4 @@ pub mod lines;
 pub mod names;
 pub mod post;
 pub mod poster;
-pub mod signing;
 pub mod subscribing;
-pub mod template;

@@ -1,9 +1,9 @@
 //! One request to a receiver.
 use std::time::Duration;
 
-use axum::body::Bytes;
-use axum::http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Bytes;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -12,7 +12,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::time::timeout;
 use tracing::warn;
 
-use super::signing::SigningSecret;
+use crate::store::signing::SigningSecret;
 
 /// Who we say we are.
 const USER_AGENT: &str = concat!("slackwater/", env!("CARGO_PKG_VERSION"));
@@ -123,7 +123,7 @@ impl Http {
     }
 }
 
-fn request(letter: &Letter<'_>) -> Result<Request<Full<Bytes>>, axum::http::Error> {
+fn request(letter: &Letter<'_>) -> Result<Request<Full<Bytes>>, http::Error> {
     let body = Full::new(Bytes::copy_from_slice(letter.body.as_bytes()));
     let mut request = Request::builder()
         .method(Method::POST)

@@ -16,8 +16,8 @@ use slackwater_wire::words::flex_state_name;
 use uuid::Uuid;
 
 use crate::plans::facts::known;
+use crate::plans::flex_body::FlexPolicyBody;
 use crate::plans::planner::plan_for;
-use crate::routes::flex::FlexPolicyBody;
 use crate::state::App;
 use crate::store::database::{Change, StoreError};
 use crate::store::devices::Device;
@@ -35,7 +35,10 @@ pub const STATUS: &str = "Flex Policy Status";
 /// Why a policy was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
-    /// There is no such policy, device or place.
+    /// There is no such policy.
+    #[error("there is no such policy")]
+    NoPolicy,
+    /// There is no such device, place or plan.
     #[error("there is no such {0}")]
     Missing(&'static str),
     /// Members of a flex policy make no sense.
@@ -178,9 +181,9 @@ async fn try_patch_flex(
 ) -> Result<FlexPolicyBody, PolicyError> {
     let mut change = app.store().begin().await?;
     let row = policies::flex_to_change(change.connection(), client_id, id).await?;
-    let mut row = row.ok_or(PolicyError::Missing("policy"))?;
+    let mut row = row.ok_or(PolicyError::NoPolicy)?;
     let vehicle = app.cache().read(|tables| tables.device(client_id, row.vehicle_id).cloned());
-    let vehicle = vehicle.ok_or(PolicyError::Missing("policy"))?;
+    let vehicle = vehicle.ok_or(PolicyError::NoPolicy)?;
     let policy = row.policy.patched(patch, rule_of(app, &vehicle.vendor))?;
     row.policy = policy.request();
     policies::keep_flex(change.connection(), &row).await?;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
-use crate::auth::client::Environment;
 use crate::control::agenda::Task;
 use crate::jobs::poller;
 use crate::state::App;
+use crate::store::client::Environment;
 use crate::store::clients;
 use crate::store::database::{Store, StoreError};
 

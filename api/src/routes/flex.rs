@@ -7,45 +7,16 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::Value;
 use slackwater_control::policy::flex::{DayRequest, FlexPatch};
-use slackwater_control::policy::flex_issue::{DAYS, FlexField, FlexIssue, FlexIssues};
+use slackwater_control::policy::flex_issue::{DAYS, FlexField};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::auth::caller::Caller;
-use crate::plans::patching::{PolicyError, patch_flex};
+use crate::plans::flex_body::{FlexDayBody, FlexPolicyBody};
+use crate::plans::patching::patch_flex;
 use crate::problem::Problem;
 use crate::request::{Body, Members, Path, number, text};
 use crate::state::App;
-use crate::store::policies::FlexRow;
-
-/// A flex policy of a vehicle.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct FlexPolicyBody {
-    /// Its identifier.
-    pub id: Uuid,
-    /// The vehicle.
-    pub vehicle_id: Uuid,
-    /// Where it holds.
-    pub location_id: Uuid,
-    /// Percent that the vehicle charges to at once on arrival, at any price.
-    pub battery_reserve: f64,
-    /// Charge limit of the vehicle, in percent, when it was last seen there.
-    pub last_observed_location_charge_limit: f64,
-    /// Wishes by weekday, `monday` to `sunday`.
-    #[schema(value_type = BTreeMap<String, FlexDayBody>)]
-    pub schedule: BTreeMap<String, FlexDayBody>,
-}
-
-/// The wish for a day.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct FlexDayBody {
-    /// `HH:MM` on the clocks of the location.
-    pub deadline: String,
-    /// Least percent by then; the charge limit of the vehicle if that is lower.
-    pub minimum_charge_target: f64,
-}
 
 /// A change of a flex policy.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -58,26 +29,6 @@ pub struct FlexPolicyUpdate {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<BTreeMap<String, FlexDayBody>>)]
     pub schedule: Option<BTreeMap<String, FlexDayBody>>,
-}
-
-impl FlexPolicyBody {
-    /// A policy as it is kept.
-    #[must_use]
-    pub fn of(row: &FlexRow) -> Self {
-        let day = |day: &DayRequest| FlexDayBody {
-            deadline: day.deadline.clone().unwrap_or_default(),
-            minimum_charge_target: day.target_percent.unwrap_or_default(),
-        };
-        let days = row.policy.schedule.iter();
-        Self {
-            id: row.id,
-            vehicle_id: row.vehicle_id,
-            location_id: row.location_id,
-            battery_reserve: row.policy.reserve_percent,
-            last_observed_location_charge_limit: row.policy.observed_limit_percent,
-            schedule: days.map(|(name, wish)| (name.clone(), day(wish))).collect(),
-        }
-    }
 }
 
 /// One policy.
@@ -159,32 +110,13 @@ fn pointer(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// Where an issue is, in the words of a body.
-fn place(field: &FlexField) -> String {
+/// JSON pointer of a field in the body of a change.
+pub(crate) fn pointer_of(field: &FlexField) -> String {
     match field {
         FlexField::Reserve => "/batteryReserve".to_owned(),
         FlexField::ObservedLimit => "/lastObservedLocationChargeLimit".to_owned(),
         FlexField::Day(name) => format!("/schedule/{}", pointer(name)),
         FlexField::Deadline(day) => format!("/schedule/{}/deadline", DAYS[*day]),
         FlexField::Target(day) => format!("/schedule/{}/minimumChargeTarget", DAYS[*day]),
-    }
-}
-
-impl From<FlexIssues> for Problem {
-    fn from(FlexIssues(issues): FlexIssues) -> Self {
-        let issue = |issue: &FlexIssue| format!("{}: {}", place(&issue.field), issue.fault);
-        Self::invalid(issues.iter().map(issue).collect())
-    }
-}
-
-impl From<PolicyError> for Problem {
-    fn from(error: PolicyError) -> Self {
-        match error {
-            PolicyError::Missing("policy") => Self::no_entity("Policy"),
-            PolicyError::Missing(what) => Self::no_entity(what),
-            PolicyError::Flex(issues) => issues.into(),
-            PolicyError::Vehicle(error) => Self::bad_request(error.to_string()),
-            PolicyError::Store(error) => error.into(),
-        }
     }
 }

@@ -12,7 +12,6 @@ use serde::Serialize;
 use tokio::task::spawn_blocking;
 use utoipa::ToSchema;
 
-use crate::auth::client::Client;
 use crate::auth::peer::Peer;
 use crate::auth::secret::matches;
 use crate::auth::throttle::{QUEUE_TIME, Source};
@@ -20,6 +19,7 @@ use crate::auth::token::LIFETIME;
 use crate::problem::{OauthError, Problem};
 use crate::request::Raw;
 use crate::state::App;
+use crate::store::client::Client;
 use crate::store::clients;
 
 /// A hash of no secret, compared where there is no client: the time of an
@@ -57,7 +57,8 @@ pub(crate) async fn token(
     let peer = extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| peer.0);
     let source = Source::of(peer);
     let client = authenticate(&app, source, id, secret).await?;
-    let token = app.tokens().issue(app.store(), &client, app.clock().machine().moment()).await?;
+    let moment = app.clock().machine().moment();
+    let token = app.tokens().issue(app.store(), &client, moment).await.map_err(Problem::from)?;
     let body = TokenBody {
         access_token: token,
         expires_in: LIFETIME.num_seconds(),

@@ -11,7 +11,7 @@ use slackwater_engine::units::Price;
 use utoipa::ToSchema;
 
 use crate::auth::caller::Caller;
-use crate::prices::keep::{self, SignalRefusal};
+use crate::prices::keep::{self};
 use crate::problem::Problem;
 use crate::request::{Path, Raw, check_id, no_json};
 use crate::rows::{Issues, OneScalar, Rows, Scalar, numbers_and_texts, others, skip_items, text};
@@ -158,13 +158,4 @@ fn refused(error: &SignalError) -> Problem {
         SignalError::OutOfRange(_) => String::new(),
     };
     Problem::invalid(vec![format!("{place}: {error}")])
-}
-
-impl From<SignalRefusal> for Problem {
-    fn from(refusal: SignalRefusal) -> Self {
-        match refusal {
-            SignalRefusal::Zone(error) => Self::bad_request(error.to_string()),
-            SignalRefusal::Store(error) => error.into(),
-        }
-    }
 }

@@ -2,8 +2,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
-use chrono::TimeDelta;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use slackwater_control::device::scope::{DeviceKind, Granted, Permission};
 use slackwater_wire::version::field::Field;
@@ -13,7 +12,8 @@ use uuid::Uuid;
 use crate::auth::caller::Caller;
 use crate::auth::secret::{digest, generate};
 use crate::config::Limited;
-use crate::link::language::ColourScheme;
+use crate::linking::language::ColourScheme;
+use crate::linking::session::{LIFETIME, LinkRequest};
 use crate::problem::Problem;
 use crate::request::{MaybeBody, Members, Path, check_id, text};
 use crate::routes::lists::find_any;
@@ -22,9 +22,6 @@ use crate::state::App;
 use crate::store::links::{self, LinkSession};
 use crate::store::users;
 use crate::vendor::profile::VendorCode;
-
-/// How long a session can be used, once (LIM-03).
-pub const LIFETIME: TimeDelta = TimeDelta::hours(24);
 
 /// The kinds of device that a session can be limited to (LNK-05).
 const KINDS: [DeviceKind; 4] =
@@ -61,25 +58,6 @@ pub struct LinkSessionBody {
     /// Opaque; in versions before 2024-10-01.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_state: Option<String>,
-}
-
-/// What was asked of a session, as it is kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LinkRequest {
-    /// The manufacturer, if the user does not choose.
-    pub vendor: Option<VendorCode>,
-    /// The kind of device, if it is limited to one.
-    pub kind: Option<DeviceKind>,
-    /// What the user is asked to grant.
-    pub scopes: Vec<(DeviceKind, Granted)>,
-    /// Language of the pages, if it is not the browser's.
-    pub language: Option<String>,
-    /// Their colours, if they are not the operator's.
-    #[serde(default)]
-    pub colour_scheme: Option<ColourScheme>,
-    /// Where the user's browser goes in the end.
-    pub redirect_uri: Option<String>,
 }
 
 /// Makes a session for a user, who is created if there is none of that name.

@@ -240,7 +240,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Subject {
 fn check_user(app: &App, caller: &Caller, user_id: &str) -> Result<(), Problem> {
     with_user(app, caller, user_id, |_| ())?;
     app.spend(&caller.client.id, Limited::Statistics)?;
-    app.spend_of_user(&caller.client.id, user_id, Limited::StatisticsOfUser)
+    Ok(app.spend_of_user(&caller.client.id, user_id, Limited::StatisticsOfUser)?)
 }
 
 fn shape(version: Version) -> Result<Shape, Problem> {

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use crate::auth::caller::Caller;
 use crate::cache::tables::OfUser;
-use crate::linking;
+use crate::linking::connect;
 use crate::page::{List, Listing, PageQuery, Pagination};
 use crate::problem::Problem;
 use crate::request::Path;
@@ -66,7 +66,7 @@ pub(crate) async fn delete(
 ) -> Result<StatusCode, Problem> {
     let created_at = with_user(&app, &caller, &user_id, |user| user.created_at)?;
     let whose = (caller.client.id.as_str(), user_id.as_str());
-    deleted(linking::delete_user(&app, whose, created_at).await?, "user")
+    deleted(connect::delete_user(&app, whose, created_at).await?, "user")
 }
 
 /// Forgets a user's credentials and ends their sessions. Other data stay, and
@@ -77,7 +77,7 @@ pub(crate) async fn deauthorise(
     Path(user_id): Path<String>,
 ) -> Result<StatusCode, Problem> {
     with_user(&app, &caller, &user_id, |_| ())?;
-    linking::deauthorise(&app, &caller.client.id, &user_id).await?;
+    connect::deauthorise(&app, &caller.client.id, &user_id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -101,7 +101,7 @@ pub(crate) async fn disconnect(
     Path((user_id, vendor)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
     let account = account(&app, &caller, &user_id, &vendor)?;
-    deleted(linking::disconnect(&app, &account).await?, "vendor")
+    deleted(connect::disconnect(&app, &account).await?, "vendor")
 }
 
 /// The same for the user in the header. Exists in version 2023-05-01 only.
@@ -112,7 +112,7 @@ pub(crate) async fn disconnect_me(
 ) -> Result<StatusCode, Problem> {
     let user_id = caller.user_id.clone().ok_or_else(|| Problem::no_entity("user"))?;
     let account = account(&app, &caller, &user_id, &vendor)?;
-    deleted(linking::disconnect(&app, &account).await?, "vendor")
+    deleted(connect::disconnect(&app, &account).await?, "vendor")
 }
 
 /// Answer of a deletion: to one of many who ask at the same time, it is done.

@@ -3,7 +3,7 @@ use slackwater_wire::version::dated::ApiVersion;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
-use crate::auth::client::{Client, Environment};
+use crate::store::client::{Client, Environment};
 use crate::store::database::{Store, StoreError};
 use crate::store::rows::{instant, parsed};
 

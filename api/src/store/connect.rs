@@ -6,7 +6,7 @@ use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, Connection, Executor};
 use uuid::Uuid;
 
-use crate::config::text::StoreUrl;
+use crate::store::url::StoreUrl;
 
 /// How long a request waits for a connection, for its turn or for the database
 /// before it is told to come again.

@@ -11,7 +11,6 @@ use tokio::time::timeout;
 use tracing::warn;
 use uuid::Uuid;
 
-use crate::config::text::StoreUrl;
 pub use crate::store::change::Change;
 use crate::store::checkpoint::Checkpointer;
 use crate::store::connect::{Connector, PATIENCE, Use};
@@ -19,6 +18,7 @@ use crate::store::file::{self, FileLock};
 use crate::store::flush::Flusher;
 use crate::store::health::Health;
 use crate::store::settings;
+use crate::store::url::StoreUrl;
 use crate::store::writer::{Turn, Writer};
 
 /// The migrations, oldest first. A released one is never changed.

@@ -5,13 +5,13 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
-use crate::auth::client::Environment;
-use crate::outbox::signing::SigningSecret;
-use crate::outbox::subscribing::NewSubscription;
-use crate::outbox::template::Template;
+use crate::store::client::Environment;
 use crate::store::database::{Store, StoreError};
 use crate::store::events::{self, Event};
 use crate::store::rows::{instant, parsed};
+use crate::store::signing::SigningSecret;
+use crate::store::subscription::NewSubscription;
+use crate::store::template::Template;
 
 /// A subscription as it is kept.
 #[derive(Debug, Clone, PartialEq)]

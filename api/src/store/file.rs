@@ -9,8 +9,8 @@ use std::sync::Arc;
 use sqlx::sqlite::SqliteConnectOptions;
 use tracing::warn;
 
-use crate::config::text::StoreUrl;
 use crate::store::database::StoreError;
+use crate::store::url::StoreUrl;
 
 /// Read and written by the user of the service and nobody else: the rows hold what
 /// manufacturers' accounts are called with.

@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 
-use crate::auth::client::Environment;
+use crate::store::client::Environment;
 use crate::store::database::{Store, StoreError};
 use crate::store::rows::instant;
 

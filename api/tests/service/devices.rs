@@ -3,7 +3,7 @@ use axum::http::Method;
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 use slackwater_api::jobs::poller::poll_now;
-use slackwater_api::linking::NewDevice;
+use slackwater_api::linking::connect::NewDevice;
 use slackwater_api::vendor::profile::{Health, VendorCode};
 use slackwater_api::vendor::reading::{OtherEnd, Position};
 use slackwater_control::device::scope::{DeviceKind, Permission};

@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 use slackwater_api::control::agenda::Task;
 use slackwater_api::jobs::poller::poll_now;
-use slackwater_api::linking::{NewAccount, NewDevice, NewUser, connect};
+use slackwater_api::linking::connect::{NewAccount, NewDevice, NewUser, connect};
 use slackwater_api::plans::planner::plan_now;
 use slackwater_api::prices::resolved;
 use slackwater_api::replicas::Replicas;

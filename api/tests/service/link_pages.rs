@@ -392,8 +392,8 @@ async fn lnk_15_lnk_16_lnk_08_language_and_colours() {
     assert_eq!((refused.status, refused.body["issues"].as_array().unwrap().len()), (400, 2));
     // The operator's choice, where the client makes none.
     let stage = Stage::with(On::Sqlite, |config| {
-        config.link.language = slackwater_api::link::language::Language::of("nb");
-        config.link.colour_scheme = slackwater_api::link::language::ColourScheme::Dark;
+        config.link.language = slackwater_api::linking::language::Language::of("nb");
+        config.link.colour_scheme = slackwater_api::linking::language::ColourScheme::Dark;
     })
     .await;
     let asker = stage.client("a").await;

@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 use slackwater_api::admin;
 use slackwater_api::config::prices::{PriceFile, ZoneSettings};
-use slackwater_api::linking::{NewUser, connect};
+use slackwater_api::linking::connect::{NewUser, connect};
 use slackwater_api::prices::keep::{keep_files, keep_market};
 use slackwater_api::prices::{paid, resolved};
 use slackwater_api::store::locations::{Location, LocationFacts};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use axum::body::Body;
 use axum::http::{Method, Request, header};
 use serde_json::json;
-use slackwater_api::admin::openapi::OPERATIONS;
+use slackwater_api::openapi::OPERATIONS;
 use slackwater_api::{link_router, router};
 use slackwater_wire::version::dated::ApiVersion;
 use uuid::Uuid;

@@ -9,7 +9,7 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 use slackwater_api::auth::secret::{digest, generate};
 use slackwater_api::control::steering::look;
-use slackwater_api::linking::{NewAccount, NewDevice, NewUser, connect};
+use slackwater_api::linking::connect::{NewAccount, NewDevice, NewUser, connect};
 use slackwater_api::plans::area::work;
 use slackwater_api::prices::replicas::catch_up;
 use slackwater_api::store::devices::{self, DeviceState};

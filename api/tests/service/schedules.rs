@@ -5,7 +5,7 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 use slackwater_api::auth::gate::SERVICE_USER_ID;
 use slackwater_api::jobs::poller::{self, poll_now};
-use slackwater_api::linking::{NewUser, connect};
+use slackwater_api::linking::connect::{NewUser, connect};
 use slackwater_api::store::locations::{Location, LocationFacts};
 use slackwater_api::vendor::reading::{Position, Reading};
 use slackwater_api::version::SERVICE_VERSION;

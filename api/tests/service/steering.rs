@@ -5,7 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::json;
 use slackwater_api::control::orders::OrderError;
 use slackwater_api::control::{Origin, order};
-use slackwater_api::linking::{NewUser, connect};
+use slackwater_api::linking::connect::{NewUser, connect};
 use slackwater_api::plans::pricing::{PriceBook, Priced, Purpose};
 use slackwater_api::state::App;
 use slackwater_api::store::locations::{Location, LocationFacts};

@@ -3,10 +3,10 @@ use std::collections::BTreeMap;
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use slackwater_api::admin::openapi::OPERATIONS;
 use slackwater_api::auth::gate::SERVICE_USER_ID;
 use slackwater_api::control::{Origin, order};
 use slackwater_api::jobs::poller::poll_now;
+use slackwater_api::openapi::OPERATIONS;
 use slackwater_api::plans::patching::keep_flex;
 use slackwater_api::state::App;
 use slackwater_api::version::SERVICE_VERSION;

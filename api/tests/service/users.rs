@@ -3,7 +3,7 @@ use axum::http::Method;
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 use slackwater_api::clock::Clock;
-use slackwater_api::linking::{NewAccount, NewUser, connect};
+use slackwater_api::linking::connect::{NewAccount, NewUser, connect};
 use slackwater_api::scope::word;
 use slackwater_api::vendor::error::VendorError;
 use slackwater_api::vendor::integration::Connection;

@@ -22,10 +22,11 @@ use utoipa::openapi::{
 };
 
 use crate::page::Pagination;
+use crate::plans::flex_body::FlexPolicyBody;
 use crate::problem::Problem;
 use crate::routes::batteries::Battery;
 use crate::routes::chargers::{Charger, ChargerUpdate};
-use crate::routes::flex::{FlexPolicyBody, FlexPolicyUpdate};
+use crate::routes::flex::FlexPolicyUpdate;
 use crate::routes::health::{Ready, VendorHealthBody};
 use crate::routes::hvacs::Hvac;
 use crate::routes::inverters::Inverter;

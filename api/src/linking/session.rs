@@ -1,21 +1,43 @@
 //! A session as its address finds it, and the steps of it.
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use slackwater_control::device::scope::{DeviceKind, Granted, Permission};
 
 use super::ending::{self, Failure};
-use crate::auth::client::Client;
 use crate::auth::secret::digest;
-use crate::routes::sessions::LinkRequest;
+use crate::linking::language::ColourScheme;
 use crate::state::App;
+use crate::store::client::Client;
 use crate::store::clients;
 use crate::store::database::StoreError;
 use crate::store::devices::Device;
 use crate::store::links::{self, KeptSession};
 use crate::vendor::integration::{Connection, Offer, Vendor};
 use crate::vendor::profile::{Profile, VendorCode};
+
+/// How long a session can be used, once (LIM-03).
+pub const LIFETIME: TimeDelta = TimeDelta::hours(24);
+
+/// What was asked of a session, as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkRequest {
+    /// The manufacturer, if the user does not choose.
+    pub vendor: Option<VendorCode>,
+    /// The kind of device, if it is limited to one.
+    pub kind: Option<DeviceKind>,
+    /// What the user is asked to grant.
+    pub scopes: Vec<(DeviceKind, Granted)>,
+    /// Language of the pages, if it is not the browser's.
+    pub language: Option<String>,
+    /// Their colours, if they are not the operator's.
+    #[serde(default)]
+    pub colour_scheme: Option<ColourScheme>,
+    /// Where the user's browser goes in the end.
+    pub redirect_uri: Option<String>,
+}
 
 /// A session that somebody has the address of.
 #[derive(Debug, Clone)]

@@ -1,5 +1,5 @@
 //! Where the user's browser goes in the end, and with what.
-use axum::http::Uri;
+use http::Uri;
 use serde::{Deserialize, Serialize};
 
 /// Why a user comes back without devices: the seven words that there are for

@@ -3,7 +3,8 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
 use super::{Answer, Operation, add};
-use crate::routes::actions::{ActionBody, ChargeRateLimitBody, MaxCurrentBody};
+use crate::control::body::ActionBody;
+use crate::routes::actions::{ChargeRateLimitBody, MaxCurrentBody};
 use crate::routes::overrides::SmartOverride;
 use crate::routes::schedules::{ScheduleBody, ScheduleStatus};
 use crate::routes::wishes::{NewSchedule, ScheduleUpdate};

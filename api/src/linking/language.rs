@@ -1,8 +1,6 @@
 //! Which language, and which colours.
-use axum::http::{HeaderMap, header};
+use http::{HeaderMap, header};
 use serde::{Deserialize, Serialize};
-
-use super::texts::{DE, EN, NB, Texts};
 
 /// The word that leaves the choice to the browser.
 pub const BROWSER: &str = "browser";
@@ -70,16 +68,6 @@ impl Language {
             Self::Nb => "nb",
         }
     }
-
-    /// The words.
-    #[must_use]
-    pub fn texts(self) -> &'static Texts {
-        match self {
-            Self::En => &EN,
-            Self::De => &DE,
-            Self::Nb => &NB,
-        }
-    }
 }
 
 /// The colours of the pages.
@@ -115,7 +103,7 @@ impl ColourScheme {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderValue;
+    use http::HeaderValue;
 
     use super::*;
 

@@ -131,7 +131,7 @@ impl Template {
     /// # Example
     ///
     /// ```
-    /// use slackwater_api::outbox::template::Template;
+    /// use slackwater_api::store::template::Template;
     /// assert!(Template::parse(r#"{"event": "{name}", "data": "{data}"}"#).is_ok());
     /// assert!(Template::parse(r#"{"event": "{nome}"}"#).is_err());
     /// ```

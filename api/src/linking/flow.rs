@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::ending::Failure;
 use super::session::Session;
-use crate::linking::{NewAccount, NewDevice, NewUser, connect_within};
+use crate::linking::connect::{NewAccount, NewDevice, NewUser, connect_within};
 use crate::outbox::changes;
 use crate::state::App;
 use crate::store::accounts::Account;

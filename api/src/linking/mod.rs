@@ -1,0 +1,17 @@
+//! Linking of users' devices: sessions, log-ins at manufacturers, accounts and devices.
+//!
+//! The pages of the link address and the operators' command share all of it.
+//!
+//! | File | Holds |
+//! |---|---|
+//! | [`session`] | link session, and the steps of a user in it |
+//! | [`flow`] | log-in, acceptance and refusal within a session |
+//! | [`connect`] | accounts and devices of users: made and ended |
+//! | [`ending`] | address to which the browser returns, with a failure |
+//! | [`language`] | language and colours of the pages |
+
+pub mod connect;
+pub mod ending;
+pub mod flow;
+pub mod language;
+pub mod session;
