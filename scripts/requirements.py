@@ -18,9 +18,7 @@ FOLDERS = (
     "engine/src",
     "control/src",
     "sim/src",
-    "api/src",
-    "api/tests",
-    "api/wire/src",
+    "api",
     "bindings",
     "tests",
 )

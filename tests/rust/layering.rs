@@ -11,16 +11,69 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 use imports::{Imports, circles};
 
 /// The crates of this workspace that each crate may use outside of tests.
-const SIBLINGS: [(&str, &[&str]); 6] = [
+const SIBLINGS: [(&str, &[&str]); 12] = [
     ("slackwater-engine", &[]),
     ("slackwater-control", &["slackwater-engine"]),
     ("slackwater-sim", &["slackwater-control", "slackwater-engine"]),
     ("slackwater-wire", &["slackwater-control", "slackwater-engine"]),
     ("slackwater-bindings", &["slackwater-control", "slackwater-engine", "slackwater-wire"]),
+    ("slackwater-integration", &["slackwater-control", "slackwater-engine"]),
     (
-        "slackwater-api",
-        &["slackwater-control", "slackwater-engine", "slackwater-sim", "slackwater-wire"],
+        "slackwater-store",
+        &["slackwater-control", "slackwater-engine", "slackwater-integration", "slackwater-wire"],
     ),
+    ("slackwater-service", BELOW_SERVICE),
+    (
+        "slackwater-sandbox",
+        &[
+            "slackwater-control",
+            "slackwater-engine",
+            "slackwater-integration",
+            "slackwater-service",
+            "slackwater-sim",
+        ],
+    ),
+    ("slackwater-http", ABOVE_SERVICE),
+    ("slackwater-link", ABOVE_HTTP),
+    (
+        "slackwater-server",
+        &[
+            "slackwater-control",
+            "slackwater-engine",
+            "slackwater-http",
+            "slackwater-integration",
+            "slackwater-link",
+            "slackwater-sandbox",
+            "slackwater-service",
+            "slackwater-store",
+            "slackwater-wire",
+        ],
+    ),
+];
+
+const BELOW_SERVICE: &[&str] = &[
+    "slackwater-control",
+    "slackwater-engine",
+    "slackwater-integration",
+    "slackwater-store",
+    "slackwater-wire",
+];
+
+const ABOVE_SERVICE: &[&str] = &[
+    "slackwater-control",
+    "slackwater-engine",
+    "slackwater-integration",
+    "slackwater-service",
+    "slackwater-store",
+    "slackwater-wire",
+];
+
+const ABOVE_HTTP: &[&str] = &[
+    "slackwater-control",
+    "slackwater-http",
+    "slackwater-integration",
+    "slackwater-service",
+    "slackwater-store",
 ];
 
 /// Crates of pure functions: their code reads no clock, file or environment.
@@ -45,11 +98,19 @@ const ENGINE_MAY_USE: &[&str] = &[
 ];
 
 /// What belongs to one edge and may not turn up at the other.
-const STAYS_AT_ITS_EDGE: [(&str, &[&str]); 3] = [
-    ("slackwater-api", &["arrow", "numpy", "pyo3"]),
+const STAYS_AT_ITS_EDGE: [(&str, &[&str]); 9] = [
     ("slackwater-bindings", &["axum", "clap", "hyper", "sqlx", "tokio", "tower"]),
     // Both edges use it.
     ("slackwater-wire", &["arrow", "axum", "hyper", "numpy", "pyo3", "sqlx", "tokio", "tower"]),
+    // For integrations of strangers: small, and without a runtime.
+    ("slackwater-integration", &["axum", "clap", "hyper", "pyo3", "sqlx", "tokio", "tower"]),
+    ("slackwater-store", &["axum", "clap", "hyper", "pyo3", "tower"]),
+    // It posts events to receivers, by `hyper`, and answers nobody.
+    ("slackwater-service", &["axum", "clap", "maud", "pyo3", "tower"]),
+    ("slackwater-sandbox", &["axum", "clap", "hyper", "pyo3", "sqlx", "tower"]),
+    ("slackwater-http", &["clap", "maud", "pyo3", "sqlx"]),
+    ("slackwater-link", &["clap", "pyo3", "sqlx"]),
+    ("slackwater-server", &["arrow", "numpy", "pyo3", "sqlx"]),
 ];
 
 /// Features of `chrono` that read the system's clock, or bring such a feature along.

@@ -17,8 +17,20 @@ const FUNCTION_LINES_MAX: usize = 70;
 const RUST_FOLDERS: [&str; 7] = ["engine", "control", "sim", "bindings", "api", "benches", "tests"];
 
 /// Crates whose code runs for users.
-const PRODUCTION_FOLDERS: [&str; 6] =
-    ["engine/src", "control/src", "sim/src", "bindings/src", "api/src", "api/wire/src"];
+const PRODUCTION_FOLDERS: [&str; 12] = [
+    "engine/src",
+    "control/src",
+    "sim/src",
+    "bindings/src",
+    "api/integration/src",
+    "api/wire/src",
+    "api/store/src",
+    "api/service/src",
+    "api/sandbox/src",
+    "api/http/src",
+    "api/link/src",
+    "api/server/src",
+];
 
 /// Fine in a test, a trap in the field.
 const NOT_IN_PRODUCTION: &[&str] =

@@ -1,0 +1,198 @@
+//! Errors of the service as problems: the one table from what failed to an answer.
+//!
+//! Nothing below this file knows a status code. A match has no wildcard arm, so that a new error
+//! does not compile before it has a status.
+use std::time::Duration;
+
+use slackwater_control::device::command::Refusal;
+use slackwater_control::policy::flex_issue::{FlexIssue, FlexIssues};
+use slackwater_wire::page::list::PageError;
+use slackwater_wire::version::dated::ApiVersionError;
+use tracing::error;
+
+use crate::problem::{CONTROLLED, Problem, RATE_LIMITED};
+use crate::routes::flex::pointer_of;
+use slackwater_service::auth::budget::BudgetSpent;
+use slackwater_service::auth::secret::NoRandomness;
+use slackwater_service::auth::token::IssueError;
+use slackwater_service::control::orders::OrderError;
+use slackwater_service::linking::flow::Refusal as LinkRefusal;
+use slackwater_service::outbox::subscribing::SubscribeError;
+use slackwater_service::plans::patching::PolicyError;
+use slackwater_service::prices::keep::{AssignError, SignalRefusal};
+use slackwater_service::prices::list::ListError;
+use slackwater_store::database::StoreError;
+
+/// When to come again to a database that is busy.
+const SOON: Duration = Duration::from_secs(1);
+
+/// When to come again to a database that does not take writes or does not answer.
+pub(crate) const LATER: Duration = Duration::from_secs(5);
+
+impl From<ApiVersionError> for Problem {
+    fn from(error: ApiVersionError) -> Self {
+        Self::bad_request(format!("Service-Version: {error}"))
+    }
+}
+
+impl From<PageError> for Problem {
+    fn from(error: PageError) -> Self {
+        match error {
+            PageError::BothCursors => Self::bad_request(error.to_string()),
+            PageError::Size { given } => {
+                Self::invalid(vec![format!("/pageSize: is {given}; a page holds at least 1 item")])
+            }
+            PageError::Duplicate { .. } => {
+                error!(%error, "a list has two items of one key");
+                Self::server_error()
+            }
+        }
+    }
+}
+
+impl From<FlexIssues> for Problem {
+    fn from(FlexIssues(issues): FlexIssues) -> Self {
+        let issue = |issue: &FlexIssue| format!("{}: {}", pointer_of(&issue.field), issue.fault);
+        Self::invalid(issues.iter().map(issue).collect())
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        // No wildcard arm: a new refusal must be given a status before this compiles.
+        match refusal {
+            Refusal::NotPermitted { .. } => Self::forbidden(refusal.to_string()),
+            Refusal::Controlled { .. } => {
+                Self::new(CONTROLLED, format!("{refusal}; disable it, or create a smart override"))
+            }
+            Refusal::OutsideRange { .. }
+            | Refusal::BelowZero { .. }
+            | Refusal::Incapable { .. }
+            | Refusal::CannotAct { .. }
+            | Refusal::FullyCharged
+            | Refusal::Unauthorised
+            | Refusal::AlreadyThere => Self::bad_request(refusal.to_string()),
+        }
+    }
+}
+
+impl From<OrderError> for Problem {
+    fn from(error: OrderError) -> Self {
+        match error {
+            OrderError::NoSuchDevice => Self::no_entity("device"),
+            OrderError::Refused(refusal) => refusal.into(),
+            OrderError::Hold(error) => Self::bad_request(error.to_string()),
+            OrderError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<PolicyError> for Problem {
+    fn from(error: PolicyError) -> Self {
+        match error {
+            PolicyError::NoPolicy => Self::no_entity("Policy"),
+            PolicyError::Missing(what) => Self::no_entity(what),
+            PolicyError::Flex(issues) => issues.into(),
+            PolicyError::Vehicle(error) => Self::bad_request(error.to_string()),
+            PolicyError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<SignalRefusal> for Problem {
+    fn from(refusal: SignalRefusal) -> Self {
+        match refusal {
+            SignalRefusal::Zone(error) => Self::bad_request(error.to_string()),
+            SignalRefusal::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<LinkRefusal> for Problem {
+    fn from(refusal: LinkRefusal) -> Self {
+        match refusal {
+            LinkRefusal::Store(error) => error.into(),
+            LinkRefusal::Limit(_) => Self::forbidden(refusal.to_string()),
+            LinkRefusal::Closed | LinkRefusal::NoDevice => Self::bad_request(refusal.to_string()),
+        }
+    }
+}
+
+impl From<BudgetSpent> for Problem {
+    fn from(spent: BudgetSpent) -> Self {
+        Self::new(RATE_LIMITED, spent.to_string()).retry_after(spent.wait)
+    }
+}
+
+impl From<IssueError> for Problem {
+    fn from(error: IssueError) -> Self {
+        match error {
+            IssueError::Randomness(error) => error.into(),
+            IssueError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<NoRandomness> for Problem {
+    fn from(error: NoRandomness) -> Self {
+        error!(%error, "no secret can be made");
+        Self::unavailable("try again later")
+    }
+}
+
+impl From<SubscribeError> for Problem {
+    fn from(error: SubscribeError) -> Self {
+        match error {
+            SubscribeError::Store(error) => error.into(),
+            SubscribeError::Url { .. }
+            | SubscribeError::Template { .. }
+            | SubscribeError::NoClient { .. }
+            | SubscribeError::Taken { .. } => Self::bad_request(error.to_string()),
+        }
+    }
+}
+
+impl From<ListError> for Problem {
+    fn from(error: ListError) -> Self {
+        Self::bad_request(error.to_string())
+    }
+}
+
+impl From<AssignError> for Problem {
+    fn from(error: AssignError) -> Self {
+        match error {
+            AssignError::NoTariff { .. } => Self::no_entity("tariff"),
+            AssignError::Tariff(error) => Self::bad_request(error.to_string()),
+            AssignError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        error!(%error, "the database failed");
+        match (wait_for(&error), error) {
+            (Some(wait), _) => Self::unavailable("try again later").retry_after(wait),
+            (None, StoreError::Corrupt { .. }) => Self::bad_answer(),
+            (None, _) => Self::server_error(),
+        }
+    }
+}
+
+/// When to come again after a failure of the database that passes.
+pub(crate) const fn wait_for(error: &StoreError) -> Option<Duration> {
+    match error {
+        // Others are ahead, and each of them takes a moment.
+        StoreError::Queue | StoreError::Busy(_) => Some(SOON),
+        // Somebody has to look after the database or its disk.
+        StoreError::Down(_)
+        | StoreError::Open { .. }
+        | StoreError::Disk(_)
+        | StoreError::Full(_) => Some(LATER),
+        StoreError::Corrupt { .. }
+        | StoreError::Taken(_)
+        | StoreError::File { .. }
+        | StoreError::Migrate(_)
+        | StoreError::Statement(_) => None,
+    }
+}

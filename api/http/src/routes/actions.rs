@@ -1,0 +1,178 @@
+//! Commands to devices, and the actions that they become.
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use slackwater_control::device::command::Command;
+use slackwater_engine::units::{Current, Power};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::auth::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Body, Members, Path};
+use crate::routes::batteries::Battery;
+use crate::routes::chargers::Charger;
+use crate::routes::hvacs::Hvac;
+use crate::routes::lists::{Shape, find};
+use slackwater_service::control::body::ActionBody;
+use slackwater_service::control::orders::{self, Cancelled, is_of};
+use slackwater_service::control::{Action, Origin, order};
+use slackwater_service::state::App;
+
+/// A limit of the current.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MaxCurrentBody {
+    /// In A, at least 0.
+    #[schema(minimum = 0)]
+    pub max_current: f64,
+}
+
+/// A limit of the power.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChargeRateLimitBody {
+    /// In kW, at least 0.
+    #[schema(minimum = 0)]
+    pub charge_rate_limit: f64,
+}
+
+/// Limits the current of a charger.
+pub(crate) async fn max_current(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    body: Result<Body, Problem>,
+) -> Result<Json<ActionBody>, Problem> {
+    let device = find::<Charger>(&app, &caller, &id)?;
+    let read = |amps| Current::from_amps(amps).map_err(|error| error.to_string());
+    let limit = limit(body?, "maxCurrent", read)?;
+    command(&app, device.id, Command::MaxCurrent(limit)).await
+}
+
+/// Limits the power of a charger.
+pub(crate) async fn charge_rate_limit(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    body: Result<Body, Problem>,
+) -> Result<Json<ActionBody>, Problem> {
+    let device = find::<Charger>(&app, &caller, &id)?;
+    let read = |kw| Power::from_kw(kw).map_err(|error| error.to_string());
+    let limit = limit(body?, "chargeRateLimit", read)?;
+    command(&app, device.id, Command::ChargeRateLimit(limit)).await
+}
+
+/// Ends a hold of a heating unit. Takes no body.
+pub(crate) async fn follow_schedule(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<ActionBody>, Problem> {
+    let device = find::<Hvac>(&app, &caller, &id)?;
+    command(&app, device.id, Command::FollowSchedule).await
+}
+
+async fn command(
+    app: &App,
+    device_id: Uuid,
+    command: Command,
+) -> Result<Json<ActionBody>, Problem> {
+    let action = order(app, device_id, command, Origin::Client).await?;
+    Ok(Json(ActionBody::of(&action)))
+}
+
+/// The one number of a body, not below zero.
+fn limit<T>(
+    body: Body,
+    name: &str,
+    read: impl FnOnce(f64) -> Result<T, String>,
+) -> Result<T, Problem> {
+    let mut members = Members::from(body);
+    let value = members.required(name, |value| match value.as_f64() {
+        None => Err("expected a number".to_owned()),
+        Some(number) if number < 0.0 => Err(format!("is {number}; a limit is at least 0")),
+        Some(number) => read(number),
+    });
+    members.finish(value)
+}
+
+/// An action of a charger.
+pub(crate) async fn get_of_charger(
+    state: State<App>,
+    caller: Caller,
+    id: Path<String>,
+) -> Result<Json<ActionBody>, Problem> {
+    get::<Charger>(state, caller, id).await
+}
+
+/// An action of a battery.
+pub(crate) async fn get_of_battery(
+    state: State<App>,
+    caller: Caller,
+    id: Path<String>,
+) -> Result<Json<ActionBody>, Problem> {
+    get::<Battery>(state, caller, id).await
+}
+
+/// Calls an action of a charger off.
+pub(crate) async fn cancel_of_charger(
+    state: State<App>,
+    caller: Caller,
+    id: Path<String>,
+) -> Result<Response, Problem> {
+    cancel::<Charger>(state, caller, id).await
+}
+
+/// Calls an action of a battery off.
+pub(crate) async fn cancel_of_battery(
+    state: State<App>,
+    caller: Caller,
+    id: Path<String>,
+) -> Result<Response, Problem> {
+    cancel::<Battery>(state, caller, id).await
+}
+
+async fn get<T: Shape>(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<ActionBody>, Problem> {
+    let found = orders::find(&app, parse(&id)?, is_callers::<T>(&caller)).await?;
+    let action = found.ok_or_else(|| Problem::no_entity("action"))?;
+    Ok(Json(ActionBody::of(&action)))
+}
+
+async fn cancel<T: Shape>(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let cancelled = orders::cancel(&app, parse(&id)?, is_callers::<T>(&caller)).await?;
+    answer(cancelled)
+}
+
+/// What somebody who calls an action off is answered.
+///
+/// # Errors
+/// There is no such action, or it had ended before.
+pub fn answer(cancelled: Option<Cancelled>) -> Result<Response, Problem> {
+    match cancelled {
+        None => Err(Problem::no_entity("action")),
+        Some(Cancelled::Now(action)) => Ok(Json(ActionBody::of(&action)).into_response()),
+        Some(Cancelled::Before(action)) => Err(Problem::already_resolved(&ActionBody::of(&action))),
+    }
+}
+
+/// Whether an action is one that the caller may see below a path.
+fn is_callers<T: Shape>(caller: &Caller) -> impl Fn(&Action) -> bool {
+    let is_theirs = is_of(&caller.client.id, T::KIND);
+    let user_id = caller.user_id.clone();
+    move |action| is_theirs(action) && user_id.as_ref().is_none_or(|id| *id == action.user_id)
+}
+
+/// The identifier in a path. One that is none names no action.
+fn parse(id: &str) -> Result<Uuid, Problem> {
+    Uuid::parse_str(id).map_err(|_| Problem::no_entity("action"))
+}

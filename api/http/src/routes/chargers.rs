@@ -1,0 +1,289 @@
+//! Chargers: reading them, and saying where they stand.
+use axum::extract::State;
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::Value;
+use slackwater_control::device::capability::{Ability, Capabilities, within_scopes};
+use slackwater_control::device::charge_state::Reporter;
+use slackwater_control::device::power_state::PowerState;
+use slackwater_control::device::reading::{charger_is_reachable, last_seen, serial_number};
+use slackwater_control::device::scope::DeviceKind;
+use slackwater_engine::units::Power;
+use slackwater_wire::version::field::Field;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::auth::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Body, Members, Path};
+use crate::routes::charge_state::{
+    CapabilityBody, RangedCapabilityBody, amps, capability, power_word, ranged_capability,
+};
+use crate::routes::lists::{Seen, Shape, answer, find};
+use crate::scope;
+use slackwater_integration::reading::{ChargerFacts, Facts};
+use slackwater_service::control::look_again;
+use slackwater_service::plans::replan;
+use slackwater_service::state::App;
+use slackwater_store::database::StoreError;
+use slackwater_store::devices::{self, SetLocation};
+use slackwater_store::finish::Finish;
+
+/// A charger.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Charger {
+    /// Its identifier.
+    pub id: Uuid,
+    /// The user who linked it.
+    pub user_id: String,
+    /// Its manufacturer.
+    pub vendor: String,
+    /// Last live data, or when it was linked.
+    pub last_seen: DateTime<Utc>,
+    /// Whether live data come.
+    pub is_reachable: bool,
+    /// How its charging stands.
+    pub charge_state: ChargerChargeState,
+    /// What it can do.
+    pub capabilities: ChargerCapabilities,
+    /// What its owner granted.
+    pub scopes: Vec<String>,
+    /// What it is.
+    pub information: ChargerInformation,
+    /// Where it stands; from version 2023-08-01 on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub location: Option<StandingAt>,
+    /// The same in version 2023-05-01.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub charging_location_id: Option<Option<Uuid>>,
+}
+
+/// How the charging of a charger stands.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChargerChargeState {
+    /// Whether a plug is in.
+    pub is_plugged_in: Option<bool>,
+    /// Whether it charges.
+    pub is_charging: Option<bool>,
+    /// Power now in kW; null while it does not charge.
+    pub charge_rate: Option<f64>,
+    /// When this was read.
+    pub last_updated: Option<DateTime<Utc>>,
+    /// Limit of the current in A. Deprecated: use `chargeRateLimit`.
+    pub max_current: Option<f64>,
+    /// One of eight words; `UNKNOWN` also when the reading is over seven days old.
+    #[schema(value_type = String)]
+    pub power_delivery_state: &'static str,
+    /// The user's vehicle that is plugged in, if both are linked and detected together.
+    pub plugged_in_vehicle_id: Option<Uuid>,
+    /// Limit of the power in kW (beta).
+    pub charge_rate_limit: Option<f64>,
+}
+
+/// What a charger can do.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChargerCapabilities {
+    /// Describe itself.
+    pub information: CapabilityBody,
+    /// Tell how its charging stands.
+    pub charge_state: CapabilityBody,
+    /// Start charging.
+    pub start_charging: CapabilityBody,
+    /// Stop charging.
+    pub stop_charging: CapabilityBody,
+    /// Limit its current.
+    pub set_max_current: CapabilityBody,
+    /// Limit its power.
+    pub set_charge_rate_limit: RangedCapabilityBody,
+}
+
+/// What a charger is.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChargerInformation {
+    /// Make; null before the first reading.
+    pub brand: Option<String>,
+    /// Model; null before the first reading.
+    pub model: Option<String>,
+    /// What its owner calls it.
+    pub display_name: Option<String>,
+    /// Year of the model.
+    pub year: Option<i32>,
+    /// Serial number; the manufacturer's identifier where it has none.
+    pub serial_number: String,
+    /// Address of a picture.
+    pub image_url: Option<String>,
+    /// The manufacturer's identifier; in version 2023-05-01 only. Deprecated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+}
+
+/// The place that a device stands at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StandingAt {
+    /// The place; null if none is set.
+    pub id: Option<Uuid>,
+    /// When it was set.
+    pub last_updated: Option<DateTime<Utc>>,
+}
+
+/// Where a charger is said to stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChargerUpdate {
+    /// A place of the same user, or null for none.
+    #[schema(required = true)]
+    pub charging_location_id: Option<Uuid>,
+}
+
+impl Shape for Charger {
+    const KIND: DeviceKind = DeviceKind::Charger;
+    const LIST: &'static str = "chargers";
+    const WORD: &'static str = "charger";
+
+    fn of(seen: &Seen<'_>) -> Self {
+        let device = seen.device;
+        let reading = device.state.reading.as_deref();
+        let facts = reading.and_then(|reading| match &reading.facts {
+            Facts::Charger(facts) => Some(&**facts),
+            _ => None,
+        });
+        let can = reading.map(|reading| within_scopes(&reading.capabilities, &device.scopes));
+        let stands = device.location;
+        Self {
+            id: device.id,
+            user_id: device.user_id.to_string(),
+            vendor: device.vendor.to_string(),
+            last_seen: last_seen(device.state.heard_at, device.linked_at),
+            is_reachable: charger_is_reachable(device.state.is_reachable),
+            charge_state: facts.map_or_else(ChargerChargeState::unknown, |facts| {
+                ChargerChargeState::of(facts, seen)
+            }),
+            capabilities: ChargerCapabilities::of(&can.unwrap_or_default()),
+            scopes: scope::words(device.kind, &device.scopes),
+            information: ChargerInformation::of(facts, seen),
+            location: seen.version.shows(Field::ChargerLocation, || {
+                stands.map_or_else(StandingAt::default, |stands| StandingAt {
+                    id: stands.id,
+                    last_updated: Some(stands.at),
+                })
+            }),
+            charging_location_id: seen
+                .version
+                .shows(Field::ChargerChargingLocationId, || stands.and_then(|stands| stands.id)),
+        }
+    }
+}
+
+impl ChargerChargeState {
+    fn unknown() -> Self {
+        Self { power_delivery_state: power_word(PowerState::Unknown), ..Self::default() }
+    }
+
+    fn of(facts: &ChargerFacts, seen: &Seen<'_>) -> Self {
+        let shown = facts.charging.shown(Reporter::Charger, seen.now);
+        Self {
+            is_plugged_in: shown.is_plugged_in,
+            is_charging: shown.is_charging,
+            charge_rate: shown.charge_rate.map(Power::as_kw),
+            last_updated: shown.last_updated,
+            max_current: amps(facts.max_current),
+            power_delivery_state: power_word(shown.power_state),
+            plugged_in_vehicle_id: seen.tables.other_end(seen.device).map(|other| other.id),
+            charge_rate_limit: shown.charge_rate_limit.map(Power::as_kw),
+        }
+    }
+}
+
+impl ChargerCapabilities {
+    fn of(can: &Capabilities) -> Self {
+        Self {
+            information: capability(can, Ability::Information),
+            charge_state: capability(can, Ability::ChargeState),
+            start_charging: capability(can, Ability::StartCharging),
+            stop_charging: capability(can, Ability::StopCharging),
+            set_max_current: capability(can, Ability::SetMaxCurrent),
+            set_charge_rate_limit: ranged_capability(can, Ability::SetChargeRateLimit),
+        }
+    }
+}
+
+impl ChargerInformation {
+    fn of(facts: Option<&ChargerFacts>, seen: &Seen<'_>) -> Self {
+        let vendor_id = &seen.device.vendor_device;
+        let id = seen.version.shows(Field::ChargerVendorId, || vendor_id.clone());
+        let Some(facts) = facts else {
+            return Self { serial_number: vendor_id.clone(), id, ..Self::default() };
+        };
+        let information = facts.information.clone();
+        let serial = serial_number(information.serial_number.as_deref(), vendor_id).to_owned();
+        Self {
+            brand: Some(information.brand),
+            model: Some(information.model),
+            display_name: information.display_name,
+            year: information.year,
+            serial_number: serial,
+            image_url: information.image_url,
+            id,
+        }
+    }
+}
+
+/// Says where a charger stands, or that it stands at no place of its user.
+pub(crate) async fn put(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    body: Result<Body, Problem>,
+) -> Result<Response, Problem> {
+    let device = find::<Charger>(&app, &caller, &id)?;
+    let mut members = Members::from(body?);
+    let location = members.required("chargingLocationId", uuid_or_null);
+    if let Some(Some(location)) = location {
+        let is_known = app.cache().read(|tables| {
+            let user = tables.user(&device.client_id, &device.user_id);
+            user.is_some_and(|user| user.location(location).is_some())
+        });
+        if !is_known {
+            members.issue("chargingLocationId", "is no location of the charger's user");
+        }
+    }
+    let location = SetLocation { id: members.finish(location)?, at: caller.now };
+
+    Finish::new(place(app.clone(), device.id, location)).await?;
+    answer::<Charger>(&app, &caller, device.id)
+}
+
+/// Keeps where a charger stands, and has what rests on that follow.
+async fn place(app: App, id: Uuid, location: SetLocation) -> Result<(), StoreError> {
+    let mut change = app.store().begin().await?;
+    devices::keep_location(change.connection(), id, location).await?;
+    let shown_in = app.clone();
+    let show = move || {
+        shown_in.cache().write(|tables| {
+            tables.change_device(id, |device| device.location = Some(location));
+        });
+        // Schedules of other places may hold, or hold no longer.
+        look_again(&shown_in, id);
+    };
+    change.commit(show).await?;
+    // Prices and the clock of deadlines are those of the place (AMB-28, SCP-03).
+    replan(&app, id).await;
+    Ok(())
+}
+
+fn uuid_or_null(value: &Value) -> Result<Option<Uuid>, String> {
+    match value {
+        Value::Null => Ok(None),
+        Value::String(text) => match Uuid::parse_str(text) {
+            Ok(id) => Ok(Some(id)),
+            Err(_) => Err("expected a UUID or null".to_owned()),
+        },
+        _ => Err("expected a UUID or null".to_owned()),
+    }
+}

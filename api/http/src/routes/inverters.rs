@@ -1,0 +1,138 @@
+//! Solar inverters: reading them.
+use chrono::{DateTime, NaiveDate, Utc};
+use serde::Serialize;
+use slackwater_control::device::reading::{Whereabouts, charger_is_reachable, last_seen};
+use slackwater_control::device::scope::DeviceKind;
+use slackwater_wire::version::field::Field;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::routes::lists::{Seen, Shape};
+use crate::scope;
+use slackwater_integration::reading::{Facts, InverterFacts};
+
+/// A solar inverter.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Inverter {
+    /// Its identifier.
+    pub id: Uuid,
+    /// Its manufacturer.
+    pub vendor: String,
+    /// What its owner granted.
+    pub scopes: Vec<String>,
+    /// The place that it stands at; from version 2023-08-01 on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub location_id: Option<Option<Uuid>>,
+    /// The same in version 2023-05-01; absent where none is set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub charging_location_id: Option<Uuid>,
+    /// Last live data, or when it was linked.
+    pub last_seen: DateTime<Utc>,
+    /// Whether live data come.
+    pub is_reachable: bool,
+    /// What it produces.
+    pub production_state: ProductionState,
+    /// What it is.
+    pub information: InverterInformation,
+    /// Where it is.
+    pub location: InverterLocation,
+}
+
+/// What an inverter produces.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProductionState {
+    /// Power in kW; null before the first reading.
+    pub production_rate: Option<f64>,
+    /// Whether it produces; null before the first reading.
+    pub is_producing: Option<bool>,
+    /// When this was read; null before the first reading.
+    pub last_updated: Option<DateTime<Utc>>,
+}
+
+/// What an inverter is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InverterInformation {
+    /// The manufacturer's identifier.
+    pub id: String,
+    /// Make.
+    pub brand: Option<String>,
+    /// Model.
+    pub model: Option<String>,
+    /// What its owner calls the site.
+    pub site_name: Option<String>,
+    /// When it was put up.
+    pub installation_date: Option<NaiveDate>,
+}
+
+/// Where an inverter is. Null without the scope `inverter:read:location`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, ToSchema)]
+pub struct InverterLocation {
+    /// Degrees east.
+    pub longitude: Option<f64>,
+    /// Degrees north.
+    pub latitude: Option<f64>,
+}
+
+impl Shape for Inverter {
+    const KIND: DeviceKind = DeviceKind::Inverter;
+    const LIST: &'static str = "inverters";
+    const WORD: &'static str = "inverter";
+
+    fn of(seen: &Seen<'_>) -> Self {
+        let device = seen.device;
+        let facts = device.state.reading.as_deref().and_then(|reading| match &reading.facts {
+            Facts::Inverter(facts) => Some(&**facts),
+            _ => None,
+        });
+        let stands = || device.location.and_then(|location| location.id);
+        Self {
+            id: device.id,
+            vendor: device.vendor.to_string(),
+            scopes: scope::words(device.kind, &device.scopes),
+            location_id: seen.version.shows(Field::InverterLocationId, stands),
+            charging_location_id: seen
+                .version
+                .shows(Field::InverterChargingLocationId, stands)
+                .flatten(),
+            last_seen: last_seen(device.state.heard_at, device.linked_at),
+            is_reachable: charger_is_reachable(device.state.is_reachable),
+            production_state: ProductionState {
+                production_rate: facts.map(|facts| facts.production.as_kw()),
+                is_producing: facts.map(|facts| facts.is_producing),
+                last_updated: facts.map(|facts| facts.production_at),
+            },
+            information: InverterInformation::of(facts, &device.vendor_device),
+            location: InverterLocation::of(facts, seen),
+        }
+    }
+}
+
+impl InverterInformation {
+    fn of(facts: Option<&InverterFacts>, vendor_device: &str) -> Self {
+        let information = facts.map(|facts| facts.information.clone());
+        let named = information.as_ref();
+        Self {
+            id: vendor_device.to_owned(),
+            brand: named.map(|information| information.brand.clone()),
+            model: named.map(|information| information.model.clone()),
+            site_name: named.map(|information| information.site_name.clone()),
+            installation_date: named.map(|information| information.installed_on),
+        }
+    }
+}
+
+impl InverterLocation {
+    fn of(facts: Option<&InverterFacts>, seen: &Seen<'_>) -> Self {
+        let position = facts.and_then(|facts| facts.position);
+        let whereabouts = Whereabouts {
+            longitude: position.map(|position| position.longitude),
+            latitude: position.map(|position| position.latitude),
+            ..Whereabouts::default()
+        };
+        let shown = whereabouts.shown(&seen.device.scopes);
+        Self { longitude: shown.longitude, latitude: shown.latitude }
+    }
+}

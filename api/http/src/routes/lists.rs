@@ -1,0 +1,217 @@
+//! What all kinds of device have in common: lists of them, and one of them.
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::Uri;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use slackwater_control::device::scope::DeviceKind;
+use slackwater_wire::page::cursor::Key;
+use slackwater_wire::version::field::Field;
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+use crate::auth::caller::Caller;
+use crate::page::{List, Listing, PageQuery, Pagination};
+use crate::problem::Problem;
+use crate::request::{Path, query_pairs};
+use crate::version::Version;
+use slackwater_integration::error::VendorError;
+use slackwater_service::cache::index::Index;
+use slackwater_service::cache::tables::Tables;
+use slackwater_service::jobs::reading::refresh;
+use slackwater_service::state::App;
+use slackwater_store::devices::Device;
+
+/// What a device looks like to a client.
+pub trait Shape: Serialize {
+    /// The kind of device.
+    const KIND: DeviceKind;
+    /// The last word of the path of its lists.
+    const LIST: &'static str;
+    /// What problems call it.
+    const WORD: &'static str;
+
+    /// The shape of a device, as it is shown.
+    fn of(seen: &Seen<'_>) -> Self;
+}
+
+/// A device and what is around it.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// The device.
+    pub device: &'a Device,
+    /// Everything else that is known.
+    pub tables: &'a Tables,
+    /// The version of the answer.
+    pub version: Version,
+    /// When it was asked for.
+    pub now: DateTime<Utc>,
+}
+
+/// The kinds of device that a read can force a fetch for (ENV-16).
+const FETCHED: [DeviceKind; 4] =
+    [DeviceKind::Vehicle, DeviceKind::Charger, DeviceKind::Hvac, DeviceKind::Inverter];
+
+/// A device takes about as much in an answer.
+const BYTES_EACH: usize = 1_536;
+
+/// The field that costs no call of a manufacturer (ENV-19).
+const KEPT_HERE: &str = "smartChargingPolicy";
+
+/// Devices of the client, newest first.
+pub(crate) async fn list<T: Shape>(
+    State(app): State<App>,
+    caller: Caller,
+    uri: Uri,
+    query: PageQuery,
+) -> Result<Response, Problem> {
+    let user_id = caller.user_id.clone();
+    page::<T>(&app, &caller, user_id.as_deref(), &uri, &query).await
+}
+
+/// Devices of one user, newest first.
+pub(crate) async fn list_of_user<T: Shape>(
+    State(app): State<App>,
+    caller: Caller,
+    Path(user_id): Path<String>,
+    uri: Uri,
+    query: PageQuery,
+) -> Result<Response, Problem> {
+    if app.cache().read(|tables| tables.user(&caller.client.id, &user_id).is_none()) {
+        return Err(Problem::no_entity("user"));
+    }
+    page::<T>(&app, &caller, Some(&user_id), &uri, &query).await
+}
+
+async fn page<T: Shape>(
+    app: &App,
+    caller: &Caller,
+    user_id: Option<&str>,
+    uri: &Uri,
+    query: &PageQuery,
+) -> Result<Response, Problem> {
+    let list = List { key: app.cursor_key(), client_id: &caller.client.id, user_id, name: T::LIST };
+    let request = query.of(list, app.config().limits.page_size_max)?;
+    let is_paged = caller.version.has(Field::PaginatedLists);
+    if must_fetch::<T>(caller, uri) {
+        fetch_all::<T>(app, caller, user_id).await?;
+    }
+    let list_of = |data: Vec<T>, pagination| Listing { data, pagination };
+    let listing = app.cache().read(|tables| {
+        let index = tables.list(&caller.client.id, user_id, T::KIND);
+        let shape = |id: &Uuid| {
+            let device = tables.device(&caller.client.id, *id)?;
+            Some(T::of(&Seen { device, tables, version: caller.version, now: caller.now }))
+        };
+        let nowhere = Pagination { before: None, after: None };
+        let Some(index) = index else { return list_of(Vec::new(), nowhere) };
+        if !is_paged {
+            let mut all: Vec<T> = index.iter().filter_map(shape).collect();
+            all.reverse();
+            return list_of(all, nowhere);
+        }
+        let page = index.page(&request);
+        let id = |key: &Key| Uuid::parse_str(&key.id).ok();
+        let data = page.keys.iter().filter_map(id).filter_map(|id| shape(&id)).collect();
+        list_of(data, list.pagination(&page))
+    });
+    // Written after the tables are free for others again.
+    let bytes = BYTES_EACH * (1 + listing.data.len());
+    if is_paged { json(&listing, bytes) } else { json(&listing.data, bytes) }
+}
+
+/// An answer of about so many bytes: one that grows while it is written is
+/// copied again and again.
+fn json(value: &impl Serialize, bytes: usize) -> Result<Response, Problem> {
+    let mut body = Vec::with_capacity(bytes);
+    serde_json::to_writer(&mut body, value).map_err(|_| Problem::bad_answer())?;
+    Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
+}
+
+/// One device.
+pub(crate) async fn get<T: Shape>(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let device = find::<T>(&app, &caller, &id)?;
+    if must_fetch::<T>(&caller, &uri) {
+        let was_heard_of = device.state.heard_at.is_some();
+        refresh(&app, &device).await.map_err(|error| Problem::of_vendor(&error, was_heard_of))?;
+    }
+    answer::<T>(&app, &caller, device.id)
+}
+
+/// The device as it stands now.
+///
+/// # Errors
+/// It was deleted meanwhile.
+pub fn answer<T: Shape>(app: &App, caller: &Caller, id: Uuid) -> Result<Response, Problem> {
+    app.cache().read(|tables| {
+        let device = tables.device(&caller.client.id, id);
+        let device = device.ok_or_else(|| Problem::no_entity(T::WORD))?;
+        let seen = Seen { device, tables, version: caller.version, now: caller.now };
+        Ok(Json(T::of(&seen)).into_response())
+    })
+}
+
+/// A device of the caller, of that kind. One of somebody else is none.
+///
+/// # Errors
+/// There is none.
+pub fn find<T: Shape>(app: &App, caller: &Caller, id: &str) -> Result<Arc<Device>, Problem> {
+    let device = find_any(app, caller, id).filter(|device| device.kind == T::KIND);
+    device.ok_or_else(|| Problem::no_entity(T::WORD))
+}
+
+/// A device of the caller, of any kind.
+#[must_use]
+pub fn find_any(app: &App, caller: &Caller, id: &str) -> Option<Arc<Device>> {
+    let id = Uuid::parse_str(id).ok()?;
+    let device = app.cache().read(|tables| tables.device(&caller.client.id, id).cloned())?;
+    let is_users = caller.user_id.as_ref().is_none_or(|user_id| *user_id == device.user_id);
+    is_users.then_some(device)
+}
+
+/// Whether a read is to ask the manufacturer first.
+fn must_fetch<T: Shape>(caller: &Caller, uri: &Uri) -> bool {
+    let fields = query_pairs(uri).filter(|(name, _)| name == "fields" || name == "fields[]");
+    let costs =
+        |value: &str| value.split(',').any(|f| !f.trim().is_empty() && f.trim() != KEPT_HERE);
+    caller.version.has(Field::SynchronousFields)
+        && FETCHED.contains(&T::KIND)
+        && fields.into_iter().any(|(_, value)| costs(&value))
+}
+
+/// Fetches all devices of a list at once, and waits for the slowest (ENV-18).
+async fn fetch_all<T: Shape>(
+    app: &App,
+    caller: &Caller,
+    user_id: Option<&str>,
+) -> Result<(), Problem> {
+    let devices: Vec<Arc<Device>> = app.cache().read(|tables| {
+        let index = tables.list(&caller.client.id, user_id, T::KIND);
+        let ids = index.into_iter().flat_map(Index::iter);
+        ids.filter_map(|id| tables.device(&caller.client.id, *id).cloned()).collect()
+    });
+    let of = devices.len();
+    let mut reads = JoinSet::new();
+    for device in devices {
+        let app = app.clone();
+        reads.spawn(async move { refresh(&app, &device).await });
+    }
+    let failed: Vec<VendorError> =
+        reads.join_all().await.into_iter().filter_map(Result::err).collect();
+    let failed = failed.iter().filter(|error| !is_of_device(error)).count();
+    if failed > 0 { Err(Problem::some_vendors_failed(failed, of)) } else { Ok(()) }
+}
+
+/// Whether it is the device that did not answer, not its manufacturer.
+const fn is_of_device(error: &VendorError) -> bool {
+    matches!(error, VendorError::Asleep { .. } | VendorError::Unreachable)
+}

@@ -1,0 +1,76 @@
+//! Smart overrides of chargers: charge now.
+use axum::Json;
+use axum::extract::State;
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::auth::caller::Caller;
+use crate::problem::Problem;
+use crate::request::Path;
+use crate::routes::chargers::Charger;
+use crate::routes::lists::find;
+use slackwater_service::control::overrides;
+use slackwater_service::state::App;
+use slackwater_store::overrides::Override;
+
+/// "Charge now" for a device: until then schedules and smart charging leave it alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SmartOverride {
+    /// When it began.
+    pub created_at: DateTime<Utc>,
+    /// When it ended; null while it is active.
+    pub ended_at: Option<DateTime<Utc>>,
+    /// The device.
+    pub target_id: Uuid,
+    /// `charger`, or `vehicle`.
+    #[schema(value_type = String)]
+    pub target_type: &'static str,
+    /// The action that starts charging; null if the device charged already.
+    pub vendor_action_id: Option<Uuid>,
+    /// The owner of the device.
+    pub user_id: String,
+    /// Its manufacturer.
+    pub vendor: String,
+}
+
+impl SmartOverride {
+    /// The shape of an override.
+    #[must_use]
+    pub fn of(override_: &Override) -> Self {
+        Self {
+            created_at: override_.life.created_at,
+            ended_at: override_.life.ended_at,
+            target_id: override_.target_id,
+            target_type: override_.kind.as_str(),
+            vendor_action_id: override_.action_id,
+            user_id: override_.user_id.to_string(),
+            vendor: override_.vendor.to_string(),
+        }
+    }
+}
+
+/// Has a charger charge now. The active override, if there is one, is the answer.
+pub(crate) async fn create(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<SmartOverride>, Problem> {
+    let device = find::<Charger>(&app, &caller, &id)?;
+    let override_ = overrides::create(&app, device.id).await?;
+    Ok(Json(SmartOverride::of(&override_)))
+}
+
+/// Ends the override of a charger.
+pub(crate) async fn end(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<SmartOverride>, Problem> {
+    let device = find::<Charger>(&app, &caller, &id)?;
+    let ended = overrides::end(&app, device.id).await?;
+    let ended = ended.ok_or_else(|| Problem::no_entity("smart override"))?;
+    Ok(Json(SmartOverride::of(&ended)))
+}

@@ -1,0 +1,23 @@
+//! Refresh hints: what is known is believed to be old.
+use axum::extract::State;
+use axum::http::StatusCode;
+
+use crate::auth::caller::Caller;
+use crate::problem::Problem;
+use crate::request::Path;
+use crate::routes::lists::{Shape, find};
+use slackwater_service::config::Limited;
+use slackwater_service::state::App;
+
+/// Puts a device at the front of the queue. Does not wait for its manufacturer,
+/// and takes no body.
+pub(crate) async fn hint<T: Shape>(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let device = find::<T>(&app, &caller, &id)?;
+    app.spend(&caller.client.id, Limited::RefreshHint)?;
+    app.poller().hint(device.id);
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,289 @@
+//! Schedules of users: making, reading and changing them, and how they stand.
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::Value;
+use slackwater_control::schedule::place::TargetType;
+use slackwater_control::schedule::status::ScheduleState;
+use slackwater_wire::page::cursor::Key;
+use slackwater_wire::version::field::Field;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::auth::caller::Caller;
+use crate::page::{List, Listing, PageQuery, Pagination};
+use crate::problem::Problem;
+use crate::request::{Body, Path};
+use crate::routes::overrides::SmartOverride;
+use crate::routes::users::with_user;
+use crate::routes::wishes::{RuleBody, changed_wish, new_wish};
+use slackwater_service::cache::index::Index;
+use slackwater_service::control::schedules::{self, Standing};
+use slackwater_service::state::App;
+use slackwater_store::schedules::Schedule;
+
+/// A user's rules for charging a device.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ScheduleBody {
+    /// Its identifier.
+    pub id: String,
+    /// Whether it is switched on.
+    pub is_enabled: bool,
+    /// What holds where no rule does.
+    pub default_should_charge: bool,
+    /// Earlier rules win.
+    pub rules: Vec<RuleBody>,
+    /// The vehicle or charger.
+    pub target_id: String,
+    /// `vehicle` or `charger`.
+    #[schema(value_type = String)]
+    pub target_type: &'static str,
+    /// Where it applies. Null: a charger's anywhere, a vehicle's at every known location.
+    pub location_id: Option<Uuid>,
+}
+
+/// How a schedule stands.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ScheduleStatus {
+    /// The schedule.
+    pub schedule_id: Uuid,
+    /// Always `CHARGE`.
+    #[schema(value_type = String)]
+    pub schedule_type: &'static str,
+    /// When any value last changed.
+    pub changed_at: DateTime<Utc>,
+    /// One of seven words, such as `ALIGNED` or `INACTIVE:AWAY`.
+    #[schema(value_type = String)]
+    pub state: &'static str,
+    /// What the device does.
+    pub is_charging: bool,
+    /// Whether all of the parts hold.
+    pub is_charging_expected: bool,
+    /// What has to hold so that charging is expected.
+    pub is_charging_expected_parts: ExpectedPartsBody,
+    /// The next changes of what the rules say, at most two.
+    pub upcoming_transitions: Vec<TransitionBody>,
+    /// The active override of the device.
+    pub smart_override: Option<SmartOverride>,
+}
+
+/// What has to hold so that charging is expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExpectedPartsBody {
+    /// There is something to charge.
+    pub needs_charge: bool,
+    /// A plug is in.
+    pub is_plugged_in: bool,
+    /// The rules want it.
+    pub should_charge: bool,
+}
+
+/// A change of what the rules say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TransitionBody {
+    /// When.
+    pub at: DateTime<Utc>,
+    /// What they say from then on.
+    pub should_charge: bool,
+}
+
+impl ScheduleBody {
+    /// The shape of a schedule.
+    #[must_use]
+    pub fn of(schedule: &Schedule) -> Self {
+        let wish = &schedule.wish;
+        Self {
+            id: schedule.id.to_string(),
+            is_enabled: wish.is_enabled,
+            default_should_charge: wish.rules.default_should_charge,
+            rules: wish.drafts.iter().map(RuleBody::of).collect(),
+            target_id: wish.target_id.to_string(),
+            target_type: target_word(wish.target_type),
+            location_id: wish.location_id,
+        }
+    }
+}
+
+impl ScheduleStatus {
+    fn of(standing: &Standing) -> Self {
+        let (status, upcoming) = (&standing.snapshot.status, &standing.snapshot.upcoming);
+        let parts = status.parts;
+        Self {
+            schedule_id: standing.schedule.id,
+            schedule_type: "CHARGE",
+            changed_at: standing.changed_at,
+            state: state_word(status.state),
+            is_charging: status.is_charging,
+            is_charging_expected: status.is_charging_expected,
+            is_charging_expected_parts: ExpectedPartsBody {
+                needs_charge: parts.needs_charge,
+                is_plugged_in: parts.is_plugged_in,
+                should_charge: parts.should_charge,
+            },
+            upcoming_transitions: upcoming
+                .iter()
+                .map(|next| TransitionBody { at: next.at, should_charge: next.should_charge })
+                .collect(),
+            smart_override: standing.active_override.as_deref().map(SmartOverride::of),
+        }
+    }
+}
+
+/// The word of the specification for a kind of target.
+#[must_use]
+pub const fn target_word(target_type: TargetType) -> &'static str {
+    match target_type {
+        TargetType::Vehicle => "vehicle",
+        TargetType::Charger => "charger",
+    }
+}
+
+const fn state_word(state: ScheduleState) -> &'static str {
+    match state {
+        ScheduleState::Aligned => "ALIGNED",
+        ScheduleState::Misaligned => "MISALIGNED",
+        ScheduleState::Pending => "PENDING",
+        ScheduleState::Overridden => "INACTIVE:OVERRIDDEN",
+        ScheduleState::Disabled => "INACTIVE:DISABLED",
+        ScheduleState::Away => "INACTIVE:AWAY",
+        ScheduleState::Incapable => "INACTIVE:INCAPABLE",
+    }
+}
+
+/// Makes a schedule.
+pub(crate) async fn create(
+    State(app): State<App>,
+    caller: Caller,
+    Path(user_id): Path<String>,
+    body: Result<Body, Problem>,
+) -> Result<Json<ScheduleBody>, Problem> {
+    with_user(&app, &caller, &user_id, |_| ())?;
+    let client_id = &caller.client.id;
+    let wish = app.cache().read(|tables| new_wish(body?, tables, (client_id, &user_id)))?;
+    let schedule = schedules::create(&app, client_id, &user_id, wish).await?;
+    Ok(Json(ScheduleBody::of(&schedule)))
+}
+
+/// A user's schedules, newest first.
+pub(crate) async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Path(user_id): Path<String>,
+    query: PageQuery,
+) -> Result<Response, Problem> {
+    with_user(&app, &caller, &user_id, |_| ())?;
+    let client_id = &*caller.client.id;
+    let list =
+        List { key: app.cursor_key(), client_id, user_id: Some(&user_id), name: "schedules" };
+    let request = query.of(list, app.config().limits.page_size_max)?;
+    Ok(app.cache().read(|tables| {
+        let control = tables.control();
+        let shape = |id: &Uuid| control.schedule(client_id, *id).map(|s| ScheduleBody::of(s));
+        let index = control.list(client_id, &user_id);
+        if !caller.version.has(Field::PaginatedLists) {
+            let all = index.into_iter().flat_map(Index::iter).filter_map(shape);
+            let all: Vec<ScheduleBody> = all.collect();
+            return Json(all.into_iter().rev().collect::<Vec<_>>()).into_response();
+        }
+        let Some(index) = index else {
+            let pagination = Pagination { before: None, after: None };
+            return Json(Listing::<ScheduleBody> { data: Vec::new(), pagination }).into_response();
+        };
+        let page = index.page(&request);
+        let id = |key: &Key| Uuid::parse_str(&key.id).ok();
+        let data: Vec<ScheduleBody> =
+            page.keys.iter().filter_map(id).filter_map(|id| shape(&id)).collect();
+        Json(Listing { data, pagination: list.pagination(&page) }).into_response()
+    }))
+}
+
+/// One schedule.
+pub(crate) async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<ScheduleBody>, Problem> {
+    let id = find(&app, &caller, &id)?;
+    let found = app
+        .cache()
+        .read(|tables| Some(ScheduleBody::of(tables.control().schedule(&caller.client.id, id)?)));
+    found.map(Json).ok_or_else(missing)
+}
+
+/// Changes what a body names, and leaves the rest.
+pub(crate) async fn put(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    body: Result<Body, Problem>,
+) -> Result<Json<ScheduleBody>, Problem> {
+    let id = find(&app, &caller, &id)?;
+    let body = body?;
+    let merge =
+        |schedule: &Schedule| app.cache().read(|tables| changed_wish(body, tables, schedule));
+    let changed = schedules::change(&app, &caller.client.id, id, merge).await?;
+    changed.map(|schedule| Json(ScheduleBody::of(&schedule))).ok_or_else(missing)
+}
+
+/// Deletes a schedule.
+pub(crate) async fn delete(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let id = find(&app, &caller, &id)?;
+    let was_there = schedules::delete(&app, &caller.client.id, id).await?;
+    was_there.then_some(StatusCode::NO_CONTENT).ok_or_else(missing)
+}
+
+/// How a schedule stands.
+pub(crate) async fn status(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<ScheduleStatus>, Problem> {
+    let id = find(&app, &caller, &id)?;
+    let standing = schedules::standing(&app, &caller.client.id, id).await?;
+    standing.map(|standing| Json(ScheduleStatus::of(&standing))).ok_or_else(missing)
+}
+
+/// The identifier in a path, if it is that of a schedule of the caller.
+fn find(app: &App, caller: &Caller, id: &str) -> Result<Uuid, Problem> {
+    let id = Uuid::parse_str(id).map_err(|_| missing())?;
+    let owner = app.cache().read(|tables| {
+        let schedule = tables.control().schedule(&caller.client.id, id);
+        schedule.map(|schedule| schedule.user_id.clone())
+    });
+    let owner = owner.ok_or_else(missing)?;
+    let is_users = caller.user_id.as_ref().is_none_or(|user_id| *user_id == owner);
+    is_users.then_some(id).ok_or_else(missing)
+}
+
+fn missing() -> Problem {
+    Problem::no_entity("schedule")
+}
+
+/// Reads a truth value.
+pub(crate) fn truth(value: &Value) -> Result<bool, String> {
+    value.as_bool().ok_or_else(|| "expected true or false".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn sch_32_seven_words() {
+        let words: BTreeSet<&str> = ScheduleState::ALL.map(state_word).into_iter().collect();
+        assert_eq!(words.len(), 7);
+    }
+}

@@ -1,0 +1,343 @@
+//! Link sessions: the way by which a user connects devices.
+use axum::Json;
+use axum::extract::State;
+use axum::http::Uri;
+use serde::Serialize;
+use serde_json::Value;
+use slackwater_control::device::scope::{DeviceKind, Granted, Permission};
+use slackwater_wire::version::field::Field;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::auth::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{MaybeBody, Members, Path, check_id, text};
+use crate::routes::lists::find_any;
+use crate::scope;
+use slackwater_integration::profile::VendorCode;
+use slackwater_service::auth::secret::{digest, generate};
+use slackwater_service::config::Limited;
+use slackwater_service::linking::language::ColourScheme;
+use slackwater_service::linking::session::{LIFETIME, LinkRequest};
+use slackwater_service::state::App;
+use slackwater_store::links::{self, LinkSession};
+use slackwater_store::users;
+
+/// The kinds of device that a session can be limited to (LNK-05).
+const KINDS: [DeviceKind; 4] =
+    [DeviceKind::Vehicle, DeviceKind::Charger, DeviceKind::Hvac, DeviceKind::Inverter];
+
+/// What a client may ask of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LinkBody {
+    /// The manufacturer; without it the user chooses.
+    #[schema(required = false)]
+    pub vendor: String,
+    /// `vehicle`, `charger`, `hvac` or `inverter`; without it any, in version 2023-05-01 `vehicle`.
+    #[schema(required = false)]
+    pub vendor_type: String,
+    /// What the user is asked to grant. At least one scope that reads data.
+    pub scopes: Vec<String>,
+    /// Language of the pages, in older versions.
+    #[schema(required = false)]
+    pub force_language: String,
+    /// Where the user's browser goes in the end.
+    #[schema(required = false)]
+    pub redirect_uri: String,
+}
+
+/// A session that was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LinkSessionBody {
+    /// Where to send the user. Good for 24 hours, once.
+    pub link_url: String,
+    /// For software that shows the session itself.
+    pub link_token: String,
+    /// Opaque; in versions before 2024-10-01.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_state: Option<String>,
+}
+
+/// Makes a session for a user, who is created if there is none of that name.
+pub(crate) async fn link(
+    State(app): State<App>,
+    caller: Caller,
+    Path(user_id): Path<String>,
+    body: MaybeBody,
+) -> Result<Json<LinkSessionBody>, Problem> {
+    check_id("userId", &user_id)?;
+    let request = read(&app, &caller, body.into())?;
+    app.spend(&caller.client.id, Limited::Link)?;
+    let session = begin(&app, &caller, &user_id, &request, None).await?;
+    Ok(Json(session))
+}
+
+/// Makes a session in which the user of a device logs in anew or changes scopes.
+pub(crate) async fn relink(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<LinkSessionBody>, Problem> {
+    let device = find_any(&app, &caller, &id).ok_or_else(|| Problem::no_entity("asset"))?;
+    app.spend(&caller.client.id, Limited::Link)?;
+    let request = LinkRequest {
+        vendor: Some(device.vendor.clone()),
+        kind: Some(device.kind),
+        scopes: vec![(device.kind, device.scopes.clone())],
+        language: None,
+        colour_scheme: None,
+        redirect_uri: None,
+    };
+    let session = begin(&app, &caller, &device.user_id, &request, Some(device.id)).await?;
+    Ok(Json(session))
+}
+
+/// Keeps a session, and its user if there is none. One that was let go of stays
+/// so until an account is linked: a session may never be opened (LNK-31).
+async fn begin(
+    app: &App,
+    caller: &Caller,
+    user_id: &str,
+    request: &LinkRequest,
+    device_id: Option<Uuid>,
+) -> Result<LinkSessionBody, Problem> {
+    let token = generate()?;
+    let client_id = caller.client.id.clone();
+    // Whoever links is a person, whose time the sandbox's clock does not tell.
+    let now = app.clock().machine().now();
+    let session = LinkSession {
+        hash: digest(&token),
+        client_id: client_id.clone(),
+        user_id: user_id.to_owned(),
+        request: serde_json::to_string(request).expect("words have a JSON form"),
+        device_id,
+        created_at: now,
+        expires_at: now + LIFETIME,
+    };
+    let mut change = app.store().begin().await?;
+    if let (Some(most), None) = (app.config().limits.connections_max, device_id) {
+        let connections = links::connections_taken(change.connection(), &client_id, now);
+        if connections.await? >= u64::from(most) {
+            return Err(Problem::forbidden(format!("the limit of {most} connections is reached")));
+        }
+    }
+    let created = app.cache().read(|tables| tables.created_now(&client_id, caller.now));
+    users::keep(change.connection(), (&client_id, user_id), created).await?;
+    links::insert(change.connection(), &session).await?;
+    let (kept_in, user_id) = (app.clone(), user_id.to_owned());
+    change
+        .commit(move || {
+            kept_in.cache().write(|tables| {
+                tables.keep_user(&client_id, &user_id, created);
+            });
+        })
+        .await?;
+    Ok(LinkSessionBody {
+        link_url: format!("{}/link/{token}", app.urls().link),
+        link_state: caller.version.shows(Field::LinkState, || token.clone()),
+        link_token: token,
+    })
+}
+
+fn read(app: &App, caller: &Caller, mut members: Members) -> Result<LinkRequest, Problem> {
+    let version = caller.version;
+    let vendor = members.optional("vendor", |value| {
+        let known = VendorCode::parse(&text(value)?).ok().filter(|code| app.vendor(code).is_some());
+        known.ok_or_else(|| "is no manufacturer whose devices can be linked".to_owned())
+    });
+    let kind = members.optional("vendorType", kind);
+    let kind = kind.or_else(|| version.shows(Field::LinkVehicleByDefault, || DeviceKind::Vehicle));
+    let names = &app.config().names;
+    let old_language = members.optional("forceLanguage", language);
+    let new_language = names.link_language.as_deref();
+    let new_language = new_language.and_then(|name| members.optional(name, language));
+    let language = new_language.or(old_language);
+    let scheme = names.link_colour_scheme.as_deref();
+    let colour_scheme = scheme.and_then(|name| members.optional(name, colour_scheme));
+    let allowed = app.config().link.redirect_uris.get(&caller.client.id);
+    let redirect_uri = members.optional("redirectUri", |value| {
+        let address = redirect_uri(value)?;
+        let is_allowed = allowed.is_none_or(|allowed| allowed.contains(page_of(&address)));
+        is_allowed.then_some(address).ok_or_else(|| {
+            "is none of the addresses that the settings allow for this client".to_owned()
+        })
+    });
+    let has_old_names = version.has(Field::OldScopes);
+    let read = |value: &Value| scopes(value, has_old_names, kind);
+    let scopes = if has_old_names {
+        let everything = || scope::granted(&["all".to_owned()], true).unwrap_or_default();
+        members.optional("scopes", read).or_else(|| Some(everything()))
+    } else {
+        members.required("scopes", read)
+    };
+    let scopes = members.finish(scopes)?;
+    Ok(LinkRequest { vendor, kind, scopes, language, colour_scheme, redirect_uri })
+}
+
+/// An address without query and fragment, which a client may choose freely.
+fn page_of(address: &str) -> &str {
+    address.split(['?', '#']).next().unwrap_or(address)
+}
+
+fn kind(value: &Value) -> Result<DeviceKind, String> {
+    let kind = DeviceKind::parse(&text(value)?).ok().filter(|kind| KINDS.contains(kind));
+    kind.ok_or_else(|| "expected vehicle, charger, hvac or inverter".to_owned())
+}
+
+fn scopes(
+    value: &Value,
+    has_old_names: bool,
+    kind: Option<DeviceKind>,
+) -> Result<scope::GrantedByKind, String> {
+    let list = value.as_array().ok_or("expected an array of scopes")?;
+    let words: Vec<String> = list.iter().map(text).collect::<Result<_, _>>()?;
+    let granted = scope::granted(&words, has_old_names)
+        .map_err(|index| format!("{:?} is no scope", words[index]))?;
+    let reads = |(of, granted): &(DeviceKind, Granted)| {
+        kind.is_none_or(|kind| kind == *of) && granted.contains(&Permission::ReadData)
+    };
+    // SCOPE-03. What old names grant beyond their words, nobody wrote down.
+    let are_all_new = words.iter().all(|word| scope::parse(word).is_some());
+    if are_all_new && !granted.iter().any(reads) {
+        let of = kind.map_or("vehicle", DeviceKind::as_str);
+        return Err(format!("needs a scope that reads data, such as {of}:read:data"));
+    }
+    Ok(granted)
+}
+
+fn language(value: &Value) -> Result<String, String> {
+    let code = text(value)?;
+    let is_subtag = |part: &str| {
+        (1..=8).contains(&part.len()) && part.chars().all(|c| c.is_ascii_alphanumeric())
+    };
+    let mut parts = code.split('-');
+    let is_code = parts.next().is_some_and(|first| first.len() >= 2 && is_subtag(first));
+    if is_code && parts.all(is_subtag) {
+        Ok(code)
+    } else {
+        Err("expected a language code".to_owned())
+    }
+}
+
+fn colour_scheme(value: &Value) -> Result<ColourScheme, String> {
+    let scheme = ColourScheme::of(&text(value)?);
+    scheme.ok_or_else(|| "expected light, dark or system".to_owned())
+}
+
+/// Schemes of addresses that a browser runs as code, reads from a disk, shows of
+/// itself, or hands to a program of the system. An application's own scheme is
+/// none of them. A scheme that begins with `ms-` is of this kind, too.
+const NEVER: [&str; 40] = [
+    "about",
+    "afp",
+    "blob",
+    "chrome",
+    "chrome-extension",
+    "data",
+    "devtools",
+    "edge",
+    "feed",
+    "file",
+    "filesystem",
+    "ftp",
+    "ftps",
+    "hcp",
+    "help",
+    "intent",
+    "itms-services",
+    "jar",
+    "javascript",
+    "ldap",
+    "livescript",
+    "mailto",
+    "mhtml",
+    "mk",
+    "mocha",
+    "moz-extension",
+    "nfs",
+    "res",
+    "resource",
+    "search",
+    "search-ms",
+    "shell",
+    "sms",
+    "smb",
+    "ssh",
+    "tel",
+    "telnet",
+    "vbscript",
+    "view-source",
+    "vnc",
+];
+
+/// An absolute address, of the web or of an application of its own. Without
+/// user information: a reader takes `https://good.example@evil.example` for
+/// the first of the two.
+fn redirect_uri(value: &Value) -> Result<String, String> {
+    let address = text(value)?;
+    let refused = || "expected an absolute URI, such as https://app.example.org/linked".to_owned();
+    let uri: Uri = address.parse().map_err(|_| refused())?;
+    let scheme = uri.scheme_str().map(str::to_ascii_lowercase).ok_or_else(refused)?;
+    let is_never = NEVER.contains(&scheme.as_str()) || scheme.starts_with("ms-");
+    let has_user = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
+    if is_never || has_user || uri.host().is_none_or(str::is_empty) {
+        return Err(refused());
+    }
+    Ok(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn lnk_09_redirects_lead_to_applications() {
+        for good in ["https://app.example.org/linked?x=1", "http://localhost:3000/", "myapp://done"]
+        {
+            assert_eq!(redirect_uri(&json!(good)).unwrap(), good);
+        }
+        for bad in [
+            "",
+            "not a uri",
+            "/linked",
+            "example.org",
+            "javascript://a/%0aalert(1)",
+            "data:x",
+            "https://good.example@evil.example/",
+            "https://:x@evil.example/",
+            "view-source://x",
+            "intent://x",
+            "MS-MSDT://id",
+            "search-ms://query",
+            "filesystem://x",
+        ] {
+            assert!(redirect_uri(&json!(bad)).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn lnk_08_languages_are_codes() {
+        for good in ["en", "en-US", "zh-Hant-TW", "nb-NO"] {
+            assert!(language(&json!(good)).is_ok(), "{good}");
+        }
+        for bad in ["", "e", "en_US", "en-", "-en", "englishlanguage"] {
+            assert!(language(&json!(bad)).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn scope_03_data_must_be_readable() {
+        let ask = |words: Value, kind| scopes(&words, false, kind).map(|granted| granted.len());
+        assert_eq!(ask(json!(["vehicle:read:data", "vehicle:control:charging"]), None), Ok(1));
+        assert!(ask(json!(["vehicle:control:charging"]), None).is_err());
+        assert!(ask(json!([]), None).is_err());
+        assert!(ask(json!(["vehicle:read:data"]), Some(DeviceKind::Charger)).is_err());
+        assert!(scopes(&json!(["offline_access"]), true, None).is_ok());
+        let error = ask(json!(["vehicle:read:data", "offline_access"]), None).unwrap_err();
+        assert_eq!(error, "\"offline_access\" is no scope");
+    }
+}

@@ -1,0 +1,192 @@
+//! Smart charging of chargers: the policy, and what comes of it.
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::Value;
+use slackwater_control::policy::ask::NoRequest;
+use slackwater_control::policy::charger::{
+    Change, ChargerFacts, ChargerPatch, ChargerPolicy, ChargingInterval, charger_state,
+    intervals_shown,
+};
+use slackwater_engine::time::hour_minute::HourMinute;
+use slackwater_wire::words::{charger_state_name, interval_status_name};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::auth::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Body, Members, Path, truth};
+use crate::routes::chargers::Charger;
+use crate::routes::lists::find;
+use slackwater_service::cache::tables::Tables;
+use slackwater_service::plans::facts::known;
+use slackwater_service::plans::patching::patch_charger;
+use slackwater_service::state::App;
+use slackwater_store::devices::Device;
+use slackwater_store::plans::{KeptPlan, Outcome};
+
+/// What smart charging is to do with a charger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChargerPolicyBody {
+    /// Whether it controls the charger.
+    pub is_enabled: bool,
+    /// `HH:MM` by which charging is done, on the clocks of the location, else UTC.
+    pub deadline: Option<String>,
+    /// `HH:MM` for which the charger is on in each cycle, from plug-in to the deadline.
+    pub charging_duration: Option<String>,
+}
+
+/// A change of that. What is left out stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChargerPolicyUpdate {
+    /// Whether it controls the charger.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_enabled: Option<bool>,
+    /// `HH:MM`, or null for no deadline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<String>,
+    /// `HH:MM`, or null to plan nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub charging_duration: Option<String>,
+}
+
+/// What comes of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SmartChargingStatus {
+    /// The charger.
+    pub charger_id: Uuid,
+    /// The user who linked it.
+    pub user_id: String,
+    /// One of six words; exactly one holds at any time.
+    #[schema(value_type = String)]
+    pub state: &'static str,
+    /// When it is to be on, as far as that is not over.
+    pub charging_intervals: Vec<ChargingIntervalBody>,
+}
+
+/// A time in which a charger is to be on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChargingIntervalBody {
+    /// `IN_PROGRESS` while it lasts; before that the word that the operator
+    /// gives it, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// First instant.
+    pub start_time: DateTime<Utc>,
+    /// First instant after it.
+    pub end_time: DateTime<Utc>,
+}
+
+impl From<ChargerPolicy> for ChargerPolicyBody {
+    fn from(policy: ChargerPolicy) -> Self {
+        let clock = |time: Option<HourMinute>| time.map(|time| time.to_string());
+        Self {
+            is_enabled: policy.is_enabled,
+            deadline: clock(policy.deadline),
+            charging_duration: clock(policy.charging_duration),
+        }
+    }
+}
+
+impl ChargingIntervalBody {
+    /// An interval; `planned` is the word for one that has not begun.
+    fn of(interval: &ChargingInterval, planned: Option<&String>) -> Self {
+        let word = interval.status.map(|status| interval_status_name(status).to_owned());
+        Self {
+            status: word.or_else(|| planned.cloned()),
+            start_time: interval.start,
+            end_time: interval.end,
+        }
+    }
+}
+
+/// The policy. Before anybody set one it is off.
+pub(crate) async fn policy(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let device = find::<Charger>(&app, &caller, &id)?;
+    let policy = app.cache().read(|tables| tables.plans.of_charger(device.id));
+    Ok(Json(ChargerPolicyBody::from(policy)).into_response())
+}
+
+/// Changes parts of the policy.
+pub(crate) async fn put_policy(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    body: Result<Body, Problem>,
+) -> Result<Response, Problem> {
+    let device = find::<Charger>(&app, &caller, &id)?;
+    let mut members = Members::from(body?);
+    let patch = ChargerPatch {
+        is_enabled: change(members.optional("isEnabled", truth)),
+        deadline: change(members.optional("deadline", clock_or_null)),
+        charging_duration: change(members.optional("chargingDuration", clock_or_null)),
+    };
+    let patch = members.finish(Some(patch))?;
+    let policy = patch_charger(&app, device.id, patch).await?;
+    Ok(Json(ChargerPolicyBody::from(policy)).into_response())
+}
+
+/// What comes of the policy now.
+pub(crate) async fn status(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let device = find::<Charger>(&app, &caller, &id)?;
+    let planned = app.config().names.charging_interval_planned.as_ref();
+    let status = app.cache().read(|tables| status_of(tables, &device, planned, caller.now));
+    Ok(Json(status).into_response())
+}
+
+fn status_of(
+    tables: &Tables,
+    device: &Device,
+    word: Option<&String>,
+    now: DateTime<Utc>,
+) -> SmartChargingStatus {
+    let known = known(tables, device, now);
+    let plan = tables.plans.plan(device.id);
+    let waits =
+        |plan: &KeptPlan| matches!(plan.state.outcome, Outcome::Idle(NoRequest::AwaitingPrices));
+    let state = charger_state(ChargerFacts {
+        is_enabled: tables.plans.of_charger(device.id).is_enabled,
+        is_reachable: known.is_reachable,
+        is_plugged_in: known.is_plugged_in,
+        is_charging: known.is_charging,
+        are_prices_known: plan.is_some_and(|plan| !waits(plan)),
+    });
+    let planned = plan.and_then(|plan| plan.planned());
+    let intervals = planned.map(|planned| intervals_shown(&planned.summary.intervals, state, now));
+    SmartChargingStatus {
+        charger_id: device.id,
+        user_id: device.user_id.to_string(),
+        state: charger_state_name(state),
+        charging_intervals: intervals
+            .iter()
+            .flatten()
+            .map(|interval| ChargingIntervalBody::of(interval, word))
+            .collect(),
+    }
+}
+
+fn change<T>(given: Option<T>) -> Change<T> {
+    given.map_or(Change::Keep, Change::Set)
+}
+
+fn clock_or_null(value: &Value) -> Result<Option<HourMinute>, String> {
+    match value {
+        Value::Null => Ok(None),
+        Value::String(text) => HourMinute::parse(text).map(Some).map_err(|error| error.to_string()),
+        _ => Err("expected HH:MM or null".to_owned()),
+    }
+}

@@ -1,0 +1,142 @@
+//! Users of a client: seeing them, and letting go of them.
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::auth::caller::Caller;
+use crate::page::{List, Listing, PageQuery, Pagination};
+use crate::problem::Problem;
+use crate::request::Path;
+use slackwater_integration::profile::VendorCode;
+use slackwater_service::cache::tables::OfUser;
+use slackwater_service::linking::connect;
+use slackwater_service::state::App;
+use slackwater_store::accounts::Account;
+
+/// A user. Of its record nothing but the identifier is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct UserBody {
+    /// The identifier that the client chose.
+    pub id: String,
+}
+
+/// The client's users, newest first.
+pub(crate) async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    query: PageQuery,
+) -> Result<Json<Listing<UserBody>>, Problem> {
+    let client_id = &*caller.client.id;
+    let list = List { key: app.cursor_key(), client_id, user_id: None, name: "users" };
+    let request = query.of(list, app.config().limits.page_size_max)?;
+    let page = app.cache().read(|tables| tables.users(client_id).map(|all| all.page(&request)));
+    let Some(page) = page else {
+        let pagination = Pagination { before: None, after: None };
+        return Ok(Json(Listing { data: Vec::new(), pagination }));
+    };
+    let pagination = list.pagination(&page);
+    let data = page.keys.into_iter().map(|key| UserBody { id: key.id }).collect();
+    Ok(Json(Listing { data, pagination }))
+}
+
+/// One user.
+pub(crate) async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    Path(user_id): Path<String>,
+) -> Result<Json<UserBody>, Problem> {
+    with_user(&app, &caller, &user_id, |_| ())?;
+    Ok(Json(UserBody { id: user_id }))
+}
+
+/// The user in the header. Exists in version 2023-05-01 only.
+pub(crate) async fn me(caller: Caller) -> Result<Json<UserBody>, Problem> {
+    let id = caller.user_id.ok_or_else(|| Problem::no_entity("user"))?;
+    Ok(Json(UserBody { id: id.to_string() }))
+}
+
+/// Deletes a user with all that is theirs, for good.
+pub(crate) async fn delete(
+    State(app): State<App>,
+    caller: Caller,
+    Path(user_id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let created_at = with_user(&app, &caller, &user_id, |user| user.created_at)?;
+    let whose = (caller.client.id.as_str(), user_id.as_str());
+    deleted(connect::delete_user(&app, whose, created_at).await?, "user")
+}
+
+/// Forgets a user's credentials and ends their sessions. Other data stay, and
+/// no events come any more.
+pub(crate) async fn deauthorise(
+    State(app): State<App>,
+    caller: Caller,
+    Path(user_id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    with_user(&app, &caller, &user_id, |_| ())?;
+    connect::deauthorise(&app, &caller.client.id, &user_id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The account of a user with a manufacturer. What it shows has no printed name:
+/// the operator may give one to whether the credentials are valid.
+pub(crate) async fn vendor(
+    State(app): State<App>,
+    caller: Caller,
+    Path((user_id, vendor)): Path<(String, String)>,
+) -> Result<Json<Map<String, Value>>, Problem> {
+    let account = account(&app, &caller, &user_id, &vendor)?;
+    let name = app.config().names.credentials_valid.clone();
+    let member = name.map(|name| (name, Value::Bool(account.is_valid)));
+    Ok(Json(member.into_iter().collect()))
+}
+
+/// Takes away a user's account with a manufacturer, and the devices on it.
+pub(crate) async fn disconnect(
+    State(app): State<App>,
+    caller: Caller,
+    Path((user_id, vendor)): Path<(String, String)>,
+) -> Result<StatusCode, Problem> {
+    let account = account(&app, &caller, &user_id, &vendor)?;
+    deleted(connect::disconnect(&app, &account).await?, "vendor")
+}
+
+/// The same for the user in the header. Exists in version 2023-05-01 only.
+pub(crate) async fn disconnect_me(
+    State(app): State<App>,
+    caller: Caller,
+    Path(vendor): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let user_id = caller.user_id.clone().ok_or_else(|| Problem::no_entity("user"))?;
+    let account = account(&app, &caller, &user_id, &vendor)?;
+    deleted(connect::disconnect(&app, &account).await?, "vendor")
+}
+
+/// Answer of a deletion: to one of many who ask at the same time, it is done.
+fn deleted(is_done: bool, what: &str) -> Result<StatusCode, Problem> {
+    if is_done { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::no_entity(what)) }
+}
+
+/// The account of a user of the caller with a manufacturer.
+fn account(app: &App, caller: &Caller, user_id: &str, vendor: &str) -> Result<Account, Problem> {
+    let vendor = VendorCode::parse(vendor);
+    let find = |user: &OfUser| vendor.ok().and_then(|vendor| user.accounts.get(&vendor).cloned());
+    with_user(app, caller, user_id, find)?.ok_or_else(|| Problem::no_entity("vendor"))
+}
+
+/// Looks at a user of the caller. One of somebody else is none.
+///
+/// # Errors
+/// There is none.
+pub fn with_user<T>(
+    app: &App,
+    caller: &Caller,
+    user_id: &str,
+    look: impl FnOnce(&OfUser) -> T,
+) -> Result<T, Problem> {
+    let found = app.cache().read(|tables| tables.user(&caller.client.id, user_id).map(look));
+    found.ok_or_else(|| Problem::no_entity("user"))
+}

@@ -1,0 +1,197 @@
+//! Numbers for Prometheus.
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use axum::extract::{MatchedPath, Request};
+use axum::http::Method;
+use axum::middleware::Next;
+use axum::response::Response;
+use metrics::{counter, describe_counter, describe_gauge, describe_histogram, histogram};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tokio::time::interval;
+
+/// Upper ends of the buckets of answer times, in seconds.
+const TIMES: &[f64] =
+    &[0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 60.0];
+
+/// Time between two rounds of upkeep. Each observation of a histogram takes memory
+/// until then, so that a service which nobody scrapes would grow for ever.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+/// Kind of a family of metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+/// All families, each with its help text.
+const FAMILIES: &[(Kind, &str, &str)] = &[
+    (Kind::Counter, "slackwater_actions_total", "Actions of devices that came to a state."),
+    (Kind::Counter, "slackwater_answers_total", "Answers, by route, method and status."),
+    (Kind::Histogram, "slackwater_answer_seconds", "Time from a request's head to its answer."),
+    (
+        Kind::Gauge,
+        "slackwater_area_devices_waiting",
+        "Devices of the area in work whose plans do not follow its new prices yet.",
+    ),
+    (Kind::Counter, "slackwater_area_plans_total", "Plans made because prices changed."),
+    (Kind::Histogram, "slackwater_area_plans_seconds", "Time to plan for a whole area."),
+    (Kind::Counter, "slackwater_deliveries_total", "Attempts to deliver events, by outcome."),
+    (Kind::Gauge, "slackwater_events_behind", "Events that a receiver was not told of yet."),
+    (Kind::Counter, "slackwater_panics_total", "Panics of jobs, each of which begins again."),
+    (Kind::Gauge, "slackwater_polled_devices", "Devices that are polled."),
+    (Kind::Counter, "slackwater_polls_total", "Reads of devices at manufacturers, by outcome."),
+    (Kind::Counter, "slackwater_price_changes_total", "Changes of market prices and tariffs."),
+    (Kind::Counter, "slackwater_replica_keys_total", "Rows read again that replicas changed."),
+];
+
+/// A process has one recorder, whoever starts it first.
+static HANDLE: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
+
+/// Begins to count. Does nothing where something else counts already.
+pub fn install() {
+    HANDLE.get_or_init(|| {
+        let seconds = Matcher::Suffix("_seconds".to_owned());
+        let builder = PrometheusBuilder::new().set_buckets_for_metric(seconds, TIMES).ok()?;
+        let handle = builder.install_recorder().ok();
+        describe();
+        handle
+    });
+}
+
+/// Gives each family its help text.
+fn describe() {
+    for (kind, name, help) in FAMILIES {
+        match kind {
+            Kind::Counter => describe_counter!(*name, *help),
+            Kind::Gauge => describe_gauge!(*name, *help),
+            Kind::Histogram => describe_histogram!(*name, *help),
+        }
+    }
+}
+
+/// Folds observations of histograms into their buckets, again and again.
+pub async fn keep_up() {
+    keep_up_with(|| {
+        if let Some(handle) = HANDLE.get().and_then(Option::as_ref) {
+            handle.run_upkeep();
+        }
+    })
+    .await;
+}
+
+async fn keep_up_with(mut run: impl FnMut()) {
+    let mut rounds = interval(UPKEEP);
+    loop {
+        rounds.tick().await;
+        run();
+    }
+}
+
+/// Label of a method. Anybody may make one up, and a label is kept for ever.
+fn method_label(method: &Method) -> &'static str {
+    const KNOWN: [&str; 7] = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"];
+    KNOWN.into_iter().find(|known| method == *known).unwrap_or("other")
+}
+
+/// All numbers, in the text form of Prometheus.
+pub async fn render() -> String {
+    HANDLE.get().and_then(Option::as_ref).map(PrometheusHandle::render).unwrap_or_default()
+}
+
+/// Counts an answer and its time, by route, never by what identifies anything.
+pub async fn observe(request: Request, next: Next) -> Response {
+    let path = request.extensions().get::<MatchedPath>().cloned();
+    let method = method_label(request.method());
+    let start = Instant::now();
+    let response = next.run(request).await;
+    let route = path.map_or_else(|| "none".to_owned(), |path| path.as_str().to_owned());
+    let labels = [
+        ("route", route),
+        ("method", method.to_owned()),
+        ("status", response.status().as_u16().to_string()),
+    ];
+    histogram!("slackwater_answer_seconds", &labels).record(start.elapsed().as_secs_f64());
+    counter!("slackwater_answers_total", &labels).increment(1);
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use axum::Router;
+    use axum::body::Body;
+    use axum::middleware::from_fn;
+    use axum::routing::any;
+    use tower::ServiceExt;
+
+    use super::*;
+
+    #[test]
+    fn methods_that_are_made_up_share_a_label() {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        let handle = recorder.handle();
+        let router = Router::new().route("/", any(async || "")).layer(from_fn(observe));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        metrics::with_local_recorder(&recorder, || {
+            for method in (0..1_000).map(|number| format!("M{number}")).chain(["GET".to_owned()]) {
+                let request = Request::builder().method(method.as_str()).body(Body::empty());
+                runtime.block_on(router.clone().oneshot(request.unwrap())).unwrap();
+            }
+        });
+        let text = handle.render();
+        let counted = |line: &str| line.starts_with("slackwater_answers_total{");
+        let counts: Vec<&str> = text.lines().filter(|line| counted(line)).collect();
+        assert_eq!(counts.len(), 2, "{text}");
+        let other = |line: &&str| line.contains("method=\"other\"") && line.ends_with(" 1000");
+        assert!(counts.iter().any(other), "{counts:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn upkeep_runs_each_five_seconds() {
+        let mut rounds = 0;
+        let kept = tokio::time::timeout(Duration::from_secs(61), keep_up_with(|| rounds += 1));
+        kept.await.unwrap_err();
+        assert_eq!(rounds, 13);
+    }
+
+    /// The first argument of each macro that counts something, in a file and in
+    /// the folders below.
+    fn counted(path: &Path, names: &mut Vec<String>) {
+        if path.is_dir() {
+            for entry in fs::read_dir(path).unwrap() {
+                counted(&entry.unwrap().path(), names);
+            }
+            return;
+        }
+        let text = fs::read_to_string(path).unwrap();
+        for kind in ["counter", "gauge", "histogram"] {
+            for rest in text.split(&format!("{kind}!(")).skip(1) {
+                let argument = rest.trim_start().strip_prefix('"');
+                names.extend(argument.and_then(|rest| rest.split('"').next()).map(str::to_owned));
+            }
+        }
+    }
+
+    #[test]
+    fn every_family_has_a_help_text_and_a_use() {
+        let mut names = Vec::new();
+        counted(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut names);
+        names.sort();
+        names.dedup();
+        let mut known: Vec<&str> = FAMILIES.iter().map(|(_, name, _)| *name).collect();
+        known.sort_unstable();
+        assert_eq!(names, known);
+        let recorder = PrometheusBuilder::new().build_recorder();
+        metrics::with_local_recorder(&recorder, || {
+            describe();
+            counter!(known[0]).increment(1);
+        });
+        let help = format!("# HELP {} {}", FAMILIES[0].1, FAMILIES[0].2);
+        assert!(recorder.handle().render().contains(&help));
+    }
+}

@@ -1,0 +1,206 @@
+//! Registry of integrations: from the `type` of the settings to a [`Vendor`].
+//!
+//! ```toml
+//! [environments.production.integrations.garage]
+//! type = "fjord"
+//! base_url = "https://api.fjord.example"
+//! ```
+//!
+//! The program registers each type once, with a function that reads the other settings of the
+//! table and opens the integration.
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::profile::VendorCode;
+use crate::vendor::Vendor;
+
+/// Settings of one integration: its type, and the settings that the type defines.
+///
+/// The debug form has the names of the settings and not their values, among which are secrets.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Type under which the integration is registered.
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(flatten)]
+    values: Map<String, Value>,
+}
+
+impl Settings {
+    /// Settings for an integration of the type `kind`.
+    #[must_use]
+    pub fn new(kind: impl Into<String>, values: Map<String, Value>) -> Self {
+        Self { kind: kind.into(), values }
+    }
+
+    /// Type of the integration.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// The settings as a struct of the integration. Derive `Deserialize` with
+    /// `deny_unknown_fields`, so that a mistyped setting is refused.
+    ///
+    /// # Errors
+    /// A setting is missing, unknown or malformed.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use serde::Deserialize;
+    /// use slackwater_integration::registry::Settings;
+    ///
+    /// #[derive(Deserialize)]
+    /// #[serde(deny_unknown_fields)]
+    /// struct Fjord {
+    ///     timeout_seconds: u32,
+    /// }
+    ///
+    /// let text = r#"{"type": "fjord", "timeout_seconds": "ten"}"#;
+    /// let settings: Settings = serde_json::from_str(text)?;
+    /// let refused = settings.read::<Fjord>().err().map(|error| error.to_string());
+    /// let expected = "timeout_seconds: invalid type: string \"ten\", expected u32";
+    /// assert_eq!(refused.as_deref(), Some(expected));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, SettingsError> {
+        let values = Value::Object(self.values.clone());
+        serde_path_to_error::deserialize(values).map_err(|error| {
+            let path = error.path().to_string();
+            // The path of the table as a whole is a dot.
+            let field = Some(path).filter(|path| path != ".");
+            SettingsError { field, reason: error.into_inner().to_string() }
+        })
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&String> = self.values.keys().collect();
+        f.debug_struct("Settings").field("type", &self.kind).field("names", &names).finish()
+    }
+}
+
+/// Settings with which an integration cannot be opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{reason}", .field.as_ref().map(|field| format!("{field}: ")).unwrap_or_default())]
+pub struct SettingsError {
+    /// Setting that is wrong, if it is one.
+    pub field: Option<String>,
+    /// Reason, without the value: it may be a secret.
+    pub reason: String,
+}
+
+impl SettingsError {
+    /// Error about one setting.
+    #[must_use]
+    pub fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { field: Some(field.into()), reason: reason.into() }
+    }
+}
+
+/// Reason why the integrations of the settings were not opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegistryError {
+    /// No integration of that type is part of the program.
+    #[error("{name}.type: there is no integration `{kind}`; {}", listed(.known))]
+    UnknownType {
+        /// Name of the integration in the settings.
+        name: String,
+        /// Type as given.
+        kind: String,
+        /// Types that are registered.
+        known: Vec<String>,
+    },
+    /// The integration refused its settings.
+    #[error("{name}: {error}")]
+    Settings {
+        /// Name of the integration in the settings.
+        name: String,
+        /// Reason.
+        error: SettingsError,
+    },
+    /// Two integrations are of one manufacturer.
+    #[error("{name}: the vendor {code} has another integration already")]
+    Duplicate {
+        /// Name of the second integration in the settings.
+        name: String,
+        /// Code of the manufacturer.
+        code: VendorCode,
+    },
+}
+
+fn listed(known: &[String]) -> String {
+    if known.is_empty() {
+        "this program has none".to_owned()
+    } else {
+        format!("one of {}", known.join(", "))
+    }
+}
+
+/// Manufacturers by their codes.
+pub type Vendors = BTreeMap<VendorCode, Arc<dyn Vendor>>;
+
+type Open = Box<dyn Fn(&Settings) -> Result<Arc<dyn Vendor>, SettingsError> + Send + Sync>;
+
+/// Types of integration that a program has.
+#[derive(Default)]
+pub struct Registry {
+    types: BTreeMap<String, Open>,
+}
+
+impl Registry {
+    /// Registry without integrations.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a type of integration, in place of one of the same name. `open` reads the settings
+    /// and makes no call.
+    #[must_use]
+    pub fn with(
+        mut self,
+        kind: impl Into<String>,
+        open: impl Fn(&Settings) -> Result<Arc<dyn Vendor>, SettingsError> + Send + Sync + 'static,
+    ) -> Self {
+        self.types.insert(kind.into(), Box::new(open));
+        self
+    }
+
+    /// Opens the integrations of the settings, by their names there.
+    ///
+    /// # Errors
+    /// A type is not registered, settings are refused, or two integrations are of one
+    /// manufacturer.
+    pub fn open(&self, settings: &BTreeMap<String, Settings>) -> Result<Vendors, RegistryError> {
+        let mut vendors = Vendors::new();
+        for (name, settings) in settings {
+            let unknown = || RegistryError::UnknownType {
+                name: name.clone(),
+                kind: settings.kind.clone(),
+                known: self.types.keys().cloned().collect(),
+            };
+            let open = self.types.get(&settings.kind).ok_or_else(unknown)?;
+            let refused = |error| RegistryError::Settings { name: name.clone(), error };
+            let vendor = open(settings).map_err(refused)?;
+            let code = vendor.profile().code.clone();
+            if vendors.insert(code.clone(), vendor).is_some() {
+                return Err(RegistryError::Duplicate { name: name.clone(), code });
+            }
+        }
+        Ok(vendors)
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.types.keys()).finish()
+    }
+}

@@ -1,0 +1,180 @@
+//! The trait that stands between the service and a manufacturer.
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use slackwater_control::device::command::Command;
+use slackwater_control::device::scope::DeviceKind;
+use slackwater_engine::units::Energy;
+
+use crate::error::VendorError;
+use crate::profile::{Profile, VendorHealth};
+use crate::reading::Reading;
+
+/// A manufacturer's service.
+///
+/// Implement this to connect a manufacturer, and give the service a boxed value
+/// per vendor code. Every call may take as long as the manufacturer takes: the
+/// service polls in the background, bounds the time of each call itself, and
+/// answers its clients from memory meanwhile. Calls for different devices run
+/// at once; the service has at most one poll and one command under way per
+/// device.
+///
+/// * Nothing is kept between calls that is not in the arguments. What a log-in
+///   yields is a [`Connection`], which the service stores and hands back.
+/// * Report what the manufacturer said and leave out what it did not say. Do
+///   not repair, derive or clamp: states that are too old, a power while
+///   nothing charges, scopes and pairing are the service's affair.
+/// * `now` is what the service's clock shows when it calls. Use it for time
+///   stamps that the manufacturer leaves out.
+/// * A failed call is a [`VendorError`]. Never repeat a call: the service
+///   knows how often and how long.
+#[async_trait]
+pub trait Vendor: fmt::Debug + Send + Sync {
+    /// What is known of the manufacturer beforehand. Costs nothing.
+    fn profile(&self) -> Arc<Profile>;
+
+    /// How the manufacturer's service does. Costs nothing, or is remembered.
+    fn health(&self, now: DateTime<Utc>) -> VendorHealth;
+
+    /// Logs an owner in. Where the manufacturer sends a code first, the answer
+    /// is [`LogIn::CodeNeeded`]; the next call carries it.
+    ///
+    /// # Errors
+    /// [`VendorError::Unauthorised`] for a wrong name or password,
+    /// [`VendorError::ChallengeFailed`] for a wrong code, and what may go wrong
+    /// with any call.
+    async fn log_in(&self, login: &Login, now: DateTime<Utc>) -> Result<LogIn, VendorError>;
+
+    /// Reads all facts of a device, without waking it.
+    ///
+    /// # Errors
+    /// The device sleeps or is not reached, or the call failed.
+    async fn poll(&self, device: &Linked, now: DateTime<Utc>) -> Result<Reading, VendorError>;
+
+    /// Passes a command on. `Ok` means that the manufacturer took it, not that
+    /// the device did it: that shows in a later [`poll`](Self::poll). Sending
+    /// the same command again must do no harm.
+    ///
+    /// # Errors
+    /// The command was not passed on.
+    async fn send(
+        &self,
+        device: &Linked,
+        command: &Command,
+        now: DateTime<Utc>,
+    ) -> Result<(), VendorError>;
+
+    /// What the device's own meter counted in `[from, to)`, quarter of an hour
+    /// by quarter of an hour, in order and without overlap. Ends of the range
+    /// that cut a quarter may be left out. A device without a meter has nothing.
+    ///
+    /// # Errors
+    /// The call failed.
+    async fn metered(
+        &self,
+        device: &Linked,
+        from: DateTime<Utc>,
+        to: DateTime<Utc>,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<Metered>, VendorError>;
+}
+
+/// Permission of an owner to act for them, as the manufacturer issued it.
+///
+/// A secret: it has no `Display`, and its debug form hides it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Connection(String);
+
+impl Connection {
+    /// A connection from what was kept.
+    #[must_use]
+    pub fn new(secret: impl Into<String>) -> Self {
+        Self(secret.into())
+    }
+
+    /// What to keep.
+    #[must_use]
+    pub fn secret(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Connection(..)")
+    }
+}
+
+/// A device, and the right to call it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Linked {
+    /// What the log-in yielded.
+    pub connection: Connection,
+    /// The manufacturer's own identifier of the device.
+    pub device: String,
+}
+
+/// What an owner enters.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Login {
+    /// Name of the account.
+    pub user_name: String,
+    /// Its password.
+    pub password: String,
+    /// The code that the manufacturer sent, in a second step.
+    pub code: Option<String>,
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Login").field("user_name", &self.user_name).finish_non_exhaustive()
+    }
+}
+
+/// How far a log-in came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogIn {
+    /// The manufacturer sent a code, and wants it.
+    CodeNeeded {
+        /// Where the code went, in words for the owner.
+        sent_to: String,
+    },
+    /// The owner is in.
+    Connected {
+        /// To call the devices with.
+        connection: Connection,
+        /// All devices of the account.
+        offers: Vec<Offer>,
+    },
+}
+
+/// A device that an owner may link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offer {
+    /// The manufacturer's own identifier.
+    pub device: String,
+    /// What it is.
+    pub kind: DeviceKind,
+    /// What the owner calls it.
+    pub name: String,
+}
+
+/// What a device's meter counted in a period.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Metered {
+    /// First instant.
+    pub start: DateTime<Utc>,
+    /// First instant after it.
+    pub end: DateTime<Utc>,
+    /// Energy that the device took.
+    #[serde(rename = "imported_kwh")]
+    pub imported: Energy,
+    /// Energy that the device gave.
+    #[serde(rename = "exported_kwh")]
+    pub exported: Energy,
+}

@@ -1,0 +1,183 @@
+//! What all pages have around them, and their one style.
+use axum::http::HeaderMap;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::icons;
+use super::texts::{Texts, fill, texts_in};
+use slackwater_service::linking::language::{BROWSER, ColourScheme, Language};
+use slackwater_service::linking::session::Session;
+use slackwater_service::state::App;
+use slackwater_store::client::Environment;
+
+/// The style of all pages.
+pub const STYLE: &str = include_str!("style.css");
+
+/// What a page is shown with.
+#[derive(Debug, Clone)]
+pub struct Frame {
+    /// The language.
+    pub language: Language,
+    /// The colours.
+    pub scheme: ColourScheme,
+    /// What people call the client; nothing if that is not known.
+    pub app: String,
+    /// Whether devices are simulated.
+    pub is_sandbox: bool,
+}
+
+impl Frame {
+    /// Of a session, if there is one. Language and colours: the session's, else the
+    /// operator's, else the browser's.
+    #[must_use]
+    pub fn of(app: &App, session: Option<&Session>, headers: &HeaderMap) -> Self {
+        let settings = &app.config().link;
+        let request = session.map(|session| &session.request);
+        let wanted = request.and_then(|request| request.language.as_deref());
+        let own = settings.language.map_or(BROWSER, Language::code);
+        let scheme: Option<ColourScheme> = request.and_then(|request| request.colour_scheme);
+        Self {
+            language: Language::chosen(wanted.unwrap_or(own), headers),
+            scheme: scheme.unwrap_or(settings.colour_scheme),
+            app: session.map(|session| session.client.name.trim().to_owned()).unwrap_or_default(),
+            is_sandbox: app.environment() == Environment::Sandbox,
+        }
+    }
+
+    /// The words.
+    #[must_use]
+    pub fn texts(&self) -> &'static Texts {
+        texts_in(self.language)
+    }
+
+    /// A text about the client.
+    #[must_use]
+    pub fn about_app(&self, text: &str) -> String {
+        let app = if self.app.is_empty() { self.texts().app } else { &self.app };
+        fill(text, &[("app", app)])
+    }
+
+    /// A whole page.
+    #[must_use]
+    pub fn page(&self, title: &str, is_error: bool, content: &Markup) -> Markup {
+        let texts = self.texts();
+        let prefix = if is_error { texts.error_prefix } else { "" };
+        html! {
+            (DOCTYPE)
+            html lang=(self.language.code()) class=(self.scheme.as_str()) {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content=(self.meta_scheme());
+                    // Without it browsers ask the server for one.
+                    link rel="icon" href="data:,";
+                    title { (prefix) (title) @if !self.app.is_empty() { " – " (self.app) } }
+                    style { (PreEscaped(STYLE)) }
+                }
+                body {
+                    @if !self.app.is_empty() {
+                        header { (icons::mark()) p { (self.app) } }
+                    }
+                    main { (content) }
+                    @if self.is_sandbox {
+                        footer { p.sandbox { (texts.sandbox_note) } }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A page that only says something, with a way back where there is one.
+    #[must_use]
+    pub fn end(&self, (title, lead): (&str, &str), back: Option<&str>, is_done: bool) -> Markup {
+        let content = html! {
+            div.end {
+                @if is_done { (icons::tick()) }
+                h1 { (title) }
+                p.lead { (self.about_app(lead)) }
+                @if let Some(back) = back {
+                    a.button.main href=(back) rel="noreferrer" { (self.texts().back_to) }
+                }
+            }
+        };
+        self.page(title, false, &content)
+    }
+
+    const fn meta_scheme(&self) -> &'static str {
+        match self.scheme {
+            ColourScheme::Light => "light",
+            ColourScheme::Dark => "dark",
+            ColourScheme::System => "light dark",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// The colours of each block that sets them: light, dark by system, dark.
+    fn palettes() -> Vec<BTreeMap<&'static str, [f64; 3]>> {
+        let blocks = STYLE.split("color-scheme:").skip(1).filter(|block| block.contains("--page"));
+        let blocks = blocks.map(|block| block.split('}').next().unwrap_or_default());
+        blocks
+            .map(|block| {
+                let pairs = block.split(';').filter_map(|line| line.trim().split_once(": #"));
+                pairs.map(|(name, digits)| (name, channels(digits))).collect()
+            })
+            .collect()
+    }
+
+    fn channels(digits: &str) -> [f64; 3] {
+        [0, 2, 4].map(|at| {
+            let byte = u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+            let share = f64::from(byte) / 255.0;
+            if share <= 0.040_45 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
+        })
+    }
+
+    /// The contrast of two colours, as WCAG 2 defines it.
+    fn contrast(a: [f64; 3], b: [f64; 3]) -> f64 {
+        let luminance = |c: [f64; 3]| 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2];
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    #[test]
+    fn lnk_16_both_palettes_have_enough_contrast_for_aa() {
+        let palettes = palettes();
+        assert_eq!(palettes.len(), 3);
+        assert_eq!(palettes[1], palettes[2], "dark is dark, whoever chose it");
+        let text = [
+            ("--ink", "--page"),
+            ("--ink", "--card"),
+            ("--ink", "--accent-soft"),
+            ("--soft", "--page"),
+            ("--soft", "--card"),
+            ("--soft", "--accent-soft"),
+            ("--accent", "--card"),
+            ("--on-accent", "--accent"),
+            ("--bad", "--card"),
+            ("--bad", "--bad-soft"),
+            ("--note", "--note-soft"),
+        ];
+        // Edges of fields and rings of focus, against what they lie on.
+        let parts = [("--edge", "--card"), ("--accent", "--page"), ("--accent", "--card")];
+        for palette in palettes {
+            for (pairs, least) in [(&text[..], 4.5), (&parts[..], 3.0)] {
+                for (a, b) in pairs {
+                    let found = contrast(palette[a], palette[b]);
+                    assert!(found >= least, "{a} on {b}: {found:.2}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_style_loads_nothing() {
+        for loading in ["url(", "@import", "//", "</"] {
+            assert!(!STYLE.contains(loading), "{loading}");
+        }
+    }
+}

@@ -1,0 +1,500 @@
+//! Requests for the pages, and answers.
+//!
+//! A page is shown by GET. A form is posted to the page's own address; what it
+//! says moves the session on and is answered with the page anew (303), or with
+//! the same page and what is wrong.
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use maud::Markup;
+use tracing::error;
+
+use super::browser::Browser;
+use super::form::Form;
+use super::frame::Frame;
+use super::guard::{is_cross_site, protect};
+use super::pages::{Notice, Place, StepPage};
+use super::texts::fill;
+use slackwater_http::problem::Mishap;
+use slackwater_integration::error::VendorError;
+use slackwater_integration::profile::VendorCode;
+use slackwater_integration::vendor::{Connection, LogIn, Login, Offer};
+use slackwater_service::auth::secret::NoRandomness;
+use slackwater_service::linking::ending::{self, Failure};
+use slackwater_service::linking::flow::{self, Attempt, Refusal, failure_of};
+use slackwater_service::linking::session::{self, Progress, Session, Step};
+use slackwater_service::state::App;
+use slackwater_store::database::StoreError;
+use slackwater_store::links;
+
+/// Most bytes of a form.
+const FORM_BYTES_MAX: usize = 64 * 1024;
+
+/// Wrong codes after which the log-in begins anew.
+const WRONG_CODES_MAX: u8 = 5;
+
+/// What answers at the link address.
+pub fn router() -> Router<App> {
+    Router::new()
+        .route("/link/{token}", get(show).post(act))
+        .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))
+}
+
+/// Shows the step that a session is at.
+async fn show(State(app): State<App>, Path(token): Path<String>, headers: HeaderMap) -> Response {
+    match Visit::begin(&app, &token, &headers).await {
+        Ok(visit) => visit.shown(None, &visit.progress(), &Entered::default(), &[]),
+        Err(over) => *over,
+    }
+}
+
+/// Takes what a form says.
+async fn act(
+    State(app): State<App>,
+    Path(token): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
+    let visit = match Visit::begin(&app, &token, &headers).await {
+        Ok(visit) => visit,
+        Err(over) => return *over,
+    };
+    let form = Form::read(&body.unwrap_or_default());
+    let progress = visit.progress();
+    let is_own = visit.browser.owns(visit.session.hash(), form.get("form"));
+    if is_cross_site(&headers) || !is_own {
+        let notice = elsewhere(visit.frame.texts().foreign_form);
+        return visit.shown(Some(Mishap::ForeignForm), &progress, &Entered::default(), &[notice]);
+    }
+    if form.get("step") != progress.step.as_str() {
+        return visit.see_page();
+    }
+    let done = match (form.get("do"), progress.step) {
+        ("leave", step) => visit.leave(progress.failure, &step).await,
+        ("back", step) => visit.back(&step).await,
+        (_, Step::Choose) => visit.choose(&form).await,
+        (_, Step::LogIn { vendor }) => visit.log_in(vendor, &form).await,
+        (_, step @ Step::Code { .. }) => visit.code(step, &form).await,
+        ("allow", step @ Step::Consent { .. }) => visit.accept(step, &form).await,
+        _ => Ok(visit.see_page()),
+    };
+    done.unwrap_or_else(|failure| visit.failed(&failure))
+}
+
+/// What was entered before and is shown again. Never a password.
+#[derive(Debug, Default)]
+struct Entered {
+    user_name: String,
+    chosen: Vec<String>,
+}
+
+/// Why a form could not be dealt with.
+#[derive(Debug, thiserror::Error)]
+enum VisitError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Randomness(#[from] NoRandomness),
+}
+
+impl VisitError {
+    fn mishap(&self) -> Mishap {
+        match self {
+            Self::Store(error) => error.into(),
+            Self::Randomness(_) => Mishap::Ours,
+        }
+    }
+}
+
+/// One request of one browser for one session that is open.
+struct Visit {
+    app: App,
+    session: Session,
+    browser: Browser,
+    frame: Frame,
+}
+
+impl Visit {
+    /// The session that an address names, or the page about why there is none.
+    async fn begin(app: &App, token: &str, headers: &HeaderMap) -> Result<Self, Box<Response>> {
+        let found = Session::find(app, token).await;
+        let frame = Frame::of(app, found.as_ref().ok().and_then(Option::as_ref), headers);
+        let texts = frame.texts();
+        let over = |mishap, words, back: Option<String>| {
+            Box::new(page(mishap, &frame.end(words, back.as_deref(), false), None))
+        };
+        let browser = Browser::of(headers, &app.urls().link).map_err(VisitError::from);
+        let (session, browser) = match (found.map_err(VisitError::from), browser) {
+            (Ok(Some(session)), Ok(browser)) => (session, browser),
+            (Ok(None), _) => {
+                let words = (texts.unknown_title, texts.unknown_lead);
+                return Err(over(Mishap::NoSession, words, None));
+            }
+            (Err(failure), _) | (_, Err(failure)) => {
+                error!(%failure, "a link page could not be made");
+                return Err(over(failure.mishap(), (texts.left_title, texts.ours), None));
+            }
+        };
+        match session.state(app.clock().machine().now()) {
+            session::State::Open => Ok(Self { app: app.clone(), session, browser, frame }),
+            session::State::Used => {
+                Err(over(Mishap::SessionOver, (texts.used_title, texts.used_lead), None))
+            }
+            session::State::Expired => {
+                let words = (texts.expired_title, texts.expired_lead);
+                let back = session.end(Some(Failure::InvalidRequest));
+                Err(over(Mishap::SessionOver, words, back))
+            }
+        }
+    }
+
+    /// How far this browser came.
+    fn progress(&self) -> Progress {
+        let sealed = self.session.sealed();
+        let opened = sealed.and_then(|sealed| self.browser.open(self.session.hash(), sealed));
+        opened.unwrap_or_else(|| self.session.beginning())
+    }
+
+    /// The page of a step, with what is wrong.
+    fn shown(
+        &self,
+        mishap: Option<Mishap>,
+        progress: &Progress,
+        entered: &Entered,
+        notices: &[Notice],
+    ) -> Response {
+        let form_word = self.browser.form_word(self.session.hash());
+        let html = StepPage {
+            app: &self.app,
+            session: &self.session,
+            frame: &self.frame,
+            form_word: &form_word,
+            notices,
+            user_name: &entered.user_name,
+            chosen: &entered.chosen,
+        }
+        .of(&progress.step);
+        let end = self.session.request.redirect_uri.as_deref().and_then(ending::source);
+        let mut response = match mishap {
+            Some(mishap) => page(mishap, &html, end.as_deref()),
+            None => answer(StatusCode::OK, &html, end.as_deref()),
+        };
+        if let Some(cookie) = self.browser.set_cookie() {
+            response.headers_mut().insert(header::SET_COOKIE, cookie);
+        }
+        response
+    }
+
+    /// Sends the browser to the page anew.
+    fn see_page(&self) -> Response {
+        sent_to(StatusCode::SEE_OTHER, &self.session.path())
+    }
+
+    /// Goes on to a step.
+    async fn go_to(&self, step: Step) -> Result<Response, VisitError> {
+        self.keep(&Progress { step, failure: None }).await?;
+        Ok(self.see_page())
+    }
+
+    /// Keeps how far the user came, unless another request went on from the same
+    /// point before. What is kept then, sealed.
+    async fn go_on(&self, from: &str, to: &Progress) -> Result<Option<String>, VisitError> {
+        let hash = self.session.hash();
+        let sealed = self.browser.seal(hash, to)?;
+        let mut change = self.app.store().begin().await?;
+        let steps = (from, sealed.as_str());
+        let is_first = links::advance_progress(change.connection(), hash, steps).await?;
+        change.commit(|| ()).await?;
+        Ok(is_first.then_some(sealed))
+    }
+
+    async fn keep(&self, progress: &Progress) -> Result<(), VisitError> {
+        let sealed = self.browser.seal(self.session.hash(), progress)?;
+        let mut change = self.app.store().begin().await?;
+        links::keep_progress(change.connection(), self.session.hash(), &sealed).await?;
+        Ok(change.commit(|| ()).await?)
+    }
+
+    /// Back to where something else can be entered.
+    async fn back(&self, step: &Step) -> Result<Response, VisitError> {
+        let is_free = self.session.request.vendor.is_none();
+        let step = match step {
+            Step::Choose => Step::Choose,
+            Step::LogIn { .. } if is_free => Step::Choose,
+            Step::LogIn { vendor } | Step::Code { vendor, .. } | Step::Consent { vendor, .. } => {
+                Step::LogIn { vendor: vendor.clone() }
+            }
+        };
+        self.go_to(step).await
+    }
+
+    async fn choose(&self, form: &Form) -> Result<Response, VisitError> {
+        let code = VendorCode::parse(form.get("vendor")).ok();
+        let vendor = code.and_then(|code| self.app.vendor(&code));
+        let profile = vendor.map(|vendor| vendor.profile());
+        match profile.filter(|profile| self.session.takes(profile)) {
+            Some(profile) => self.go_to(Step::LogIn { vendor: profile.code.clone() }).await,
+            None => Ok(self.see_page()),
+        }
+    }
+
+    async fn log_in(&self, vendor: VendorCode, form: &Form) -> Result<Response, VisitError> {
+        let texts = self.frame.texts();
+        let user_name = form.get("user_name").trim().to_owned();
+        let password = form.get("password").to_owned();
+        let mut missing = Vec::new();
+        if user_name.is_empty() {
+            missing.push(Notice { place: Place::UserName, text: texts.no_user_name.to_owned() });
+        }
+        if password.is_empty() {
+            missing.push(Notice { place: Place::Password, text: texts.no_password.to_owned() });
+        }
+        let entered = Entered { user_name: user_name.clone(), chosen: Vec::new() };
+        if !missing.is_empty() {
+            let progress = Progress { step: Step::LogIn { vendor }, failure: None };
+            return Ok(self.shown(Some(Mishap::Entry), &progress, &entered, &missing));
+        }
+        let login = Login { user_name, password, code: None };
+        let answer = match flow::try_log_in(&self.app, &self.session, &vendor, &login).await? {
+            Attempt::Answered(answer) => answer,
+            Attempt::Spent => return Ok(self.spent()),
+        };
+        match answer {
+            Ok(LogIn::CodeNeeded { sent_to }) => {
+                let Login { user_name, password, .. } = login;
+                self.go_to(Step::Code { vendor, user_name, password, sent_to, wrong: 0 }).await
+            }
+            Ok(LogIn::Connected { connection, offers }) => {
+                self.logged_in(vendor, connection, offers).await
+            }
+            Err(error) => {
+                let step = Step::LogIn { vendor: vendor.clone() };
+                self.refused(step, &vendor, &error, &entered).await
+            }
+        }
+    }
+
+    /// The end, after too many log-ins that were refused.
+    fn spent(&self) -> Response {
+        let texts = self.frame.texts();
+        self.over(Some(Failure::AccessDenied), (texts.left_title, texts.spent_lead))
+    }
+
+    /// What follows a log-in: the devices, if the account has the right ones.
+    async fn logged_in(
+        &self,
+        vendor: VendorCode,
+        connection: Connection,
+        offers: Vec<Offer>,
+    ) -> Result<Response, VisitError> {
+        if offers.is_empty() && self.session.device.is_some() {
+            let progress = Progress { step: Step::LogIn { vendor }, failure: None };
+            self.keep(&progress).await?;
+            let notice =
+                Notice { place: Place::LogIn, text: self.frame.texts().other_account.to_owned() };
+            return Ok(self.shown(Some(Mishap::Entry), &progress, &Entered::default(), &[notice]));
+        }
+        self.go_to(Step::Consent { vendor, connection, offers }).await
+    }
+
+    async fn code(&self, step: Step, form: &Form) -> Result<Response, VisitError> {
+        let Step::Code { vendor, user_name, password, sent_to, wrong } = step else {
+            return Ok(self.see_page());
+        };
+        let texts = self.frame.texts();
+        let code: String = form.get("code").chars().filter(|c| !c.is_whitespace()).collect();
+        let again = |wrong| Step::Code {
+            vendor: vendor.clone(),
+            user_name: user_name.clone(),
+            password: password.clone(),
+            sent_to: sent_to.clone(),
+            wrong,
+        };
+        if code.is_empty() {
+            let progress = Progress { step: again(wrong), failure: None };
+            let notice = Notice { place: Place::Code, text: texts.no_code.to_owned() };
+            return Ok(self.shown(Some(Mishap::Entry), &progress, &Entered::default(), &[notice]));
+        }
+        if wrong >= WRONG_CODES_MAX {
+            return self.codes_spent(vendor).await;
+        }
+        // Counted before the manufacturer is asked: of many codes at once one is tried.
+        let from = self.session.sealed().unwrap_or_default();
+        let counted = Progress { step: again(wrong + 1), failure: Some(Failure::AccessDenied) };
+        let Some(kept) = self.go_on(from, &counted).await? else { return Ok(self.see_page()) };
+        let (name, secret) = (user_name.clone(), password.clone());
+        let login = Login { user_name: name, password: secret, code: Some(code) };
+        let entered = Entered::default();
+        let answer = match flow::try_log_in(&self.app, &self.session, &vendor, &login).await? {
+            Attempt::Answered(answer) => answer,
+            Attempt::Spent => return Ok(self.spent()),
+        };
+        match answer {
+            Ok(LogIn::Connected { connection, offers }) => {
+                self.logged_in(vendor, connection, offers).await
+            }
+            // It wants another code: the page says where that one went.
+            Ok(LogIn::CodeNeeded { sent_to }) => {
+                self.go_to(Step::Code { vendor, user_name, password, sent_to, wrong }).await
+            }
+            Err(VendorError::ChallengeFailed) if wrong + 1 >= WRONG_CODES_MAX => {
+                self.codes_spent(vendor).await
+            }
+            Err(error @ VendorError::ChallengeFailed) => {
+                Ok(self.told(&counted, &vendor, &error, &entered))
+            }
+            // The password was changed meanwhile.
+            Err(error @ VendorError::Unauthorised) => {
+                let step = Step::LogIn { vendor: vendor.clone() };
+                self.refused(step, &vendor, &error, &entered).await
+            }
+            // Nobody's fault, so it does not count.
+            Err(error) => {
+                let progress = Progress { step: again(wrong), failure: Some(failure_of(&error)) };
+                self.go_on(&kept, &progress).await?;
+                Ok(self.told(&progress, &vendor, &error, &entered))
+            }
+        }
+    }
+
+    /// Back to the log-in, after too many wrong codes.
+    async fn codes_spent(&self, vendor: VendorCode) -> Result<Response, VisitError> {
+        let step = Step::LogIn { vendor };
+        let progress = Progress { step, failure: Some(Failure::AccessDenied) };
+        self.keep(&progress).await?;
+        let notice = elsewhere(self.frame.texts().codes_spent);
+        Ok(self.shown(Some(Mishap::Code), &progress, &Entered::default(), &[notice]))
+    }
+
+    /// A step again, with what the manufacturer said.
+    async fn refused(
+        &self,
+        step: Step,
+        code: &VendorCode,
+        error: &VendorError,
+        entered: &Entered,
+    ) -> Result<Response, VisitError> {
+        let progress = Progress { step, failure: Some(failure_of(error)) };
+        self.keep(&progress).await?;
+        Ok(self.told(&progress, code, error, entered))
+    }
+
+    /// The page of a step, with what the manufacturer said.
+    fn told(
+        &self,
+        progress: &Progress,
+        code: &VendorCode,
+        error: &VendorError,
+        entered: &Entered,
+    ) -> Response {
+        let texts = self.frame.texts();
+        let vendor = self.app.vendor(code).map(|vendor| vendor.profile());
+        let vendor = vendor.map_or_else(|| code.to_string(), |known| known.display_name.clone());
+        let (mishap, place, text, detail) = match error {
+            VendorError::Unauthorised => (Mishap::Entry, Place::LogIn, texts.wrong_login, ""),
+            VendorError::ChallengeFailed => (Mishap::Code, Place::Code, texts.wrong_code, ""),
+            VendorError::TimedOut => (Mishap::Vendor, Place::Elsewhere, texts.slow, ""),
+            VendorError::RateLimited { .. } => (Mishap::Vendor, Place::Elsewhere, texts.busy, ""),
+            VendorError::Refused { detail } | VendorError::PreconditionLost { detail } => {
+                (Mishap::Vendor, Place::Elsewhere, texts.refused, detail.as_str())
+            }
+            VendorError::Outage
+            | VendorError::Unreachable
+            | VendorError::Asleep { .. }
+            | VendorError::NoSuchDevice => (Mishap::Vendor, Place::Elsewhere, texts.outage, ""),
+        };
+        let text = fill(text, &[("vendor", &vendor), ("detail", detail)]);
+        self.shown(Some(mishap), progress, entered, &[Notice { place, text }])
+    }
+
+    async fn accept(&self, step: Step, form: &Form) -> Result<Response, VisitError> {
+        let Step::Consent { vendor, connection, offers } = &step else {
+            return Ok(self.see_page());
+        };
+        let texts = self.frame.texts();
+        let chosen = form.all("device");
+        let taken: Vec<Offer> =
+            offers.iter().filter(|offer| chosen.contains(&offer.device)).cloned().collect();
+        let account = (vendor, connection.clone());
+        let (mishap, failure, notice) =
+            match flow::accept(&self.app, &self.session, account, &taken).await {
+                Ok(_) => return Ok(self.over(None, (texts.done_title, texts.done_lead))),
+                Err(Refusal::Closed) => return Ok(self.see_page()),
+                Err(Refusal::Store(failure)) => return Err(failure.into()),
+                Err(Refusal::NoDevice) => {
+                    let notice = Notice { place: Place::Devices, text: texts.no_device.to_owned() };
+                    (Mishap::Entry, None, notice)
+                }
+                Err(Refusal::Limit(_)) => {
+                    let notice = elsewhere(&self.frame.about_app(texts.limit));
+                    (Mishap::Limit, Some(Failure::UnauthorizedClient), notice)
+                }
+            };
+        let progress = Progress { step, failure };
+        self.keep(&progress).await?;
+        let entered = Entered { user_name: String::new(), chosen };
+        Ok(self.shown(Some(mishap), &progress, &entered, &[notice]))
+    }
+
+    /// Ends the session without devices.
+    async fn leave(&self, failure: Option<Failure>, step: &Step) -> Result<Response, VisitError> {
+        if !flow::leave(&self.app, &self.session).await? {
+            return Ok(self.see_page());
+        }
+        let is_hopeless = *step == Step::Choose && self.session.vendors(&self.app).is_empty();
+        let usual = if is_hopeless { Failure::InvalidScope } else { Failure::AccessDenied };
+        let texts = self.frame.texts();
+        Ok(self.over(Some(failure.unwrap_or(usual)), (texts.left_title, texts.left_lead)))
+    }
+
+    /// The end: back to the client (302), or a page that says how it went.
+    fn over(&self, failure: Option<Failure>, words: (&str, &str)) -> Response {
+        match self.session.end(failure) {
+            Some(end) => sent_to(StatusCode::FOUND, &end),
+            None => answer(StatusCode::OK, &self.frame.end(words, None, failure.is_none()), None),
+        }
+    }
+
+    /// The page again after a failure of ours.
+    fn failed(&self, failure: &VisitError) -> Response {
+        error!(%failure, "a link page failed");
+        let mut progress = self.progress();
+        progress.failure = Some(Failure::ServerError);
+        let notice = elsewhere(self.frame.texts().ours);
+        self.shown(Some(failure.mishap()), &progress, &Entered::default(), &[notice])
+    }
+}
+
+fn elsewhere(text: &str) -> Notice {
+    Notice { place: Place::Elsewhere, text: text.to_owned() }
+}
+
+fn page(mishap: Mishap, html: &Markup, end: Option<&str>) -> Response {
+    let mut response = answer(mishap.status(), html, end);
+    if let Some(wait) = mishap.wait() {
+        response.headers_mut().insert(header::RETRY_AFTER, wait.as_secs().into());
+    }
+    response
+}
+
+fn answer(status: StatusCode, html: &Markup, end: Option<&str>) -> Response {
+    let mut response = (status, html.0.clone()).into_response();
+    protect(response.headers_mut(), end);
+    response
+}
+
+fn sent_to(status: StatusCode, place: &str) -> Response {
+    let mut response = answer(status, &Markup::default(), None);
+    match HeaderValue::from_str(place) {
+        Ok(place) => {
+            response.headers_mut().insert(header::LOCATION, place);
+        }
+        // Addresses are checked when a session is made, so this one was not made here.
+        Err(reason) => error!(%reason, "an address to go back to is no header"),
+    }
+    response
+}

@@ -1,0 +1,150 @@
+//! Commands whose paths the specification does not print, on the operators'
+//! address only. They make the same actions, and are refused for the same
+//! reasons, as those of clients.
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use slackwater_control::device::command::Command;
+use slackwater_wire::version::operation_mode::parse_operation_mode;
+use uuid::Uuid;
+
+use slackwater_http::problem::Problem;
+use slackwater_http::request::Path;
+use slackwater_http::routes::actions::answer;
+use slackwater_http::routes::overrides::SmartOverride;
+use slackwater_service::control::body::ActionBody;
+use slackwater_service::control::orders::{cancel, find};
+use slackwater_service::control::{Origin, order, overrides};
+use slackwater_service::state::App;
+use slackwater_store::clients;
+use slackwater_store::devices::Device;
+
+/// The services of all environments.
+type Worlds = Vec<App>;
+
+/// What answers below `/control`.
+pub fn router(worlds: &[App]) -> Router {
+    Router::new()
+        .route("/control/devices/{device}/command", post(command))
+        .route("/control/devices/{device}/override", post(begin).delete(end))
+        .route("/control/actions/{action}", get(show))
+        .route("/control/actions/{action}/cancel", post(call_off))
+        .with_state(worlds.to_vec())
+}
+
+/// Tells a device something, such as `{"charge": "start"}`.
+async fn command(
+    State(worlds): State<Worlds>,
+    Path(device): Path<String>,
+    body: Bytes,
+) -> Result<Json<ActionBody>, Problem> {
+    let (app, device) = device_of(&worlds, &device).await?;
+    let command: Command = serde_json::from_slice(&body)
+        .map_err(|error| Problem::bad_request(format!("no command: {error}")))?;
+    check_version(&app, &device, &command).await?;
+    let action = order(&app, device.id, command, Origin::Client).await?;
+    Ok(Json(ActionBody::of(&action)))
+}
+
+/// Has a vehicle or charger charge now.
+async fn begin(
+    State(worlds): State<Worlds>,
+    Path(device): Path<String>,
+) -> Result<Json<SmartOverride>, Problem> {
+    let (app, device) = device_of(&worlds, &device).await?;
+    Ok(Json(SmartOverride::of(&overrides::create(&app, device.id).await?)))
+}
+
+/// Ends that.
+async fn end(
+    State(worlds): State<Worlds>,
+    Path(device): Path<String>,
+) -> Result<Json<SmartOverride>, Problem> {
+    let (app, device) = device_of(&worlds, &device).await?;
+    let ended = overrides::end(&app, device.id).await?;
+    let ended = ended.ok_or_else(|| Problem::no_entity("smart override"))?;
+    Ok(Json(SmartOverride::of(&ended)))
+}
+
+/// An action of any device.
+async fn show(
+    State(worlds): State<Worlds>,
+    Path(action): Path<String>,
+) -> Result<Json<ActionBody>, Problem> {
+    let (app, id) = (first(&worlds)?, parse(&action)?);
+    let found = find(app, id, |_| true).await?.ok_or_else(|| Problem::no_entity("action"))?;
+    Ok(Json(ActionBody::of(&found)))
+}
+
+/// Calls an action of any device off.
+async fn call_off(
+    State(worlds): State<Worlds>,
+    Path(action): Path<String>,
+) -> Result<Response, Problem> {
+    let id = parse(&action)?;
+    let found = find(first(&worlds)?, id, |_| true).await?;
+    let found = found.ok_or_else(|| Problem::no_entity("action"))?;
+    let app = world_of(&worlds, &found.client_id).await?;
+    answer(cancel(&app, id, |_| true).await?)
+}
+
+/// Devices by their identifier, or by their manufacturer's name of them.
+fn named(app: &App, given: &str) -> Vec<Arc<Device>> {
+    let id = Uuid::parse_str(given).ok();
+    app.cache().read(|tables| match id {
+        Some(id) => tables.any_device(id).cloned().into_iter().collect(),
+        None => tables.devices().filter(|one| one.vendor_device == given).cloned().collect(),
+    })
+}
+
+/// A name that several devices have, with an identifier for each to use instead.
+fn ambiguous(given: &str, devices: &[Arc<Device>]) -> Problem {
+    let mut candidates: Vec<String> = devices
+        .iter()
+        .map(|device| {
+            format!("{} (client {}, user {})", device.id, device.client_id, device.user_id)
+        })
+        .collect();
+    candidates.sort();
+    let (count, candidates) = (candidates.len(), candidates.join(", "));
+    Problem::bad_request(format!("{count} devices are named {given}; say which: {candidates}"))
+}
+
+/// A device, and the service that it belongs to.
+pub(crate) async fn device_of(worlds: &[App], given: &str) -> Result<(App, Arc<Device>), Problem> {
+    let devices = named(first(worlds)?, given);
+    match devices.as_slice() {
+        [device] => Ok((world_of(worlds, &device.client_id).await?, Arc::clone(device))),
+        [] => Err(Problem::no_entity("device")),
+        several => Err(ambiguous(given, several)),
+    }
+}
+
+/// The service of the environment that a client belongs to.
+async fn world_of(worlds: &[App], client_id: &str) -> Result<App, Problem> {
+    let client = clients::get(first(worlds)?.store(), client_id).await?;
+    let environment = client.map(|row| row.client.environment);
+    let world = worlds.iter().find(|app| Some(app.environment()) == environment);
+    world.cloned().ok_or_else(|| Problem::no_entity("environment"))
+}
+
+/// A mode that came with a later version than the client's does not exist for it (BAT-04).
+async fn check_version(app: &App, device: &Device, command: &Command) -> Result<(), Problem> {
+    let Command::OperationMode(mode) = command else { return Ok(()) };
+    let client = clients::get(app.store(), &device.client_id).await?;
+    let client = client.ok_or_else(|| Problem::no_entity("client"))?.client;
+    let known = parse_operation_mode(mode.as_str(), client.version);
+    known.map(|_| ()).map_err(|error| Problem::bad_request(error.to_string()))
+}
+
+fn first(worlds: &[App]) -> Result<&App, Problem> {
+    worlds.first().ok_or_else(|| Problem::no_entity("environment"))
+}
+
+fn parse(id: &str) -> Result<Uuid, Problem> {
+    Uuid::parse_str(id).map_err(|_| Problem::no_entity("action"))
+}

@@ -1,0 +1,75 @@
+//! Events on the operators' address: all of them, under their own names.
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::Uri;
+use serde_json::{Value, json};
+
+use crate::admin::sandbox::read;
+use slackwater_http::problem::Problem;
+use slackwater_http::request::{Path, query_pairs};
+use slackwater_service::outbox::lines::line;
+use slackwater_service::outbox::subscribing::subscribe as keep;
+use slackwater_service::state::App;
+use slackwater_store::subscription::NewSubscription;
+use slackwater_store::{deliveries, events};
+
+/// Events in one answer, if the query does not say how many.
+const COUNT: u32 = 100;
+
+/// Most events in one answer.
+const COUNT_MAX: u32 = 10_000;
+
+/// Events after `?after=`, oldest first, `?limit=` of them, of `?client=` or of all.
+pub(crate) async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Value>, Problem> {
+    let given = |name: &str| query_pairs(&uri).find(|(given, _)| given == name).map(|(_, v)| v);
+    let number = |name: &str, usual: i64| match given(name) {
+        None => Ok(usual),
+        Some(text) => text.parse::<i64>().ok().filter(|number| *number >= 0).ok_or_else(|| {
+            Problem::invalid(vec![format!("/{name}: expected a number that is not negative")])
+        }),
+    };
+    let after = number("after", 0)?;
+    let count = u32::try_from(number("limit", COUNT.into())?).unwrap_or(COUNT_MAX).min(COUNT_MAX);
+    let found = match given("client") {
+        Some(client) => deliveries::events_of(app.store(), &client, after, count).await?,
+        None => events::after(app.store(), after, count).await?,
+    };
+    let last = found.last().map_or(after, |event| event.seq);
+    Ok(Json(json!({ "events": found.iter().map(line).collect::<Vec<_>>(), "last": last })))
+}
+
+/// Subscriptions, and how far each was served. No secrets.
+pub(crate) async fn subscriptions(State(app): State<App>) -> Result<Json<Value>, Problem> {
+    let all = deliveries::all(app.store()).await?;
+    Ok(Json(all.iter().map(slackwater_service::outbox::lines::subscription).collect()))
+}
+
+/// Subscribes a receiver from now on, and answers with it, without its secret.
+pub(crate) async fn subscribe(State(app): State<App>, body: Bytes) -> Result<Json<Value>, Problem> {
+    let new: NewSubscription = read(&body)?;
+    keep(app.store(), &new).await?;
+    Ok(Json(shown(&app, &new.name).await?))
+}
+
+/// Removes a receiver that was subscribed by hand, and answers with its name.
+pub(crate) async fn unsubscribe(
+    State(app): State<App>,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    let mut change = app.store().begin().await?;
+    let was_there = deliveries::remove(change.connection(), &name).await?;
+    change.commit(|| ()).await?;
+    if was_there {
+        Ok(Json(json!({ "removed": name })))
+    } else {
+        Err(Problem::no_entity("a subscription of that name that was made by hand"))
+    }
+}
+
+/// A subscription by its name.
+async fn shown(app: &App, name: &str) -> Result<Value, Problem> {
+    let all = deliveries::all(app.store()).await?;
+    let shown = all.iter().map(slackwater_service::outbox::lines::subscription);
+    Ok(shown.into_iter().find(|one| one["name"] == name).unwrap_or_default())
+}

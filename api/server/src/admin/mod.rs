@@ -1,0 +1,13 @@
+//! The operators' address: metrics, documentation, and the sandbox's strings.
+
+pub mod clients;
+pub mod control;
+pub mod docs;
+pub mod events;
+pub mod guard;
+pub mod kept;
+pub mod link;
+pub mod policies;
+pub mod prices;
+pub mod routes;
+pub mod sandbox;

@@ -1,0 +1,107 @@
+//! Policies and plans for operators: what has no path on the public address
+//! (NS-09, NS-35, NS-37).
+use axum::extract::State;
+use axum::routing::{get, put};
+use axum::{Json, Router};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use slackwater_control::device::scope::DeviceKind;
+use slackwater_control::policy::charger::{Change, ChargerPatch, ChargerPolicy};
+use slackwater_control::policy::flex::FlexRequest;
+use slackwater_control::policy::vehicle::VehiclePolicyRequest;
+use uuid::Uuid;
+
+use crate::admin::control::device_of;
+use slackwater_http::problem::Problem;
+use slackwater_http::request::Path;
+use slackwater_service::plans::flex_body::FlexPolicyBody;
+use slackwater_service::plans::patching::{keep_flex, patch_charger, set_vehicle};
+use slackwater_service::plans::show::{ShownPlan, plan_of};
+use slackwater_service::state::App;
+
+/// A flex policy as an operator states it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlexOrder {
+    /// The vehicle.
+    pub vehicle_id: Uuid,
+    /// Where it holds.
+    pub location_id: Uuid,
+    /// What it wants.
+    pub policy: FlexRequest,
+}
+
+/// What answers below `/policies` and `/plans`.
+pub fn router(worlds: Vec<App>) -> Router {
+    Router::new()
+        .route("/policies/devices/{device}", get(show).put(set))
+        .route("/policies/flex/{policy}", put(set_flex))
+        .route("/plans/{device}", get(plan))
+        .with_state(worlds)
+}
+
+/// The policies of a device.
+async fn show(
+    State(worlds): State<Vec<App>>,
+    Path(device): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    let (app, device) = device_of(&worlds, &device).await?;
+    let (charger, vehicle, flex) = app.cache().read(|tables| {
+        let flex = tables.plans.flex_of(device.id).map(|row| FlexPolicyBody::of(row));
+        let plans = &tables.plans;
+        (plans.of_charger(device.id), plans.of_vehicle(device.id), flex.collect::<Vec<_>>())
+    });
+    Ok(Json(match device.kind {
+        DeviceKind::Charger => json!({ "smart_charging": charger }),
+        _ => json!({ "smart_charging": vehicle, "flex": flex }),
+    }))
+}
+
+/// Sets the smart charging policy of a device, in the members of its kind.
+async fn set(
+    State(worlds): State<Vec<App>>,
+    Path(device): Path<String>,
+    body: String,
+) -> Result<Json<Value>, Problem> {
+    let (app, device) = device_of(&worlds, &device).await?;
+    if device.kind == DeviceKind::Charger {
+        let policy: ChargerPolicy = read(&body)?;
+        let patch = ChargerPatch {
+            is_enabled: Change::Set(policy.is_enabled),
+            deadline: Change::Set(policy.deadline),
+            charging_duration: Change::Set(policy.charging_duration),
+        };
+        return Ok(Json(json!(patch_charger(&app, device.id, patch).await?)));
+    }
+    if device.kind != DeviceKind::Vehicle {
+        return Err(Problem::bad_request("only vehicles and chargers have policies"));
+    }
+    let policy: VehiclePolicyRequest = read(&body)?;
+    set_vehicle(&app, &device, policy).await?;
+    Ok(Json(json!(policy)))
+}
+
+/// Makes a flex policy, or puts it in the place of one.
+async fn set_flex(
+    State(worlds): State<Vec<App>>,
+    Path(policy): Path<Uuid>,
+    body: String,
+) -> Result<Json<FlexPolicyBody>, Problem> {
+    let order: FlexOrder = read(&body)?;
+    let (app, device) = device_of(&worlds, &order.vehicle_id.to_string()).await?;
+    let places = (order.vehicle_id, order.location_id);
+    Ok(Json(keep_flex(&app, &device.client_id, policy, places, order.policy).await?))
+}
+
+/// The last plan of a device.
+async fn plan(
+    State(worlds): State<Vec<App>>,
+    Path(device): Path<String>,
+) -> Result<Json<ShownPlan>, Problem> {
+    let (app, device) = device_of(&worlds, &device).await?;
+    Ok(Json(plan_of(&app, device.id).await?))
+}
+
+fn read<T: serde::de::DeserializeOwned>(body: &str) -> Result<T, Problem> {
+    serde_json::from_str(body).map_err(|error| Problem::bad_request(error.to_string()))
+}

@@ -1,0 +1,154 @@
+//! Prices on the operators' address: what the specification shows no path for.
+use std::fmt::Display;
+
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::Uri;
+use axum::routing::{get, post, put};
+use axum::{Json, Router};
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+use serde_json::{Value, json};
+use slackwater_engine::prices::currency::Currency;
+use slackwater_engine::prices::curve::{PriceCurve, Slot};
+use slackwater_engine::prices::resolve::ResolvedPrices;
+use uuid::Uuid;
+
+use slackwater_http::problem::Problem;
+use slackwater_http::request::query_pairs;
+use slackwater_http::routes::price_signals::BODY_MAX;
+use slackwater_service::prices::keep::{assign, keep_market};
+use slackwater_service::prices::list::{ListOptions, read};
+use slackwater_service::prices::{paid, resolved};
+use slackwater_service::state::App;
+use slackwater_store::clients;
+use slackwater_store::locations::Location;
+use slackwater_store::prices::SeriesName;
+use slackwater_store::tariffs::TariffSchedule;
+
+/// What answers about prices.
+pub fn router(app: App) -> Router {
+    Router::new()
+        .route("/prices/market", post(import).layer(DefaultBodyLimit::max(BODY_MAX)))
+        .route("/prices/at", get(at))
+        .route("/prices/window", get(window))
+        .route("/prices/signal", get(signal))
+        .route("/tariffs/schedule", put(schedule))
+        .with_state(app)
+}
+
+/// Keeps a list of market prices of `?zone=`.
+async fn import(State(app): State<App>, uri: Uri, text: String) -> Result<Json<Value>, Problem> {
+    let zone_id = required(&uri, "zone")?;
+    let known = app.config().zones.get(&zone_id).map(|zone| zone.currency);
+    let currency = match (optional(&uri, "currency"), known) {
+        (Some(code), _) => Currency::parse(&code).map_err(|error| bad("currency", error))?,
+        (None, Some(currency)) => currency,
+        (None, None) => {
+            return Err(bad("currency", "is required: the settings do not know the zone"));
+        }
+    };
+    if let Some(known) = known.filter(|known| *known != currency) {
+        return Err(bad("currency", format!("is {currency}; the zone's is {known}")));
+    }
+    let time_zone = optional(&uri, "time_zone").map(|name| name.parse::<Tz>());
+    let time_zone = time_zone.transpose().map_err(|error| bad("time_zone", error))?;
+    let options = ListOptions { currency, unit: optional(&uri, "unit"), time_zone };
+    let list = read(&text, &options)?;
+    keep_market(&app, &zone_id, currency, &list.curve).await?;
+    let notes = list.notes(time_zone.unwrap_or(Tz::UTC));
+    let slots: Vec<Slot> = list.curve.slots().collect();
+    Ok(Json(json!({
+        "zone": zone_id,
+        "currency": currency,
+        "slots": slots.len(),
+        "from": slots.first().map(|slot| slot.start),
+        "to": slots.last().map(|slot| slot.end),
+        "notes": notes,
+    })))
+}
+
+/// The price that counts at an instant; null if nobody has one.
+async fn at(State(app): State<App>, uri: Uri) -> Result<Json<Value>, Problem> {
+    let at = instant(&uri, "at")?;
+    let moment = at.checked_add_signed(chrono::TimeDelta::microseconds(1)).unwrap_or(at);
+    let prices = at_place(&app, &uri, at, moment).await?;
+    Ok(Json(prices.slots().next().map_or(
+        Value::Null,
+        |resolved| json!({ "price_per_kwh": resolved.slot.price, "source": resolved.source }),
+    )))
+}
+
+/// The prices that count in a window, with their sources.
+async fn window(State(app): State<App>, uri: Uri) -> Result<Json<ResolvedPrices>, Problem> {
+    let (from, to) = (instant(&uri, "from")?, instant(&uri, "to")?);
+    at_place(&app, &uri, from, to).await.map(Json)
+}
+
+async fn at_place(
+    app: &App,
+    uri: &Uri,
+    from: DateTime<Utc>,
+    to: DateTime<Utc>,
+) -> Result<ResolvedPrices, Problem> {
+    let location = location(app, uri).await?;
+    let is_flex = optional(uri, "flex").is_some_and(|flex| flex == "true");
+    Ok(if is_flex { resolved(app, &location, from, to) } else { paid(app, &location, from, to) })
+}
+
+/// What a client pushed for an area in a window (NS-26).
+async fn signal(State(app): State<App>, uri: Uri) -> Result<Json<PriceCurve>, Problem> {
+    let name = SeriesName::Area {
+        client_id: client(&app, &uri).await?,
+        zone_id: required(&uri, "zone")?,
+        area_id: required(&uri, "area")?,
+    };
+    let (from, to) = (instant(&uri, "from")?, instant(&uri, "to")?);
+    let curve = app.prices().read(|book| Some(book.series(&name)?.curve.between(from, to)));
+    curve.map(Json).ok_or_else(|| Problem::no_entity("area"))
+}
+
+/// Gives a location a tariff, or takes it away with `null` (NS-14).
+async fn schedule(State(app): State<App>, uri: Uri, body: Bytes) -> Result<Json<Value>, Problem> {
+    let location = location(&app, &uri).await?;
+    let schedule: Option<TariffSchedule> =
+        serde_json::from_slice(&body).map_err(|error| Problem::bad_request(error.to_string()))?;
+    let shown = json!({
+        "client": location.client_id, "location": location.id, "schedule": schedule,
+    });
+    assign(&app, &location, schedule).await?;
+    Ok(Json(shown))
+}
+
+/// The client of `?client=`.
+async fn client(app: &App, uri: &Uri) -> Result<String, Problem> {
+    let id = required(uri, "client")?;
+    let known = clients::get(app.store(), &id).await?;
+    known.map(|row| row.client.id).ok_or_else(|| Problem::no_entity("client"))
+}
+
+/// The location of `?location=`.
+async fn location(app: &App, uri: &Uri) -> Result<Location, Problem> {
+    let client_id = client(app, uri).await?;
+    let id = Uuid::parse_str(&required(uri, "location")?).ok();
+    let known = app.cache().read(|tables| tables.location(&client_id, id?).cloned());
+    known.ok_or_else(|| Problem::no_entity("location"))
+}
+
+fn instant(uri: &Uri, name: &'static str) -> Result<DateTime<Utc>, Problem> {
+    let text = required(uri, name)?.replace(' ', "+");
+    DateTime::parse_from_rfc3339(&text).map(|at| at.to_utc()).map_err(|error| bad(name, error))
+}
+
+fn required(uri: &Uri, name: &'static str) -> Result<String, Problem> {
+    optional(uri, name).ok_or_else(|| bad(name, "is required"))
+}
+
+fn optional(uri: &Uri, name: &str) -> Option<String> {
+    let found = query_pairs(uri).find(|(given, _)| given == name);
+    found.map(|(_, value)| value.into_owned())
+}
+
+fn bad(name: &str, reason: impl Display) -> Problem {
+    Problem::invalid(vec![format!("/{name}: {reason}")])
+}

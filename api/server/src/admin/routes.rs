@@ -1,0 +1,50 @@
+//! What answers on the operators' address.
+use axum::Router;
+use axum::http::{Method, Uri};
+use axum::middleware::from_fn_with_state;
+use axum::routing::{delete, get};
+use tower_http::catch_panic::CatchPanicLayer;
+
+use crate::admin::guard::guard;
+use crate::admin::{clients, control, docs, events, policies, prices, sandbox};
+use crate::seeding::residents::Residents;
+use slackwater_http::openapi;
+use slackwater_http::problem::{self, Problem};
+use slackwater_http::routes::health;
+use slackwater_http::telemetry;
+use slackwater_service::state::App;
+
+/// Metrics, documentation and readiness of all environments, and what operators change.
+///
+/// Documentation and readiness are open: they tell nothing about anyone, and a probe of a
+/// cluster has no token. All else is behind the `guard`.
+pub fn router(worlds: &[App], residents: Option<Residents>) -> Router {
+    let mut open = Router::new()
+        .route("/", get(docs::page))
+        .route("/docs", get(docs::page))
+        .route("/openapi.json", get(openapi::file));
+    let mut guarded = Router::new().route("/metrics", get(telemetry::render));
+    let mut token = None;
+    if let Some(app) = worlds.first() {
+        token.clone_from(&app.config().admin.token);
+        let ready = Router::new().route("/health/ready", get(health::ready));
+        open = open.merge(ready.with_state(app.clone()));
+        let kept = Router::new()
+            .route("/clients", get(clients::list).post(clients::create))
+            .route("/events", get(events::list))
+            .route("/events/subscriptions", get(events::subscriptions).post(events::subscribe))
+            .route("/events/subscriptions/{name}", delete(events::unsubscribe));
+        guarded = guarded
+            .merge(residents.map(sandbox::router).unwrap_or_default())
+            .merge(prices::router(app.clone()))
+            .merge(control::router(worlds))
+            .merge(policies::router(worlds.to_vec()))
+            .merge(kept.with_state(app.clone()));
+    }
+    open.merge(guarded.route_layer(from_fn_with_state(token, guard)))
+        .fallback(async |method: Method, uri: Uri| Problem::no_such_route(&method, &uri))
+        .method_not_allowed_fallback(async |method: Method, uri: Uri| {
+            Problem::no_such_method(&method, &uri)
+        })
+        .layer(CatchPanicLayer::custom(problem::of_panic))
+}

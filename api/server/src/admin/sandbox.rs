@@ -1,0 +1,352 @@
+//! Control of the sandbox, on the operators' address only.
+//!
+//! Each call returns when readers of the service see what it did: what clients
+//! hold is read from memory, so the devices that an order is about are polled
+//! before the answer.
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::Uri;
+use axum::routing::{get, post};
+use axum::{Router, http::StatusCode};
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use slackwater_control::device::command::Command;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use uuid::Uuid;
+
+use crate::admin::kept;
+use crate::admin::link;
+use crate::seeding::residents::Residents;
+use crate::seeding::samples::Keep;
+use slackwater_http::problem::Problem;
+use slackwater_http::request::{Path, query_pairs};
+use slackwater_integration::reading::Reading;
+use slackwater_integration::vendor::Linked;
+use slackwater_sandbox::conduct::Conduct;
+use slackwater_sandbox::control::{
+    Applied, ClockOrder, ClockState, ConductOrder, ControlError, HandOrder, ReceivedCommand,
+};
+use slackwater_sandbox::devices::Device;
+use slackwater_sandbox::document::{Flaw, ScenarioError};
+use slackwater_sandbox::scenario::Scenario;
+use slackwater_sandbox::schema::schema;
+use slackwater_service::jobs::poller::poll_now;
+use slackwater_service::plans::area;
+use slackwater_service::state::App;
+use slackwater_store::clients;
+use slackwater_store::database::StoreError;
+
+/// How long a call waits for readers, in time of the machine. A device that
+/// hangs, or a clock that stands still, does not hold it up for ever.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What answers below `/sandbox`.
+pub fn router(residents: Residents) -> Router {
+    Router::new()
+        .route("/sandbox/scenario", get(scenario).post(apply))
+        .route("/sandbox/schema", get(async || Json(schema())))
+        .route("/sandbox/devices", get(devices))
+        .route("/sandbox/truth", get(truth_of_all))
+        .route("/sandbox/metered", get(metered))
+        .route("/sandbox/devices/{device}", get(truth))
+        .route("/sandbox/devices/{device}/reach", post(reach))
+        .route("/sandbox/devices/{device}/send", post(send))
+        .route("/sandbox/conduct", post(conduct))
+        .route("/sandbox/hand", post(hand))
+        .route("/sandbox/commands", get(commands))
+        .route("/sandbox/clock", get(clock).post(set_clock))
+        .route("/sandbox/link/accept", post(link::accept))
+        .route("/sandbox/link/deny", post(link::deny))
+        .with_state(residents)
+}
+
+/// All there is, patches included.
+async fn scenario(State(residents): State<Residents>) -> Json<Scenario> {
+    Json(residents.sandbox.scenario())
+}
+
+/// Adds or changes what a patch in YAML or JSON names, and links it for the
+/// client of the query, or the scenario's own.
+async fn apply(
+    State(residents): State<Residents>,
+    uri: Uri,
+    body: String,
+) -> Result<Json<Applied>, Problem> {
+    let client_id = client(&residents, &uri).await?;
+    let applied = kept::apply(&residents, body).await?;
+    let whole = residents.sandbox.scenario();
+    let patched = patched(&whole, &applied);
+    let ids = residents.settle(&patched, &client_id, Keep::All).await?;
+    show(&residents, ids).await;
+    Ok(Json(applied))
+}
+
+/// The part of a scenario that a patch named.
+fn patched(whole: &Scenario, applied: &Applied) -> Scenario {
+    let mut part = whole.clone();
+    part.zones.retain(|zone| applied.zones.contains(&zone.id));
+    part.tariffs.retain(|tariff| applied.tariffs.contains(&tariff.id));
+    part.samples.retain(|samples| applied.samples.contains(&samples.device));
+    part.locations.retain(|location| applied.locations.contains(&location.id));
+    let named = |id: &String| applied.devices.contains(id);
+    part.chargers.retain(|device| named(&device.id));
+    part.vehicles.retain(|device| named(&device.id));
+    part.hvacs.retain(|device| named(&device.id));
+    part.inverters.retain(|device| named(&device.id));
+    part.batteries.retain(|device| named(&device.id));
+    part.meters.retain(|device| named(&device.id));
+    part.flex_policies.retain(|policy| applied.flex_policies.contains(&policy.id));
+    part.charger_policies.retain(|policy| applied.charger_policies.contains(&policy.charger));
+    part.vehicle_policies.retain(|policy| applied.vehicle_policies.contains(&policy.vehicle));
+    part
+}
+
+/// The client that `?client=` names; without it, the scenario's own.
+async fn client(residents: &Residents, uri: &Uri) -> Result<String, Problem> {
+    let named = query_pairs(uri).find(|(name, _)| name == "client");
+    let Some((_, id)) = named else { return Ok(residents.client_id.to_string()) };
+    let known = clients::get(residents.app.store(), &id).await?;
+    let known = known.filter(|row| row.client.environment == residents.app.environment());
+    known.map(|row| row.client.id).ok_or_else(|| Problem::no_entity("client"))
+}
+
+/// Every device, with what the scenario's client knows it by.
+async fn devices(State(residents): State<Residents>) -> Json<Value> {
+    let all = residents.sandbox.devices().into_iter().map(|device| {
+        let device = device.common();
+        json!({
+            "name": device.id,
+            "kind": device.kind.as_str(),
+            "user": device.user,
+            "vendor": device.vendor,
+            "linked_as": residents.linked_as(&device.id),
+        })
+    });
+    Json(all.collect())
+}
+
+/// What a device would report if it were awake and its manufacturer honest.
+async fn truth(
+    State(residents): State<Residents>,
+    Path(device): Path<String>,
+) -> Result<Json<Reading>, Problem> {
+    let name = residents.name(&device);
+    let reading = residents.sandbox.truth(&name);
+    reading.map(Json).ok_or_else(|| Problem::no_entity("device"))
+}
+
+/// The same of all devices, or of those of `?kind=`.
+async fn truth_of_all(State(residents): State<Residents>, uri: Uri) -> Json<Vec<Value>> {
+    let kind = query_pairs(&uri).find(|(name, _)| name == "kind").map(|(_, kind)| kind);
+    let all = residents.sandbox.devices();
+    let common = all.iter().map(Device::common);
+    let meant = common.filter(|device| kind.as_deref().is_none_or(|k| k == device.kind.as_str()));
+    let truth = meant.filter_map(|device| {
+        let reading = residents.sandbox.truth(&device.id)?;
+        Some(json!({ "device": device.id, "kind": device.kind.as_str(), "reading": reading }))
+    });
+    Json(truth.collect())
+}
+
+/// What devices' own meters counted in each whole quarter of an hour of
+/// `[from, to)`, in kWh: of `?device=`, or of all.
+async fn metered(
+    State(residents): State<Residents>,
+    uri: Uri,
+) -> Result<Json<Vec<Value>>, Problem> {
+    let given = |name: &str| query_pairs(&uri).find(|(given, _)| given == name).map(|(_, v)| v);
+    let instant = |name: &'static str| {
+        let text = given(name).map(|text| text.replace(' ', "+"));
+        let at = text.and_then(|text| DateTime::parse_from_rfc3339(&text).ok());
+        let expected = || format!("/{name}: expected an instant such as 2026-01-05T18:00:00Z");
+        at.map(|at| at.to_utc()).ok_or_else(|| Problem::invalid(vec![expected()]))
+    };
+    let (from, to) = (instant("from")?, instant("to")?);
+    let only = given("device").map(|device| residents.name(&device));
+    let all = residents.sandbox.devices();
+    let names = all.iter().map(|device| device.common().id);
+    let meant = names.filter(|name| only.as_ref().is_none_or(|only| only == name));
+    let counted = meant.map(|name| {
+        let quarters = residents.sandbox.metered(&name, from, to);
+        let imported: Vec<_> = quarters.iter().map(|quarter| quarter.imported).collect();
+        let exported: Vec<_> = quarters.iter().map(|quarter| quarter.exported).collect();
+        let start = quarters.first().map(|quarter| quarter.start);
+        json!({
+            "device": name, "start": start,
+            "imported_kwh": imported, "exported_kwh": exported,
+        })
+    });
+    Ok(Json(counted.collect()))
+}
+
+/// Says what a device or manufacturer does when it is called.
+async fn conduct(State(residents): State<Residents>, body: Bytes) -> Result<StatusCode, Problem> {
+    let order: ConductOrder = read(&body)?;
+    let order = match order {
+        ConductOrder::Device { device, conduct, ignores_commands } => {
+            let device = residents.name(&device);
+            ConductOrder::Device { device, conduct, ignores_commands }
+        }
+        ConductOrder::Vendor { .. } => order,
+    };
+    residents.sandbox.conduct(&order).map_err(order_problem)?;
+    let (ids, does) = match &order {
+        ConductOrder::Device { device, conduct, .. } => (residents.linked_as(device), conduct),
+        ConductOrder::Vendor { vendor, conduct } => (residents.of_vendor(vendor), conduct),
+    };
+    if *does != Conduct::Hang {
+        show(&residents, ids).await;
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A person on site does something to a device.
+async fn hand(State(residents): State<Residents>, body: Bytes) -> Result<Json<Value>, Problem> {
+    let order: HandOrder = read(&body)?;
+    let order = HandOrder { device: residents.name(&order.device), ..order };
+    let at = residents.sandbox.hand(&order).map_err(order_problem)?;
+    show(&residents, neighbours(&residents, &order.device)).await;
+    Ok(Json(json!({ "at": at })))
+}
+
+/// A device does now what it was told.
+async fn reach(
+    State(residents): State<Residents>,
+    Path(device): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    let device = residents.name(&device);
+    let at = residents.sandbox.reach(&device).map_err(order_problem)?;
+    show(&residents, neighbours(&residents, &device)).await;
+    Ok(Json(json!({ "at": at })))
+}
+
+/// Sends a command past all actions, such as `{"charge": "start"}`.
+async fn send(
+    State(residents): State<Residents>,
+    Path(device): Path<String>,
+    body: Bytes,
+) -> Result<StatusCode, Problem> {
+    let command: Command = read(&body)?;
+    if let Some(refusal) = command.below_zero() {
+        return Err(refusal.into());
+    }
+    let name = residents.name(&device);
+    let all = residents.sandbox.devices();
+    let common = all.iter().map(Device::common).find(|c| c.id == name);
+    let (user, vendor) = common
+        .and_then(|common| Some((common.user, common.vendor?)))
+        .ok_or_else(|| Problem::no_entity("device"))?;
+    let connection = residents.sandbox.connection(&user, &vendor);
+    let vendor = residents.sandbox.vendor(&vendor).ok_or_else(|| Problem::no_entity("vendor"))?;
+    let linked = Linked { connection, device: name.clone() };
+    let sent = vendor.send(&linked, &command, residents.app.now()).await;
+    sent.map_err(|error| Problem::of_vendor(&error, true))?;
+    show(&residents, neighbours(&residents, &name)).await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Commands that manufacturers were sent, oldest first; `?device=` names one.
+async fn commands(
+    State(residents): State<Residents>,
+    uri: Uri,
+) -> Result<Json<Vec<ReceivedCommand>>, Problem> {
+    let device = query_pairs(&uri).find(|(name, _)| name == "device");
+    let device = device.map(|(_, device)| residents.name(&device));
+    Ok(Json(residents.sandbox.received(device.as_deref()).map_err(order_problem)?))
+}
+
+/// What the clock shows.
+async fn clock(State(residents): State<Residents>) -> Result<Json<ClockState>, Problem> {
+    let clock = residents.sandbox.set_clock(&ClockOrder::default());
+    Ok(Json(clock.map_err(order_problem)?))
+}
+
+/// What a clock shows, and whether all that was due then is done.
+#[derive(Debug, Serialize)]
+struct Stepped {
+    #[serde(flatten)]
+    clock: ClockState,
+    is_settled: bool,
+}
+
+/// Steps the clock or sets its speed. What falls due in a step is polled and
+/// planned, and what schedules and plans want then is ordered, before the answer.
+async fn set_clock(
+    State(residents): State<Residents>,
+    body: Bytes,
+) -> Result<Json<Stepped>, Problem> {
+    let clock = residents.sandbox.set_clock(&read(&body)?).map_err(order_problem)?;
+    kept::keep_clock(&residents.app).await?;
+    // Whoever reads too early reads old data, which is no failure.
+    let is_settled = match timeout(PATIENCE, settle(&residents.app, clock.now)).await {
+        Ok(settled) => settled.map(|()| true)?,
+        Err(_) => false,
+    };
+    Ok(Json(Stepped { clock, is_settled }))
+}
+
+/// Waits until all that was due at `now` is done, and all that came of it.
+async fn settle(app: &App, now: DateTime<Utc>) -> Result<(), StoreError> {
+    let agenda = app.planner().agenda();
+    loop {
+        app.poller().idle(now).await;
+        agenda.idle(now).await;
+        area::idle(app).await?;
+        app.control().idle(now).await;
+        // What is ordered reads devices, and what is read is planned for.
+        if app.poller().is_idle(now) && agenda.is_idle(now) && area::is_idle(app).await? {
+            return Ok(());
+        }
+    }
+}
+
+/// A device and those of its user, which may be at the other end of its cable.
+fn neighbours(residents: &Residents, device: &str) -> Vec<Uuid> {
+    residents.app.cache().read(|tables| {
+        let owners = tables.devices().filter(|other| other.vendor_device == device);
+        let users = owners.filter_map(|owner| tables.user(&owner.client_id, &owner.user_id));
+        users.flat_map(slackwater_service::cache::tables::OfUser::device_ids).collect()
+    })
+}
+
+/// Polls devices, so that readers see how they stand.
+async fn show(residents: &Residents, ids: Vec<Uuid>) {
+    let mut polls = JoinSet::new();
+    for id in ids {
+        let app = residents.app.clone();
+        polls.spawn(async move { poll_now(&app, id).await });
+    }
+    let _: Result<Vec<()>, _> = timeout(PATIENCE, polls.join_all()).await;
+}
+
+/// Problem of an order that the sandbox cannot obey. Not in the table of refusals, which knows
+/// nothing of the sandbox.
+#[expect(clippy::needless_pass_by_value, reason = "it stands where an error is mapped")]
+fn order_problem(error: ControlError) -> Problem {
+    match error {
+        ControlError::Missing { .. } => Problem::no_entity("what the order is about"),
+        ControlError::Clock(_) | ControlError::State(_) | ControlError::Percent(_) => {
+            Problem::bad_request(error.to_string())
+        }
+    }
+}
+
+/// Problem of a scenario with faults: each is an issue with its JSON pointer and its line.
+pub(crate) fn scenario_problem(ScenarioError(flaws): ScenarioError) -> Problem {
+    let issue = |flaw: &Flaw| {
+        let pointer = flaw.field.replace(['.', '['], "/").replace(']', "");
+        let line = flaw.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+        format!("/{pointer}: {line}{}", flaw.reason)
+    };
+    Problem::invalid(flaws.iter().map(issue).collect())
+}
+
+pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(body).map_err(|error| Problem::bad_request(error.to_string()))
+}

@@ -1,0 +1,524 @@
+//! What can be said on the command line.
+use std::path::PathBuf;
+
+use chrono::{DateTime, Utc};
+use clap::{Args, Parser, Subcommand};
+use slackwater_service::clock::{ClockError, Speed};
+use slackwater_service::config::admin::AdminToken;
+use slackwater_service::config::text::Listen;
+use slackwater_service::config::{ConfigError, log_filter};
+use slackwater_store::client::{Environment, EnvironmentError};
+use slackwater_wire::version::dated::{ApiVersion, ApiVersionError};
+use uuid::Uuid;
+
+use crate::admin::clients::NewClient;
+use crate::commands::command::CommandLine;
+
+/// Flexible electricity use over HTTP.
+#[derive(Debug, Parser)]
+#[command(name = "slackwater-api", version)]
+pub(crate) struct Arguments {
+    /// Settings in TOML. Without it there is a sandbox on this machine only.
+    #[arg(long, global = true, env = "SLACKWATER_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve requests until a stop signal.
+    Serve(Serve),
+    /// Make and list clients, at a running server or in its database.
+    Client(Kept<ClientCommand>),
+    /// Send commands to devices, and follow their actions.
+    #[command(name = "command")]
+    Tell(CommandLine),
+    /// Read events, and manage their receivers, at a running server or in its database.
+    Events(Kept<EventsCommand>),
+    /// Answer a link session of a running sandbox, as its user would in a browser.
+    Link(Asked<LinkCommand>),
+    /// Control a running sandbox.
+    Sandbox(Asked<SandboxCommand>),
+    /// Import and look up prices of a running server.
+    Prices(Asked<PricesCommand>),
+    /// Set the tariff of a location, at a running server.
+    Tariff(Asked<TariffCommand>),
+    /// Show and set the policies of smart charging.
+    Policy(Asked<PolicyCommand>),
+    /// Show the plans of devices.
+    Plan(Asked<PlanCommand>),
+    /// Print the OpenAPI document.
+    Openapi,
+}
+
+/// The operators' address of a running server.
+#[derive(Debug, Args)]
+pub(crate) struct Server {
+    /// The operators' address of the server; that of the settings, if it is not named here.
+    #[arg(long, global = true, env = "SLACKWATER_ADMIN_URL", value_name = "URL")]
+    pub(crate) admin: Option<String>,
+
+    /// The token of the operators' address; that of the settings, if it is not named here.
+    /// Other users of this machine see arguments: better put it into the environment.
+    #[arg(
+        long,
+        global = true,
+        env = "SLACKWATER_ADMIN_TOKEN",
+        hide_env_values = true,
+        value_name = "TOKEN"
+    )]
+    pub(crate) admin_token: Option<AdminToken>,
+}
+
+/// A command for a running server.
+#[derive(Debug, Args)]
+pub(crate) struct Asked<C: Subcommand> {
+    #[command(flatten)]
+    pub(crate) server: Server,
+
+    #[command(subcommand)]
+    pub(crate) command: C,
+}
+
+/// A command for a running server, or for its database while no server runs.
+#[derive(Debug, Args)]
+pub(crate) struct Kept<C: Subcommand> {
+    #[command(flatten)]
+    pub(crate) server: Server,
+
+    /// Work on the database of the settings, for when no server runs.
+    #[arg(long, global = true)]
+    pub(crate) store: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: C,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Print the policies of a device.
+    Show {
+        /// Its identifier, or its manufacturer's name of it.
+        device: String,
+    },
+    /// Set the smart charging policy of a vehicle or charger.
+    Set {
+        /// Its identifier, or its manufacturer's name of it.
+        device: String,
+        /// The policy as JSON; `-` reads the standard input. Of a vehicle:
+        /// `is_enabled`, `deadline`, `minimum_charge_limit_percent`; of a charger:
+        /// `is_enabled`, `deadline`, `charging_duration`.
+        file: PathBuf,
+    },
+    /// Make a flex policy, or put it in the place of one.
+    Flex {
+        /// Its identifier.
+        policy: Uuid,
+        /// The policy as JSON; `-` reads the standard input: `vehicle_id`,
+        /// `location_id`, and `policy` with `reserve_percent`, `schedule` and
+        /// `observed_limit_percent`.
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PlanCommand {
+    /// Print the last plan of a device, with reasons, certificate and prices.
+    Show {
+        /// Its identifier, or its manufacturer's name of it.
+        device: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PricesCommand {
+    /// Import a list of market prices, in delimited text or JSON.
+    Import {
+        /// The list; `-` reads the standard input.
+        file: PathBuf,
+        /// The market zone.
+        #[arg(long)]
+        zone: String,
+        /// The currency, where the settings do not know the zone.
+        #[arg(long)]
+        currency: Option<String>,
+        /// Unit of the numbers, such as EUR/MWh, if the header has none.
+        #[arg(long)]
+        unit: Option<String>,
+        /// Time zone of times without an offset.
+        #[arg(long)]
+        time_zone: Option<String>,
+    },
+    /// Print the price in force at a location at an instant, and its source.
+    At {
+        #[command(flatten)]
+        place: Place,
+        /// The instant, such as 2026-01-05T18:00:00Z.
+        #[arg(long)]
+        at: DateTime<Utc>,
+    },
+    /// Print the prices in force at a location in a window.
+    Window {
+        #[command(flatten)]
+        place: Place,
+        #[command(flatten)]
+        window: Window,
+    },
+    /// Print the price signal of a client for an area in a window.
+    Signal {
+        /// The client.
+        #[arg(long)]
+        client: String,
+        /// The market zone.
+        #[arg(long)]
+        zone: String,
+        /// The area.
+        #[arg(long)]
+        area: String,
+        #[command(flatten)]
+        window: Window,
+    },
+}
+
+/// A location, and whose prices are meant.
+#[derive(Debug, Args)]
+pub(crate) struct Place {
+    /// The client.
+    #[arg(long)]
+    pub(crate) client: String,
+    /// The identifier of one of its locations.
+    #[arg(long)]
+    pub(crate) location: Uuid,
+    /// Let the price signal of the area count before tariff and market, as for Flex.
+    #[arg(long)]
+    pub(crate) flex: bool,
+}
+
+/// A time.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Window {
+    /// First instant.
+    #[arg(long)]
+    pub(crate) from: DateTime<Utc>,
+    /// First instant after it.
+    #[arg(long)]
+    pub(crate) to: DateTime<Utc>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TariffCommand {
+    /// Set the tariff of a location, in place of the previous one.
+    Assign {
+        /// The client.
+        #[arg(long)]
+        client: String,
+        /// The identifier of one of its locations.
+        #[arg(long)]
+        location: Uuid,
+        /// The tariff; without one the location has none from now on.
+        #[arg(long)]
+        tariff: Option<String>,
+        /// When which rate holds, such as
+        /// `[{"name": "night", "weekdays": [0, 1], "start": "22:00", "end": "06:00"}]`.
+        #[arg(long, default_value = "[]")]
+        intervals: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Address and port of the sandbox's service. Port 0 takes free ports for all addresses.
+    #[arg(long, env = "SLACKWATER_LISTEN", value_name = "ADDRESS")]
+    pub(crate) listen: Option<Listen>,
+
+    /// What to log: a level, or levels per module.
+    #[arg(
+        long,
+        env = "SLACKWATER_LOG",
+        value_name = "FILTER",
+        default_value = "info",
+        value_parser = checked_log_filter,
+    )]
+    pub(crate) log: String,
+
+    /// Speed of the sandbox's clock, such as 60x; 0x stops it.
+    #[arg(long, value_name = "SPEED", value_parser = checked_speed)]
+    pub(crate) clock: Option<String>,
+
+    /// Scenario of the sandbox: a file, or `street`.
+    #[arg(long, value_name = "FILE", conflicts_with = "homes")]
+    pub(crate) scenario: Option<PathBuf>,
+
+    /// Number of generated homes to simulate.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) homes: Option<u32>,
+
+    /// Print requests to try, with a fresh token.
+    #[arg(long)]
+    pub(crate) welcome: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum EventsCommand {
+    /// Print events as lines of JSON, and follow new ones.
+    Tail(Tail),
+    /// Subscribe a receiver from now on.
+    Subscribe(Subscribe),
+    /// List receivers, and how far each was served. Secrets are not shown.
+    List,
+    /// Remove a receiver that was subscribed by hand.
+    Remove {
+        /// Its name.
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tail {
+    /// Begin after this `seq`.
+    #[arg(long, value_name = "SEQ", default_value_t = 0)]
+    pub(crate) after: i64,
+
+    /// Events of this client only.
+    #[arg(long)]
+    pub(crate) client: Option<String>,
+
+    /// Stop at the last event that there is.
+    #[arg(long)]
+    pub(crate) once: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Subscribe {
+    /// What to call it.
+    pub(crate) name: String,
+
+    /// The client whose events are posted.
+    #[arg(long)]
+    pub(crate) client: String,
+
+    /// Where to post them.
+    #[arg(long)]
+    pub(crate) url: String,
+
+    /// The version that they carry, if not that of the client.
+    #[arg(long, value_parser = version)]
+    pub(crate) version: Option<ApiVersion>,
+
+    /// Names of the events; all, if none are named.
+    #[arg(long = "event", value_name = "NAME")]
+    pub(crate) events: Vec<String>,
+
+    /// A file with the body, in JSON with placeholders such as {name}. Without
+    /// it nothing is posted.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) template: Option<PathBuf>,
+
+    /// A file with the secret for signatures, `whsec_...`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) secret_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LinkCommand {
+    /// Log in at the manufacturer and link its devices.
+    Accept {
+        /// The `linkUrl` of the session.
+        link_url: String,
+        /// The manufacturer, if the session does not name it.
+        #[arg(long)]
+        vendor: Option<String>,
+        /// The name of the account: that of a user of the scenario.
+        #[arg(long)]
+        user: String,
+        /// Its password.
+        #[arg(long, default_value = "sandbox")]
+        password: String,
+        /// The code, where the manufacturer wants one.
+        #[arg(long)]
+        code: Option<String>,
+        /// Devices to link, by the names of the scenario; by default all that match.
+        #[arg(long = "device", value_name = "DEVICE")]
+        devices: Vec<String>,
+    },
+    /// Refuse the link session.
+    Deny {
+        /// The `linkUrl` of the session.
+        link_url: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SandboxCommand {
+    /// Add or change what a patch in YAML or JSON names.
+    Apply {
+        /// The patch; `-` reads the standard input.
+        file: PathBuf,
+        /// The client of the linked devices, if not the scenario's own.
+        #[arg(long)]
+        client: Option<String>,
+    },
+    /// Print the whole scenario, patches included.
+    Scenario,
+    /// List the devices and their identifiers.
+    Devices,
+    /// Print the true state of a device, without sleep or faults of its manufacturer.
+    Truth {
+        /// Its name or identifier.
+        device: String,
+    },
+    /// Set the behaviour of a device or manufacturer.
+    Conduct {
+        /// Such as `{"device": "ada-car", "conduct": {"sleep": {"may_be_woken": true}}}`.
+        order: String,
+    },
+    /// Operate a device by hand, such as its plug.
+    Hand {
+        /// Such as `{"device": "ada-car", "hand": "unplug"}`.
+        order: String,
+    },
+    /// Let a device execute its pending command now.
+    Reach {
+        /// Its name or identifier.
+        device: String,
+    },
+    /// Send a command without an action.
+    Send {
+        /// Its name or identifier.
+        device: String,
+        /// Such as `{"charge": "start"}`.
+        command: String,
+    },
+    /// List the commands sent to manufacturers.
+    Commands {
+        /// Commands to one device only.
+        #[arg(long)]
+        device: Option<String>,
+    },
+    /// Show the clock, put it forward, or set its speed.
+    Clock {
+        /// Seconds to put it forward.
+        #[arg(long)]
+        step: Option<f64>,
+        /// Speed relative to the machine's clock; 0 stops it.
+        #[arg(long)]
+        speed: Option<f64>,
+    },
+    /// Print a generated scenario.
+    Generate {
+        /// Number of homes.
+        #[arg(long, default_value_t = 20)]
+        homes: usize,
+        /// Seed of the random numbers.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+    /// Print the JSON Schema of scenarios.
+    Schema,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ClientCommand {
+    /// Make a client and print its secret, which is shown this once only.
+    Create(CreateClient),
+    /// List all clients, without their secrets.
+    List,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CreateClient {
+    /// The environment that the client belongs to, for ever.
+    #[arg(long, value_parser = environment)]
+    pub(crate) environment: Environment,
+
+    /// What to call it.
+    #[arg(long, default_value = "")]
+    pub(crate) name: String,
+
+    /// The version to pin it to, if not the current one.
+    #[arg(long, value_parser = version)]
+    pub(crate) version: Option<ApiVersion>,
+}
+
+impl From<CreateClient> for NewClient {
+    fn from(CreateClient { environment, name, version }: CreateClient) -> Self {
+        let environment = environment.as_str().to_owned();
+        Self { environment, name, version: version.map(|version| version.as_str().to_owned()) }
+    }
+}
+
+/// Filters cannot be cloned, which arguments must be: the text is kept, once it is known to be good.
+fn checked_log_filter(given: &str) -> Result<String, ConfigError> {
+    log_filter(given).map(|_| given.to_owned())
+}
+
+fn checked_speed(given: &str) -> Result<String, ClockError> {
+    Speed::parse(given).map(|_| given.to_owned())
+}
+
+fn environment(given: &str) -> Result<Environment, EnvironmentError> {
+    Environment::parse(given)
+}
+
+fn version(given: &str) -> Result<ApiVersion, ApiVersionError> {
+    ApiVersion::parse(given)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<Arguments, clap::Error> {
+        Arguments::try_parse_from([&["slackwater-api"], words].concat())
+    }
+
+    #[test]
+    fn arguments_are_checked() {
+        let refusals = [
+            (&["serve", "--listen", "nowhere"][..], "`nowhere` is not an address and a port"),
+            (&["serve", "--log", "a=b=c"], "is not a log filter"),
+            (&["serve", "--clock", "fast"], "`fast` is not a speed"),
+            (&["serve", "--log", "verbose"], "`verbose` is no level"),
+            (&["serve", "--homes", "0"], "0 is not in 1.."),
+            (&["client", "list", "--admin-token", "short"], "a token is at least 20"),
+            (&["client", "create", "--environment", "staging"], "`staging` is no environment"),
+            (&["client", "create", "--environment", "sandbox", "--version", "1"], "no version"),
+        ];
+        for (words, reason) in refusals {
+            let error = parse(words).unwrap_err();
+            assert_eq!(error.exit_code(), 2);
+            assert!(error.to_string().contains(reason), "{error}");
+        }
+    }
+
+    #[test]
+    fn arguments_have_defaults() {
+        let Command::Serve(serve) = parse(&["serve"]).unwrap().command else { panic!("serve") };
+        assert_eq!((serve.listen, serve.log.as_str(), serve.clock), (None, "info", None));
+    }
+
+    #[test]
+    fn the_address_for_operators_is_named_before_or_after_the_command() {
+        let url = "http://127.0.0.1:9";
+        for words in [
+            &["sandbox", "devices", "--admin", url][..],
+            &["sandbox", "--admin", url, "devices"],
+            &["events", "tail", "--once", "--admin", url],
+            &["client", "list", "--admin", url],
+            &["command", "start", "ada-charger", "--admin", url],
+            &["link", "deny", "x", "--admin", url],
+        ] {
+            let admin = match parse(words).unwrap().command {
+                Command::Sandbox(asked) => asked.server.admin,
+                Command::Events(asked) => asked.server.admin,
+                Command::Client(asked) => asked.server.admin,
+                Command::Tell(line) => line.server.admin,
+                Command::Link(asked) => asked.server.admin,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(admin.as_deref(), Some(url), "{words:?}");
+        }
+    }
+}

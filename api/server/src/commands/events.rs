@@ -1,0 +1,154 @@
+//! Events: reading them, and who is told of them.
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use axum::http::Method;
+use form_urlencoded::Serializer;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use slackwater_service::config::Config;
+use slackwater_service::outbox::lines;
+use slackwater_service::outbox::subscribing::subscribe;
+use slackwater_store::database::Store;
+use slackwater_store::signing::SigningSecret;
+use slackwater_store::subscription::NewSubscription;
+use slackwater_store::{deliveries, events};
+use tokio::time::interval;
+
+use crate::arguments::{EventsCommand, Kept, Subscribe, Tail};
+use crate::commands::failure::Failure;
+use crate::commands::operator::{Body, Operator, segment};
+use crate::commands::output::print;
+
+/// How often the outbox is looked at for more.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// Events that are read at one time.
+const BATCH: u32 = 500;
+
+/// Does what the command line says, at a running server or in the database.
+pub(crate) async fn run(file: Option<&Path>, line: Kept<EventsCommand>) -> Result<(), Failure> {
+    if line.store {
+        return run_in_store(file, line.command).await;
+    }
+    let operator = Operator::of(&line.server, file)?;
+    let path = "events/subscriptions";
+    match line.command {
+        EventsCommand::Tail(tail) => follow(Source::Server(&operator), &tail).await,
+        EventsCommand::List => operator.ask(Method::GET, path, Body::default()).await,
+        EventsCommand::Subscribe(wanted) => {
+            let new = Body::json(&json!(new(wanted)?));
+            operator.ask(Method::POST, path, new).await
+        }
+        EventsCommand::Remove { name } => {
+            let path = format!("{path}/{}", segment(&name));
+            operator.ask(Method::DELETE, &path, Body::default()).await
+        }
+    }
+}
+
+async fn run_in_store(file: Option<&Path>, command: EventsCommand) -> Result<(), Failure> {
+    let store = Store::open(&Config::load(file)?.store.url).await?;
+    match command {
+        EventsCommand::Tail(tail) => follow(Source::Store(&store), &tail).await,
+        EventsCommand::List => {
+            let all = deliveries::all(&store).await?;
+            let all: Vec<Value> = all.iter().map(lines::subscription).collect();
+            print(&format!("{:#}", Value::from(all)))
+        }
+        EventsCommand::Subscribe(wanted) => {
+            let new = new(wanted)?;
+            subscribe(&store, &new).await?;
+            print(&format!("{:#}", json!({ "subscribed": new.name })))
+        }
+        EventsCommand::Remove { name } => {
+            let mut change = store.begin().await?;
+            let was_there = deliveries::remove(change.connection(), &name).await?;
+            change.commit(|| ()).await?;
+            if !was_there {
+                return Err(Failure::NoSubscription(name));
+            }
+            print(&format!("{:#}", json!({ "removed": name })))
+        }
+    }
+}
+
+/// Where events are read.
+enum Source<'a> {
+    Server(&'a Operator),
+    Store(&'a Store),
+}
+
+impl Source<'_> {
+    /// Events after `seq` as lines of JSON, and the number of the last.
+    async fn after(&self, tail: &Tail, seq: i64) -> Result<(Vec<String>, i64), Failure> {
+        match self {
+            Self::Server(operator) => {
+                let mut query = Serializer::new(String::new());
+                query.append_pair("after", &seq.to_string());
+                query.append_pair("limit", &BATCH.to_string());
+                if let Some(client) = &tail.client {
+                    query.append_pair("client", client);
+                }
+                let path = format!("events?{}", query.finish());
+                let answer = operator.answer(Method::GET, &path, Body::default()).await?;
+                let page: Page = serde_json::from_str(&answer).map_err(|error| Failure::Json {
+                    what: "the events",
+                    reason: error.to_string(),
+                })?;
+                Ok((page.events.iter().map(Value::to_string).collect(), page.last))
+            }
+            Self::Store(store) => {
+                let batch = match &tail.client {
+                    Some(client) => deliveries::events_of(store, client, seq, BATCH).await?,
+                    None => events::after(store, seq, BATCH).await?,
+                };
+                let last = batch.last().map_or(seq, |event| event.seq);
+                Ok((batch.iter().map(|event| lines::line(event).to_string()).collect(), last))
+            }
+        }
+    }
+}
+
+/// Events as the operators' address answers them.
+#[derive(Deserialize)]
+struct Page {
+    events: Vec<Value>,
+    last: i64,
+}
+
+fn new(wanted: Subscribe) -> Result<NewSubscription, Failure> {
+    let text =
+        |file: PathBuf| fs::read_to_string(&file).map_err(|reason| Failure::Read { file, reason });
+    let secret = wanted.secret_file.map(text).transpose()?;
+    let secret = secret.map(|text| text.parse::<SigningSecret>()).transpose()?;
+    Ok(NewSubscription {
+        name: wanted.name,
+        client: wanted.client,
+        url: wanted.url,
+        version: wanted.version,
+        events: wanted.events,
+        template: wanted.template.map(text).transpose()?,
+        secret,
+    })
+}
+
+/// Prints events as lines of JSON, those that come later, too.
+async fn follow(source: Source<'_>, tail: &Tail) -> Result<(), Failure> {
+    let mut seq = tail.after;
+    let mut ticks = interval(LOOK_AGAIN);
+    loop {
+        let (lines, last) = source.after(tail, seq).await?;
+        for line in &lines {
+            print(line)?;
+        }
+        seq = last;
+        if lines.len() < BATCH as usize {
+            if tail.once {
+                return Ok(());
+            }
+            ticks.tick().await;
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Why a command could not do its work.
+use std::io;
+use std::path::PathBuf;
+
+use crate::admin::clients::NewClientError;
+use crate::running::ServiceError;
+use slackwater_sandbox::document::ScenarioError;
+use slackwater_service::clock::ClockError;
+use slackwater_service::config::ConfigError;
+use slackwater_service::outbox::subscribing::SubscribeError;
+use slackwater_store::database::StoreError;
+use slackwater_store::signing::SecretError;
+
+/// Why the process could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Clock(#[from] ClockError),
+    #[error(transparent)]
+    Service(Box<ServiceError>),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    NewClient(#[from] NewClientError),
+    #[error("cannot start: {0}")]
+    Start(io::Error),
+    #[error("cannot watch for signals: {0}")]
+    Signals(io::Error),
+    #[error("cannot read {file}: {reason}")]
+    Read { file: PathBuf, reason: io::Error },
+    #[error("{file} makes no sense:\n{error}")]
+    Scenario { file: PathBuf, error: ScenarioError },
+    #[error(transparent)]
+    Subscribe(#[from] SubscribeError),
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    #[error("there is no subscription `{0}` that was made by hand")]
+    NoSubscription(String),
+    #[error("cannot print: {0}")]
+    Print(io::Error),
+    #[error("a secret that is shown only once could not be printed ({0}): make another client")]
+    SecretLost(io::Error),
+    #[error("{what} are no JSON: {reason}")]
+    Json { what: &'static str, reason: String },
+    #[error("there is no client {0} in the sandbox")]
+    NoClient(String),
+    #[error("no token could be issued: {0}")]
+    Token(String),
+    #[error(
+        "no server answers at {url}: {reason}; start one with `slackwater-api serve`, or name \
+         another with --admin (client and events also read its database, with --store)"
+    )]
+    Unreachable { url: String, reason: String },
+    #[error("{status}\n{body}")]
+    Refused { status: u16, body: String },
+}
+
+impl From<ServiceError> for Failure {
+    fn from(error: ServiceError) -> Self {
+        Self::Service(Box::new(error))
+    }
+}

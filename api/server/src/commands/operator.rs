@@ -1,0 +1,133 @@
+//! Asking the operators' address of a running service.
+use std::error::Error;
+use std::path::Path;
+
+use axum::http::{Method, Request, header};
+use http_body_util::BodyExt;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde_json::Value;
+
+use crate::arguments::Server;
+use crate::commands::failure::Failure;
+use crate::commands::output::print;
+use slackwater_service::config::Config;
+use slackwater_service::config::admin::AdminToken;
+
+/// A body and its media type. Empty by default.
+#[derive(Debug, Default)]
+pub(crate) struct Body {
+    text: String,
+    media_type: Option<&'static str>,
+}
+
+/// Client of the operators' address.
+#[derive(Debug)]
+pub(crate) struct Operator {
+    url: String,
+    token: Option<AdminToken>,
+    client: Client<HttpConnector, axum::body::Body>,
+}
+
+impl Body {
+    /// A value in JSON.
+    pub(crate) fn json(value: &Value) -> Self {
+        Self { text: value.to_string(), media_type: Some("application/json") }
+    }
+
+    /// A text of a media type.
+    pub(crate) fn text(text: String, media_type: &'static str) -> Self {
+        Self { text, media_type: Some(media_type) }
+    }
+}
+
+impl Operator {
+    /// The server of the command line, or that of the settings.
+    pub(crate) fn of(server: &Server, file: Option<&Path>) -> Result<Self, Failure> {
+        // Settings that the command line replaces need not be readable.
+        let settings = match (&server.admin, &server.admin_token, file) {
+            (Some(_), _, None) | (Some(_), Some(_), _) => None,
+            _ => Some(Config::load(file)?.admin),
+        };
+        let own = || settings.as_ref().map(|admin| format!("http://{}", admin.listen));
+        let url = server.admin.clone().or_else(own).unwrap_or_default();
+        let token = server.admin_token.clone();
+        Ok(Self {
+            url: url.trim_end_matches('/').to_owned(),
+            token: token.or_else(|| settings.and_then(|admin| admin.token)),
+            client: Client::builder(TokioExecutor::new()).build_http(),
+        })
+    }
+
+    /// Sends a request to a path below the operators' address, and prints the answer.
+    pub(crate) async fn ask(&self, method: Method, path: &str, body: Body) -> Result<(), Failure> {
+        print(&pretty(&self.answer(method, path, body).await?))
+    }
+
+    /// Sends a request to a path below the operators' address.
+    pub(crate) async fn answer(
+        &self,
+        method: Method,
+        path: &str,
+        body: Body,
+    ) -> Result<String, Failure> {
+        let failed = |reason: String| Failure::Unreachable { url: self.url.clone(), reason };
+        let mut request = Request::builder().method(method).uri(format!("{}/{path}", self.url));
+        if let Some(media_type) = body.media_type {
+            request = request.header(header::CONTENT_TYPE, media_type);
+        }
+        if let Some(token) = &self.token {
+            request = request.header(header::AUTHORIZATION, format!("Bearer {}", token.text()));
+        }
+        let request = request.body(axum::body::Body::from(body.text));
+        let request = request.map_err(|error| failed(error.to_string()))?;
+        let answer = self.client.request(request).await.map_err(|error| failed(cause(&error)))?;
+        let status = answer.status();
+        let bytes = answer.into_body().collect().await.map_err(|error| failed(cause(&error)))?;
+        let text = String::from_utf8_lossy(&bytes.to_bytes()).into_owned();
+        if status.is_success() {
+            return Ok(text);
+        }
+        Err(Failure::Refused { status: status.as_u16(), body: pretty(&text) })
+    }
+}
+
+/// A text as one segment of a path.
+pub(crate) fn segment(text: &str) -> String {
+    let escaped = text.bytes().map(|byte| match byte {
+        b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    });
+    escaped.collect()
+}
+
+/// JSON on lines of its own. An answer without a body is an empty object.
+fn pretty(text: &str) -> String {
+    if text.is_empty() {
+        return "{}".to_owned();
+    }
+    serde_json::from_str::<Value>(text)
+        .map_or_else(|_| text.to_owned(), |value| format!("{value:#}"))
+}
+
+/// The innermost cause of an error, such as `Connection refused`.
+fn cause(error: &(dyn Error + 'static)) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_segments_of_a_path() {
+        assert_eq!(segment("ada-charger"), "ada-charger");
+        assert_eq!(segment("a/b c?é"), "a%2Fb%20c%3F%C3%A9");
+    }
+}

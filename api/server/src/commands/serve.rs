@@ -1,0 +1,204 @@
+//! Serving, with or without a sandbox full of people.
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::admin::clients::Made;
+use crate::admin::kept::{keep_clock, keep_clock_running, resume_clock};
+use crate::running::{Service, Stop};
+use slackwater_http::telemetry;
+use slackwater_sandbox::generate::{generate, street};
+use slackwater_sandbox::handle::Sandbox;
+use slackwater_sandbox::scenario::Scenario;
+use slackwater_service::clock::{Clock, ClockError, Speed};
+use slackwater_service::config::load::ignored_variables;
+use slackwater_service::config::text::Listen;
+use slackwater_service::config::{Config, ConfigError, log_filter};
+use slackwater_service::state::App;
+use slackwater_service::supervise::keep_running;
+use slackwater_store::client::{Client, Environment};
+use slackwater_store::clients;
+use tokio::signal;
+use tokio::signal::unix::SignalKind;
+use tracing::{info, warn};
+
+use crate::arguments::Serve;
+use crate::commands::failure::Failure;
+use crate::commands::output::{print, print_secret};
+
+/// The scenario that comes with the service.
+const STREET: &str = "street";
+
+/// Serves until a signal says stop.
+pub(crate) async fn serve(file: Option<&Path>, arguments: &Serve) -> Result<(), Failure> {
+    let filter = log_filter(&arguments.log)?;
+    let json = tracing_subscriber::fmt().json().flatten_event(true);
+    json.with_env_filter(filter).with_writer(io::stderr).init();
+    telemetry::install();
+    let ignored = ignored_variables();
+    if !ignored.is_empty() {
+        warn!(variables = ignored.join(" "), "these variables are no settings and are ignored");
+    }
+    let config = settings(Config::load(file)?, arguments)?;
+    let scenario = scenario(&config)?;
+    check_zones(&config, scenario.as_ref())?;
+    let clock = clock(&config, scenario.as_ref())?;
+    // Watched from before the first request, so that an early signal is not lost.
+    let mut interrupt = signal::unix::signal(SignalKind::interrupt()).map_err(Failure::Signals)?;
+    let mut terminate = signal::unix::signal(SignalKind::terminate()).map_err(Failure::Signals)?;
+    let is_speed_set = config.sandbox.clock.is_some();
+    let mut service = Service::start(config, clock.clone()).await?;
+    let sandbox = service.app(Environment::Sandbox).cloned();
+    if let Some(app) = &sandbox {
+        resume_clock(app, is_speed_set).await?;
+    }
+    if let (Some(app), Some(scenario)) = (service.app(Environment::Sandbox).cloned(), scenario) {
+        let client = resident_client(&app).await?;
+        service.populate(Sandbox::new(&scenario, clock), &client).await?;
+        if arguments.welcome {
+            welcome(&app, &client, service.admin_url()).await?;
+        }
+    }
+    if let Some(app) = sandbox.clone() {
+        keep_running("sandbox clock", Clock::system(), move || keep_clock_running(app.clone()));
+    }
+    service
+        .run(async move {
+            let stop = tokio::select! {
+                _ = interrupt.recv() => {
+                    info!(signal = "SIGINT", "stopping");
+                    Stop::AtOnce
+                }
+                _ = terminate.recv() => {
+                    info!(signal = "SIGTERM", "stopping");
+                    Stop::Drained
+                }
+            };
+            if let Some(app) = sandbox
+                && let Err(error) = keep_clock(&app).await
+            {
+                warn!(%error, "the clock of the sandbox was not kept");
+            }
+            stop
+        })
+        .await?;
+    Ok(())
+}
+
+/// Settings with what the command line says instead.
+fn settings(mut config: Config, arguments: &Serve) -> Result<Config, ConfigError> {
+    let of_sandbox = [
+        ("--listen", arguments.listen.is_some()),
+        ("--clock", arguments.clock.is_some()),
+        ("--scenario", arguments.scenario.is_some()),
+        ("--homes", arguments.homes.is_some()),
+    ];
+    let given = of_sandbox.iter().find(|(_, is_given)| *is_given);
+    if let (None, Some((name, _))) = (&config.environments.sandbox, given) {
+        return Err(ConfigError::NoSandbox { name });
+    }
+    if let Some(Listen(base)) = arguments.listen {
+        // The other addresses follow on the ports after it.
+        let after = |step: u16| {
+            let port = if base.port() == 0 { 0 } else { base.port().saturating_add(step) };
+            Listen(SocketAddr::new(base.ip(), port))
+        };
+        if let Some(doors) = &mut config.environments.sandbox {
+            doors.base.listen = after(0);
+            doors.auth.listen = after(1);
+            doors.link.listen = after(2);
+        }
+        config.admin.listen = after(3);
+    }
+    let sandbox = &mut config.sandbox;
+    sandbox.clock = arguments.clock.clone().or_else(|| sandbox.clock.take());
+    if arguments.scenario.is_some() || arguments.homes.is_some() {
+        sandbox.scenario.clone_from(&arguments.scenario);
+        sandbox.homes = arguments.homes;
+    }
+    config.check()?;
+    Ok(config)
+}
+
+/// Refuses limits of zones that exist nowhere: a mistyped one would limit nothing.
+fn check_zones(config: &Config, scenario: Option<&Scenario>) -> Result<(), ConfigError> {
+    let is_known = |zone: &String| {
+        let of_scenario = scenario.into_iter().flat_map(|scenario| &scenario.zones);
+        config.zones.contains_key(zone) || of_scenario.map(|known| &known.id).any(|id| id == zone)
+    };
+    let mut limited = config.plans.limits.iter().map(|limit| &limit.zone);
+    match limited.find(|zone| !is_known(zone)) {
+        Some(zone) => Err(ConfigError::NoZone { zone: zone.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// The scenario that is simulated, if one is.
+fn scenario(config: &Config) -> Result<Option<Scenario>, Failure> {
+    if let Some(homes) = config.sandbox.homes {
+        return Ok(Some(generate(homes as usize, 1)));
+    }
+    let Some(file) = &config.sandbox.scenario else { return Ok(None) };
+    if file == Path::new(STREET) {
+        return Ok(Some(street()));
+    }
+    let text =
+        fs::read_to_string(file).map_err(|reason| Failure::Read { file: file.clone(), reason })?;
+    let scenario = Scenario::parse(&text);
+    scenario.map(Some).map_err(|error| Failure::Scenario { file: file.clone(), error })
+}
+
+/// The sandbox's clock.
+fn clock(config: &Config, scenario: Option<&Scenario>) -> Result<Clock, ClockError> {
+    let speed = config.sandbox.clock.as_deref().map(Speed::parse).transpose()?;
+    let start = config.sandbox.start.or_else(|| scenario?.starts);
+    let speed = speed.unwrap_or(Speed::REAL);
+    Ok(match start {
+        None => Clock::from_now(speed),
+        Some(start) => Clock::running(start, speed),
+    })
+}
+
+/// The client whose users live in the scenario: the one that is configured, else
+/// the first of the sandbox, else a new one, whose secret is printed.
+async fn resident_client(app: &App) -> Result<Client, Failure> {
+    let all = clients::all(app.store()).await?.into_iter().map(|row| row.client);
+    let mut own = all.filter(|client| client.environment == Environment::Sandbox);
+    if let Some(id) = &app.config().sandbox.client {
+        return own.find(|client| client.id == *id).ok_or_else(|| Failure::NoClient(id.clone()));
+    }
+    if let Some(client) = own.next() {
+        return Ok(client);
+    }
+    let version = app.config().versions.current(app.now());
+    let name = "residents".to_owned();
+    let made = Made::new(Environment::Sandbox, name, version).await?;
+    let (client, secret) = (made.row.client.clone(), &made.secret);
+    // Printed first: a client whose secret nobody read would be of no use.
+    print_secret(&format!("client {}\nsecret {secret}   (shown this once only)", client.id))?;
+    clients::insert(app.store(), &made.row).await?;
+    Ok(client)
+}
+
+/// Prints what to try first.
+async fn welcome(app: &App, client: &Client, admin: &str) -> Result<(), Failure> {
+    let issued = app
+        .tokens()
+        .issue(app.store(), &Arc::new(client.clone()), app.clock().machine().moment())
+        .await;
+    let token = issued.map_err(|problem| Failure::Token(format!("{problem:?}")))?;
+    let base = &app.urls().base;
+    let header = format!("Authorization: Bearer {token}");
+    let mut lines = vec!["\nTry, with a token that is good for an hour:\n".to_owned()];
+    for path in ["/vehicles?pageSize=2", "/users/ada/chargers", "/health/chargers"] {
+        lines.push(format!("  curl -H '{header}' '{base}{path}'"));
+    }
+    lines.push(format!("\nDocumentation: {admin}/docs"));
+    match print(&lines.join("\n")) {
+        // Whoever read has had enough; requests are answered all the same.
+        Err(Failure::Print(reason)) if reason.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        printed => printed,
+    }
+}

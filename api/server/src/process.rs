@@ -1,0 +1,50 @@
+//! The process around the service: arguments, and what they ask for.
+use std::io;
+use std::process::ExitCode;
+
+use clap::Parser;
+use tokio::runtime::Runtime;
+
+use crate::arguments::{Arguments, Command};
+use crate::commands::failure::Failure;
+use crate::commands::output::print;
+use crate::commands::{client, command, events, link, policy, prices, sandbox, serve};
+use slackwater_http::openapi;
+
+/// Does what the arguments of this process say.
+#[must_use]
+pub fn run() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = match Runtime::new() {
+        Ok(runtime) => runtime.block_on(obey(arguments)),
+        Err(failure) => Err(Failure::Start(failure)),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever read, such as `head`, has had enough.
+        Err(Failure::Print(reason)) if reason.kind() == io::ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn obey(arguments: Arguments) -> Result<(), Failure> {
+    let file = arguments.config.as_deref();
+    match arguments.command {
+        Command::Serve(arguments) => serve::serve(file, &arguments).await,
+        Command::Client(line) => client::run(file, line).await,
+        Command::Tell(line) => command::run(file, line).await,
+        Command::Events(line) => events::run(file, line).await,
+        Command::Link(line) => link::answer(file, line).await,
+        Command::Sandbox(line) => sandbox::pull(file, line).await,
+        Command::Prices(line) => prices::order(file, line).await,
+        Command::Tariff(line) => prices::tariff(file, line).await,
+        Command::Policy(line) => policy::policy(file, line).await,
+        Command::Plan(line) => policy::plan(file, line).await,
+        Command::Openapi => print(&openapi::text()),
+    }
+}

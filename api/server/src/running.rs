@@ -1,0 +1,286 @@
+//! The service as a process runs it: state, sockets and jobs together.
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use tokio::time::{Instant, sleep_until, timeout};
+use tracing::{info, warn};
+
+use crate::admin;
+use crate::seeding::residents::Residents;
+use crate::serve::admission::Limits;
+use crate::serve::descriptors::{Shares, raise};
+use crate::serve::{ServeError, Sockets, Terms};
+use slackwater_http::auth_router;
+use slackwater_http::telemetry;
+use slackwater_sandbox::handle::Sandbox;
+use slackwater_service::clock::Clock;
+use slackwater_service::config::{Config, Door, Doors};
+use slackwater_service::control;
+use slackwater_service::jobs::poller;
+use slackwater_service::outbox::poster::{Poster, PosterError};
+use slackwater_service::outbox::subscribing::{SubscribeError, configure};
+use slackwater_service::plans::{area, planner};
+use slackwater_service::prices;
+use slackwater_service::prices::keep::{PriceFileError, keep_files};
+use slackwater_service::replicas;
+use slackwater_service::state::{App, SetupError, Urls};
+use slackwater_service::supervise::keep_running;
+use slackwater_store::client::{Client, Environment};
+use slackwater_store::clients;
+use slackwater_store::database::{Store, StoreError};
+use slackwater_store::notes::Notes;
+
+/// How long the database may take to be closed. The process ends in any case.
+const CLOSED_WITHIN: Duration = Duration::from_secs(10);
+
+/// Why the service cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The state.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// The sockets.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// Receivers of events.
+    #[error(transparent)]
+    Subscribe(#[from] SubscribeError),
+    /// Posting events.
+    #[error(transparent)]
+    Poster(#[from] PosterError),
+    /// A list of market prices.
+    #[error(transparent)]
+    Prices(#[from] PriceFileError),
+    /// Neither environment is configured.
+    #[error("no environment is configured; give [environments.sandbox] its three addresses")]
+    Nothing,
+}
+
+/// Which service answers at a door.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Base(Environment),
+    Auth(Environment),
+    Link(Environment),
+    Admin,
+}
+
+/// Way in which a service stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// It says that it is not ready, answers for `serve.drain_seconds` more, and
+    /// only then closes its sockets: balancers have time to send requests elsewhere.
+    Drained,
+    /// It closes its sockets at once.
+    AtOnce,
+}
+
+/// A service that listens, and has not answered yet.
+#[derive(Debug)]
+pub struct Service {
+    sockets: Sockets<Role>,
+    worlds: Vec<App>,
+    residents: Option<Residents>,
+    admin_url: String,
+    /// What other processes change, on a server.
+    notes: Option<Notes>,
+}
+
+impl Service {
+    /// Listens, opens the database and reads what is kept.
+    ///
+    /// # Errors
+    /// An address is taken, or the database cannot be read.
+    pub async fn start(config: Config, sandbox_clock: Clock) -> Result<Self, ServiceError> {
+        let sockets = Sockets::bind(doors(&config)).await?;
+        let store = Store::open_alone(&config.store.url).await?;
+        // Before anything is read, so that no change falls in between.
+        let notes = Notes::listen(&store).await?;
+        configure(&store, &config.events.subscriptions).await?;
+        let urls: Vec<(Role, String)> = sockets.urls().collect();
+        let url = |role: Role| {
+            let found = urls.iter().find(|(other, _)| *other == role);
+            found.map(|(_, url)| url.clone()).unwrap_or_default()
+        };
+        let mut worlds: Vec<App> = Vec::new();
+        for (environment, _) in environments(&config) {
+            let clock = match environment {
+                Environment::Sandbox => sandbox_clock.clone(),
+                Environment::Production => Clock::system(),
+            };
+            let urls = Urls {
+                base: url(Role::Base(environment)),
+                auth: url(Role::Auth(environment)),
+                link: url(Role::Link(environment)),
+            };
+            worlds.push(match worlds.first() {
+                Some(first) => first.beside(environment, clock, urls),
+                None => {
+                    App::load(config.clone(), store.clone(), (environment, clock, urls)).await?
+                }
+            });
+        }
+        let Some(first) = worlds.first() else { return Err(ServiceError::Nothing) };
+        keep_files(first).await?;
+        let admin_url = url(Role::Admin);
+        Ok(Self { sockets, worlds, residents: None, admin_url, notes })
+    }
+
+    /// The state of an environment; `None` if it is not configured.
+    #[must_use]
+    pub fn app(&self, environment: Environment) -> Option<&App> {
+        self.worlds.iter().find(|app| app.environment() == environment)
+    }
+
+    /// Where operators reach metrics, documentation and sandbox control.
+    #[must_use]
+    pub fn admin_url(&self) -> &str {
+        &self.admin_url
+    }
+
+    /// Simulates a scenario in the sandbox, for a client of it.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn populate(&mut self, sandbox: Sandbox, client: &Client) -> Result<(), StoreError> {
+        let Some(app) = self.app(Environment::Sandbox).cloned() else { return Ok(()) };
+        let all = clients::all(app.store()).await?.into_iter().map(|row| row.client);
+        let mut ours = all.filter(|other| other.environment == Environment::Sandbox);
+        let first_id = ours.next().map_or_else(|| client.id.clone(), |first| first.id).into();
+        let client_id = client.id.as_str().into();
+        let residents = Residents { app, sandbox, client_id, first_id };
+        residents.move_in().await?;
+        self.residents = Some(residents);
+        Ok(())
+    }
+
+    /// Answers until `stop`, then finishes the requests that are under way.
+    ///
+    /// # Errors
+    /// A socket or the database failed.
+    pub async fn run(self, stop: impl Future<Output = Stop>) -> Result<(), ServiceError> {
+        let Some(first) = self.worlds.first().cloned() else { return Err(ServiceError::Nothing) };
+        keep("prices of replicas", &first, prices::replicas::run);
+        keep_running("metrics", Clock::system(), telemetry::keep_up);
+        for app in &self.worlds {
+            watch_devices(app).await?;
+        }
+        keep_following(self.worlds.clone(), self.notes);
+        for app in &self.worlds {
+            keep_all_running(app, Poster::new(app.clone(), Clock::system())?);
+            let Urls { base, auth, link } = app.urls();
+            let environment = app.environment().as_str();
+            info!(environment, base, auth, link, admin = self.admin_url, "listening");
+        }
+        let (worlds, residents) = (self.worlds.clone(), self.residents);
+        let router_of = |role| router_of(&worlds, residents.clone(), role);
+        let config = first.config();
+        let is_leaving = Arc::new(AtomicBool::new(false));
+        let proxies = config.auth.trusted_proxies.clone();
+        let terms = Terms { proxies, is_leaving: Arc::clone(&is_leaving) };
+        let drain = Duration::from_secs(config.serve.drain_seconds.into());
+        let stop = async {
+            let stop = stop.await;
+            self.worlds.iter().for_each(App::stop);
+            is_leaving.store(true, Ordering::Relaxed);
+            if stop == Stop::Drained {
+                info!(seconds = drain.as_secs(), "draining");
+                sleep_until(Instant::now() + drain).await;
+            }
+        };
+        let served = self.sockets.serve(router_of, limits_of(config), terms, stop).await;
+        if timeout(CLOSED_WITHIN, first.store().close()).await.is_err() {
+            warn!("the database was still in use, and is closed by the end of the process");
+        }
+        Ok(served?)
+    }
+}
+
+/// Limits of the sockets, for the file descriptors that there are.
+fn limits_of(config: &Config) -> impl Fn(Role) -> Limits {
+    let sockets = 3 * environments(config).count();
+    let shares = Shares::of(raise(), sockets, &config.serve);
+    let Shares { operators, users } = shares;
+    info!(operators = operators.total, users = users.total, peer = users.of_peer, "connections");
+    move |role| if role == Role::Admin { operators } else { users }
+}
+
+/// All that an environment does in the background.
+fn keep_all_running(app: &App, poster: Poster) {
+    keep("poller", app, poller::run);
+    keep_running("poster", Clock::system(), move || poster.clone().run());
+    keep("control", app, control::job::run);
+    keep("planner", app, planner::run);
+    keep("areas", app, area::run);
+}
+
+/// Follows other replicas: at first by notes that were listened to before the
+/// tables were filled, after a panic by new ones.
+fn keep_following(worlds: Vec<App>, notes: Option<Notes>) {
+    let notes = Mutex::new(notes);
+    keep_running("replicas", Clock::system(), move || {
+        let notes = notes.lock().unwrap_or_else(PoisonError::into_inner).take();
+        replicas::run(worlds.clone(), notes)
+    });
+}
+
+/// Keeps a loop of an environment running.
+fn keep<Run>(job: &'static str, app: &App, run: impl Fn(App) -> Run + Send + 'static)
+where
+    Run: Future<Output = ()> + Send + 'static,
+{
+    let app = app.clone();
+    keep_running(job, Clock::system(), move || run(app.clone()));
+}
+
+/// Polls the devices of the clients of an environment.
+async fn watch_devices(app: &App) -> Result<(), StoreError> {
+    let all = clients::all(app.store()).await?;
+    let ours: Vec<String> = all
+        .into_iter()
+        .filter(|row| row.client.environment == app.environment())
+        .map(|row| row.client.id)
+        .collect();
+    let is_ours = |client_id: &str| ours.iter().any(|id| id == client_id);
+    poller::watch_all(app, is_ours);
+    control::job::resume(app, is_ours);
+    planner::watch_all(app, is_ours);
+    Ok(())
+}
+
+fn environments(config: &Config) -> impl Iterator<Item = (Environment, &Doors)> {
+    let all = [
+        (Environment::Sandbox, &config.environments.sandbox),
+        (Environment::Production, &config.environments.production),
+    ];
+    all.into_iter().filter_map(|(environment, doors)| Some((environment, doors.as_ref()?)))
+}
+
+fn doors(config: &Config) -> Vec<(Door, Role)> {
+    let mut doors = vec![(Door { listen: config.admin.listen, url: None }, Role::Admin)];
+    for (environment, own) in environments(config) {
+        doors.push((own.base.clone(), Role::Base(environment)));
+        doors.push((own.auth.clone(), Role::Auth(environment)));
+        doors.push((own.link.clone(), Role::Link(environment)));
+    }
+    doors
+}
+
+fn router_of(worlds: &[App], residents: Option<Residents>, role: Role) -> Router {
+    let world = |environment| {
+        let found = worlds.iter().find(|app| app.environment() == environment);
+        found.expect("a door is there only with its environment").clone()
+    };
+    match role {
+        Role::Base(environment) => slackwater_http::router(world(environment)),
+        Role::Auth(environment) => auth_router(world(environment)),
+        Role::Link(environment) => slackwater_link::router(world(environment)),
+        Role::Admin => admin::routes::router(worlds, residents),
+    }
+}

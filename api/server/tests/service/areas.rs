@@ -1,0 +1,199 @@
+//! Areas whose plans follow their prices.
+use std::sync::Arc;
+
+use axum::http::{Method, StatusCode};
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::json;
+use slackwater_control::policy::ask::Cause;
+use slackwater_engine::shared_supply::ReplanReason;
+use slackwater_engine::units::kw;
+use slackwater_service::plans::area::{self, work};
+use slackwater_service::plans::planner::plan_now;
+use slackwater_service::plans::settings::AreaLimit;
+use slackwater_store::jobs::{self, LEASE};
+use uuid::Uuid;
+
+use crate::harness::{Asker, On, Stage, six};
+use crate::plans::{CENTS, starts};
+use crate::priced::{Book, at, charger_at, place, stage_with};
+use crate::prices::pull;
+
+/// Asks for the plans of the north of NO1 to follow.
+async fn ask_north(stage: &Stage, asker: &Asker) {
+    let mut change = stage.app.store().begin().await.unwrap();
+    let area = (asker.id.as_str(), "NO1", "north");
+    jobs::ask(change.connection(), area, stage.app.now()).await.unwrap();
+    change.commit(|| ()).await.unwrap();
+}
+
+#[tokio::test]
+async fn flx_13_flx_14_plans_of_an_area_follow_its_prices_and_no_others() {
+    for on in [On::Sqlite, On::Postgres] {
+        let (stage, book, asker) = stage_with(on, &CENTS).await;
+        book.set("south", &CENTS);
+        let policy = json!({ "isEnabled": true, "deadline": "23:00", "chargingDuration": "01:00" });
+        let mut ids = Vec::new();
+        for (user, area) in [("u", "north"), ("v", "south")] {
+            let home = place(&stage, &asker, user, area).await;
+            let id = charger_at(&stage, &asker, user, home).await;
+            asker.put(&format!("/chargers/{id}/smart-charging-policy"), &policy).await;
+            ids.push(id);
+        }
+        for area in ["north", "south"] {
+            book.set(area, &[30, 1, 10, 40, 5, 30]);
+        }
+        assert_eq!(work(&stage.app).await.unwrap(), None);
+        ask_north(&stage, &asker).await;
+        ask_north(&stage, &asker).await;
+        assert_eq!(work(&stage.app).await.unwrap(), Some(1));
+        assert_eq!(work(&stage.app).await.unwrap(), None);
+        let start = async |id: Uuid| {
+            let status = asker.get(&format!("/chargers/{id}/smart-charging-status")).await;
+            starts(&status).into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(start(ids[0]).await, ["2026-01-05T19:00:00Z"]);
+        assert_eq!(start(ids[1]).await, ["2026-01-05T22:00:00Z"]);
+        let stage = stage.restarted().await;
+        let kept = stage.app.cache().read(|t| t.plans.plan(ids[0]).cloned()).unwrap();
+        assert_eq!(kept.planned().unwrap().summary.intervals[0].start, at(1));
+    }
+}
+
+#[tokio::test]
+async fn flx_14_an_area_is_worked_on_by_one_and_again_after_a_crash() {
+    for on in [On::Sqlite, On::Postgres] {
+        let (stage, _, asker) = stage_with(on, &CENTS).await;
+        ask_north(&stage, &asker).await;
+        let environment = stage.app.environment();
+        let store = stage.app.store();
+        let take = async |owner: &str, now: DateTime<Utc>| {
+            let mut change = store.begin().await.unwrap();
+            let job = jobs::take(change.connection(), environment, owner, now).await.unwrap();
+            change.commit(|| ()).await.unwrap();
+            job
+        };
+        let renew = async |owner: &str, job: &jobs::AreaJob| {
+            let mut change = store.begin().await.unwrap();
+            let is_held = jobs::renew(change.connection(), job, owner, six()).await.unwrap();
+            change.commit(|| ()).await.unwrap();
+            is_held
+        };
+        let first = take("one", six()).await.unwrap();
+        assert_eq!(take("two", six()).await, None);
+        // The first dies. Nobody else works before the lease has run out.
+        let early = six() + LEASE - TimeDelta::microseconds(1);
+        assert_eq!(take("two", early).await, None);
+        let second = take("two", six() + LEASE).await.unwrap();
+        assert_eq!(first, second);
+        assert!(!renew("one", &first).await, "who came back late writes nothing");
+        assert!(renew("two", &second).await);
+        // Prices change once more meanwhile: that is not done yet.
+        ask_north(&stage, &asker).await;
+        let mut change = store.begin().await.unwrap();
+        jobs::finish(change.connection(), &second, "two").await.unwrap();
+        change.commit(|| ()).await.unwrap();
+        assert_eq!(take("one", six()).await.map(|job| job.asked), Some(2));
+    }
+}
+
+#[tokio::test]
+async fn plans_of_an_area_with_a_limit_keep_it_and_are_left_alone() {
+    // Chargers of 11 kW, of which one fits at a time.
+    let stage = Stage::with(On::Sqlite, |config| {
+        let (zone, area) = ("NO1".to_owned(), "north".to_owned());
+        config.plans.limits.push(AreaLimit { zone, area, power_max: kw(15.0) });
+    })
+    .await;
+    let book = Arc::new(Book::default());
+    book.set("north", &CENTS);
+    stage.app.planner().set_prices(Arc::clone(&book) as _);
+    let asker = stage.client("a").await;
+    let policy = json!({ "isEnabled": true, "deadline": "23:00", "chargingDuration": "01:00" });
+    let mut ids = Vec::new();
+    for user in ["u", "v", "w"] {
+        let home = place(&stage, &asker, user, "north").await;
+        let id = charger_at(&stage, &asker, user, home).await;
+        asker.put(&format!("/chargers/{id}/smart-charging-policy"), &policy).await;
+        ids.push(id);
+    }
+    let hours = || {
+        let hour = |id: &Uuid| {
+            let plan = stage.app.cache().read(|tables| tables.plans.plan(*id).cloned()).unwrap();
+            let first = plan.planned()?.summary.intervals.first().map(|interval| interval.start);
+            first.map(|start| (start - six()).num_hours())
+        };
+        ids.iter().map(hour).collect::<Vec<_>>()
+    };
+    // The cheapest hour for the first, then what is left. That is dear, so the area is asked for.
+    assert_eq!(hours(), [Some(4), Some(2), Some(1)]);
+    assert!(!area::is_idle(&stage.app).await.unwrap());
+    // The first wants nothing any more. Looks at the others change nothing; new prices do.
+    let off = json!({ "isEnabled": false });
+    asker.put(&format!("/chargers/{}/smart-charging-policy", ids[0]), &off).await;
+    for cause in [Cause::Reading, Cause::Review] {
+        plan_now(&stage.app, &[(ids[1], cause), (ids[2], cause)]).await.unwrap();
+        assert_eq!(hours(), [None, Some(2), Some(1)]);
+    }
+    plan_now(&stage.app, &[(ids[1], Cause::Prices), (ids[2], Cause::Prices)]).await.unwrap();
+    assert_eq!(hours(), [None, Some(4), Some(2)]);
+}
+
+/// Whoever would only pay less asks for an area once in a quarter of an hour;
+/// whoever goes short asks at once.
+#[tokio::test]
+async fn an_area_is_not_planned_anew_for_each_newcomer() {
+    for on in [On::Sqlite, On::Postgres] {
+        let (stage, _, asker) = stage_with(on, &CENTS).await;
+        let area = (asker.id.as_str(), "NO1", "north");
+        let minute = |minutes| six() + TimeDelta::minutes(minutes);
+        let is_asked = async |minutes, wanting: ReplanReason| {
+            let mut change = stage.app.store().begin().await.unwrap();
+            let to = change.connection();
+            jobs::ask_after(to, area, minute(minutes), wanting.min_interval()).await.unwrap();
+            let environment = stage.app.environment();
+            let job = jobs::take(to, environment, "one", minute(minutes)).await.unwrap();
+            if let Some(job) = &job {
+                jobs::finish(to, job, "one").await.unwrap();
+            }
+            change.commit(|| ()).await.unwrap();
+            job.is_some()
+        };
+        assert!(is_asked(0, ReplanReason::Cheaper).await, "nobody asked before");
+        assert!(!is_asked(14, ReplanReason::Cheaper).await);
+        assert!(is_asked(14, ReplanReason::Energy).await);
+        assert!(!is_asked(28, ReplanReason::Cheaper).await);
+        assert!(is_asked(29, ReplanReason::Cheaper).await);
+        assert!(is_asked(29, ReplanReason::Energy).await);
+    }
+}
+
+/// In an area with a limit a plan goes on while it does what is asked: that
+/// prices changed is kept with them, for whoever is here after a restart.
+#[tokio::test]
+async fn tar_05_a_tariff_in_an_area_with_a_limit_asks_for_it() {
+    for on in [On::Sqlite, On::Postgres] {
+        let stage = Stage::with(on, |config| {
+            let (zone, area) = ("NO1".to_owned(), "north".to_owned());
+            config.plans.limits.push(AreaLimit { zone, area, power_max: kw(15.0) });
+        })
+        .await;
+        let asker = stage.client("a").await;
+        let rates = json!([{ "name": "all", "cost": "0.2" }]);
+        assert_eq!(asker.put("/tariffs/t", &rates).await.status, 204);
+        let assign = async |area: &str, user: &str| {
+            let home = place(&stage, &asker, user, area).await;
+            let path = format!("/tariffs/schedule?client={}&location={home}", asker.id);
+            let all = r#"{"tariff_id": "t", "intervals": [{"name": "all"}]}"#;
+            assert_eq!(pull(&stage, Method::PUT, &path, all).await.0, StatusCode::OK);
+        };
+        assign("south", "v").await;
+        assert_eq!(asker.put("/tariffs/t", &rates).await.status, 204);
+        assert!(area::is_idle(&stage.app).await.unwrap(), "no place with a limit has it");
+        assign("north", "u").await;
+        assert_eq!(work(&stage.app).await.unwrap(), Some(0));
+        assert_eq!(asker.put("/tariffs/t", &rates).await.status, 204);
+        let stage = stage.restarted().await;
+        assert_eq!(work(&stage.app).await.unwrap(), Some(0));
+        assert!(area::is_idle(&stage.app).await.unwrap());
+    }
+}

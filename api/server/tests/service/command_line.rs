@@ -1,0 +1,173 @@
+//! The program as a user of a terminal calls it.
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use slackwater_server::running::{Service, Stop};
+use slackwater_service::clock::Clock;
+use slackwater_service::config::{Config, Door};
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use crate::harness::six;
+
+const TOKEN: &str = "0123456789abcdefghij";
+
+/// The program, with nothing of this process's settings.
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_slackwater-api"));
+    command.args(arguments).env_clear().stdin(Stdio::null());
+    command
+}
+
+/// The program on a database of its own.
+fn in_store(arguments: &[&str], url: &str) -> Command {
+    let mut command = program(arguments);
+    command.env("SLACKWATER_STORE__URL", url);
+    command
+}
+
+/// Runs the program beside the server of the test.
+async fn run(mut command: Command) -> (bool, String, String) {
+    let output = spawn_blocking(move || command.output()).await.unwrap();
+    let Output { status, stdout, stderr } = output.unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (status.success(), text(stdout), text(stderr))
+}
+
+struct Running {
+    folder: TempDir,
+    admin: String,
+    stop: oneshot::Sender<()>,
+    server: JoinHandle<()>,
+}
+
+async fn serve() -> Running {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = Config::default();
+    let url = format!("sqlite:{}", folder.path().join("kept.db").display());
+    config.store.url = url.parse().unwrap();
+    let free = || Door { listen: "127.0.0.1:0".parse().unwrap(), url: None };
+    let doors = config.environments.sandbox.as_mut().unwrap();
+    (doors.base, doors.auth, doors.link) = (free(), free(), free());
+    config.admin.listen = free().listen;
+    config.admin.token = Some(TOKEN.parse().unwrap());
+    let service = Service::start(config, Clock::fixed(six())).await.unwrap();
+    let admin = service.admin_url().to_owned();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let server = tokio::spawn(async move {
+        let stop = async {
+            stopped.await.unwrap();
+            Stop::AtOnce
+        };
+        service.run(stop).await.unwrap();
+    });
+    Running { folder, admin, stop, server }
+}
+
+#[tokio::test]
+async fn clients_and_events_are_those_of_the_running_server() {
+    let Running { folder, admin, stop, server } = serve().await;
+    let elsewhere = folder.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let ask = |arguments: &[&str]| {
+        let mut command = program(arguments);
+        command.env("SLACKWATER_ADMIN_URL", &admin).env("SLACKWATER_ADMIN_TOKEN", TOKEN);
+        command.current_dir(&elsewhere);
+        command
+    };
+    let create = ["client", "create", "--environment", "sandbox", "--name", "mine"];
+    let (is_done, made, error) = run(ask(&create)).await;
+    assert!(is_done, "{error}");
+    let made: Value = serde_json::from_str(&made).unwrap();
+    let id = made["client_id"].as_str().unwrap();
+    let (_, all, _) = run(ask(&["client", "list"])).await;
+    assert!(all.contains(id) && !all.contains(made["client_secret"].as_str().unwrap()));
+    let subscribe = ["events", "subscribe", "mine", "--client", id, "--url", "http://127.0.0.1:9/"];
+    let (is_done, subscribed, error) = run(ask(&subscribe)).await;
+    assert!(is_done, "{error}");
+    let subscribed: Value = serde_json::from_str(&subscribed).unwrap();
+    assert_eq!(subscribed["name"], "mine");
+    let (is_done, _, error) = run(ask(&["events", "tail", "--once"])).await;
+    assert!(is_done, "{error}");
+    let (is_done, removed, error) = run(ask(&["events", "remove", "mine"])).await;
+    assert!(is_done && removed.contains("mine"), "{error}");
+    // No database of its own appears.
+    assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0);
+    let (is_done, _, error) = run(program(&["client", "list", "--admin", &admin])).await;
+    assert!(!is_done && error.contains("401"), "{error}");
+    stop.send(()).unwrap();
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn without_a_server_commands_say_so_or_use_the_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("kept.db").display());
+    let nowhere = "http://127.0.0.1:1";
+    let (is_done, _, error) = run(program(&["client", "list", "--admin", nowhere])).await;
+    assert!(!is_done);
+    for part in [nowhere, "refused", "slackwater-api serve", "--admin", "--store"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    let create = ["client", "create", "--environment", "sandbox", "--store"];
+    let (is_done, made, error) = run(in_store(&create, &url)).await;
+    assert!(is_done, "{error}");
+    let made: Value = serde_json::from_str(&made).unwrap();
+    let list = ["client", "list", "--store"];
+    let mut list = program(&list);
+    // Kubernetes sets such variables for a service of that name.
+    list.env("SLACKWATER_STORE__URL", &url).env("SLACKWATER_API_PORT", "tcp://10.0.0.1:80");
+    let (is_done, all, error) = run(list).await;
+    assert!(is_done && all.contains(made["client_id"].as_str().unwrap()), "{error}");
+}
+
+#[tokio::test]
+async fn a_database_that_is_away_is_told_with_its_place_and_the_cause() {
+    let list = ["client", "list", "--store"];
+    let url = "postgres://me:sesame@127.0.0.1:1/slackwater";
+    let (is_done, _, error) = run(in_store(&list, url)).await;
+    assert!(!is_done && !error.contains("sesame"), "{error}");
+    let told = "cannot open PostgreSQL at 127.0.0.1:1: Connection refused";
+    assert!(error.contains(told), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing/kept.db");
+    let (is_done, _, error) = run(in_store(&list, &format!("sqlite:{}", missing.display()))).await;
+    assert!(!is_done && error.contains(&missing.display().to_string()), "{error}");
+}
+
+#[tokio::test]
+async fn a_limit_of_an_unknown_zone_is_refused_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    let url = format!("sqlite:{}", folder.path().join("kept.db").display());
+    let limit = "[[plans.limits]]\nzone = \"NO9\"\narea = \"north\"\npower_max_kw = 20.0\n";
+    std::fs::write(&file, format!("[store]\nurl = \"{url}\"\n{limit}")).unwrap();
+    let file = file.display().to_string();
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--config", &file];
+    let (is_done, _, error) = run(program(&serve)).await;
+    assert!(!is_done && error.contains("plans.limits") && error.contains("NO9"), "{error}");
+}
+
+#[tokio::test]
+async fn a_reader_that_has_had_enough_ends_a_command_quietly_and_loses_no_secret() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("kept.db").display());
+    let closed = || {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        Stdio::from(writer)
+    };
+    let mut openapi = program(&["openapi"]);
+    openapi.stdout(closed());
+    let (is_done, _, error) = run(openapi).await;
+    assert!(is_done && error.is_empty(), "{error}");
+    let create = ["client", "create", "--environment", "sandbox", "--store"];
+    let mut create = program(&create);
+    create.env("SLACKWATER_STORE__URL", &url).stdout(closed());
+    let (is_done, _, error) = run(create).await;
+    assert!(!is_done && error.contains("a secret that is shown only once"), "{error}");
+    let list = ["client", "list", "--store"];
+    let (_, all, _) = run(in_store(&list, &url)).await;
+    assert_eq!(all, "[]\n", "no client was made whose secret nobody has");
+}

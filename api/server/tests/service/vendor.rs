@@ -1,0 +1,159 @@
+//! A manufacturer that says what a test tells it to say.
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use slackwater_control::device::command::Command;
+use slackwater_control::device::scope::DeviceKind;
+use slackwater_control::policy::flex::ReserveRule;
+use slackwater_integration::error::VendorError;
+use slackwater_integration::profile::{Health, Profile, VendorCode, VendorHealth};
+use slackwater_integration::reading::Reading;
+use slackwater_integration::vendor::{Linked, LogIn, Login, Metered, Vendor};
+use tokio::sync::watch;
+
+/// What a device answers.
+type Script = Result<Reading, VendorError>;
+
+/// What comes of a command: what the device reads from then on, if anything changes.
+pub(crate) type Outcome = Result<Option<Reading>, VendorError>;
+
+#[derive(Debug)]
+pub(crate) struct Scripted {
+    profile: Arc<Profile>,
+    scripts: Mutex<BTreeMap<String, Script>>,
+    health: Mutex<VendorHealth>,
+    /// What a log-in yields.
+    door: Mutex<Result<LogIn, VendorError>>,
+    polls: AtomicUsize,
+    log_ins: watch::Sender<usize>,
+    outcomes: Mutex<BTreeMap<String, VecDeque<Outcome>>>,
+    sent: Mutex<Vec<(String, Command)>>,
+    /// While true, polls and log-ins wait.
+    hangs: watch::Sender<bool>,
+    /// While true, whoever polls panics.
+    breaks: AtomicBool,
+}
+
+impl Scripted {
+    pub(crate) fn new(code: &str) -> Arc<Self> {
+        let profile = Profile {
+            code: VendorCode::parse(code).unwrap(),
+            display_name: format!("{code} Cars"),
+            portal_name: format!("My {code}"),
+            kinds: DeviceKind::ALL.to_vec(),
+            reserve: ReserveRule::default(),
+        };
+        let ready = VendorHealth { devices: Health::Ready, linking: Health::Ready };
+        Arc::new(Self {
+            profile: Arc::new(profile),
+            scripts: Mutex::default(),
+            health: Mutex::new(ready),
+            door: Mutex::new(Err(VendorError::Unauthorised)),
+            polls: AtomicUsize::new(0),
+            log_ins: watch::Sender::new(0),
+            outcomes: Mutex::default(),
+            sent: Mutex::default(),
+            hangs: watch::Sender::new(false),
+            breaks: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn says(&self, device: &str, script: Script) {
+        self.scripts.lock().unwrap().insert(device.to_owned(), script);
+    }
+
+    /// From now on a log-in yields this.
+    pub(crate) fn lets_in(&self, answer: Result<LogIn, VendorError>) {
+        *self.door.lock().unwrap() = answer;
+    }
+
+    pub(crate) fn does(&self, devices: Health, linking: Health) {
+        *self.health.lock().unwrap() = VendorHealth { devices, linking };
+    }
+
+    /// What comes of the next commands to a device; later ones come to nothing.
+    pub(crate) fn obeys(&self, device: &str, outcomes: impl IntoIterator<Item = Outcome>) {
+        self.outcomes.lock().unwrap().insert(device.to_owned(), outcomes.into_iter().collect());
+    }
+
+    /// The commands that a device was sent.
+    pub(crate) fn sent(&self, device: &str) -> Vec<Command> {
+        let sent = self.sent.lock().unwrap();
+        sent.iter().filter(|(to, _)| to == device).map(|(_, command)| *command).collect()
+    }
+
+    pub(crate) fn hang(&self, hangs: bool) {
+        self.hangs.send_replace(hangs);
+    }
+
+    /// How often it was asked to let somebody in.
+    pub(crate) fn log_ins(&self) -> usize {
+        *self.log_ins.borrow()
+    }
+
+    /// Waits until it was asked so often.
+    pub(crate) async fn asked(&self, log_ins: usize) {
+        self.log_ins.subscribe().wait_for(|count| *count >= log_ins).await.unwrap();
+    }
+
+    pub(crate) fn breaks(&self, breaks: bool) {
+        self.breaks.store(breaks, Ordering::SeqCst);
+    }
+
+    pub(crate) fn polls(&self) -> usize {
+        self.polls.load(Ordering::SeqCst)
+    }
+}
+
+#[async_trait]
+impl Vendor for Scripted {
+    fn profile(&self) -> Arc<Profile> {
+        Arc::clone(&self.profile)
+    }
+
+    fn health(&self, _: DateTime<Utc>) -> VendorHealth {
+        *self.health.lock().unwrap()
+    }
+
+    async fn log_in(&self, _: &Login, _: DateTime<Utc>) -> Result<LogIn, VendorError> {
+        self.log_ins.send_modify(|count| *count += 1);
+        self.hangs.subscribe().wait_for(|hangs| !hangs).await.unwrap();
+        self.door.lock().unwrap().clone()
+    }
+
+    async fn poll(&self, device: &Linked, _: DateTime<Utc>) -> Result<Reading, VendorError> {
+        self.polls.fetch_add(1, Ordering::SeqCst);
+        assert!(!self.breaks.load(Ordering::SeqCst), "a vendor that breaks");
+        self.hangs.subscribe().wait_for(|hangs| !hangs).await.unwrap();
+        let script = self.scripts.lock().unwrap().get(&device.device).cloned();
+        script.unwrap_or(Err(VendorError::NoSuchDevice))
+    }
+
+    async fn send(
+        &self,
+        device: &Linked,
+        command: &Command,
+        _: DateTime<Utc>,
+    ) -> Result<(), VendorError> {
+        self.sent.lock().unwrap().push((device.device.clone(), *command));
+        let mut outcomes = self.outcomes.lock().unwrap();
+        let outcome = outcomes.get_mut(&device.device).and_then(VecDeque::pop_front);
+        if let Some(reading) = outcome.unwrap_or(Ok(None))? {
+            self.says(&device.device, Ok(reading));
+        }
+        Ok(())
+    }
+
+    async fn metered(
+        &self,
+        _: &Linked,
+        _: DateTime<Utc>,
+        _: DateTime<Utc>,
+        _: DateTime<Utc>,
+    ) -> Result<Vec<Metered>, VendorError> {
+        Ok(Vec::new())
+    }
+}

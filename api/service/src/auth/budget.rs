@@ -1,0 +1,91 @@
+//! How many requests a client may make in a time.
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::config::{Budget, Limited};
+
+/// A budget of requests that is spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the limit `{}` of {} requests in {} s is reached",
+    .limited.as_str(), .budget.requests, .budget.seconds
+)]
+pub struct BudgetSpent {
+    /// Requests that share the budget.
+    pub limited: Limited,
+    /// The budget.
+    pub budget: Budget,
+    /// Time until it is renewed.
+    pub wait: Duration,
+}
+
+/// Requests of a client since a time.
+#[derive(Debug, Clone, Copy)]
+struct Spent {
+    since: Duration,
+    requests: u32,
+}
+
+/// What is left of the budgets. Times are measured from the start of the process.
+#[derive(Debug, Default)]
+pub struct Budgets {
+    spent: Mutex<HashMap<(String, Limited), Spent>>,
+}
+
+impl Budgets {
+    /// Takes one request from a budget. It is renewed as a whole, its span after
+    /// the first request that was taken from it.
+    ///
+    /// # Errors
+    /// The budget is spent.
+    pub fn take(
+        &self,
+        client_id: &str,
+        limited: Limited,
+        budget: Budget,
+        now: Duration,
+    ) -> Result<(), BudgetSpent> {
+        let span = Duration::from_secs(u64::from(budget.seconds));
+        let mut all = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (client_id.to_owned(), limited);
+        let spent = all.entry(key).or_insert(Spent { since: now, requests: 0 });
+        let over = spent.since.saturating_add(span);
+        if now >= over {
+            *spent = Spent { since: now, requests: 0 };
+        }
+        if spent.requests >= budget.requests {
+            let wait = spent.since.saturating_add(span).saturating_sub(now);
+            return Err(BudgetSpent { limited, budget, wait });
+        }
+        spent.requests += 1;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn err_14_a_budget_is_renewed_after_its_span() {
+        let budgets = Budgets::default();
+        let budget = Budget { requests: 2, seconds: 60 };
+        let at = |seconds| {
+            let now = Duration::from_secs(seconds);
+            budgets.take("a", Limited::Link, budget, now).map_err(|spent| spent.wait.as_secs())
+        };
+        assert_eq!([at(10), at(11), at(12)], [Ok(()), Ok(()), Err(58)]);
+        assert_eq!([at(69), at(70), at(70), at(70)], [Err(1), Ok(()), Ok(()), Err(60)]);
+        let now = Duration::from_secs(12);
+        assert_eq!(budgets.take("b", Limited::Link, budget, now), Ok(()));
+        assert_eq!(budgets.take("a", Limited::Requests, budget, now), Ok(()));
+    }
+
+    #[test]
+    fn a_budget_of_nothing_answers_nothing() {
+        let budget = Budget { requests: 0, seconds: 1 };
+        let taken = Budgets::default().take("a", Limited::Link, budget, Duration::ZERO);
+        assert_eq!(taken.map_err(|spent| spent.wait), Err(Duration::from_secs(1)));
+    }
+}

@@ -1,0 +1,142 @@
+//! Tokens: issued for a client's secret, good for an hour.
+//!
+//! The hour is that of the machine, in the sandbox as well: a client counts
+//! `expires_in` on its own clock. It ends on the wall clock, which all replicas
+//! share, or on the steady clock of this process, whichever is earlier. So a wall
+//! clock that is put back makes no token good again.
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use tracing::warn;
+
+use crate::auth::secret::{NoRandomness, digest, generate};
+use crate::clock::Moment;
+use slackwater_store::client::Client;
+use slackwater_store::clients;
+use slackwater_store::database::{Store, StoreError};
+use slackwater_store::tokens::{self, TokenRow};
+
+/// How long a token is good (LIM-02).
+pub const LIFETIME: TimeDelta = TimeDelta::hours(1);
+
+/// Tokens that are remembered before those that expired are forgotten.
+const KNOWN_MAX: usize = 10_000;
+
+/// Why no token was issued.
+#[derive(Debug, thiserror::Error)]
+pub enum IssueError {
+    /// The system has no random numbers.
+    #[error(transparent)]
+    Randomness(#[from] NoRandomness),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What a token stands for.
+#[derive(Debug, Clone)]
+struct Known {
+    client: Arc<Client>,
+    expires_at: DateTime<Utc>,
+    /// The same on the steady clock.
+    ends: Duration,
+}
+
+impl Known {
+    fn new(client: Arc<Client>, expires_at: DateTime<Utc>, at: Moment) -> Self {
+        // No token is good for longer than that, whatever the wall clock says.
+        let left = (expires_at - at.wall).min(LIFETIME).to_std().unwrap_or_default();
+        Self { client, expires_at, ends: at.steady.saturating_add(left) }
+    }
+
+    fn is_good(&self, at: Moment) -> bool {
+        at.wall < self.expires_at && at.steady < self.ends
+    }
+}
+
+/// The tokens that were issued, by their hashes.
+#[derive(Debug, Default)]
+pub struct Tokens {
+    known: RwLock<HashMap<String, Known>>,
+}
+
+impl Tokens {
+    /// A new token of a client. It is kept before this returns.
+    ///
+    /// # Errors
+    /// The database failed, or the system has no random numbers.
+    pub async fn issue(
+        &self,
+        store: &Store,
+        client: &Arc<Client>,
+        at: Moment,
+    ) -> Result<String, IssueError> {
+        let token = generate()?;
+        let expires_at = at.wall + LIFETIME;
+        let row = TokenRow { client_id: client.id.clone(), expires_at };
+        let hash = digest(&token);
+        tokens::insert(store, &hash, &row, at.wall).await?;
+        self.remember(hash, Known::new(Arc::clone(client), expires_at, at), at);
+        Ok(token)
+    }
+
+    /// The client that a token was issued to; `None` if it is unknown or expired.
+    ///
+    /// Tokens that another process issued, or this one before it was started
+    /// anew, are found in the database once and then remembered. One that has
+    /// expired is deleted there, and refused for ever.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn client(
+        &self,
+        store: &Store,
+        token: &str,
+        at: Moment,
+    ) -> Result<Option<Arc<Client>>, StoreError> {
+        let hash = digest(token);
+        if let Some(known) = self.known(&hash) {
+            if known.is_good(at) {
+                return Ok(Some(known.client));
+            }
+            self.end(store, &hash).await;
+            return Ok(None);
+        }
+        let Some(row) = tokens::get(store, &hash).await? else { return Ok(None) };
+        if at.wall >= row.expires_at {
+            self.end(store, &hash).await;
+            return Ok(None);
+        }
+        let Some(client) = clients::get(store, &row.client_id).await? else { return Ok(None) };
+        let client = Arc::new(client.client);
+        let known = Known::new(Arc::clone(&client), row.expires_at, at);
+        self.remember(hash, known, at);
+        Ok(Some(client))
+    }
+
+    fn known(&self, hash: &str) -> Option<Known> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).get(hash).cloned()
+    }
+
+    fn remember(&self, hash: String, known: Known, at: Moment) {
+        let mut all = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= KNOWN_MAX {
+            // Those that ended on the steady clock alone may still be in the database.
+            all.retain(|_, known| at.wall < known.expires_at);
+        }
+        all.insert(hash, known);
+    }
+
+    /// Deletes a token that has expired.
+    async fn end(&self, store: &Store, hash: &str) {
+        match tokens::delete(store, hash).await {
+            Ok(()) => {
+                self.known.write().unwrap_or_else(PoisonError::into_inner).remove(hash);
+            }
+            // It is refused all the same, and tried again when it is next sent.
+            Err(error) => warn!(%error, "a token that has expired cannot be deleted"),
+        }
+    }
+}

@@ -1,0 +1,687 @@
+//! What an operator can set. Every value is checked before anything starts.
+//!
+//! A file in TOML comes first, then the environment (`SLACKWATER_STORE__URL` is
+//! `url` in `[store]`), then arguments. A value that cannot be used is refused
+//! with its name and where it came from.
+
+pub mod admin;
+pub mod events;
+pub mod link;
+pub mod load;
+pub mod log;
+pub mod prices;
+pub mod serving;
+pub mod text;
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use slackwater_control::device::pursuit::Persistence;
+use slackwater_control::schedule::steer::Patience;
+use slackwater_engine::units::Power;
+use slackwater_wire::version::dated::ApiVersion;
+use slackwater_wire::version::lifecycle::Releases;
+
+pub use crate::config::admin::AdminSettings;
+use crate::config::admin::TokenError;
+pub use crate::config::events::EventSettings;
+pub use crate::config::link::LinkSettings;
+pub use crate::config::log::log_filter;
+use crate::config::prices::{StatisticsSettings, ZoneSettings};
+use crate::config::serving::{AuthSettings, ServeSettings};
+use crate::config::text::{Listen, PublicUrl, as_optional_text, as_text};
+use crate::outbox::subscribing::{SubscribeError, check};
+use crate::plans::settings::PlanSettings;
+use slackwater_store::url::StoreUrl;
+
+/// Why a setting cannot be used.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ConfigError {
+    /// Not an address with a port.
+    #[error("`{given}` is not an address and a port, such as 127.0.0.1:8080 or [::1]:8080")]
+    Listen {
+        /// The text that was given.
+        given: String,
+    },
+    /// Not a log filter.
+    #[error("`{given}` is not a log filter, such as info or slackwater_http=debug: {reason}")]
+    Log {
+        /// The text that was given.
+        given: String,
+        /// What the filter's parser said.
+        reason: String,
+    },
+    /// Not an address of the web.
+    #[error("`{given}` is not an address such as https://api.example.org, without a path")]
+    Url {
+        /// The text that was given.
+        given: String,
+    },
+    /// The token of the operators' address.
+    #[error("admin.token: {0}")]
+    Token(#[from] TokenError),
+    /// A file with the token of the operators' address.
+    #[error("admin.token_file: cannot read {file}: {reason}")]
+    TokenFile {
+        /// The file.
+        file: PathBuf,
+        /// The reason of the operating system.
+        reason: String,
+    },
+    /// Other machines reach the operators' address, and nothing proves who they are.
+    #[error(
+        "admin.listen is {listen}, which other machines can reach, and no token is set; \
+         set admin.token or admin.token_file, or listen on 127.0.0.1"
+    )]
+    OpenAdmin {
+        /// The address to listen on.
+        listen: SocketAddr,
+    },
+    /// Two settings, of which one is meant.
+    #[error("{one} and {other} are both set; set one of them")]
+    Both {
+        /// The first setting.
+        one: &'static str,
+        /// The second setting.
+        other: &'static str,
+    },
+    /// A setting of the sandbox, without a sandbox.
+    #[error("{name} is set, and [environments.sandbox] is not: no sandbox is served")]
+    NoSandbox {
+        /// The setting or argument.
+        name: &'static str,
+    },
+    /// A power that lets nothing through.
+    #[error("{name} is {given} kW; it is above 0")]
+    NoPower {
+        /// The setting.
+        name: &'static str,
+        /// The power that was given, in kW.
+        given: f64,
+    },
+    /// A limit of an area in a zone that does not exist.
+    #[error("plans.limits: neither [zones] nor the scenario of the sandbox has the zone {zone:?}")]
+    NoZone {
+        /// The zone.
+        zone: String,
+    },
+    /// A number of seconds or items that must not be zero.
+    #[error("{name} is 0; it is at least 1")]
+    Zero {
+        /// The setting.
+        name: &'static str,
+    },
+    /// Something about plans makes no sense.
+    #[error("{0}")]
+    Plans(String),
+    /// Two services share a socket and cannot be told apart.
+    #[error("{listen} has two services at {host}; give them hosts of their own by `url`, or ports")]
+    Ambiguous {
+        /// The socket.
+        listen: SocketAddr,
+        /// What both would answer to.
+        host: String,
+    },
+    /// A receiver of events.
+    #[error("{0}")]
+    Subscription(String),
+    /// The file, or values in it: one line for each.
+    #[error("{0}")]
+    Settings(String),
+}
+
+/// Reads an address to listen on, such as `127.0.0.1:8080`. Port 0 takes a free one.
+///
+/// A host name is refused: it may stand for several addresses, public ones among them.
+///
+/// # Errors
+///
+/// [`ConfigError::Listen`] when the text is not an IP address with a port.
+///
+/// # Example
+///
+/// ```
+/// use slackwater_service::config::listen_address;
+///
+/// assert_eq!(listen_address("[::1]:8080")?.port(), 8080);
+/// assert!(listen_address("localhost:8080").is_err());
+/// # Ok::<(), slackwater_service::config::ConfigError>(())
+/// ```
+pub fn listen_address(given: &str) -> Result<SocketAddr, ConfigError> {
+    given.trim().parse().map_err(|_| ConfigError::Listen { given: given.to_owned() })
+}
+
+/// Where a service listens, and under which address its users reach it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Door {
+    /// Address and port to listen on. Doors with one address are told apart by host.
+    #[serde(with = "as_text")]
+    pub listen: Listen,
+    /// Address that users see, if it is not that of the socket.
+    #[serde(default, with = "as_optional_text")]
+    pub url: Option<PublicUrl>,
+}
+
+/// The three addresses of an environment (ENV-10).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Doors {
+    /// The service itself.
+    pub base: Door,
+    /// Where tokens are issued.
+    pub auth: Door,
+    /// Where people link devices.
+    pub link: Door,
+}
+
+/// The environments that are served. There are two, and no third (ENV-06).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Environments {
+    /// Simulated devices.
+    #[serde(default)]
+    pub sandbox: Option<Doors>,
+    /// Devices of people.
+    #[serde(default)]
+    pub production: Option<Doors>,
+}
+
+/// Where rows are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoreSettings {
+    /// The database.
+    #[serde(with = "as_text")]
+    pub url: StoreUrl,
+}
+
+/// A number of requests in a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Budget {
+    /// Requests that are answered.
+    pub requests: u32,
+    /// The time after which they may be made again.
+    pub seconds: u32,
+}
+
+/// What is limited. Nothing is, unless it is set (NS-29 to NS-31).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitSettings {
+    /// Most items on a page. A longer page is cut, not refused.
+    pub page_size_max: Option<u32>,
+    /// Most connections of one client.
+    pub connections_max: Option<u32>,
+    /// Budgets of each client, by the name of what they limit.
+    pub budgets: BTreeMap<Limited, Budget>,
+    /// Other budgets for single clients, by client ID.
+    pub clients: BTreeMap<String, BTreeMap<Limited, Budget>>,
+}
+
+/// What a budget is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limited {
+    /// Requests of any kind.
+    Requests,
+    /// Link sessions.
+    Link,
+    /// Refresh hints.
+    RefreshHint,
+    /// Statistics of all users of a client.
+    Statistics,
+    /// Statistics of one user.
+    StatisticsOfUser,
+}
+
+/// How often vendors are asked. The rate is between the two: see `jobs::rate`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PollingSettings {
+    /// Devices that are read at one time, at most.
+    pub concurrency: u32,
+    /// How long a read may take.
+    pub timeout_seconds: u32,
+}
+
+/// How commands are pursued, and how patient schedules and plans are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ActionSettings {
+    /// After this time an action has failed (NS-34).
+    pub timeout_seconds: u32,
+    /// Between two attempts.
+    pub retry_seconds: u32,
+    /// Before a device that does not obey is told the same by its schedule or
+    /// plan again; each further time doubles it.
+    pub pause_seconds: u32,
+    /// The longest such pause.
+    pub pause_seconds_max: u32,
+    /// Actions that are pursued at one time, at most.
+    pub concurrency: u32,
+}
+
+/// When versions were released, oldest first. Without it all are served, for ever (AMB-60).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct VersionSettings {
+    /// Pairs of version and time.
+    pub releases: Option<Releases>,
+    /// Of a hundred requests in a version that is leaving, how many are rejected.
+    pub brownout_percent: u8,
+}
+
+/// Names of members that the specification says exist, but does not print. A
+/// member without a name is not shown.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct NameSettings {
+    /// Whether a user's credentials with a manufacturer are valid (LNK-27).
+    pub credentials_valid: Option<String>,
+    /// The language of the pages, in requests for a link session (LNK-15).
+    pub link_language: Option<String>,
+    /// Their colour scheme (LNK-16).
+    pub link_colour_scheme: Option<String>,
+    /// The status of a charging interval that has not begun.
+    pub charging_interval_planned: Option<String>,
+}
+
+/// What the sandbox simulates.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SandboxSettings {
+    /// The scenario file; `street` is the one that comes with the service.
+    pub scenario: Option<PathBuf>,
+    /// Homes to make up, in place of a scenario file.
+    pub homes: Option<u32>,
+    /// The client whose users live in the scenario; the first of the sandbox, if none is named.
+    pub client: Option<String>,
+    /// How fast time runs, such as `60x`; `0x` stands still.
+    pub clock: Option<String>,
+    /// When the simulated time starts; now, if it is not given.
+    pub start: Option<DateTime<Utc>>,
+}
+
+/// All settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// What is served, and where.
+    pub environments: Environments,
+    /// The door for operators.
+    pub admin: AdminSettings,
+    /// Where rows are kept.
+    pub store: StoreSettings,
+    /// Who asks.
+    #[serde(default)]
+    pub auth: AuthSettings,
+    /// How connections are held, and how they end.
+    #[serde(default)]
+    pub serve: ServeSettings,
+    /// What is limited.
+    #[serde(default)]
+    pub limits: LimitSettings,
+    /// How often vendors are asked.
+    #[serde(default)]
+    pub polling: PollingSettings,
+    /// How commands are pursued.
+    #[serde(default)]
+    pub action: ActionSettings,
+    /// How plans are made.
+    #[serde(default)]
+    pub plans: PlanSettings,
+    /// The life of versions.
+    #[serde(default)]
+    pub versions: VersionSettings,
+    /// Names of members that the specification withholds.
+    #[serde(default)]
+    pub names: NameSettings,
+    /// The pages on which people link devices.
+    #[serde(default)]
+    pub link: LinkSettings,
+    /// Events, and who is told of them.
+    #[serde(default)]
+    pub events: EventSettings,
+    /// What the sandbox simulates.
+    #[serde(default)]
+    pub sandbox: SandboxSettings,
+    /// Market zones, by their names.
+    #[serde(default)]
+    pub zones: BTreeMap<String, ZoneSettings>,
+    /// What statistics requests may ask.
+    #[serde(default)]
+    pub statistics: StatisticsSettings,
+}
+
+impl Default for PollingSettings {
+    fn default() -> Self {
+        Self { concurrency: 256, timeout_seconds: 60 }
+    }
+}
+
+impl Default for ActionSettings {
+    fn default() -> Self {
+        let (persistence, patience) = (Persistence::default(), Patience::default());
+        Self {
+            timeout_seconds: persistence.timeout_seconds,
+            retry_seconds: persistence.retry_seconds,
+            pause_seconds: patience.pause_seconds,
+            pause_seconds_max: patience.pause_seconds_max,
+            concurrency: 256,
+        }
+    }
+}
+
+impl ActionSettings {
+    /// How long, and how often, a command is sent.
+    #[must_use]
+    pub const fn persistence(&self) -> Persistence {
+        let Self { timeout_seconds, retry_seconds, .. } = *self;
+        Persistence { timeout_seconds, retry_seconds }
+    }
+
+    /// How long schedules and plans wait before they order the same again.
+    #[must_use]
+    pub const fn patience(&self) -> Patience {
+        let Self { pause_seconds, pause_seconds_max, .. } = *self;
+        Patience { pause_seconds, pause_seconds_max }
+    }
+}
+
+impl Default for Config {
+    /// The sandbox on this machine only, kept in a file in this folder.
+    fn default() -> Self {
+        let here = |port| Listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+        let door = |port| Door { listen: here(port), url: None };
+        let sandbox = Doors { base: door(8080), auth: door(8081), link: door(8082) };
+        Self {
+            environments: Environments { sandbox: Some(sandbox), production: None },
+            admin: AdminSettings { listen: here(8083), token: None, token_file: None },
+            store: StoreSettings { url: StoreUrl::here() },
+            auth: AuthSettings::default(),
+            serve: ServeSettings::default(),
+            limits: LimitSettings::default(),
+            polling: PollingSettings::default(),
+            action: ActionSettings::default(),
+            plans: PlanSettings::default(),
+            versions: VersionSettings::default(),
+            names: NameSettings::default(),
+            link: LinkSettings::default(),
+            events: EventSettings::default(),
+            sandbox: SandboxSettings::default(),
+            zones: BTreeMap::new(),
+            statistics: StatisticsSettings::default(),
+        }
+    }
+}
+
+impl Config {
+    /// The defaults, overlaid by a file and by the environment.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, has a name that means nothing, or a value that cannot be used.
+    pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
+        let mut config = load::read(file)?;
+        config.admin.read_token_file()?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Checks what one value alone does not show. Arguments change settings: a process
+    /// checks them again.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that cannot be used, with its name.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        if let Some(flaw) = self.plans.flaw() {
+            return Err(ConfigError::Plans(flaw));
+        }
+        self.admin.check()?;
+        self.check_sandbox()?;
+        if self.statistics.power_max <= Power::ZERO {
+            let given = self.statistics.power_max.as_kw();
+            return Err(ConfigError::NoPower { name: "statistics.power_max_kw", given });
+        }
+        let positive = [
+            ("polling.concurrency", self.polling.concurrency),
+            ("polling.timeout_seconds", self.polling.timeout_seconds),
+            ("link.login_timeout_seconds", self.link.login_timeout_seconds),
+            ("events.timeout_seconds", self.events.timeout_seconds),
+            ("events.attempts_max", self.events.attempts_max.unwrap_or(1)),
+            ("events.keep_days", self.events.keep_days),
+            ("action.timeout_seconds", self.action.timeout_seconds),
+            ("action.retry_seconds", self.action.retry_seconds),
+            ("action.pause_seconds", self.action.pause_seconds),
+            ("action.pause_seconds_max", self.action.pause_seconds_max),
+            ("action.concurrency", self.action.concurrency),
+            ("limits.page_size_max", self.limits.page_size_max.unwrap_or(1)),
+            ("serve.connections_max", self.serve.connections_max.unwrap_or(1)),
+            ("serve.connections_of_peer_max", self.serve.connections_of_peer_max.unwrap_or(1)),
+            ("sandbox.homes", self.sandbox.homes.unwrap_or(1)),
+        ];
+        for subscription in &self.events.subscriptions {
+            let refused = |error: SubscribeError| ConfigError::Subscription(error.to_string());
+            check(subscription).map_err(refused)?;
+        }
+        let budgets = self.limits.clients.values().chain([&self.limits.budgets]);
+        let budgets = budgets.flat_map(BTreeMap::values);
+        let parts = budgets.flat_map(|budget| {
+            [("budget.requests", budget.requests), ("budget.seconds", budget.seconds)]
+        });
+        match positive.into_iter().chain(parts).find(|(_, value)| *value == 0) {
+            Some((name, _)) => Err(ConfigError::Zero { name }),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that one thing is simulated, and that there is a sandbox for it.
+    fn check_sandbox(&self) -> Result<(), ConfigError> {
+        let SandboxSettings { scenario, homes, .. } = &self.sandbox;
+        if scenario.is_some() && homes.is_some() {
+            return Err(ConfigError::Both { one: "sandbox.scenario", other: "sandbox.homes" });
+        }
+        let name = match (scenario, homes) {
+            (Some(_), _) => "sandbox.scenario",
+            (_, Some(_)) => "sandbox.homes",
+            (None, None) => return Ok(()),
+        };
+        match self.environments.sandbox {
+            Some(_) => Ok(()),
+            None => Err(ConfigError::NoSandbox { name }),
+        }
+    }
+}
+
+impl LimitSettings {
+    /// The budget of a client for something; `None` if there is none.
+    #[must_use]
+    pub fn budget(&self, client_id: &str, limited: Limited) -> Option<Budget> {
+        let own = self.clients.get(client_id).and_then(|budgets| budgets.get(&limited));
+        own.or_else(|| self.budgets.get(&limited)).copied()
+    }
+}
+
+impl Limited {
+    /// The word that stands for it in settings and in details of problems.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::Link => "link",
+            Self::RefreshHint => "refresh_hint",
+            Self::Statistics => "statistics",
+            Self::StatisticsOfUser => "statistics_of_user",
+        }
+    }
+}
+
+impl VersionSettings {
+    /// The version that a client without a wish is given at `now`.
+    #[must_use]
+    pub fn current(&self, now: DateTime<Utc>) -> ApiVersion {
+        let released = self.releases.as_ref().and_then(|releases| releases.current(now));
+        released.unwrap_or(ApiVersion::LATEST)
+    }
+}
+
+impl Door {
+    /// The address that users see, when the socket is `bound`.
+    #[must_use]
+    pub fn public_url(&self, bound: SocketAddr) -> String {
+        self.url.as_ref().map_or_else(|| format!("http://{bound}"), ToString::to_string)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Config, ConfigError> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("settings.toml");
+        std::fs::write(&file, text).unwrap();
+        Config::load(Some(&file))
+    }
+
+    #[test]
+    fn env_06_env_10_two_environments_of_three_addresses() {
+        let doors = |of: &str| {
+            let door = |name: &str, port| {
+                format!("[environments.{of}.{name}]\nlisten = \"127.0.0.1:{port}\"\n")
+            };
+            door("base", 1) + &door("auth", 2) + &door("link", 3)
+        };
+        assert!(read(&doors("production")).unwrap().environments.production.is_some());
+        let third = read(&doors("staging")).unwrap_err().to_string();
+        assert!(third.contains("staging") && third.contains("settings.toml"), "{third}");
+        let two = read("[environments.production.base]\nlisten = \"127.0.0.1:1\"\n").unwrap_err();
+        assert!(two.to_string().contains("auth"), "{two}");
+    }
+
+    #[test]
+    fn values_are_refused_with_their_names() {
+        let refusals = [
+            ("[store]\nurl = \"mysql://x\"", "is not a database"),
+            ("[store]\nurl = \"sqlite:\"", "is not a database"),
+            ("[admin]\nlisten = \"here\"", "`here` is not an address and a port"),
+            ("[polling]\nconcurrency = 0", "polling.concurrency is 0"),
+            ("[polling]\nconcurrency = -1", "concurrency"),
+            ("[action]\nretry_seconds = 0", "action.retry_seconds is 0"),
+            ("[limits]\npage_size_max = 0", "limits.page_size_max is 0"),
+            ("[limits.budgets.link]\nrequests = 1\nseconds = 0", "budget.seconds is 0"),
+            ("[limits.budgets.sleep]\nrequests = 1\nseconds = 1", "sleep"),
+            ("[versions]\nreleases = [[\"2022-01-01\", \"2022-01-01T00:00:00Z\"]]", "2022-01-01"),
+            ("[link]\nlanguage = \"fr\"", "`fr` is no language of the pages"),
+            ("[link]\ncolour_scheme = \"pink\"", "pink"),
+            ("[link]\nlogin_timeout_seconds = 0", "link.login_timeout_seconds is 0"),
+            ("[events]\nkeep_days = 0", "events.keep_days is 0"),
+            (
+                "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"ftp://x\"",
+                "subscription `a`: \"ftp://x\" is not an address",
+            ),
+            (
+                "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"http://x\"\n\
+                 template = '\"{nome}\"'",
+                "subscription `a`: the template has `{nome}`",
+            ),
+            (
+                "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"http://x\"\n\
+                 secret = \"short\"",
+                "a secret is whsec_",
+            ),
+            ("[plans]\nstability_budget = -1.0", "plans.stability_budget is below 0"),
+            ("[plans.assume]\nefficiency = 0.0", "plans.assume.efficiency is 0"),
+            ("[auth]\ntrusted_proxies = [\"lan\"]", "`lan` is not an address or a network"),
+            ("[serve]\nconnections_max = 0", "serve.connections_max is 0"),
+            ("[serve]\ndrain_seconds = -1", "drain_seconds"),
+            ("[limits.budgets.link]\nrequests = 0\nseconds = 1", "budget.requests is 0"),
+            ("[statistics]\npower_max_kw = 0", "statistics.power_max_kw is 0 kW; it is above 0"),
+            ("[sandbox]\nhomes = 0", "sandbox.homes is 0"),
+            (
+                "[sandbox]\nhomes = 2\nscenario = \"street\"",
+                "sandbox.scenario and sandbox.homes are both set",
+            ),
+            ("[admin]\nlisten = \"0.0.0.0:8083\"", "which other machines can reach"),
+            ("[admin]\ntoken = \"short\"", "admin.token: a token is at least 20"),
+            ("[admin]\ntoken_file = \"/nowhere/token\"", "cannot read /nowhere/token"),
+            (
+                "[admin]\ntoken = \"0123456789abcdefghij\"\ntoken_file = \"t\"",
+                "admin.token and admin.token_file are both set",
+            ),
+            ("unknown = 1", "unknown"),
+            ("[environments.sandbox.base]\nurl = \"ftp://x\"", "is not an address such as"),
+        ];
+        for (text, reason) in refusals {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+        assert_eq!(read("").unwrap(), Config::default());
+        let guarded = "[admin]\nlisten = \"0.0.0.0:8083\"\ntoken = \"0123456789abcdefghij\"";
+        assert!(read(guarded).is_ok());
+    }
+
+    #[test]
+    fn a_sandbox_opens_if_it_is_named_or_nothing_is() {
+        let production = "[environments.production]\nbase = { listen = \"127.0.0.1:1\" }\n\
+             auth = { listen = \"127.0.0.1:2\" }\nlink = { listen = \"127.0.0.1:3\" }\n";
+        let environments = |text: &str| {
+            let Environments { sandbox, production } = read(text).unwrap().environments;
+            (sandbox.is_some(), production.is_some())
+        };
+        assert_eq!(environments(""), (true, false));
+        assert_eq!(environments(production), (false, true));
+        assert_eq!(environments("[environments]"), (false, false));
+        let both = format!("{production}[environments.sandbox.base]\nlisten = \"127.0.0.1:4\"");
+        assert_eq!(environments(&both), (true, true));
+        let homes = format!("{production}[sandbox]\nhomes = 3");
+        let error = read(&homes).unwrap_err().to_string();
+        assert!(error.starts_with("sandbox.homes is set, and [environments.sandbox]"), "{error}");
+    }
+
+    #[test]
+    fn errors_name_the_setting_and_the_file_and_no_secret() {
+        for (text, expected) in [
+            (
+                "[polling]\nconcurrency = -1",
+                "polling.concurrency: expected a whole number from 0 to 4294967295, found -1 in ",
+            ),
+            (
+                "[polling]\nconcurrency = \"many\"",
+                "polling.concurrency: expected a whole number from 0 to 4294967295, found a text in ",
+            ),
+            ("store = \"postgres://u:sesame@h/d\"", "store: expected a table, found a text in "),
+            (
+                "[store]\nurl = \"postgre://u:sesame@h/d\"",
+                "store.url: `postgre://u:***@h/d` is not a database",
+            ),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+            assert!(error.contains("settings.toml"), "{error}");
+            assert!(!error.contains("sesame") && !error.contains("default"), "{error}");
+        }
+    }
+
+    #[test]
+    fn addresses_have_a_port() {
+        for good in ["127.0.0.1:8080", " 0.0.0.0:0 ", "[::]:65535"] {
+            assert!(listen_address(good).is_ok(), "{good}");
+        }
+        for bad in
+            ["", "8080", ":8080", "127.0.0.1", "127.0.0.1:65536", "localhost:8080", "::1:8080x"]
+        {
+            let error = listen_address(bad).unwrap_err();
+            assert!(
+                error.to_string().starts_with(&format!("`{bad}` is not an address")),
+                "{error}"
+            );
+        }
+    }
+}

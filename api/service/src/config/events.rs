@@ -1,0 +1,35 @@
+//! Settings of events, and of those who are told of them.
+use serde::{Deserialize, Serialize};
+
+use slackwater_store::subscription::NewSubscription;
+
+/// Events, and who is told of them. Nothing of this is part of the interface.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EventSettings {
+    /// Receivers. Those that are no longer named are let go of at the next start.
+    pub subscriptions: Vec<NewSubscription>,
+    /// How long a receiver may take.
+    pub timeout_seconds: u32,
+    /// Attempts after which an event is given up; without it there is no end to them.
+    pub attempts_max: Option<u32>,
+    /// How long events are kept, posted or not.
+    pub keep_days: u32,
+    /// The name under which receivers see that a device changed; they do not, without one.
+    pub device_changed: Option<String>,
+    /// The same for the account of a user.
+    pub user_changed: Option<String>,
+}
+
+impl Default for EventSettings {
+    fn default() -> Self {
+        Self {
+            subscriptions: Vec::new(),
+            timeout_seconds: 10,
+            attempts_max: None,
+            keep_days: 30,
+            device_changed: None,
+            user_changed: None,
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! What the engine decides on: a device, its reading, and who wants what of it.
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+use slackwater_control::device::capability::{Capabilities, within_scopes};
+use slackwater_control::device::charge_state::{ChargeState, Reporter};
+use slackwater_control::device::command::{AccountAccess, Command, CommandFacts, DeviceReading};
+use slackwater_control::device::control::Controller;
+use slackwater_control::device::hvac::{Hold, HvacLimits};
+use slackwater_control::device::power_state::PowerState;
+use slackwater_control::device::scope::{DeviceKind, Permission};
+use slackwater_control::device::target::{
+    Fullness, TargetReading, command_reading, is_charging, target_reading,
+};
+use slackwater_control::schedule::control::Candidate;
+use slackwater_control::schedule::place::{Place, TargetType, time_zone_of};
+use slackwater_control::schedule::status::{Snapshot, Status, StatusFacts};
+use slackwater_engine::units::Current;
+use uuid::Uuid;
+
+use crate::cache::tables::Tables;
+use crate::plans::is_in_force;
+use slackwater_integration::reading::{Facts, HoldType, HvacFacts, VehicleFacts};
+use slackwater_store::actions::{Action, Origin};
+use slackwater_store::devices::Device;
+use slackwater_store::schedules::{Schedule, Wish};
+
+/// A device, all else that is known, and the time.
+#[derive(Debug, Clone, Copy)]
+pub struct Scene<'a> {
+    /// The device.
+    pub device: &'a Device,
+    /// Everything else that is known.
+    pub tables: &'a Tables,
+    /// When it is looked at.
+    pub now: DateTime<Utc>,
+}
+
+/// What a vehicle or charger shows.
+struct Shown {
+    state: ChargeState,
+    max_current: Option<Current>,
+    fullness: Option<Fullness>,
+}
+
+/// What a device is to a schedule; `None` if it has nothing to switch.
+#[must_use]
+pub const fn target_type(kind: DeviceKind) -> Option<TargetType> {
+    match kind {
+        DeviceKind::Vehicle => Some(TargetType::Vehicle),
+        DeviceKind::Charger => Some(TargetType::Charger),
+        _ => None,
+    }
+}
+
+impl Scene<'_> {
+    /// What was last read from the device, as a command sees it.
+    #[must_use]
+    pub fn reading(&self) -> DeviceReading {
+        let unknown = DeviceReading::of(PowerState::Unknown);
+        match self.device.state.reading.as_deref().map(|reading| &reading.facts) {
+            Some(Facts::Hvac(facts)) => DeviceReading {
+                follows_schedule: facts.hold_type.map(|hold| hold == HoldType::Scheduled),
+                hold: hold_of(facts),
+                ..unknown
+            },
+            Some(Facts::Battery(facts)) => DeviceReading { operation_mode: facts.mode, ..unknown },
+            _ => self.shown().map_or(unknown, |shown| {
+                command_reading(&shown.state, shown.max_current, shown.fullness)
+            }),
+        }
+    }
+
+    /// Whether a command is accepted from who asks for it.
+    #[must_use]
+    pub fn of_command(&self, command: &Command, origin: Origin) -> CommandFacts {
+        let can = self.capabilities();
+        let capability = command.ability().map(|ability| can.get(&ability));
+        CommandFacts {
+            is_permitted: self.is_permitted(command.permission()),
+            // Who is in charge does not stand in their own way.
+            controller: match origin {
+                Origin::Client => self.controller(),
+                Origin::Schedule(_) | Origin::Override(_) | Origin::Plan => Controller::Nobody,
+            },
+            is_capable: match capability {
+                Some(capability) => capability.is_some_and(|capability| capability.is_capable),
+                None => self.reading().operation_mode.is_some(),
+            },
+            allowed_range: capability.flatten().and_then(|capability| capability.allowed_range),
+            reading: self.reading(),
+            account: self.account(),
+            is_unsettled: self.tables.control().pending(self.device.id).is_some(),
+        }
+    }
+
+    /// Whether the owner granted something on this kind of device.
+    #[must_use]
+    pub fn is_permitted(&self, permission: Permission) -> bool {
+        self.device.kind.permissions().contains(&permission)
+            && self.device.scopes.contains(&permission)
+    }
+
+    /// Access to the account that the device is on: refused where the manufacturer
+    /// is not called at all, or refused the last call.
+    fn account(&self) -> AccountAccess {
+        let user = self.tables.user(&self.device.client_id, &self.device.user_id);
+        let account = user.and_then(|user| user.accounts.get(&self.device.vendor));
+        match account {
+            Some(account) if account.connection.is_some() && account.is_valid => {
+                AccountAccess::Granted
+            }
+            _ => AccountAccess::Refused,
+        }
+    }
+
+    /// What a heating unit takes; nothing is known of other devices.
+    #[must_use]
+    pub fn hvac_limits(&self) -> HvacLimits {
+        match self.device.state.reading.as_deref().map(|reading| &reading.facts) {
+            Some(Facts::Hvac(facts)) => facts.limits.clone(),
+            _ => HvacLimits::default(),
+        }
+    }
+
+    /// Who decides whether the device charges.
+    #[must_use]
+    pub fn controller(&self) -> Controller {
+        let Some(target_type) = target_type(self.device.kind) else { return Controller::Nobody };
+        let control = self.tables.control();
+        let candidates: Vec<Candidate> =
+            control.schedules_of(self.device.id).map(|schedule| candidate(schedule)).collect();
+        let here = self.location().map(|id| id.to_string());
+        let is_overridden = control.active_override(self.device.id).is_some();
+        let is_planned = is_in_force(self.tables, self.device, self.now);
+        Controller::of(target_type, here.as_deref(), is_overridden, &candidates, is_planned)
+    }
+
+    /// Whether the device charges; `None` if nobody knows.
+    #[must_use]
+    pub fn is_charging(&self) -> Option<bool> {
+        is_charging(&self.shown()?.state)
+    }
+
+    /// What a schedule sees of the device.
+    #[must_use]
+    pub fn target(&self) -> TargetReading {
+        let here = self.location().map(|id| id.to_string());
+        let can = self.capabilities();
+        match self.shown() {
+            Some(shown) => target_reading(&shown.state, shown.fullness, here, &can),
+            None => TargetReading { location_id: here, ..TargetReading::default() },
+        }
+    }
+
+    /// How a schedule stands, if `pending` is the device's pending action.
+    #[must_use]
+    pub fn status(&self, schedule: &Schedule, pending: Option<&Action>) -> Status {
+        let wish = &schedule.wish;
+        let is_own = |action: &Action| action.origin == Origin::Schedule(schedule.id);
+        Status::of(&StatusFacts {
+            is_enabled: wish.is_enabled,
+            target_type: wish.target_type,
+            location_id: wish.location_id.map(|id| id.to_string()),
+            target: self.target(),
+            should_charge: wish.rules.should_charge(self.now, self.time_zone(wish)),
+            is_overridden: self.tables.control().active_override(self.device.id).is_some(),
+            is_action_pending: pending.is_some_and(is_own),
+        })
+    }
+
+    /// The same with all that a reader can see change.
+    #[must_use]
+    pub fn snapshot(&self, schedule: &Schedule, pending: Option<&Action>) -> Snapshot {
+        let wish = &schedule.wish;
+        let active = self.tables.control().active_override(self.device.id);
+        Snapshot {
+            status: self.status(schedule, pending),
+            upcoming: wish.rules.upcoming(self.now, self.time_zone(wish)),
+            override_created_at: active.map(|active| active.life.created_at),
+        }
+    }
+
+    /// Where the device is, among the places of its user.
+    #[must_use]
+    pub fn location(&self) -> Option<Uuid> {
+        self.tables.whereabouts(self.device).map(|location| location.id)
+    }
+
+    /// Whose clock a schedule reads (SCH-20).
+    fn time_zone(&self, wish: &Wish) -> Tz {
+        let user = self.tables.user(&self.device.client_id, &self.device.user_id);
+        let place = |id: Uuid| {
+            let location = user?.location(id)?;
+            Some(Place { time_zone: location.facts.time_zone })
+        };
+        let here = || self.location().and_then(place);
+        time_zone_of(wish.location_id.and_then(place), here())
+    }
+
+    /// What the device can do, within what its owner granted.
+    fn capabilities(&self) -> Capabilities {
+        let reading = self.device.state.reading.as_deref();
+        reading.map_or_else(Capabilities::new, |reading| {
+            within_scopes(&reading.capabilities, &self.device.scopes)
+        })
+    }
+
+    fn shown(&self) -> Option<Shown> {
+        match &self.device.state.reading.as_deref()?.facts {
+            Facts::Vehicle(facts) => {
+                let state = facts.charging.shown(Reporter::Vehicle, self.now);
+                let fullness = Some(Fullness::of(&state, facts.soc, facts.charge_limit));
+                Some(Shown { state, max_current: facts.max_current, fullness })
+            }
+            Facts::Charger(facts) => {
+                let state = facts.charging.shown(Reporter::Charger, self.now);
+                let vehicle = self.tables.other_end(self.device).and_then(|other| vehicle(other));
+                let fullness = vehicle.map(|facts| {
+                    let state = facts.charging.shown(Reporter::Vehicle, self.now);
+                    Fullness::of(&state, facts.soc, facts.charge_limit)
+                });
+                Some(Shown { state, max_current: facts.max_current, fullness })
+            }
+            _ => None,
+        }
+    }
+}
+
+fn vehicle(device: &Device) -> Option<&VehicleFacts> {
+    match &device.state.reading.as_deref()?.facts {
+        Facts::Vehicle(facts) => Some(facts),
+        _ => None,
+    }
+}
+
+fn hold_of(facts: &HvacFacts) -> Option<Hold> {
+    let (heat_setpoint, cool_setpoint) = (facts.heat_setpoint, facts.cool_setpoint);
+    facts.mode.map(|mode| Hold { mode, heat_setpoint, cool_setpoint })
+}
+
+fn candidate(schedule: &Schedule) -> Candidate {
+    Candidate {
+        id: schedule.id.to_string(),
+        created_at: schedule.created_at,
+        is_enabled: schedule.wish.is_enabled,
+        location_id: schedule.wish.location_id.map(|id| id.to_string()),
+    }
+}

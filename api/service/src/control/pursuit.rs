@@ -1,0 +1,260 @@
+//! One turn of one pending action, and what a reading means for it.
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use slackwater_control::device::action::ActionEvent;
+use slackwater_control::device::pursuit::{Attempts, Step, next_step};
+use tokio::time::timeout;
+use tracing::{error, info};
+use uuid::Uuid;
+
+use crate::control::actions::{self, Effects};
+use crate::control::facts::Scene;
+use crate::jobs::reading::refresh;
+use crate::state::App;
+use slackwater_integration::error::VendorError;
+use slackwater_integration::vendor::Linked;
+use slackwater_store::actions as rows;
+use slackwater_store::actions::Action;
+use slackwater_store::database::{Change, StoreError};
+use slackwater_store::devices::{Device, DeviceState};
+
+/// When a turn that the database cut short is taken again.
+const AGAIN: TimeDelta = TimeDelta::seconds(5);
+
+/// Takes one turn of a device's pending action: reads the device, and then ends
+/// the action, sends the command, or waits. Returns when the next turn is; `None`
+/// if there is nothing more to do.
+pub(crate) async fn turn(app: &App, device_id: Uuid) -> Option<DateTime<Utc>> {
+    match try_turn(app, device_id).await {
+        Ok(next) => next,
+        Err(failure) => {
+            error!(%failure, device = %device_id, "an action was not pursued");
+            app.now().checked_add_signed(AGAIN)
+        }
+    }
+}
+
+async fn try_turn(app: &App, device_id: Uuid) -> Result<Option<DateTime<Utc>>, StoreError> {
+    let Some((device, before)) = look(app, device_id) else { return Ok(None) };
+    // Read first: what is known may be older than the command (AMB-04), and what
+    // was sent may have been done. A reading that ends the action ends it here.
+    let read = refresh(app, &device).await;
+    let Some((device, action)) = look(app, device_id) else { return Ok(None) };
+    if action.id != before.id {
+        return Ok(Some(app.now()));
+    }
+    if let Some(event) = read.err().and_then(|error| hopeless(&error)) {
+        return end(app, action, &event).await.map(|()| None);
+    }
+    match step(app, &device, &action) {
+        Step::Done => Ok(None),
+        Step::End(event) => end(app, action, &event).await.map(|()| None),
+        Step::WaitUntil(at) => Ok(Some(at)),
+        Step::Send => send(app, &device, action).await,
+    }
+}
+
+/// Sends a command once more. That it is sent is kept before it is: no crash
+/// makes one of several attempts be forgotten.
+async fn send(
+    app: &App,
+    device: &Device,
+    action: Action,
+) -> Result<Option<DateTime<Utc>>, StoreError> {
+    let now = app.now();
+    let Some(action) = attempt(app, action, now).await? else { return Ok(Some(now)) };
+    let sent = call(app, device, &action, now).await;
+    if let Err(failure) = &sent {
+        info!(%failure, action = %action.id, "a command was not passed on");
+    }
+    if let Some(event) = sent.as_ref().err().and_then(hopeless) {
+        return end(app, action, &event).await.map(|()| None);
+    }
+    let asked = match sent {
+        Err(VendorError::RateLimited { retry_after_seconds: Some(seconds) }) => {
+            now.checked_add_signed(TimeDelta::seconds(seconds.into()))
+        }
+        _ => None,
+    };
+    let next = match step(app, device, &action) {
+        Step::WaitUntil(at) => at,
+        _ => now,
+    };
+    Ok(Some(asked.map_or(next, |asked| asked.max(next))))
+}
+
+/// Keeps that a command is about to be sent. `None` if it must not be: the action
+/// ended meanwhile, or another replica is about to send the same.
+async fn attempt(
+    app: &App,
+    action: Action,
+    now: DateTime<Utc>,
+) -> Result<Option<Action>, StoreError> {
+    let mut change = app.store().begin().await?;
+    let connection = change.connection();
+    let is_mine = rows::attempt(connection, action.id, action.attempts, now).await?;
+    let kept = if is_mine {
+        let count = action.attempts.count.saturating_add(1);
+        let attempts = Attempts { count, last_at: Some(now), ..action.attempts };
+        Some(Action { attempts, ..action.clone() })
+    } else {
+        let row = rows::get_in(connection, action.id).await?;
+        row.filter(|row| row.progress.completed_at.is_none())
+    };
+    let (app, shown) = (app.clone(), kept.clone());
+    change
+        .commit(move || {
+            app.cache().write(|tables| {
+                let control = tables.control_mut();
+                let is_current = control.pending(action.target_id);
+                let is_current = is_current.is_some_and(|current| current.id == action.id);
+                match shown {
+                    Some(shown) if is_current => control.keep_pending(shown),
+                    Some(_) => {}
+                    None => control.remove_pending(action.target_id, action.id),
+                }
+            });
+        })
+        .await?;
+    Ok(kept.filter(|_| is_mine))
+}
+
+/// Passes a command on to the manufacturer.
+async fn call(
+    app: &App,
+    device: &Device,
+    action: &Action,
+    now: DateTime<Utc>,
+) -> Result<(), VendorError> {
+    let vendor = app.vendor(&device.vendor).ok_or(VendorError::Outage)?;
+    let connection = app.cache().read(|tables| {
+        let user = tables.user(&device.client_id, &device.user_id)?;
+        user.accounts.get(&device.vendor)?.connection.clone()
+    });
+    let connection = connection.ok_or(VendorError::Unauthorised)?;
+    let linked = Linked { connection, device: device.vendor_device.clone() };
+    let patience = Duration::from_secs(app.config().polling.timeout_seconds.into());
+    let sent = timeout(patience, vendor.send(&linked, &action.command, now)).await;
+    sent.unwrap_or(Err(VendorError::TimedOut))
+}
+
+/// What a manufacturer's failure makes of an action that further attempts would
+/// not help. After all others the command is sent again: the window bounds it.
+fn hopeless(error: &VendorError) -> Option<ActionEvent> {
+    // No wildcard arm: a new failure must be judged before this compiles.
+    match error {
+        VendorError::PreconditionLost { detail } => {
+            Some(ActionEvent::PreconditionUnmet(Some(detail.clone())))
+        }
+        VendorError::Unauthorised => {
+            let words = "The manufacturer does not accept the account; it must be linked again.";
+            Some(ActionEvent::PreconditionUnmet(Some(words.to_owned())))
+        }
+        VendorError::NoSuchDevice => Some(ActionEvent::TargetDeleted),
+        VendorError::Unreachable
+        | VendorError::Asleep { .. }
+        | VendorError::Refused { .. }
+        | VendorError::RateLimited { .. }
+        | VendorError::Outage
+        | VendorError::TimedOut
+        | VendorError::ChallengeFailed => None,
+    }
+}
+
+async fn end(app: &App, action: Action, event: &ActionEvent) -> Result<(), StoreError> {
+    let mut change = app.store().begin().await?;
+    let mut effects = Effects::default();
+    let (target_id, id) = (action.target_id, action.id);
+    change.claim([target_id]).await?;
+    let ended = actions::end(&mut change, &mut effects, action, event, app.now()).await?;
+    let app = app.clone();
+    change
+        .commit(move || {
+            if ended.is_none() {
+                // Another replica ended it.
+                app.cache().write(|tables| tables.control_mut().remove_pending(target_id, id));
+            }
+            effects.show(&app);
+        })
+        .await
+}
+
+/// A device and its pending action, if it has one.
+fn look(app: &App, device_id: Uuid) -> Option<(Device, Action)> {
+    app.cache().read(|tables| {
+        let action = tables.control().pending(device_id)?;
+        let device = tables.any_device(device_id)?;
+        Some((Device::clone(device), Action::clone(action)))
+    })
+}
+
+fn step(app: &App, device: &Device, action: &Action) -> Step {
+    let now = app.now();
+    let persistence = app.config().action.persistence();
+    app.cache().read(|tables| {
+        let reading = Scene { device, tables, now }.reading();
+        next_step(&action.command, &action.progress, action.attempts, &reading, persistence, now)
+    })
+}
+
+/// What readings mean for the pending actions and active overrides of their
+/// devices, in the change that keeps the readings: an action that has reached
+/// what it wanted is confirmed by the very reading that shows it.
+///
+/// # Errors
+/// The database failed.
+pub async fn observed(
+    app: &App,
+    change: &mut Change,
+    effects: &mut Effects,
+    found: &[(Uuid, DeviceState)],
+) -> Result<(), StoreError> {
+    let now = app.now();
+    for (id, state) in found {
+        let Some(observed) = observe(app, *id, state, now) else { continue };
+        if let Some((action, event)) = observed.action {
+            actions::end(change, effects, action, &event, now).await?;
+        }
+        if observed.is_overridden {
+            let active = slackwater_store::overrides::active_of(change.connection(), *id).await?;
+            if let Some(active) = active {
+                let overridden = (active, &observed.device);
+                actions::happen(change, effects, overridden, observed.is_charging, now).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a reading shows of a device that is being controlled.
+struct Observed {
+    device: Device,
+    action: Option<(Action, ActionEvent)>,
+    is_overridden: bool,
+    is_charging: Option<bool>,
+}
+
+fn observe(app: &App, id: Uuid, state: &DeviceState, now: DateTime<Utc>) -> Option<Observed> {
+    let persistence = app.config().action.persistence();
+    app.cache().read(|tables| {
+        let control = tables.control();
+        let pending = control.pending(id);
+        let is_overridden = control.active_override(id).is_some();
+        if pending.is_none() && !is_overridden {
+            return None;
+        }
+        let device = Device { state: state.clone(), ..Device::clone(tables.any_device(id)?) };
+        let scene = Scene { device: &device, tables, now };
+        let action = pending.and_then(|action| {
+            let (command, progress) = (&action.command, &action.progress);
+            let reading = scene.reading();
+            match next_step(command, progress, action.attempts, &reading, persistence, now) {
+                Step::End(event) => Some((Action::clone(action), event)),
+                Step::Done | Step::Send | Step::WaitUntil(_) => None,
+            }
+        });
+        let is_charging = scene.is_charging();
+        Some(Observed { device, action, is_overridden, is_charging })
+    })
+}

@@ -1,0 +1,114 @@
+//! Keeping what polls found, many at a time.
+//!
+//! Polls end at their own times. Whoever has the writer's turn keeps all that
+//! is waiting, in one commit; the others find their work done.
+use std::sync::{Mutex, PoisonError};
+
+use tracing::error;
+use uuid::Uuid;
+
+use crate::control;
+use crate::control::actions::Effects;
+use crate::control::pursuit::observed;
+use crate::outbox::changes;
+use crate::plans::planner;
+use crate::state::App;
+use slackwater_store::accounts::{self, Account};
+use slackwater_store::database::StoreError;
+use slackwater_store::devices::{self, Device, DeviceState};
+use slackwater_store::events;
+
+/// What waits to be kept.
+#[derive(Debug, Default)]
+pub struct Waiting(Mutex<Vec<(Uuid, DeviceState)>>);
+
+impl Waiting {
+    fn add(&self, id: Uuid, state: DeviceState) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((id, state));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    fn take(&self) -> Vec<(Uuid, DeviceState)> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Keeps the state of a device. It is on disk and visible when this returns.
+///
+/// A failure of the database is logged: the next poll finds the same again.
+pub async fn keep(app: &App, id: Uuid, state: DeviceState) {
+    app.poller().waiting().add(id, state);
+    if let Err(failure) = keep_all(app).await {
+        error!(%failure, "what polls found was not kept");
+    }
+}
+
+async fn keep_all(app: &App) -> Result<(), StoreError> {
+    let is_needed = || !app.poller().waiting().is_empty();
+    let Some(mut change) = app.store().begin_if(is_needed).await? else { return Ok(()) };
+    let mut waiting = app.poller().waiting().take();
+    // Of two readings of a device the later one stays.
+    waiting.sort_by_key(|(id, _)| *id);
+    // All devices before the first event, as `Change::claim` orders them.
+    for (id, state) in &waiting {
+        devices::keep_state(change.connection(), *id, state).await?;
+    }
+    for (id, state) in &waiting {
+        let device = app.cache().read(|tables| tables.any_device(*id).cloned());
+        let changed = device.and_then(|device| changes::of_device(&device, state, app.now()));
+        if let Some(happening) = changed {
+            events::record(change.connection(), &happening).await?;
+        }
+    }
+    let mut effects = Effects::default();
+    observed(app, &mut change, &mut effects, &waiting).await?;
+    let ids: Vec<Uuid> = waiting.iter().map(|(id, _)| *id).collect();
+    let app = app.clone();
+    change
+        .commit(move || {
+            app.cache().write(|tables| {
+                for (id, state) in waiting {
+                    let before = planner::before_reading(&app, tables, id);
+                    tables.change_device(id, |device| device.state = state);
+                    planner::after_reading(&app, tables, id, before);
+                }
+            });
+            effects.show(&app);
+            look_at_all(&app, &ids);
+        })
+        .await
+}
+
+/// Has whoever is in charge look at devices, and at the other ends of their
+/// cables: how full a vehicle is decides for its charger, too.
+fn look_at_all(app: &App, ids: &[Uuid]) {
+    let others: Vec<Uuid> = app.cache().read(|tables| {
+        let devices = ids.iter().filter_map(|id| tables.any_device(*id));
+        devices.filter_map(|device| tables.other_end(device)).map(|other| other.id).collect()
+    });
+    ids.iter().chain(&others).for_each(|id| control::look_again(app, *id));
+}
+
+/// Remembers that the manufacturer does not accept the account of a device.
+pub async fn refuse_account(app: &App, device: &Device) {
+    let account = app.cache().read(|tables| {
+        let user = tables.user(&device.client_id, &device.user_id)?;
+        user.accounts.get(&device.vendor).filter(|account| account.is_valid).cloned()
+    });
+    let Some(account) = account else { return };
+    let refused = Account { is_valid: false, ..account };
+    if let Err(failure) = keep_account(app, refused).await {
+        error!(%failure, "a refused account was not kept");
+    }
+}
+
+async fn keep_account(app: &App, account: Account) -> Result<(), StoreError> {
+    let mut change = app.store().begin().await?;
+    accounts::keep(change.connection(), &account).await?;
+    events::record(change.connection(), &changes::of_account(&account, app.now())).await?;
+    let app = app.clone();
+    change.commit(move || app.cache().write(|tables| tables.keep_account(account))).await
+}

@@ -1,0 +1,87 @@
+//! One read of one device.
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use slackwater_control::device::polling::{Found, wait};
+use slackwater_control::device::power_state::PowerState;
+use tokio::time::timeout;
+
+use crate::jobs::keeping;
+use crate::state::App;
+use slackwater_integration::error::VendorError;
+use slackwater_integration::reading::{Facts, Reading};
+use slackwater_integration::vendor::Linked;
+use slackwater_store::devices::{Device, DeviceState};
+
+/// Reads a device from its manufacturer and keeps what it found. Readers see it
+/// when this returns.
+///
+/// # Errors
+/// There is nothing new. That the device was not reached is kept all the same.
+pub async fn refresh(app: &App, device: &Device) -> Result<(), VendorError> {
+    let now = app.now();
+    let read = read(app, device, now).await;
+    if matches!(read, Err(VendorError::Unauthorised)) {
+        keeping::refuse_account(app, device).await;
+    }
+    let state = after(&device.state, &read);
+    keeping::keep(app, device.id, state).await;
+    read.map(|_| ())
+}
+
+async fn read(app: &App, device: &Device, now: DateTime<Utc>) -> Result<Arc<Reading>, VendorError> {
+    let vendor = app.vendor(&device.vendor).ok_or(VendorError::Outage)?;
+    let connection = app.cache().read(|tables| {
+        let user = tables.user(&device.client_id, &device.user_id)?;
+        user.accounts.get(&device.vendor)?.connection.clone()
+    });
+    let connection = connection.ok_or(VendorError::Unauthorised)?;
+    let linked = Linked { connection, device: device.vendor_device.clone() };
+    let patience = Duration::from_secs(app.config().polling.timeout_seconds.into());
+    match timeout(patience, vendor.poll(&linked, now)).await {
+        Ok(reading) => reading.map(Arc::new),
+        Err(_) => Err(VendorError::TimedOut),
+    }
+}
+
+/// What is known of a device after a read (ENV-15).
+fn after(before: &DeviceState, read: &Result<Arc<Reading>, VendorError>) -> DeviceState {
+    match read {
+        Ok(reading) => DeviceState {
+            heard_at: Some(reading.at),
+            is_reachable: reading.is_reachable,
+            reading: Some(Arc::clone(reading)),
+            may_be_woken: before.may_be_woken,
+            uptake: reading.uptake_after(before.uptake),
+        },
+        Err(VendorError::Asleep { may_be_woken }) => DeviceState {
+            is_reachable: Some(false),
+            may_be_woken: Some(*may_be_woken),
+            ..before.clone()
+        },
+        Err(_) => DeviceState { is_reachable: Some(false), ..before.clone() },
+    }
+}
+
+/// How long a device is left alone after a read, the `failures`-th failure on end.
+#[must_use]
+pub fn pause(device: &Device, read: &Result<(), VendorError>, failures: u32) -> TimeDelta {
+    match read {
+        Ok(()) => wait(Found::Live(power_state(device))),
+        Err(VendorError::Unreachable | VendorError::Asleep { .. }) => wait(Found::Silent),
+        Err(VendorError::RateLimited { retry_after_seconds }) => {
+            let asked = TimeDelta::seconds(retry_after_seconds.unwrap_or_default().into());
+            wait(Found::Failed(failures)).max(asked)
+        }
+        Err(_) => wait(Found::Failed(failures)),
+    }
+}
+
+fn power_state(device: &Device) -> Option<PowerState> {
+    match &device.state.reading.as_ref()?.facts {
+        Facts::Vehicle(facts) => Some(facts.charging.power_state),
+        Facts::Charger(facts) => Some(facts.charging.power_state),
+        _ => None,
+    }
+}

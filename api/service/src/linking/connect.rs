@@ -1,0 +1,287 @@
+//! From an account that a user logged in to, to devices that a client reads.
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use slackwater_control::device::action::ActionEvent;
+use slackwater_control::device::scope::{DeviceKind, Granted};
+use uuid::Uuid;
+
+use crate::cache::tables::OfUser;
+use crate::control::actions::{self, Effects};
+use crate::plans::planner;
+use crate::state::App;
+use slackwater_integration::profile::VendorCode;
+use slackwater_integration::vendor::Connection;
+use slackwater_store::accounts::{self, Account};
+use slackwater_store::database::{Change, StoreError};
+use slackwater_store::devices::{self, Device, DeviceState, SetLocation};
+use slackwater_store::locations::{self, Location};
+use slackwater_store::users;
+
+/// A user of a client, with accounts and places.
+#[derive(Debug, Clone)]
+pub struct NewUser {
+    /// The identifier that the client chose.
+    pub id: String,
+    /// Accounts that were logged in to.
+    pub accounts: Vec<NewAccount>,
+    /// Places.
+    pub locations: Vec<Location>,
+}
+
+/// An account that a user logged in to, and the devices that were chosen.
+#[derive(Debug, Clone)]
+pub struct NewAccount {
+    /// The manufacturer.
+    pub vendor: VendorCode,
+    /// What the log-in yielded.
+    pub connection: Connection,
+    /// The devices.
+    pub devices: Vec<NewDevice>,
+}
+
+/// A device that was chosen.
+#[derive(Debug, Clone)]
+pub struct NewDevice {
+    /// Its identifier, if it is not for the service to choose.
+    pub id: Option<Uuid>,
+    /// The manufacturer's identifier.
+    pub vendor_device: String,
+    /// What it is.
+    pub kind: DeviceKind,
+    /// What its owner grants.
+    pub scopes: Granted,
+    /// Where it stands, if somebody says so.
+    pub location: Option<Uuid>,
+}
+
+/// Keeps users with their accounts, places and devices, and polls the devices
+/// from now on. Returns the devices' identifiers, in order.
+///
+/// What is there already stays: a device that is linked again keeps its
+/// identifier and its data, and is granted the new scopes only (LNK-23).
+///
+/// # Errors
+/// The database failed, and nothing is kept.
+pub async fn connect(
+    app: &App,
+    client_id: &str,
+    new: Vec<NewUser>,
+) -> Result<Vec<Uuid>, StoreError> {
+    connect_within(app, app.store().begin().await?, client_id, new).await
+}
+
+/// The same as the end of a change that has begun, which it commits.
+///
+/// # Errors
+/// The database failed, and nothing of the change is kept.
+pub async fn connect_within(
+    app: &App,
+    mut change: Change,
+    client_id: &str,
+    new: Vec<NewUser>,
+) -> Result<Vec<Uuid>, StoreError> {
+    let now = app.now();
+    let created = app.cache().read(|tables| tables.created_now(client_id, now));
+    let mut kept = Vec::with_capacity(new.len());
+    for user in new {
+        users::keep(change.connection(), (client_id, &user.id), created).await?;
+        kept.push(keep(app, &mut change, client_id, user, now).await?);
+    }
+    let ids = kept.iter().flat_map(|user| user.devices.iter().map(|device| device.id)).collect();
+    let (app, client_id) = (app.clone(), client_id.to_owned());
+    change
+        .commit(move || {
+            app.cache().write(|tables| {
+                for user in kept {
+                    let entry = tables.keep_user(&client_id, &user.id, created);
+                    entry.is_deauthorised &= user.accounts.is_empty();
+                    user.accounts.into_iter().for_each(|account| tables.keep_account(account));
+                    user.locations.into_iter().for_each(|location| tables.keep_location(location));
+                    for device in user.devices {
+                        app.poller().hint(device.id);
+                        let id = device.id;
+                        // New scopes may say where it is, or no longer.
+                        let before = planner::before_reading(&app, tables, id);
+                        tables.keep_device(device);
+                        planner::after_reading(&app, tables, id, before);
+                    }
+                }
+            });
+        })
+        .await?;
+    Ok(ids)
+}
+
+/// What is written for one user who is kept.
+struct Kept {
+    id: String,
+    accounts: Vec<Account>,
+    locations: Vec<Location>,
+    devices: Vec<Device>,
+}
+
+async fn keep(
+    app: &App,
+    change: &mut Change,
+    client_id: &str,
+    new: NewUser,
+    now: DateTime<Utc>,
+) -> Result<Kept, StoreError> {
+    let whose = (client_id, new.id.as_str());
+    if !new.accounts.is_empty() {
+        users::authorise(change.connection(), whose).await?;
+    }
+    for location in &new.locations {
+        locations::keep(change.connection(), location).await?;
+    }
+    let mut kept =
+        Kept { id: new.id, accounts: Vec::new(), locations: new.locations, devices: Vec::new() };
+    for account in new.accounts {
+        for new_device in account.devices {
+            let device = device(app, client_id, &kept.id, &account.vendor, new_device, now);
+            devices::keep(change.connection(), &device).await?;
+            kept.devices.push(device);
+        }
+        let account = Account {
+            client_id: client_id.to_owned(),
+            user_id: kept.id.clone(),
+            vendor: account.vendor,
+            connection: Some(account.connection),
+            is_valid: true,
+            created_at: now,
+        };
+        accounts::keep(change.connection(), &account).await?;
+        kept.accounts.push(account);
+    }
+    Ok(kept)
+}
+
+fn device(
+    app: &App,
+    client_id: &str,
+    user_id: &str,
+    vendor: &VendorCode,
+    new: NewDevice,
+    now: DateTime<Utc>,
+) -> Device {
+    let known = app.cache().read(|tables| {
+        let id = tables.user(client_id, user_id)?.by_vendor(vendor, &new.vendor_device)?;
+        tables.device(client_id, id).cloned()
+    });
+    let location = new.location.map(|id| SetLocation { id: Some(id), at: now });
+    match known {
+        Some(known) => Device {
+            scopes: new.scopes,
+            location: location.or(known.location),
+            ..Arc::unwrap_or_clone(known)
+        },
+        None => Device {
+            id: new.id.unwrap_or_else(Uuid::new_v4),
+            client_id: client_id.into(),
+            user_id: user_id.into(),
+            kind: new.kind,
+            vendor: vendor.clone(),
+            vendor_device: new.vendor_device,
+            scopes: new.scopes,
+            linked_at: now,
+            location,
+            state: DeviceState::default(),
+        },
+    }
+}
+
+/// Deletes a user of this creation with all that is theirs. Returns whether there
+/// was one: not if somebody else deleted it first, or if it was created anew.
+///
+/// # Errors
+/// The database failed, and the user stays.
+pub async fn delete_user(
+    app: &App,
+    (client_id, user_id): (&str, &str),
+    created_at: DateTime<Utc>,
+) -> Result<bool, StoreError> {
+    let mut change = app.store().begin().await?;
+    let mut effects = Effects::default();
+    let all = |user: &OfUser| user.device_ids();
+    let gone = gone(app, &mut change, &mut effects, (client_id, user_id), all).await?;
+    if !users::delete(change.connection(), (client_id, user_id), created_at).await? {
+        return Ok(false);
+    }
+    let (app, whose) = (app.clone(), (client_id.to_owned(), user_id.to_owned()));
+    change
+        .commit(move || {
+            effects.show(&app);
+            app.cache().write(|tables| tables.remove_user(&whose.0, &whose.1));
+            app.recorders().forget(&gone);
+        })
+        .await?;
+    Ok(true)
+}
+
+/// Lets go of a user's accounts. Data stay (LNK-30).
+///
+/// # Errors
+/// The database failed, and nothing changed.
+pub async fn deauthorise(app: &App, client_id: &str, user_id: &str) -> Result<(), StoreError> {
+    let mut change = app.store().begin().await?;
+    users::deauthorise(change.connection(), client_id, user_id, app.now()).await?;
+    let (app, whose) = (app.clone(), (client_id.to_owned(), user_id.to_owned()));
+    change
+        .commit(move || {
+            app.cache().write(|tables| {
+                let Some(user) = tables.user_mut(&whose.0, &whose.1) else { return };
+                user.is_deauthorised = true;
+                for account in user.accounts.values_mut() {
+                    account.connection = None;
+                    account.is_valid = false;
+                }
+            });
+        })
+        .await
+}
+
+/// Takes away an account of a user, and the devices on it. Returns whether there
+/// was one of this creation, as [`delete_user`] does.
+///
+/// # Errors
+/// The database failed, and nothing changed.
+pub async fn disconnect(app: &App, account: &Account) -> Result<bool, StoreError> {
+    let Account { client_id, user_id, vendor, .. } = account;
+    let mut change = app.store().begin().await?;
+    let mut effects = Effects::default();
+    let on_it = |user: &OfUser| user.devices_of(vendor);
+    let gone = gone(app, &mut change, &mut effects, (client_id, user_id), on_it).await?;
+    if !accounts::delete(change.connection(), account).await? {
+        return Ok(false);
+    }
+    let (app, vendor) = (app.clone(), vendor.clone());
+    let whose = (client_id.to_owned(), user_id.to_owned());
+    change
+        .commit(move || {
+            effects.show(&app);
+            app.cache().write(|tables| tables.remove_account(&whose.0, &whose.1, &vendor));
+            app.recorders().forget(&gone);
+        })
+        .await?;
+    Ok(true)
+}
+
+/// Ends the pending actions of devices that are about to be deleted (ACT-27).
+/// Returns which devices these are.
+async fn gone(
+    app: &App,
+    change: &mut Change,
+    effects: &mut Effects,
+    (client_id, user_id): (&str, &str),
+    which: impl FnOnce(&OfUser) -> Vec<Uuid>,
+) -> Result<Vec<Uuid>, StoreError> {
+    let ids = app.cache().read(|tables| tables.user(client_id, user_id).map(which));
+    let ids = ids.unwrap_or_default();
+    change.claim(ids.iter().copied()).await?;
+    let event = (&ActionEvent::TargetDeleted, app.now());
+    for id in &ids {
+        actions::end_pending(change, effects, *id, |_| true, event).await?;
+    }
+    Ok(ids)
+}

@@ -1,0 +1,84 @@
+//! What a read of a device changed.
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+use slackwater_control::device::scope::Permission;
+
+use super::names::{DEVICE_CHANGED, USER_CHANGED};
+use slackwater_store::accounts::Account;
+use slackwater_store::devices::{Device, DeviceState};
+use slackwater_store::events::Happening;
+
+/// Facts that say where a device is.
+const PLACES: [&str; 2] = ["position", "sighting"];
+
+/// What happened to a device whose state becomes another; `None` if nothing
+/// did. That it was merely read again is nothing.
+#[must_use]
+pub fn of_device(device: &Device, after: &DeviceState, now: DateTime<Utc>) -> Option<Happening> {
+    let before = &device.state;
+    let mut changed: Vec<String> = Vec::new();
+    if before.is_reachable != after.is_reachable {
+        changed.push("is_reachable".to_owned());
+    }
+    let is_same = match (&before.reading, &after.reading) {
+        (Some(before), Some(after)) => before.facts == after.facts,
+        (before, after) => before.is_none() && after.is_none(),
+    };
+    if !is_same {
+        let (before, after) = (facts(before), facts(after));
+        let names = after.keys().filter(|name| before.get(*name) != after.get(*name));
+        changed.extend(names.filter(|name| may_be_told(device, name)).cloned());
+    }
+    if changed.is_empty() {
+        return None;
+    }
+    Some(Happening {
+        client_id: device.client_id.to_string(),
+        user_id: device.user_id.to_string(),
+        target_id: Some(device.id),
+        name: DEVICE_CHANGED,
+        at: now,
+        body: json!({ "kind": device.kind.as_str(), "changed": changed }),
+    })
+}
+
+/// What happened to a user whose account a manufacturer accepts, or no longer.
+#[must_use]
+pub fn of_account(account: &Account, now: DateTime<Utc>) -> Happening {
+    Happening {
+        client_id: account.client_id.clone(),
+        user_id: account.user_id.clone(),
+        target_id: None,
+        name: USER_CHANGED,
+        at: now,
+        body: json!({ "vendor": account.vendor, "credentials_valid": account.is_valid }),
+    }
+}
+
+/// Whether it may be told that a member changed: that a device moved says where it
+/// no longer is, which needs the scope for it (SCOPE-13).
+fn may_be_told(device: &Device, name: &str) -> bool {
+    !PLACES.contains(&name) || device.scopes.contains(&Permission::ReadLocation)
+}
+
+/// The facts of a reading by name, without the times at which they were read.
+fn facts(state: &DeviceState) -> serde_json::Map<String, Value> {
+    let facts = state.reading.as_ref().map(|reading| serde_json::to_value(&reading.facts));
+    let Some(Ok(Value::Object(by_kind))) = facts else { return serde_json::Map::new() };
+    let own = by_kind.into_iter().next().map(|(_, own)| timeless(own));
+    match own {
+        Some(Value::Object(own)) => own,
+        _ => serde_json::Map::new(),
+    }
+}
+
+fn timeless(value: Value) -> Value {
+    let is_time = |name: &str| name == "at" || name == "last_updated" || name.ends_with("_at");
+    match value {
+        Value::Object(members) => {
+            let kept = members.into_iter().filter(|(name, _)| !is_time(name));
+            Value::Object(kept.map(|(name, value)| (name, timeless(value))).collect())
+        }
+        other => other,
+    }
+}

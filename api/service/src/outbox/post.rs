@@ -1,0 +1,153 @@
+//! One request to a receiver.
+use std::time::Duration;
+
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Bytes;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::time::timeout;
+use tracing::warn;
+
+use slackwater_store::signing::SigningSecret;
+
+/// Who we say we are.
+const USER_AGENT: &str = concat!("slackwater/", env!("CARGO_PKG_VERSION"));
+
+/// What of an answer is read, so that its connection can be used again.
+const ANSWER_BYTES_MAX: usize = 64 * 1024;
+
+/// Headers of Standard Webhooks.
+const ID: HeaderName = HeaderName::from_static("webhook-id");
+const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
+
+/// Why a receiver did not get an event.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PostError {
+    /// It is not there, or does not speak HTTP.
+    #[error("not reached: {reason}")]
+    Unreached {
+        /// What the system said.
+        reason: String,
+    },
+    /// It took too long.
+    #[error("no answer in {seconds} s")]
+    TimedOut {
+        /// How long we waited.
+        seconds: u64,
+    },
+    /// It answered, but did not take it.
+    #[error("answered {status}")]
+    Refused {
+        /// Its answer.
+        status: StatusCode,
+    },
+}
+
+/// TLS cannot be set up.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot set up TLS: {0}")]
+pub struct TlsError(#[from] rustls::Error);
+
+/// What is posted.
+#[derive(Debug, Clone, Copy)]
+pub struct Letter<'a> {
+    /// Where to.
+    pub url: &'a str,
+    /// The identifier of the event.
+    pub id: &'a str,
+    /// Seconds since 1970.
+    pub timestamp: i64,
+    /// The body.
+    pub body: &'a str,
+    /// What to sign with.
+    pub secret: Option<&'a SigningSecret>,
+}
+
+/// Connections to receivers, kept open between requests.
+#[derive(Debug, Clone)]
+pub struct Http {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    patience: Duration,
+}
+
+impl Http {
+    /// Trusts what the system trusts.
+    ///
+    /// # Errors
+    /// There is no TLS. That the system trusts nobody is only logged: receivers
+    /// without TLS can be reached all the same.
+    pub fn new(patience: Duration) -> Result<Self, TlsError> {
+        let mut trusted = RootCertStore::empty();
+        let found = rustls_native_certs::load_native_certs();
+        trusted.add_parsable_certificates(found.certs);
+        if trusted.is_empty() {
+            warn!(reasons = ?found.errors, "the system has no certificates: no receiver is reached by TLS");
+        }
+        let provider = rustls::crypto::ring::default_provider().into();
+        let tls = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(trusted)
+            .with_no_client_auth();
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls)
+            .https_or_http()
+            .enable_http1()
+            .build();
+        Ok(Self { client: Client::builder(TokioExecutor::new()).build(connector), patience })
+    }
+
+    /// Posts a letter. Only a status from 200 to 299 says that it arrived;
+    /// other addresses are not followed.
+    ///
+    /// # Errors
+    /// It did not arrive, or nobody said so.
+    pub async fn post(&self, letter: &Letter<'_>) -> Result<(), PostError> {
+        let unreached = |reason: String| PostError::Unreached { reason };
+        let request = request(letter).map_err(|error| unreached(error.to_string()))?;
+        let answered = async {
+            let answer = self.client.request(request).await;
+            let answer = answer.map_err(|error| unreached(in_full(&error)))?;
+            let status = answer.status();
+            // What it says does not matter, and neither does a body that breaks off.
+            let _: Result<_, _> =
+                Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
+            if status.is_success() { Ok(()) } else { Err(PostError::Refused { status }) }
+        };
+        let seconds = self.patience.as_secs();
+        timeout(self.patience, answered).await.unwrap_or(Err(PostError::TimedOut { seconds }))
+    }
+}
+
+fn request(letter: &Letter<'_>) -> Result<Request<Full<Bytes>>, http::Error> {
+    let body = Full::new(Bytes::copy_from_slice(letter.body.as_bytes()));
+    let mut request = Request::builder()
+        .method(Method::POST)
+        .uri(letter.url)
+        .header(header::CONTENT_TYPE, "application/json")
+        .header(header::USER_AGENT, USER_AGENT)
+        .body(body)?;
+    if let Some(secret) = letter.secret {
+        let signature = secret.sign(letter.id, letter.timestamp, letter.body);
+        let headers = request.headers_mut();
+        headers.insert(ID, HeaderValue::from_str(letter.id)?);
+        headers.insert(TIMESTAMP, HeaderValue::from(letter.timestamp));
+        headers.insert(SIGNATURE, HeaderValue::from_str(&signature)?);
+    }
+    Ok(request)
+}
+
+/// An error with what it came from.
+fn in_full(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text = format!("{text}: {error}");
+        source = error.source();
+    }
+    text
+}

@@ -1,0 +1,51 @@
+//! What kept plans want of devices now.
+use chrono::{DateTime, Utc};
+use slackwater_control::device::command::Switch;
+use slackwater_control::policy::switch::switch_at;
+use uuid::Uuid;
+
+use crate::cache::tables::Tables;
+use crate::plans::facts::counting;
+use crate::state::App;
+use slackwater_store::devices::Device;
+use slackwater_store::plans::Outcome;
+
+/// What the plan of a device wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wanted {
+    /// Whether it is to charge; `None` if no plan says anything.
+    pub switch: Option<Switch>,
+    /// When that changes next; `None` if the plan knows no such time.
+    pub until: Option<DateTime<Utc>>,
+}
+
+/// What the kept plan of a device wants at an instant. Do not call it while
+/// looking at the tables: [`wanted_in`] is for that.
+#[must_use]
+pub fn wanted(app: &App, device: &Device, now: DateTime<Utc>) -> Wanted {
+    app.cache().read(|tables| wanted_in(tables, device.id, now))
+}
+
+/// The same, for who looks at the tables already.
+#[must_use]
+pub fn wanted_in(tables: &Tables, device_id: Uuid, now: DateTime<Utc>) -> Wanted {
+    let Some(plan) = tables.plans.plan(device_id) else { return Wanted::default() };
+    match &plan.state.outcome {
+        Outcome::Idle(idle) => {
+            let switch = idle.switch(plan.state.cycle.as_ref());
+            Wanted { switch, until: plan.state.review_at.filter(|_| switch.is_some()) }
+        }
+        Outcome::Planned(planned) => {
+            let (switch, until) = switch_at(&planned.summary.intervals, now);
+            Wanted { switch: Some(switch), until }
+        }
+    }
+}
+
+/// Whether smart charging would control a device: a policy is on, and the
+/// device is where it holds. For who looks at the tables already.
+#[must_use]
+pub fn is_in_force(tables: &Tables, device: &Device, now: DateTime<Utc>) -> bool {
+    counting(tables, device, now)
+        .is_some_and(|counting| counting.policy.is_in_force(&counting.known))
+}

@@ -1,0 +1,126 @@
+//! Prices for plans: each place's own, and one sheet for all that are alike.
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::{DateTime, Utc};
+use sha2::{Digest, Sha256};
+use slackwater_control::policy::ask::price_window;
+use slackwater_engine::prices::resolve::ResolvedPrices;
+
+use crate::state::App;
+use slackwater_store::locations::Location;
+use slackwater_store::plans::Sheet;
+
+/// What prices are for. Flex goes by the price signal of the area first, smart
+/// charging does not know signals (AMB-35).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// Smart charging of a charger or a vehicle.
+    SmartCharging,
+    /// A flex policy.
+    Flex,
+}
+
+/// Prices of a place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Priced {
+    /// The prices, each with its source.
+    pub prices: ResolvedPrices,
+    /// Their currency, an ISO 4217 code.
+    pub currency: String,
+}
+
+/// Where prices come from.
+pub trait PriceBook: fmt::Debug + Send + Sync {
+    /// The prices of a place in `[from, to)`.
+    fn resolved(
+        &self,
+        app: &App,
+        location: &Location,
+        purpose: Purpose,
+        window: (DateTime<Utc>, DateTime<Utc>),
+    ) -> Priced;
+
+    /// A name that places share which have the same prices for one purpose;
+    /// `None` if nobody can say so beforehand.
+    fn alike(&self, app: &App, location: &Location) -> Option<String>;
+}
+
+/// Code of "no currency", where nobody says which.
+pub const NO_CURRENCY: &str = "XXX";
+
+/// Sheets of prices for plans that are made together.
+#[derive(Debug)]
+pub struct Pricer {
+    app: App,
+    window: (DateTime<Utc>, DateTime<Utc>),
+    /// Sheets by a quick hash of what they hold; of one hash there may be several.
+    sheets: HashMap<u64, Vec<Arc<Sheet>>>,
+    /// Sheets by what places share.
+    shared: HashMap<(Purpose, String), Arc<Sheet>>,
+}
+
+impl Pricer {
+    /// Prices for plans made `now`.
+    #[must_use]
+    pub fn new(app: &App, now: DateTime<Utc>) -> Self {
+        Self {
+            app: app.clone(),
+            window: price_window(now),
+            sheets: HashMap::new(),
+            shared: HashMap::new(),
+        }
+    }
+
+    /// The sheet of a place. Places with the same prices share one.
+    pub fn sheet(&mut self, location: &Location, purpose: Purpose) -> Arc<Sheet> {
+        let book = self.app.planner().prices();
+        let Some(name) = book.alike(&self.app, location) else {
+            return self.own_sheet(&*book, location, purpose);
+        };
+        if let Some(sheet) = self.shared.get(&(purpose, name.clone())) {
+            return Arc::clone(sheet);
+        }
+        let sheet = self.own_sheet(&*book, location, purpose);
+        self.shared.insert((purpose, name), Arc::clone(&sheet));
+        sheet
+    }
+
+    fn own_sheet(
+        &mut self,
+        book: &dyn PriceBook,
+        location: &Location,
+        purpose: Purpose,
+    ) -> Arc<Sheet> {
+        let Priced { prices, currency } = book.resolved(&self.app, location, purpose, self.window);
+        let alike = self.sheets.entry(quick_hash(&prices)).or_default();
+        let same = alike.iter().find(|s| s.prices == prices && s.currency == currency);
+        if let Some(same) = same {
+            return Arc::clone(same);
+        }
+        let sheet = Arc::new(sheet(prices, currency));
+        alike.push(Arc::clone(&sheet));
+        sheet
+    }
+}
+
+fn quick_hash(prices: &ResolvedPrices) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for (slot, price) in prices.slots().zip(prices.curve().prices()) {
+        (slot.slot.start, slot.slot.end, price.to_bits(), slot.source.as_str()).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+fn sheet(prices: ResolvedPrices, currency: String) -> Sheet {
+    let text = serde_json::to_string(&prices).expect("names and finite numbers have a JSON form");
+    let mut hasher = Sha256::new();
+    hasher.update(&currency);
+    hasher.update(&text);
+    let id = URL_SAFE_NO_PAD.encode(hasher.finalize());
+    Sheet { id: id.into(), currency, prices, text }
+}

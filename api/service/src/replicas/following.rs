@@ -1,0 +1,192 @@
+//! Hears the notes, gathers them, and looks at everything after a loss.
+use std::io;
+use std::time::Duration;
+
+use metrics::counter;
+use tokio::time::{Instant, timeout, timeout_at};
+use tracing::{error, info, warn};
+
+use crate::clock::Clock;
+use crate::replicas::learning::{clients_met, learn};
+use crate::replicas::rows::Rows;
+use crate::replicas::telling::Worlds;
+use crate::state::App;
+use slackwater_store::database::StoreError;
+use slackwater_store::notes::{Heard, Notes, Touched};
+
+/// What arrives within so long after the first note is read together.
+const TOGETHER: Duration = Duration::from_millis(100);
+
+/// Keys that are read in one turn of the writer, which others wait for.
+const KEYS_MAX: usize = 1_000;
+
+/// After so long without a note the connection is tried.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// How long a connection that is tried may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How soon after a loss the next connection is tried.
+const AGAIN: chrono::TimeDelta = chrono::TimeDelta::seconds(1);
+
+/// What this process has to know of the others.
+#[derive(Debug)]
+pub struct Replicas {
+    worlds: Worlds,
+    notes: Notes,
+    touched: Touched,
+}
+
+/// Follows other replicas until the task is dropped; ends at once on a file, which
+/// has none. The notes must have been listened to since before the tables were
+/// filled; without them all is looked at anew.
+pub async fn run(apps: Vec<App>, notes: Option<Notes>) {
+    let machine = Clock::system();
+    let lost = || Notes::lost(apps.first()?.store());
+    let Some(notes) = notes.or_else(lost) else { return };
+    let mut replicas = Replicas::new(apps, notes);
+    loop {
+        let failure = replicas.follow().await;
+        error!(%failure, "changes of other replicas were missed, and are looked for");
+        while let Err(failure) = replicas.start_again().await {
+            warn!(%failure, "changes of other replicas are not seen");
+            machine.until(machine.now() + AGAIN).await;
+        }
+        info!("changes of other replicas are seen again");
+    }
+}
+
+impl Replicas {
+    /// With notes that have been listened to since before the tables were filled.
+    #[must_use]
+    pub fn new(apps: Vec<App>, notes: Notes) -> Self {
+        Self { worlds: Worlds::new(apps), notes, touched: Touched::default() }
+    }
+
+    /// Learns of changes until something fails.
+    async fn follow(&mut self) -> StoreError {
+        loop {
+            if let Err(failure) = self.next().await {
+                return failure;
+            }
+        }
+    }
+
+    /// Waits for a change of another process, and learns of it and of those that
+    /// come right after it. Returns of how many keys something was read.
+    ///
+    /// # Errors
+    /// The database failed. Changes may have been missed: [start
+    /// again](Self::start_again).
+    pub async fn next(&mut self) -> Result<usize, StoreError> {
+        let Ok(heard) = timeout(SILENCE, self.notes.hear(&mut self.touched)).await else {
+            // A connection that is gone is silent, too.
+            timeout(PATIENCE, self.hear_all()).await.map_err(|_| silent())??;
+            return self.take_in().await;
+        };
+        heard?;
+        let until = Instant::now() + TOGETHER;
+        while let Ok(heard) = timeout_at(until, self.notes.hear(&mut self.touched)).await {
+            heard?;
+        }
+        self.take_in().await
+    }
+
+    /// Learns of all that was committed before. Returns of how many keys
+    /// something was read.
+    ///
+    /// # Errors
+    /// As for [`next`](Self::next).
+    pub async fn catch_up(&mut self) -> Result<usize, StoreError> {
+        self.hear_all().await?;
+        self.take_in().await
+    }
+
+    /// Hears all notes of what was committed before.
+    async fn hear_all(&mut self) -> Result<(), StoreError> {
+        let Some(app) = self.worlds.shared() else { return Ok(()) };
+        let mark = self.notes.mark(app.store()).await?;
+        while self.notes.hear(&mut self.touched).await? != Heard::Mark(mark) {}
+        Ok(())
+    }
+
+    /// Listens anew, and compares all rows with what is known: what was noted
+    /// in between is lost. Returns of how many keys something was read.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn start_again(&mut self) -> Result<usize, StoreError> {
+        let Some(app) = self.worlds.shared() else { return Ok(0) };
+        // Listened to first, so that nothing is missed again.
+        let notes = Notes::listen(app.store()).await?;
+        self.notes = notes.ok_or(StoreError::Down(sqlx::Error::PoolClosed))?;
+        self.touched.is_more = true;
+        self.take_in().await
+    }
+
+    async fn take_in(&mut self) -> Result<usize, StoreError> {
+        if std::mem::take(&mut self.touched.is_more) {
+            self.touch_all().await?;
+        }
+        let mut count = 0;
+        let touched = std::mem::take(&mut self.touched);
+        for part in touched.parts(KEYS_MAX) {
+            match self.learn(&part).await {
+                Ok(()) => {}
+                Err(StoreError::Corrupt { .. }) => self.learn_each(&part).await?,
+                Err(failure) => return Err(failure),
+            }
+            count += part.count();
+        }
+        counter!("slackwater_replica_keys_total").increment(count as u64);
+        Ok(count)
+    }
+
+    /// One by one, so that what cannot be read does not hide the rest.
+    async fn learn_each(&mut self, part: &Touched) -> Result<(), StoreError> {
+        for one in part.parts(1) {
+            match self.learn(&one).await {
+                Err(failure @ StoreError::Corrupt { .. }) => {
+                    error!(%failure, "a change of another replica cannot be read");
+                }
+                done => done?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn learn(&mut self, touched: &Touched) -> Result<(), StoreError> {
+        let Some(app) = self.worlds.shared().cloned() else { return Ok(()) };
+        // In the writer's turn, so that nothing older takes the place of what this
+        // process writes meanwhile.
+        let mut change = app.store().begin().await?;
+        let rows = Rows::read(change.connection(), touched).await?;
+        let met = app.cache().read(|tables| clients_met(tables, touched, &rows));
+        self.worlds.meet(app.store(), &met).await?;
+        let (worlds, touched) = (self.worlds.clone(), touched.clone());
+        change.commit(move || learn(&worlds, &touched, rows)).await
+    }
+
+    /// Adds the keys of all rows, and of all that is known and may be deleted.
+    async fn touch_all(&mut self) -> Result<(), StoreError> {
+        let Some(app) = self.worlds.shared() else { return Ok(()) };
+        let mut connection = app.store().reader().acquire().await?;
+        let mut all = Touched::all(&mut connection).await?;
+        app.cache().read(|tables| {
+            let owned = |(client, user): (&str, &str)| (client.to_owned(), user.to_owned());
+            all.users.extend(tables.all_users().map(owned));
+            all.add_devices(&tables.devices().map(|device| device.id).collect());
+        });
+        let (tariffs, zones, places) = app.prices().read(crate::prices::book::Book::keys);
+        all.tariffs.extend(tariffs);
+        all.zones.extend(zones);
+        all.places.extend(places);
+        self.touched = all;
+        Ok(())
+    }
+}
+
+/// A connection that does not answer.
+fn silent() -> StoreError {
+    StoreError::Down(sqlx::Error::Io(io::ErrorKind::TimedOut.into()))
+}

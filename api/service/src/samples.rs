@@ -1,0 +1,35 @@
+//! The energy of devices, as it is recorded: from polls, and from scenarios.
+//!
+//! After a poll the device's own meter is asked for the quarters of an hour
+//! that have ended since the last time. Where there is no meter, two readings
+//! of the device's counter say what flowed between them. Prices are fixed when
+//! a sample is kept; a stay at a plug is frozen, with what it would have cost
+//! without smart charging, when all of its energy is known.
+
+pub mod ledger;
+pub mod record;
+pub mod waiting;
+
+use chrono::{DateTime, Utc};
+use slackwater_engine::prices::curve::PriceCurve;
+use uuid::Uuid;
+
+use crate::prices;
+use crate::state::App;
+
+/// What a kWh cost at a place; nothing is known of the price elsewhere.
+pub fn prices_at(
+    app: &App,
+    location_id: Option<Uuid>,
+    (client_id, user_id): (&str, &str),
+    from: DateTime<Utc>,
+    to: DateTime<Utc>,
+) -> PriceCurve {
+    let location = app.cache().read(|tables| {
+        let user = tables.user(client_id, user_id)?;
+        location_id.and_then(|id| user.location(id).cloned())
+    });
+    location.map_or_else(PriceCurve::default, |location| {
+        prices::paid(app, &location, from, to).curve().clone()
+    })
+}

@@ -1,0 +1,298 @@
+//! What all requests share.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+
+use crate::auth::budget::{BudgetSpent, Budgets};
+use crate::auth::secret::{NoRandomness, Verified, generate};
+use crate::auth::throttle::Throttle;
+use crate::auth::token::Tokens;
+use crate::cache::tables::Cache;
+use crate::clock::Clock;
+use crate::config::{Config, Limited};
+use crate::control::agenda::Agenda;
+use crate::jobs::poller::Poller;
+use crate::plans::planner::Planner;
+use crate::prices::book::Prices;
+use crate::prices::planning::Kept;
+use crate::samples::waiting::Recorders;
+use slackwater_integration::profile::VendorCode;
+use slackwater_integration::vendor::Vendor;
+use slackwater_store::client::Environment;
+use slackwater_store::database::{Store, StoreError};
+use slackwater_store::settings::get_or_keep;
+
+/// The name under which the key of cursors is kept.
+const CURSOR_KEY: &str = "cursor_key";
+
+/// Why a service cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// Rows cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No key can be made.
+    #[error(transparent)]
+    Randomness(#[from] NoRandomness),
+}
+
+/// The manufacturers of an environment, by their codes.
+pub type Vendors = BTreeMap<VendorCode, Arc<dyn Vendor>>;
+
+/// Where users reach an environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Urls {
+    /// The service itself.
+    pub base: String,
+    /// Where tokens are issued.
+    pub auth: String,
+    /// Where people link devices.
+    pub link: String,
+}
+
+/// What both environments share.
+#[derive(Debug)]
+struct Shared {
+    config: Config,
+    store: Store,
+    cache: Cache,
+    prices: Prices,
+    recorders: Recorders,
+    tokens: Tokens,
+    throttle: Throttle,
+    verified: Verified,
+    budgets: Budgets,
+    cursor_key: String,
+    started: Instant,
+    stopping: AtomicBool,
+}
+
+/// What one environment has of its own.
+struct World {
+    environment: Environment,
+    clock: Clock,
+    urls: Urls,
+    vendors: RwLock<Vendors>,
+    poller: Poller,
+    control: Agenda,
+    planner: Planner,
+}
+
+/// Handle to the state of one environment. Clones share it.
+#[derive(Debug, Clone)]
+pub struct App {
+    shared: Arc<Shared>,
+    world: Arc<World>,
+}
+
+impl App {
+    /// A service that takes requests of one environment, with all that is kept.
+    ///
+    /// # Errors
+    /// What is kept cannot be read.
+    pub async fn load(
+        config: Config,
+        store: Store,
+        (environment, clock, urls): (Environment, Clock, Urls),
+    ) -> Result<Self, SetupError> {
+        let fresh_key = generate()?;
+        let shared = Shared {
+            cursor_key: get_or_keep(&store, CURSOR_KEY, &fresh_key).await?,
+            cache: Cache::load(&store).await?,
+            prices: Prices::load(&store).await?,
+            recorders: Recorders::load(&store).await?,
+            config,
+            store,
+            tokens: Tokens::default(),
+            throttle: Throttle::default(),
+            verified: Verified::new()?,
+            budgets: Budgets::default(),
+            started: Instant::now(),
+            stopping: AtomicBool::new(false),
+        };
+        Ok(Self::in_world(Arc::new(shared), environment, clock, urls))
+    }
+
+    /// The same service for the other environment.
+    #[must_use]
+    pub fn beside(&self, environment: Environment, clock: Clock, urls: Urls) -> Self {
+        Self::in_world(Arc::clone(&self.shared), environment, clock, urls)
+    }
+
+    fn in_world(shared: Arc<Shared>, environment: Environment, clock: Clock, urls: Urls) -> Self {
+        let poller = Poller::new(shared.config.polling);
+        let control = Agenda::new(shared.config.action.concurrency);
+        let vendors = RwLock::default();
+        let planner = Planner::default();
+        planner.set_prices(Arc::new(Kept));
+        let world = World { environment, clock, urls, vendors, poller, control, planner };
+        Self { shared, world: Arc::new(world) }
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.shared.config
+    }
+
+    /// The environment.
+    #[must_use]
+    pub fn environment(&self) -> Environment {
+        self.world.environment
+    }
+
+    /// Where users reach it.
+    #[must_use]
+    pub fn urls(&self) -> &Urls {
+        &self.world.urls
+    }
+
+    /// The clock.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.world.clock
+    }
+
+    /// What the clock shows.
+    #[must_use]
+    pub fn now(&self) -> DateTime<Utc> {
+        self.world.clock.now()
+    }
+
+    /// The database.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.shared.store
+    }
+
+    /// What is known without asking the database.
+    #[must_use]
+    pub fn cache(&self) -> &Cache {
+        &self.shared.cache
+    }
+
+    /// What is known of prices without asking the database.
+    #[must_use]
+    pub fn prices(&self) -> &Prices {
+        &self.shared.prices
+    }
+
+    /// How far devices are recorded.
+    #[must_use]
+    pub fn recorders(&self) -> &Recorders {
+        &self.shared.recorders
+    }
+
+    /// The tokens.
+    #[must_use]
+    pub fn tokens(&self) -> &Tokens {
+        &self.shared.tokens
+    }
+
+    /// The counter of wrong secrets.
+    #[must_use]
+    pub fn throttle(&self) -> &Throttle {
+        &self.shared.throttle
+    }
+
+    /// The secrets that were right before.
+    #[must_use]
+    pub fn verified(&self) -> &Verified {
+        &self.shared.verified
+    }
+
+    /// The poller.
+    #[must_use]
+    pub fn poller(&self) -> &Poller {
+        &self.world.poller
+    }
+
+    /// What is to be done about devices that are controlled.
+    #[must_use]
+    pub fn control(&self) -> &Agenda {
+        &self.world.control
+    }
+
+    /// What plans are made by.
+    #[must_use]
+    pub fn planner(&self) -> &Planner {
+        &self.world.planner
+    }
+
+    /// The key that cursors are signed with.
+    #[must_use]
+    pub fn cursor_key(&self) -> &[u8] {
+        self.shared.cursor_key.as_bytes()
+    }
+
+    /// A manufacturer of this environment.
+    #[must_use]
+    pub fn vendor(&self, code: &VendorCode) -> Option<Arc<dyn Vendor>> {
+        self.world.vendors.read().unwrap_or_else(PoisonError::into_inner).get(code).cloned()
+    }
+
+    /// All manufacturers of this environment.
+    #[must_use]
+    pub fn vendors(&self) -> Vec<Arc<dyn Vendor>> {
+        let vendors = self.world.vendors.read().unwrap_or_else(PoisonError::into_inner);
+        vendors.values().cloned().collect()
+    }
+
+    /// Replaces the manufacturers of this environment.
+    pub fn set_vendors(&self, vendors: Vendors) {
+        *self.world.vendors.write().unwrap_or_else(PoisonError::into_inner) = vendors;
+    }
+
+    /// How long the process has been up, on the machine's steady clock.
+    #[must_use]
+    pub fn uptime(&self) -> Duration {
+        self.shared.started.elapsed()
+    }
+
+    /// Takes a request from a client's budget.
+    ///
+    /// # Errors
+    /// The budget is spent.
+    pub fn spend(&self, client_id: &str, limited: Limited) -> Result<(), BudgetSpent> {
+        let Some(budget) = self.config().limits.budget(client_id, limited) else { return Ok(()) };
+        self.shared.budgets.take(client_id, limited, budget, self.uptime())
+    }
+
+    /// Takes a request about a user from that user's budget.
+    ///
+    /// # Errors
+    /// The budget is spent.
+    pub fn spend_of_user(
+        &self,
+        client_id: &str,
+        user_id: &str,
+        limited: Limited,
+    ) -> Result<(), BudgetSpent> {
+        let Some(budget) = self.config().limits.budget(client_id, limited) else { return Ok(()) };
+        // Neither identifier holds a control character.
+        let whose = format!("{client_id}\u{0}{user_id}");
+        self.shared.budgets.take(&whose, limited, budget, self.uptime())
+    }
+
+    /// From now on the service reports that it is not ready. Requests are still answered.
+    pub fn stop(&self) {
+        self.shared.stopping.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`stop`](Self::stop) was called.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        self.shared.stopping.load(Ordering::Relaxed)
+    }
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World").field("environment", &self.environment).finish_non_exhaustive()
+    }
+}

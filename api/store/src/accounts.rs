@@ -1,0 +1,115 @@
+//! Accounts of users with manufacturers.
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, Row};
+use uuid::Uuid;
+
+use crate::database::{Store, StoreError};
+use crate::rows::{Pair, instant, of_keys, parsed};
+use crate::samples;
+use slackwater_integration::profile::VendorCode;
+use slackwater_integration::vendor::Connection;
+
+/// The account of a user with a manufacturer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// The client.
+    pub client_id: String,
+    /// Its user.
+    pub user_id: String,
+    /// The manufacturer.
+    pub vendor: VendorCode,
+    /// What to call it with; nothing after the client let go of it.
+    pub connection: Option<Connection>,
+    /// Whether the manufacturer accepts that.
+    pub is_valid: bool,
+    /// When it was first linked.
+    pub created_at: DateTime<Utc>,
+}
+
+/// Keeps an account, in place of what was kept of it.
+///
+/// # Errors
+/// The database failed.
+pub async fn keep(to: &mut AnyConnection, row: &Account) -> Result<(), StoreError> {
+    sqlx::query(
+        "insert into connections (client_id, user_id, vendor, secret, is_valid, created_at)
+         values ($1, $2, $3, $4, $5, $6)
+         on conflict (client_id, user_id, vendor)
+         do update set secret = excluded.secret, is_valid = excluded.is_valid,
+                       created_at = excluded.created_at",
+    )
+    .bind(&row.client_id)
+    .bind(&row.user_id)
+    .bind(row.vendor.as_str())
+    .bind(row.connection.as_ref().map(Connection::secret))
+    .bind(i64::from(row.is_valid))
+    .bind(row.created_at.timestamp_micros())
+    .execute(to)
+    .await?;
+    Ok(())
+}
+
+/// Deletes an account, the devices on it, and what was recorded of them (LNK-33).
+///
+/// The devices go first: whoever records one at the same moment has the row of it
+/// until then, or finds none afterwards. Returns whether there was an account of
+/// this creation; if not, the change must not be committed.
+///
+/// # Errors
+/// The database failed.
+pub async fn delete(to: &mut AnyConnection, account: &Account) -> Result<bool, StoreError> {
+    let Account { client_id, user_id, vendor, created_at, .. } = account;
+    let gone = sqlx::query(
+        "delete from devices where client_id = $1 and user_id = $2 and vendor = $3 returning id",
+    );
+    let gone = gone.bind(client_id).bind(user_id).bind(vendor.as_str());
+    for row in gone.fetch_all(&mut *to).await? {
+        let id = parsed(&row, "devices", "id", Uuid::parse_str)?;
+        samples::delete_of_device(to, (client_id.as_str(), user_id.as_str()), id).await?;
+    }
+    let done = sqlx::query(
+        "delete from connections
+         where client_id = $1 and user_id = $2 and vendor = $3 and created_at = $4",
+    );
+    let done = done.bind(client_id).bind(user_id).bind(vendor.as_str());
+    let done = done.bind(created_at.timestamp_micros()).execute(to).await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// All accounts.
+///
+/// # Errors
+/// The database failed.
+pub async fn all(store: &Store) -> Result<Vec<Account>, StoreError> {
+    let rows = sqlx::query("select * from connections").fetch_all(store.reader()).await?;
+    rows.iter().map(connection).collect()
+}
+
+/// The accounts of these users.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn of_users(
+    from: &mut AnyConnection,
+    names: &BTreeSet<Pair>,
+) -> Result<Vec<Account>, StoreError> {
+    let query = "select * from connections where (client_id, user_id) in
+         (select value ->> 0, value ->> 1 from json_array_elements(cast($1 as json)))";
+    of_keys(from, query, names, connection).await
+}
+
+fn connection(row: &AnyRow) -> Result<Account, StoreError> {
+    let secret: Option<String> = row.try_get("secret")?;
+    let is_valid: i64 = row.try_get("is_valid")?;
+    Ok(Account {
+        client_id: row.try_get("client_id")?,
+        user_id: row.try_get("user_id")?,
+        vendor: parsed(row, "connections", "vendor", VendorCode::parse)?,
+        connection: secret.map(Connection::new),
+        is_valid: is_valid != 0,
+        created_at: instant(row, "created_at")?,
+    })
+}

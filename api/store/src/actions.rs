@@ -1,0 +1,258 @@
+//! Actions: what devices are told, and how far that has come.
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use slackwater_control::device::action::{ActionState, Progress};
+use slackwater_control::device::command::Command;
+use slackwater_control::device::control::Controller;
+use slackwater_control::device::pursuit::Attempts;
+use slackwater_control::device::scope::DeviceKind;
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, Row};
+use uuid::Uuid;
+
+use crate::database::{Store, StoreError};
+use crate::rows::{as_text, instant, of_keys, optional_instant, parsed};
+
+/// Who asked for an action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Origin {
+    /// A client by hand.
+    #[serde(rename = "client")]
+    Client,
+    /// A schedule.
+    #[serde(rename = "schedule")]
+    Schedule(Uuid),
+    /// A smart override.
+    #[serde(rename = "override")]
+    Override(Uuid),
+    /// The plan of smart charging or of a flex policy.
+    #[serde(rename = "plan")]
+    Plan,
+}
+
+impl Origin {
+    /// Returns `true` if the action comes from the controller of the device.
+    #[must_use]
+    pub fn is_in_charge(self, controller: &Controller) -> bool {
+        match (self, controller) {
+            (Self::Schedule(id), Controller::Schedule(other)) => id.to_string() == *other,
+            (Self::Plan, Controller::SmartCharging) | (Self::Override(_), Controller::Override) => {
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// One command to one device.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Action {
+    /// Its identifier.
+    pub id: Uuid,
+    /// The client.
+    pub client_id: Arc<str>,
+    /// The owner of the device.
+    pub user_id: Arc<str>,
+    /// The device.
+    pub target_id: Uuid,
+    /// What the device is.
+    pub kind: DeviceKind,
+    /// What it is told.
+    pub command: Command,
+    /// Who asked for it.
+    pub origin: Origin,
+    /// How far it has come.
+    pub progress: Progress,
+    /// What was sent so far.
+    pub attempts: Attempts,
+}
+
+/// Keeps a new action. A device that has a pending one is a conflict
+/// ([`StoreError::is_conflict`]).
+///
+/// # Errors
+/// The database failed.
+pub async fn insert(to: &mut AnyConnection, row: &Action) -> Result<(), StoreError> {
+    sqlx::query(
+        "insert into actions
+             (id, client_id, user_id, target_id, kind, command, origin, state,
+              created_at, updated_at, sent_count, rival_created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11)",
+    )
+    .bind(row.id.to_string())
+    .bind(&*row.client_id)
+    .bind(&*row.user_id)
+    .bind(row.target_id.to_string())
+    .bind(row.kind.as_str())
+    .bind(as_text(&row.command))
+    .bind(as_text(&row.origin))
+    .bind(row.progress.state.as_str())
+    .bind(row.progress.created_at.timestamp_micros())
+    .bind(row.progress.updated_at.timestamp_micros())
+    .bind(row.attempts.rival_created_at.map(|at| at.timestamp_micros()))
+    .execute(to)
+    .await?;
+    Ok(())
+}
+
+/// Keeps the end of an action that is pending. Returns whether it was: of two
+/// who end it, one does.
+///
+/// # Errors
+/// The database failed.
+pub async fn end(
+    to: &mut AnyConnection,
+    id: Uuid,
+    progress: &Progress,
+) -> Result<bool, StoreError> {
+    let done = sqlx::query(
+        "update actions set state = $2, updated_at = $3, completed_at = $4, failure = $5
+         where id = $1 and state = 'pending'",
+    )
+    .bind(id.to_string())
+    .bind(progress.state.as_str())
+    .bind(progress.updated_at.timestamp_micros())
+    .bind(progress.completed_at.map(|at| at.timestamp_micros()))
+    .bind(progress.failure.as_ref().map(as_text))
+    .execute(to)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Keeps that a command is about to be sent for the next time. Returns whether
+/// it may be: not if the action has ended, or somebody else is about to send it.
+///
+/// # Errors
+/// The database failed.
+pub async fn attempt(
+    to: &mut AnyConnection,
+    id: Uuid,
+    before: Attempts,
+    now: DateTime<Utc>,
+) -> Result<bool, StoreError> {
+    let done = sqlx::query(
+        "update actions set sent_count = sent_count + 1, sent_at = $2
+         where id = $1 and state = 'pending' and sent_count = $3",
+    )
+    .bind(id.to_string())
+    .bind(now.timestamp_micros())
+    .bind(i64::from(before.count))
+    .execute(to)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// An action; `None` if there is none of that identifier.
+///
+/// # Errors
+/// The database failed.
+pub async fn get(store: &Store, id: Uuid) -> Result<Option<Action>, StoreError> {
+    let query = sqlx::query("select * from actions where id = $1").bind(id.to_string());
+    query.fetch_optional(store.reader()).await?.map(|row| action(&row)).transpose()
+}
+
+/// The same within a change.
+///
+/// # Errors
+/// The database failed.
+pub async fn get_in(from: &mut AnyConnection, id: Uuid) -> Result<Option<Action>, StoreError> {
+    let query = sqlx::query("select * from actions where id = $1").bind(id.to_string());
+    query.fetch_optional(from).await?.map(|row| action(&row)).transpose()
+}
+
+/// The pending action of a device; `None` if it has none.
+///
+/// # Errors
+/// The database failed.
+pub async fn pending_of(
+    from: &mut AnyConnection,
+    target_id: Uuid,
+) -> Result<Option<Action>, StoreError> {
+    let query = sqlx::query("select * from actions where target_id = $1 and state = 'pending'");
+    let row = query.bind(target_id.to_string()).fetch_optional(from).await?;
+    row.map(|row| action(&row)).transpose()
+}
+
+/// The action of which a device was told last; `None` if it is seen to be done,
+/// or if the device was never told anything.
+///
+/// # Errors
+/// The database failed.
+pub async fn last_told(
+    from: &mut AnyConnection,
+    target_id: Uuid,
+) -> Result<Option<Action>, StoreError> {
+    let query = sqlx::query(
+        "select * from actions where target_id = $1 and sent_at is not null
+         order by sent_at desc, id desc limit 1",
+    );
+    let row = query.bind(target_id.to_string()).fetch_optional(from).await?;
+    let action = row.map(|row| action(&row)).transpose()?;
+    Ok(action.filter(|action| action.progress.state != ActionState::Confirmed))
+}
+
+/// All pending actions.
+///
+/// # Errors
+/// The database failed.
+pub async fn all_pending(store: &Store) -> Result<Vec<Action>, StoreError> {
+    let query = sqlx::query("select * from actions where state = 'pending'");
+    query.fetch_all(store.reader()).await?.iter().map(action).collect()
+}
+
+/// The pending actions of these devices.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn pending_of_all(
+    from: &mut AnyConnection,
+    ids: &BTreeSet<Uuid>,
+) -> Result<Vec<Action>, StoreError> {
+    let query = "select * from actions
+         where state = 'pending' and target_id = any(string_to_array($1, ','))";
+    of_keys(from, query, ids, action).await
+}
+
+fn action(row: &AnyRow) -> Result<Action, StoreError> {
+    let text = |column| row.try_get::<&str, &str>(column);
+    let failure: Option<&str> = row.try_get("failure")?;
+    let failure = match failure {
+        None => None,
+        Some(_) => Some(json(row, "failure")?),
+    };
+    let count: i64 = row.try_get("sent_count")?;
+    Ok(Action {
+        id: parsed(row, "actions", "id", Uuid::parse_str)?,
+        client_id: text("client_id")?.into(),
+        user_id: text("user_id")?.into(),
+        target_id: parsed(row, "actions", "target_id", Uuid::parse_str)?,
+        kind: parsed(row, "actions", "kind", DeviceKind::parse)?,
+        command: json(row, "command")?,
+        origin: json(row, "origin")?,
+        progress: Progress {
+            state: parsed(row, "actions", "state", state)?,
+            created_at: instant(row, "created_at")?,
+            updated_at: instant(row, "updated_at")?,
+            completed_at: optional_instant(row, "completed_at")?,
+            failure,
+        },
+        attempts: Attempts {
+            count: u32::try_from(count).unwrap_or(u32::MAX),
+            last_at: optional_instant(row, "sent_at")?,
+            rival_created_at: optional_instant(row, "rival_created_at")?,
+        },
+    })
+}
+
+fn state(word: &str) -> Result<ActionState, String> {
+    let found = ActionState::ALL.into_iter().find(|state| state.as_str() == word);
+    found.ok_or_else(|| format!("{word:?} is no state of an action"))
+}
+
+fn json<T: DeserializeOwned>(row: &AnyRow, column: &'static str) -> Result<T, StoreError> {
+    parsed(row, "actions", column, |text| serde_json::from_str(text))
+}

@@ -1,0 +1,330 @@
+//! Subscriptions, and how far each of them was served.
+use chrono::{DateTime, Utc};
+use slackwater_wire::version::dated::ApiVersion;
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, Row};
+use uuid::Uuid;
+
+use crate::client::Environment;
+use crate::database::{Store, StoreError};
+use crate::events::{self, Event};
+use crate::rows::{instant, parsed};
+use crate::signing::SigningSecret;
+use crate::subscription::NewSubscription;
+use crate::template::Template;
+
+/// A subscription as it is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Subscription {
+    /// Its identifier.
+    pub id: String,
+    /// What operators call it.
+    pub name: String,
+    /// Whether it comes from the settings.
+    pub is_configured: bool,
+    /// The client whose events they are.
+    pub client_id: String,
+    /// Where to post.
+    pub url: String,
+    /// The version that events carry, if not that of the client.
+    pub version: Option<ApiVersion>,
+    /// Names of the events; all, if none are named.
+    pub events: Vec<String>,
+    /// The body. Without it nothing is posted.
+    pub template: Option<Template>,
+    /// What requests are signed with, if they are.
+    pub secret: Option<SigningSecret>,
+    /// The event up to which all were posted, or passed over.
+    pub posted_seq: i64,
+    /// Failures on end.
+    pub failures: u32,
+    /// When to try next by the machine's clock, if there is something to post.
+    pub due_at: DateTime<Utc>,
+    /// What went wrong last.
+    pub last_failure: Option<String>,
+}
+
+/// How far a subscription was served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Served {
+    /// The event up to which all were posted, or passed over.
+    pub posted_seq: i64,
+    /// Failures on end.
+    pub failures: u32,
+    /// When to try next, by the machine's clock.
+    pub due_at: DateTime<Utc>,
+    /// What went wrong.
+    pub last_failure: Option<String>,
+}
+
+/// Who serves a subscription, and until when nobody else does.
+#[derive(Debug, Clone, Copy)]
+pub struct Lease<'a> {
+    /// The process.
+    pub holder: &'a str,
+    /// What the machine's clock shows.
+    pub now: DateTime<Utc>,
+    /// The first instant at which another may.
+    pub until: DateTime<Utc>,
+}
+
+/// Keeps a subscription to events from now on. Returns whether its name was free.
+///
+/// # Errors
+/// The database failed.
+pub async fn insert(to: &mut AnyConnection, new: &NewSubscription) -> Result<bool, StoreError> {
+    keep(to, new, false).await
+}
+
+/// Keeps a subscription of the settings, in place of what was kept of it. It
+/// goes on where it was; one that had no template begins now. Returns whether
+/// its name was not that of one made by hand.
+///
+/// # Errors
+/// The database failed.
+pub async fn configure(to: &mut AnyConnection, new: &NewSubscription) -> Result<bool, StoreError> {
+    keep(to, new, true).await
+}
+
+async fn keep(
+    to: &mut AnyConnection,
+    new: &NewSubscription,
+    is_configured: bool,
+) -> Result<bool, StoreError> {
+    // In place of what is there only if both are of the settings.
+    let done = sqlx::query(
+        "insert into subscriptions
+             (id, name, is_configured, client_id, url, version, events, template, secret,
+              posted_seq, failures, due_at, leased_until)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9,
+              (select value from counters where name = 'events'), 0, 0, 0)
+         on conflict (name) do update set
+             client_id = excluded.client_id, url = excluded.url, version = excluded.version,
+             events = excluded.events, template = excluded.template, secret = excluded.secret,
+             posted_seq = case when subscriptions.template is null
+                               then excluded.posted_seq else subscriptions.posted_seq end
+         where subscriptions.is_configured = 1 and excluded.is_configured = 1",
+    )
+    .bind(Uuid::new_v4().to_string())
+    .bind(&new.name)
+    .bind(i64::from(is_configured))
+    .bind(&new.client)
+    .bind(&new.url)
+    .bind(new.version.map(ApiVersion::as_str))
+    .bind(serde_json::to_string(&new.events).unwrap_or_else(|_| "[]".to_owned()))
+    .bind(&new.template)
+    .bind(new.secret.as_ref().map(SigningSecret::text))
+    .execute(to)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Lets go of subscriptions that were in the settings and no longer are.
+///
+/// # Errors
+/// The database failed.
+pub async fn keep_configured(
+    to: &mut AnyConnection,
+    all: &[NewSubscription],
+) -> Result<(), StoreError> {
+    let query = sqlx::query("select name from subscriptions where is_configured = 1");
+    for row in query.fetch_all(&mut *to).await? {
+        let name: &str = row.try_get("name")?;
+        if !all.iter().any(|new| new.name == name) {
+            let query = sqlx::query("delete from subscriptions where name = $1");
+            query.bind(name).execute(&mut *to).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a subscription that was made by hand. Returns whether there was one.
+///
+/// # Errors
+/// The database failed.
+pub async fn remove(to: &mut AnyConnection, name: &str) -> Result<bool, StoreError> {
+    let query = sqlx::query("delete from subscriptions where name = $1 and is_configured = 0");
+    Ok(query.bind(name).execute(to).await?.rows_affected() == 1)
+}
+
+/// All subscriptions, by name.
+///
+/// # Errors
+/// The database failed.
+pub async fn all(store: &Store) -> Result<Vec<Subscription>, StoreError> {
+    let query = sqlx::query("select * from subscriptions order by name");
+    query.fetch_all(store.reader()).await?.iter().map(subscription).collect()
+}
+
+/// A subscription to serve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueSubscription {
+    /// Its identifier.
+    pub id: String,
+    /// Whether the last attempt failed.
+    pub has_failed: bool,
+}
+
+/// Subscriptions of an environment for which there may be something to post
+/// now, and which nobody serves.
+///
+/// # Errors
+/// The database failed.
+pub async fn due(
+    store: &Store,
+    environment: Environment,
+    lease: &Lease<'_>,
+) -> Result<Vec<DueSubscription>, StoreError> {
+    let rows = sqlx::query(
+        "select subscriptions.id,
+                cast(case when last_failure is null then 0 else 1 end as bigint)
+                    as has_failed
+         from subscriptions
+         join clients on clients.id = subscriptions.client_id
+         where clients.environment = $1 and template is not null
+           and due_at <= $2 and leased_until <= $3
+           and exists (select 1 from events
+                       where events.client_id = subscriptions.client_id and seq > posted_seq)
+         order by due_at, subscriptions.id",
+    )
+    .bind(environment.as_str())
+    .bind(lease.now.timestamp_micros())
+    .bind(lease.now.timestamp_micros())
+    .fetch_all(store.reader())
+    .await?;
+    let due = |row: &AnyRow| {
+        let has_failed: i64 = row.try_get("has_failed")?;
+        Ok(DueSubscription { id: row.try_get("id")?, has_failed: has_failed != 0 })
+    };
+    rows.iter().map(due).collect()
+}
+
+/// Leases a subscription; `None` if another process was faster, or it is gone.
+///
+/// # Errors
+/// The database failed.
+pub async fn lease(
+    to: &mut AnyConnection,
+    id: &str,
+    lease: &Lease<'_>,
+) -> Result<Option<Subscription>, StoreError> {
+    let row = sqlx::query(
+        "update subscriptions set leased_by = $1, leased_until = $2
+         where id = $3 and leased_until <= $4 returning *",
+    )
+    .bind(lease.holder)
+    .bind(lease.until.timestamp_micros())
+    .bind(id)
+    .bind(lease.now.timestamp_micros())
+    .fetch_optional(to)
+    .await?;
+    row.map(|row| subscription(&row)).transpose()
+}
+
+/// Keeps how far a subscription was served, and holds it until `lease.until`.
+/// Returns whether it was still held.
+///
+/// # Errors
+/// The database failed.
+pub async fn settle(
+    to: &mut AnyConnection,
+    id: &str,
+    served: &Served,
+    lease: &Lease<'_>,
+) -> Result<bool, StoreError> {
+    let done = sqlx::query(
+        "update subscriptions
+         set posted_seq = $1, failures = $2, due_at = $3, last_failure = $4, leased_until = $5
+         where id = $6 and leased_by = $7",
+    )
+    .bind(served.posted_seq)
+    .bind(i64::from(served.failures))
+    .bind(served.due_at.timestamp_micros())
+    .bind(&served.last_failure)
+    .bind(lease.until.timestamp_micros())
+    .bind(id)
+    .bind(lease.holder)
+    .execute(to)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// The events of a client after a place, oldest first.
+///
+/// # Errors
+/// The database failed.
+pub async fn events_of(
+    store: &Store,
+    client_id: &str,
+    seq: i64,
+    count_max: u32,
+) -> Result<Vec<Event>, StoreError> {
+    let query = "select * from events where client_id = $1 and seq > $2 order by seq limit $3";
+    let rows = sqlx::query(query).bind(client_id).bind(seq).bind(i64::from(count_max));
+    rows.fetch_all(store.reader()).await?.iter().map(events::event).collect()
+}
+
+/// How many events the receiver that is furthest behind has not got yet.
+///
+/// # Errors
+/// The database failed.
+pub async fn behind(store: &Store, environment: Environment) -> Result<i64, StoreError> {
+    let row = sqlx::query(
+        "select coalesce(max(waiting), 0) as behind from (
+             select (select count(*) from events
+                     where events.client_id = subscriptions.client_id and seq > posted_seq)
+                    as waiting
+             from subscriptions join clients on clients.id = subscriptions.client_id
+             where clients.environment = $1 and template is not null) as each_one",
+    )
+    .bind(environment.as_str())
+    .fetch_one(store.reader())
+    .await?;
+    Ok(row.try_get("behind")?)
+}
+
+/// Forgets events of an environment that are older than `before`, posted or not.
+///
+/// # Errors
+/// The database failed.
+pub async fn forget(
+    to: &mut AnyConnection,
+    environment: Environment,
+    before: DateTime<Utc>,
+) -> Result<u64, StoreError> {
+    let done = sqlx::query(
+        "delete from events where happened_at < $1
+           and client_id in (select id from clients where environment = $2)",
+    )
+    .bind(before.timestamp_micros())
+    .bind(environment.as_str())
+    .execute(to)
+    .await?;
+    Ok(done.rows_affected())
+}
+
+fn subscription(row: &AnyRow) -> Result<Subscription, StoreError> {
+    let present = |column: &'static str| -> Result<Option<String>, StoreError> {
+        Ok(row.try_get::<Option<String>, _>(column)?)
+    };
+    let version = present("version")?.is_some();
+    let template = present("template")?.is_some();
+    let secret = present("secret")?.is_some();
+    let table = "subscriptions";
+    let failures: i64 = row.try_get("failures")?;
+    Ok(Subscription {
+        id: row.try_get("id")?,
+        name: row.try_get("name")?,
+        is_configured: row.try_get::<i64, _>("is_configured")? != 0,
+        client_id: row.try_get("client_id")?,
+        url: row.try_get("url")?,
+        version: version.then(|| parsed(row, table, "version", ApiVersion::parse)).transpose()?,
+        events: parsed(row, table, "events", |text| serde_json::from_str(text))?,
+        template: template.then(|| parsed(row, table, "template", Template::parse)).transpose()?,
+        secret: secret.then(|| parsed(row, table, "secret", str::parse)).transpose()?,
+        posted_seq: row.try_get("posted_seq")?,
+        failures: u32::try_from(failures).unwrap_or(u32::MAX),
+        due_at: instant(row, "due_at")?,
+        last_failure: present("last_failure")?,
+    })
+}

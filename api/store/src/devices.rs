@@ -1,0 +1,244 @@
+//! Linked devices and the last reading of each.
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use futures_util::TryStreamExt as _;
+use serde::de::DeserializeOwned;
+use slackwater_control::device::scope::{DeviceKind, Granted, Permission};
+use slackwater_control::device::uptake::Uptake;
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, Row};
+use uuid::Uuid;
+
+use crate::database::{Store, StoreError};
+use crate::rows::{as_text, instant, of_keys, optional_instant, parsed};
+use slackwater_integration::profile::VendorCode;
+use slackwater_integration::reading::Reading;
+
+/// A linked device, as far as it does not change with each poll.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Device {
+    /// Our identifier.
+    pub id: Uuid,
+    /// The client.
+    pub client_id: Arc<str>,
+    /// The user who linked it.
+    pub user_id: Arc<str>,
+    /// What it is.
+    pub kind: DeviceKind,
+    /// Its manufacturer.
+    pub vendor: VendorCode,
+    /// The manufacturer's identifier.
+    pub vendor_device: String,
+    /// What its owner granted.
+    pub scopes: Granted,
+    /// When it was linked.
+    pub linked_at: DateTime<Utc>,
+    /// Where it stands, as somebody set it.
+    pub location: Option<SetLocation>,
+    /// What is known of its state.
+    pub state: DeviceState,
+}
+
+/// The place that a device was said to stand at, or at none, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SetLocation {
+    /// The place.
+    pub id: Option<Uuid>,
+    /// When it was said.
+    pub at: DateTime<Utc>,
+}
+
+/// What the last polls found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct DeviceState {
+    /// When there was live data last.
+    pub heard_at: Option<DateTime<Utc>>,
+    /// Whether the last poll reached it; `None` if there was none.
+    pub is_reachable: Option<bool>,
+    /// The last reading.
+    pub reading: Option<Arc<Reading>>,
+    /// Whether it may be woken, as it was found asleep last.
+    pub may_be_woken: Option<bool>,
+    /// What they have shown of the power that it takes.
+    pub uptake: Option<Uptake>,
+}
+
+/// Keeps a device, in place of what was kept under its identifier.
+///
+/// # Errors
+/// The database failed.
+pub async fn keep(to: &mut AnyConnection, device: &Device) -> Result<(), StoreError> {
+    sqlx::query(
+        "insert into devices
+             (id, client_id, user_id, kind, vendor, vendor_device, scopes, linked_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)
+         on conflict (id) do update set scopes = excluded.scopes",
+    )
+    .bind(device.id.to_string())
+    .bind(&*device.client_id)
+    .bind(&*device.user_id)
+    .bind(device.kind.as_str())
+    .bind(device.vendor.as_str())
+    .bind(&device.vendor_device)
+    .bind(scope_words(&device.scopes))
+    .bind(device.linked_at.timestamp_micros())
+    .execute(&mut *to)
+    .await?;
+    if let Some(location) = device.location {
+        keep_location(to, device.id, location).await?;
+    }
+    Ok(())
+}
+
+/// Keeps where a device stands.
+///
+/// # Errors
+/// The database failed.
+pub async fn keep_location(
+    to: &mut AnyConnection,
+    id: Uuid,
+    location: SetLocation,
+) -> Result<(), StoreError> {
+    sqlx::query("update devices set location_id = $2, location_at = $3 where id = $1")
+        .bind(id.to_string())
+        .bind(location.id.map(|location| location.to_string()))
+        .bind(location.at.timestamp_micros())
+        .execute(to)
+        .await?;
+    Ok(())
+}
+
+/// Makes other changes about a device wait for this one, those of other
+/// replicas among them.
+///
+/// # Errors
+/// The database failed.
+pub async fn claim(to: &mut AnyConnection, id: Uuid) -> Result<(), StoreError> {
+    // Both databases lock a row that is written, whatever is written.
+    let query = sqlx::query("update devices set id = id where id = $1").bind(id.to_string());
+    query.execute(to).await?;
+    Ok(())
+}
+
+/// Keeps what a poll found.
+///
+/// # Panics
+/// Never: words and finite numbers have a JSON form.
+///
+/// # Errors
+/// The database failed.
+pub async fn keep_state(
+    to: &mut AnyConnection,
+    id: Uuid,
+    state: &DeviceState,
+) -> Result<(), StoreError> {
+    let reading = state.reading.as_deref().map(as_text);
+    sqlx::query(
+        "update devices
+         set heard_at = $2, is_reachable = $3, reading = $4, may_be_woken = $5, uptake = $6
+         where id = $1",
+    )
+    .bind(id.to_string())
+    .bind(state.heard_at.map(|at| at.timestamp_micros()))
+    .bind(state.is_reachable.map(i64::from))
+    .bind(reading)
+    .bind(state.may_be_woken.map(i64::from))
+    .bind(state.uptake.as_ref().map(as_text))
+    .execute(to)
+    .await?;
+    Ok(())
+}
+
+/// All devices, in no order.
+///
+/// In two halves at once, by the last digit of the identifier: to make a device of
+/// a row takes about as long as to fetch it, and a start waits for little else.
+///
+/// # Errors
+/// The database failed, or holds what no version of this service has written.
+pub async fn all(store: &Store) -> Result<impl Iterator<Item = Device>, StoreError> {
+    let halves = [
+        "select * from devices where substr(id, 36, 1) < '8'",
+        "select * from devices where substr(id, 36, 1) >= '8'",
+    ];
+    let [one, other] = halves.map(|statement| tokio::spawn(found(store.clone(), statement)));
+    let ended = |_| StoreError::Down(sqlx::Error::WorkerCrashed);
+    let (one, other) = (one.await.map_err(ended)??, other.await.map_err(ended)??);
+    Ok(one.into_iter().chain(other))
+}
+
+/// The devices that a statement finds. One is read while the next is fetched.
+async fn found(store: Store, statement: &'static str) -> Result<Vec<Device>, StoreError> {
+    let mut rows = sqlx::query(statement).fetch(store.reader());
+    let mut found = Vec::new();
+    while let Some(row) = rows.try_next().await? {
+        found.push(device(&row)?);
+    }
+    Ok(found)
+}
+
+/// Those of these devices that are there.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn of_ids(
+    from: &mut AnyConnection,
+    ids: &BTreeSet<Uuid>,
+) -> Result<Vec<Device>, StoreError> {
+    let query = "select * from devices where id = any(string_to_array($1, ','))";
+    of_keys(from, query, ids, device).await
+}
+
+fn device(row: &AnyRow) -> Result<Device, StoreError> {
+    let text = |column| row.try_get::<&str, &str>(column);
+    let location_at = optional_instant(row, "location_at")?;
+    let location_id: Option<&str> = row.try_get("location_id")?;
+    let location_id = location_id.and_then(|id| Uuid::parse_str(id).ok());
+    Ok(Device {
+        id: parsed(row, "devices", "id", Uuid::parse_str)?,
+        client_id: text("client_id")?.into(),
+        user_id: text("user_id")?.into(),
+        kind: parsed(row, "devices", "kind", DeviceKind::parse)?,
+        vendor: parsed(row, "devices", "vendor", VendorCode::parse)?,
+        vendor_device: row.try_get("vendor_device")?,
+        scopes: parsed(row, "devices", "scopes", scopes)?,
+        linked_at: instant(row, "linked_at")?,
+        location: location_at.map(|at| SetLocation { id: location_id, at }),
+        state: state(row)?,
+    })
+}
+
+fn state(row: &AnyRow) -> Result<DeviceState, StoreError> {
+    let word = |column| row.try_get::<Option<i64>, &str>(column);
+    let (is_reachable, may_be_woken) = (word("is_reachable")?, word("may_be_woken")?);
+    let reading: Option<Reading> = written(row, "reading")?;
+    Ok(DeviceState {
+        heard_at: optional_instant(row, "heard_at")?,
+        is_reachable: is_reachable.map(|is| is != 0),
+        reading: reading.map(Arc::new),
+        may_be_woken: may_be_woken.map(|may| may != 0),
+        uptake: written(row, "uptake")?,
+    })
+}
+
+/// What a column holds as JSON.
+fn written<T: DeserializeOwned>(
+    row: &AnyRow,
+    column: &'static str,
+) -> Result<Option<T>, StoreError> {
+    let text: Option<&str> = row.try_get(column)?;
+    let read = |_: &str| parsed(row, "devices", column, |text| serde_json::from_str(text));
+    text.map(read).transpose()
+}
+
+fn scope_words(granted: &Granted) -> String {
+    let words: Vec<&str> = granted.iter().map(|permission| permission.as_str()).collect();
+    words.join(" ")
+}
+
+fn scopes(words: &str) -> Result<Granted, String> {
+    let words = words.split_whitespace().map(Permission::parse);
+    words.collect::<Result<BTreeSet<_>, _>>().map_err(|error| error.to_string())
+}

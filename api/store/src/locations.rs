@@ -1,0 +1,92 @@
+//! Places of users.
+use std::collections::BTreeSet;
+
+use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, Row};
+use uuid::Uuid;
+
+use crate::database::{Store, StoreError};
+use crate::rows::{Pair, of_keys, parsed};
+use slackwater_integration::reading::Position;
+
+/// A place of a user.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Location {
+    /// Its identifier.
+    pub id: Uuid,
+    /// The client.
+    pub client_id: String,
+    /// The user whose place it is.
+    pub user_id: String,
+    /// What is known of it.
+    pub facts: LocationFacts,
+}
+
+/// What is known of a place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LocationFacts {
+    /// Whose clock rules there; UTC if it is not known.
+    pub time_zone: Option<Tz>,
+    /// Where it is.
+    pub position: Option<Position>,
+    /// The market zone that it lies in.
+    pub zone_id: Option<String>,
+    /// The client's own part of that zone.
+    pub area_id: Option<String>,
+}
+
+/// Keeps a place, in place of what was kept of it.
+///
+/// # Errors
+/// The database failed.
+pub async fn keep(to: &mut AnyConnection, row: &Location) -> Result<(), StoreError> {
+    sqlx::query(
+        "insert into locations (id, client_id, user_id, facts) values ($1, $2, $3, $4)
+         on conflict (id) do update set facts = excluded.facts",
+    )
+    .bind(row.id.to_string())
+    .bind(&row.client_id)
+    .bind(&row.user_id)
+    .bind(as_text(&row.facts))
+    .execute(to)
+    .await?;
+    Ok(())
+}
+
+/// All places.
+///
+/// # Errors
+/// The database failed.
+pub async fn all(store: &Store) -> Result<Vec<Location>, StoreError> {
+    let rows = sqlx::query("select * from locations").fetch_all(store.reader()).await?;
+    rows.iter().map(location).collect()
+}
+
+/// The places of these users.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn of_users(
+    from: &mut AnyConnection,
+    names: &BTreeSet<Pair>,
+) -> Result<Vec<Location>, StoreError> {
+    let query = "select * from locations where (client_id, user_id) in
+         (select value ->> 0, value ->> 1 from json_array_elements(cast($1 as json)))";
+    of_keys(from, query, names, location).await
+}
+
+fn location(row: &AnyRow) -> Result<Location, StoreError> {
+    Ok(Location {
+        id: parsed(row, "locations", "id", Uuid::parse_str)?,
+        client_id: row.try_get("client_id")?,
+        user_id: row.try_get("user_id")?,
+        facts: parsed(row, "locations", "facts", |text| serde_json::from_str(text))?,
+    })
+}
+
+fn as_text(facts: &LocationFacts) -> String {
+    serde_json::to_string(facts).expect("names and numbers have a JSON form")
+}

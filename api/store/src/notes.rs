@@ -1,0 +1,294 @@
+//! What other processes have changed, as PostgreSQL tells it.
+//!
+//! Triggers note every change of a row that processes keep in memory (see the
+//! migration), so that no statement can forget to. A note arrives after its
+//! commit, in the order of the commits, and once for rows of one key that a
+//! change touched. It says which rows to read again, not what is in them: whoever
+//! reads late reads what is there by then.
+use std::collections::BTreeSet;
+use std::{io, iter};
+
+use sqlx::AnyConnection;
+use sqlx::Row;
+use sqlx::postgres::{PgListener, PgNotification};
+use uuid::Uuid;
+
+use crate::database::{Store, StoreError};
+use crate::rows::Pair;
+
+/// The channel of the notes.
+const CHANNEL: &str = "slackwater";
+
+/// A connection on which notes arrive.
+#[derive(Debug)]
+pub struct Notes {
+    /// `None` once it is lost: it would connect anew by itself, and hide that
+    /// something was missed.
+    listener: Option<PgListener>,
+    /// The name of this process, whose own notes say nothing new.
+    replica: String,
+}
+
+/// What arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard {
+    /// Another process changed something.
+    Change,
+    /// A mark of this process.
+    Mark(Uuid),
+}
+
+/// Rows that were changed, by the keys under which they are read again.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Touched {
+    /// Users with their accounts and places, by client and user.
+    pub users: BTreeSet<Pair>,
+    /// Devices.
+    pub devices: BTreeSet<Uuid>,
+    /// Smart charging and flex policies, by device.
+    pub policies: BTreeSet<Uuid>,
+    /// Plans, by device.
+    pub plans: BTreeSet<Uuid>,
+    /// Pending actions, active overrides and schedules, by device.
+    pub control: BTreeSet<Uuid>,
+    /// How far devices are recorded.
+    pub recordings: BTreeSet<Uuid>,
+    /// Tariffs, by client and identifier.
+    pub tariffs: BTreeSet<Pair>,
+    /// Which tariff places have.
+    pub places: BTreeSet<Uuid>,
+    /// Zones, by client and name.
+    pub zones: BTreeSet<Pair>,
+    /// Whether there is more, of which the keys are not known.
+    pub is_more: bool,
+}
+
+impl Notes {
+    /// Listens from now on. `None` for a file, which one process has for itself.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub async fn listen(store: &Store) -> Result<Option<Self>, StoreError> {
+        let Some((url, replica)) = store.server() else { return Ok(None) };
+        let mut listener = PgListener::connect(url).await?;
+        listener.eager_reconnect(false);
+        listener.listen(CHANNEL).await?;
+        Ok(Some(Self { listener: Some(listener), replica: replica.to_owned() }))
+    }
+
+    /// A connection that is lost already. `None` for a file.
+    #[must_use]
+    pub fn lost(store: &Store) -> Option<Self> {
+        let (_, replica) = store.server()?;
+        Some(Self { listener: None, replica: replica.to_owned() })
+    }
+
+    /// Waits for the next note of another process, or mark of this one. May be
+    /// dropped while it waits; then nothing is lost.
+    ///
+    /// # Errors
+    /// The connection is lost, and with it what is noted before the next one.
+    pub async fn hear(&mut self, touched: &mut Touched) -> Result<Heard, StoreError> {
+        loop {
+            let note = self.next().await?;
+            let words: Vec<String> = serde_json::from_str(note.payload()).unwrap_or_default();
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            match words.as_slice() {
+                [origin, "mark", mark] if *origin == self.replica => {
+                    return Ok(Heard::Mark(mark.parse().unwrap_or_default()));
+                }
+                [origin, kind, key @ ..] if *origin != self.replica && touched.add(kind, key) => {
+                    return Ok(Heard::Change);
+                }
+                // Its own, or of a kind that only other versions have.
+                _ => {}
+            }
+        }
+    }
+
+    async fn next(&mut self) -> Result<PgNotification, StoreError> {
+        let gone = || sqlx::Error::Io(io::ErrorKind::ConnectionAborted.into());
+        let listener = self.listener.as_mut().ok_or_else(gone)?;
+        let note = listener.try_recv().await;
+        if !matches!(note, Ok(Some(_))) {
+            self.listener = None;
+        }
+        Ok(note?.ok_or_else(gone)?)
+    }
+
+    /// Sends a mark. When it is heard, all that was committed before was.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub async fn mark(&self, store: &Store) -> Result<Uuid, StoreError> {
+        let mark = Uuid::new_v4();
+        let note = serde_json::json!([self.replica, "mark", mark]).to_string();
+        let query = sqlx::query("select 1 from pg_notify($1, $2)");
+        query.bind(CHANNEL).bind(note).execute(store.reader()).await?;
+        Ok(mark)
+    }
+}
+
+impl Touched {
+    /// Adds a note. Returns whether its kind is known.
+    fn add(&mut self, kind: &str, key: &[&str]) -> bool {
+        let pairs = match kind {
+            "users" => Some(&mut self.users),
+            "tariffs" => Some(&mut self.tariffs),
+            "zones" => Some(&mut self.zones),
+            _ => None,
+        };
+        let ids = match kind {
+            "devices" => Some(&mut self.devices),
+            "policies" => Some(&mut self.policies),
+            "plans" => Some(&mut self.plans),
+            "control" => Some(&mut self.control),
+            "recordings" => Some(&mut self.recordings),
+            "places" => Some(&mut self.places),
+            _ => None,
+        };
+        match (pairs, ids, key) {
+            (Some(pairs), _, [one, other]) => {
+                pairs.insert(((*one).to_owned(), (*other).to_owned()));
+            }
+            (_, Some(ids), [id]) => {
+                ids.extend(Uuid::parse_str(id));
+            }
+            _ if kind == "all" => self.is_more = true,
+            _ => return false,
+        }
+        true
+    }
+
+    /// The keys of all rows that are there.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn all(from: &mut AnyConnection) -> Result<Self, StoreError> {
+        let mut all = Self {
+            users: pairs(from, "select client_id, id from users").await?,
+            tariffs: pairs(from, "select client_id, id from tariffs").await?,
+            zones: pairs(from, "select client_id, id from zones").await?,
+            places: ids(from, "select location_id from tariff_schedules").await?,
+            ..Self::default()
+        };
+        all.add_devices(&ids(from, "select id from devices").await?);
+        Ok(all)
+    }
+
+    /// Adds devices with all that is kept by device.
+    pub fn add_devices(&mut self, ids: &BTreeSet<Uuid>) {
+        let Self { devices, policies, plans, control, recordings, .. } = self;
+        for own in [devices, policies, plans, control, recordings] {
+            own.extend(ids);
+        }
+    }
+
+    /// All devices of which something was touched.
+    #[must_use]
+    pub fn all_devices(&self) -> BTreeSet<Uuid> {
+        let Self { devices, policies, plans, control, recordings, .. } = self;
+        [devices, policies, plans, control, recordings].into_iter().flatten().copied().collect()
+    }
+
+    /// How many keys there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        let Self { users, devices, policies, plans, control, .. } = self;
+        let by_device = devices.len() + policies.len() + plans.len() + control.len();
+        let prices = self.tariffs.len() + self.places.len() + self.zones.len();
+        users.len() + by_device + self.recordings.len() + prices
+    }
+
+    /// The same in parts of so many keys at most. Users come before devices.
+    #[must_use]
+    pub fn parts(&self, most: usize) -> Vec<Self> {
+        let users = cut(&self.users, most).map(|users| Self { users, ..Self::default() });
+        let all_devices = self.all_devices();
+        let devices = cut(&all_devices, most).map(|ids| Self {
+            devices: &self.devices & &ids,
+            policies: &self.policies & &ids,
+            plans: &self.plans & &ids,
+            control: &self.control & &ids,
+            recordings: &self.recordings & &ids,
+            ..Self::default()
+        });
+        let tariffs = cut(&self.tariffs, most).map(|tariffs| Self { tariffs, ..Self::default() });
+        let places = cut(&self.places, most).map(|places| Self { places, ..Self::default() });
+        let zones = cut(&self.zones, most).map(|zones| Self { zones, ..Self::default() });
+        users.chain(devices).chain(tariffs).chain(places).chain(zones).collect()
+    }
+}
+
+/// A set in parts of so many members at most.
+fn cut<T: Ord + Clone>(set: &BTreeSet<T>, most: usize) -> impl Iterator<Item = BTreeSet<T>> {
+    let mut all = set.iter().cloned();
+    iter::from_fn(move || {
+        let some: BTreeSet<T> = all.by_ref().take(most).collect();
+        (!some.is_empty()).then_some(some)
+    })
+}
+
+async fn ids(
+    from: &mut AnyConnection,
+    statement: &'static str,
+) -> Result<BTreeSet<Uuid>, StoreError> {
+    let rows = sqlx::query(statement).fetch_all(from).await?;
+    let mut found = BTreeSet::new();
+    for row in &rows {
+        found.extend(Uuid::parse_str(row.try_get(0)?));
+    }
+    Ok(found)
+}
+
+async fn pairs(
+    from: &mut AnyConnection,
+    statement: &'static str,
+) -> Result<BTreeSet<Pair>, StoreError> {
+    let rows = sqlx::query(statement).fetch_all(from).await?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_added_under_its_kind_and_others_are_left() {
+        let (mut touched, id) = (Touched::default(), Uuid::from_u128(1));
+        assert!(touched.add("users", &["c", "a b"]));
+        assert!(touched.add("plans", &[&id.to_string()]));
+        assert!(!touched.add("kettles", &["c"]));
+        assert!(!touched.add("users", &["c"]));
+        let expected = Touched {
+            users: [("c".to_owned(), "a b".to_owned())].into(),
+            plans: [id].into(),
+            ..Touched::default()
+        };
+        assert_eq!(touched, expected);
+        assert!(touched.add("all", &[]) && touched.is_more);
+    }
+
+    #[test]
+    fn parts_have_all_keys_once() {
+        let pair = |n: u32| ("c".to_owned(), n.to_string());
+        let mut all = Touched {
+            users: (0..5).map(pair).collect(),
+            zones: (0..1).map(pair).collect(),
+            plans: (7..9).map(Uuid::from_u128).collect(),
+            ..Touched::default()
+        };
+        all.devices = (0..3).map(Uuid::from_u128).collect();
+        let parts = all.parts(2);
+        assert_eq!(parts.len(), 3 + 3 + 1);
+        let mut again = Touched::default();
+        for mut part in parts {
+            assert!(part.users.len() <= 2 && part.devices.len() + part.plans.len() <= 2);
+            again.users.append(&mut part.users);
+            again.zones.append(&mut part.zones);
+            again.plans.append(&mut part.plans);
+            again.devices.append(&mut part.devices);
+        }
+        assert_eq!(again, all);
+    }
+}

@@ -1,0 +1,496 @@
+//! Samples of devices, a row for each day, and the sessions that they belong to.
+//!
+//! Four years of quarters of an hour are 140,000 samples of a device. A row
+//! holds those of a day as columns, so that they are read within a second.
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, NaiveTime, Utc};
+use serde::{Deserialize, Serialize};
+use slackwater_control::device::scope::DeviceKind;
+use slackwater_engine::statistics::range::Range;
+use slackwater_engine::statistics::recording::Stay;
+use slackwater_engine::statistics::sample::Sample;
+use slackwater_engine::units::{Power, Price};
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, Row};
+use uuid::Uuid;
+
+use crate::database::{Store, StoreError};
+use crate::rows::{instant, of_keys, optional_instant, parsed};
+
+/// A device that was measured, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Measured {
+    /// The device.
+    pub device_id: Uuid,
+    /// The client.
+    pub client_id: String,
+    /// The user.
+    pub user_id: String,
+    /// What it is.
+    pub kind: DeviceKind,
+    /// The place at which it was.
+    pub location_id: Option<Uuid>,
+}
+
+/// A stay of a vehicle at a plug, as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChargeSession {
+    /// Its identifier.
+    pub id: Uuid,
+    /// What was measured, and where.
+    pub measured: Measured,
+    /// From when to when.
+    pub stay: Stay,
+    /// Whether smart charging controlled it.
+    pub is_smart: bool,
+    /// Whether nothing of it changes any more.
+    pub is_frozen: bool,
+}
+
+/// Whose samples are asked for.
+#[derive(Debug, Clone)]
+pub struct Wanted<'a> {
+    /// The client.
+    pub client_id: &'a str,
+    /// The user.
+    pub user_id: &'a str,
+    /// The kind of device.
+    pub kind: DeviceKind,
+    /// One device of that kind only.
+    pub device_id: Option<Uuid>,
+    /// One place only.
+    pub location_id: Option<Uuid>,
+    /// The time.
+    pub range: Range,
+}
+
+/// Samples as columns; times in microseconds since 1970, NaN where nothing is known.
+#[derive(Debug, Clone, Default)]
+pub struct Columns {
+    /// First microsecond of each.
+    pub start: Vec<i64>,
+    /// First microsecond after each.
+    pub end: Vec<i64>,
+    /// What flowed, in kW.
+    pub power_kw: Vec<f64>,
+    /// Price of a kWh.
+    pub price_per_kwh: Vec<f64>,
+    /// What would have flowed without smart charging, in kW.
+    pub non_smart_kw: Vec<f64>,
+}
+
+/// Columns as they are written. A column of which nothing is known is empty.
+#[derive(Debug, Serialize, Deserialize)]
+struct Written {
+    start: Vec<i64>,
+    end: Vec<i64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    power_kw: Vec<Option<f64>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    price_per_kwh: Vec<Option<f64>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    non_smart_kw: Vec<Option<f64>>,
+}
+
+impl Written {
+    fn of(samples: &[Sample]) -> Self {
+        let micros = |at: fn(&Sample) -> DateTime<Utc>| {
+            samples.iter().map(|sample| at(sample).timestamp_micros()).collect()
+        };
+        let column = |number: fn(&Sample) -> Option<f64>| {
+            let column: Vec<Option<f64>> = samples.iter().map(number).collect();
+            if column.iter().all(Option::is_none) { Vec::new() } else { column }
+        };
+        Self {
+            start: micros(|sample| sample.start),
+            end: micros(|sample| sample.end),
+            power_kw: column(|sample| sample.power.map(Power::as_kw)),
+            price_per_kwh: column(|sample| sample.price.map(Price::as_per_kwh)),
+            non_smart_kw: column(|sample| sample.non_smart.map(Power::as_kw)),
+        }
+    }
+
+    fn samples(&self) -> Result<Vec<Sample>, String> {
+        let at = |micros: i64| {
+            DateTime::from_timestamp_micros(micros).ok_or("a time is beyond the calendar")
+        };
+        let number = |column: &[Option<f64>], index: usize| column.get(index).copied().flatten();
+        let power = |column, index| number(column, index).map(Power::from_kw).transpose();
+        let sample = |index: usize| {
+            let price = number(&self.price_per_kwh, index).map(Price::from_per_kwh);
+            let end = self.end.get(index).ok_or("columns differ in length")?;
+            Ok(Sample {
+                start: at(self.start[index])?,
+                end: at(*end)?,
+                power: power(&self.power_kw, index).map_err(|error| error.to_string())?,
+                price: price.transpose().map_err(|error| error.to_string())?,
+                non_smart: power(&self.non_smart_kw, index).map_err(|error| error.to_string())?,
+            })
+        };
+        (0..self.start.len()).map(sample).collect()
+    }
+
+    fn add_to(self, all: &mut Columns) {
+        let count = self.start.len();
+        let fill = |to: &mut Vec<f64>, column: Vec<Option<f64>>| {
+            let to_be = to.len() + count;
+            to.extend(column.into_iter().take(count).map(|number| number.unwrap_or(f64::NAN)));
+            to.resize(to_be, f64::NAN);
+        };
+        fill(&mut all.power_kw, self.power_kw);
+        fill(&mut all.price_per_kwh, self.price_per_kwh);
+        fill(&mut all.non_smart_kw, self.non_smart_kw);
+        let last = all.start.len() + count;
+        all.start.extend(self.start);
+        all.end.extend(self.end);
+        all.end.resize(last, i64::MIN);
+    }
+}
+
+/// What becomes of samples that are there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum There {
+    /// They stay, and the new ones come beside them.
+    Join,
+    /// Days that have any stay as they are.
+    Stay,
+    /// The new ones take the place of theirs, day by day.
+    Yield,
+}
+
+/// Keeps samples, in time order, day by day.
+///
+/// # Errors
+/// The database failed.
+pub async fn keep(
+    to: &mut AnyConnection,
+    of: &Measured,
+    session_id: Option<Uuid>,
+    samples: &[Sample],
+    there: There,
+) -> Result<(), StoreError> {
+    let day = |sample: &Sample| sample.start.date_naive();
+    for own in samples.chunk_by(|one, next| day(one) == day(next)) {
+        let start = own[0].start.date_naive().and_time(NaiveTime::MIN).and_utc();
+        let mut all = Vec::new();
+        if there == There::Join {
+            all = of_day(to, of.device_id, session_id, start).await?;
+        }
+        all.extend_from_slice(own);
+        keep_day(to, of, session_id, start, &all, there).await?;
+    }
+    Ok(())
+}
+
+async fn of_day(
+    to: &mut AnyConnection,
+    device_id: Uuid,
+    session_id: Option<Uuid>,
+    start: DateTime<Utc>,
+) -> Result<Vec<Sample>, StoreError> {
+    let row = sqlx::query(
+        "select device_id as id, columns from samples
+         where device_id = $1 and start_at = $2 and session_id = $3",
+    )
+    .bind(device_id.to_string())
+    .bind(start.timestamp_micros())
+    .bind(word(session_id))
+    .fetch_optional(to)
+    .await?;
+    row.map_or(Ok(Vec::new()), |row| parsed(&row, "samples", "columns", read))
+}
+
+async fn keep_day(
+    to: &mut AnyConnection,
+    of: &Measured,
+    session_id: Option<Uuid>,
+    start: DateTime<Utc>,
+    samples: &[Sample],
+    there: There,
+) -> Result<(), StoreError> {
+    const INSERT: &str = "insert into samples (device_id, start_at, session_id, end_at, client_id, \
+         user_id, kind, location_id, columns) values ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+         on conflict (device_id, start_at, session_id) do ";
+    let query = match there {
+        There::Stay => format!("{INSERT} nothing"),
+        There::Join | There::Yield => format!(
+            "{INSERT} update set end_at = excluded.end_at, columns = excluded.columns, \
+             location_id = excluded.location_id"
+        ),
+    };
+    let end = samples.iter().map(|sample| sample.end).max().unwrap_or(start);
+    sqlx::query(sqlx::AssertSqlSafe(query))
+        .bind(of.device_id.to_string())
+        .bind(start.timestamp_micros())
+        .bind(word(session_id))
+        .bind(end.timestamp_micros())
+        .bind(&of.client_id)
+        .bind(&of.user_id)
+        .bind(of.kind.as_str())
+        .bind(of.location_id.map(|id| id.to_string()))
+        .bind(as_text(samples))
+        .execute(to)
+        .await?;
+    Ok(())
+}
+
+/// The samples of a session, oldest first.
+///
+/// # Errors
+/// The database failed.
+pub async fn of_session(to: &mut AnyConnection, id: Uuid) -> Result<Vec<Sample>, StoreError> {
+    let query = "select device_id as id, columns from samples where session_id = $1 \
+         order by start_at";
+    let rows = sqlx::query(query).bind(id.to_string()).fetch_all(to).await?;
+    let mut all = Vec::new();
+    for row in &rows {
+        all.extend(parsed(row, "samples", "columns", read)?);
+    }
+    Ok(all)
+}
+
+/// Puts samples in the place of all that a session has.
+///
+/// # Errors
+/// The database failed.
+pub async fn replace_of_session(
+    to: &mut AnyConnection,
+    session: &ChargeSession,
+    samples: &[Sample],
+) -> Result<(), StoreError> {
+    let gone = sqlx::query("delete from samples where session_id = $1");
+    gone.bind(session.id.to_string()).execute(&mut *to).await?;
+    let mut samples = samples.to_vec();
+    samples.sort_by_key(|sample| sample.start);
+    keep(to, &session.measured, Some(session.id), &samples, There::Yield).await
+}
+
+/// Keeps a session, in place of what was kept of it.
+///
+/// # Errors
+/// The database failed.
+pub async fn keep_session(to: &mut AnyConnection, row: &ChargeSession) -> Result<(), StoreError> {
+    sqlx::query(
+        "insert into charge_sessions (id, client_id, user_id, device_id, kind, location_id,
+             plugged_in_at, unplugged_at, is_smart, is_frozen)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+         on conflict (id) do update set unplugged_at = excluded.unplugged_at,
+             location_id = excluded.location_id, is_smart = excluded.is_smart,
+             is_frozen = excluded.is_frozen",
+    )
+    .bind(row.id.to_string())
+    .bind(&row.measured.client_id)
+    .bind(&row.measured.user_id)
+    .bind(row.measured.device_id.to_string())
+    .bind(row.measured.kind.as_str())
+    .bind(row.measured.location_id.map(|id| id.to_string()))
+    .bind(row.stay.plugged_in.timestamp_micros())
+    .bind(row.stay.unplugged.map(|at| at.timestamp_micros()))
+    .bind(i64::from(row.is_smart))
+    .bind(i64::from(row.is_frozen))
+    .execute(to)
+    .await?;
+    Ok(())
+}
+
+/// Sessions that are not frozen yet.
+///
+/// # Errors
+/// The database failed.
+pub async fn open_sessions(store: &Store) -> Result<Vec<ChargeSession>, StoreError> {
+    let query = "select * from charge_sessions where is_frozen = 0 order by plugged_in_at";
+    sqlx::query(query).fetch_all(store.reader()).await?.iter().map(session).collect()
+}
+
+/// Deletes all that was recorded of a device of a user. Until when it was
+/// recorded goes with the device itself.
+///
+/// # Errors
+/// The database failed.
+pub async fn delete_of_device(
+    to: &mut AnyConnection,
+    (client_id, user_id): (&str, &str),
+    device_id: Uuid,
+) -> Result<(), StoreError> {
+    // Sessions have no index by device, but one by user.
+    let statements = [
+        "delete from samples where client_id = $1 and user_id = $2 and device_id = $3",
+        "delete from charge_sessions where client_id = $1 and user_id = $2 and device_id = $3",
+    ];
+    for statement in statements {
+        let query = sqlx::query(statement).bind(client_id).bind(user_id);
+        query.bind(device_id.to_string()).execute(&mut *to).await?;
+    }
+    Ok(())
+}
+
+/// Keeps until when a device is recorded, if it was recorded until `before`.
+/// Returns whether it was: not if it was removed meanwhile, or another replica
+/// recorded it.
+///
+/// # Errors
+/// The database failed.
+pub async fn keep_until(
+    to: &mut AnyConnection,
+    device_id: Uuid,
+    before: Option<DateTime<Utc>>,
+    until: DateTime<Utc>,
+) -> Result<bool, StoreError> {
+    let kept = sqlx::query(
+        "insert into recordings (device_id, until)
+         select id, cast($2 as bigint) from devices where id = $1
+         on conflict (device_id) do update set until = excluded.until
+         where recordings.until = $3",
+    )
+    .bind(device_id.to_string())
+    .bind(until.timestamp_micros())
+    .bind(before.map(|before| before.timestamp_micros()))
+    .execute(to)
+    .await?;
+    Ok(kept.rows_affected() == 1)
+}
+
+/// Whether a device is there.
+///
+/// # Errors
+/// The database failed.
+pub async fn is_known(from: &mut AnyConnection, device_id: Uuid) -> Result<bool, StoreError> {
+    let query = sqlx::query("select id from devices where id = $1").bind(device_id.to_string());
+    Ok(query.fetch_optional(from).await?.is_some())
+}
+
+/// Until when each device is recorded.
+///
+/// # Errors
+/// The database failed.
+pub async fn all_until(store: &Store) -> Result<Vec<(Uuid, DateTime<Utc>)>, StoreError> {
+    let query = "select device_id as id, until from recordings";
+    let rows = sqlx::query(query).fetch_all(store.reader()).await?;
+    rows.iter().map(until).collect()
+}
+
+/// Until when these devices are recorded.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn until_of(
+    from: &mut AnyConnection,
+    ids: &BTreeSet<Uuid>,
+) -> Result<Vec<(Uuid, DateTime<Utc>)>, StoreError> {
+    let query = "select device_id as id, until from recordings
+         where device_id = any(string_to_array($1, ','))";
+    of_keys(from, query, ids, until).await
+}
+
+/// Sessions of these devices that are not frozen yet.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn open_sessions_of(
+    from: &mut AnyConnection,
+    ids: &BTreeSet<Uuid>,
+) -> Result<Vec<ChargeSession>, StoreError> {
+    let query = "select * from charge_sessions
+         where is_frozen = 0 and device_id = any(string_to_array($1, ',')) order by plugged_in_at";
+    of_keys(from, query, ids, session).await
+}
+
+fn until(row: &AnyRow) -> Result<(Uuid, DateTime<Utc>), StoreError> {
+    Ok((parsed(row, "recordings", "id", Uuid::parse_str)?, instant(row, "until")?))
+}
+
+/// All samples that share time with a range.
+///
+/// # Errors
+/// The database failed.
+pub async fn columns(store: &Store, wanted: &Wanted<'_>) -> Result<Columns, StoreError> {
+    let query =
+        format!("select device_id as id, columns from samples where {OF_USER} order by start_at");
+    let rows = bound(sqlx::query(sqlx::AssertSqlSafe(query)), wanted);
+    let mut all = Columns::default();
+    for row in &rows.fetch_all(store.reader()).await? {
+        let read = |text: &str| serde_json::from_str::<Written>(text);
+        parsed(row, "samples", "columns", read)?.add_to(&mut all);
+    }
+    Ok(all)
+}
+
+/// Frozen sessions that share time with a range, each with all of its samples,
+/// in the order in which they began.
+///
+/// # Errors
+/// The database failed.
+pub async fn sessions(
+    store: &Store,
+    wanted: &Wanted<'_>,
+) -> Result<Vec<(ChargeSession, Vec<Sample>)>, StoreError> {
+    let query = format!(
+        "select * from charge_sessions where is_frozen = 1 and id in (
+             select session_id from samples where {OF_USER}
+         ) order by plugged_in_at, id"
+    );
+    let rows = bound(sqlx::query(sqlx::AssertSqlSafe(query)), wanted);
+    let rows = rows.fetch_all(store.reader()).await?;
+    let mut connection = store.reader().acquire().await?;
+    let mut all = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let session = session(row)?;
+        let samples = of_session(&mut connection, session.id).await?;
+        all.push((session, samples));
+    }
+    Ok(all)
+}
+
+/// Which samples are meant.
+const OF_USER: &str = "client_id = $1 and user_id = $2 and kind = $3 and end_at > $4 \
+     and start_at < $5 and ($6 = '' or device_id = $6) and ($7 = '' or location_id = $7)";
+
+type Query<'q> = sqlx::query::Query<'q, sqlx::Any, <sqlx::Any as sqlx::Database>::Arguments>;
+
+fn bound<'q>(query: Query<'q>, wanted: &'q Wanted<'_>) -> Query<'q> {
+    query
+        .bind(wanted.client_id)
+        .bind(wanted.user_id)
+        .bind(wanted.kind.as_str())
+        .bind(wanted.range.start.timestamp_micros())
+        .bind(wanted.range.end.timestamp_micros())
+        .bind(word(wanted.device_id))
+        .bind(word(wanted.location_id))
+}
+
+fn session(row: &AnyRow) -> Result<ChargeSession, StoreError> {
+    const TABLE: &str = "charge_sessions";
+    let location_id: Option<&str> = row.try_get("location_id")?;
+    let (is_smart, is_frozen): (i64, i64) = (row.try_get("is_smart")?, row.try_get("is_frozen")?);
+    Ok(ChargeSession {
+        id: parsed(row, TABLE, "id", Uuid::parse_str)?,
+        measured: Measured {
+            device_id: parsed(row, TABLE, "device_id", Uuid::parse_str)?,
+            client_id: row.try_get("client_id")?,
+            user_id: row.try_get("user_id")?,
+            kind: parsed(row, TABLE, "kind", DeviceKind::parse)?,
+            location_id: location_id.and_then(|id| Uuid::parse_str(id).ok()),
+        },
+        stay: Stay {
+            plugged_in: instant(row, "plugged_in_at")?,
+            unplugged: optional_instant(row, "unplugged_at")?,
+        },
+        is_smart: is_smart != 0,
+        is_frozen: is_frozen != 0,
+    })
+}
+
+fn read(text: &str) -> Result<Vec<Sample>, String> {
+    let written: Written = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    written.samples()
+}
+
+fn as_text(samples: &[Sample]) -> String {
+    serde_json::to_string(&Written::of(samples)).expect("numbers have a JSON form")
+}
+
+/// An identifier as a text; none is an empty one.
+fn word(id: Option<Uuid>) -> String {
+    id.map(|id| id.to_string()).unwrap_or_default()
+}

@@ -1,0 +1,142 @@
+//! Tariffs of clients, and which of them a location has.
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use slackwater_engine::prices::tariff::{IntervalRequest, RateRequest};
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, Row};
+use uuid::Uuid;
+
+use crate::database::{Store, StoreError};
+use crate::rows::{Pair, of_keys, parsed};
+
+/// A tariff of a client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TariffRow {
+    /// The client.
+    pub client_id: String,
+    /// The identifier that the client chose.
+    pub id: String,
+    /// Its named prices, with all the digits that were given.
+    pub rates: Vec<RateRequest>,
+}
+
+/// Which tariff a location has, and when which of its rates holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TariffSchedule {
+    /// The tariff.
+    pub tariff_id: String,
+    /// Weekly intervals, on the clocks of the location.
+    pub intervals: Vec<IntervalRequest>,
+}
+
+/// Keeps a tariff, in place of what was kept under its identifier.
+///
+/// # Errors
+/// The database failed.
+pub async fn keep(to: &mut AnyConnection, row: &TariffRow) -> Result<(), StoreError> {
+    sqlx::query(
+        "insert into tariffs (client_id, id, rates) values ($1, $2, $3)
+         on conflict (client_id, id) do update set rates = excluded.rates",
+    )
+    .bind(&row.client_id)
+    .bind(&row.id)
+    .bind(as_text(&row.rates))
+    .execute(to)
+    .await?;
+    Ok(())
+}
+
+/// Keeps the schedule of a location, in place of the one before; `None` takes it away.
+///
+/// # Errors
+/// The database failed.
+pub async fn assign(
+    to: &mut AnyConnection,
+    location_id: Uuid,
+    schedule: Option<&TariffSchedule>,
+) -> Result<(), StoreError> {
+    let Some(schedule) = schedule else {
+        let gone = sqlx::query("delete from tariff_schedules where location_id = $1");
+        gone.bind(location_id.to_string()).execute(to).await?;
+        return Ok(());
+    };
+    sqlx::query(
+        "insert into tariff_schedules (location_id, tariff_id, intervals) values ($1, $2, $3)
+         on conflict (location_id) do update
+         set tariff_id = excluded.tariff_id, intervals = excluded.intervals",
+    )
+    .bind(location_id.to_string())
+    .bind(&schedule.tariff_id)
+    .bind(as_text(&schedule.intervals))
+    .execute(to)
+    .await?;
+    Ok(())
+}
+
+/// All tariffs.
+///
+/// # Errors
+/// The database failed.
+pub async fn all(store: &Store) -> Result<Vec<TariffRow>, StoreError> {
+    let rows = sqlx::query("select * from tariffs").fetch_all(store.reader()).await?;
+    rows.iter().map(tariff).collect()
+}
+
+/// The schedules of all locations.
+///
+/// # Errors
+/// The database failed.
+pub async fn all_schedules(store: &Store) -> Result<Vec<(Uuid, TariffSchedule)>, StoreError> {
+    let query = "select location_id as id, tariff_id, intervals from tariff_schedules";
+    let rows = sqlx::query(query).fetch_all(store.reader()).await?;
+    rows.iter().map(schedule).collect()
+}
+
+/// Those of these tariffs that are there.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn of_names(
+    from: &mut AnyConnection,
+    names: &BTreeSet<Pair>,
+) -> Result<Vec<TariffRow>, StoreError> {
+    let query = "select * from tariffs where (client_id, id) in
+         (select value ->> 0, value ->> 1 from json_array_elements(cast($1 as json)))";
+    of_keys(from, query, names, tariff).await
+}
+
+/// The schedules of these locations.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn schedules_of(
+    from: &mut AnyConnection,
+    ids: &BTreeSet<Uuid>,
+) -> Result<Vec<(Uuid, TariffSchedule)>, StoreError> {
+    let query = "select location_id as id, tariff_id, intervals from tariff_schedules
+         where location_id = any(string_to_array($1, ','))";
+    of_keys(from, query, ids, schedule).await
+}
+
+fn tariff(row: &AnyRow) -> Result<TariffRow, StoreError> {
+    Ok(TariffRow {
+        client_id: row.try_get("client_id")?,
+        id: row.try_get("id")?,
+        rates: parsed(row, "tariffs", "rates", |text| serde_json::from_str(text))?,
+    })
+}
+
+fn schedule(row: &AnyRow) -> Result<(Uuid, TariffSchedule), StoreError> {
+    let read = |text: &str| serde_json::from_str(text);
+    let schedule = TariffSchedule {
+        tariff_id: row.try_get("tariff_id")?,
+        intervals: parsed(row, "tariff_schedules", "intervals", read)?,
+    };
+    Ok((parsed(row, "tariff_schedules", "id", Uuid::parse_str)?, schedule))
+}
+
+fn as_text<T: Serialize>(list: &[T]) -> String {
+    serde_json::to_string(list).expect("names and times have a JSON form")
+}
