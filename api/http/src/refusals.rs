@@ -144,8 +144,7 @@ impl From<SubscribeError> for Problem {
     fn from(error: SubscribeError) -> Self {
         match error {
             SubscribeError::Store(error) => error.into(),
-            SubscribeError::Url { .. }
-            | SubscribeError::Template { .. }
+            SubscribeError::Invalid(_)
             | SubscribeError::NoClient { .. }
             | SubscribeError::Taken { .. } => Self::bad_request(error.to_string()),
         }

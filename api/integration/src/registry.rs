@@ -204,3 +204,65 @@ impl fmt::Debug for Registry {
         f.debug_set().entries(self.types.keys()).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::tests::Garage;
+
+    fn settings(text: &str) -> BTreeMap<String, Settings> {
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn registry() -> Registry {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Own {
+            code: VendorCode,
+        }
+        Registry::new().with("garage", |settings| {
+            let Own { code } = settings.read()?;
+            Ok(Arc::new(Garage::new(code)))
+        })
+    }
+
+    #[test]
+    fn integrations_are_opened_by_type() {
+        let all = settings(
+            r#"{"a": {"type": "garage", "code": "NORTH"}, "b": {"type": "garage", "code": "SOUTH"}}"#,
+        );
+        let vendors = registry().open(&all).unwrap();
+        let codes: Vec<&str> = vendors.keys().map(VendorCode::as_str).collect();
+        assert_eq!(codes, ["NORTH", "SOUTH"]);
+    }
+
+    #[test]
+    fn settings_that_open_nothing_are_refused_by_name() {
+        for (text, expected) in [
+            (
+                r#"{"a": {"type": "barn", "code": "NORTH"}}"#,
+                "a.type: there is no integration `barn`; one of garage",
+            ),
+            (r#"{"a": {"type": "garage"}}"#, "a: missing field `code`"),
+            (
+                r#"{"a": {"type": "garage", "code": "N", "key": "sesame"}}"#,
+                "a: key: unknown field `key`, expected `code`",
+            ),
+            (
+                r#"{"a": {"type": "garage", "code": "N"}, "b": {"type": "garage", "code": "N"}}"#,
+                "b: the vendor N has another integration already",
+            ),
+        ] {
+            let error = registry().open(&settings(text)).unwrap_err().to_string();
+            assert_eq!(error, expected);
+        }
+        let none = Registry::new().open(&settings(r#"{"a": {"type": "barn"}}"#)).unwrap_err();
+        assert!(none.to_string().ends_with("`barn`; this program has none"), "{none}");
+    }
+
+    #[test]
+    fn values_of_settings_are_not_in_the_debug_form() {
+        let all = settings(r#"{"a": {"type": "garage", "key": "sesame"}}"#);
+        assert_eq!(format!("{:?}", all["a"]), r#"Settings { type: "garage", names: ["key"] }"#);
+    }
+}

@@ -219,3 +219,147 @@ impl Check<'_> {
         });
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::Arc;
+    use std::task::{Context, Poll, Waker};
+
+    use async_trait::async_trait;
+    use slackwater_control::device::capability::Capabilities;
+    use slackwater_control::device::command::Command;
+    use slackwater_control::device::scope::DeviceKind;
+    use slackwater_control::policy::flex::ReserveRule;
+
+    use super::*;
+    use crate::profile::{Health, VendorCode, VendorHealth};
+    use crate::reading::{Facts, MeterFacts, Reading};
+
+    /// Integration with one meter, and a breach of the contract if it has one.
+    #[derive(Debug)]
+    pub(crate) struct Garage {
+        code: VendorCode,
+        breach: &'static str,
+    }
+
+    impl Garage {
+        pub(crate) fn new(code: VendorCode) -> Self {
+            Self { code, breach: "" }
+        }
+    }
+
+    #[async_trait]
+    impl Vendor for Garage {
+        fn profile(&self) -> Arc<Profile> {
+            let kind = if self.breach == "kind" { DeviceKind::Charger } else { DeviceKind::Meter };
+            Arc::new(Profile {
+                code: self.code.clone(),
+                display_name: if self.breach == "name" { "" } else { "Garage" }.to_owned(),
+                portal_name: "Garage".to_owned(),
+                kinds: vec![kind],
+                reserve: ReserveRule::default(),
+            })
+        }
+
+        fn health(&self, _now: DateTime<Utc>) -> VendorHealth {
+            VendorHealth { devices: Health::Ready, linking: Health::Ready }
+        }
+
+        async fn log_in(&self, login: &Login, _now: DateTime<Utc>) -> Result<LogIn, VendorError> {
+            if login.password != "sesame" && self.breach != "password" {
+                return Err(VendorError::Unauthorised);
+            }
+            if login.code.is_none() {
+                return Ok(LogIn::CodeNeeded { sent_to: "a telephone".to_owned() });
+            }
+            let name = "Cellar".to_owned();
+            let offer = Offer { device: "meter".to_owned(), kind: DeviceKind::Meter, name };
+            let count = if self.breach == "twice" { 2 } else { 1 };
+            let offers = vec![offer; count];
+            Ok(LogIn::Connected { connection: Connection::new("key"), offers })
+        }
+
+        async fn poll(&self, device: &Linked, now: DateTime<Utc>) -> Result<Reading, VendorError> {
+            if device.connection.secret() != "key" && self.breach != "connection" {
+                return Err(VendorError::Unauthorised);
+            }
+            if device.device != "meter" && self.breach != "device" {
+                return Err(VendorError::NoSuchDevice);
+            }
+            let ahead = TimeDelta::hours(if self.breach == "clock" { 1 } else { 0 });
+            Ok(Reading {
+                at: now + ahead,
+                is_reachable: Some(true),
+                capabilities: Capabilities::default(),
+                counters: None,
+                facts: Facts::Meter(MeterFacts { power: None, position: None }),
+            })
+        }
+
+        async fn send(
+            &self,
+            _device: &Linked,
+            _command: &Command,
+            _now: DateTime<Utc>,
+        ) -> Result<(), VendorError> {
+            Err(VendorError::Refused { detail: "a meter takes no commands".to_owned() })
+        }
+
+        async fn metered(
+            &self,
+            _device: &Linked,
+            from: DateTime<Utc>,
+            _to: DateTime<Utc>,
+            _now: DateTime<Utc>,
+        ) -> Result<Vec<Metered>, VendorError> {
+            let (imported, exported) = (Energy::ZERO, Energy::ZERO);
+            let length = if self.breach == "quarter" { QUARTER * 2 } else { QUARTER };
+            let one = Metered { start: from, end: from + length, imported, exported };
+            let next = Metered { start: one.end, end: one.end + QUARTER, ..one };
+            Ok(if self.breach == "order" { vec![next, one] } else { vec![one, next] })
+        }
+    }
+
+    /// The result of a future that never waits.
+    fn result_of<T>(future: impl Future<Output = T>) -> T {
+        let mut future = std::pin::pin!(future);
+        match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(result) => result,
+            Poll::Pending => panic!("the future waits"),
+        }
+    }
+
+    fn breaches(breach: &'static str) -> Vec<Breach> {
+        let vendor = Garage { code: VendorCode::parse("GARAGE").unwrap(), breach };
+        let login = Login {
+            user_name: "ada".to_owned(),
+            password: "sesame".to_owned(),
+            code: Some("1234".to_owned()),
+        };
+        result_of(check_vendor(&vendor, &login, "2026-01-05T18:00:00Z".parse().unwrap()))
+    }
+
+    #[test]
+    fn an_integration_that_keeps_the_contract_has_no_breaches() {
+        assert_eq!(breaches(""), []);
+    }
+
+    #[test]
+    fn each_breach_is_found() {
+        for (breach, method, reason) in [
+            ("name", "profile", "display_name or portal_name is empty"),
+            ("kind", "log_in", "meter is a meter, which is none of profile().kinds"),
+            ("password", "log_in", "expected Unauthorised for a wrong password"),
+            ("twice", "log_in", "two devices have one identifier"),
+            ("connection", "poll", "expected Unauthorised for an unknown connection"),
+            ("device", "poll", "expected NoSuchDevice for an unknown device"),
+            ("clock", "poll", "meter was heard of at 2026-01-05 19:00:00 UTC"),
+            ("quarter", "metered", "expected whole quarters of an hour"),
+            ("order", "metered", "meter: the periods overlap or are out of order"),
+        ] {
+            let found = breaches(breach);
+            let is_found = |one: &Breach| one.method == method && one.reason.starts_with(reason);
+            assert!(found.iter().any(is_found), "{breach}: {found:?}");
+        }
+    }
+}

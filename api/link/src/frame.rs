@@ -4,7 +4,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::icons;
 use super::texts::{Texts, fill, texts_in};
-use slackwater_service::linking::language::{BROWSER, ColourScheme, Language};
+use slackwater_service::config::language::{BROWSER, ColourScheme, Language};
 use slackwater_service::linking::session::Session;
 use slackwater_service::state::App;
 use slackwater_store::client::Environment;

@@ -5,7 +5,7 @@
 //! client without a name is "This app".
 use slackwater_control::device::scope::{DeviceKind, Permission};
 
-use slackwater_service::linking::language::Language;
+use slackwater_service::config::language::Language;
 
 /// Makes the table, its languages as constants, and the list that tests walk.
 macro_rules! texts {

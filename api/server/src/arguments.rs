@@ -5,8 +5,9 @@ use chrono::{DateTime, Utc};
 use clap::{Args, Parser, Subcommand};
 use slackwater_service::clock::{ClockError, Speed};
 use slackwater_service::config::admin::AdminToken;
+use slackwater_service::config::error::ConfigError;
+use slackwater_service::config::log_filter;
 use slackwater_service::config::text::Listen;
-use slackwater_service::config::{ConfigError, log_filter};
 use slackwater_store::client::{Environment, EnvironmentError};
 use slackwater_wire::version::dated::{ApiVersion, ApiVersionError};
 use uuid::Uuid;
@@ -164,7 +165,7 @@ pub(crate) enum PricesCommand {
         #[command(flatten)]
         place: Place,
         #[command(flatten)]
-        window: Window,
+        window: TimeWindow,
     },
     /// Print the price signal of a client for an area in a window.
     Signal {
@@ -178,7 +179,7 @@ pub(crate) enum PricesCommand {
         #[arg(long)]
         area: String,
         #[command(flatten)]
-        window: Window,
+        window: TimeWindow,
     },
 }
 
@@ -198,7 +199,7 @@ pub(crate) struct Place {
 
 /// A time.
 #[derive(Debug, Clone, Copy, Args)]
-pub(crate) struct Window {
+pub(crate) struct TimeWindow {
     /// First instant.
     #[arg(long)]
     pub(crate) from: DateTime<Utc>,

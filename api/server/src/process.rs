@@ -3,6 +3,7 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::Parser;
+use slackwater_integration::registry::Registry;
 use tokio::runtime::Runtime;
 
 use crate::arguments::{Arguments, Command};
@@ -11,12 +12,12 @@ use crate::commands::output::print;
 use crate::commands::{client, command, events, link, policy, prices, sandbox, serve};
 use slackwater_http::openapi;
 
-/// Does what the arguments of this process say.
+/// Runs the program with the integrations of a registry, as the arguments of the process say.
 #[must_use]
-pub fn run() -> ExitCode {
+pub fn run(registry: &Registry) -> ExitCode {
     let arguments = Arguments::parse();
     let done = match Runtime::new() {
-        Ok(runtime) => runtime.block_on(obey(arguments)),
+        Ok(runtime) => runtime.block_on(obey(arguments, registry)),
         Err(failure) => Err(Failure::Start(failure)),
     };
     match done {
@@ -32,10 +33,10 @@ pub fn run() -> ExitCode {
     }
 }
 
-async fn obey(arguments: Arguments) -> Result<(), Failure> {
+async fn obey(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     let file = arguments.config.as_deref();
     match arguments.command {
-        Command::Serve(arguments) => serve::serve(file, &arguments).await,
+        Command::Serve(arguments) => serve::serve(file, &arguments, registry).await,
         Command::Client(line) => client::run(file, line).await,
         Command::Tell(line) => command::run(file, line).await,
         Command::Events(line) => events::run(file, line).await,

@@ -1,4 +1,5 @@
 //! The service as a process runs it: state, sockets and jobs together.
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,10 +16,10 @@ use crate::serve::descriptors::{Shares, raise};
 use crate::serve::{ServeError, Sockets, Terms};
 use slackwater_http::auth_router;
 use slackwater_http::telemetry;
+use slackwater_integration::registry::{Registry, RegistryError};
 use slackwater_sandbox::handle::Sandbox;
 use slackwater_service::clock::Clock;
 use slackwater_service::config::{Config, Door, Doors};
-use slackwater_service::control;
 use slackwater_service::jobs::poller;
 use slackwater_service::outbox::poster::{Poster, PosterError};
 use slackwater_service::outbox::subscribing::{SubscribeError, configure};
@@ -27,6 +28,7 @@ use slackwater_service::prices;
 use slackwater_service::prices::keep::{PriceFileError, keep_files};
 use slackwater_service::replicas;
 use slackwater_service::state::{App, SetupError, Urls};
+use slackwater_service::steering;
 use slackwater_service::supervise::keep_running;
 use slackwater_store::client::{Client, Environment};
 use slackwater_store::clients;
@@ -54,6 +56,9 @@ pub enum ServiceError {
     /// Posting events.
     #[error(transparent)]
     Poster(#[from] PosterError),
+    /// Integrations of the settings.
+    #[error("environments.production.integrations.{0}")]
+    Integrations(#[from] RegistryError),
     /// A list of market prices.
     #[error(transparent)]
     Prices(#[from] PriceFileError),
@@ -96,8 +101,16 @@ impl Service {
     /// Listens, opens the database and reads what is kept.
     ///
     /// # Errors
-    /// An address is taken, or the database cannot be read.
-    pub async fn start(config: Config, sandbox_clock: Clock) -> Result<Self, ServiceError> {
+    /// An integration of the settings cannot be opened, an address is taken, or the database
+    /// cannot be read.
+    pub async fn start(
+        config: Config,
+        sandbox_clock: Clock,
+        registry: &Registry,
+    ) -> Result<Self, ServiceError> {
+        let production = config.environments.production.as_ref();
+        let none = BTreeMap::new();
+        let integrations = registry.open(production.map_or(&none, |own| &own.integrations))?;
         let sockets = Sockets::bind(doors(&config)).await?;
         let store = Store::open_alone(&config.store.url).await?;
         // Before anything is read, so that no change falls in between.
@@ -119,12 +132,16 @@ impl Service {
                 auth: url(Role::Auth(environment)),
                 link: url(Role::Link(environment)),
             };
-            worlds.push(match worlds.first() {
+            let app = match worlds.first() {
                 Some(first) => first.beside(environment, clock, urls),
                 None => {
                     App::load(config.clone(), store.clone(), (environment, clock, urls)).await?
                 }
-            });
+            };
+            if environment == Environment::Production {
+                app.set_vendors(integrations.clone());
+            }
+            worlds.push(app);
         }
         let Some(first) = worlds.first() else { return Err(ServiceError::Nothing) };
         keep_files(first).await?;
@@ -215,7 +232,7 @@ fn limits_of(config: &Config) -> impl Fn(Role) -> Limits {
 fn keep_all_running(app: &App, poster: Poster) {
     keep("poller", app, poller::run);
     keep_running("poster", Clock::system(), move || poster.clone().run());
-    keep("control", app, control::job::run);
+    keep("control", app, steering::job::run);
     keep("planner", app, planner::run);
     keep("areas", app, area::run);
 }
@@ -249,7 +266,7 @@ async fn watch_devices(app: &App) -> Result<(), StoreError> {
         .collect();
     let is_ours = |client_id: &str| ours.iter().any(|id| id == client_id);
     poller::watch_all(app, is_ours);
-    control::job::resume(app, is_ours);
+    steering::job::resume(app, is_ours);
     planner::watch_all(app, is_ours);
     Ok(())
 }

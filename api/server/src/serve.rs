@@ -37,8 +37,9 @@ use tracing::{debug, error, info, warn};
 use crate::serve::admission::{Admission, Limits};
 use crate::serve::connection::Answerer;
 use slackwater_http::problem::Problem;
-use slackwater_service::auth::peer::Proxies;
-use slackwater_service::config::{ConfigError, Door};
+use slackwater_service::config::Door;
+use slackwater_service::config::error::ConfigError;
+use slackwater_service::config::proxies::Proxies;
 
 /// How long requests may take to finish once the service is told to stop.
 pub const GRACE: Duration = Duration::from_secs(10);

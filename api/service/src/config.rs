@@ -5,11 +5,15 @@
 //! with its name and where it came from.
 
 pub mod admin;
+pub mod error;
 pub mod events;
+pub mod language;
 pub mod link;
 pub mod load;
 pub mod log;
+pub mod plans;
 pub mod prices;
+pub mod proxies;
 pub mod serving;
 pub mod text;
 
@@ -26,133 +30,17 @@ use slackwater_wire::version::dated::ApiVersion;
 use slackwater_wire::version::lifecycle::Releases;
 
 pub use crate::config::admin::AdminSettings;
-use crate::config::admin::TokenError;
+use crate::config::error::ConfigError;
 pub use crate::config::events::EventSettings;
 pub use crate::config::link::LinkSettings;
 pub use crate::config::log::log_filter;
+use crate::config::plans::PlanSettings;
 use crate::config::prices::{StatisticsSettings, ZoneSettings};
 use crate::config::serving::{AuthSettings, ServeSettings};
 use crate::config::text::{Listen, PublicUrl, as_optional_text, as_text};
-use crate::outbox::subscribing::{SubscribeError, check};
-use crate::plans::settings::PlanSettings;
+use slackwater_integration::registry::Settings as IntegrationSettings;
+use slackwater_store::subscription::SubscriptionError;
 use slackwater_store::url::StoreUrl;
-
-/// Why a setting cannot be used.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum ConfigError {
-    /// Not an address with a port.
-    #[error("`{given}` is not an address and a port, such as 127.0.0.1:8080 or [::1]:8080")]
-    Listen {
-        /// The text that was given.
-        given: String,
-    },
-    /// Not a log filter.
-    #[error("`{given}` is not a log filter, such as info or slackwater_http=debug: {reason}")]
-    Log {
-        /// The text that was given.
-        given: String,
-        /// What the filter's parser said.
-        reason: String,
-    },
-    /// Not an address of the web.
-    #[error("`{given}` is not an address such as https://api.example.org, without a path")]
-    Url {
-        /// The text that was given.
-        given: String,
-    },
-    /// The token of the operators' address.
-    #[error("admin.token: {0}")]
-    Token(#[from] TokenError),
-    /// A file with the token of the operators' address.
-    #[error("admin.token_file: cannot read {file}: {reason}")]
-    TokenFile {
-        /// The file.
-        file: PathBuf,
-        /// The reason of the operating system.
-        reason: String,
-    },
-    /// Other machines reach the operators' address, and nothing proves who they are.
-    #[error(
-        "admin.listen is {listen}, which other machines can reach, and no token is set; \
-         set admin.token or admin.token_file, or listen on 127.0.0.1"
-    )]
-    OpenAdmin {
-        /// The address to listen on.
-        listen: SocketAddr,
-    },
-    /// Two settings, of which one is meant.
-    #[error("{one} and {other} are both set; set one of them")]
-    Both {
-        /// The first setting.
-        one: &'static str,
-        /// The second setting.
-        other: &'static str,
-    },
-    /// A setting of the sandbox, without a sandbox.
-    #[error("{name} is set, and [environments.sandbox] is not: no sandbox is served")]
-    NoSandbox {
-        /// The setting or argument.
-        name: &'static str,
-    },
-    /// A power that lets nothing through.
-    #[error("{name} is {given} kW; it is above 0")]
-    NoPower {
-        /// The setting.
-        name: &'static str,
-        /// The power that was given, in kW.
-        given: f64,
-    },
-    /// A limit of an area in a zone that does not exist.
-    #[error("plans.limits: neither [zones] nor the scenario of the sandbox has the zone {zone:?}")]
-    NoZone {
-        /// The zone.
-        zone: String,
-    },
-    /// A number of seconds or items that must not be zero.
-    #[error("{name} is 0; it is at least 1")]
-    Zero {
-        /// The setting.
-        name: &'static str,
-    },
-    /// Something about plans makes no sense.
-    #[error("{0}")]
-    Plans(String),
-    /// Two services share a socket and cannot be told apart.
-    #[error("{listen} has two services at {host}; give them hosts of their own by `url`, or ports")]
-    Ambiguous {
-        /// The socket.
-        listen: SocketAddr,
-        /// What both would answer to.
-        host: String,
-    },
-    /// A receiver of events.
-    #[error("{0}")]
-    Subscription(String),
-    /// The file, or values in it: one line for each.
-    #[error("{0}")]
-    Settings(String),
-}
-
-/// Reads an address to listen on, such as `127.0.0.1:8080`. Port 0 takes a free one.
-///
-/// A host name is refused: it may stand for several addresses, public ones among them.
-///
-/// # Errors
-///
-/// [`ConfigError::Listen`] when the text is not an IP address with a port.
-///
-/// # Example
-///
-/// ```
-/// use slackwater_service::config::listen_address;
-///
-/// assert_eq!(listen_address("[::1]:8080")?.port(), 8080);
-/// assert!(listen_address("localhost:8080").is_err());
-/// # Ok::<(), slackwater_service::config::ConfigError>(())
-/// ```
-pub fn listen_address(given: &str) -> Result<SocketAddr, ConfigError> {
-    given.trim().parse().map_err(|_| ConfigError::Listen { given: given.to_owned() })
-}
 
 /// Where a service listens, and under which address its users reach it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -176,6 +64,9 @@ pub struct Doors {
     pub auth: Door,
     /// Where people link devices.
     pub link: Door,
+    /// Integrations of manufacturers, by names of the operator's choice; of production only.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub integrations: BTreeMap<String, IntegrationSettings>,
 }
 
 /// The environments that are served. There are two, and no third (ENV-06).
@@ -398,7 +289,12 @@ impl Default for Config {
     fn default() -> Self {
         let here = |port| Listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
         let door = |port| Door { listen: here(port), url: None };
-        let sandbox = Doors { base: door(8080), auth: door(8081), link: door(8082) };
+        let sandbox = Doors {
+            base: door(8080),
+            auth: door(8081),
+            link: door(8082),
+            integrations: BTreeMap::new(),
+        };
         Self {
             environments: Environments { sandbox: Some(sandbox), production: None },
             admin: AdminSettings { listen: here(8083), token: None, token_file: None },
@@ -467,8 +363,8 @@ impl Config {
             ("sandbox.homes", self.sandbox.homes.unwrap_or(1)),
         ];
         for subscription in &self.events.subscriptions {
-            let refused = |error: SubscribeError| ConfigError::Subscription(error.to_string());
-            check(subscription).map_err(refused)?;
+            let refused = |error: SubscriptionError| ConfigError::Subscription(error.to_string());
+            subscription.check().map_err(refused)?;
         }
         let budgets = self.limits.clients.values().chain([&self.limits.budgets]);
         let budgets = budgets.flat_map(BTreeMap::values);
@@ -484,6 +380,9 @@ impl Config {
     /// Checks that one thing is simulated, and that there is a sandbox for it.
     fn check_sandbox(&self) -> Result<(), ConfigError> {
         let SandboxSettings { scenario, homes, .. } = &self.sandbox;
+        if self.environments.sandbox.as_ref().is_some_and(|own| !own.integrations.is_empty()) {
+            return Err(ConfigError::SandboxIntegrations);
+        }
         if scenario.is_some() && homes.is_some() {
             return Err(ConfigError::Both { one: "sandbox.scenario", other: "sandbox.homes" });
         }

@@ -12,23 +12,15 @@
 //! | [`facts`] | gathers what the engine decides on |
 //! | [`orders`] | the one way in which a command becomes an action |
 //! | [`actions`] | beginnings and ends of actions, with all that follows, in a change |
-//! | [`agenda`] | a queue of due times: which device to look at, and when |
-//! | [`pursuit`] | one turn of one pending action |
-//! | [`steering`] | one look at what schedules and plans want of devices |
-//! | [`overrides`], [`schedules`] | what their routes do |
-//! | [`job`] | takes from the agenda for as long as the service runs |
+//! | [`observed`] | readings of devices with a pending action or an active override |
+//! | [`overrides`] | smart overrides: made and ended |
 
 pub mod actions;
-pub mod agenda;
 pub mod body;
 pub mod facts;
-pub mod job;
+pub mod observed;
 pub mod orders;
 pub mod overrides;
-pub mod pursuit;
-pub mod schedules;
-pub mod steering;
 
-pub use agenda::look_again;
 pub use orders::{OrderError, order};
 pub use slackwater_store::actions::{Action, Origin};

@@ -5,7 +5,6 @@
 //! comes: a queue of due times for single devices, rows with leases for areas
 //! whose prices changed. Everything that is decided is decided in the engine.
 
-pub mod agenda;
 pub mod area;
 mod beside;
 pub mod facts;
@@ -16,8 +15,7 @@ pub mod making;
 pub mod patching;
 pub mod planner;
 pub mod pricing;
-pub mod settings;
 pub mod show;
 
 pub use crate::plans::follow::{Wanted, is_in_force, wanted, wanted_in};
-pub use crate::plans::planner::{look_again, prices_changed, replan, tariffs_changed};
+pub use crate::plans::planner::{look_again, replan};

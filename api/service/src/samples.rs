@@ -14,7 +14,6 @@ use chrono::{DateTime, Utc};
 use slackwater_engine::prices::curve::PriceCurve;
 use uuid::Uuid;
 
-use crate::prices;
 use crate::state::App;
 
 /// What a kWh cost at a place; nothing is known of the price elsewhere.
@@ -30,6 +29,6 @@ pub fn prices_at(
         location_id.and_then(|id| user.location(id).cloned())
     });
     location.map_or_else(PriceCurve::default, |location| {
-        prices::paid(app, &location, from, to).curve().clone()
+        app.price_lookup().paid_prices(&location, from, to).curve().clone()
     })
 }

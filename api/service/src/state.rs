@@ -1,6 +1,5 @@
 //! What all requests share.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,16 +11,17 @@ use crate::auth::budget::{BudgetSpent, Budgets};
 use crate::auth::secret::{NoRandomness, Verified, generate};
 use crate::auth::throttle::Throttle;
 use crate::auth::token::Tokens;
+use crate::cache::price_book::Prices;
+use crate::cache::price_lookup::{PriceBook, PriceLookup};
+use crate::cache::recorders::Recorders;
 use crate::cache::tables::Cache;
 use crate::clock::Clock;
 use crate::config::{Config, Limited};
-use crate::control::agenda::Agenda;
-use crate::jobs::poller::Poller;
-use crate::plans::planner::Planner;
-use crate::prices::book::Prices;
-use crate::prices::planning::Kept;
-use crate::samples::waiting::Recorders;
+use crate::queue::orders::OrderQueue;
+use crate::queue::plans::PlanQueue;
+use crate::queue::polls::PollQueue;
 use slackwater_integration::profile::VendorCode;
+use slackwater_integration::registry::Vendors;
 use slackwater_integration::vendor::Vendor;
 use slackwater_store::client::Environment;
 use slackwater_store::database::{Store, StoreError};
@@ -41,9 +41,6 @@ pub enum SetupError {
     Randomness(#[from] NoRandomness),
 }
 
-/// The manufacturers of an environment, by their codes.
-pub type Vendors = BTreeMap<VendorCode, Arc<dyn Vendor>>;
-
 /// Where users reach an environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Urls {
@@ -61,7 +58,8 @@ struct Shared {
     config: Config,
     store: Store,
     cache: Cache,
-    prices: Prices,
+    prices: Arc<Prices>,
+    price_lookup: Arc<PriceLookup>,
     recorders: Recorders,
     tokens: Tokens,
     throttle: Throttle,
@@ -78,9 +76,10 @@ struct World {
     clock: Clock,
     urls: Urls,
     vendors: RwLock<Vendors>,
-    poller: Poller,
-    control: Agenda,
-    planner: Planner,
+    poller: PollQueue,
+    control: OrderQueue,
+    planner: PlanQueue,
+    price_book: RwLock<Arc<dyn PriceBook>>,
 }
 
 /// Handle to the state of one environment. Clones share it.
@@ -101,10 +100,13 @@ impl App {
         (environment, clock, urls): (Environment, Clock, Urls),
     ) -> Result<Self, SetupError> {
         let fresh_key = generate()?;
+        let prices = Arc::new(Prices::load(&store).await?);
+        let price_lookup = Arc::new(PriceLookup::new(Arc::clone(&prices), config.zones.clone()));
         let shared = Shared {
             cursor_key: get_or_keep(&store, CURSOR_KEY, &fresh_key).await?,
             cache: Cache::load(&store).await?,
-            prices: Prices::load(&store).await?,
+            prices,
+            price_lookup,
             recorders: Recorders::load(&store).await?,
             config,
             store,
@@ -125,12 +127,16 @@ impl App {
     }
 
     fn in_world(shared: Arc<Shared>, environment: Environment, clock: Clock, urls: Urls) -> Self {
-        let poller = Poller::new(shared.config.polling);
-        let control = Agenda::new(shared.config.action.concurrency);
-        let vendors = RwLock::default();
-        let planner = Planner::default();
-        planner.set_prices(Arc::new(Kept));
-        let world = World { environment, clock, urls, vendors, poller, control, planner };
+        let world = World {
+            environment,
+            clock,
+            urls,
+            vendors: RwLock::default(),
+            poller: PollQueue::new(shared.config.polling),
+            control: OrderQueue::new(shared.config.action.concurrency),
+            planner: PlanQueue::default(),
+            price_book: RwLock::new(Arc::clone(&shared.price_lookup) as _),
+        };
         Self { shared, world: Arc::new(world) }
     }
 
@@ -206,22 +212,40 @@ impl App {
         &self.shared.verified
     }
 
-    /// The poller.
+    /// Queue of polls.
     #[must_use]
-    pub fn poller(&self) -> &Poller {
+    pub fn poller(&self) -> &PollQueue {
         &self.world.poller
     }
 
-    /// What is to be done about devices that are controlled.
+    /// Queue of pursuits and evaluations of devices.
     #[must_use]
-    pub fn control(&self) -> &Agenda {
+    pub fn control(&self) -> &OrderQueue {
         &self.world.control
     }
 
-    /// What plans are made by.
+    /// Queue of plans.
     #[must_use]
-    pub fn planner(&self) -> &Planner {
+    pub fn planner(&self) -> &PlanQueue {
         &self.world.planner
+    }
+
+    /// Prices of locations.
+    #[must_use]
+    pub fn price_lookup(&self) -> &PriceLookup {
+        &self.shared.price_lookup
+    }
+
+    /// Prices that plans use: those of [`price_lookup`](Self::price_lookup), unless a test has set
+    /// others.
+    #[must_use]
+    pub fn price_book(&self) -> Arc<dyn PriceBook> {
+        Arc::clone(&self.world.price_book.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Sets the prices that plans use.
+    pub fn set_price_book(&self, book: Arc<dyn PriceBook>) {
+        *self.world.price_book.write().unwrap_or_else(PoisonError::into_inner) = book;
     }
 
     /// The key that cursors are signed with.

@@ -1,8 +1,31 @@
 //! Subscription to events, as an operator asks for it.
+use http::Uri;
 use serde::{Deserialize, Serialize};
 use slackwater_wire::version::dated::ApiVersion;
 
 use crate::signing::SigningSecret;
+use crate::template::{Template, TemplateError};
+
+/// A subscription that is malformed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SubscriptionError {
+    /// The address of the receiver.
+    #[error("subscription `{name}`: {url:?} is not an address such as https://example.org/events")]
+    Url {
+        /// The subscription.
+        name: String,
+        /// The address as given.
+        url: String,
+    },
+    /// The template.
+    #[error("subscription `{name}`: {error}")]
+    Template {
+        /// The subscription.
+        name: String,
+        /// What is wrong with it.
+        error: TemplateError,
+    },
+}
 
 /// Who wants to know what, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,4 +49,24 @@ pub struct NewSubscription {
     /// What requests are signed with, if they are.
     #[serde(default)]
     pub secret: Option<SigningSecret>,
+}
+
+impl NewSubscription {
+    /// Checks the subscription as far as that needs no database.
+    ///
+    /// # Errors
+    /// The address or the template is malformed.
+    pub fn check(&self) -> Result<(), SubscriptionError> {
+        let uri = self.url.parse::<Uri>().ok();
+        let is_web = uri.is_some_and(|uri| {
+            matches!(uri.scheme_str(), Some("http" | "https"))
+                && uri.host().is_some_and(|h| !h.is_empty())
+        });
+        if !is_web {
+            return Err(SubscriptionError::Url { name: self.name.clone(), url: self.url.clone() });
+        }
+        let template = self.template.as_deref().map(Template::parse).transpose();
+        let refused = |error| SubscriptionError::Template { name: self.name.clone(), error };
+        template.map(|_| ()).map_err(refused)
+    }
 }

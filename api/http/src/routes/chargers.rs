@@ -23,7 +23,6 @@ use crate::routes::charge_state::{
 use crate::routes::lists::{Seen, Shape, answer, find};
 use crate::scope;
 use slackwater_integration::reading::{ChargerFacts, Facts};
-use slackwater_service::control::look_again;
 use slackwater_service::plans::replan;
 use slackwater_service::state::App;
 use slackwater_store::database::StoreError;
@@ -269,7 +268,7 @@ async fn place(app: App, id: Uuid, location: SetLocation) -> Result<(), StoreErr
             tables.change_device(id, |device| device.location = Some(location));
         });
         // Schedules of other places may hold, or hold no longer.
-        look_again(&shown_in, id);
+        shown_in.control().look_again(id);
     };
     change.commit(show).await?;
     // Prices and the clock of deadlines are those of the place (AMB-28, SCP-03).

@@ -14,10 +14,10 @@ use utoipa::ToSchema;
 
 use crate::problem::{OauthError, Problem};
 use crate::request::Raw;
-use slackwater_service::auth::peer::Peer;
 use slackwater_service::auth::secret::matches;
 use slackwater_service::auth::throttle::{QUEUE_TIME, Source};
 use slackwater_service::auth::token::LIFETIME;
+use slackwater_service::config::proxies::Peer;
 use slackwater_service::state::App;
 use slackwater_store::client::Client;
 use slackwater_store::clients;

@@ -21,8 +21,8 @@ use crate::routes::overrides::SmartOverride;
 use crate::routes::users::with_user;
 use crate::routes::wishes::{RuleBody, changed_wish, new_wish};
 use slackwater_service::cache::index::Index;
-use slackwater_service::control::schedules::{self, Standing};
 use slackwater_service::state::App;
+use slackwater_service::steering::schedules::{self, Standing};
 use slackwater_store::schedules::Schedule;
 
 /// A user's rules for charging a device.

@@ -17,7 +17,7 @@ use crate::scope;
 use slackwater_integration::profile::VendorCode;
 use slackwater_service::auth::secret::{digest, generate};
 use slackwater_service::config::Limited;
-use slackwater_service::linking::language::ColourScheme;
+use slackwater_service::config::language::ColourScheme;
 use slackwater_service::linking::session::{LIFETIME, LinkRequest};
 use slackwater_service::state::App;
 use slackwater_store::links::{self, LinkSession};

@@ -19,7 +19,6 @@ use slackwater_http::request::query_pairs;
 use slackwater_http::routes::price_signals::BODY_MAX;
 use slackwater_service::prices::keep::{assign, keep_market};
 use slackwater_service::prices::list::{ListOptions, read};
-use slackwater_service::prices::{paid, resolved};
 use slackwater_service::state::App;
 use slackwater_store::clients;
 use slackwater_store::locations::Location;
@@ -93,7 +92,12 @@ async fn at_place(
 ) -> Result<ResolvedPrices, Problem> {
     let location = location(app, uri).await?;
     let is_flex = optional(uri, "flex").is_some_and(|flex| flex == "true");
-    Ok(if is_flex { resolved(app, &location, from, to) } else { paid(app, &location, from, to) })
+    let lookup = app.price_lookup();
+    Ok(if is_flex {
+        lookup.flex_prices(&location, from, to)
+    } else {
+        lookup.paid_prices(&location, from, to)
+    })
 }
 
 /// What a client pushed for an area in a window (NS-26).

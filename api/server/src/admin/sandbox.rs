@@ -293,14 +293,16 @@ async fn set_clock(
 
 /// Waits until all that was due at `now` is done, and all that came of it.
 async fn settle(app: &App, now: DateTime<Utc>) -> Result<(), StoreError> {
-    let agenda = app.planner().agenda();
+    let plans = app.planner();
     loop {
         app.poller().idle(now).await;
-        agenda.idle(now).await;
+        plans.idle(now).await;
         area::idle(app).await?;
         app.control().idle(now).await;
         // What is ordered reads devices, and what is read is planned for.
-        if app.poller().is_idle(now) && agenda.is_idle(now) && area::is_idle(app).await? {
+        let is_read_and_planned =
+            app.poller().is_idle(now) && plans.is_idle(now) && area::is_idle(app).await?;
+        if is_read_and_planned && app.control().is_idle(now) {
             return Ok(());
         }
     }

@@ -6,7 +6,7 @@ use crate::admin::clients::NewClientError;
 use crate::running::ServiceError;
 use slackwater_sandbox::document::ScenarioError;
 use slackwater_service::clock::ClockError;
-use slackwater_service::config::ConfigError;
+use slackwater_service::config::error::ConfigError;
 use slackwater_service::outbox::subscribing::SubscribeError;
 use slackwater_store::database::StoreError;
 use slackwater_store::signing::SecretError;

@@ -9,13 +9,15 @@ use crate::admin::clients::Made;
 use crate::admin::kept::{keep_clock, keep_clock_running, resume_clock};
 use crate::running::{Service, Stop};
 use slackwater_http::telemetry;
+use slackwater_integration::registry::Registry;
 use slackwater_sandbox::generate::{generate, street};
 use slackwater_sandbox::handle::Sandbox;
 use slackwater_sandbox::scenario::Scenario;
 use slackwater_service::clock::{Clock, ClockError, Speed};
+use slackwater_service::config::error::ConfigError;
 use slackwater_service::config::load::ignored_variables;
 use slackwater_service::config::text::Listen;
-use slackwater_service::config::{Config, ConfigError, log_filter};
+use slackwater_service::config::{Config, log_filter};
 use slackwater_service::state::App;
 use slackwater_service::supervise::keep_running;
 use slackwater_store::client::{Client, Environment};
@@ -32,7 +34,11 @@ use crate::commands::output::{print, print_secret};
 const STREET: &str = "street";
 
 /// Serves until a signal says stop.
-pub(crate) async fn serve(file: Option<&Path>, arguments: &Serve) -> Result<(), Failure> {
+pub(crate) async fn serve(
+    file: Option<&Path>,
+    arguments: &Serve,
+    registry: &Registry,
+) -> Result<(), Failure> {
     let filter = log_filter(&arguments.log)?;
     let json = tracing_subscriber::fmt().json().flatten_event(true);
     json.with_env_filter(filter).with_writer(io::stderr).init();
@@ -49,7 +55,7 @@ pub(crate) async fn serve(file: Option<&Path>, arguments: &Serve) -> Result<(), 
     let mut interrupt = signal::unix::signal(SignalKind::interrupt()).map_err(Failure::Signals)?;
     let mut terminate = signal::unix::signal(SignalKind::terminate()).map_err(Failure::Signals)?;
     let is_speed_set = config.sandbox.clock.is_some();
-    let mut service = Service::start(config, clock.clone()).await?;
+    let mut service = Service::start(config, clock.clone(), registry).await?;
     let sandbox = service.app(Environment::Sandbox).cloned();
     if let Some(app) = &sandbox {
         resume_clock(app, is_speed_set).await?;

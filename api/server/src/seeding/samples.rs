@@ -11,7 +11,7 @@ use crate::seeding::residents::Residents;
 use slackwater_sandbox::check::{intervals_of, rates_of, samples_of};
 use slackwater_sandbox::devices::Common;
 use slackwater_sandbox::scenario::Scenario;
-use slackwater_service::plans::tariffs_changed;
+use slackwater_service::prices::keep::tariffs_changed;
 use slackwater_service::samples::prices_at;
 use slackwater_store::database::{Change, StoreError};
 use slackwater_store::prices::{ZoneRow, keep_zone};

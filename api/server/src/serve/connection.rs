@@ -26,7 +26,7 @@ use super::admission::Admitted;
 use super::body::{Outcome, paced};
 use super::stream::TimedStream;
 use slackwater_http::problem::Problem;
-use slackwater_service::auth::peer::{Peer, Proxies};
+use slackwater_service::config::proxies::{Peer, Proxies};
 
 /// Most bytes of a head. A longer one is refused with 431.
 const HEAD_BYTES_MAX: usize = 64 * 1024;

@@ -351,7 +351,7 @@ async fn act_09_act_11_a_restart_in_the_middle() {
         job.abort();
         let stage = stage.restarted().await;
         let asker = stage.again(&asker);
-        slackwater_service::control::job::resume(&stage.app, |_| true);
+        slackwater_service::steering::job::resume(&stage.app, |_| true);
         let _job = stage.work();
         stage.settle().await;
         assert_eq!(stage.fjord.sent("u-charger").len(), 2, "not sent anew because of a restart");

@@ -7,9 +7,9 @@ use serde_json::json;
 use slackwater_control::policy::ask::Cause;
 use slackwater_engine::shared_supply::ReplanReason;
 use slackwater_engine::units::kw;
+use slackwater_service::config::plans::AreaLimit;
 use slackwater_service::plans::area::{self, work};
 use slackwater_service::plans::planner::plan_now;
-use slackwater_service::plans::settings::AreaLimit;
 use slackwater_store::jobs::{self, LEASE};
 use uuid::Uuid;
 
@@ -106,7 +106,7 @@ async fn plans_of_an_area_with_a_limit_keep_it_and_are_left_alone() {
     .await;
     let book = Arc::new(Book::default());
     book.set("north", &CENTS);
-    stage.app.planner().set_prices(Arc::clone(&book) as _);
+    stage.app.set_price_book(Arc::clone(&book) as _);
     let asker = stage.client("a").await;
     let policy = json!({ "isEnabled": true, "deadline": "23:00", "chargingDuration": "01:00" });
     let mut ids = Vec::new();

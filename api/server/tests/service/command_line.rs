@@ -2,6 +2,7 @@
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
+use slackwater_integration::registry::Registry;
 use slackwater_server::running::{Service, Stop};
 use slackwater_service::clock::Clock;
 use slackwater_service::config::{Config, Door};
@@ -52,7 +53,7 @@ async fn serve() -> Running {
     (doors.base, doors.auth, doors.link) = (free(), free(), free());
     config.admin.listen = free().listen;
     config.admin.token = Some(TOKEN.parse().unwrap());
-    let service = Service::start(config, Clock::fixed(six())).await.unwrap();
+    let service = Service::start(config, Clock::fixed(six()), &Registry::new()).await.unwrap();
     let admin = service.admin_url().to_owned();
     let (stop, stopped) = oneshot::channel::<()>();
     let server = tokio::spawn(async move {

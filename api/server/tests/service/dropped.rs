@@ -5,8 +5,8 @@ use std::task::Poll;
 
 use axum::http::Method;
 use serde_json::{Value, json};
+use slackwater_service::cache::price_book::{Book, Prices};
 use slackwater_service::cache::tables::{Cache, Tables};
-use slackwater_service::prices::book::{Book, Prices};
 use slackwater_store::prices::{SeriesName, revisions};
 use uuid::Uuid;
 

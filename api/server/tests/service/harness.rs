@@ -14,15 +14,16 @@ use slackwater_http::router;
 use slackwater_http::version::SERVICE_VERSION;
 use slackwater_integration::profile::VendorCode;
 use slackwater_integration::reading::{Position, Reading};
+use slackwater_integration::registry::Vendors;
 use slackwater_integration::vendor::{Connection, Vendor};
 use slackwater_service::clock::Clock;
 use slackwater_service::config::Config;
 use slackwater_service::config::prices::ZoneSettings;
-use slackwater_service::control;
 use slackwater_service::jobs::poller::poll_now;
 use slackwater_service::linking::connect::{NewAccount, NewDevice, NewUser, connect};
 use slackwater_service::outbox::names::{DEVICE_CHANGED, USER_CHANGED};
-use slackwater_service::state::{App, Urls, Vendors};
+use slackwater_service::state::{App, Urls};
+use slackwater_service::steering;
 use slackwater_store::client::{Client, Environment};
 use slackwater_store::clients::{self, ClientRow};
 use slackwater_store::database::Store;
@@ -215,7 +216,7 @@ impl Stage {
 
     /// Pursues actions and follows schedules until the handle is aborted.
     pub(crate) fn work(&self) -> AbortHandle {
-        tokio::spawn(control::job::run(self.app.clone())).abort_handle()
+        tokio::spawn(steering::job::run(self.app.clone())).abort_handle()
     }
 
     /// Waits until all is done that is due now.

@@ -14,14 +14,14 @@ use slackwater_engine::statistics::sample::Sample;
 use slackwater_engine::units::kw;
 use slackwater_integration::profile::VendorCode;
 use slackwater_integration::vendor::Connection;
-use slackwater_service::control::agenda::Task;
+use slackwater_service::cache::recorders::{Recorded, Recorder};
 use slackwater_service::jobs::poller::poll_now;
 use slackwater_service::linking::connect::{NewAccount, NewDevice, NewUser, connect};
 use slackwater_service::plans::planner::plan_now;
-use slackwater_service::prices::resolved;
+use slackwater_service::queue::orders::Task;
 use slackwater_service::replicas::Replicas;
 use slackwater_service::replicas::telling::LATER;
-use slackwater_service::samples::waiting::{Recorded, Recorder, keep};
+use slackwater_service::samples::waiting::keep;
 use slackwater_store::locations::{Location, LocationFacts};
 use slackwater_store::notes::Notes;
 use slackwater_store::policies::{SmartPolicy, keep_smart};
@@ -259,7 +259,7 @@ async fn schedules_and_overrides_are_those_of_the_other_process() {
 async fn policies_and_plans_are_those_of_the_other_process() {
     let mut two = Two::new().await;
     let book = Arc::new(Book::default());
-    two.one.app.planner().set_prices(Arc::clone(&book) as _);
+    two.one.app.set_price_book(Arc::clone(&book) as _);
     let home = place(&two.one, &two.mine, "u", "north").await;
     let id = charger_at(&two.one, &two.mine, "u", home).await;
     two.learns(&format!("/chargers/{id}")).await;
@@ -274,7 +274,7 @@ async fn policies_and_plans_are_those_of_the_other_process() {
     let shown = two.learns(&status).await;
     assert_eq!(shown.body["chargingIntervals"].as_array().unwrap().len(), 2);
     // Both look at it again in its time.
-    let due = |stage: &Stage| stage.app.planner().agenda().due_at(id);
+    let due = |stage: &Stage| stage.app.planner().due_at(id);
     assert!(due(&two.one).is_some_and(|at| at > six()));
     assert_eq!(due(&two.other), due(&two.one));
     // A policy whose plan nobody makes.
@@ -322,7 +322,7 @@ async fn tariffs_and_zones_are_those_of_the_other_process() {
     let (client_id, user_id) = (two.mine.id.clone(), "u".to_owned());
     let location = Location { id: home, client_id: client_id.clone(), user_id, facts };
     let prices = |stage: &Stage| {
-        let resolved = resolved(&stage.app, &location, at(0), at(1));
+        let resolved = stage.app.price_lookup().flex_prices(&location, at(0), at(1));
         resolved.slots().map(|slot| slot.slot.price.as_per_kwh()).collect::<Vec<_>>()
     };
     let interval = IntervalRequest {
@@ -343,7 +343,7 @@ async fn tariffs_and_zones_are_those_of_the_other_process() {
         two.catches_up().await;
         assert_eq!(prices(&two.other), [cost.parse::<f64>().unwrap()]);
         // Plans that rest on it are looked at, should nobody else do so.
-        let due = two.other.app.planner().agenda().due_at(id);
+        let due = two.other.app.planner().due_at(id);
         assert_eq!(due, Some(six() + LATER));
     }
     let zone = Zone { currency: Currency::parse("NOK").unwrap(), is_activated: true };

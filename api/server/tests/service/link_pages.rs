@@ -391,8 +391,8 @@ async fn lnk_15_lnk_16_lnk_08_language_and_colours() {
     assert_eq!((refused.status, refused.body["issues"].as_array().unwrap().len()), (400, 2));
     // The operator's choice, where the client makes none.
     let stage = Stage::with(On::Sqlite, |config| {
-        config.link.language = slackwater_service::linking::language::Language::of("nb");
-        config.link.colour_scheme = slackwater_service::linking::language::ColourScheme::Dark;
+        config.link.language = slackwater_service::config::language::Language::of("nb");
+        config.link.colour_scheme = slackwater_service::config::language::ColourScheme::Dark;
     })
     .await;
     let asker = stage.client("a").await;

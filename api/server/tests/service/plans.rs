@@ -131,7 +131,7 @@ async fn scp_10_a_planned_interval_has_the_word_of_the_settings() {
     .await;
     let book = Arc::new(Book::default());
     book.set("north", &CENTS);
-    stage.app.planner().set_prices(Arc::clone(&book) as _);
+    stage.app.set_price_book(Arc::clone(&book) as _);
     let asker = stage.client("a").await;
     let home = place(&stage, &asker, "u", "north").await;
     let id = charger_at(&stage, &asker, "u", home).await;
@@ -392,9 +392,9 @@ pub(crate) fn by_eleven() -> VehiclePolicyRequest {
 
 /// Plans for all that is due now.
 pub(crate) async fn settle(app: &App) {
-    while let Ok(due) = app.planner().agenda().take(app.now(), 99) {
+    while let Ok(due) = app.planner().take(app.now(), 99) {
         plan_now(app, &due).await.unwrap();
-        app.planner().agenda().done(due.len());
+        app.planner().done(due.len());
     }
 }
 
@@ -462,7 +462,7 @@ async fn a_budget_keeps_plans_where_they_are_and_remembers_it() {
     .await;
     let book = Arc::new(Book::default());
     book.set("north", &[30, 10, 20]);
-    stage.app.planner().set_prices(Arc::clone(&book) as _);
+    stage.app.set_price_book(Arc::clone(&book) as _);
     let asker = stage.client("a").await;
     let home = place(&stage, &asker, "u", "north").await;
     let id = charger_at(&stage, &asker, "u", home).await;

@@ -9,9 +9,8 @@ use slackwater_engine::prices::curve::{PriceCurve, Slot};
 use slackwater_engine::prices::resolve::{Sources, resolve};
 use slackwater_engine::units::per_kwh;
 use slackwater_integration::reading::Position;
+use slackwater_service::cache::price_lookup::{PriceBook, Priced, Purpose};
 use slackwater_service::linking::connect::{NewUser, connect};
-use slackwater_service::plans::pricing::{PriceBook, Priced, Purpose};
-use slackwater_service::state::App;
 use slackwater_store::locations::{Location, LocationFacts};
 use uuid::Uuid;
 
@@ -31,7 +30,6 @@ impl Book {
 impl PriceBook for Book {
     fn resolved(
         &self,
-        _: &App,
         location: &Location,
         _: Purpose,
         (from, to): (DateTime<Utc>, DateTime<Utc>),
@@ -49,7 +47,7 @@ impl PriceBook for Book {
         Priced { prices: resolve(market, from, to), currency: "NOK".to_owned() }
     }
 
-    fn alike(&self, _: &App, location: &Location) -> Option<String> {
+    fn alike(&self, location: &Location) -> Option<String> {
         location.facts.area_id.clone()
     }
 }
@@ -98,7 +96,7 @@ pub(crate) async fn stage_with(on: On, cents: &[i32]) -> (Stage, Arc<Book>, Aske
     let stage = Stage::with(on, |_| ()).await;
     let book = Arc::new(Book::default());
     book.set("north", cents);
-    stage.app.planner().set_prices(Arc::clone(&book) as _);
+    stage.app.set_price_book(Arc::clone(&book) as _);
     let asker = stage.client("a").await;
     (stage, book, asker)
 }

@@ -14,7 +14,6 @@ use slackwater_server::admin;
 use slackwater_service::config::prices::{PriceFile, ZoneSettings};
 use slackwater_service::linking::connect::{NewUser, connect};
 use slackwater_service::prices::keep::{keep_files, keep_market};
-use slackwater_service::prices::{paid, resolved};
 use slackwater_store::locations::{Location, LocationFacts};
 use tokio::task::JoinSet;
 use tower::ServiceExt;
@@ -76,7 +75,7 @@ fn drawn(prices: &ResolvedPrices) -> String {
 }
 
 fn seen(stage: &Stage, location: &Location) -> String {
-    drawn(&resolved(&stage.app, location, at("00:00"), at("12:00")))
+    drawn(&stage.app.price_lookup().flex_prices(location, at("00:00"), at("12:00")))
 }
 
 fn market(hours: &[(&str, &str, f64)]) -> PriceCurve {
@@ -118,7 +117,14 @@ async fn flx_01_flx_10_flx_11_a_signal_replaces_its_window_and_outlives_a_restar
             07:00-10:00 -0.2 price_signal";
         assert_eq!(seen(&stage, &home), expected);
         // FLX-09: `to` is exclusive.
-        assert!(resolved(&stage.app, &home, at("10:00"), at("11:00")).curve().is_empty());
+        assert!(
+            stage
+                .app
+                .price_lookup()
+                .flex_prices(&home, at("10:00"), at("11:00"))
+                .curve()
+                .is_empty()
+        );
         let stage = stage.restarted().await;
         assert_eq!(seen(&stage, &home), expected);
     }
@@ -214,7 +220,7 @@ async fn flx_10_writes_at_once_lose_nothing() {
         }
         assert!(puts.join_all().await.iter().all(|status| *status == 204));
         let check = |stage: &Stage| {
-            let prices = resolved(&stage.app, &home, at("00:00"), at("12:00"));
+            let prices = stage.app.price_lookup().flex_prices(&home, at("00:00"), at("12:00"));
             let all: Vec<f64> = prices.curve().prices().to_vec();
             assert_eq!(all, (0..48).map(f64::from).collect::<Vec<_>>(), "{on:?}");
         };
@@ -253,10 +259,10 @@ async fn flx_07_a_year_of_quarters_is_taken() {
     let before = std::time::Instant::now();
     assert_eq!(asker.put(NORTH, &body).await.status, 204);
     println!("a year of quarters: {} ms", before.elapsed().as_millis());
-    let prices = resolved(&stage.app, &home, at(0), at(35_040));
+    let prices = stage.app.price_lookup().flex_prices(&home, at(0), at(35_040));
     assert_eq!(prices.curve().len(), 35_040);
     let stage = stage.restarted().await;
-    assert_eq!(resolved(&stage.app, &home, at(0), at(35_040)), prices);
+    assert_eq!(stage.app.price_lookup().flex_prices(&home, at(0), at(35_040)), prices);
 }
 
 /// Millions of faults are told in a hundred, and none of them is kept.
@@ -322,7 +328,10 @@ async fn tar_01_to_tar_07_tar_13_tar_14_a_put_makes_and_replaces_a_tariff() {
         }
         // Oslo is an hour ahead: from 04:00 to 06:00 there.
         let expected = "03:00-05:00 0.12345678901234568 tariff";
-        assert_eq!(drawn(&paid(&stage.app, &home, at("00:00"), at("12:00"))), expected);
+        assert_eq!(
+            drawn(&stage.app.price_lookup().paid_prices(&home, at("00:00"), at("12:00"))),
+            expected
+        );
         let stage = stage.restarted().await;
         assert_eq!(seen(&stage, &home), expected);
         // TAR-05: only what was put last is there. What named a rate that is gone is a gap.
@@ -352,7 +361,7 @@ async fn tar_05_plans_follow_a_tariff() {
         assert_eq!(asker.put(&path, &json!({ "isEnabled": true })).await.status, 200);
         boxes.push((place, id));
     }
-    let taken = || stage.app.planner().agenda().take(stage.app.now(), 9).unwrap_or_default();
+    let taken = || stage.app.planner().take(stage.app.now(), 9).unwrap_or_default();
     taken();
     let rates = json!([{ "name": "all", "cost": "0.2" }]);
     assert_eq!(asker.put("/tariffs/t", &rates).await.status, 204);
@@ -413,7 +422,10 @@ async fn tar_08_tar_12_tar_15_signal_then_tariff_then_market_then_nothing() {
     // AMB-35: the signal is for Flex only.
     let expected = "01:00-02:00 0.3 market, 02:00-04:00 0.2 tariff, 04:00-05:00 0.3 market, \
         06:00-07:00 0.4 market";
-    assert_eq!(drawn(&paid(&stage.app, &home, at("00:00"), at("12:00"))), expected);
+    assert_eq!(
+        drawn(&stage.app.price_lookup().paid_prices(&home, at("00:00"), at("12:00"))),
+        expected
+    );
     let expected = "01:00-02:00 0.3 market, 02:00-02:30 0.2 tariff, 02:30-03:30 0.1 price_signal, \
         03:30-04:00 0.2 tariff, 04:00-05:00 0.3 market, 06:00-07:00 0.4 market";
     assert_eq!(seen(&stage, &home), expected);
@@ -515,11 +527,15 @@ async fn a_window_may_be_longer_than_the_calendar() {
     let asker = stage.client("a").await;
     let home = place(&stage, &asker, "north").await;
     asker.put(NORTH, &signal("04:00", &[("00:00", 0.1)])).await;
-    let once = resolved(&stage.app, &home, at("00:00"), at("12:00"));
+    let once = stage.app.price_lookup().flex_prices(&home, at("00:00"), at("12:00"));
     // A hundred years at most, and no panic beyond the calendar.
-    let all = resolved(&stage.app, &home, DateTime::<Utc>::MIN_UTC, DateTime::<Utc>::MAX_UTC);
+    let all = stage.app.price_lookup().flex_prices(
+        &home,
+        DateTime::<Utc>::MIN_UTC,
+        DateTime::<Utc>::MAX_UTC,
+    );
     assert!(all.curve().is_empty());
     let from = at("00:00") - TimeDelta::days(1);
-    let long = resolved(&stage.app, &home, from, DateTime::<Utc>::MAX_UTC);
+    let long = stage.app.price_lookup().flex_prices(&home, from, DateTime::<Utc>::MAX_UTC);
     assert_eq!(long.curve(), once.curve());
 }

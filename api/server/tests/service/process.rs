@@ -10,6 +10,7 @@ use http_body_util::BodyExt;
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
+use slackwater_integration::registry::Registry;
 use slackwater_sandbox::generate::street;
 use slackwater_sandbox::handle::Sandbox;
 use slackwater_server::running::{Service, Stop};
@@ -51,7 +52,7 @@ async fn env_10_to_env_12_a_client_logs_in_and_reads_the_street() {
     let folder = tempfile::tempdir().unwrap();
     let config = settings(&folder);
     let clock = Clock::fixed(six());
-    let mut service = Service::start(config, clock.clone()).await.unwrap();
+    let mut service = Service::start(config, clock.clone(), &Registry::new()).await.unwrap();
     let app = service.app(Environment::Sandbox).unwrap().clone();
     let secret = generate().unwrap();
     let client = Client {
@@ -109,7 +110,7 @@ async fn a_service_that_drains_says_so_and_answers_on() {
     let folder = tempfile::tempdir().unwrap();
     let mut config = settings(&folder);
     config.serve.drain_seconds = u32::MAX;
-    let service = Service::start(config, Clock::fixed(six())).await.unwrap();
+    let service = Service::start(config, Clock::fixed(six()), &Registry::new()).await.unwrap();
     let base = service.app(Environment::Sandbox).unwrap().urls().base.clone();
     let admin = service.admin_url().to_owned();
     let (stop, stopped) = oneshot::channel::<()>();

@@ -9,9 +9,9 @@ use slackwater_sandbox::words::uuid_of;
 use slackwater_server::admin;
 use slackwater_server::seeding::residents::Residents;
 use slackwater_server::seeding::samples::Keep;
-use slackwater_service::control::job;
 use slackwater_service::jobs::poller;
 use slackwater_service::plans::{area, planner};
+use slackwater_service::steering::job;
 use tower::ServiceExt;
 
 use crate::harness::{Asker, Stage};
@@ -246,7 +246,7 @@ async fn a_step_is_settled_when_plans_follow_what_was_read() {
         order = json!({});
     }
     assert!(area::is_idle(&street.stage.app).await.unwrap());
-    assert!(street.stage.app.planner().agenda().is_idle(street.stage.app.now()));
+    assert!(street.stage.app.planner().is_idle(street.stage.app.now()));
     let (_, plan) = street.pull(Method::GET, &format!("/plans/{id}"), "").await;
     assert_eq!(plan["idle"], "not_plugged_in", "{plan}");
     assert_eq!(plan["cause"], "unplugged");

@@ -438,7 +438,7 @@ async fn sch_25_a_restart_forgets_no_schedule() {
     let (asker, id) = scene(&stage).await;
     make(&asker, &evening(id)).await;
     let stage = stage.restarted().await;
-    slackwater_service::control::job::resume(&stage.app, |_| true);
+    slackwater_service::steering::job::resume(&stage.app, |_| true);
     let _job = stage.work();
     stage.step(1800).await;
     assert_eq!(stage.fjord.sent("u-charger"), [START]);

@@ -8,11 +8,10 @@ use slackwater_engine::prices::curve::{PriceCurve, Slot};
 use slackwater_engine::prices::resolve::{Sources, resolve};
 use slackwater_engine::units::per_kwh;
 use slackwater_integration::reading::Reading;
+use slackwater_service::cache::price_lookup::{PriceBook, Priced, Purpose};
 use slackwater_service::control::orders::OrderError;
 use slackwater_service::control::{Origin, order};
 use slackwater_service::linking::connect::{NewUser, connect};
-use slackwater_service::plans::pricing::{PriceBook, Priced, Purpose};
-use slackwater_service::state::App;
 use slackwater_store::locations::{Location, LocationFacts};
 use tokio::time::{Duration, timeout};
 use uuid::Uuid;
@@ -31,7 +30,6 @@ struct Book;
 impl PriceBook for Book {
     fn resolved(
         &self,
-        _: &App,
         _: &Location,
         _: Purpose,
         (from, to): (DateTime<Utc>, DateTime<Utc>),
@@ -46,7 +44,7 @@ impl PriceBook for Book {
         Priced { prices: resolve(market, from, to), currency: "NOK".to_owned() }
     }
 
-    fn alike(&self, _: &App, _: &Location) -> Option<String> {
+    fn alike(&self, _: &Location) -> Option<String> {
         Some("north".to_owned())
     }
 }
@@ -77,7 +75,7 @@ async fn a_turn_that_panics_gives_its_device_back() {
 async fn ovr_05_ovr_08_chg_29_a_plan_is_followed_and_refuses_commands() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
-        stage.app.planner().set_prices(Arc::new(Book));
+        stage.app.set_price_book(Arc::new(Book));
         let asker = stage.client("a").await;
         let place = Uuid::new_v4();
         let (zone_id, area_id) = (Some("NO1".to_owned()), Some("north".to_owned()));

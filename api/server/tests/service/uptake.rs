@@ -75,7 +75,7 @@ async fn a_vehicle_that_takes_less_than_it_may_is_given_the_time_for_it() {
         }
         assert_eq!(starts(&stage).await, [at(2), at(4)]);
         let stage = stage.restarted().await;
-        stage.app.planner().set_prices(Arc::clone(&book) as _);
+        stage.app.set_price_book(Arc::clone(&book) as _);
         plan_now(&stage.app, &[(id, Cause::Policy)]).await.unwrap();
         assert_eq!(starts(&stage).await, [at(2), at(4)]);
     }

@@ -1,7 +1,6 @@
 //! Authentication of clients by secrets and tokens, and limits of their requests.
 
 pub mod budget;
-pub mod peer;
 pub mod secret;
 pub mod throttle;
 pub mod token;

@@ -6,4 +6,7 @@
 pub mod control;
 pub mod index;
 pub mod plans;
+pub mod price_book;
+pub mod price_lookup;
+pub mod recorders;
 pub mod tables;

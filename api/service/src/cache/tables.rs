@@ -1,5 +1,5 @@
 //! The tables, and the lock around them.
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use chrono::{DateTime, Utc};
@@ -405,4 +405,17 @@ fn plugged_into(device: &Device) -> Option<&OtherEnd> {
         Facts::Charger(facts) => facts.plugged_into.as_ref(),
         _ => None,
     }
+}
+
+/// Devices under a policy, of the users of a client who have one of these locations.
+pub fn planned_at(
+    tables: &Tables,
+    client_id: &str,
+    places: impl IntoIterator<Item = Uuid>,
+) -> BTreeSet<Uuid> {
+    let residents = places.into_iter().filter_map(|place| tables.plans.resident(place));
+    let own = residents.filter(|(client, _)| **client == *client_id);
+    let users = own.filter_map(|(client, user)| tables.user(client, user));
+    let ids = users.flat_map(OfUser::device_ids);
+    ids.filter(|id| tables.plans.has_policy(*id)).collect()
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::config::ConfigError;
+use crate::config::error::ConfigError;
 use crate::config::text::{Listen, as_text};
 
 /// Shortest token: 20 characters of base64 are 120 random bits.

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::linking::language::{ColourScheme, Language};
+use crate::config::language::{ColourScheme, Language};
 
 /// The pages on which people link devices.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ mod wanted_language {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    use crate::linking::language::{BROWSER, Language};
+    use crate::config::language::{BROWSER, Language};
 
     #[expect(
         clippy::ref_option,

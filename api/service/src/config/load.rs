@@ -10,7 +10,8 @@ use figment::providers::{Env, Format, Serialized, Toml};
 use figment::value::Value;
 use figment::{Error, Figment, Source};
 
-use crate::config::{Config, ConfigError};
+use crate::config::Config;
+use crate::config::error::ConfigError;
 
 /// Prefix of variables that are settings or arguments.
 const PREFIX: &str = "SLACKWATER_";

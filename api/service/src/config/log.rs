@@ -2,7 +2,7 @@
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::config::ConfigError;
+use crate::config::error::ConfigError;
 
 /// Crates that write to the log: ours, and libraries whose lines help operators.
 const CRATES: &[&str] = &[

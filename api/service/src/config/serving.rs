@@ -1,7 +1,7 @@
 //! Settings of sockets, and of whom they believe.
 use serde::{Deserialize, Serialize};
 
-use crate::auth::peer::Proxies;
+use crate::config::proxies::Proxies;
 
 /// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

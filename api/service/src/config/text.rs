@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use http::Uri;
 
-use crate::config::{ConfigError, listen_address};
+use crate::config::error::ConfigError;
 
 /// An address to listen on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +37,27 @@ impl FromStr for PublicUrl {
             Err(refused())
         }
     }
+}
+
+/// Reads an address to listen on, such as `127.0.0.1:8080`. Port 0 takes a free one.
+///
+/// A host name is refused: it may stand for several addresses, public ones among them.
+///
+/// # Errors
+///
+/// [`ConfigError::Listen`] when the text is not an IP address with a port.
+///
+/// # Example
+///
+/// ```
+/// use slackwater_service::config::listen_address;
+///
+/// assert_eq!(listen_address("[::1]:8080")?.port(), 8080);
+/// assert!(listen_address("localhost:8080").is_err());
+/// # Ok::<(), slackwater_service::config::error::ConfigError>(())
+/// ```
+pub fn listen_address(given: &str) -> Result<SocketAddr, ConfigError> {
+    given.trim().parse().map_err(|_| ConfigError::Listen { given: given.to_owned() })
 }
 
 impl fmt::Display for Listen {

@@ -13,8 +13,8 @@ use slackwater_control::device::polling::OBEYED_WITHIN;
 use slackwater_control::device::pursuit::Attempts;
 use uuid::Uuid;
 
-use crate::control::agenda::{Task, look_again};
 use crate::control::body::ActionBody;
+use crate::queue::orders::Task;
 use crate::state::App;
 use slackwater_store::actions::{self, Action, Origin};
 use slackwater_store::database::{Change, StoreError};
@@ -76,7 +76,7 @@ impl Effects {
             app.control().put(Task::Pursue(id), DateTime::<Utc>::MIN_UTC);
         }
         for id in looks {
-            look_again(app, id);
+            app.control().look_again(id);
         }
     }
 

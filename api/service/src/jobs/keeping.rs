@@ -2,14 +2,11 @@
 //!
 //! Polls end at their own times. Whoever has the writer's turn keeps all that
 //! is waiting, in one commit; the others find their work done.
-use std::sync::{Mutex, PoisonError};
-
 use tracing::error;
 use uuid::Uuid;
 
-use crate::control;
 use crate::control::actions::Effects;
-use crate::control::pursuit::observed;
+use crate::control::observed::observed;
 use crate::outbox::changes;
 use crate::plans::planner;
 use crate::state::App;
@@ -18,29 +15,11 @@ use slackwater_store::database::StoreError;
 use slackwater_store::devices::{self, Device, DeviceState};
 use slackwater_store::events;
 
-/// What waits to be kept.
-#[derive(Debug, Default)]
-pub struct Waiting(Mutex<Vec<(Uuid, DeviceState)>>);
-
-impl Waiting {
-    fn add(&self, id: Uuid, state: DeviceState) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((id, state));
-    }
-
-    fn is_empty(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
-    }
-
-    fn take(&self) -> Vec<(Uuid, DeviceState)> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
 /// Keeps the state of a device. It is on disk and visible when this returns.
 ///
 /// A failure of the database is logged: the next poll finds the same again.
 pub async fn keep(app: &App, id: Uuid, state: DeviceState) {
-    app.poller().waiting().add(id, state);
+    app.poller().waiting().add((id, state));
     if let Err(failure) = keep_all(app).await {
         error!(%failure, "what polls found was not kept");
     }
@@ -89,7 +68,7 @@ fn look_at_all(app: &App, ids: &[Uuid]) {
         let devices = ids.iter().filter_map(|id| tables.any_device(*id));
         devices.filter_map(|device| tables.other_end(device)).map(|other| other.id).collect()
     });
-    ids.iter().chain(&others).for_each(|id| control::look_again(app, *id));
+    ids.iter().chain(&others).for_each(|id| app.control().look_again(*id));
 }
 
 /// Remembers that the manufacturer does not accept the account of a device.

@@ -8,10 +8,8 @@
 //! | [`flow`] | log-in, acceptance and refusal within a session |
 //! | [`connect`] | accounts and devices of users: made and ended |
 //! | [`ending`] | address to which the browser returns, with a failure |
-//! | [`language`] | language and colours of the pages |
 
 pub mod connect;
 pub mod ending;
 pub mod flow;
-pub mod language;
 pub mod session;

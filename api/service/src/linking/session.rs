@@ -7,7 +7,7 @@ use slackwater_control::device::scope::{DeviceKind, Granted, Permission};
 
 use super::ending::{self, Failure};
 use crate::auth::secret::digest;
-use crate::linking::language::ColourScheme;
+use crate::config::language::ColourScheme;
 use crate::state::App;
 use slackwater_integration::profile::{Profile, VendorCode};
 use slackwater_integration::vendor::{Connection, Offer, Vendor};

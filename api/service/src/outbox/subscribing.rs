@@ -1,31 +1,16 @@
 //! What makes a subscription.
-use http::Uri;
 
 use slackwater_store::clients;
 use slackwater_store::database::{Store, StoreError};
 use slackwater_store::deliveries;
-use slackwater_store::subscription::NewSubscription;
-use slackwater_store::template::{Template, TemplateError};
+use slackwater_store::subscription::{NewSubscription, SubscriptionError};
 
 /// Why nobody can be subscribed so.
 #[derive(Debug, thiserror::Error)]
 pub enum SubscribeError {
-    /// The address of the receiver.
-    #[error("subscription `{name}`: {url:?} is not an address such as https://example.org/events")]
-    Url {
-        /// The subscription.
-        name: String,
-        /// The address as given.
-        url: String,
-    },
-    /// The template.
-    #[error("subscription `{name}`: {error}")]
-    Template {
-        /// The subscription.
-        name: String,
-        /// What is wrong with it.
-        error: TemplateError,
-    },
+    /// The subscription itself.
+    #[error(transparent)]
+    Invalid(#[from] SubscriptionError),
     /// The client.
     #[error("subscription `{name}`: there is no client {client}")]
     NoClient {
@@ -45,29 +30,12 @@ pub enum SubscribeError {
     Store(#[from] StoreError),
 }
 
-/// Checks a subscription as far as that needs no database.
-///
-/// # Errors
-/// The address or the template is none.
-pub fn check(new: &NewSubscription) -> Result<(), SubscribeError> {
-    let uri = new.url.parse::<Uri>().ok();
-    let is_web = uri.is_some_and(|uri| {
-        matches!(uri.scheme_str(), Some("http" | "https"))
-            && uri.host().is_some_and(|h| !h.is_empty())
-    });
-    if !is_web {
-        return Err(SubscribeError::Url { name: new.name.clone(), url: new.url.clone() });
-    }
-    let template = new.template.as_deref().map(Template::parse).transpose();
-    let refused = |error| SubscribeError::Template { name: new.name.clone(), error };
-    template.map(|_| ()).map_err(refused)
-}
 /// Subscribes a receiver from now on.
 ///
 /// # Errors
 /// The subscription makes no sense, or its name is taken.
 pub async fn subscribe(store: &Store, new: &NewSubscription) -> Result<(), SubscribeError> {
-    check(new)?;
+    new.check()?;
     find_client(store, new).await?;
     let mut change = store.begin().await?;
     if !deliveries::insert(change.connection(), new).await? {
@@ -85,7 +53,7 @@ pub async fn subscribe(store: &Store, new: &NewSubscription) -> Result<(), Subsc
 pub async fn configure(store: &Store, all: &[NewSubscription]) -> Result<(), SubscribeError> {
     let mut change = store.begin().await?;
     for new in all {
-        check(new)?;
+        new.check()?;
         find_client(store, new).await?;
         if !deliveries::configure(change.connection(), new).await? {
             return Err(SubscribeError::Taken { name: new.name.clone() });

@@ -14,13 +14,13 @@ use slackwater_control::policy::ask::Cause;
 use tracing::{error, info};
 
 use crate::clock::Clock;
-use crate::plans::agenda::Due;
 use crate::plans::beside;
 use crate::plans::limits;
 use crate::plans::making::{Made, make};
 use crate::plans::planner::{TURN, show};
 use crate::plans::pricing::Pricer;
 use crate::prices::replicas::catch_up;
+use crate::queue::plans::Due;
 use crate::state::App;
 use slackwater_store::database::{Change, StoreError};
 use slackwater_store::jobs::{self, AreaJob, LEASE};

@@ -7,7 +7,7 @@ pub(crate) use refused::plan_within;
 mod refused {
     use slackwater_engine::units::Power;
 
-    use crate::plans::agenda::Due;
+    use crate::queue::plans::Due;
     use crate::state::App;
     use slackwater_store::database::StoreError;
     use slackwater_store::jobs::AreaJob;
@@ -42,11 +42,11 @@ mod coordinated {
     use tracing::error;
     use uuid::Uuid;
 
-    use crate::plans::agenda::Due;
     use crate::plans::area::{count, keep, turn};
     use crate::plans::making::{self, Asked, Made, ask_all, finish};
     use crate::plans::planner::{TURN, plan_now};
     use crate::plans::pricing::Pricer;
+    use crate::queue::plans::Due;
     use crate::state::App;
     use slackwater_store::database::StoreError;
     use slackwater_store::jobs::AreaJob;

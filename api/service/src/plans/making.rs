@@ -15,11 +15,12 @@ use sqlx::AnyConnection;
 use tracing::warn;
 use uuid::Uuid;
 
+use crate::cache::price_lookup::Purpose;
 use crate::cache::tables::Tables;
-use crate::plans::agenda::Due;
 use crate::plans::beside::{Area, area_of, plan_beside};
 use crate::plans::facts::{Counting, counting};
-use crate::plans::pricing::{Pricer, Purpose};
+use crate::plans::pricing::Pricer;
+use crate::queue::plans::Due;
 use crate::state::App;
 use slackwater_store::database::{Change, StoreError};
 use slackwater_store::jobs;

@@ -1,6 +1,5 @@
 //! Prices for plans: each place's own, and one sheet for all that are alike.
 use std::collections::HashMap;
-use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -11,47 +10,10 @@ use sha2::{Digest, Sha256};
 use slackwater_control::policy::ask::price_window;
 use slackwater_engine::prices::resolve::ResolvedPrices;
 
+use crate::cache::price_lookup::{PriceBook, Priced, Purpose};
 use crate::state::App;
 use slackwater_store::locations::Location;
 use slackwater_store::plans::Sheet;
-
-/// What prices are for. Flex goes by the price signal of the area first, smart
-/// charging does not know signals (AMB-35).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Purpose {
-    /// Smart charging of a charger or a vehicle.
-    SmartCharging,
-    /// A flex policy.
-    Flex,
-}
-
-/// Prices of a place.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Priced {
-    /// The prices, each with its source.
-    pub prices: ResolvedPrices,
-    /// Their currency, an ISO 4217 code.
-    pub currency: String,
-}
-
-/// Where prices come from.
-pub trait PriceBook: fmt::Debug + Send + Sync {
-    /// The prices of a place in `[from, to)`.
-    fn resolved(
-        &self,
-        app: &App,
-        location: &Location,
-        purpose: Purpose,
-        window: (DateTime<Utc>, DateTime<Utc>),
-    ) -> Priced;
-
-    /// A name that places share which have the same prices for one purpose;
-    /// `None` if nobody can say so beforehand.
-    fn alike(&self, app: &App, location: &Location) -> Option<String>;
-}
-
-/// Code of "no currency", where nobody says which.
-pub const NO_CURRENCY: &str = "XXX";
 
 /// Sheets of prices for plans that are made together.
 #[derive(Debug)]
@@ -78,8 +40,8 @@ impl Pricer {
 
     /// The sheet of a place. Places with the same prices share one.
     pub fn sheet(&mut self, location: &Location, purpose: Purpose) -> Arc<Sheet> {
-        let book = self.app.planner().prices();
-        let Some(name) = book.alike(&self.app, location) else {
+        let book = self.app.price_book();
+        let Some(name) = book.alike(location) else {
             return self.own_sheet(&*book, location, purpose);
         };
         if let Some(sheet) = self.shared.get(&(purpose, name.clone())) {
@@ -96,7 +58,7 @@ impl Pricer {
         location: &Location,
         purpose: Purpose,
     ) -> Arc<Sheet> {
-        let Priced { prices, currency } = book.resolved(&self.app, location, purpose, self.window);
+        let Priced { prices, currency } = book.resolved(location, purpose, self.window);
         let alike = self.sheets.entry(quick_hash(&prices)).or_default();
         let same = alike.iter().find(|s| s.prices == prices && s.currency == currency);
         if let Some(same) = same {

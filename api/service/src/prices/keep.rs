@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use chrono_tz::Tz;
+use slackwater_control::policy::ask::Cause;
 use slackwater_engine::prices::currency::Currency;
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::prices::overlay::overlaid;
@@ -13,8 +14,8 @@ use slackwater_engine::prices::tariff::{Rates, Tariff, TariffError, WeeklyInterv
 use tracing::info;
 use uuid::Uuid;
 
+use crate::cache::tables::planned_at;
 use crate::config::prices::PriceFile;
-use crate::plans::{prices_changed, tariffs_changed};
 use crate::prices;
 use crate::prices::list::{self, ListError, ListOptions};
 use crate::state::App;
@@ -109,7 +110,7 @@ pub async fn push(
     area_id: &str,
     signal: &PriceSignal,
 ) -> Result<(), SignalRefusal> {
-    let zone = prices::zone(app, client_id, zone_id).ok_or(ZoneError::NotActivated)?;
+    let zone = app.price_lookup().zone(client_id, zone_id).ok_or(ZoneError::NotActivated)?;
     signal.check_zone(zone)?;
     let name = SeriesName::Area {
         client_id: client_id.to_owned(),
@@ -200,7 +201,7 @@ pub async fn keep_tariff(app: &App, row: TariffRow) -> Result<(), StoreError> {
     let show = move || {
         app.prices().write(|book| book.keep_tariff(row));
         tariffs_changed(&app, &client_id, places);
-        prices_changed(&app);
+        app.planner().areas.notify_one();
     };
     change.commit(show).await
 }
@@ -230,7 +231,7 @@ pub async fn assign(
     let show = move || {
         app.prices().write(|book| book.assign(id, schedule));
         tariffs_changed(&app, &client_id, places);
-        prices_changed(&app);
+        app.planner().areas.notify_one();
     };
     Ok(change.commit(show).await?)
 }
@@ -265,4 +266,12 @@ async fn ask_limited(
         jobs::ask(change.connection(), (client_id, zone, area), app.now()).await?;
     }
     Ok(())
+}
+
+/// Plans again for devices of a client after the tariffs of places changed. It
+/// is about users with such a place; a start looks at all plans anyway.
+pub fn tariffs_changed(app: &App, client_id: &str, places: impl IntoIterator<Item = Uuid>) {
+    for id in app.cache().read(|tables| planned_at(tables, client_id, places)) {
+        app.planner().soon(id, Cause::Prices);
+    }
 }

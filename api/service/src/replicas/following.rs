@@ -177,7 +177,7 @@ impl Replicas {
             all.users.extend(tables.all_users().map(owned));
             all.add_devices(&tables.devices().map(|device| device.id).collect());
         });
-        let (tariffs, zones, places) = app.prices().read(crate::prices::book::Book::keys);
+        let (tariffs, zones, places) = app.prices().read(crate::cache::price_book::Book::keys);
         all.tariffs.extend(tariffs);
         all.zones.extend(zones);
         all.places.extend(places);

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
+use crate::cache::recorders::Recorder;
+use crate::cache::tables::planned_at;
 use crate::cache::tables::{OfUser, Tables};
-use crate::plans::planner::{before_reading, cause_after, planned_at};
+use crate::plans::planner::{before_reading, cause_after};
 use crate::replicas::rows::Rows;
 use crate::replicas::telling::{Job, Worlds};
-use crate::samples::waiting::Recorder;
 use crate::state::App;
 use slackwater_store::accounts::Account;
 use slackwater_store::actions::Action;

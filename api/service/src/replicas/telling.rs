@@ -5,8 +5,8 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
-use crate::control::agenda::Task;
 use crate::jobs::poller;
+use crate::queue::orders::Task;
 use crate::state::App;
 use slackwater_store::client::Environment;
 use slackwater_store::clients;
@@ -39,8 +39,8 @@ impl Job {
             Self::Pursue(id) => app.control().put(Task::Pursue(id), now + LATER),
             Self::Look(id) => app.control().put(Task::Look(id), now + LATER),
             // A plan that another process makes meanwhile sets its own time.
-            Self::Replan(id) => app.planner().agenda().review(id, Some(now + LATER)),
-            Self::Review(id, at) => app.planner().agenda().review(id, at),
+            Self::Replan(id) => app.planner().review(id, Some(now + LATER)),
+            Self::Review(id, at) => app.planner().review(id, at),
         }
     }
 }

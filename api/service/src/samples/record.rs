@@ -15,10 +15,11 @@ use tokio::time::timeout;
 use tracing::warn;
 use uuid::Uuid;
 
+use crate::cache::recorders::{Recorded, Recorder};
 use crate::control::facts::Scene;
 use crate::plans::wanted_in;
 use crate::samples::prices_at;
-use crate::samples::waiting::{self, Recorded, Recorder};
+use crate::samples::waiting;
 use crate::state::App;
 use slackwater_integration::reading::{Facts, Reading};
 use slackwater_integration::vendor::{Linked, Metered};

@@ -2,101 +2,19 @@
 //!
 //! As with what polls find: whoever has the writer's turn keeps all that is
 //! waiting, in one commit; the others find their work done.
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use chrono::{DateTime, Utc};
 use slackwater_engine::statistics::recording::is_settled;
-use slackwater_engine::statistics::sample::Sample;
 use sqlx::AnyConnection;
 use tracing::error;
-use uuid::Uuid;
 
+use crate::cache::recorders::Recorded;
 use crate::samples::ledger;
 use crate::state::App;
-use slackwater_store::database::{Store, StoreError};
-use slackwater_store::samples::{self, ChargeSession, Measured, There};
-
-/// How far a device is recorded.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Recorder {
-    /// Until when; `None` if not at all.
-    pub until: Option<DateTime<Utc>>,
-    /// Sessions that are not frozen, oldest first.
-    pub sessions: Vec<ChargeSession>,
-}
-
-/// What is added to the record of a device.
-#[derive(Debug)]
-pub struct Recorded {
-    /// The device.
-    pub device_id: Uuid,
-    /// Until when it was recorded before.
-    pub before: Option<DateTime<Utc>>,
-    /// How far it is recorded with it.
-    pub recorder: Recorder,
-    /// The samples, by session and place.
-    pub parts: Vec<(Measured, Option<Uuid>, Vec<Sample>)>,
-}
-
-/// All devices that are recorded, and what waits to be kept.
-#[derive(Debug, Default)]
-pub struct Recorders {
-    known: Mutex<HashMap<Uuid, Recorder>>,
-    waiting: Mutex<Vec<Recorded>>,
-}
-
-impl Recorders {
-    /// All that is kept.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub async fn load(store: &Store) -> Result<Self, StoreError> {
-        let mut known: HashMap<Uuid, Recorder> = HashMap::new();
-        for (device_id, until) in samples::all_until(store).await? {
-            known.entry(device_id).or_default().until = Some(until);
-        }
-        for session in samples::open_sessions(store).await? {
-            known.entry(session.measured.device_id).or_default().sessions.push(session);
-        }
-        Ok(Self { known: Mutex::new(known), waiting: Mutex::default() })
-    }
-
-    /// How far a device is recorded.
-    #[must_use]
-    pub fn of(&self, device_id: Uuid) -> Recorder {
-        self.known().get(&device_id).cloned().unwrap_or_default()
-    }
-
-    fn known(&self) -> MutexGuard<'_, HashMap<Uuid, Recorder>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Vec<Recorded>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Keeps how far a device is recorded, in place of what was kept of it.
-    pub fn replace(&self, device_id: Uuid, recorder: Recorder) {
-        if recorder == Recorder::default() {
-            self.known().remove(&device_id);
-        } else {
-            self.known().insert(device_id, recorder);
-        }
-    }
-
-    /// Forgets devices that are gone.
-    pub fn forget(&self, gone: &[Uuid]) {
-        let mut known = self.known();
-        for id in gone {
-            known.remove(id);
-        }
-    }
-}
+use slackwater_store::database::StoreError;
+use slackwater_store::samples::{self, There};
 
 /// Keeps what was recorded of a device.
 pub async fn keep(app: &App, recorded: Recorded) {
-    app.recorders().waiting().push(recorded);
+    app.recorders().waiting().add(recorded);
     if let Err(failure) = keep_all(app).await {
         error!(%failure, "recorded energy was not kept");
     }
@@ -105,7 +23,7 @@ pub async fn keep(app: &App, recorded: Recorded) {
 async fn keep_all(app: &App) -> Result<(), StoreError> {
     let is_needed = || !app.recorders().waiting().is_empty();
     let Some(mut change) = app.store().begin_if(is_needed).await? else { return Ok(()) };
-    let mut waiting = std::mem::take(&mut *app.recorders().waiting());
+    let mut waiting = app.recorders().waiting().take();
     // Whoever was deleted meanwhile has no statistics.
     waiting.retain(|recorded| {
         app.cache().read(|tables| tables.any_device(recorded.device_id).is_some())
@@ -119,10 +37,9 @@ async fn keep_all(app: &App) -> Result<(), StoreError> {
     let app = app.clone();
     change
         .commit(move || {
-            let mut known = app.recorders().known();
             for Recorded { device_id, mut recorder, .. } in kept {
                 recorder.sessions.retain(|session| !session.is_frozen);
-                known.insert(device_id, recorder);
+                app.recorders().replace(device_id, recorder);
             }
         })
         .await

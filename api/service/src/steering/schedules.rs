@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use crate::control::actions::{self, Effects};
 use crate::control::facts::Scene;
-use crate::control::steering::look;
 use crate::state::App;
+use crate::steering::steering::look;
 use slackwater_store::actions::{Action, Origin};
 use slackwater_store::database::StoreError;
 use slackwater_store::overrides::Override;

@@ -3,9 +3,9 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use crate::control::agenda::{Due, Task};
-use crate::control::{pursuit, steering};
+use crate::queue::orders::{Due, Task};
 use crate::state::App;
+use crate::steering::{pursuit, steering};
 use crate::supervise::{AGAIN, OnPanic, tell};
 
 /// Puts on the agenda what a restart interrupted: the pending actions of the
@@ -32,7 +32,7 @@ pub async fn run(app: App) {
     let permits = app.control().permits();
     loop {
         let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
-        let due = app.control().next(&app).await;
+        let due = app.control().next(app.clock()).await;
         let app = app.clone();
         tokio::spawn(async move {
             work(&app, due).await;

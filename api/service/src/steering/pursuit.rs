@@ -16,8 +16,8 @@ use slackwater_integration::error::VendorError;
 use slackwater_integration::vendor::Linked;
 use slackwater_store::actions as rows;
 use slackwater_store::actions::Action;
-use slackwater_store::database::{Change, StoreError};
-use slackwater_store::devices::{Device, DeviceState};
+use slackwater_store::database::StoreError;
+use slackwater_store::devices::Device;
 
 /// When a turn that the database cut short is taken again.
 const AGAIN: TimeDelta = TimeDelta::seconds(5);
@@ -195,66 +195,5 @@ fn step(app: &App, device: &Device, action: &Action) -> Step {
     app.cache().read(|tables| {
         let reading = Scene { device, tables, now }.reading();
         next_step(&action.command, &action.progress, action.attempts, &reading, persistence, now)
-    })
-}
-
-/// What readings mean for the pending actions and active overrides of their
-/// devices, in the change that keeps the readings: an action that has reached
-/// what it wanted is confirmed by the very reading that shows it.
-///
-/// # Errors
-/// The database failed.
-pub async fn observed(
-    app: &App,
-    change: &mut Change,
-    effects: &mut Effects,
-    found: &[(Uuid, DeviceState)],
-) -> Result<(), StoreError> {
-    let now = app.now();
-    for (id, state) in found {
-        let Some(observed) = observe(app, *id, state, now) else { continue };
-        if let Some((action, event)) = observed.action {
-            actions::end(change, effects, action, &event, now).await?;
-        }
-        if observed.is_overridden {
-            let active = slackwater_store::overrides::active_of(change.connection(), *id).await?;
-            if let Some(active) = active {
-                let overridden = (active, &observed.device);
-                actions::happen(change, effects, overridden, observed.is_charging, now).await?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// What a reading shows of a device that is being controlled.
-struct Observed {
-    device: Device,
-    action: Option<(Action, ActionEvent)>,
-    is_overridden: bool,
-    is_charging: Option<bool>,
-}
-
-fn observe(app: &App, id: Uuid, state: &DeviceState, now: DateTime<Utc>) -> Option<Observed> {
-    let persistence = app.config().action.persistence();
-    app.cache().read(|tables| {
-        let control = tables.control();
-        let pending = control.pending(id);
-        let is_overridden = control.active_override(id).is_some();
-        if pending.is_none() && !is_overridden {
-            return None;
-        }
-        let device = Device { state: state.clone(), ..Device::clone(tables.any_device(id)?) };
-        let scene = Scene { device: &device, tables, now };
-        let action = pending.and_then(|action| {
-            let (command, progress) = (&action.command, &action.progress);
-            let reading = scene.reading();
-            match next_step(command, progress, action.attempts, &reading, persistence, now) {
-                Step::End(event) => Some((Action::clone(action), event)),
-                Step::Done | Step::Send | Step::WaitUntil(_) => None,
-            }
-        });
-        let is_charging = scene.is_charging();
-        Some(Observed { device, action, is_overridden, is_charging })
     })
 }

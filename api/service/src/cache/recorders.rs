@@ -1,0 +1,90 @@
+//! Progress of the recording of each device, in memory.
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use chrono::{DateTime, Utc};
+use slackwater_engine::statistics::sample::Sample;
+use slackwater_store::database::{Store, StoreError};
+use slackwater_store::samples::{self, ChargeSession, Measured};
+use uuid::Uuid;
+
+use crate::queue::waiting::Waiting;
+
+/// How far a device is recorded.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Recorder {
+    /// Until when; `None` if not at all.
+    pub until: Option<DateTime<Utc>>,
+    /// Sessions that are not frozen, oldest first.
+    pub sessions: Vec<ChargeSession>,
+}
+
+/// What is added to the record of a device.
+#[derive(Debug)]
+pub struct Recorded {
+    /// The device.
+    pub device_id: Uuid,
+    /// Until when it was recorded before.
+    pub before: Option<DateTime<Utc>>,
+    /// How far it is recorded with it.
+    pub recorder: Recorder,
+    /// The samples, by session and place.
+    pub parts: Vec<(Measured, Option<Uuid>, Vec<Sample>)>,
+}
+
+/// All devices that are recorded, and what waits to be kept.
+#[derive(Debug, Default)]
+pub struct Recorders {
+    known: Mutex<HashMap<Uuid, Recorder>>,
+    waiting: Waiting<Recorded>,
+}
+
+impl Recorders {
+    /// All that is kept.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn load(store: &Store) -> Result<Self, StoreError> {
+        let mut known: HashMap<Uuid, Recorder> = HashMap::new();
+        for (device_id, until) in samples::all_until(store).await? {
+            known.entry(device_id).or_default().until = Some(until);
+        }
+        for session in samples::open_sessions(store).await? {
+            known.entry(session.measured.device_id).or_default().sessions.push(session);
+        }
+        Ok(Self { known: Mutex::new(known), waiting: Waiting::default() })
+    }
+
+    /// How far a device is recorded.
+    #[must_use]
+    pub fn of(&self, device_id: Uuid) -> Recorder {
+        self.known().get(&device_id).cloned().unwrap_or_default()
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<Uuid, Recorder>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Recorded energy that is not written yet.
+    #[must_use]
+    pub const fn waiting(&self) -> &Waiting<Recorded> {
+        &self.waiting
+    }
+
+    /// Keeps how far a device is recorded, in place of what was kept of it.
+    pub fn replace(&self, device_id: Uuid, recorder: Recorder) {
+        if recorder == Recorder::default() {
+            self.known().remove(&device_id);
+        } else {
+            self.known().insert(device_id, recorder);
+        }
+    }
+
+    /// Forgets devices that are gone.
+    pub fn forget(&self, gone: &[Uuid]) {
+        let mut known = self.known();
+        for id in gone {
+            known.remove(id);
+        }
+    }
+}

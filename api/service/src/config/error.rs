@@ -1,0 +1,104 @@
+//! Settings that are refused.
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use crate::config::admin::TokenError;
+
+/// Why a setting cannot be used.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ConfigError {
+    /// Not an address with a port.
+    #[error("`{given}` is not an address and a port, such as 127.0.0.1:8080 or [::1]:8080")]
+    Listen {
+        /// The text that was given.
+        given: String,
+    },
+    /// Not a log filter.
+    #[error("`{given}` is not a log filter, such as info or slackwater_http=debug: {reason}")]
+    Log {
+        /// The text that was given.
+        given: String,
+        /// What the filter's parser said.
+        reason: String,
+    },
+    /// Not an address of the web.
+    #[error("`{given}` is not an address such as https://api.example.org, without a path")]
+    Url {
+        /// The text that was given.
+        given: String,
+    },
+    /// The token of the operators' address.
+    #[error("admin.token: {0}")]
+    Token(#[from] TokenError),
+    /// A file with the token of the operators' address.
+    #[error("admin.token_file: cannot read {file}: {reason}")]
+    TokenFile {
+        /// The file.
+        file: PathBuf,
+        /// The reason of the operating system.
+        reason: String,
+    },
+    /// Other machines reach the operators' address, and nothing proves who they are.
+    #[error(
+        "admin.listen is {listen}, which other machines can reach, and no token is set; \
+         set admin.token or admin.token_file, or listen on 127.0.0.1"
+    )]
+    OpenAdmin {
+        /// The address to listen on.
+        listen: SocketAddr,
+    },
+    /// Two settings, of which one is meant.
+    #[error("{one} and {other} are both set; set one of them")]
+    Both {
+        /// The first setting.
+        one: &'static str,
+        /// The second setting.
+        other: &'static str,
+    },
+    /// Integrations of the sandbox, whose devices are simulated.
+    #[error("environments.sandbox.integrations is set; the devices of the sandbox are simulated")]
+    SandboxIntegrations,
+    /// A setting of the sandbox, without a sandbox.
+    #[error("{name} is set, and [environments.sandbox] is not: no sandbox is served")]
+    NoSandbox {
+        /// The setting or argument.
+        name: &'static str,
+    },
+    /// A power that lets nothing through.
+    #[error("{name} is {given} kW; it is above 0")]
+    NoPower {
+        /// The setting.
+        name: &'static str,
+        /// The power that was given, in kW.
+        given: f64,
+    },
+    /// A limit of an area in a zone that does not exist.
+    #[error("plans.limits: neither [zones] nor the scenario of the sandbox has the zone {zone:?}")]
+    NoZone {
+        /// The zone.
+        zone: String,
+    },
+    /// A number of seconds or items that must not be zero.
+    #[error("{name} is 0; it is at least 1")]
+    Zero {
+        /// The setting.
+        name: &'static str,
+    },
+    /// Something about plans makes no sense.
+    #[error("{0}")]
+    Plans(String),
+    /// Two services share a socket and cannot be told apart.
+    #[error("{listen} has two services at {host}; give them hosts of their own by `url`, or ports")]
+    Ambiguous {
+        /// The socket.
+        listen: SocketAddr,
+        /// What both would answer to.
+        host: String,
+    },
+    /// A receiver of events.
+    #[error("{0}")]
+    Subscription(String),
+    /// The file, or values in it: one line for each.
+    #[error("{0}")]
+    Settings(String),
+}

@@ -1,0 +1,13 @@
+//! Worker that pursues actions and steers devices.
+//!
+//! | File | Holds |
+//! |---|---|
+//! | [`job`] | worker of the queue of orders |
+//! | [`pursuit`] | one step of a pending action: read, then end it, send the command, or wait |
+//! | [`schedules`] | status of schedules after a change |
+//! | [`steering`] | evaluation of the controls of a device, and the action that follows |
+
+pub mod job;
+pub mod pursuit;
+pub mod schedules;
+pub mod steering;
