@@ -1,6 +1,8 @@
 //! The program as a user of a terminal calls it.
+use std::fmt::Write;
 use std::process::{Command, Output, Stdio};
 
+use expect_test::expect_file;
 use serde_json::Value;
 use slackwater_integration::registry::Registry;
 use slackwater_server::running::{Service, Stop};
@@ -10,6 +12,7 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
 
+use crate::golden::golden;
 use crate::harness::six;
 
 const TOKEN: &str = "0123456789abcdefghij";
@@ -171,4 +174,27 @@ async fn a_reader_that_has_had_enough_ends_a_command_quietly_and_loses_no_secret
     let list = ["client", "list", "--store"];
     let (_, all, _) = run(in_store(&list, &url)).await;
     assert_eq!(all, "[]\n", "no client was made whose secret nobody has");
+}
+
+/// Help of a command and of all commands below it, each under the words that call it.
+fn help_of(words: &[&str], out: &mut String) {
+    let all: Vec<&str> = words.iter().copied().chain(["--help"]).collect();
+    let output = program(&all).output().unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{words:?}");
+    writeln!(out, "$ slackwater-api {}\n{help}", all.join(" ")).unwrap();
+    let commands = help.split_once("Commands:\n").map_or("", |(_, rest)| rest);
+    // A command is indented by two spaces, the further lines of its text by more.
+    let lines = commands.lines().take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    for name in names.filter(|name| !["", "help"].contains(name)) {
+        help_of(&[words, &[name]].concat(), out);
+    }
+}
+
+#[test]
+fn help_keeps_its_words() {
+    let mut out = String::new();
+    help_of(&[], &mut out);
+    expect_file![golden("help.txt")].assert_eq(&out);
 }

@@ -10,6 +10,7 @@ mod devices;
 mod disk;
 mod dropped;
 mod fetching;
+mod golden;
 mod guard;
 mod guessing;
 mod harness;

@@ -16,15 +16,19 @@ use tower::ServiceExt;
 
 use crate::harness::{Asker, Stage};
 
-struct Street {
-    stage: Stage,
-    asker: Asker,
+pub(crate) struct Street {
+    pub(crate) stage: Stage,
+    pub(crate) asker: Asker,
     strings: Router,
     residents: Residents,
 }
 
 async fn settled() -> Street {
-    let stage = Stage::new().await;
+    settled_on(Stage::new().await).await
+}
+
+/// The street of twenty homes at a service, when all devices were read once.
+pub(crate) async fn settled_on(stage: Stage) -> Street {
     let asker = stage.client("a").await;
     let sandbox = Sandbox::new(&street(), stage.app.clock().clone());
     let (client_id, first_id) = (asker.id.as_str().into(), asker.id.as_str().into());
@@ -54,8 +58,30 @@ impl Street {
         (head.status, serde_json::from_slice(&bytes).unwrap_or_default())
     }
 
-    async fn post(&self, path: &str, body: &Value) -> (StatusCode, Value) {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> (StatusCode, Value) {
         self.pull(Method::POST, path, &body.to_string()).await
+    }
+
+    /// Steps the clock, and waits until all is done that falls due.
+    pub(crate) async fn step(&self, seconds: u32) {
+        let (_, clock) = self.post("/sandbox/clock", &json!({ "step_seconds": seconds })).await;
+        assert_eq!(clock["is_settled"], true);
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Value {
+        self.pull(Method::GET, path, "").await.1
+    }
+
+    /// Names and identifiers of the devices of the street, by name.
+    pub(crate) async fn names(&self) -> Vec<(String, String)> {
+        let devices = self.get("/sandbox/devices").await;
+        let linked = |device: &Value| {
+            let id = device["linked_as"][0].as_str()?;
+            Some((device["name"].as_str()?.to_owned(), id.to_owned()))
+        };
+        let mut names: Vec<_> = devices.as_array().unwrap().iter().filter_map(linked).collect();
+        names.sort();
+        names
     }
 
     /// The identifier of a device of the street.

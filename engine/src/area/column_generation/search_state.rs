@@ -57,6 +57,10 @@ pub(crate) const ARTIFICIAL_PENALTY_MAX: f64 = 4.0;
 pub(crate) const SEPARATION_ROUNDS_MAX: usize = 20;
 
 /// Upper bound on the rounds whose duals are kept for the next plan.
+///
+/// A basic solution of the master has few columns per group, so most rounds weigh nothing, and the
+/// rounds with the smallest weights are left out. Each kept round is a vector of duals in the
+/// saved plan, and a pricing round of all vehicles in the next search. Not tuned.
 const ROUNDS_KEPT: usize = 40;
 
 /// Pricing rounds at duals of an earlier plan that are run even if the caller asked to stop.

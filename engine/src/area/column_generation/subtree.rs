@@ -18,6 +18,10 @@ use crate::area::problem::micro_wh::as_kwh;
 use crate::tolerance::DIVISOR_MIN;
 
 /// Upper bound on the nodes above the subtrees.
+///
+/// The upper master has a row for each of them and each slot. An area with more wide limits than
+/// these has no decomposition that makes its master small. Chosen for real grids of two or three
+/// levels, not tuned.
 const UPPER_NODES_MAX: usize = 8;
 
 /// Subtree: a limited node with all nodes below it.

@@ -60,6 +60,10 @@ const DEPARTURE_PENALTY: f64 = 0.25;
 /// tolerance.
 const UNIT_TOLERANCE: f64 = 3e-8;
 
+/// Energy missing at departure that is taken for none. It is balanced by the tiers of the need and
+/// by the cells of the plan, whose rounding adds up. Not tuned.
+const AT_DEPARTURE_MIN: f64 = 20.0 * UNIT_TOLERANCE;
+
 /// Plans of all vehicles, and the bound that is proved on their shortfall.
 pub(crate) struct MixedIntegerPlan {
     /// Plan of each vehicle, in the order of the sessions.
@@ -458,7 +462,7 @@ impl<'a> MixedIntegerModel<'a> {
     ) {
         let at_departure = self.values[vehicle.at_departure];
         let at_departure =
-            if at_departure <= 20.0 * UNIT_TOLERANCE { 0 } else { self.micro_wh(at_departure) };
+            if at_departure <= AT_DEPARTURE_MIN { 0 } else { self.micro_wh(at_departure) };
         let mut wanted = (session.need - at_departure).max(0) - at.iter().sum::<i64>();
         let terms = self.instance.constraints;
         for (cell, energy) in vehicle.cells.iter().zip(at) {

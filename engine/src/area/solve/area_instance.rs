@@ -57,6 +57,8 @@ impl<'a> AreaInstance<'a> {
     ) -> Self {
         let stopping =
             StoppingCriteria { gap: options.gap, rounds_max: options.max_rounds, scale: cost };
+        // Where energy costs almost nothing, a hundredth of the penalty on all needs keeps the
+        // master's coefficients within the range in which its solver works.
         let money = cost.abs().max(need_kwh * penalty.base * 1e-2).max(DIVISOR_MIN);
         Self { problem, constraints, penalty, is_free: false, stopping, money }
     }

@@ -32,6 +32,9 @@ pub(crate) const SINGLETON_GROUPS_MAX: usize = 192;
 pub(crate) const GROUPS: usize = 8;
 
 /// Vehicles of the first sample of a large fleet.
+///
+/// The relative error of a sampled load falls with `1/√n`, to about 1 % at 8,192 vehicles. That is
+/// the gap to which a sample is always solved, so a larger first sample would gain nothing.
 const SAMPLE: usize = 8_192;
 
 /// Factor from one sample size to the next. A larger sample leaves fewer rounds of all vehicles.

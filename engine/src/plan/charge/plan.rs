@@ -75,6 +75,7 @@ pub struct PlannedSlot {
 
 impl PlannedSlot {
     /// Energy bought in the slot before an instant, if it is bought at full power from the start.
+    #[inline]
     #[must_use]
     pub fn energy_by(&self, at: DateTime<Utc>) -> Energy {
         if at <= self.start {
@@ -87,12 +88,14 @@ impl PlannedSlot {
     }
 
     /// Energy that fits into the slot.
+    #[inline]
     #[must_use]
     pub fn capacity(&self) -> Energy {
         self.power_max.over(self.end - self.start)
     }
 
     /// End of charging, to the microsecond, if it starts with the slot at full power.
+    #[inline]
     #[must_use]
     pub fn charged_until(&self) -> DateTime<Utc> {
         if self.energy >= self.capacity() {
