@@ -453,6 +453,33 @@ fn no_circle_of_imports_in_pure_crates() {
     }
 }
 
+/// Crates of the service. Two files of one folder may import each other, and no more.
+const SERVICE_FOLDERS: [&str; 8] = [
+    "api/integration/src",
+    "api/wire/src",
+    "api/store/src",
+    "api/service/src",
+    "api/sandbox/src",
+    "api/http/src",
+    "api/link/src",
+    "api/server/src",
+];
+
+#[test]
+fn no_circle_of_imports_in_the_service() {
+    for folder in SERVICE_FOLDERS {
+        let imports = imports_of(folder);
+        assert!(!imports.all.is_empty(), "the imports of {folder} were read");
+        let edges: Vec<(&str, &str)> =
+            imports.all.iter().map(|import| (&*import.from, &*import.to)).collect();
+        let mut large = circles(&edges);
+        large.retain(|circle| circle.len() > 2);
+        assert!(large.is_empty(), "files of {folder} that import each other: {large:?}");
+        let folders = folder_circles(&imports);
+        assert_eq!(folders, [""; 0], "folders of {folder} that import each other");
+    }
+}
+
 #[test]
 fn pairs_import_each_other() {
     let imports = imports_of("engine/src");

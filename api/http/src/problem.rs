@@ -32,10 +32,9 @@ use serde_json::{Map, Value};
 use tracing::error;
 use utoipa::ToSchema;
 
-use crate::refusals::{LATER, wait_for};
 use slackwater_integration::error::VendorError;
 use slackwater_service::control::body::ActionBody;
-use slackwater_store::database::StoreError;
+use slackwater_store::error::StoreError;
 
 /// The type of a problem that its status explains well enough.
 const NO_TYPE: &str = "about:blank";
@@ -284,19 +283,6 @@ impl Problem {
         Self::new(UNAVAILABLE, detail)
     }
 
-    /// 503: the service is not ready for requests, because of its database.
-    #[must_use]
-    pub fn of_ping(failure: &StoreError) -> Self {
-        error!(%failure, "the service is not ready");
-        let detail = match failure {
-            StoreError::Down(_) | StoreError::Queue | StoreError::Busy(_) => {
-                "the database does not answer"
-            }
-            _ => "the database does not take writes",
-        };
-        Self::unavailable(detail).retry_after(LATER)
-    }
-
     /// Its status.
     #[must_use]
     pub const fn status(&self) -> StatusCode {
@@ -374,7 +360,7 @@ impl Mishap {
 
 impl From<&StoreError> for Mishap {
     fn from(error: &StoreError) -> Self {
-        wait_for(error).map_or(Self::Ours, Self::Database)
+        error.retry_after().map_or(Self::Ours, Self::Database)
     }
 }
 

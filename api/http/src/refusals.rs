@@ -2,16 +2,14 @@
 //!
 //! Nothing below this file knows a status code. A match has no wildcard arm, so that a new error
 //! does not compile before it has a status.
-use std::time::Duration;
-
 use slackwater_control::device::command::Refusal;
-use slackwater_control::policy::flex_issue::{FlexIssue, FlexIssues};
+use slackwater_control::policy::flex_issue::{DAYS, FlexField, FlexIssue, FlexIssues};
 use slackwater_wire::page::list::PageError;
 use slackwater_wire::version::dated::ApiVersionError;
 use tracing::error;
 
 use crate::problem::{CONTROLLED, Problem, RATE_LIMITED};
-use crate::routes::flex::pointer_of;
+use crate::request::pointer;
 use slackwater_service::auth::budget::BudgetSpent;
 use slackwater_service::auth::secret::NoRandomness;
 use slackwater_service::auth::token::IssueError;
@@ -21,13 +19,7 @@ use slackwater_service::outbox::subscribing::SubscribeError;
 use slackwater_service::plans::patching::PolicyError;
 use slackwater_service::prices::keep::{AssignError, SignalRefusal};
 use slackwater_service::prices::list::ListError;
-use slackwater_store::database::StoreError;
-
-/// When to come again to a database that is busy.
-const SOON: Duration = Duration::from_secs(1);
-
-/// When to come again to a database that does not take writes or does not answer.
-pub(crate) const LATER: Duration = Duration::from_secs(5);
+use slackwater_store::error::{LATER, StoreError};
 
 impl From<ApiVersionError> for Problem {
     fn from(error: ApiVersionError) -> Self {
@@ -170,7 +162,7 @@ impl From<AssignError> for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         error!(%error, "the database failed");
-        match (wait_for(&error), error) {
+        match (error.retry_after(), error) {
             (Some(wait), _) => Self::unavailable("try again later").retry_after(wait),
             (None, StoreError::Corrupt { .. }) => Self::bad_answer(),
             (None, _) => Self::server_error(),
@@ -178,20 +170,28 @@ impl From<StoreError> for Problem {
     }
 }
 
-/// When to come again after a failure of the database that passes.
-pub(crate) const fn wait_for(error: &StoreError) -> Option<Duration> {
-    match error {
-        // Others are ahead, and each of them takes a moment.
-        StoreError::Queue | StoreError::Busy(_) => Some(SOON),
-        // Somebody has to look after the database or its disk.
-        StoreError::Down(_)
-        | StoreError::Open { .. }
-        | StoreError::Disk(_)
-        | StoreError::Full(_) => Some(LATER),
-        StoreError::Corrupt { .. }
-        | StoreError::Taken(_)
-        | StoreError::File { .. }
-        | StoreError::Migrate(_)
-        | StoreError::Statement(_) => None,
+/// JSON pointer of a field in the body of a change.
+fn pointer_of(field: &FlexField) -> String {
+    match field {
+        FlexField::Reserve => "/batteryReserve".to_owned(),
+        FlexField::ObservedLimit => "/lastObservedLocationChargeLimit".to_owned(),
+        FlexField::Day(name) => format!("/schedule/{}", pointer(name)),
+        FlexField::Deadline(day) => format!("/schedule/{}/deadline", DAYS[*day]),
+        FlexField::Target(day) => format!("/schedule/{}/minimumChargeTarget", DAYS[*day]),
+    }
+}
+
+impl Problem {
+    /// 503: the service is not ready for requests, because of its database.
+    #[must_use]
+    pub fn of_ping(failure: &StoreError) -> Self {
+        error!(%failure, "the service is not ready");
+        let detail = match failure {
+            StoreError::Down(_) | StoreError::Queue | StoreError::Busy(_) => {
+                "the database does not answer"
+            }
+            _ => "the database does not take writes",
+        };
+        Self::unavailable(detail).retry_after(LATER)
     }
 }

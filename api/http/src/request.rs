@@ -229,6 +229,11 @@ pub fn truth(value: &Value) -> Result<bool, String> {
     value.as_bool().ok_or_else(|| "expected true or false".to_owned())
 }
 
+/// A name as a part of a JSON pointer.
+pub(crate) fn pointer(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

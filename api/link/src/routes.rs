@@ -28,7 +28,7 @@ use slackwater_service::linking::ending::{self, Failure};
 use slackwater_service::linking::flow::{self, Attempt, Refusal, failure_of};
 use slackwater_service::linking::session::{self, Progress, Session, Step};
 use slackwater_service::state::App;
-use slackwater_store::database::StoreError;
+use slackwater_store::error::StoreError;
 use slackwater_store::links;
 
 /// Most bytes of a form.

@@ -5,7 +5,6 @@
 //! `slackwater-api`.
 
 pub mod admin;
-mod arguments;
 mod commands;
 pub mod process;
 pub mod running;

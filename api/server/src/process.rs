@@ -6,7 +6,7 @@ use clap::Parser;
 use slackwater_integration::registry::Registry;
 use tokio::runtime::Runtime;
 
-use crate::arguments::{Arguments, Command};
+use crate::commands::arguments::{Arguments, Command};
 use crate::commands::failure::Failure;
 use crate::commands::output::print;
 use crate::commands::{client, command, events, link, policy, prices, sandbox, serve};

@@ -32,7 +32,8 @@ use slackwater_service::steering;
 use slackwater_service::supervise::keep_running;
 use slackwater_store::client::{Client, Environment};
 use slackwater_store::clients;
-use slackwater_store::database::{Store, StoreError};
+use slackwater_store::database::Store;
+use slackwater_store::error::StoreError;
 use slackwater_store::notes::Notes;
 
 /// How long the database may take to be closed. The process ends in any case.

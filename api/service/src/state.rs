@@ -24,7 +24,8 @@ use slackwater_integration::profile::VendorCode;
 use slackwater_integration::registry::Vendors;
 use slackwater_integration::vendor::Vendor;
 use slackwater_store::client::Environment;
-use slackwater_store::database::{Store, StoreError};
+use slackwater_store::database::Store;
+use slackwater_store::error::StoreError;
 use slackwater_store::settings::get_or_keep;
 
 /// The name under which the key of cursors is kept.

@@ -6,7 +6,8 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
-use crate::database::{Store, StoreError};
+use crate::database::Store;
+use crate::error::StoreError;
 use crate::rows::{Pair, instant, of_keys, parsed};
 use crate::samples;
 use slackwater_integration::profile::VendorCode;

@@ -14,7 +14,8 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
-use crate::database::{Store, StoreError};
+use crate::database::Store;
+use crate::error::StoreError;
 use crate::rows::{as_text, instant, of_keys, optional_instant, parsed};
 
 /// Who asked for an action.

@@ -8,9 +8,9 @@ use tokio::time::timeout;
 use tracing::warn;
 use uuid::Uuid;
 
+use crate::commit_log::CommitLog;
 use crate::connect::{Connector, PATIENCE, Use};
-use crate::database::{Log, StoreError};
-use crate::devices;
+use crate::error::StoreError;
 use crate::finish::Finish;
 use crate::health::Health;
 use crate::writer::Turn;
@@ -23,7 +23,7 @@ const COMMIT_WITHIN: Duration = Duration::from_secs(15);
 pub struct Change {
     /// The turn with the connection on which it is made; `None` once it ended.
     turn: Option<Turn>,
-    log: Option<Log>,
+    log: Option<CommitLog>,
     health: Health,
 }
 
@@ -35,7 +35,7 @@ impl Change {
     pub(super) async fn begin(
         turn: Turn,
         connector: &Connector,
-        log: Option<Log>,
+        log: Option<CommitLog>,
         health: Health,
     ) -> Result<Self, StoreError> {
         // From here on it undoes itself when it is dropped.
@@ -81,7 +81,7 @@ impl Change {
             return Ok(());
         }
         for id in ids.into_iter().collect::<BTreeSet<_>>() {
-            devices::claim(self.connection(), id).await?;
+            lock_device(self.connection(), id).await?;
         }
         Ok(())
     }
@@ -169,4 +169,16 @@ async fn undone(mut connection: AnyConnection) -> Option<AnyConnection> {
         Err(_) => warn!("the rollback of a change had no answer: its connection is closed"),
     }
     None
+}
+
+/// Makes other changes about a device wait for this one, those of other
+/// replicas among them.
+///
+/// # Errors
+/// The database failed.
+pub async fn lock_device(to: &mut AnyConnection, id: Uuid) -> Result<(), StoreError> {
+    // Both databases lock a row that is written, whatever is written.
+    let query = sqlx::query("update devices set id = id where id = $1").bind(id.to_string());
+    query.execute(to).await?;
+    Ok(())
 }

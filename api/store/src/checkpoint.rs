@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 use tracing::warn;
 
 use crate::connect::{Connector, Use};
-use crate::database::StoreError;
+use crate::error::StoreError;
 use crate::writer::Writer;
 
 /// Pages from which on a log is taken over: 32 MB. Reading gets slower with its

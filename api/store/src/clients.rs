@@ -4,7 +4,8 @@ use sqlx::Row;
 use sqlx::any::AnyRow;
 
 use crate::client::{Client, Environment};
-use crate::database::{Store, StoreError};
+use crate::database::Store;
+use crate::error::StoreError;
 use crate::rows::{instant, parsed};
 
 /// A client and the hash of its secret.

@@ -6,7 +6,8 @@ use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use crate::client::Environment;
-use crate::database::{Store, StoreError};
+use crate::database::Store;
+use crate::error::StoreError;
 use crate::events::{self, Event};
 use crate::rows::{instant, parsed};
 use crate::signing::SigningSecret;

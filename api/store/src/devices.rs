@@ -11,7 +11,8 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
-use crate::database::{Store, StoreError};
+use crate::database::Store;
+use crate::error::StoreError;
 use crate::rows::{as_text, instant, of_keys, optional_instant, parsed};
 use slackwater_integration::profile::VendorCode;
 use slackwater_integration::reading::Reading;
@@ -107,18 +108,6 @@ pub async fn keep_location(
         .bind(location.at.timestamp_micros())
         .execute(to)
         .await?;
-    Ok(())
-}
-
-/// Makes other changes about a device wait for this one, those of other
-/// replicas among them.
-///
-/// # Errors
-/// The database failed.
-pub async fn claim(to: &mut AnyConnection, id: Uuid) -> Result<(), StoreError> {
-    // Both databases lock a row that is written, whatever is written.
-    let query = sqlx::query("update devices set id = id where id = $1").bind(id.to_string());
-    query.execute(to).await?;
     Ok(())
 }
 

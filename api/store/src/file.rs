@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sqlx::sqlite::SqliteConnectOptions;
 use tracing::warn;
 
-use crate::database::StoreError;
+use crate::error::StoreError;
 use crate::url::StoreUrl;
 
 /// Read and written by the user of the service and nobody else: the rows hold what

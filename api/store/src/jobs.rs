@@ -9,7 +9,8 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 
 use crate::client::Environment;
-use crate::database::{Store, StoreError};
+use crate::database::Store;
+use crate::error::StoreError;
 use crate::rows::instant;
 
 /// How long a lease lasts after it was last renewed.

@@ -4,7 +4,8 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
-use crate::database::{Store, StoreError};
+use crate::database::Store;
+use crate::error::StoreError;
 use crate::rows::{instant, optional_instant};
 
 /// A session in which a user connects devices, once.

@@ -13,7 +13,8 @@ use sqlx::Row;
 use sqlx::postgres::{PgListener, PgNotification};
 use uuid::Uuid;
 
-use crate::database::{Store, StoreError};
+use crate::database::Store;
+use crate::error::StoreError;
 use crate::rows::Pair;
 
 /// The channel of the notes.

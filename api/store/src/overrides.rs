@@ -8,7 +8,8 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
-use crate::database::{Store, StoreError};
+use crate::database::Store;
+use crate::error::StoreError;
 use crate::rows::{instant, of_keys, optional_instant, parsed};
 use slackwater_integration::profile::VendorCode;
 

@@ -12,7 +12,8 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
-use crate::database::{Store, StoreError};
+use crate::database::Store;
+use crate::error::StoreError;
 use crate::rows::{instant, of_keys, parsed};
 
 /// Rows of one statement. A statement of fewer is prepared anew, so that the

@@ -10,7 +10,8 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
-use crate::database::{Store, StoreError};
+use crate::database::Store;
+use crate::error::StoreError;
 use crate::rows::{Pair, as_text, instant, of_keys, parsed};
 
 /// A market zone of a client.

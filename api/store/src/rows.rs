@@ -7,7 +7,7 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, ColumnIndex, Row};
 use uuid::Uuid;
 
-use crate::database::StoreError;
+use crate::error::StoreError;
 
 /// The instant of a column.
 ///

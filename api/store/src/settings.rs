@@ -1,7 +1,8 @@
 //! Single values that the service made for itself, such as keys.
 use sqlx::Row;
 
-use crate::database::{Store, StoreError};
+use crate::database::Store;
+use crate::error::StoreError;
 
 /// The value of that name; `None` if there is none.
 ///

@@ -2,7 +2,8 @@
 use chrono::{DateTime, Utc};
 use sqlx::Row;
 
-use crate::database::{Store, StoreError};
+use crate::database::Store;
+use crate::error::StoreError;
 use crate::rows::instant;
 
 /// What a token stands for.

@@ -5,7 +5,8 @@ use chrono::{DateTime, Utc};
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 
-use crate::database::{Store, StoreError};
+use crate::database::Store;
+use crate::error::StoreError;
 use crate::rows::{Pair, instant, of_keys, optional_instant};
 
 /// A user.

@@ -12,7 +12,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard, Semaphore};
 use tokio::time::timeout;
 
 use crate::connect::PATIENCE;
-use crate::database::StoreError;
+use crate::error::StoreError;
 
 /// Changes that wait for their turn, at most. More would not come to it in time.
 const QUEUE_MAX: usize = 4_096;

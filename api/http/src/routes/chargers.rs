@@ -25,8 +25,8 @@ use crate::scope;
 use slackwater_integration::reading::{ChargerFacts, Facts};
 use slackwater_service::plans::replan;
 use slackwater_service::state::App;
-use slackwater_store::database::StoreError;
 use slackwater_store::devices::{self, SetLocation};
+use slackwater_store::error::StoreError;
 use slackwater_store::finish::Finish;
 
 /// A charger.

@@ -7,13 +7,12 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::Value;
 use slackwater_control::policy::flex::{DayRequest, FlexPatch};
-use slackwater_control::policy::flex_issue::{DAYS, FlexField};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::auth::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Body, Members, Path, number, text};
+use crate::request::{Body, Members, Path, number, pointer, text};
 use slackwater_service::plans::flex_body::{FlexDayBody, FlexPolicyBody};
 use slackwater_service::plans::patching::patch_flex;
 use slackwater_service::state::App;
@@ -103,20 +102,4 @@ fn read_day(name: &str, value: &Value, members: &mut Members) -> DayRequest {
         None
     });
     DayRequest { deadline, target_percent }
-}
-
-/// A name as a part of a JSON pointer.
-fn pointer(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
-}
-
-/// JSON pointer of a field in the body of a change.
-pub(crate) fn pointer_of(field: &FlexField) -> String {
-    match field {
-        FlexField::Reserve => "/batteryReserve".to_owned(),
-        FlexField::ObservedLimit => "/lastObservedLocationChargeLimit".to_owned(),
-        FlexField::Day(name) => format!("/schedule/{}", pointer(name)),
-        FlexField::Deadline(day) => format!("/schedule/{}/deadline", DAYS[*day]),
-        FlexField::Target(day) => format!("/schedule/{}/minimumChargeTarget", DAYS[*day]),
-    }
 }

@@ -5,8 +5,6 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
-use serde_json::Value;
-use slackwater_control::schedule::place::TargetType;
 use slackwater_control::schedule::status::ScheduleState;
 use slackwater_wire::page::cursor::Key;
 use slackwater_wire::version::field::Field;
@@ -19,7 +17,7 @@ use crate::problem::Problem;
 use crate::request::{Body, Path};
 use crate::routes::overrides::SmartOverride;
 use crate::routes::users::with_user;
-use crate::routes::wishes::{RuleBody, changed_wish, new_wish};
+use crate::routes::wishes::{RuleBody, changed_wish, new_wish, target_word};
 use slackwater_service::cache::index::Index;
 use slackwater_service::state::App;
 use slackwater_service::steering::schedules::{self, Standing};
@@ -133,15 +131,6 @@ impl ScheduleStatus {
                 .collect(),
             smart_override: standing.active_override.as_deref().map(SmartOverride::of),
         }
-    }
-}
-
-/// The word of the specification for a kind of target.
-#[must_use]
-pub const fn target_word(target_type: TargetType) -> &'static str {
-    match target_type {
-        TargetType::Vehicle => "vehicle",
-        TargetType::Charger => "charger",
     }
 }
 
@@ -268,11 +257,6 @@ fn find(app: &App, caller: &Caller, id: &str) -> Result<Uuid, Problem> {
 
 fn missing() -> Problem {
     Problem::no_entity("schedule")
-}
-
-/// Reads a truth value.
-pub(crate) fn truth(value: &Value) -> Result<bool, String> {
-    value.as_bool().ok_or_else(|| "expected true or false".to_owned())
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ use crate::version::Version;
 use slackwater_service::config::Limited;
 use slackwater_service::config::prices::StatisticsQuery;
 use slackwater_service::state::App;
-use slackwater_store::database::StoreError;
+use slackwater_store::error::StoreError;
 use slackwater_store::samples::{self, ChargeSession, Columns, Wanted};
 
 /// The kinds of device that have a series of charging.

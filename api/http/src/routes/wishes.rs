@@ -8,8 +8,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::problem::Problem;
-use crate::request::{Body, Members, text};
-use crate::routes::schedules::{target_word, truth};
+use crate::request::{Body, Members, text, truth};
 use slackwater_service::cache::tables::Tables;
 use slackwater_service::control::facts::target_type;
 use slackwater_store::schedules::{Schedule, Wish};
@@ -345,4 +344,13 @@ fn member<T>(
 fn instant(value: &Value) -> Result<DateTime<Utc>, String> {
     let at = value.as_str().and_then(|text| DateTime::parse_from_rfc3339(text).ok());
     at.map(|at| at.to_utc()).ok_or_else(|| "expected a date-time with a time zone".to_owned())
+}
+
+/// The word of the specification for a kind of target.
+#[must_use]
+pub const fn target_word(target_type: TargetType) -> &'static str {
+    match target_type {
+        TargetType::Vehicle => "vehicle",
+        TargetType::Charger => "charger",
+    }
 }

@@ -11,7 +11,7 @@ use slackwater_wire::version::dated::ApiVersion;
 use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
-use crate::admin::sandbox::read;
+use crate::admin::body::read;
 use slackwater_http::problem::Problem;
 use slackwater_service::auth::secret::{NoRandomness, generate, hash};
 use slackwater_service::clock::Clock;

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::Uri;
 use serde_json::{Value, json};
 
-use crate::admin::sandbox::read;
+use crate::admin::body::read;
 use slackwater_http::problem::Problem;
 use slackwater_http::request::{Path, query_pairs};
 use slackwater_service::outbox::lines::line;

@@ -8,7 +8,7 @@ use axum::extract::State;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::admin::sandbox::read;
+use crate::admin::body::read;
 use crate::seeding::residents::Residents;
 use slackwater_http::problem::Problem;
 use slackwater_integration::error::VendorError;

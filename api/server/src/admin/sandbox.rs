@@ -13,15 +13,15 @@ use axum::routing::{get, post};
 use axum::{Router, http::StatusCode};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use slackwater_control::device::command::Command;
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use crate::admin::kept;
+use crate::admin::body::{order_problem, read, scenario_problem};
 use crate::admin::link;
+use crate::seeding::kept;
 use crate::seeding::residents::Residents;
 use crate::seeding::samples::Keep;
 use slackwater_http::problem::Problem;
@@ -30,17 +30,16 @@ use slackwater_integration::reading::Reading;
 use slackwater_integration::vendor::Linked;
 use slackwater_sandbox::conduct::Conduct;
 use slackwater_sandbox::control::{
-    Applied, ClockOrder, ClockState, ConductOrder, ControlError, HandOrder, ReceivedCommand,
+    Applied, ClockOrder, ClockState, ConductOrder, HandOrder, ReceivedCommand,
 };
 use slackwater_sandbox::devices::Device;
-use slackwater_sandbox::document::{Flaw, ScenarioError};
 use slackwater_sandbox::scenario::Scenario;
 use slackwater_sandbox::schema::schema;
 use slackwater_service::jobs::poller::poll_now;
 use slackwater_service::plans::area;
 use slackwater_service::state::App;
 use slackwater_store::clients;
-use slackwater_store::database::StoreError;
+use slackwater_store::error::StoreError;
 
 /// How long a call waits for readers, in time of the machine. A device that
 /// hangs, or a clock that stands still, does not hold it up for ever.
@@ -79,7 +78,7 @@ async fn apply(
     body: String,
 ) -> Result<Json<Applied>, Problem> {
     let client_id = client(&residents, &uri).await?;
-    let applied = kept::apply(&residents, body).await?;
+    let applied = apply_and_keep(&residents, body).await?;
     let whole = residents.sandbox.scenario();
     let patched = patched(&whole, &applied);
     let ids = residents.settle(&patched, &client_id, Keep::All).await?;
@@ -291,6 +290,19 @@ async fn set_clock(
     Ok(Json(Stepped { clock, is_settled }))
 }
 
+/// Applies a patch to the sandbox and keeps it.
+async fn apply_and_keep(residents: &Residents, text: String) -> Result<Applied, Problem> {
+    // One patch at a time, so that the later one is kept last.
+    let _turn = residents.sandbox.patching().await;
+    let sandbox = residents.sandbox.clone();
+    // A long text takes seconds to read.
+    let applied = spawn_blocking(move || sandbox.apply(&text)).await;
+    let applied = applied.map_err(|_| Problem::server_error())?;
+    let applied = applied.map_err(scenario_problem)?;
+    kept::keep_patches(residents).await?;
+    Ok(applied)
+}
+
 /// Waits until all that was due at `now` is done, and all that came of it.
 async fn settle(app: &App, now: DateTime<Utc>) -> Result<(), StoreError> {
     let plans = app.planner();
@@ -325,30 +337,4 @@ async fn show(residents: &Residents, ids: Vec<Uuid>) {
         polls.spawn(async move { poll_now(&app, id).await });
     }
     let _: Result<Vec<()>, _> = timeout(PATIENCE, polls.join_all()).await;
-}
-
-/// Problem of an order that the sandbox cannot obey. Not in the table of refusals, which knows
-/// nothing of the sandbox.
-#[expect(clippy::needless_pass_by_value, reason = "it stands where an error is mapped")]
-fn order_problem(error: ControlError) -> Problem {
-    match error {
-        ControlError::Missing { .. } => Problem::no_entity("what the order is about"),
-        ControlError::Clock(_) | ControlError::State(_) | ControlError::Percent(_) => {
-            Problem::bad_request(error.to_string())
-        }
-    }
-}
-
-/// Problem of a scenario with faults: each is an issue with its JSON pointer and its line.
-pub(crate) fn scenario_problem(ScenarioError(flaws): ScenarioError) -> Problem {
-    let issue = |flaw: &Flaw| {
-        let pointer = flaw.field.replace(['.', '['], "/").replace(']', "");
-        let line = flaw.line.map(|line| format!("line {line}: ")).unwrap_or_default();
-        format!("/{pointer}: {line}{}", flaw.reason)
-    };
-    Problem::invalid(flaws.iter().map(issue).collect())
-}
-
-pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    serde_json::from_slice(body).map_err(|error| Problem::bad_request(error.to_string()))
 }

@@ -5,7 +5,7 @@ use axum::http::Method;
 use serde_json::{Value, json};
 
 use crate::admin::clients::{NewClient, shown};
-use crate::arguments::{ClientCommand, Kept};
+use crate::commands::arguments::{ClientCommand, Kept};
 use crate::commands::failure::Failure;
 use crate::commands::operator::{Body, Operator};
 use crate::commands::output::{print, print_secret};

@@ -9,7 +9,7 @@ use slackwater_control::device::command::{Command, Switch};
 use slackwater_control::device::hvac::{Hold, Mode};
 use slackwater_engine::units::{Current, Power, Temperature};
 
-use crate::arguments::Server;
+use crate::commands::address::Server;
 use crate::commands::failure::Failure;
 use crate::commands::operator::{Body, Operator, segment};
 

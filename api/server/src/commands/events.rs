@@ -16,7 +16,7 @@ use slackwater_store::subscription::NewSubscription;
 use slackwater_store::{deliveries, events};
 use tokio::time::interval;
 
-use crate::arguments::{EventsCommand, Kept, Subscribe, Tail};
+use crate::commands::arguments::{EventsCommand, Kept, Subscribe, Tail};
 use crate::commands::failure::Failure;
 use crate::commands::operator::{Body, Operator, segment};
 use crate::commands::output::print;

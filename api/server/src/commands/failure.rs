@@ -8,7 +8,7 @@ use slackwater_sandbox::document::ScenarioError;
 use slackwater_service::clock::ClockError;
 use slackwater_service::config::error::ConfigError;
 use slackwater_service::outbox::subscribing::SubscribeError;
-use slackwater_store::database::StoreError;
+use slackwater_store::error::StoreError;
 use slackwater_store::signing::SecretError;
 
 /// Why the process could not do its work.

@@ -4,7 +4,7 @@ use std::path::Path;
 use axum::http::Method;
 use serde_json::json;
 
-use crate::arguments::{Asked, LinkCommand};
+use crate::commands::arguments::{Asked, LinkCommand};
 use crate::commands::failure::Failure;
 use crate::commands::operator::{Body, Operator};
 

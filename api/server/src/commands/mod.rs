@@ -1,5 +1,7 @@
 //! What the process does for each command.
 
+pub(crate) mod address;
+pub(crate) mod arguments;
 pub(crate) mod client;
 pub(crate) mod command;
 pub(crate) mod events;

@@ -9,7 +9,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 
-use crate::arguments::Server;
+use crate::commands::address::Server;
 use crate::commands::failure::Failure;
 use crate::commands::output::print;
 use slackwater_service::config::Config;

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use axum::http::Method;
 
-use crate::arguments::{Asked, PlanCommand, PolicyCommand};
+use crate::commands::arguments::{Asked, PlanCommand, PolicyCommand};
 use crate::commands::failure::Failure;
 use crate::commands::operator::{Body, Operator, segment};
 use crate::commands::sandbox::read;

@@ -5,7 +5,7 @@ use axum::http::Method;
 use form_urlencoded::Serializer;
 use serde_json::{Value, json};
 
-use crate::arguments::{Asked, Place, PricesCommand, TariffCommand};
+use crate::commands::arguments::{Asked, Place, PricesCommand, TariffCommand};
 use crate::commands::failure::Failure;
 use crate::commands::operator::{Body, Operator};
 use crate::commands::sandbox::read;

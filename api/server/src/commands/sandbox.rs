@@ -9,7 +9,7 @@ use serde_json::json;
 use slackwater_sandbox::generate::{generate, text_of};
 use slackwater_sandbox::schema::schema_text;
 
-use crate::arguments::{Asked, SandboxCommand};
+use crate::commands::arguments::{Asked, SandboxCommand};
 use crate::commands::failure::Failure;
 use crate::commands::operator::{Body, Operator, segment};
 use crate::commands::output::print;

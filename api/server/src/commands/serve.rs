@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::admin::clients::Made;
-use crate::admin::kept::{keep_clock, keep_clock_running, resume_clock};
 use crate::running::{Service, Stop};
+use crate::seeding::kept::{keep_clock, keep_clock_running, resume_clock};
 use slackwater_http::telemetry;
 use slackwater_integration::registry::Registry;
 use slackwater_sandbox::generate::{generate, street};
@@ -26,7 +26,7 @@ use tokio::signal;
 use tokio::signal::unix::SignalKind;
 use tracing::{info, warn};
 
-use crate::arguments::Serve;
+use crate::commands::arguments::Serve;
 use crate::commands::failure::Failure;
 use crate::commands::output::{print, print_secret};
 

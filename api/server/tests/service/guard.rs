@@ -202,7 +202,7 @@ async fn patches_and_the_clock_of_the_sandbox_outlive_a_restart() {
         ask(&router, (Method::POST, "/sandbox/scenario"), &yaml, patch).await;
     assert_eq!((status, &applied["devices"]), (200, &json!(["ada-second-box"])));
     stage.app.clock().step(chrono::TimeDelta::hours(3)).unwrap();
-    admin::kept::keep_clock(&stage.app).await.unwrap();
+    slackwater_server::seeding::kept::keep_clock(&stage.app).await.unwrap();
     let before = stage.app.now();
 
     let fresh = slackwater_service::clock::Clock::fixed(crate::harness::six());
@@ -215,7 +215,7 @@ async fn patches_and_the_clock_of_the_sandbox_outlive_a_restart() {
 
     let stage = Stage::restarted(stage).await;
     let earlier = stage.replica_at(crate::harness::six()).await;
-    admin::kept::resume_clock(&earlier, true).await.unwrap();
+    slackwater_server::seeding::kept::resume_clock(&earlier, true).await.unwrap();
     assert_eq!(earlier.now(), before);
 }
 

@@ -15,7 +15,8 @@ use crate::auth::secret::{NoRandomness, digest, generate};
 use crate::clock::Moment;
 use slackwater_store::client::Client;
 use slackwater_store::clients;
-use slackwater_store::database::{Store, StoreError};
+use slackwater_store::database::Store;
+use slackwater_store::error::StoreError;
 use slackwater_store::tokens::{self, TokenRow};
 
 /// How long a token is good (LIM-02).

@@ -6,7 +6,8 @@ use slackwater_control::policy::charger::ChargerPolicy;
 use slackwater_control::policy::vehicle::VehiclePolicyRequest;
 use uuid::Uuid;
 
-use slackwater_store::database::{Store, StoreError};
+use slackwater_store::database::Store;
+use slackwater_store::error::StoreError;
 use slackwater_store::locations::Location;
 use slackwater_store::plans::{self, KeptPlan};
 use slackwater_store::policies::{self, FlexRow, SmartPolicy};

@@ -8,7 +8,8 @@ use slackwater_engine::prices::signal::Zone;
 use slackwater_engine::prices::tariff::{Rates, Tariff, WeeklyIntervals};
 use uuid::Uuid;
 
-use slackwater_store::database::{Store, StoreError};
+use slackwater_store::database::Store;
+use slackwater_store::error::StoreError;
 use slackwater_store::locations::Location;
 use slackwater_store::prices::{self, Series, SeriesName, ZoneRow};
 use slackwater_store::rows::Pair;

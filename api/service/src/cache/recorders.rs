@@ -4,7 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
 use slackwater_engine::statistics::sample::Sample;
-use slackwater_store::database::{Store, StoreError};
+use slackwater_store::database::Store;
+use slackwater_store::error::StoreError;
 use slackwater_store::samples::{self, ChargeSession, Measured};
 use uuid::Uuid;
 

@@ -17,8 +17,10 @@ use crate::control::body::ActionBody;
 use crate::queue::orders::Task;
 use crate::state::App;
 use slackwater_store::actions::{self, Action, Origin};
-use slackwater_store::database::{Change, StoreError};
-use slackwater_store::devices::{self, Device};
+use slackwater_store::change::lock_device;
+use slackwater_store::database::Change;
+use slackwater_store::devices::Device;
+use slackwater_store::error::StoreError;
 use slackwater_store::events::{self, Happening};
 use slackwater_store::overrides::{self, Override};
 
@@ -106,7 +108,7 @@ pub async fn begin(
     now: DateTime<Utc>,
 ) -> Result<Action, StoreError> {
     // Of two replicas, the second sees what the first has begun.
-    devices::claim(change.connection(), device.id).await?;
+    lock_device(change.connection(), device.id).await?;
     if let Some(pending) = actions::pending_of(change.connection(), device.id).await? {
         end(change, effects, pending, &ActionEvent::Superseded, now).await?;
     }

@@ -3,8 +3,9 @@ use chrono::{DateTime, Utc};
 use slackwater_control::device::action::ActionEvent;
 use slackwater_control::device::pursuit::{Step, next_step};
 use slackwater_store::actions::Action;
-use slackwater_store::database::{Change, StoreError};
+use slackwater_store::database::Change;
 use slackwater_store::devices::{Device, DeviceState};
+use slackwater_store::error::StoreError;
 use uuid::Uuid;
 
 use crate::control::actions::{self, Effects};

@@ -10,7 +10,7 @@ use crate::control::actions::{self, Effects};
 use crate::control::facts::Scene;
 use crate::state::App;
 use slackwater_store::actions::{self as rows, Action, Origin};
-use slackwater_store::database::StoreError;
+use slackwater_store::error::StoreError;
 
 /// How often an order begins again because another replica was faster.
 const ATTEMPTS_MAX: usize = 10;

@@ -12,8 +12,8 @@ use crate::control::facts::Scene;
 use crate::control::orders::OrderError;
 use crate::state::App;
 use slackwater_store::actions::{self as rows, Action, Origin};
-use slackwater_store::database::StoreError;
 use slackwater_store::devices::Device;
+use slackwater_store::error::StoreError;
 use slackwater_store::overrides::{self, Override};
 
 const STOP: Command = Command::Charge(Switch::Stop);

@@ -11,8 +11,8 @@ use crate::outbox::changes;
 use crate::plans::planner;
 use crate::state::App;
 use slackwater_store::accounts::{self, Account};
-use slackwater_store::database::StoreError;
 use slackwater_store::devices::{self, Device, DeviceState};
+use slackwater_store::error::StoreError;
 use slackwater_store::events;
 
 /// Keeps the state of a device. It is on disk and visible when this returns.

@@ -13,8 +13,9 @@ use crate::state::App;
 use slackwater_integration::profile::VendorCode;
 use slackwater_integration::vendor::Connection;
 use slackwater_store::accounts::{self, Account};
-use slackwater_store::database::{Change, StoreError};
+use slackwater_store::database::Change;
 use slackwater_store::devices::{self, Device, DeviceState, SetLocation};
+use slackwater_store::error::StoreError;
 use slackwater_store::locations::{self, Location};
 use slackwater_store::users;
 

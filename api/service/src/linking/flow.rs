@@ -13,7 +13,7 @@ use slackwater_integration::error::VendorError;
 use slackwater_integration::profile::VendorCode;
 use slackwater_integration::vendor::{Connection, LogIn, Login, Offer};
 use slackwater_store::accounts::Account;
-use slackwater_store::database::StoreError;
+use slackwater_store::error::StoreError;
 use slackwater_store::{events, links, users};
 
 /// Log-ins that may be refused in one session, wrong codes among them. The browser

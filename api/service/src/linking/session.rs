@@ -13,8 +13,8 @@ use slackwater_integration::profile::{Profile, VendorCode};
 use slackwater_integration::vendor::{Connection, Offer, Vendor};
 use slackwater_store::client::Client;
 use slackwater_store::clients;
-use slackwater_store::database::StoreError;
 use slackwater_store::devices::Device;
+use slackwater_store::error::StoreError;
 use slackwater_store::links::{self, KeptSession};
 
 /// How long a session can be used, once (LIM-03).

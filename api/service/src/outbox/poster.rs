@@ -16,8 +16,8 @@ use super::post::{Http, Letter, PostError, TlsError};
 use crate::auth::secret::{NoRandomness, generate, random};
 use crate::clock::Clock;
 use crate::state::App;
-use slackwater_store::database::StoreError;
 use slackwater_store::deliveries::{self, DueSubscription, Lease, Served, Subscription};
+use slackwater_store::error::StoreError;
 use slackwater_store::events::Event;
 
 /// How often the outbox is looked at, in time of the machine.

@@ -1,8 +1,9 @@
 //! What makes a subscription.
 
 use slackwater_store::clients;
-use slackwater_store::database::{Store, StoreError};
+use slackwater_store::database::Store;
 use slackwater_store::deliveries;
+use slackwater_store::error::StoreError;
 use slackwater_store::subscription::{NewSubscription, SubscriptionError};
 
 /// Why nobody can be subscribed so.

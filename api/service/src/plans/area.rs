@@ -22,7 +22,8 @@ use crate::plans::pricing::Pricer;
 use crate::prices::replicas::catch_up;
 use crate::queue::plans::Due;
 use crate::state::App;
-use slackwater_store::database::{Change, StoreError};
+use slackwater_store::database::Change;
+use slackwater_store::error::StoreError;
 use slackwater_store::jobs::{self, AreaJob, LEASE};
 use slackwater_store::plans;
 

@@ -9,7 +9,7 @@ mod refused {
 
     use crate::queue::plans::Due;
     use crate::state::App;
-    use slackwater_store::database::StoreError;
+    use slackwater_store::error::StoreError;
     use slackwater_store::jobs::AreaJob;
 
     pub(crate) async fn plan_within(
@@ -48,7 +48,7 @@ mod coordinated {
     use crate::plans::pricing::Pricer;
     use crate::queue::plans::Due;
     use crate::state::App;
-    use slackwater_store::database::StoreError;
+    use slackwater_store::error::StoreError;
     use slackwater_store::jobs::AreaJob;
     use slackwater_store::plans::{KeptPlan, Sheet};
 

@@ -11,7 +11,7 @@ use crate::plans::pricing::Pricer;
 use crate::queue::plans::Due;
 use crate::state::App;
 use crate::supervise::{AGAIN, OnPanic};
-use slackwater_store::database::StoreError;
+use slackwater_store::error::StoreError;
 
 /// Devices that are planned for in one change. Others wait for the writer so
 /// long, and no longer.

@@ -68,12 +68,8 @@ pub async fn plan_of(app: &App, device_id: Uuid) -> Result<ShownPlan, PolicyErro
     shown.plan = Some(planned.summary.clone());
     shown.is_shared = planned.is_shared;
     let Some(sheet_id) = sheet_id else { return Ok(shown) };
-    let mut connection = app
-        .store()
-        .reader()
-        .acquire()
-        .await
-        .map_err(slackwater_store::database::StoreError::from)?;
+    let mut connection =
+        app.store().reader().acquire().await.map_err(slackwater_store::error::StoreError::from)?;
     let Some(sheet) = plans::sheet(&mut connection, sheet_id).await? else { return Ok(shown) };
     match planned.bundle(&sheet.currency, &sheet.prices) {
         Ok(saved) => shown.saved = saved,

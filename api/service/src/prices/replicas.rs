@@ -8,7 +8,7 @@ use tracing::error;
 
 use crate::clock::Clock;
 use crate::state::App;
-use slackwater_store::database::StoreError;
+use slackwater_store::error::StoreError;
 use slackwater_store::prices::{SeriesName, get, revisions};
 
 /// How long the prices of another replica may stay unseen.

@@ -11,7 +11,7 @@ use crate::replicas::learning::{clients_met, learn};
 use crate::replicas::rows::Rows;
 use crate::replicas::telling::Worlds;
 use crate::state::App;
-use slackwater_store::database::StoreError;
+use slackwater_store::error::StoreError;
 use slackwater_store::notes::{Heard, Notes, Touched};
 
 /// What arrives within so long after the first note is read together.

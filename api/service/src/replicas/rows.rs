@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use slackwater_store::accounts::{self, Account};
 use slackwater_store::actions::{self, Action};
-use slackwater_store::database::StoreError;
 use slackwater_store::devices::{self, Device};
+use slackwater_store::error::StoreError;
 use slackwater_store::locations::{self, Location};
 use slackwater_store::notes::Touched;
 use slackwater_store::overrides::{self, Override};

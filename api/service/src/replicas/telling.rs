@@ -10,7 +10,8 @@ use crate::queue::orders::Task;
 use crate::state::App;
 use slackwater_store::client::Environment;
 use slackwater_store::clients;
-use slackwater_store::database::{Store, StoreError};
+use slackwater_store::database::Store;
+use slackwater_store::error::StoreError;
 
 /// What follows from a change is the work of the process that made it. The others
 /// look after so long whether it was done, in case that process is no more.

@@ -7,7 +7,7 @@ use tracing::warn;
 use crate::samples::prices_at;
 use crate::state::App;
 use slackwater_integration::reading::Facts;
-use slackwater_store::database::StoreError;
+use slackwater_store::error::StoreError;
 use slackwater_store::samples::{ChargeSession, keep_session, of_session, replace_of_session};
 
 /// Freezes a session that has ended and of which all energy is known.

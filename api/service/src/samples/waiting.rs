@@ -9,7 +9,7 @@ use tracing::error;
 use crate::cache::recorders::Recorded;
 use crate::samples::ledger;
 use crate::state::App;
-use slackwater_store::database::StoreError;
+use slackwater_store::error::StoreError;
 use slackwater_store::samples::{self, There};
 
 /// Keeps what was recorded of a device.

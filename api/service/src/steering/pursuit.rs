@@ -16,8 +16,8 @@ use slackwater_integration::error::VendorError;
 use slackwater_integration::vendor::Linked;
 use slackwater_store::actions as rows;
 use slackwater_store::actions::Action;
-use slackwater_store::database::StoreError;
 use slackwater_store::devices::Device;
+use slackwater_store::error::StoreError;
 
 /// When a turn that the database cut short is taken again.
 const AGAIN: TimeDelta = TimeDelta::seconds(5);

@@ -11,7 +11,7 @@ use crate::control::facts::Scene;
 use crate::state::App;
 use crate::steering::steering::look;
 use slackwater_store::actions::{Action, Origin};
-use slackwater_store::database::StoreError;
+use slackwater_store::error::StoreError;
 use slackwater_store::overrides::Override;
 use slackwater_store::schedules::{self, Schedule, Wish};
 

@@ -13,8 +13,10 @@ use crate::control::facts::{Scene, target_type};
 use crate::plans::{Wanted, is_in_force, wanted_in};
 use crate::state::App;
 use slackwater_store::actions::{self as rows, Action, Origin};
-use slackwater_store::database::{Change, StoreError};
-use slackwater_store::devices::{self, Device};
+use slackwater_store::change::lock_device;
+use slackwater_store::database::Change;
+use slackwater_store::devices::Device;
+use slackwater_store::error::StoreError;
 use slackwater_store::schedules::{self, Schedule};
 
 /// When a look that the database cut short is taken again.
@@ -163,7 +165,7 @@ async fn begun_elsewhere(
     if !app.store().is_shared() {
         return Ok(None);
     }
-    devices::claim(change.connection(), device.id).await?;
+    lock_device(change.connection(), device.id).await?;
     let kept = rows::pending_of(change.connection(), device.id).await?;
     let is_known = kept.as_ref().map(|action| action.id) == known.map(|action| action.id);
     Ok((!is_known).then_some(kept))

@@ -6,18 +6,15 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tokio::task::spawn_blocking;
 use tokio::time::interval;
 use tracing::{info, warn};
 
-use crate::admin::sandbox::scenario_problem;
 use crate::seeding::residents::Residents;
-use slackwater_http::problem::Problem;
-use slackwater_sandbox::control::{Applied, ClockState};
+use slackwater_sandbox::control::ClockState;
 use slackwater_sandbox::generate::text_of;
 use slackwater_service::clock::Speed;
 use slackwater_service::state::App;
-use slackwater_store::database::StoreError;
+use slackwater_store::error::StoreError;
 use slackwater_store::settings;
 
 /// Name of the clock among the values that the service made for itself.
@@ -79,18 +76,13 @@ pub async fn resume_clock(app: &App, is_speed_set: bool) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Applies a patch to the sandbox and keeps it.
-pub(crate) async fn apply(residents: &Residents, text: String) -> Result<Applied, Problem> {
-    // One patch at a time, so that the later one is kept last.
-    let _turn = residents.sandbox.patching().await;
-    let sandbox = residents.sandbox.clone();
-    // A long text takes seconds to read.
-    let applied = spawn_blocking(move || sandbox.apply(&text)).await;
-    let applied = applied.map_err(|_| Problem::server_error())?;
-    let applied = applied.map_err(scenario_problem)?;
+/// Keeps all patches of the sandbox, in place of those that were kept.
+///
+/// # Errors
+/// The database failed.
+pub(crate) async fn keep_patches(residents: &Residents) -> Result<(), StoreError> {
     let patches = text_of(&residents.sandbox.patches());
-    settings::keep(residents.app.store(), PATCHES, &patches).await?;
-    Ok(applied)
+    settings::keep(residents.app.store(), PATCHES, &patches).await
 }
 
 /// Applies the patches of earlier runs. What they link is in the database already.

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use chrono::{DateTime, Utc};
 use clap::{Args, Parser, Subcommand};
 use slackwater_service::clock::{ClockError, Speed};
-use slackwater_service::config::admin::AdminToken;
 use slackwater_service::config::error::ConfigError;
 use slackwater_service::config::log_filter;
 use slackwater_service::config::text::Listen;
@@ -13,6 +12,7 @@ use slackwater_wire::version::dated::{ApiVersion, ApiVersionError};
 use uuid::Uuid;
 
 use crate::admin::clients::NewClient;
+use crate::commands::address::Server;
 use crate::commands::command::CommandLine;
 
 /// Flexible electricity use over HTTP.
@@ -52,25 +52,6 @@ pub(crate) enum Command {
     Plan(Asked<PlanCommand>),
     /// Print the OpenAPI document.
     Openapi,
-}
-
-/// The operators' address of a running server.
-#[derive(Debug, Args)]
-pub(crate) struct Server {
-    /// The operators' address of the server; that of the settings, if it is not named here.
-    #[arg(long, global = true, env = "SLACKWATER_ADMIN_URL", value_name = "URL")]
-    pub(crate) admin: Option<String>,
-
-    /// The token of the operators' address; that of the settings, if it is not named here.
-    /// Other users of this machine see arguments: better put it into the environment.
-    #[arg(
-        long,
-        global = true,
-        env = "SLACKWATER_ADMIN_TOKEN",
-        hide_env_values = true,
-        value_name = "TOKEN"
-    )]
-    pub(crate) admin_token: Option<AdminToken>,
 }
 
 /// A command for a running server.

@@ -1,0 +1,22 @@
+//! Arguments of commands for a running server.
+use clap::Args;
+use slackwater_service::config::admin::AdminToken;
+
+/// The operators' address of a running server.
+#[derive(Debug, Args)]
+pub(crate) struct Server {
+    /// The operators' address of the server; that of the settings, if it is not named here.
+    #[arg(long, global = true, env = "SLACKWATER_ADMIN_URL", value_name = "URL")]
+    pub(crate) admin: Option<String>,
+
+    /// The token of the operators' address; that of the settings, if it is not named here.
+    /// Other users of this machine see arguments: better put it into the environment.
+    #[arg(
+        long,
+        global = true,
+        env = "SLACKWATER_ADMIN_TOKEN",
+        hide_env_values = true,
+        value_name = "TOKEN"
+    )]
+    pub(crate) admin_token: Option<AdminToken>,
+}
