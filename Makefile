@@ -1,7 +1,8 @@
 # Every command of the project. `make` alone lists them; CONTRIBUTING.md explains.
 #
-# A fresh Debian 12 needs gcc, g++, make, git, python3 with pip, and Rust. All
-# other tools (cmake, libclang, ruff, ...) are pinned wheels in .venv.
+# A fresh Debian 12 needs gcc, g++, make, git, python3 with pip, and Rust, and for
+# `test` postgresql and chromium. All other tools (cmake, libclang, ruff, ...) are
+# pinned wheels in .venv.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
