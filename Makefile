@@ -144,12 +144,17 @@ PYTHON_CHECKS := python-lint python-types python-stubs python-test cases-own not
 SERVICE_CHECKS := requirements fuzz kills-short night-short
 
 .PHONY: test
-test: tools $(RUST_CHECKS) build $(PYTHON_CHECKS) $(SERVICE_CHECKS) deny ## Run every check, the one thing CI does
+test: tools workflows $(RUST_CHECKS) build $(PYTHON_CHECKS) $(SERVICE_CHECKS) deny ## Run every check, the one thing CI does
 	@printf '\nmake test: every check passed\n'
 
 .PHONY: check
-check: tools lock-current fmt engine-lint rust-lint python-lint python-types deny ## Run the static checks only
+check: tools workflows lock-current fmt engine-lint rust-lint python-lint python-types deny ## Run the static checks only
 	@printf '\nmake check: every check passed\n'
+
+.PHONY: workflows
+workflows: setup
+	$(call step,workflows of GitHub Actions)
+	actionlint .github/workflows/*.yml
 
 .PHONY: lock-current
 lock-current: tools
