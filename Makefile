@@ -125,6 +125,11 @@ $(VENV)/.package-installed: pyproject.toml README.md scripts/install_editable.py
 wheel: tools ## Write a wheel for other machines into dist/
 	maturin build --locked --profile dist --out dist
 
+# The same check runs on every wheel of a release, on each system.
+.PHONY: wheel-test
+wheel-test: wheel ## Write a wheel, check its size, plan with it in an empty environment
+	$(PYTHON) scripts/check_wheel.py "$$(ls -t dist/*.whl | head -n 1)"
+
 .PHONY: demo
 demo: build ## Plan a fleet against a year of prices; DATA=folder takes your files
 	$(PYTHON) scripts/demo.py $(if $(DATA),--data '$(DATA)')
