@@ -1,7 +1,8 @@
 # Every command of the project. `make` alone lists them; CONTRIBUTING.md explains.
 #
-# A fresh Debian 12 needs gcc, g++, make, git, python3 with pip, and Rust. All
-# other tools (cmake, libclang, ruff, ...) are pinned wheels in .venv.
+# A fresh Debian 12 needs gcc, g++, make, git, python3 with pip, and Rust, and for
+# `test` postgresql and chromium. All other tools (cmake, libclang, ruff, ...) are
+# pinned wheels in .venv.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -124,6 +125,11 @@ $(VENV)/.package-installed: pyproject.toml README.md scripts/install_editable.py
 wheel: tools ## Write a wheel for other machines into dist/
 	maturin build --locked --profile dist --out dist
 
+# The same check runs on every wheel of a release, on each system.
+.PHONY: wheel-test
+wheel-test: wheel ## Write a wheel, check its size, plan with it in an empty environment
+	$(PYTHON) scripts/check_wheel.py "$$(ls -t dist/*.whl | head -n 1)"
+
 .PHONY: demo
 demo: build ## Plan a fleet against a year of prices; DATA=folder takes your files
 	$(PYTHON) scripts/demo.py $(if $(DATA),--data '$(DATA)')
@@ -143,12 +149,17 @@ PYTHON_CHECKS := python-lint python-types python-stubs python-test cases-own not
 SERVICE_CHECKS := requirements fuzz kills-short night-short
 
 .PHONY: test
-test: tools $(RUST_CHECKS) build $(PYTHON_CHECKS) $(SERVICE_CHECKS) deny ## Run every check, the one thing CI does
+test: tools workflows $(RUST_CHECKS) build $(PYTHON_CHECKS) $(SERVICE_CHECKS) deny ## Run every check, the one thing CI does
 	@printf '\nmake test: every check passed\n'
 
 .PHONY: check
-check: tools lock-current fmt engine-lint rust-lint python-lint python-types deny ## Run the static checks only
+check: tools workflows lock-current fmt engine-lint rust-lint python-lint python-types deny ## Run the static checks only
 	@printf '\nmake check: every check passed\n'
+
+.PHONY: workflows
+workflows: setup
+	$(call step,workflows of GitHub Actions)
+	actionlint .github/workflows/*.yml
 
 .PHONY: lock-current
 lock-current: tools

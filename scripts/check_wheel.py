@@ -1,0 +1,103 @@
+"""Check of a wheel: its size, and two plans in an environment that holds nothing else.
+
+Usage: ``python scripts/check_wheel.py dist/slackwater-0.1.0-cp311-abi3-manylinux_2_28_x86_64.whl``
+
+The script needs Python 3.11 with pip and no other package: it also runs in bare images of Python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+# Largest wheel. A package index takes larger files, but a wheel that grows past this size
+# holds something by mistake, such as debug information.
+SIZE_MAX_MB = 10.0
+
+# Program that runs in the environment. The charge needs no solver, the site needs HiGHS.
+PROGRAM = """\
+from datetime import UTC, datetime, timedelta
+
+import slackwater as sw
+
+six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+prices = sw.Prices.from_values(six, [0.30, 0.10, 0.20, 0.25], currency="EUR")
+ten = six + timedelta(hours=4)
+print(sw.plan_charge(prices, now=six, power_max_kw=7, targets=[sw.Target(ten, 10)]))
+
+prices = sw.Prices.from_values(six, [0.10, 0.30], currency="EUR")
+eight = six + timedelta(hours=2)
+vans = [sw.Vehicle(name, power_max_kw=11, targets=[sw.Target(eight, 10)]) for name in "ab"]
+print(sw.plan_site(prices, now=six, devices=vans, import_limit_kw=11))
+"""
+
+# Output of the program, line by line.
+EXPECTED = [
+    "Plan(10 kWh for 1.3000 EUR in 1 interval, saves 1.1000, proved optimal)",
+    "SitePlan(2 devices for 3.8000 EUR, saves -1.8000, proved optimal)",
+]
+
+
+class WheelError(Exception):
+    """A wheel that should not be given to users."""
+
+
+def check_size(wheel: Path, size_max_mb: float = SIZE_MAX_MB) -> float:
+    """Return the size of a file in megabytes; refuse one that is too large."""
+    size_mb = wheel.stat().st_size / 1e6
+    if size_mb > size_max_mb:
+        raise WheelError(f"{wheel.name} has {size_mb:.1f} MB; at most {size_max_mb:g} are allowed")
+    return size_mb
+
+
+def make_environment(folder: Path) -> Path:
+    """Make an environment without packages, and return its interpreter."""
+    venv.create(folder, symlinks=os.name != "nt")
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def install(python: Path, wheel: Path) -> None:
+    """Install a wheel alone: it has to work without any other package."""
+    pip = [sys.executable, "-m", "pip", "--python", str(python)]
+    subprocess.run([*pip, "install", "--quiet", "--no-index", "--no-deps", str(wheel)], check=True)
+
+
+def check_plans(python: Path, folder: Path) -> None:
+    """Plan with the package of an environment, and compare what is printed."""
+    done = subprocess.run(
+        [str(python), "-I", "-c", PROGRAM],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    printed = done.stdout.splitlines()
+    if printed != EXPECTED:
+        raise WheelError(f"planned {printed} in place of {EXPECTED}\n{done.stderr}")
+
+
+def main() -> int:
+    """Check each wheel of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("wheels", nargs="+", type=Path)
+    for wheel in parser.parse_args().wheels:
+        try:
+            size_mb = check_size(wheel)
+            with tempfile.TemporaryDirectory() as name:
+                python = make_environment(Path(name) / "environment")
+                install(python, wheel)
+                check_plans(python, Path(name))
+        except (OSError, WheelError, subprocess.CalledProcessError) as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 1
+        print(f"{wheel.name}: {size_mb:.1f} MB, both plans are right")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
