@@ -20,7 +20,7 @@ WORKDIR /src
 COPY . .
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target \
-    cargo build --locked --profile dist --package slackwater-api --bin slackwater-api \
+    cargo build --locked --profile dist --package slackwater-server --bin slackwater-api \
     && strip --strip-all -o /slackwater-api target/dist/slackwater-api
 
 FROM debian:bookworm-slim
