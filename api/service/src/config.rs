@@ -441,6 +441,7 @@ impl Door {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::text::listen_address;
 
     fn read(text: &str) -> Result<Config, ConfigError> {
         let folder = tempfile::tempdir().unwrap();

@@ -21,6 +21,3 @@ pub mod facts;
 pub mod observed;
 pub mod orders;
 pub mod overrides;
-
-pub use orders::{OrderError, order};
-pub use slackwater_store::actions::{Action, Origin};

@@ -16,9 +16,10 @@ use crate::routes::chargers::Charger;
 use crate::routes::hvacs::Hvac;
 use crate::routes::lists::{Shape, find};
 use slackwater_service::control::body::ActionBody;
+use slackwater_service::control::orders::order;
 use slackwater_service::control::orders::{self, Cancelled, is_of};
-use slackwater_service::control::{Action, Origin, order};
 use slackwater_service::state::App;
+use slackwater_store::actions::{Action, Origin};
 
 /// A limit of the current.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]

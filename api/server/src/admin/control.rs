@@ -17,9 +17,11 @@ use slackwater_http::request::Path;
 use slackwater_http::routes::actions::answer;
 use slackwater_http::routes::overrides::SmartOverride;
 use slackwater_service::control::body::ActionBody;
+use slackwater_service::control::orders::order;
 use slackwater_service::control::orders::{cancel, find};
-use slackwater_service::control::{Origin, order, overrides};
+use slackwater_service::control::overrides;
 use slackwater_service::state::App;
+use slackwater_store::actions::Origin;
 use slackwater_store::clients;
 use slackwater_store::devices::Device;
 

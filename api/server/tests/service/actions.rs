@@ -11,8 +11,9 @@ use slackwater_integration::error::VendorError;
 use slackwater_integration::reading::Reading;
 use slackwater_sandbox::scenario::Latency;
 use slackwater_service::config::Config;
-use slackwater_service::control::{Origin, order};
+use slackwater_service::control::orders::order;
 use slackwater_service::jobs::poller::poll_now;
+use slackwater_store::actions::Origin;
 use uuid::Uuid;
 
 use crate::harness::{Asker, OLDEST, On, Stage, device};

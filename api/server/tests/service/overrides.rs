@@ -3,8 +3,9 @@ use serde_json::{Value, json};
 use slackwater_control::device::command::{Command, Switch};
 use slackwater_control::device::scope::{DeviceKind, Permission};
 use slackwater_integration::reading::Reading;
-use slackwater_service::control::{Origin, order};
+use slackwater_service::control::orders::order;
 use slackwater_service::jobs::poller::poll_now;
+use slackwater_store::actions::Origin;
 use uuid::Uuid;
 
 use crate::answer::Answer;

@@ -10,10 +10,11 @@ use slackwater_engine::units::amps;
 use slackwater_http::auth::gate::SERVICE_USER_ID;
 use slackwater_http::openapi::OPERATIONS;
 use slackwater_http::version::SERVICE_VERSION;
-use slackwater_service::control::{Origin, order};
+use slackwater_service::control::orders::order;
 use slackwater_service::jobs::poller::poll_now;
 use slackwater_service::plans::patching::keep_flex;
 use slackwater_service::state::App;
+use slackwater_store::actions::Origin;
 use slackwater_wire::version::dated::ApiVersion;
 use uuid::Uuid;
 

@@ -7,16 +7,11 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::config::error::ConfigError;
+use crate::config::error::{ConfigError, TokenError};
 use crate::config::text::{Listen, as_text};
 
 /// Shortest token: 20 characters of base64 are 120 random bits.
 const TOKEN_LENGTH_MIN: usize = 20;
-
-/// A text that is no token. The text is not repeated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a token is at least {TOKEN_LENGTH_MIN} visible ASCII characters without spaces")]
-pub struct TokenError;
 
 /// Bearer token of the operators' address. Its debug form hides it.
 #[derive(Clone, PartialEq, Eq, Deserialize)]

@@ -2,8 +2,6 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use crate::config::admin::TokenError;
-
 /// Why a setting cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ConfigError {
@@ -102,3 +100,8 @@ pub enum ConfigError {
     #[error("{0}")]
     Settings(String),
 }
+
+/// A text that is no token. The text is not repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a token is at least {TOKEN_LENGTH_MIN} visible ASCII characters without spaces")]
+pub struct TokenError;

@@ -81,18 +81,18 @@ impl PublicUrl {
 }
 
 /// Values that are written as text and checked when they are read.
-pub(in crate::config) mod as_text {
+pub(crate) mod as_text {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    pub(in crate::config) fn serialize<T: ToString, S: Serializer>(
+    pub(crate) fn serialize<T: ToString, S: Serializer>(
         value: &T,
         to: S,
     ) -> Result<S::Ok, S::Error> {
         to.serialize_str(&value.to_string())
     }
 
-    pub(in crate::config) fn deserialize<'de, T, D>(from: D) -> Result<T, D::Error>
+    pub(crate) fn deserialize<'de, T, D>(from: D) -> Result<T, D::Error>
     where
         T: std::str::FromStr<Err: std::fmt::Display>,
         D: Deserializer<'de>,
@@ -102,12 +102,12 @@ pub(in crate::config) mod as_text {
 }
 
 /// The same for values that may be missing.
-pub(in crate::config) mod as_optional_text {
+pub(crate) mod as_optional_text {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     #[expect(clippy::ref_option, reason = "serde calls it with the field")]
-    pub(in crate::config) fn serialize<T, S>(value: &Option<T>, to: S) -> Result<S::Ok, S::Error>
+    pub(crate) fn serialize<T, S>(value: &Option<T>, to: S) -> Result<S::Ok, S::Error>
     where
         T: ToString,
         S: Serializer,
@@ -115,7 +115,7 @@ pub(in crate::config) mod as_optional_text {
         value.as_ref().map(ToString::to_string).serialize(to)
     }
 
-    pub(in crate::config) fn deserialize<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
+    pub(crate) fn deserialize<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
     where
         T: std::str::FromStr<Err: std::fmt::Display>,
         D: Deserializer<'de>,

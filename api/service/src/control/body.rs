@@ -8,7 +8,7 @@ use slackwater_control::device::command::{Command, Switch};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::control::Action;
+use slackwater_store::actions::Action;
 
 /// One command to one device, and how far it has come.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
