@@ -144,8 +144,8 @@ serve: build ## Serve a sandbox of twenty homes, and print what to try
 # ----------------------------------------------------------------- checking
 
 # Cheap before dear, the engine before its users, Rust before Python.
-RUST_CHECKS := lock-current fmt engine-lint engine-test rust-lint rust-test rust-doc
-PYTHON_CHECKS := python-lint python-types python-stubs python-test cases-own notebooks
+RUST_CHECKS := lock-current fmt engine-lint engine-test rust-lint rust-test rust-doc example
+PYTHON_CHECKS := python-lint python-types python-stubs python-test notebooks
 SERVICE_CHECKS := requirements fuzz kills-short night-short
 
 .PHONY: test
@@ -193,6 +193,14 @@ rust-test: tools
 	$(call step,workspace: tests)
 	cargo test $(WORKSPACE)
 
+# A workspace of its own, as another project would have. It shares what is compiled.
+EXAMPLE := --manifest-path examples/integration/Cargo.toml
+.PHONY: example
+example: tools ## Build and test the example of an integration
+	$(call step,example of an integration)
+	cargo fmt $(EXAMPLE) --check
+	cargo test --locked $(EXAMPLE) --target-dir $(TARGET)
+
 .PHONY: rust-doc
 rust-doc: tools
 	$(call step,workspace: documentation)
@@ -225,14 +233,6 @@ cluster: build $(VENV)/.cluster-installed ## Plan areas on Ray and on Spark (nee
 python-test: setup $(VENV)/.peers-installed
 	$(call step,Python tests and doctests)
 	$(PYTHON) -m pytest
-
-.PHONY: cases-own
-cases-own: setup
-	$(call step,cases)
-	@for file in tests/cases/*.json; do \
-		echo "$$file"; \
-		$(PYTHON) tests/python/cases.py "$$file"; \
-	done
 
 .PHONY: notebooks
 notebooks: setup
