@@ -8,7 +8,7 @@ pub mod auth;
 pub mod openapi;
 pub mod page;
 pub mod problem;
-mod refusals;
+pub mod refusals;
 pub mod request;
 pub mod routes;
 pub mod rows;

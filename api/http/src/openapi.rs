@@ -327,7 +327,8 @@ const READING: &[Operation] = &[
 static TEXT: LazyLock<String> = LazyLock::new(text);
 
 /// Sends the document.
-pub async fn file() -> impl IntoResponse {
+#[must_use]
+pub fn file() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], TEXT.as_str())
 }
 

@@ -97,7 +97,8 @@ fn method_label(method: &Method) -> &'static str {
 }
 
 /// All numbers, in the text form of Prometheus.
-pub async fn render() -> String {
+#[must_use]
+pub fn render() -> String {
     HANDLE.get().and_then(Option::as_ref).map(PrometheusHandle::render).unwrap_or_default()
 }
 

@@ -286,7 +286,7 @@ pub(crate) mod tests {
             if device.device != "meter" && self.breach != "device" {
                 return Err(VendorError::NoSuchDevice);
             }
-            let ahead = TimeDelta::hours(if self.breach == "clock" { 1 } else { 0 });
+            let ahead = TimeDelta::hours(i64::from(self.breach == "clock"));
             Ok(Reading {
                 at: now + ahead,
                 is_reachable: Some(true),

@@ -82,6 +82,7 @@ impl Sandbox {
     }
 
     /// All patches so far as one.
+    #[must_use]
     pub fn patches(&self) -> Scenario {
         self.world().patches.clone()
     }

@@ -34,6 +34,9 @@ pub struct VendorHealthBody {
 
 /// Answers 200 while the service takes requests, and 503 when it is told to stop
 /// or the database does not answer or take writes.
+///
+/// # Errors
+/// The service is stopping, or its database does not answer or takes no writes.
 pub async fn ready(State(app): State<App>) -> Result<Json<Ready>, Problem> {
     if app.is_stopping() {
         return Err(Problem::unavailable("the service is stopping"));

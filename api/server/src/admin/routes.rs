@@ -22,8 +22,8 @@ pub fn router(worlds: &[App], residents: Option<Residents>) -> Router {
     let mut open = Router::new()
         .route("/", get(docs::page))
         .route("/docs", get(docs::page))
-        .route("/openapi.json", get(openapi::file));
-    let mut guarded = Router::new().route("/metrics", get(telemetry::render));
+        .route("/openapi.json", get(async || openapi::file()));
+    let mut guarded = Router::new().route("/metrics", get(async || telemetry::render()));
     let mut token = None;
     if let Some(app) = worlds.first() {
         token.clone_from(&app.config().admin.token);

@@ -287,7 +287,7 @@ async fn answers_to_changes_and_events_of_them() {
     }
     let [plan, current, rate] = &made[..] else { panic!("{made:?}") };
     let bo = id("bo-charger");
-    let mut asked: Vec<(Method, String)> = vec![
+    let mut requests: Vec<(Method, String)> = vec![
         (Method::GET, format!("/schedules/{plan}")),
         (Method::GET, format!("/schedules/{plan}/status")),
         (Method::GET, "/users/bo/schedules".to_owned()),
@@ -310,9 +310,9 @@ async fn answers_to_changes_and_events_of_them() {
         ("batteries", "ada-battery"),
         ("vehicles", "ada-roof"),
     ] {
-        asked.push((Method::POST, format!("/{list}/{}/refresh-hint", id(name))));
+        requests.push((Method::POST, format!("/{list}/{}/refresh-hint", id(name))));
     }
-    asked.extend([
+    requests.extend([
         (Method::DELETE, format!("/schedules/{plan}")),
         (Method::DELETE, format!("/schedules/{plan}")),
         (Method::DELETE, "/users/ada/vendor/VOLTBOX".to_owned()),
@@ -321,7 +321,7 @@ async fn answers_to_changes_and_events_of_them() {
         (Method::DELETE, "/users/gus".to_owned()),
         (Method::PATCH, "/users/ada".to_owned()),
     ]);
-    for (method, path) in asked {
+    for (method, path) in requests {
         ask(&mut transcript, asker, (method, &path), None).await;
     }
     street.step(600).await;

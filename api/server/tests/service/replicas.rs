@@ -16,7 +16,7 @@ use slackwater_service::auth::secret::{digest, generate};
 use slackwater_service::linking::connect::{NewAccount, NewDevice, NewUser, connect};
 use slackwater_service::plans::area::work;
 use slackwater_service::prices::replicas::catch_up;
-use slackwater_service::steering::steering::look;
+use slackwater_service::steering::evaluate::look;
 use slackwater_store::devices::{self, DeviceState};
 use slackwater_store::locations::{Location, LocationFacts};
 use slackwater_store::policies::{self, FlexRow};

@@ -7,11 +7,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::config::error::{ConfigError, TokenError};
+use crate::config::error::{ConfigError, TOKEN_LENGTH_MIN, TokenError};
 use crate::config::text::{Listen, as_text};
-
-/// Shortest token: 20 characters of base64 are 120 random bits.
-const TOKEN_LENGTH_MIN: usize = 20;
 
 /// Bearer token of the operators' address. Its debug form hides it.
 #[derive(Clone, PartialEq, Eq, Deserialize)]

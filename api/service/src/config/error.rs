@@ -101,6 +101,9 @@ pub enum ConfigError {
     Settings(String),
 }
 
+/// Shortest token: 20 characters of base64 are 120 random bits.
+pub(super) const TOKEN_LENGTH_MIN: usize = 20;
+
 /// A text that is no token. The text is not repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a token is at least {TOKEN_LENGTH_MIN} visible ASCII characters without spaces")]

@@ -80,12 +80,11 @@ impl PlanQueue {
             if plans.state.get(&id).is_some_and(|cause| *cause != Cause::Review) {
                 return;
             }
-            match at {
-                Some(at) => put(plans, id, at, Cause::Review),
-                None => {
-                    plans.state.remove(&id);
-                    plans.remove(id);
-                }
+            if let Some(at) = at {
+                put(plans, id, at, Cause::Review);
+            } else {
+                plans.state.remove(&id);
+                plans.remove(id);
             }
         });
     }

@@ -2,6 +2,7 @@
 //!
 //! A refresh hint puts a device at the front. A device is read by one poll at a time.
 use std::collections::HashMap;
+use std::collections::hash_map::Entry::Vacant;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -58,8 +59,8 @@ impl PollQueue {
     /// Polls a device from now on, at `at` first. One that is registered stays as it is.
     pub fn watch(&self, id: Uuid, at: DateTime<Utc>) {
         self.queue.change(|polls| {
-            if !polls.state.contains_key(&id) {
-                polls.state.insert(id, Polled::default());
+            if let Vacant(entry) = polls.state.entry(id) {
+                entry.insert(Polled::default());
                 polls.put(id, at);
             }
         });

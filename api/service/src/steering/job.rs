@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use crate::queue::orders::{Due, Task};
 use crate::state::App;
-use crate::steering::{pursuit, steering};
+use crate::steering::{evaluate, pursuit};
 use crate::supervise::{AGAIN, OnPanic, tell};
 
 /// Puts on the agenda what a restart interrupted: the pending actions of the
@@ -56,7 +56,7 @@ async fn work(app: &App, due: Due) {
             app.control().done(Task::Pursue(id), next);
         }
         Due::Look(ids) => {
-            for (id, next) in steering::turn(app, &ids).await {
+            for (id, next) in evaluate::turn(app, &ids).await {
                 app.control().done(Task::Look(id), next);
             }
         }

@@ -5,9 +5,9 @@
 //! | [`job`] | worker of the queue of orders |
 //! | [`pursuit`] | one step of a pending action: read, then end it, send the command, or wait |
 //! | [`schedules`] | status of schedules after a change |
-//! | [`steering`] | evaluation of the controls of a device, and the action that follows |
+//! | [`evaluate`] | evaluation of the controls of a device, and the action that follows |
 
+pub mod evaluate;
 pub mod job;
 pub mod pursuit;
 pub mod schedules;
-pub mod steering;

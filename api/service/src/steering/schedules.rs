@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::control::actions::{self, Effects};
 use crate::control::facts::Scene;
 use crate::state::App;
-use crate::steering::steering::look;
+use crate::steering::evaluate::look;
 use slackwater_store::actions::{Action, Origin};
 use slackwater_store::error::StoreError;
 use slackwater_store::overrides::Override;
