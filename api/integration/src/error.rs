@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 /// Why a manufacturer did not do, or say, what it was asked.
 ///
 /// Facts only: what a client is told about them is decided in
-/// [`problem`](slackwater_http::problem). Texts come from the manufacturer where a variant
+/// the HTTP interface. Texts come from the manufacturer where a variant
 /// has one, and may be shown to the owner of the device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum VendorError {
