@@ -1,7 +1,7 @@
 """Sends generated requests to a running sandbox and checks each answer.
 
 The server runs the street on free ports with a database of its own. Checked is
-that every answer is one that ``api/openapi.json`` describes, and that none is a
+that every answer is one that ``api/http/openapi.json`` describes, and that none is a
 defect of the server. Half of the identifiers are live ones, the others made up;
 what requests may delete is set apart, so that the last one finds the others still.
 

@@ -1,9 +1,10 @@
-//! Integration of devices: what a manufacturer's service looks like to Slackwater.
+//! Integration of devices: the interface between the service and a manufacturer.
 //!
-//! Implement [`Vendor`](vendor::Vendor) to connect devices of your own, register it under a type
-//! in a [`Registry`](registry::Registry), and hand that to the program `slackwater-server`. The
-//! service logs owners in, polls and commands through the trait, and knows nothing else of a
-//! manufacturer. [`testing`] checks any implementation against the contract.
+//! Implement [`Vendor`](vendor::Vendor) to connect devices of your own, register the implementation
+//! under a type in a [`Registry`](registry::Registry), and pass that to `process::run` of the crate
+//! `slackwater-server`. The service logs owners in, polls devices and sends commands through this
+//! trait, and has no other knowledge of a manufacturer. [`testing`] checks any implementation
+//! against the contract.
 //!
 //! | File | Holds |
 //! |---|---|

@@ -1,19 +1,19 @@
-//! The pages on which people link devices.
+//! Pages on which users link devices.
 //!
-//! One address per session, plain forms, no script: each page is made here from
-//! what the session's row says. How far a user came is kept in that row, sealed
-//! with a key that only the user's browser has, so that any replica can go on
-//! and nobody who reads the database finds a password.
+//! Each link session has one address, with plain forms and without scripts. A page is rendered
+//! from the session's row. The progress of the user is in that row, sealed with a key that only the
+//! user's browser has: any replica can continue the session, and a reader of the database finds no
+//! password.
 //!
-//! Sessions and what becomes of them are in [`linking`](slackwater_service::linking).
+//! Link sessions and their ends are in [`linking`](slackwater_service::linking).
 //!
 //! | File | Holds |
 //! |---|---|
-//! | [`browser`] | the secret of a browser: forms that are its own, progress that it can read |
-//! | [`form`] | what a form says |
-//! | [`guard`] | what every page tells the browser not to do |
-//! | [`texts`] | the words, in one table |
-//! | [`frame`], [`pages`], [`icons`] | how it looks |
+//! | [`browser`] | secret of a browser: token of its forms, key of its progress |
+//! | [`form`] | fields of a form |
+//! | [`guard`] | headers that forbid scripts, framing, copies and referrers |
+//! | [`texts`] | all texts in all languages, in one table |
+//! | [`frame`], [`pages`], [`icons`] | layout, steps as pages, pictures |
 //! | [`routes`] | requests and answers |
 
 pub mod browser;

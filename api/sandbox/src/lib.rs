@@ -1,21 +1,20 @@
-//! Vendors, devices and homes that are simulated, for people who test their
-//! own applications.
+//! Simulated manufacturers, devices and homes, for tests of client applications.
 //!
-//! A scenario says what there is; the engine's `sim` says how it behaves; this
-//! folder puts vendors in front of it, with their latency, moods and outages,
-//! and takes orders from whoever tests.
+//! A scenario lists homes, devices and manufacturers. The crate `slackwater-sim` computes the
+//! homes. This crate puts manufacturers in front of them, with latency, faults and outages, and
+//! takes orders while the sandbox runs.
 //!
-//! | File | Does |
+//! | File | Holds |
 //! |---|---|
-//! | [`scenario`], [`devices`], [`conduct`], [`words`] | what a scenario file says |
-//! | [`document`], [`check`] | reads it, with lines and fields of what is wrong |
-//! | [`schema`] | its JSON Schema |
+//! | [`scenario`], [`devices`], [`conduct`], [`words`] | format of a scenario |
+//! | [`document`], [`check`] | reading of a scenario, with line and field of each error |
+//! | [`schema`] | JSON Schema of a scenario |
 //! | [`generate`] | scenarios of any size |
-//! | [`build`] | from a scenario to the engine's homes |
-//! | [`world`] | all homes, and who is where in them |
-//! | [`handle`] | the running sandbox: vendors, patches, orders |
-//! | [`simulated`] | a vendor as the service sees it |
-//! | [`report`] | what a device reports |
+//! | [`build`] | from a scenario to the homes of `slackwater-sim` |
+//! | [`world`] | all homes, and the place of each device in them |
+//! | [`handle`] | running sandbox: manufacturers, patches, orders |
+//! | [`simulated`] | simulated manufacturer as a `Vendor` |
+//! | [`report`] | readings of a device |
 //! | [`control`] | orders as JSON |
 
 pub mod build;

@@ -1,8 +1,16 @@
-//! The device-control service as a program: settings, listeners, the operators' address and the
-//! command line.
+//! Process of the device-control service: command line, sockets, operators' address and seeding of
+//! the sandbox.
 //!
-//! A program with integrations of its own hands them to [`process::run`]; everything else is as in
-//! `slackwater-api`.
+//! A program with integrations of its own passes them to [`process::run`]. Everything else is as in
+//! the program `slackwater-api`.
+//!
+//! | Module | Holds |
+//! |---|---|
+//! | [`process`], `commands` | arguments of the process, and one file per command |
+//! | [`running`] | state, sockets and jobs together |
+//! | [`serve`] | sockets and their connections |
+//! | [`admin`] | routes of the operators' address |
+//! | [`seeding`] | rows of a scenario |
 
 pub mod admin;
 mod commands;

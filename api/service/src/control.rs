@@ -1,19 +1,18 @@
-//! What devices are told, and who decides it.
+//! Control of devices: commands, actions and smart overrides.
 //!
-//! A command becomes an [action](actions) in the change in which it is asked
-//! for, and is pursued afterwards until the device does what it was told or
-//! there is no hope of it. Schedules and plans ask by the same way as clients.
-//! Everything that is decided (whether a command is taken, what to do next about
-//! an action, who is in charge, what they want) is decided in the engine, from
-//! facts that are gathered here.
+//! A command becomes an [action](actions) in the change that orders it, and is pursued afterwards
+//! (`steering`) until the device obeys or cannot obey. Schedules and plans order commands in the
+//! same way as clients. The crate `slackwater-control` decides whether a command is accepted, the
+//! next step of an action and the controller of a device, from facts that are collected here.
 //!
-//! | File | Does |
+//! | File | Holds |
 //! |---|---|
-//! | [`facts`] | gathers what the engine decides on |
+//! | [`facts`] | facts about a device, for a decision |
 //! | [`orders`] | the one way in which a command becomes an action |
-//! | [`actions`] | beginnings and ends of actions, with all that follows, in a change |
+//! | [`actions`] | beginnings and ends of actions, with their consequences, in a change |
+//! | [`body`] | action as JSON |
 //! | [`observed`] | readings of devices with a pending action or an active override |
-//! | [`overrides`] | smart overrides: made and ended |
+//! | [`overrides`] | beginnings and ends of smart overrides |
 
 pub mod actions;
 pub mod body;

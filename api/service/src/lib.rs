@@ -1,8 +1,8 @@
-//! The device-control service without its doors: planning, control, recording, linking, events.
+//! Device-control service without its addresses: planning, control, recording, linking, events.
 //!
-//! Decisions are made by `slackwater-control` and the engine; the modules here read what they need
-//! from [`cache`] and store, call them, and keep the results. Nothing here knows HTTP: errors are
-//! facts, and the crate `slackwater-http` gives them statuses.
+//! Decisions are made by `slackwater-control` and the engine. The modules of this crate collect the
+//! inputs of a decision from [`cache`] and store, call the decision, and keep its result. Errors
+//! are facts without a status of HTTP; the crate `slackwater-http` maps them to problems.
 
 pub mod auth;
 pub mod cache;

@@ -1,9 +1,8 @@
-//! Smart charging: what is to be done with devices, and when they charge for it.
+//! Smart charging: policies of users, and the plans that follow from them.
 //!
-//! A policy says what its user wants. Plans follow from policies, readings and
-//! prices, and are made again when one of them changes or when their own time
-//! comes: a queue of due times for single devices, rows with leases for areas
-//! whose prices changed. Everything that is decided is decided in the engine.
+//! A plan follows from a policy, readings and prices, and is made again when one of them changes or
+//! when the plan itself is due: a queue of due times for single devices, rows with leases for areas
+//! whose prices changed. The crate `slackwater-control` makes the request, the engine the plan.
 
 pub mod area;
 mod beside;

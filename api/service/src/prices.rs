@@ -1,13 +1,13 @@
-//! What a kWh costs: markets, tariffs and price signals, kept and looked up.
+//! Changes of prices: markets, tariffs and price signals.
 //!
-//! Which of several prices counts is decided by the engine; here they are
-//! found. Prices are read from memory and written to the store first.
+//! Prices are written to the store first, and read from memory (`cache::price_lookup`). The engine
+//! decides which of several prices counts.
 //!
-//! | File | Does |
+//! | File | Holds |
 //! |---|---|
 //! | [`keep`] | every way in which prices change |
 //! | [`list`] | price lists in files |
-//! | [`replicas`] | prices that another replica has taken |
+//! | [`replicas`] | prices that another replica wrote |
 
 pub mod keep;
 pub mod list;

@@ -1,18 +1,17 @@
-//! What other replicas have changed, taken into memory.
+//! Replication: changes by other processes, read into memory.
 //!
-//! Reads are answered from tables in memory, which the process that changes
-//! something changes after its commit. The others learn of it by a note of
-//! PostgreSQL ([`slackwater_store::notes`]), read the rows again that it names, many
-//! at once, and put them in the place of what they had. They do so in the writer's
-//! turn, so that nothing older takes the place of what this process writes
-//! meanwhile, and without an event: those were written with the change.
+//! Tables in memory answer reads, and the process that makes a change updates its own after the
+//! commit. The other processes receive a notification of PostgreSQL ([`slackwater_store::notes`]),
+//! read the rows again that it names, many at once, and replace their copies. They do so in the
+//! writer's turn, so that no older row replaces a newer one of this process, and without an event:
+//! events were written with the change.
 //!
-//! | File | Does |
+//! | File | Holds |
 //! |---|---|
-//! | [`following`] | hears the notes, gathers them, and looks at everything after a loss |
-//! | [`rows`] | reads the rows of what was noted |
-//! | [`learning`] | puts them into memory |
-//! | [`telling`] | tells the jobs of this process |
+//! | [`following`] | receipt of notifications, and comparison of all rows after a lost connection |
+//! | [`rows`] | rows of the keys in notifications |
+//! | [`learning`] | replacement of rows in memory |
+//! | [`telling`] | notification of the jobs of this process |
 
 pub mod following;
 pub mod learning;

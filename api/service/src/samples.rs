@@ -1,9 +1,8 @@
-//! The energy of devices, as it is recorded: from polls, and from scenarios.
+//! Recorded energy of devices, from polls and from scenarios.
 //!
-//! After a poll the device's own meter is asked for the quarters of an hour
-//! that have ended since the last time. Where there is no meter, two readings
-//! of the device's counter say what flowed between them. Prices are fixed when
-//! a sample is kept; a stay at a plug is frozen, with what it would have cost
+//! After a poll the device's own meter is read for the quarters of an hour that have ended since
+//! the last time. Without a meter, the energy is the difference between the counters of two
+//! readings. Prices are fixed when a sample is kept. A stay at a plug is frozen, with its cost
 //! without smart charging, when all of its energy is known.
 
 pub mod ledger;

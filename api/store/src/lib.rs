@@ -1,7 +1,7 @@
-//! What outlives the process: rows in SQLite (a file) or PostgreSQL (by URL).
+//! Persistent data of the service: rows in SQLite (a file) or PostgreSQL (by URL).
 //!
-//! One schema and one code path serve both. What was acknowledged to a client
-//! has been committed, and a commit survives a crash.
+//! One schema and one code path serve both. A change is committed before it is acknowledged to a
+//! client, and a commit survives a crash.
 
 pub mod accounts;
 pub mod actions;

@@ -1,4 +1,5 @@
-//! The operators' address: metrics, documentation, and the sandbox's strings.
+//! Operators' address: metrics, documentation, clients, events, prices, policies, control of the
+//! sandbox.
 
 mod body;
 pub mod clients;

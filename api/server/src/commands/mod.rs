@@ -1,4 +1,4 @@
-//! What the process does for each command.
+//! Commands of the program, one file for each group.
 
 pub(crate) mod address;
 pub(crate) mod arguments;

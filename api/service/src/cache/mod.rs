@@ -1,7 +1,7 @@
-//! What reads are answered from: users, devices and places, in memory.
+//! Tables in memory that answer reads: users, devices, locations, plans and prices.
 //!
-//! The store is written first and these tables after it, by the same writer, so
-//! that they never show what a crash would take back. Reads ask nobody else.
+//! The store is written first and these tables after it, by the same writer, so that they never
+//! show a change that a crash would take back. Reads use no other source.
 
 pub mod control;
 pub mod index;

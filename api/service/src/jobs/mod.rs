@@ -1,4 +1,4 @@
-//! What happens without being asked for.
+//! Background jobs: polls of devices, and the common commit of their results.
 
 pub mod keeping;
 pub mod poller;

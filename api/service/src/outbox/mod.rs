@@ -1,25 +1,23 @@
-//! From what happened to those who want to know.
+//! Outbox: delivery of events to operators and to subscribed receivers.
 //!
-//! What happens is kept in the change in which it happens (`store::events`).
-//! From there it goes to whoever asks on the operators' side, and to receivers
-//! that an operator subscribed. The specification does not print what is posted
-//! to a receiver: its body is the operator's template, and without one nothing
+//! An event is stored in the change that causes it ([`slackwater_store::events`]). Operators read
+//! all events; receivers that an operator subscribed get them as webhooks. The specification does
+//! not print the body of a webhook: it is the operator's template, and without a template nothing
 //! is posted.
 //!
-//! A receiver gets events one at a time and in order, each at least once. The
-//! row of its subscription is leased while a process posts, so that of several
-//! replicas one does; after a crash the lease ends, and what was not confirmed
-//! is posted again under the same identifier. A receiver that is dead delays
-//! nobody but itself.
+//! A receiver gets events one at a time and in order, each at least once. A process leases the row
+//! of the subscription while it posts, so that one of several replicas posts. After a crash the
+//! lease expires, and unconfirmed events are posted again with the same identifiers. A receiver
+//! that does not answer delays only itself.
 //!
 //! | File | Holds |
 //! |---|---|
-//! | [`names`] | which events there are for operators only |
-//! | [`changes`] | what a read of a device changed |
-//! | [`subscribing`] | what makes a subscription |
+//! | [`names`] | names of events that only operators see |
+//! | [`changes`] | events about differences between two readings of a device |
+//! | [`subscribing`] | new subscriptions, and their validation |
 //! | [`post`] | one request to a receiver |
-//! | [`poster`] | who gets what, and when again |
-//! | [`lines`] | events as operators read them |
+//! | [`poster`] | worker that posts due events and schedules attempts |
+//! | [`lines`] | events as JSON lines for operators |
 
 pub mod changes;
 pub mod lines;
