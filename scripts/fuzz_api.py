@@ -123,7 +123,7 @@ def summary(counted: Counter[tuple[str, str]]) -> Iterator[str]:
         statuses[status] += count
     told = ", ".join(f"{count} x {status}" for status, count in sorted(statuses.items()))
     yield f"Answers: {told}"
-    document = json.loads((ROOT / "api/openapi.json").read_text())
+    document = json.loads((ROOT / "api/http/openapi.json").read_text())
     operations = {
         f"{method.upper()} {path}" for path, item in document["paths"].items() for method in item
     }
@@ -153,7 +153,7 @@ def main() -> int:
             }
             command = [
                 str(Path(sys.executable).with_name("schemathesis")),
-                *("run", str(ROOT / "api/openapi.json"), "--url", base),
+                *("run", str(ROOT / "api/http/openapi.json"), "--url", base),
                 *("--header", f"Authorization: Bearer {token}", "--checks", ",".join(CHECKS)),
                 *("--max-examples", arguments.examples, "--generation-deterministic"),
                 *("--warnings", "off", "--no-color"),

@@ -67,9 +67,9 @@ def lines(module: ModuleType) -> Iterator[str]:
     yield line(module.__name__, module)
     for name in sorted(getattr(module, "__all__", None) or vars(module)):
         value = getattr(module, name)
-        of = inspect.getmodule(value)
-        is_foreign = of is not None and not of.__name__.startswith("slackwater")
-        if name.startswith("_") or inspect.ismodule(value) or is_foreign:
+        home = getattr(value, "__module__", module.__name__)
+        is_shown_here = home == module.__name__ or module is slackwater
+        if name.startswith("_") or inspect.ismodule(value) or not is_shown_here:
             continue
         path = f"{module.__name__}.{name}"
         yield line(path, value if callable(value) else None)

@@ -18,9 +18,8 @@ use crate::reading::Reading;
 /// Implement this to connect a manufacturer, and give the service a boxed value
 /// per vendor code. Every call may take as long as the manufacturer takes: the
 /// service polls in the background, bounds the time of each call itself, and
-/// answers its clients from memory meanwhile. Calls for different devices run
-/// at once; the service has at most one poll and one command under way per
-/// device.
+/// answers its clients from memory meanwhile. Calls run at once, also several
+/// for one device: a client may ask for a reading while the service polls.
 ///
 /// * Nothing is kept between calls that is not in the arguments. What a log-in
 ///   yields is a [`Connection`], which the service stores and hands back.

@@ -130,7 +130,7 @@ pub enum Limited {
     StatisticsOfUser,
 }
 
-/// How often vendors are asked. The rate is between the two: see `jobs::rate`.
+/// Polls of devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PollingSettings {

@@ -71,9 +71,9 @@ impl Folder {
         if *connection == self.connection() { Ok(()) } else { Err(VendorError::Unauthorised) }
     }
 
-    /// The log-in of a real manufacturer yields a token. Here the password is as good.
+    /// The log-in of a real manufacturer yields a token, which calls carry. Files need none.
     fn connection(&self) -> Connection {
-        Connection::new(&self.settings.password)
+        Connection::new(format!("owner {}", self.settings.user_name))
     }
 
     fn reading(&self, device: &str) -> Result<Reading, VendorError> {

@@ -46,7 +46,7 @@ async fn the_contract_is_kept() {
 #[tokio::test]
 async fn commands_are_appended_for_the_bridge() {
     let (folder, vendor) = folder();
-    let device = Linked { connection: Connection::new("sesame"), device: "cellar".to_owned() };
+    let device = Linked { connection: Connection::new("owner ada"), device: "cellar".to_owned() };
     for switch in [Switch::Start, Switch::Stop] {
         vendor.send(&device, &Command::Charge(switch), now()).await.unwrap();
     }

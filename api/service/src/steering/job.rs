@@ -1,4 +1,4 @@
-//! Takes from the agenda for as long as the service runs.
+//! Worker of the queue of orders.
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -8,7 +8,7 @@ use crate::state::App;
 use crate::steering::{evaluate, pursuit};
 use crate::supervise::{AGAIN, OnPanic, tell};
 
-/// Puts on the agenda what a restart interrupted: the pending actions of the
+/// Puts into the queue what a restart interrupted: the pending actions of the
 /// clients of this environment, and a look at all devices that have schedules or
 /// policies.
 pub fn resume(app: &App, is_ours: impl Fn(&str) -> bool) {
