@@ -208,3 +208,27 @@ async fn scope_13_that_a_vehicle_moved_is_told_with_the_scope_only() {
         assert_eq!(told.last().unwrap().body["changed"], json!(names));
     }
 }
+
+/// Polls are more frequent than the quarters of an hour after which energy is recorded.
+#[tokio::test]
+async fn energy_between_all_readings_of_a_counter_counts() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    stage.place(&asker, "u", Some(HOME)).await;
+    let car = stage.link(&asker, "u", device("car", DeviceKind::Vehicle)).await;
+    for poll in 0..=24_i32 {
+        let minutes = 5 * i64::from(poll);
+        stage.app.clock().step(TimeDelta::minutes(5.min(minutes))).unwrap();
+        let kwh = 10.0 + f64::from(poll.min(20)) / 4.0;
+        stage.fjord.says("car", Ok(counted(minutes, kwh, poll < 20)));
+        let before = stage.app.cache().read(|tables| tables.any_device(car).cloned()).unwrap();
+        poll_now(&stage.app, car).await;
+        record::record(&stage.app, &before).await;
+    }
+    let asker = stage.renewed(&asker).await;
+    let path = "/users/u/statistics/charging?type=vehicle&resolution=YEAR";
+    let all = asker.get(path).await.body;
+    assert_eq!(all[0]["kwhSum"], json!(5.0), "a quarter of a kWh in each of twenty intervals");
+    let sessions = asker.get("/users/u/statistics/charging/sessions?type=vehicle").await.body;
+    assert_eq!(sessions[0]["kwhSum"], json!(5.0), "{sessions}");
+}

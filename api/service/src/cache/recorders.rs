@@ -4,12 +4,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
 use slackwater_engine::statistics::sample::Sample;
+use slackwater_engine::units::Energy;
 use slackwater_store::database::Store;
 use slackwater_store::error::StoreError;
 use slackwater_store::samples::{self, ChargeSession, Measured};
 use uuid::Uuid;
 
 use crate::queue::waiting::Waiting;
+
+/// Readings of one counter that are kept until its energy is recorded. Further ones replace the
+/// latest: the total has all energy, whose time is then less exact.
+const COUNTED_MAX: usize = 500;
+
+/// Reading of a counter: its total at an instant.
+pub type Counted = (DateTime<Utc>, Energy);
 
 /// How far a device is recorded.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -37,6 +45,8 @@ pub struct Recorded {
 #[derive(Debug, Default)]
 pub struct Recorders {
     known: Mutex<HashMap<Uuid, Recorder>>,
+    /// Readings of the counter of a device from the instant on until which it is recorded.
+    counted: Mutex<HashMap<Uuid, Vec<Counted>>>,
     waiting: Waiting<Recorded>,
 }
 
@@ -53,13 +63,34 @@ impl Recorders {
         for session in samples::open_sessions(store).await? {
             known.entry(session.measured.device_id).or_default().sessions.push(session);
         }
-        Ok(Self { known: Mutex::new(known), waiting: Waiting::default() })
+        Ok(Self { known: Mutex::new(known), ..Self::default() })
     }
 
     /// How far a device is recorded.
     #[must_use]
     pub fn of(&self, device_id: Uuid) -> Recorder {
         self.known().get(&device_id).cloned().unwrap_or_default()
+    }
+
+    /// Adds a reading of a device's counter, and returns all since `until`, oldest first. `last` is
+    /// the previous reading, with which they begin after a start.
+    pub fn add_counted(
+        &self,
+        device_id: Uuid,
+        (last, reading): (Option<Counted>, Counted),
+        until: Option<DateTime<Utc>>,
+    ) -> Vec<Counted> {
+        let mut all = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let counted = all.entry(device_id).or_default();
+        if counted.is_empty() {
+            counted.extend(last);
+        }
+        counted.retain(|(at, _)| until.is_none_or(|until| *at >= until));
+        if counted.last().is_none_or(|(at, _)| *at < reading.0) {
+            counted.truncate(COUNTED_MAX - 1);
+            counted.push(reading);
+        }
+        counted.clone()
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<Uuid, Recorder>> {
@@ -84,8 +115,10 @@ impl Recorders {
     /// Forgets devices that are gone.
     pub fn forget(&self, gone: &[Uuid]) {
         let mut known = self.known();
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         for id in gone {
             known.remove(id);
+            counted.remove(id);
         }
     }
 }

@@ -124,6 +124,15 @@ async fn flowed(
     let now = app.now();
     let rules = Rules::new("pause_max", TimeDelta::MAX, Some(app.config().statistics.power_max));
     let rules = rules.inspect_err(|error| warn!(%error, "nothing is recorded")).ok()?;
+    let total = |reading: &Reading| {
+        let counters = reading.counters?;
+        Some((reading.at, counts.total(counters.imported, counters.exported)))
+    };
+    // Kept at each poll: whether a meter tells more is known only after a quarter of an hour.
+    let counted = total(reading).map(|reading| {
+        let last = last.and_then(|last| total(last));
+        app.recorders().add_counted(device.id, (last, reading), recorder.until)
+    });
     let (from, to) = to_ask(recorder.until.unwrap_or(device.linked_at), now)?;
     let periods = ask(app, device, from, to, now).await?;
     if let Some(last) = periods.last() {
@@ -135,14 +144,11 @@ async fn flowed(
         let periods: Vec<MeteredPeriod> = periods.into_iter().map(period).collect();
         return Some((from_periods(&periods, counts, rules).samples, Some(until)));
     }
-    // No meter: the counter between two readings, if nothing of it is recorded yet.
-    let last = last.filter(|last| recorder.until.is_none_or(|until| last.at >= until))?;
-    let total = |reading: &Reading| {
-        let counters = reading.counters?;
-        MeterReading::new(reading.at, counts.total(counters.imported, counters.exported)).ok()
-    };
-    let readings = [total(last)?, total(reading)?];
-    Some((from_meter(&readings, rules).samples, Some(reading.at)))
+    // No meter: the counter, from reading to reading.
+    let readings = counted?.into_iter().map(|(at, total)| MeterReading::new(at, total));
+    let readings: Vec<MeterReading> = readings.collect::<Result<_, _>>().ok()?;
+    let samples = from_meter(&readings, rules).samples;
+    (readings.len() > 1).then_some((samples, Some(reading.at)))
 }
 
 /// What the device's meter counted; `None` if its manufacturer did not answer.
