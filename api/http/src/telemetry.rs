@@ -181,7 +181,12 @@ mod tests {
     #[test]
     fn every_family_has_a_help_text_and_a_use() {
         let mut names = Vec::new();
-        counted(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut names);
+        for crates in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).unwrap() {
+            let sources = crates.unwrap().path().join("src");
+            if sources.is_dir() {
+                counted(&sources, &mut names);
+            }
+        }
         names.sort();
         names.dedup();
         let mut known: Vec<&str> = FAMILIES.iter().map(|(_, name, _)| *name).collect();
