@@ -1,6 +1,8 @@
 //! From the text of a scenario to a scenario, with places for what is wrong.
 //!
 //! YAML by `serde-saphyr`, which knows the line of each value; JSON is YAML too.
+pub mod check;
+
 use std::fmt;
 use std::iter;
 
@@ -8,8 +10,8 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::options::NonFiniteFloatPolicy;
 use serde_saphyr::{Location, Spanned};
 
-use super::check::check;
 use super::scenario::Scenario;
+use crate::document::check::check;
 
 /// Something wrong in a scenario, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

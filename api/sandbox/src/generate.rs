@@ -194,7 +194,7 @@ fn add(town: &mut Scenario, home: Scenario) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::check;
+    use crate::document::check::check;
 
     #[test]
     fn the_street_has_twenty_homes_in_two_time_zones() {

@@ -7,7 +7,7 @@
 //! | File | Holds |
 //! |---|---|
 //! | [`scenario`], [`devices`], [`conduct`], [`words`] | format of a scenario |
-//! | [`document`], [`check`] | reading of a scenario, with line and field of each error |
+//! | [`document`] | reading of a scenario, with line and field of each error |
 //! | [`schema`] | JSON Schema of a scenario |
 //! | [`generate`] | scenarios of any size |
 //! | [`build`] | from a scenario to the homes of `slackwater-sim` |
@@ -18,7 +18,6 @@
 //! | [`control`] | orders as JSON |
 
 pub mod build;
-pub mod check;
 pub mod conduct;
 pub mod control;
 mod defaults;

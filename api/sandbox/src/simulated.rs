@@ -13,13 +13,13 @@ use slackwater_integration::profile::{Health, Profile, VendorCode, VendorHealth}
 use slackwater_integration::reading::Reading;
 use slackwater_integration::vendor::{Connection, Linked, LogIn, Login, Metered, Offer, Vendor};
 
-use super::check::reserve_of;
 use super::conduct::Conduct;
 use super::devices::Device;
 use super::handle::Sandbox;
 use super::report::{hvac_limits, report};
 use super::scenario;
 use super::world::{House, Received, Resident, World, is_out};
+use crate::document::check::reserve_of;
 
 /// Quarters of an hour.
 const QUARTER: TimeDelta = TimeDelta::minutes(15);

@@ -13,11 +13,11 @@ use slackwater_integration::profile::VendorCode;
 use slackwater_integration::reading::Reading;
 
 use super::build::{self, Built};
-use super::check::word;
 use super::conduct::Conduct;
 use super::devices::{Common, Device};
 use super::document::{Flaw, ScenarioError};
 use super::scenario::{Scenario, User, Vendor};
+use crate::document::check::word;
 
 /// Commands that are remembered per device.
 const REMEMBERED: usize = 1000;

@@ -8,8 +8,8 @@ use slackwater_engine::statistics::sample::Sample;
 use uuid::Uuid;
 
 use crate::seeding::residents::Residents;
-use slackwater_sandbox::check::{intervals_of, rates_of, samples_of};
 use slackwater_sandbox::devices::Common;
+use slackwater_sandbox::document::check::{intervals_of, rates_of, samples_of};
 use slackwater_sandbox::scenario::Scenario;
 use slackwater_service::prices::keep::tariffs_changed;
 use slackwater_service::samples::prices_at;

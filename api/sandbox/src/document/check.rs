@@ -9,11 +9,11 @@ use slackwater_engine::prices::tariff::{IntervalRequest, RateRequest, Rates, Wee
 use slackwater_engine::statistics::sample::Sample;
 use slackwater_engine::units::Percent;
 
-use super::build::car;
-use super::devices::{Outlet, Vehicle};
-use super::document::Finding;
-use super::scenario::{FlexPolicy as FlexPolicySpec, Interval, Samples, Scenario, Tariff, Vendor};
-use super::words::TimeZone;
+use crate::build::car;
+use crate::devices::{Outlet, Vehicle};
+use crate::document::Finding;
+use crate::scenario::{FlexPolicy as FlexPolicySpec, Interval, Samples, Scenario, Tariff, Vendor};
+use crate::words::TimeZone;
 
 /// All that makes no sense.
 pub(crate) fn check(scenario: &Scenario) -> Vec<Finding> {
@@ -397,7 +397,7 @@ pub(crate) fn reserve_of(vendor: &Vendor) -> ReserveRule {
 /// The rates of a tariff as the engine takes them.
 #[must_use]
 pub fn rates_of(tariff: &Tariff) -> Vec<RateRequest> {
-    let rate = |rate: &super::scenario::Rate| RateRequest {
+    let rate = |rate: &crate::scenario::Rate| RateRequest {
         name: rate.name.clone(),
         cost: rate.cost.clone(),
     };
@@ -419,7 +419,7 @@ pub fn intervals_of(intervals: &[Interval]) -> Vec<IntervalRequest> {
 /// A flex policy as the engine takes it, before any charge limit was observed.
 #[must_use]
 pub fn flex_request(policy: &FlexPolicySpec) -> FlexRequest {
-    let day = |day: &super::scenario::FlexDay| DayRequest {
+    let day = |day: &crate::scenario::FlexDay| DayRequest {
         deadline: Some(day.deadline.to_string()),
         target_percent: Some(day.target_percent),
     };
