@@ -1,7 +1,8 @@
 """List the requirements that no test covers.
 
 ``tests/requirements.csv`` names the requirements, and ``tests/covered.csv`` the
-tests of each, one pair a row. A case of ``tests/cases`` names its requirement
+tests of each, one pair a row. Numbers of readings and laws are in
+``docs/requirements.md``. A case of ``tests/cases`` names its requirement
 in its ``id``. What a comment says does not count: nothing fails when it is wrong.
 """
 
@@ -15,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 COVERED = Path("tests/covered.csv")
+READINGS = Path("docs/requirements.md")
 # Where cases lie, among other JSON.
 CASE_FOLDERS = (
     "engine/src",
@@ -33,7 +35,7 @@ NO_BEHAVIOUR = {
 # Names of tests: Rust below an attribute of a test or in a ``proptest!``, and Python.
 RUST = re.compile(r"#\[(?:tokio::)?test\b[^\]]*\](?:\s*#\[[^\]]*\])*\s*(?:async\s+)?fn\s+(\w+)")
 PYTHON = re.compile(r"^\s*(?:async )?def (test_\w+)", re.MULTILINE)
-CASE = re.compile(r"[A-Z]{2,5}-\d{2}")
+NUMBER = re.compile(r"[A-Z]{2,5}-\d{2}")
 
 
 def tests(path: Path) -> set[str]:
@@ -47,11 +49,12 @@ def in_cases(path: Path) -> Iterator[str]:
     """Requirements in the identifiers of a file of cases."""
     cases = json.loads(path.read_text())
     for case in cases if isinstance(cases, list) else []:
-        yield from CASE.findall(str(case.get("id", "")) if isinstance(case, dict) else "")
+        yield from NUMBER.findall(str(case.get("id", "")) if isinstance(case, dict) else "")
 
 
-def covered() -> tuple[set[str], list[str]]:
+def covered(known: set[str]) -> tuple[set[str], list[str]]:
     """Requirements that tests and cases cover, and what is wrong with the table of tests."""
+    known = known | set(NUMBER.findall((ROOT / READINGS).read_text()))
     seen: set[str] = set()
     for folder in CASE_FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.json")):
@@ -69,14 +72,18 @@ def covered() -> tuple[set[str], list[str]]:
         for first, second in pairwise(rows)
         if first >= second
     ]
+    findings += [
+        f"{number}  is neither a requirement nor in {READINGS}"
+        for number in sorted({number for number, _, _ in rows} - known)
+    ]
     return seen | {requirement for requirement, _, _ in rows}, findings
 
 
 def main() -> int:
     """List what no test covers, and fail if there is any or the table is wrong."""
-    seen, findings = covered()
     with (ROOT / "tests/requirements.csv").open(newline="") as file:
         rows = {row["id"]: row for row in csv.DictReader(file)}
+    seen, findings = covered(set(rows))
     shown = {name: row for name, row in rows.items() if name not in NO_BEHAVIOUR}
     missing = [row for name, row in shown.items() if name not in seen]
     for row in missing:

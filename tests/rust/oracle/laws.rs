@@ -1,8 +1,8 @@
 //! What must hold between the plans of related problems.
 //!
 //! Each law is a function, so that it can be asked of any problem. Numbers
-//! such as EP-13 are those of the laws in the specification's examples; EP-18
-//! is about batches, EP-19 stands in `agreement`.
+//! such as EP-13 are those of `docs/requirements.md`; EP-18 is about batches,
+//! EP-19 stands in `agreement`.
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::TestCaseResult;
