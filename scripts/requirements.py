@@ -1,9 +1,9 @@
-"""Which requirements does no test cite?
+"""List the requirements that no test covers.
 
-``tests/requirements.csv`` names them. A test cites one in its own name
-(``env_14_lim_04_data_are_at_most_ten_minutes_old``,
-``pag_03_to_pag_10_...``), or a case in its ``id``. What a comment says does not
-count: nothing fails when it is wrong.
+``tests/requirements.csv`` names the requirements, and ``tests/covered.csv`` the
+tests of each, one pair a row. Numbers of readings and laws are in
+``docs/requirements.md``. A case of ``tests/cases`` names its requirement
+in its ``id``. What a comment says does not count: nothing fails when it is wrong.
 """
 
 import csv
@@ -11,10 +11,14 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = (
+COVERED = Path("tests/covered.csv")
+READINGS = Path("docs/requirements.md")
+# Where cases lie, among other JSON.
+CASE_FOLDERS = (
     "engine/src",
     "control/src",
     "sim/src",
@@ -31,50 +35,66 @@ NO_BEHAVIOUR = {
 # Names of tests: Rust below an attribute of a test or in a ``proptest!``, and Python.
 RUST = re.compile(r"#\[(?:tokio::)?test\b[^\]]*\](?:\s*#\[[^\]]*\])*\s*(?:async\s+)?fn\s+(\w+)")
 PYTHON = re.compile(r"^\s*(?:async )?def (test_\w+)", re.MULTILINE)
-CITED = re.compile(r"(?<![a-z])([a-z]{2,5})_(\d{2})(?:_to_\1_(\d{2}))?(?=_|$)")
-CASE = re.compile(r"[A-Z]{2,5}-\d{2}")
+NUMBER = re.compile(r"[A-Z]{2,5}-\d{2}")
 
 
-def cited(name: str) -> set[str]:
-    """All requirements in the name of a test, ranges spread."""
-    found: set[str] = set()
-    for area, first, last in CITED.findall(name):
-        numbers = range(int(first), int(last or first) + 1)
-        found |= {f"{area.upper()}-{number:02}" for number in numbers}
-    return found
+def tests(path: Path) -> set[str]:
+    """Names of the tests of a file; none if there is no such file."""
+    if not path.is_file():
+        return set()
+    return set((RUST if path.suffix == ".rs" else PYTHON).findall(path.read_text()))
 
 
-def citations(path: Path) -> Iterator[str]:
-    """The requirements that the tests of a file cite."""
-    if path.suffix == ".json":
-        cases = json.loads(path.read_text())
-        for case in cases if isinstance(cases, list) else []:
-            yield from CASE.findall(str(case.get("id", "")) if isinstance(case, dict) else "")
-        return
-    names = (RUST if path.suffix == ".rs" else PYTHON).findall(path.read_text())
-    for name in names:
-        yield from cited(name)
+def in_cases(path: Path) -> Iterator[str]:
+    """Requirements in the identifiers of a file of cases."""
+    cases = json.loads(path.read_text())
+    for case in cases if isinstance(cases, list) else []:
+        yield from NUMBER.findall(str(case.get("id", "")) if isinstance(case, dict) else "")
+
+
+def covered(known: set[str]) -> tuple[set[str], list[str]]:
+    """Requirements that tests and cases cover, and what is wrong with the table of tests."""
+    known = known | set(NUMBER.findall((ROOT / READINGS).read_text()))
+    seen: set[str] = set()
+    for folder in CASE_FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.json")):
+            seen.update(in_cases(path))
+    with (ROOT / COVERED).open(newline="") as file:
+        rows = [(row["requirement"], row["file"], row["test"]) for row in csv.DictReader(file)]
+    names = {file: tests(ROOT / file) for _, file, _ in rows}
+    findings = [
+        f"{requirement}  {file} has no test {test}"
+        for requirement, file, test in rows
+        if test not in names[file]
+    ]
+    findings += [
+        f"{','.join(second)}  is out of order or there twice"
+        for first, second in pairwise(rows)
+        if first >= second
+    ]
+    findings += [
+        f"{number}  is neither a requirement nor in {READINGS}"
+        for number in sorted({number for number, _, _ in rows} - known)
+    ]
+    return seen | {requirement for requirement, _, _ in rows}, findings
 
 
 def main() -> int:
-    """List what no test cites, and fail if there is any."""
-    seen: set[str] = set()
-    for folder in FOLDERS:
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in {".rs", ".py", ".json"}:
-                seen.update(citations(path))
+    """List what no test covers, and fail if there is any or the table is wrong."""
     with (ROOT / "tests/requirements.csv").open(newline="") as file:
         rows = {row["id"]: row for row in csv.DictReader(file)}
+    seen, findings = covered(set(rows))
     shown = {name: row for name, row in rows.items() if name not in NO_BEHAVIOUR}
     missing = [row for name, row in shown.items() if name not in seen]
     for row in missing:
         print(f"{row['id']}  {row['where']}  {row['wording']}")
-    for name in sorted(NO_BEHAVIOUR.keys() - rows.keys()):
-        print(f"{name}  is no row")
+    findings += [f"{name}  is no row" for name in sorted(NO_BEHAVIOUR.keys() - rows.keys())]
+    for finding in findings:
+        print(finding)
     print(f"{len(shown) - len(missing)} of {len(shown)} are cited")
     for name, reason in NO_BEHAVIOUR.items():
         print(f"{name} is not looked for: {reason}")
-    return 1 if missing or NO_BEHAVIOUR.keys() - rows.keys() else 0
+    return 1 if missing or findings else 0
 
 
 if __name__ == "__main__":

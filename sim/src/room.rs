@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn hvac_17_a_hold_stays_until_the_schedule_is_followed() {
+    fn a_hold_stays_until_the_schedule_is_followed() {
         let mut room = Room::new(room(), noon(), celsius(5.0));
         room.hold(Some(heat(24.0)));
         room.settle(micros_of(noon()), celsius(5.0));

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn bat_05_modes_are_what_it_aims_at() {
+    fn modes_are_what_it_aims_at() {
         let table = [
             (OperationMode::SelfReliance, 2.0, 50.0 + 18.0),
             (OperationMode::SelfReliance, -1.8, 50.0 - 20.0),

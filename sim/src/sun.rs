@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn inv_04_power_at_noon_none_at_night() {
+    fn power_at_noon_none_at_night() {
         let weather = Weather::new(Chance::seeded(4), 52.0, 10.0);
         let day = utc("2026-06-21T00:00:00Z");
         for quarter in 0..96 {

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chg_20_current_and_power_say_the_same() {
+    fn current_and_power_say_the_same() {
         let supply = Supply { phases: 1, volts: 230.0, current_max: amps(32.0) };
         assert_eq!(supply.power_max(), kw(7.36));
         assert_eq!(supply.power_min(), kw(1.38));

@@ -341,7 +341,7 @@ def test_the_table_of_fields_has_one_row_per_version() -> None:
     assert tables[1]["series_estimated_savings"]
 
 
-def test_chg_03_chg_09_veh_07_what_stands_in_for_what_is_not_said() -> None:
+def test_what_stands_in_for_what_is_not_said() -> None:
     linked = datetime(2026, 1, 5, tzinfo=UTC)
     later = linked + timedelta(minutes=5)
     assert sw.devices.last_seen(later, linked_at=linked) == later
@@ -366,7 +366,7 @@ def test_chg_03_chg_09_veh_07_what_stands_in_for_what_is_not_said() -> None:
         ("follow_schedule", None, {"power_state": "unknown", "follows_schedule": False}, False),
     ],
 )
-def test_act_10_when_a_command_is_reached(
+def test_when_a_command_is_reached(
     command: Any, value: float | None, reading: dict[str, Any], *, expected: bool
 ) -> None:
     assert sw.devices.is_reached(command, value=value, **reading) is expected

@@ -93,7 +93,7 @@ def test_one_list_in_many_spellings(write: Write, text: str) -> None:
     assert read.gaps == ()
 
 
-def test_utf_16_with_its_mark(tmp_path: Path) -> None:
+def test_text_in_utf_16_with_its_mark(tmp_path: Path) -> None:
     path = tmp_path / "prices"
     path.write_bytes(PLAIN.encode("utf-16"))
     assert values(read_csv(path)) == [0.25, -0.5]

@@ -157,7 +157,7 @@ def days_around(clocks: Clocks, now: datetime, count: int) -> list[date]:
 
 
 @every_zone
-def test_veh_31_scp_03_deadlines_lie_strictly_ahead(clocks: Clocks) -> None:
+def test_deadlines_lie_strictly_ahead(clocks: Clocks) -> None:
     """VEH-31, SCP-03, AMB-23: the next showing of a time of day, around each change."""
     random = Random(clocks.name + "deadlines")
     for change in clocks.changes or (datetime(2026, 3, 29, 1, tzinfo=UTC),):

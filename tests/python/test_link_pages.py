@@ -160,9 +160,7 @@ def complaints(window: Window) -> list[str]:
     return [entry["text"] for entry in logged(window) if entry["source"] != "network"]
 
 
-def test_lnk_17_a_person_links_a_car_on_a_phone_without_scripts(
-    served: Served, window: Window
-) -> None:
+def test_a_person_links_a_car_on_a_phone_without_scripts(served: Served, window: Window) -> None:
     session = served.session()
     window.open(session["linkUrl"])
     assert heading(window) == "Which brand is your device?"
@@ -212,7 +210,7 @@ def test_lnk_17_a_person_links_a_car_on_a_phone_without_scripts(
     assert not complaints(window)
 
 
-def test_lnk_18_a_person_says_no_with_the_keyboard_alone(served: Served, window: Window) -> None:
+def test_a_person_says_no_with_the_keyboard_alone(served: Served, window: Window) -> None:
     session = served.session(vendor="VOLTBOX", scopes=["charger:read:data"])
     window.open(session["linkUrl"])
     assert heading(window) == "Log in to Voltbox Home"
@@ -238,7 +236,7 @@ def test_lnk_18_a_person_says_no_with_the_keyboard_alone(served: Served, window:
     assert not complaints(window)
 
 
-def test_lnk_15_lnk_16_languages_and_colours(served: Served, window: Window) -> None:
+def test_languages_and_colours(served: Served, window: Window) -> None:
     colours = set()
     for language, words in (("de", "Von welcher Marke"), ("nb", "Hvilket merke"), ("en", "Which")):
         session = served.session(forceLanguage=language)
@@ -251,7 +249,7 @@ def test_lnk_15_lnk_16_languages_and_colours(served: Served, window: Window) -> 
     assert len(colours) == 2
 
 
-def test_ns_44_no_other_page_may_show_ours(served: Served, window: Window, tmp_path: Path) -> None:
+def test_no_other_page_may_show_ours(served: Served, window: Window, tmp_path: Path) -> None:
     session = served.session()
     page = tmp_path / "other.html"
     page.write_text(f"<iframe src='{session['linkUrl']}'></iframe>")
@@ -260,7 +258,7 @@ def test_ns_44_no_other_page_may_show_ours(served: Served, window: Window, tmp_p
     assert any("frame" in text.lower() for text in refused), refused
 
 
-def test_lnk_20_evt_11_ns_44_the_command_line_answers_a_session_and_shows_events(
+def test_the_command_line_answers_a_session_and_shows_events(
     served: Served,
 ) -> None:
     session = served.session()
@@ -303,7 +301,7 @@ class Receiver(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def test_ns_18_ns_20_the_command_line_subscribes_a_receiver(served: Served, tmp_path: Path) -> None:
+def test_the_command_line_subscribes_a_receiver(served: Served, tmp_path: Path) -> None:
     client = json.loads(served.command("client", "list").stdout)[0]["client_id"]
     template, secret = tmp_path / "template.json", tmp_path / "secret"
     template.write_text('{"event": "{name}", "id": "{id}", "valid": "{data.credentials_valid}"}')

@@ -60,6 +60,9 @@ const OPENINGS: [&str; 10] = [
     "Does ",
 ];
 
+/// The table of requirements and the tests that show them.
+const COVERED: &str = "tests/covered.csv";
+
 /// The one file that turns a local time into an instant.
 const CIVIL_TIME: &str = "engine/src/time/civil.rs";
 
@@ -288,6 +291,28 @@ fn openings_without_a_noun(text: &str) -> Vec<String> {
     found
 }
 
+/// Names of tests, in Rust or Python, that begin with the number of a requirement.
+///
+/// All functions are read: no other has such a name.
+fn numbered_names(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let item = line.trim_start();
+        let item = item.strip_prefix("async ").unwrap_or(item);
+        let name = item.strip_prefix("fn ").or(item.strip_prefix("def test_")).unwrap_or_default();
+        let mut words = name.splitn(3, '_');
+        let prefix = words.next().unwrap_or_default();
+        let number = words.next().unwrap_or_default();
+        let is_prefix =
+            (2..=5).contains(&prefix.len()) && prefix.chars().all(|c| c.is_ascii_lowercase());
+        let is_number = number.len() == 2 && number.chars().all(|c| c.is_ascii_digit());
+        if is_prefix && is_number && words.next().is_some() {
+            found.push(format!("{}: {prefix}_{number} belongs in {COVERED}", index + 1));
+        }
+    }
+    found
+}
+
 /// Runs a check over files and fails with all that it finds.
 #[track_caller]
 fn run(sources: &[Source], check: impl Fn(&Source) -> Vec<String>) {
@@ -396,6 +421,27 @@ fn an_opening_without_a_noun_is_found() {
     let found = openings_without_a_noun(text);
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found[0].starts_with("1:") && found[1].starts_with("7:"), "{found:?}");
+}
+
+#[test]
+fn names_of_tests_have_no_numbers_of_requirements() {
+    let mut sources = rust_below(&RUST_FOLDERS);
+    sources.extend(sources::below("tests", &[".py"]));
+    run(&sources, |source| numbered_names(&source.text));
+}
+
+#[test]
+fn a_name_with_the_number_of_a_requirement_is_found() {
+    let text = "#[test]\nfn env_01_env_21_every_answer() {}\n    async fn scope_02_words() {}\n";
+    let text = format!("{text}def test_ns_44_pages() -> None:\n");
+    let found = numbered_names(&text);
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(found[0].starts_with("2: env_01 ") && found[1].starts_with("3: scope_02 "));
+    assert!(found[2].starts_with("4: ns_44 "));
+    let fine = "fn env_1_a() {}\nfn utf_16() {}\nfn a_name_of_12_words() {}\n// fn env_01_a\n";
+    assert_eq!(numbered_names(fine), [""; 0]);
+    let fine = "fn env_2026_a() {}\ndef test_a_day_of_25_hours() -> None:\n";
+    assert_eq!(numbered_names(fine), [""; 0]);
 }
 
 #[test]

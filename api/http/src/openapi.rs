@@ -445,12 +445,12 @@ mod tests {
 
     /// VER-09: no route or member comes or goes unseen. `UPDATE_EXPECT=1` writes it anew.
     #[test]
-    fn ver_09_the_committed_document_is_the_current_one() {
+    fn the_committed_document_is_the_current_one() {
         expect_file!["../openapi.json"].assert_eq(&text());
     }
 
     #[test]
-    fn ver_16_ver_27_labels_are_shown() {
+    fn beta_and_deprecated_labels_are_shown() {
         let labelled = |path: &str, label: &str| {
             let mut rows = OPERATIONS.iter().filter(|operation| operation.path.starts_with(path));
             rows.all(|operation| operation.summary.contains(label))

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn pag_02_a_cursor_comes_back_as_it_was() {
+    fn a_cursor_comes_back_as_it_was() {
         let text = LIST.seal(&cursor());
         assert_eq!(LIST.open(&text), Some(cursor()));
         let above = Cursor { side: Side::Above, ..cursor() };
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn pag_02_a_changed_cursor_is_refused() {
+    fn a_changed_cursor_is_refused() {
         let text = LIST.seal(&cursor());
         for at in 0..text.len() {
             let mut changed: Vec<u8> = text.clone().into_bytes();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn pag_14_a_cursor_is_of_one_list_only() {
+    fn a_cursor_is_of_one_list_only() {
         let text = LIST.seal(&cursor());
         let others = [
             List { name: "chargers", ..LIST },
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn pag_12_a_size_is_cut_by_configuration_only() {
+    fn a_size_is_cut_by_configuration_only() {
         let size = |size, most| {
             let query = PageQuery { size, ..PageQuery::default() };
             query.of(LIST, most).unwrap().size.get()

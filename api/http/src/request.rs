@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn err_03_all_that_is_wrong_is_said() {
+    fn all_that_is_wrong_is_said() {
         let mut members = members(&json!({ "a": 1, "b": null, "extra": true }));
         let a = members.required("a", text);
         let b = members.optional("b", text);

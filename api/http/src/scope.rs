@@ -123,7 +123,7 @@ mod tests {
     ];
 
     #[test]
-    fn scope_02_to_scope_09_the_fifteen_words() {
+    fn scopes_have_fifteen_words() {
         let all = DeviceKind::ALL.into_iter();
         let words: Vec<String> =
             all.flat_map(|kind| kind.permissions().iter().map(move |p| word(kind, *p))).collect();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn scope_16_scope_17_old_names_are_of_the_oldest_version() {
+    fn old_names_are_of_the_oldest_version() {
         for (name, ..) in OLD {
             let one = [name.to_owned()];
             assert!(granted(&one, true).is_ok(), "{name}");

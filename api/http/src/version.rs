@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn ver_05_the_header_names_a_version_or_nothing() {
+    fn the_header_names_a_version_or_nothing() {
         let with = |value: &'static [u8]| {
             HeaderMap::from_iter([(SERVICE_VERSION, HeaderValue::from_bytes(value).unwrap())])
         };
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn ver_13_ver_14_versions_leave_when_dates_are_set() {
+    fn versions_leave_when_dates_are_set() {
         let all = ApiVersion::ALL.map(|version| (version, at(version.as_str())));
         let releases = Some(Releases::new(all.to_vec()).unwrap());
         let settings = VersionSettings { releases, brownout_percent: 30 };

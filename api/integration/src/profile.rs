@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn env_24_codes_are_capitals() {
+    fn codes_are_capitals() {
         for good in ["A", "FJORD_MOTORS", "V2G"] {
             assert_eq!(VendorCode::parse(good).unwrap().to_string(), good);
         }

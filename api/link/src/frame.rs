@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn lnk_16_both_palettes_have_enough_contrast_for_aa() {
+    fn both_palettes_have_enough_contrast_for_aa() {
         let palettes = palettes();
         assert_eq!(palettes.len(), 3);
         assert_eq!(palettes[1], palettes[2], "dark is dark, whoever chose it");

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn lnk_15_every_text_is_there_in_every_language() {
+    fn every_text_is_there_in_every_language() {
         for (name, [en, others @ ..]) in TABLE {
             let own = gaps(en);
             for gap in &own {
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn scope_02_every_scope_has_words_for_its_owner() {
+    fn every_scope_has_words_for_its_owner() {
         for texts in [&EN, &DE, &NB] {
             for kind in DeviceKind::ALL {
                 assert!(!texts.kind(kind).is_empty());

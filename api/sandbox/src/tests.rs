@@ -110,7 +110,7 @@ impl Setup {
 }
 
 #[tokio::test]
-async fn act_29_a_command_shows_after_fifteen_to_twenty_seconds() {
+async fn a_command_shows_after_fifteen_to_twenty_seconds() {
     let setup = Setup::new();
     assert_eq!(setup.state("box").await, PowerState::Charging);
     for (command, state) in [(STOP, PowerState::Stopped), (START, PowerState::Initializing)] {
@@ -130,7 +130,7 @@ async fn act_29_a_command_shows_after_fifteen_to_twenty_seconds() {
 }
 
 #[tokio::test]
-async fn chg_20_the_rate_limit_also_sets_the_current() {
+async fn the_rate_limit_also_sets_the_current() {
     let setup = Setup::new();
     setup.send("box", Command::ChargeRateLimit(kw(6.9))).await.unwrap();
     setup.sandbox.reach("box").unwrap();
@@ -146,7 +146,7 @@ async fn chg_20_the_rate_limit_also_sets_the_current() {
 }
 
 #[tokio::test]
-async fn veh_21_both_ends_of_a_cable_name_each_other() {
+async fn both_ends_of_a_cable_name_each_other() {
     let setup = Setup::new();
     let Facts::Vehicle(car) = setup.poll("car").await.unwrap().facts else { panic!() };
     let Facts::Charger(charger) = setup.poll("box").await.unwrap().facts else { panic!() };
@@ -158,7 +158,7 @@ async fn veh_21_both_ends_of_a_cable_name_each_other() {
 }
 
 #[tokio::test]
-async fn chg_28_commands_that_are_taken_and_not_done() {
+async fn commands_that_are_taken_and_not_done() {
     let setup = Setup::new();
     let order = ConductOrder::Device {
         device: "box".to_owned(),
@@ -233,7 +233,7 @@ async fn a_frozen_device_shows_what_it_showed() {
 }
 
 #[tokio::test]
-async fn tim_13_an_outage_of_a_vendor_and_one_that_was_planned() {
+async fn an_outage_of_a_vendor_and_one_that_was_planned() {
     let setup = Setup::new();
     let order = |conduct| ConductOrder::Vendor { vendor: "FJORD".to_owned(), conduct };
     setup.sandbox.conduct(&order(Conduct::Outage)).unwrap();
@@ -267,7 +267,7 @@ async fn a_car_that_rests_falls_asleep_and_a_command_wakes_it() {
 }
 
 #[tokio::test]
-async fn lnk_20_log_in_with_a_password_and_a_code() {
+async fn log_in_with_a_password_and_a_code() {
     let setup = Setup::new();
     let entered = |password: &str, code: Option<&str>| Login {
         user_name: "ada".to_owned(),
@@ -315,7 +315,7 @@ async fn a_device_is_called_by_its_own_vendor_for_its_own_user_only() {
 }
 
 #[tokio::test]
-async fn hvac_17_bat_05_units_and_batteries_obey() {
+async fn units_and_batteries_obey() {
     let setup = Setup::new();
     let hold = Hold { mode: Mode::Heat, heat_setpoint: Some(celsius(23.0)), cool_setpoint: None };
     setup.send("pump", Command::Hold(hold)).await.unwrap();

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn env_10_doors_of_one_socket_are_told_apart_by_host() {
+    async fn doors_of_one_socket_are_told_apart_by_host() {
         let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
         let listen = free.to_string();
         let doors = vec![

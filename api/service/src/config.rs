@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn env_06_env_10_two_environments_of_three_addresses() {
+    fn two_environments_of_three_addresses() {
         let doors = |of: &str| {
             let door = |name: &str, port| {
                 format!("[environments.{of}.{name}]\nlisten = \"127.0.0.1:{port}\"\n")

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn evt_02_evt_11_a_body_is_what_the_operator_wrote() {
+    fn a_body_is_what_the_operator_wrote() {
         let template = json!({
             "event": "{name}", "version": "{version}", "at": "{at}", "seq": "{seq}",
             "about": ["{client}/{user}", "{target}", "{data.deep.er}", "{data.none}", 1, null],

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flx_40_only_the_printed_names_are_shown() {
+    fn only_the_printed_names_are_shown() {
         let all = [
             FlexState::Unavailable,
             FlexState::NotPluggedIn,
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn scp_08_the_names_are_those_of_the_specification() {
+    fn the_names_are_those_of_the_specification() {
         for state in [
             ChargerState::Disabled,
             ChargerState::ChargerNotReachable,

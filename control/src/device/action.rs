@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn amb_01_every_event_on_a_pending_action() {
+    fn every_event_on_a_pending_action() {
         let mut table = String::new();
         for event in events() {
             let ended = Progress::created(at(0)).after(&event, at(5)).unwrap();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn act_18_act_21_nothing_changes_an_ended_action() {
+    fn nothing_changes_an_ended_action() {
         for first in events() {
             let ended = Progress::created(at(0)).after(&first, at(5)).unwrap();
             for second in events() {
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn act_23_a_detail_wherever_there_is_a_reason() {
+    fn a_detail_wherever_there_is_a_reason() {
         for event in events() {
             let ended = Progress::created(at(0)).after(&event, at(5)).unwrap();
             assert_eq!(ended.failure.is_none(), ended.state == ActionState::Confirmed);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn act_02_act_24_words_and_back() {
+    fn words_of_states_and_reasons_are_read_back() {
         for state in ActionState::ALL {
             assert_eq!(serde_json::to_value(state).unwrap(), state.as_str());
         }

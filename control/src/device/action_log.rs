@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn act_13_act_22_the_old_one_ends_before_the_new_one_begins() {
+    fn the_old_one_ends_before_the_new_one_begins() {
         let log = replay(&[create("a", "car"), create("b", "car"), create("c", "box")]).unwrap();
         let told: Vec<_> =
             log.notifications.iter().map(|(id, s)| format!("{id} {}", s.as_str())).collect();
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn act_16_act_18_answers_to_callers() {
+    fn cancelling_answers_the_caller_but_not_the_owner() {
         let cancel = || action("a", ActionEvent::CancelRequested);
         let unknown = action("z", ActionEvent::CancelRequested);
         let log = replay(&[create("a", "car"), cancel(), cancel(), unknown]).unwrap();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn act_27_a_device_without_a_pending_action_takes_anything() {
+    fn a_device_without_a_pending_action_takes_anything() {
         let log = replay(&[
             target("car", ActionEvent::Reached),
             create("a", "car"),
@@ -312,7 +312,7 @@ mod tests {
     proptest! {
         /// EP-25 and EP-26 after any sequence of events, and after each part of it.
         #[test]
-        fn ep25_ep26_one_pending_per_device_and_ends_are_final(events in events()) {
+        fn one_pending_per_device_and_ends_are_final(events in events()) {
             let mut before = ActionLog::default();
             for count in 0..=events.len() {
                 let log = replay(&events[..count]).unwrap();

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn cap_06_cap_08_amb_48_union_of_shared_abilities_only() {
+    fn union_of_shared_abilities_only() {
         let range = PowerRange { min: Some(kw(1.4)), max: None };
         let limit = Capability { allowed_range: Some(range), ..capability(false, &[]) };
         let vehicle = Capabilities::from([
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn scope_12_a_missing_scope_takes_its_abilities_and_no_others() {
+    fn a_missing_scope_takes_its_abilities_and_no_others() {
         let all: Capabilities =
             Ability::ALL.into_iter().map(|ability| (ability, capability(true, &["x"]))).collect();
         for missing in Permission::ALL {
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn veh_36_chg_07_ten_and_six() {
+    fn vehicles_have_ten_abilities_and_chargers_six() {
         assert_eq!((Ability::OF_VEHICLES.len(), Ability::OF_CHARGERS.len()), (10, 6));
         for ability in Ability::ALL {
             assert_eq!(Ability::parse(ability.as_str()), Ok(ability));
@@ -238,7 +238,7 @@ mod tests {
     proptest! {
         /// EP-29: merging twice is merging once, and nothing shared is lost.
         #[test]
-        fn ep29_merging_is_idempotent_and_complete(
+        fn merging_is_idempotent_and_complete(
             vehicle in capabilities(), charger in capabilities(),
         ) {
             let both = merged(&vehicle, &charger);

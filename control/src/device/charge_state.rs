@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn veh_16_veh_17_power_and_time_only_while_charging() {
+    fn power_and_time_only_while_charging() {
         for state in PowerState::ALL {
             let shown = reported(state).shown(Reporter::Vehicle, now());
             let charging = state == PowerState::Charging;
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn veh_23_amb_47_unknown_after_seven_days_and_not_before() {
+    fn unknown_after_seven_days_and_not_before() {
         let aged = |age: TimeDelta| {
             let reading =
                 ChargeState { last_updated: Some(now() - age), ..reported(PowerState::Charging) };
@@ -149,13 +149,13 @@ mod tests {
     }
 
     #[test]
-    fn veh_13_full_is_not_known_in_an_unknown_state() {
+    fn full_is_not_known_in_an_unknown_state() {
         let full = ChargeState { is_fully_charged: Some(true), ..reported(PowerState::Unknown) };
         assert_eq!(full.shown(Reporter::Vehicle, now()).is_fully_charged, None);
     }
 
     #[test]
-    fn veh_22_no_limit_without_a_plug() {
+    fn no_limit_without_a_plug() {
         let check = |is_plugged_in, state, expected: Option<f64>| {
             let reading = ChargeState { is_plugged_in, ..reported(state) };
             let limit = reading.shown(Reporter::Vehicle, now()).charge_rate_limit;

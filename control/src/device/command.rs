@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn err_05_amb_04_a_limit_that_is_set_already_or_that_a_fault_bars() {
+    fn a_limit_that_is_set_already_or_that_a_fault_bars() {
         let mut facts = facts(PowerState::Stopped);
         facts.reading.max_current = Some(amps(16.0));
         let set = |facts: &CommandFacts, limit| Command::MaxCurrent(amps(limit)).check(facts);
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn lim_05_act_13_an_unsettled_device_is_never_in_the_desired_state_already() {
+    fn an_unsettled_device_is_never_in_the_desired_state_already() {
         for state in PowerState::ALL {
             let unsettled = CommandFacts { is_unsettled: true, ..facts(state) };
             for switch in [Switch::Start, Switch::Stop] {
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn chg_31_chg_32_chg_33_start_and_stop_in_every_state() {
+    fn start_and_stop_in_every_state() {
         let mut table = String::new();
         for state in PowerState::ALL {
             let answer = |switch| match Command::Charge(switch).check(&facts(state)) {
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn amb_05_permission_before_control_before_precondition() {
+    fn permission_before_control_before_precondition() {
         let mut facts = facts(PowerState::Fault);
         facts.controller = Controller::Schedule("nights".into());
         facts.is_capable = false;
@@ -452,14 +452,14 @@ mod tests {
     }
 
     #[test]
-    fn chg_32_a_vehicle_that_says_it_is_full() {
+    fn a_vehicle_that_says_it_is_full() {
         let mut facts = facts(PowerState::Stopped);
         facts.reading.is_fully_charged = Some(true);
         assert_eq!(Command::Charge(Switch::Start).check(&facts), Err(Refusal::FullyCharged));
     }
 
     #[test]
-    fn chg_17_chg_19_limits_are_set_whoever_controls_and_whatever_flows() {
+    fn limits_are_set_whoever_controls_and_whatever_flows() {
         for state in PowerState::ALL.into_iter().filter(|state| *state != PowerState::Fault) {
             let mut facts = facts(state);
             facts.controller = Controller::SmartCharging;
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn act_10_when_a_limit_is_reached() {
+    fn when_a_limit_is_reached() {
         let mut reading = DeviceReading::of(PowerState::Charging);
         let current = Command::MaxCurrent(amps(16.0));
         assert!(!current.is_reached(&reading));

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chg_29_chg_30_who_refuses_commands() {
+    fn who_refuses_commands() {
         assert!(Controller::Schedule("s".into()).refuses_commands());
         assert!(Controller::SmartCharging.refuses_commands());
         assert!(!Controller::Override.refuses_commands());

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn hvac_11_ranges_are_inclusive() {
+    fn ranges_are_inclusive() {
         check(Mode::Heat, Some(5.0), None, "fine");
         check(Mode::Heat, Some(30.0), None, "fine");
         check(Mode::Heat, Some(4.9), None, "heat_setpoint_celsius is 4.9, outside 5 to 30 °C");
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn hvac_12_the_difference_counts_in_auto_only() {
+    fn the_difference_counts_in_auto_only() {
         check(Mode::Heat, Some(20.0), Some(21.0), "fine");
         check(Mode::Auto, Some(20.0), Some(22.0), "fine");
         check(Mode::Auto, Some(20.0), Some(30.0), "fine");
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn hvac_03_nothing_while_inactive() {
+    fn an_inactive_unit_consumes_nothing() {
         assert_eq!(shown_consumption(Some(kw(1.2)), true), Some(kw(1.2)));
         assert_eq!(shown_consumption(Some(kw(1.2)), false), Some(kw(0.0)));
         assert_eq!(shown_consumption(None, false), None);

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn ovr_01_to_ovr_10_every_event_in_every_state() {
+    fn every_event_in_every_state() {
         expect![[r#"
             none + Requested(None) = starting, created, [SuspendControl, CancelControllersAction, StartCharging]
             none + Requested(Some(false)) = starting, created, [SuspendControl, CancelControllersAction, StartCharging]
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn ovr_05_ovr_09_every_event_after_a_stop_that_was_sent() {
+    fn every_event_after_a_stop_that_was_sent() {
         expect![[r#"
             may stop yet + Requested(None) = may stop yet, already_active, []
             may stop yet + Requested(Some(false)) = may stop yet, already_active, []

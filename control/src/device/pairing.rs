@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn veh_21_chg_06_same_user_and_detected() {
+    fn devices_are_paired_if_detected_and_of_one_user() {
         let owned = |id: &str, user: &str| Owned { id: id.into(), user_id: user.into() };
         let car = owned("car", "ada");
         assert!(are_paired(&car, &owned("box", "ada"), true));

@@ -84,7 +84,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn veh_35_the_nearest_location_within_reach() {
+    fn the_nearest_location_within_reach() {
         let home = Point { latitude: 52.5, longitude: 13.4 };
         let (next_door, work) = (home.towards(0.0, 0.1), home.towards(45.0, 12.0));
         let places = || [("work", work), ("next door", next_door), ("home", home)];
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn scope_13_amb_67_without_the_scope_a_vehicle_is_nowhere() {
+    fn without_the_scope_a_vehicle_is_nowhere() {
         let home = Point { latitude: 52.5, longitude: 13.4 };
         let with = Granted::from([Permission::ReadData, Permission::ReadLocation]);
         let without = Granted::from([Permission::ReadData, Permission::ControlCharging]);

@@ -60,7 +60,7 @@ mod tests {
     const AGE_MAX: TimeDelta = TimeDelta::minutes(10);
 
     #[test]
-    fn evt_09_evt_10_tim_09_the_more_happens_the_sooner() {
+    fn the_more_happens_the_sooner() {
         let charging = wait(Found::Live(Some(PowerState::Charging)));
         let resting = wait(Found::Live(Some(PowerState::Stopped)));
         assert!(charging < resting && resting < wait(Found::Silent));
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn lim_04_no_wait_reaches_the_age_limit() {
+    fn no_wait_reaches_the_age_limit() {
         for state in PowerState::ALL {
             assert!(wait(Found::Live(Some(state))) < AGE_MAX);
         }

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn veh_20_nine_states_and_their_words() {
+    fn nine_states_and_their_words() {
         for state in PowerState::ALL {
             assert_eq!(PowerState::parse(state.as_str()), Ok(state));
             assert_eq!(serde_json::to_value(state).unwrap(), state.as_str());
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn veh_27_no_charger_is_complete() {
+    fn no_charger_is_complete() {
         for state in PowerState::ALL {
             assert_ne!(state.at_charger(), PowerState::Complete);
             assert!(state == PowerState::Complete || state.at_charger() == state);

@@ -175,7 +175,7 @@ mod tests {
         /// A command that takes the place of one that was sent, at any time and
         /// to a slow device, ends confirmed, and the device stays as it says.
         #[test]
-        fn act_13_the_command_that_takes_over_has_the_last_word(
+        fn the_command_that_takes_over_has_the_last_word(
             is_start_first in any::<bool>(),
             delay in 0..30_i64,
             takes_over in 1..120_i64,
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn act_25_after_the_window_of_the_earlier_action_a_reading_counts_at_once() {
+    fn after_the_window_of_the_earlier_action_a_reading_counts_at_once() {
         let created_at = 1_000;
         let step = |now| {
             next_step(
@@ -254,14 +254,14 @@ mod tests {
     }
 
     #[test]
-    fn act_09_chg_28_sent_until_the_device_obeys() {
+    fn a_command_is_sent_until_the_device_obeys() {
         let (sent, progress) = play(3);
         assert_eq!(sent, [0, 30, 60]);
         assert_eq!((progress.state, progress.completed_at), (ActionState::Confirmed, Some(at(70))));
     }
 
     #[test]
-    fn act_11_after_the_window_nothing_is_sent() {
+    fn after_the_window_nothing_is_sent() {
         let (sent, progress) = play(usize::MAX);
         assert_eq!((sent.len(), sent.last()), (30, Some(&870)));
         assert_eq!((progress.state, progress.completed_at), (ActionState::Failed, Some(at(900))));
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn act_25_amb_04_there_before_and_there_after() {
+    fn a_state_reached_without_a_command_is_unnecessary() {
         let there = PowerState::Charging;
         let end = |event| Step::End(event);
         assert_eq!(step(Switch::Start, there, &[], 5), end(ActionEvent::Unnecessary));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn act_12_veh_26_a_fault_ends_it() {
+    fn a_fault_ends_the_action() {
         let words = "The device cannot charge: its state is fault.".to_string();
         let unmet = Step::End(ActionEvent::PreconditionUnmet(Some(words)));
         assert_eq!(step(Switch::Start, PowerState::Fault, &[0], 20), unmet);

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn veh_07_chg_09_amb_77_what_stands_in() {
+    fn what_stands_in_for_unknown_values() {
         let (linked, read) = ("2026-01-05T18:00:00Z", "2026-01-05T18:05:00Z");
         let (linked, read) = (linked.parse().unwrap(), read.parse().unwrap());
         assert_eq!(last_seen(None, linked), linked);
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn scope_13_amb_67_nothing_without_the_scope() {
+    fn no_whereabouts_without_the_scope() {
         let here = Whereabouts {
             longitude: Some(10.7),
             latitude: Some(59.9),

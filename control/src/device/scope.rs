@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn scope_02_fifteen_scopes_and_data_for_every_kind() {
+    fn fifteen_scopes_and_data_for_every_kind() {
         let kinds = [
             DeviceKind::Battery,
             DeviceKind::Charger,

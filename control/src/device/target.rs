@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn chg_32_a_charger_is_as_full_as_the_vehicle_at_it() {
+    fn a_charger_is_as_full_as_the_vehicle_at_it() {
         let charger = shown(PowerState::Stopped);
         let start = Command::Charge(Switch::Start);
         let at = |vehicle| start.unmet_precondition(&command_reading(&charger, None, vehicle));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn amb_18_a_charger_needs_charge_as_its_vehicle_does() {
+    fn a_charger_needs_charge_as_its_vehicle_does() {
         let both = able(&[Ability::StartCharging, Ability::StopCharging]);
         let charger = shown(PowerState::Stopped);
         let needs = |soc: f64| {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn sch_44_amb_19_capable_is_who_can_start_and_stop() {
+    fn capable_is_who_can_start_and_stop() {
         let charger = shown(PowerState::Stopped);
         let capable =
             |list: &[Ability]| target_reading(&charger, None, None, &able(list)).is_capable;

@@ -569,7 +569,7 @@ mod tests {
     }
 
     #[test]
-    fn scp_11_scp_12_a_charger_is_asked_for_its_hours() {
+    fn a_charger_is_asked_for_its_hours() {
         let policy = charger(Some(clock("02:00")));
         let wish = ask(&policy, &known(), 0, &CENTS).unwrap();
         assert_eq!(hours(wish, &CENTS), [(2.0, 3.0), (4.0, 5.0)]);
@@ -584,7 +584,7 @@ mod tests {
     }
 
     #[test]
-    fn scp_04_what_was_charged_in_the_cycle_is_not_asked_for_again() {
+    fn what_was_charged_in_the_cycle_is_not_asked_for_again() {
         let policy = charger(Some(clock("02:00")));
         let on = DeviceFacts { is_charging: Some(true), ..known() };
         let begun = policy.cycle((None, &[]), &on, Tz::UTC, at(0), true);
@@ -605,7 +605,7 @@ mod tests {
     }
 
     #[test]
-    fn flx_21_a_floor_is_bought_at_once_whatever_the_price() {
+    fn a_floor_is_bought_at_once_whatever_the_price() {
         let wish = ask(&vehicle(60.0), &known(), 0, &CENTS).unwrap();
         // 4 kWh at once, the other 8 in the cheapest hours before ten.
         assert_eq!(hours(wish, &CENTS)[0], (0.0, 0.4));
@@ -617,7 +617,7 @@ mod tests {
     }
 
     #[test]
-    fn flx_23_flx_27_a_flex_policy_asks_at_its_place_for_each_deadline() {
+    fn a_flex_policy_asks_at_its_place_for_each_deadline() {
         let wish = ask(&flex(0.0), &known(), 0, &CENTS).unwrap();
         // 4 kWh by ten in the evening, 4 more by two.
         assert_eq!(hours(wish, &CENTS), [(2.0, 2.4), (4.0, 4.4)]);

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn scp_04_11_the_cheapest_hours_before_the_deadline() {
+    fn the_cheapest_hours_before_the_deadline() {
         let cents = [30, 10, 30, 10, 30, 5];
         let none = TimeDelta::zero();
         let two = policy("02:00");
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn scp_13_a_cheaper_hour_moves_the_plan() {
+    fn a_cheaper_hour_moves_the_plan() {
         let one = policy("01:00").request(at(0), None, TimeDelta::zero());
         check(&[30, 10, 20], one.clone(), (&[(1, 2)], 0.1, 0.0));
         check(&[30, 10, 5], one, (&[(2, 3)], 0.05, 0.0));
@@ -316,7 +316,7 @@ mod tests {
     /// SCP-08, SCP-09: all 108 combinations of facts. A state holds exactly if
     /// its own condition does and none of those before it does.
     #[test]
-    fn scp_08_scp_09_exactly_one_state_for_all_facts() {
+    fn exactly_one_state_for_all_facts() {
         let maybe = [None, Some(false), Some(true)];
         let mut count = [0; 6];
         for bits in 0..2 * 3 * 3 * 3 * 2 {
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn scp_12_prices_must_reach_the_deadline() {
+    fn prices_must_reach_the_deadline() {
         let curve = curve_of(60, &[10, 20, 30]);
         let gap = PriceCurve::new(&[curve.slots().next().unwrap(), curve.slots().last().unwrap()]);
         let (gap, none) = (gap.unwrap(), PriceCurve::new(&[]).unwrap());
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn scp_10_12_intervals_of_a_plan_in_force() {
+    fn intervals_of_a_plan_in_force() {
         let request = policy("02:00").request(at(0), Some(at(4)), TimeDelta::zero());
         let problem = ChargeProblem::new(request).unwrap();
         let plan = plan_charge(&curve_of(60, &[10, 30, 10, 30]), &problem);
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn scp_02_a_partial_update_keeps_the_rest() {
+    fn a_partial_update_keeps_the_rest() {
         let time = |text: &str| Some(HourMinute::parse(text).unwrap());
         let on = ChargerPatch { is_enabled: Change::Set(true), ..ChargerPatch::default() };
         let mut policy = ChargerPolicy::default();
@@ -403,7 +403,7 @@ mod tests {
         /// SCP-11: no interval outside the cycle, exactly the hours asked for
         /// or all there are, and never more than the dearest choice costs.
         #[test]
-        fn scp_11_hours_are_kept_to(
+        fn a_plan_keeps_to_the_hours_asked_for(
             cents in prop::collection::vec(-20..90i32, 0..30),
             minutes in 0..1440u16, from in 0..30i64, length in 0..30i64, had in 0..300i64,
         ) {

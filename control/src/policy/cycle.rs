@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn scp_04_a_cycle_lasts_from_plug_in_to_the_deadline() {
+    fn a_cycle_lasts_from_plug_in_to_the_deadline() {
         let evening = look(None, Some(true), 18, false);
         assert_eq!(ends(evening), Some(at(31)));
         assert_eq!(ends(look(evening, Some(true), 30, false)), Some(at(31)));

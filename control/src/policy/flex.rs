@@ -338,7 +338,7 @@ pub(crate) mod tests {
     const FIFTY: ReserveRule = ReserveRule::Fixed(percent(50.0));
 
     #[test]
-    fn flx_19_28_reserve_and_target_at_their_bounds() {
+    fn reserve_and_target_at_their_bounds() {
         for (reserve, target) in [(0.0, 0.0), (0.0, 100.0), (20.0, 20.0), (7.5, 7.5)] {
             accepted(reserve, target, ReserveRule::Range);
         }
@@ -353,7 +353,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn flx_20_flx_30_one_manufacturer_has_one_reserve() {
+    fn one_manufacturer_has_one_reserve() {
         accepted(50.0, 50.0, FIFTY);
         accepted(50.0, 100.0, FIFTY);
         for wrong in [0.0, 20.0, 49.0, 51.0] {
@@ -368,7 +368,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn flx_25_targets_are_checked_against_the_limit_last_seen() {
+    fn targets_are_checked_against_the_limit_last_seen() {
         let mut given = request(10.0, &[("monday", "07:00", 80.0), ("sunday", "09:00", 81.0)]);
         given.observed_limit_percent = 80.0;
         let issues = FlexPolicy::new(&given, ReserveRule::Range).unwrap_err();
@@ -383,7 +383,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn flx_24_25_a_stored_policy_outlives_a_lower_limit() {
+    fn a_stored_policy_outlives_a_lower_limit() {
         let given = request(10.0, &[("monday", "07:00", 90.0)]);
         let policy = FlexPolicy::new(&given, ReserveRule::Range).unwrap();
         let mut facts = FlexFacts {
@@ -412,7 +412,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn flx_26_33_all_that_is_wrong_is_told_at_once() {
+    fn all_that_is_wrong_is_told_at_once() {
         let mut given = request(21.0, &[("tuesday", "7:00", -1.0), ("Monday", "07:00", 80.0)]);
         let half = DayRequest { deadline: None, target_percent: Some(80.0) };
         given.schedule.insert("saturday".into(), half);
@@ -435,7 +435,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn flx_32_a_patch_keeps_what_it_does_not_name() {
+    fn a_patch_keeps_what_it_does_not_name() {
         let policy = request(10.0, &[("monday", "07:00", 80.0), ("friday", "06:00", 60.0)]);
         let mut patch = FlexPatch::default();
         assert_eq!(policy.patched(&patch, ReserveRule::Range).unwrap().request(), policy);
@@ -448,7 +448,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn flx_32_the_merged_policy_is_what_counts() {
+    fn the_merged_policy_is_what_counts() {
         let policy = request(10.0, &[("monday", "07:00", 15.0)]);
         let mut patch = FlexPatch { reserve_percent: Some(18.0), ..FlexPatch::default() };
         assert!(policy.patched(&patch, ReserveRule::Range).is_err());
@@ -458,7 +458,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn flx_25_flx_32_a_limit_that_fell_since_is_held_against_named_days_only() {
+    fn a_limit_that_fell_since_is_held_against_named_days_only() {
         let mut lower = request(10.0, &[("monday", "07:00", 90.0)]);
         lower.observed_limit_percent = 80.0;
         let mut patch = FlexPatch { reserve_percent: Some(5.0), ..FlexPatch::default() };
@@ -498,7 +498,7 @@ pub(crate) mod tests {
         /// EP-30: what a patch leaves is itself a policy that is accepted, and
         /// says what policy and patch said; what is refused names a member.
         #[test]
-        fn flx_32_patches_are_atomic(
+        fn patches_are_atomic(
             reserve in -5..60i32, days in any_days(), limit in 40..101i32,
             new_reserve in prop::option::of(-5..60i32), new_days in any_days(), fixed in any::<bool>(),
         ) {

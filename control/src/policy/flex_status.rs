@@ -267,7 +267,7 @@ mod tests {
     /// FLX-22, FLX-23, FLX-40: every combination of facts, against the rules
     /// written as a list of exclusions.
     #[test]
-    fn flx_22_23_40_one_state_for_all_facts() {
+    fn one_state_for_all_facts() {
         let mut seen = Vec::new();
         for vehicle_location in [None, Some("home"), Some("work"), Some("")] {
             for is_plugged_in in [None, Some(false), Some(true)] {
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn flx_29_flx_36_the_next_deadline_by_the_clocks_of_the_location() {
+    fn the_next_deadline_by_the_clocks_of_the_location() {
         let week = policy(10.0, &[("monday", "07:00", 80.0), ("sunday", "02:30", 60.0)]);
         // 5 January 2026 is a Monday; strictly after now; the target is cut.
         next(&week, "UTC", "2026-01-05T06:59:59Z", "2026-01-05T07:00:00Z", 75.0);
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn flx_21_the_reserve_is_bought_at_once() {
+    fn the_reserve_is_bought_at_once() {
         let week = policy(20.0, &[("tuesday", "04:00", 20.0)]);
         let now = at("2026-01-05T18:00:00Z");
         let intent = week.intent(&facts(Some(10.0)), Tz::UTC, now, at("2026-01-06T04:00:00Z"));
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn flx_31_away_asks_for_nothing_and_still_tells_the_next_deadline() {
+    fn away_asks_for_nothing_and_still_tells_the_next_deadline() {
         let week = policy(20.0, &[("friday", "07:00", 60.0)]);
         let now = at("2026-01-05T18:00:00Z");
         for facts in [
@@ -408,7 +408,7 @@ mod tests {
         /// FLX-36, in every zone: what is found is what each local date says,
         /// in order, and the next deadline is the first of all.
         #[test]
-        fn flx_36_deadlines_are_those_of_the_dates(
+        fn deadlines_are_those_of_the_dates(
             zone in 0..chrono_tz::TZ_VARIANTS.len(),
             days in prop::collection::vec(prop::option::of((0..1440u32, 20..101u8)), 7),
             hours in 0..24 * 366 * 12i64, span in 0..400i64,

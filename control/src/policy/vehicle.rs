@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn veh_33_the_floor_is_at_most_the_charge_limit() {
+    fn the_floor_is_at_most_the_charge_limit() {
         let mut request =
             VehiclePolicyRequest { minimum_charge_limit_percent: 80.0, ..Default::default() };
         assert!(VehiclePolicy::new(request, Some(percent(80.0))).is_ok());
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn veh_31_the_deadline_is_read_in_the_zone_of_the_location() {
+    fn the_deadline_is_read_in_the_zone_of_the_location() {
         let now = "2026-01-15T20:00:00Z".parse().unwrap();
         let next = |zone: Tz| policy(true, 0.0).next_deadline(zone, now).map(|at| at.to_rfc3339());
         assert_eq!(next(chrono_tz::Europe::Oslo).as_deref(), Some("2026-01-16T06:00:00+00:00"));

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn amb_20_the_newest_enabled_schedule_that_applies_here() {
+    fn the_newest_enabled_schedule_that_applies_here() {
         let schedules = [
             candidate("old", 1, true, Some("home")),
             candidate("new", 2, true, None),

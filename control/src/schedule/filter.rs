@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn sch_15_weekdays_are_0_to_6() {
+    fn weekdays_are_0_to_6() {
         assert_eq!(Weekdays::from_numbers(&[0, 1, 2, 3, 4, 5, 6]), Ok(Weekdays::ALL));
         assert_eq!(Vec::from(Weekdays::from_numbers(&[6, 0, 6]).unwrap()), [0, 6]);
         let none = Weekdays::from_numbers(&[]).unwrap();
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn sch_13_the_stretches_are_the_window() {
+    fn the_stretches_are_the_window() {
         for (from, to) in [(60, 120), (1320, 360), (420, 420), (0, 0), (1320, 0), (0, 1439)] {
             let window = HourMinuteWindow { from: clock(from), to: clock(to) };
             for minute in 0..MINUTES_PER_DAY {

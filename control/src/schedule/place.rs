@@ -54,7 +54,7 @@ mod tests {
     use chrono_tz::Europe::Oslo;
 
     #[test]
-    fn sch_22_sch_23_sch_24_all_combinations() {
+    fn a_schedule_is_away_from_every_other_place() {
         let (home, work) = (Some("home"), Some("work"));
         for target_type in [TargetType::Vehicle, TargetType::Charger] {
             assert!(!is_away(target_type, home, home));
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn sch_20_amb_13_whose_clock() {
+    fn clocks_are_those_of_the_place_else_utc() {
         let place = |time_zone| Some(Place { time_zone });
         assert_eq!(time_zone_of(place(Some(Oslo)), place(Some(Tokyo))), Oslo);
         assert_eq!(time_zone_of(None, place(Some(Tokyo))), Tokyo);

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn sch_18_default_where_no_rule_holds() {
+    fn default_where_no_rule_holds() {
         check(true, &[], "UTC", "2026-01-05T00:00:00Z", "####");
         check(false, &[], "UTC", "2026-01-05T00:00:00Z", "....");
         check(
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn sch_11_sch_16_sch_17_filters_are_optional_and_hold_together() {
+    fn filters_are_optional_and_hold_together() {
         check(false, &[rule(true)], "UTC", "2026-01-05T00:00:00Z", "####");
         // Mondays from one to two, and at no other time.
         let both = DraftRule { weekdays: Some(vec![0]), ..window("01:00", "02:00") };
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn sch_19_amb_10_the_first_rule_wins() {
+    fn the_first_rule_wins() {
         let never = DraftRule { should_charge: false, ..window("01:00", "02:00") };
         let midnight = "2026-01-05T00:00:00Z";
         check(false, &[never.clone(), window("00:30", "02:30")], "UTC", midnight, ".#..#.");
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn amb_12_a_weekday_is_that_of_the_instant() {
+    fn a_weekday_is_that_of_the_instant() {
         // Friday 9 January 2026: its small hours and its late evening, not Saturday's.
         let friday = DraftRule { weekdays: Some(vec![4]), ..window("22:00", "02:00") };
         check(false, std::slice::from_ref(&friday), "UTC", "2026-01-09T00:00:00Z", "####....");
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn sch_21_amb_15_a_window_in_the_gap_does_not_occur_and_in_the_fold_twice() {
+    fn a_window_in_the_gap_does_not_occur_and_in_the_fold_twice() {
         let night = [window("02:00", "03:00")];
         // Berlin: no such hour on 29 March 2026, two of them on 25 October.
         check(false, &night, "Europe/Berlin", "2026-03-28T23:00:00Z", "........");
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn sch_14_timestamps_are_half_open_to_the_microsecond() {
+    fn timestamps_are_half_open_to_the_microsecond() {
         let from: DateTime<Utc> = "2026-01-05T10:00:00.5Z".parse().unwrap();
         let limited = DraftRule {
             from_timestamp: Some(from),
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn sch_14_a_reversed_rule_never_holds() {
+    fn a_reversed_rule_never_holds() {
         let at: DateTime<Utc> = "2026-01-05T10:00:00Z".parse().unwrap();
         let reversed = DraftRule { from_timestamp: Some(at), to_timestamp: Some(at), ..rule(true) };
         assert!(!Rules::parse(false, &[reversed]).unwrap().should_charge(at, Tz::UTC));

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn sch_25_what_is_ordered_is_what_is_desired() {
+    fn what_is_ordered_is_what_is_desired() {
         for facts in all_facts() {
             let status = Status::of(&facts);
             let switch = status.switch();
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn ep06_sch_45_exactly_one_state_for_all_facts() {
+    fn exactly_one_state_for_all_facts() {
         for facts in all_facts() {
             let status = Status::of(&facts);
             let true_ones: Vec<_> =
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn sch_25_sch_26_a_command_only_where_it_brings_the_target_into_line() {
+    fn a_command_only_where_it_brings_the_target_into_line() {
         for facts in all_facts() {
             let status = Status::of(&facts);
             let (wanted, is_charging) = (status.is_charging_expected, status.is_charging);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn sch_33_expected_is_the_and_of_its_parts() {
+    fn expected_is_the_and_of_its_parts() {
         for bits in 0..8 {
             let parts = ExpectedParts {
                 needs_charge: bits & 1 > 0,
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn amb_18_veh_15_what_needs_charge() {
+    fn what_needs_charge() {
         let check = |change: fn(&mut TargetReading), expected| {
             let mut target = facts().target;
             change(&mut target);
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn sch_31_changed_at_moves_only_with_a_value() {
+    fn changed_at_moves_only_with_a_value() {
         let (then, now) = ("2026-01-05T18:00:00Z", "2026-01-05T19:00:00Z");
         let (then, now): (DateTime<Utc>, DateTime<Utc>) =
             (then.parse().unwrap(), now.parse().unwrap());

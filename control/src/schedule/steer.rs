@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn sch_25_only_what_is_not_so_and_can_be_is_ordered() {
+    fn only_what_is_not_so_and_can_be_is_ordered() {
         let mut table = String::new();
         for state in PowerState::ALL {
             let moves = [Some(Switch::Start), Some(Switch::Stop), None]
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn act_13_act_26_what_becomes_of_a_pending_action() {
+    fn what_becomes_of_a_pending_action() {
         let mut table = String::new();
         let commands = [
             Command::Charge(Switch::Start),

@@ -120,7 +120,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn tar_04_only_decimal_strings_are_costs() {
+    fn only_decimal_strings_are_costs() {
         for wrong in [
             "0,10", "abc", "1e3", "1E3", "+1", ".5", "1.", "-", "--1", "1.2.3", "1 ", "NaN", "inf",
             "٣", "0x1", "1_000", "-.5",
@@ -148,7 +148,7 @@ mod tests {
     proptest! {
         /// Up to 28 digits come back as they went in.
         #[test]
-        fn tar_04_digits_survive(whole in 0..1_000_000_000_000u64, fraction in "[0-9]{0,15}[1-9]") {
+        fn digits_of_a_cost_survive(whole in 0..1_000_000_000_000u64, fraction in "[0-9]{0,15}[1-9]") {
             let text = format!("{whole}.{fraction}");
             prop_assert_eq!(Cost::parse(&text).unwrap().to_string(), text);
         }

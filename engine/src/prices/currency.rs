@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sta_21_every_code_is_three_capitals_once_and_in_order() {
+    fn every_code_is_three_capitals_once_and_in_order() {
         let codes: Vec<&str> = CODES.split(' ').collect();
         assert!(codes.iter().all(|code| code.len() == 3));
         assert!(codes.iter().all(|code| code.bytes().all(|b| b.is_ascii_uppercase())));

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn tar_08_12_15_tariff_then_market_then_nothing() {
+    fn tariff_then_market_then_nothing() {
         let tariff = curve_of(60, &[30]).between(at(0), at(1));
         let market = curve_of(60, &[10, 20]);
         let both = Sources { tariff: Some(&tariff), market: Some(&market), ..Sources::default() };
@@ -232,7 +232,7 @@ mod tests {
         /// TAR-12: no market price where the tariff has one, no tariff where
         /// it has none, and slot by slot what instants say.
         #[test]
-        fn tar_12_slots_and_instants_agree(
+        fn slots_and_instants_agree(
             layers in prop::collection::vec((15..90i64, prop::collection::vec(-9..9i32, 0..9), 0..5i64), 3),
             minute in -60..600i64,
         ) {

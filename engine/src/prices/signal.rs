@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn flx_05_06_09_what_is_no_step_function_is_refused() {
+    fn what_is_no_step_function_is_refused() {
         refused(&[], 4, "values is empty; a price signal has at least one value");
         refused(
             &[(2, 1.0), (1, 1.0)],
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn flx_02_03_04_money_and_zone() {
+    fn signals_need_an_activated_zone_and_its_currency() {
         let mut euro = request(&[(0, 0.1)], 1);
         let signal = PriceSignal::new(&euro).unwrap();
         let zone =
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn flx_10_11_only_the_window_is_replaced() {
+    fn only_the_window_is_replaced() {
         let day: (&[(i64, f64)], i64) = (&[(0, 0.1), (6, 0.3)], 12);
         check(&[day], "0-6 0.1, 6-12 0.3");
         check(&[day, (&[(2, 0.5)], 4)], "0-2 0.1, 2-4 0.5, 4-6 0.1, 6-12 0.3");
@@ -321,7 +321,7 @@ mod tests {
         /// inside the last value at or before the instant holds; twice is once;
         /// two halves are the whole; disjoint windows commute.
         #[test]
-        fn flx_10_11_laws(
+        fn laws_of_replacing_a_window(
             first in signals(), second in signals(), third in signals(), split in 0..6usize,
         ) {
             let empty = PriceCurve::new(&[]).unwrap();

@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn tar_03_04_rates_have_one_name_and_a_decimal_cost() {
+    fn rates_have_one_name_and_a_decimal_cost() {
         let rate = |name: &str, cost: &str| RateRequest { name: name.into(), cost: cost.into() };
         let twice = [rate("low", "0.1"), rate("high", "0.3"), rate("low", "0.2")];
         let text = Rates::new(&twice).unwrap_err().to_string();
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn tar_09_weekdays_are_0_to_6() {
+    fn weekdays_are_0_to_6() {
         for wrong in [7, -1, i64::MAX, i64::MIN] {
             let error = WeeklyIntervals::new(vec![interval("a", Some(&[0, wrong]), "", "")]);
             let expected = TariffError::NoWeekday { index: 0, position: 1, weekday: wrong };
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn tar_05_12_an_interval_without_its_rate_is_a_gap() {
+    fn an_interval_without_its_rate_is_a_gap() {
         let intervals =
             accepted(&[interval("a", None, "06:00", "12:00"), interval("b", None, "12:00", "")]);
         let at = |hour: &str| format!("2026-01-05T{hour}:00:00Z").parse().unwrap();
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn tar_11_intervals_that_overlap_are_named() {
+    fn intervals_that_overlap_are_named() {
         refused(
             &[
                 interval("a", Some(&[0]), "08:00", "12:00"),
@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn tar_11_intervals_that_touch_are_fine() {
+    fn intervals_that_touch_are_fine() {
         accepted(&[]);
         accepted(&[interval("a", None, "22:00", "06:00"), interval("b", None, "06:00", "22:00")]);
         accepted(&[interval("a", None, "", "12:00"), interval("b", None, "12:00", "")]);
@@ -539,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn tar_12_gaps_stay_open() {
+    fn gaps_stay_open() {
         check(
             &[
                 interval("low", None, "22:00", "06:00"),
@@ -629,7 +629,7 @@ mod tests {
         /// TAR-11: refused exactly if some half hour of the week is in two
         /// intervals, in whatever order they are given.
         #[test]
-        fn tar_11_overlap_is_what_it_says(
+        fn intervals_are_refused_exactly_if_they_overlap(
             mut requests in prop::collection::vec(any_interval(), 0..4), turn in 0..4usize,
         ) {
             let monday: NaiveDateTime = "2026-01-05T00:00:00".parse().unwrap();
@@ -645,7 +645,7 @@ mod tests {
         /// TAR-12, in every zone and week: the curve, the rate at an instant
         /// and the definition agree, and slots of the curve are disjoint.
         #[test]
-        fn tar_12_curve_and_instant_agree(
+        fn curve_and_instant_agree(
             requests in prop::collection::vec(any_interval(), 1..4),
             zone in 0..chrono_tz::TZ_VARIANTS.len(),
             quarter in 0..52 * 60 * 672i64,

@@ -322,7 +322,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn sta_14_means_are_weighted_by_time_and_by_energy() {
+    fn means_are_weighted_by_time_and_by_energy() {
         check_series(
             Resolution::Hour,
             &[sample(0, 45, 4.0, 10.0), sample(45, 15, 8.0, 30.0)],
@@ -513,7 +513,7 @@ pub(crate) mod tests {
         /// STA-39, EP-20: whatever the resolution and the offset, energy is
         /// conserved, and money to the last digit.
         #[test]
-        fn sta_39_sums_do_not_depend_on_the_buckets(
+        fn sums_do_not_depend_on_the_buckets(
             samples in random_samples(),
             resolution in prop::sample::select(Resolution::ALL.to_vec()),
             minutes in -840..=840_i32,

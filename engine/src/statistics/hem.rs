@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn hem_02_hem_04_hem_06_hem_09_a_day_has_the_buckets_of_the_system() {
+    fn a_day_has_the_buckets_of_the_system() {
         let berlin = "Europe/Berlin";
         check(berlin, 15, "DAY", "2024-03-31", (92, "kW", 184.0, "2024-03-31T00:00:00+01:00"));
         check(berlin, 15, "DAY", "2024-10-27", (100, "kW", 200.0, "2024-10-27T00:00:00+02:00"));
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn hem_05_hem_07_a_month_has_days_and_hem_08_a_year_has_months() {
+    fn a_month_has_days_and_a_year_has_months() {
         let berlin = "Europe/Berlin";
         check(
             berlin,
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn hem_10_the_battery_level_is_there_for_days_only() {
+    fn the_battery_level_is_there_for_days_only() {
         let system = System::new(Tz::UTC, 60).unwrap();
         let day = Period::parse("DAY", "2024-01-02").unwrap();
         let month = Period::parse("MONTH", "2024-01").unwrap();
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn hem_03_a_period_without_data_says_so() {
+    fn a_period_without_data_says_so() {
         let system = System::new(Tz::UTC, 60).unwrap();
         let day = Period::parse("DAY", "2020-01-02").unwrap();
         assert_eq!(system.flow(day, &constant(1.0)), Err(Unavailable::NotMeasured));

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn sta_15_sta_26_energy_counts_in_the_device_s_direction() {
+    fn energy_counts_in_the_device_s_direction() {
         let period = MeteredPeriod {
             start: at("18:00"),
             end: at("18:15"),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn sta_22_stays_begin_and_end_as_the_plug_is_seen() {
+    fn stays_begin_and_end_as_the_plug_is_seen() {
         let none = seen(&[], Some(false), at("17:00"));
         assert_eq!((none.len(), seen(&[], None, at("17:00")).len()), (0, 0));
         let open = seen(&none, Some(true), at("18:00"));

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn sta_31_calendar_buckets_follow_the_offset_and_are_labels() {
+    fn calendar_buckets_follow_the_offset_and_are_labels() {
         check(
             Resolution::Day,
             2.0,
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn sta_34_weeks_start_on_monday_across_the_year() {
+    fn weeks_start_on_monday_across_the_year() {
         check(
             Resolution::Week,
             0.0,
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn sta_32_shorter_buckets_are_shifted_and_not_shifted_back() {
+    fn shorter_buckets_are_shifted_and_not_shifted_back() {
         check(
             Resolution::HalfHour,
             5.75,
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn sta_28_sta_41_a_range_is_for_the_latest_version_only() {
+    fn a_range_is_for_the_latest_version_only() {
         assert!(UtcOffset::from_hours(14.5).is_err());
         assert_eq!(UtcOffset::from_any_hours(14.5).map(UtcOffset::as_minutes), Ok(870));
         assert_eq!(UtcOffset::from_any_hours(-0.375).map(UtcOffset::as_minutes), Ok(-23));
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn sta_30_offsets_are_rounded_to_the_nearest_minute() {
+    fn offsets_are_rounded_to_the_nearest_minute() {
         let minutes = |hours: f64| UtcOffset::from_hours(hours).map(UtcOffset::as_minutes).ok();
         let given = [0.008, 0.01, 0.375, -0.375, 5.75, 14.0, -14.0, 1.0 / 3.0];
         let rounded = given.map(minutes);
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn sta_05_a_resolution_goes_by_its_name() {
+    fn a_resolution_goes_by_its_name() {
         for known in Resolution::ALL {
             let shouted = known.as_str().to_uppercase();
             assert_eq!(Resolution::from_name(&shouted), Ok(known));

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn sta_44_savings_are_signed() {
+    fn savings_are_signed() {
         let late = session(&[(60, 120, 10.0)], 10.0, true);
         let saved = |cents: &[i32]| freeze(&late, &curve_of(60, cents)).unwrap().savings().unwrap();
         assert_eq!(saved(&[30, 10]).to_string(), "2.000000000000");

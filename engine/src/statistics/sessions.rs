@@ -39,7 +39,7 @@ mod tests {
     use crate::units::kw;
 
     #[test]
-    fn sta_25_a_session_without_smart_charging_has_no_savings() {
+    fn a_session_without_smart_charging_has_no_savings() {
         let item = session(&[sample(120, 60, 8.0, 10.0)]).unwrap().unwrap();
         assert_eq!(item.from.to_rfc3339(), "2024-01-01T02:00:00+00:00");
         assert_eq!(item.to.to_rfc3339(), "2024-01-01T03:00:00+00:00");

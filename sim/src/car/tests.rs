@@ -58,7 +58,7 @@ fn run(car: &mut Car, to: &str) -> Vec<(String, PowerState)> {
 }
 
 #[test]
-fn veh_24_a_day_of_a_commuter() {
+fn a_day_of_a_commuter() {
     let mut car = Car::new(spec(), Chance::seeded(1), utc("2026-01-05T17:00:00Z"), outlet());
     assert_eq!(car.view(utc("2026-01-05T17:00:00Z")).power_state, PowerState::Charging);
     let seen = run(&mut car, "2026-01-06T17:06:00Z");
@@ -92,7 +92,7 @@ fn a_car_away_is_on_its_way() {
 }
 
 #[test]
-fn veh_25_stop_and_start() {
+fn a_stopped_car_falls_asleep_and_starts_again() {
     let start = utc("2026-01-05T18:00:00Z");
     let mut car = Car::new(spec(), Chance::seeded(1), start, outlet());
     car.switch(micros_of(start), false);
@@ -109,7 +109,7 @@ fn veh_25_stop_and_start() {
 }
 
 #[test]
-fn veh_26_only_a_person_mends_a_fault() {
+fn only_a_person_mends_a_fault() {
     let start = utc("2026-01-05T18:00:00Z");
     let mut car = Car::new(spec(), Chance::seeded(1), start, outlet());
     let at = micros_of(start);

@@ -152,7 +152,7 @@ fn a_command_is_done_when_it_is_due_and_not_before() {
 }
 
 #[test]
-fn chg_20_a_limit_of_the_rate_is_one_of_the_current() {
+fn a_limit_of_the_rate_is_one_of_the_current() {
     let mut home = home(1);
     home.tell(CHARGER, Command::ChargeRateLimit(kw(6.9)), at(0)).unwrap();
     home.advance(at(0));
@@ -192,7 +192,7 @@ fn two_cars_share_a_charger_one_at_a_time() {
 }
 
 #[test]
-fn bat_05_a_told_mode_is_followed() {
+fn a_told_mode_is_followed() {
     let mut home = home(1);
     let mode = Command::OperationMode(OperationMode::ImportFocus);
     home.tell(BATTERY, mode, at(1)).unwrap();

@@ -59,7 +59,7 @@ pub(crate) fn agrees(
 
 /// EP-19, and with deadlines, limits, reserves and fills as well.
 #[test]
-fn ep19_plans_cost_what_linear_programmes_cost() {
+fn plans_cost_what_linear_programmes_cost() {
     let census = RefCell::new(Census::default());
     for_all(3000, &cases(), |case| {
         let model = Model::new(&case);

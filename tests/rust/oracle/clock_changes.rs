@@ -69,7 +69,7 @@ fn check_night(date: &str, wanted: f64, energy: f64, shortfall: f64) {
 }
 
 #[test]
-fn ep12_a_night_in_spring_is_an_hour_short() {
+fn a_night_in_spring_is_an_hour_short() {
     check_night("2026-01-15", 95.0, 90.0, 5.0);
     check_night("2026-03-29", 85.0, 80.0, 5.0);
     check_night("2026-10-25", 95.0, 95.0, 0.0);
@@ -132,7 +132,7 @@ fn a_clock_change_changes_no_price_and_no_minute() {
 }
 
 #[test]
-fn ep12_to_ep17_hold_over_a_clock_change() {
+fn laws_hold_over_a_clock_change() {
     let values = (stays(), -0.5..0.5_f64, any::<Index>(), 0..1000_i32).boxed();
     for_all(600, &values, |(Stay { case, .. }, constant, which, thousandths)| {
         laws::energy_is_what_is_needed_or_what_there_is(&case)?;

@@ -1,8 +1,8 @@
 //! What must hold between the plans of related problems.
 //!
 //! Each law is a function, so that it can be asked of any problem. Numbers
-//! such as `ep13` are those of the laws in the specification's examples; EP-18
-//! is about batches, EP-19 stands in `agreement`.
+//! such as EP-13 are those of `docs/requirements.md`; EP-18 is about batches,
+//! EP-19 stands in `agreement`.
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::TestCaseResult;
@@ -261,12 +261,12 @@ pub(crate) fn the_next_kwh_costs_the_marginal_price(case: &Case) -> TestCaseResu
 }
 
 #[test]
-fn ep12_energy_is_what_is_needed_or_what_there_is() {
+fn energy_is_what_is_needed_or_what_there_is_for_random_cases() {
     for_all(1500, &cases(), |case| energy_is_what_is_needed_or_what_there_is(&case));
 }
 
 #[test]
-fn ep13_adding_a_constant_adds_it_to_each_kwh() {
+fn adding_a_constant_adds_it_to_each_kwh_for_random_cases() {
     let values = (cases(), -1.0..1.0_f64).boxed();
     for_all(1500, &values, |(case, constant)| {
         adding_a_constant_adds_it_to_each_kwh(&case, constant)
@@ -274,7 +274,7 @@ fn ep13_adding_a_constant_adds_it_to_each_kwh() {
 }
 
 #[test]
-fn ep14_scaling_prices_scales_the_cost() {
+fn scaling_prices_scales_the_cost_for_random_cases() {
     let values = (cases(), prop_oneof![0.01..1.0_f64, 1.0..100.0_f64]).boxed();
     for_all(1500, &values, |(case, factor)| scaling_prices_scales_the_cost(&case, factor));
 }
@@ -288,7 +288,7 @@ fn lorries_and_cars_obey_one_law() {
 }
 
 #[test]
-fn ep15_a_later_deadline_is_never_dearer() {
+fn a_later_deadline_is_never_dearer_for_random_cases() {
     let values = (cases_in_time(), any::<Index>(), 0..900_i32).boxed();
     for_all(1500, &values, |(case, which, minutes)| {
         a_later_deadline_is_never_dearer(&case, which, minutes)
@@ -296,18 +296,18 @@ fn ep15_a_later_deadline_is_never_dearer() {
 }
 
 #[test]
-fn ep15_more_power_is_never_dearer() {
+fn more_power_is_never_dearer_for_random_cases() {
     let values = (cases_in_time(), 1.0..4.0_f64).boxed();
     for_all(1500, &values, |(case, factor)| more_power_is_never_dearer(&case, factor));
 }
 
 #[test]
-fn ep16_the_cost_has_limits() {
+fn the_cost_has_limits_for_random_cases() {
     for_all(1500, &cases(), |case| the_cost_has_limits(&case));
 }
 
 #[test]
-fn ep17_splitting_a_slot_changes_nothing() {
+fn splitting_a_slot_changes_nothing_for_random_cases() {
     let values = (cases(), any::<Index>(), 0..1000_i32).boxed();
     for_all(1500, &values, |(case, which, thousandths)| {
         splitting_a_slot_changes_nothing(&case, which, thousandths)

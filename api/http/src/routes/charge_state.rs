@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn veh_20_veh_28_nine_words() {
+    fn power_states_have_nine_words() {
         let words: BTreeSet<&str> = PowerState::ALL.map(power_word).into_iter().collect();
         assert_eq!(words.len(), 9);
         assert!(words.contains("PLUGGED_IN:DISCHARGING"));

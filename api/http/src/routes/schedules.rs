@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sch_32_seven_words() {
+    fn schedule_states_have_seven_words() {
         let words: BTreeSet<&str> = ScheduleState::ALL.map(state_word).into_iter().collect();
         assert_eq!(words.len(), 7);
     }

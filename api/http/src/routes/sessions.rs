@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lnk_09_redirects_lead_to_applications() {
+    fn redirects_lead_to_applications() {
         for good in ["https://app.example.org/linked?x=1", "http://localhost:3000/", "myapp://done"]
         {
             assert_eq!(redirect_uri(&json!(good)).unwrap(), good);
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn lnk_08_languages_are_codes() {
+    fn languages_are_codes() {
         for good in ["en", "en-US", "zh-Hant-TW", "nb-NO"] {
             assert!(language(&json!(good)).is_ok(), "{good}");
         }
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn scope_03_data_must_be_readable() {
+    fn data_must_be_readable() {
         let ask = |words: Value, kind| scopes(&words, false, kind).map(|granted| granted.len());
         assert_eq!(ask(json!(["vehicle:read:data", "vehicle:control:charging"]), None), Ok(1));
         assert!(ask(json!(["vehicle:control:charging"]), None).is_err());

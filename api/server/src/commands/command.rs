@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn chg_27_bat_06_every_command_has_its_request() {
+    fn every_command_has_its_request() {
         let told = |words: &[&str]| {
             let (method, path, body) = request(words);
             assert_eq!((method, path.as_str()), (Method::POST, "devices/x/command"));

@@ -45,8 +45,7 @@ pub(crate) async fn action(asker: &Asker, id: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn chg_16_chg_18_chg_22_chg_23_lim_10_act_01_act_03_to_act_08_a_command_is_an_action_at_once()
-{
+async fn a_command_is_an_action_at_once() {
     let stage = Stage::new().await;
     let (asker, id, door) = scene(&stage).await;
     // ACT-08: nobody waits for a manufacturer that does not answer.
@@ -75,7 +74,7 @@ async fn chg_16_chg_18_chg_22_chg_23_lim_10_act_01_act_03_to_act_08_a_command_is
 }
 
 #[tokio::test]
-async fn chg_17_chg_19_chg_21_scope_10_scope_14_auth_11_what_is_refused() {
+async fn limits_of_the_current_that_are_refused() {
     let stage = Stage::new().await;
     let (asker, id, door) = scene(&stage).await;
     let _job = stage.work();
@@ -112,7 +111,7 @@ async fn chg_17_chg_19_chg_21_scope_10_scope_14_auth_11_what_is_refused() {
 }
 
 #[tokio::test]
-async fn act_09_act_10_act_19_act_20_act_22_evt_03_sent_until_it_is_so() {
+async fn a_command_is_sent_until_it_is_so() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let (asker, _, door) = scene(&stage).await;
@@ -146,14 +145,14 @@ async fn act_09_act_10_act_19_act_20_act_22_evt_03_sent_until_it_is_so() {
 }
 
 #[test]
-fn act_29_tim_08_commands_take_a_moment_and_are_given_up_after_a_quarter_of_an_hour() {
+fn commands_take_a_moment_and_are_given_up_after_a_quarter_of_an_hour() {
     let takes = Latency::default();
     assert_eq!((takes.least, takes.most), (15.0, 20.0));
     assert_eq!(Config::default().action.timeout_seconds, 15 * 60);
 }
 
 #[tokio::test]
-async fn act_11_act_23_nobody_obeys() {
+async fn an_action_that_nobody_obeys_fails() {
     let stage = Stage::new().await;
     let (asker, _, door) = scene(&stage).await;
     let _job = stage.work();
@@ -176,7 +175,7 @@ async fn act_11_act_23_nobody_obeys() {
 }
 
 #[tokio::test]
-async fn act_12_veh_26_what_stands_in_the_way_ends_it() {
+async fn a_lost_precondition_ends_an_action() {
     let stage = Stage::new().await;
     let (asker, id, door) = scene(&stage).await;
     let _job = stage.work();
@@ -206,7 +205,7 @@ async fn act_12_veh_26_what_stands_in_the_way_ends_it() {
 }
 
 #[tokio::test]
-async fn act_25_amb_04_what_was_so_before_it_was_told_is_unnecessary() {
+async fn what_was_so_before_it_was_told_is_unnecessary() {
     let stage = Stage::new().await;
     let (asker, _, door) = scene(&stage).await;
     // Somebody set it by hand; the service has not seen it yet.
@@ -223,7 +222,7 @@ async fn act_25_amb_04_what_was_so_before_it_was_told_is_unnecessary() {
 }
 
 #[tokio::test]
-async fn act_15_act_21_devices_do_not_affect_each_other() {
+async fn devices_do_not_affect_each_other() {
     let stage = Stage::new().await;
     let (asker, _, door) = scene(&stage).await;
     let _job = stage.work();
@@ -242,7 +241,7 @@ async fn act_15_act_21_devices_do_not_affect_each_other() {
 }
 
 #[tokio::test]
-async fn act_17_act_21_a_cancelled_command_may_still_be_carried_out() {
+async fn a_cancelled_command_may_still_be_carried_out() {
     let stage = Stage::new().await;
     let (asker, id, door) = scene(&stage).await;
     let _job = stage.work();
@@ -260,7 +259,7 @@ async fn act_17_act_21_a_cancelled_command_may_still_be_carried_out() {
 }
 
 #[tokio::test]
-async fn act_27_lnk_37_who_deletes_a_device_ends_its_action() {
+async fn who_deletes_a_device_ends_its_action() {
     for on in [On::Sqlite, On::Postgres] {
         for path in ["/users/u", "/users/u/vendor/FJORD"] {
             let stage = Stage::with(on, |_| ()).await;
@@ -289,7 +288,7 @@ async fn act_27_lnk_37_who_deletes_a_device_ends_its_action() {
 }
 
 #[tokio::test]
-async fn evt_07_lnk_31_of_a_deauthorised_user_nothing_is_told() {
+async fn of_a_deauthorised_user_nothing_is_told() {
     let stage = Stage::new().await;
     let (asker, _, door) = scene(&stage).await;
     let made = asker.post(&door, Some(&ten())).await.body;
@@ -303,7 +302,7 @@ async fn evt_07_lnk_31_of_a_deauthorised_user_nothing_is_told() {
 }
 
 #[tokio::test]
-async fn evt_07_lnk_31_a_link_session_that_nobody_used_brings_no_events_back() {
+async fn a_link_session_that_nobody_used_brings_no_events_back() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let (asker, charger_id, door) = scene(&stage).await;
@@ -323,7 +322,7 @@ async fn evt_07_lnk_31_a_link_session_that_nobody_used_brings_no_events_back() {
 }
 
 #[tokio::test]
-async fn act_28_an_action_of_somebody_else_is_none() {
+async fn an_action_of_somebody_else_is_none() {
     let stage = Stage::new().await;
     let (asker, _, door) = scene(&stage).await;
     let other = stage.client("b").await;
@@ -341,7 +340,7 @@ async fn act_28_an_action_of_somebody_else_is_none() {
 }
 
 #[tokio::test]
-async fn act_09_act_11_a_restart_in_the_middle() {
+async fn a_restart_in_the_middle_of_an_action_sends_nothing_anew() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let (asker, _, door) = scene(&stage).await;
@@ -370,7 +369,7 @@ async fn act_09_act_11_a_restart_in_the_middle() {
 }
 
 #[tokio::test]
-async fn hvac_15_to_hvac_18_scope_11_amb_08_a_unit_follows_its_schedule() {
+async fn a_unit_follows_its_schedule() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", reading(&hvac())).await;
@@ -416,7 +415,7 @@ async fn hvac_15_to_hvac_18_scope_11_amb_08_a_unit_follows_its_schedule() {
 }
 
 #[tokio::test]
-async fn ver_26_commands_are_the_same_in_all_versions() {
+async fn commands_are_the_same_in_all_versions() {
     let stage = Stage::new().await;
     let (asker, id, door) = scene(&stage).await;
     for version in ["2023-08-01", "2024-01-01", "2024-10-01"] {

@@ -27,7 +27,7 @@ async fn ask_north(stage: &Stage, asker: &Asker) {
 }
 
 #[tokio::test]
-async fn flx_13_flx_14_plans_of_an_area_follow_its_prices_and_no_others() {
+async fn plans_of_an_area_follow_its_prices_and_no_others() {
     for on in [On::Sqlite, On::Postgres] {
         let (stage, book, asker) = stage_with(on, &CENTS).await;
         book.set("south", &CENTS);
@@ -60,7 +60,7 @@ async fn flx_13_flx_14_plans_of_an_area_follow_its_prices_and_no_others() {
 }
 
 #[tokio::test]
-async fn flx_14_an_area_is_worked_on_by_one_and_again_after_a_crash() {
+async fn an_area_is_worked_on_by_one_and_again_after_a_crash() {
     for on in [On::Sqlite, On::Postgres] {
         let (stage, _, asker) = stage_with(on, &CENTS).await;
         ask_north(&stage, &asker).await;
@@ -170,7 +170,7 @@ async fn an_area_is_not_planned_anew_for_each_newcomer() {
 /// In an area with a limit a plan goes on while it does what is asked: that
 /// prices changed is kept with them, for whoever is here after a restart.
 #[tokio::test]
-async fn tar_05_a_tariff_in_an_area_with_a_limit_asks_for_it() {
+async fn a_tariff_in_an_area_with_a_limit_asks_for_it() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |config| {
             let (zone, area) = ("NO1".to_owned(), "north".to_owned());

@@ -50,7 +50,7 @@ fn standing(state: &str) -> Reading {
 }
 
 #[tokio::test]
-async fn chg_27_veh_25_starting_is_an_action_with_a_kind() {
+async fn starting_is_an_action_with_a_kind() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", standing("stopped")).await;
@@ -73,7 +73,7 @@ async fn chg_27_veh_25_starting_is_an_action_with_a_kind() {
 }
 
 #[tokio::test]
-async fn chg_29_chg_30_err_12_err_19_a_schedule_refuses_commands() {
+async fn a_schedule_refuses_commands() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", standing("stopped")).await;
@@ -100,7 +100,7 @@ async fn chg_29_chg_30_err_12_err_19_a_schedule_refuses_commands() {
 }
 
 #[tokio::test]
-async fn chg_31_chg_32_chg_33_err_05_what_cannot_be_started() {
+async fn what_cannot_be_started() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", standing("stopped")).await;
@@ -129,7 +129,7 @@ async fn chg_31_chg_32_chg_33_err_05_what_cannot_be_started() {
 
 /// A slow wallbox: it obeys what it is told only later, when a test lets it.
 #[tokio::test]
-async fn act_13_lim_05_amb_04_the_opposite_command_takes_over_in_every_direction() {
+async fn the_opposite_command_takes_over_in_every_direction() {
     for on in [On::Sqlite, On::Postgres] {
         for (first, second, before) in [("start", "stop", "stopped"), ("stop", "start", "charging")]
         {
@@ -165,7 +165,7 @@ async fn act_13_lim_05_amb_04_the_opposite_command_takes_over_in_every_direction
 }
 
 #[tokio::test]
-async fn act_17_act_13_a_command_that_was_called_off_may_still_be_obeyed() {
+async fn a_command_that_was_called_off_may_still_be_obeyed() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", standing("stopped")).await.to_string();
@@ -188,7 +188,7 @@ async fn act_17_act_13_a_command_that_was_called_off_may_still_be_obeyed() {
 }
 
 #[tokio::test]
-async fn act_13_a_limit_that_takes_the_place_of_another_is_sent() {
+async fn a_limit_that_takes_the_place_of_another_is_sent() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", shows(16.0, "stopped")).await;
@@ -203,7 +203,7 @@ async fn act_13_a_limit_that_takes_the_place_of_another_is_sent() {
 }
 
 #[tokio::test]
-async fn err_05_chg_17_chg_31_amb_04_what_is_hopeless_by_what_is_known_is_refused() {
+async fn what_is_hopeless_by_what_is_known_is_refused() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", shows(16.0, "stopped")).await;
@@ -244,7 +244,7 @@ async fn err_05_chg_17_chg_31_amb_04_what_is_hopeless_by_what_is_known_is_refuse
 }
 
 #[tokio::test]
-async fn bat_04_bat_06_to_bat_08_bat_11_bat_12_modes_of_batteries() {
+async fn modes_of_batteries_are_set_read_and_cancelled() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", reading(&battery())).await;
@@ -278,7 +278,7 @@ async fn bat_04_bat_06_to_bat_08_bat_11_bat_12_modes_of_batteries() {
 }
 
 #[tokio::test]
-async fn hvac_11_hvac_12_holds_are_checked_against_what_a_unit_takes() {
+async fn holds_are_checked_against_what_a_unit_takes() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", reading(&hvac())).await.to_string();
@@ -296,7 +296,7 @@ async fn hvac_11_hvac_12_holds_are_checked_against_what_a_unit_takes() {
 }
 
 #[tokio::test]
-async fn scope_10_commands_to_vehicles_and_to_nobody() {
+async fn commands_to_vehicles_and_to_nobody() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", reading(&vehicle())).await;
@@ -320,7 +320,7 @@ async fn scope_10_commands_to_vehicles_and_to_nobody() {
 }
 
 #[tokio::test]
-async fn ovr_03_a_vehicle_is_overridden_by_operators() {
+async fn a_vehicle_is_overridden_by_operators() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", reading(&vehicle())).await;

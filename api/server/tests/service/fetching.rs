@@ -14,7 +14,7 @@ use crate::harness::{On, Stage, device, six};
 use crate::readings::{battery, charger, hvac, inverter, reading, vehicle};
 
 #[tokio::test]
-async fn env_13_env_17_tim_07_veh_41_ver_21_reads_never_ask_a_manufacturer() {
+async fn reads_never_ask_a_manufacturer() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", reading(&vehicle())).await;
@@ -29,7 +29,7 @@ async fn env_13_env_17_tim_07_veh_41_ver_21_reads_never_ask_a_manufacturer() {
 }
 
 #[tokio::test]
-async fn env_15_an_outage_leaves_old_data_and_says_so() {
+async fn an_outage_leaves_old_data_and_says_so() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", reading(&vehicle())).await;
@@ -56,7 +56,7 @@ async fn step_until(app: &App, minutes: i64, holds: impl AsyncFn() -> bool) {
 }
 
 #[tokio::test]
-async fn env_14_lim_04_data_are_at_most_ten_minutes_old() {
+async fn data_are_at_most_ten_minutes_old() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let mut full = reading(&charger());
@@ -71,7 +71,7 @@ async fn env_14_lim_04_data_are_at_most_ten_minutes_old() {
 }
 
 #[tokio::test]
-async fn tim_01_to_tim_05_veh_39_chg_26_a_hint_is_taken_at_once_and_jumps_the_queue() {
+async fn a_hint_is_taken_at_once_and_jumps_the_queue() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let mut news = reading(&vehicle());
@@ -106,7 +106,7 @@ async fn tim_01_to_tim_05_veh_39_chg_26_a_hint_is_taken_at_once_and_jumps_the_qu
 }
 
 #[tokio::test]
-async fn env_16_env_19_env_20_veh_03_inv_07_fields_force_a_fetch_in_the_oldest_version() {
+async fn fields_force_a_fetch_in_the_oldest_version() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let mut news = reading(&vehicle());
@@ -127,7 +127,7 @@ async fn env_16_env_19_env_20_veh_03_inv_07_fields_force_a_fetch_in_the_oldest_v
 }
 
 #[tokio::test]
-async fn veh_38_evt_06_a_fetch_that_finds_news_is_an_event_and_one_that_does_not_is_none() {
+async fn a_fetch_that_finds_news_is_an_event_and_one_that_does_not_is_none() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", reading(&vehicle())).await;
@@ -149,8 +149,7 @@ async fn veh_38_evt_06_a_fetch_that_finds_news_is_an_event_and_one_that_does_not
 }
 
 #[tokio::test]
-async fn err_09_to_err_13_err_15_err_17_err_24_err_25_err_28_to_err_30_what_manufacturers_fail_with()
- {
+async fn what_manufacturers_fail_with() {
     let stage = Stage::with(On::Sqlite, |config| config.polling.timeout_seconds = 1).await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", reading(&vehicle())).await;
@@ -184,7 +183,7 @@ async fn err_09_to_err_13_err_15_err_17_err_24_err_25_err_28_to_err_30_what_manu
 }
 
 #[tokio::test]
-async fn env_18_lim_13_a_list_waits_for_the_slowest() {
+async fn a_list_waits_for_the_slowest() {
     let stage = Stage::new().await;
     assert!(stage.app.config().polling.timeout_seconds >= 60);
     let asker = stage.client("a").await;
@@ -206,7 +205,7 @@ async fn env_18_lim_13_a_list_waits_for_the_slowest() {
 }
 
 #[tokio::test]
-async fn err_13_a_list_with_a_failed_fetch_is_424() {
+async fn a_list_with_a_failed_fetch_is_424() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     stage.live(&asker, "u", reading(&vehicle())).await;

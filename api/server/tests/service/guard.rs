@@ -131,7 +131,7 @@ async fn a_token_is_demanded_wherever_one_is_set() {
 }
 
 #[tokio::test]
-async fn ns_40_a_client_is_made_with_a_secret_that_is_shown_once() {
+async fn a_client_is_made_with_a_secret_that_is_shown_once() {
     let stage = Stage::new().await;
     let router = admin::routes::router(std::slice::from_ref(&stage.app), None);
     let json_type = [("content-type", "application/json")];

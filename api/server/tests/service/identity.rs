@@ -60,7 +60,7 @@ async fn vehicles_with(stage: &Stage, authorization: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn auth_01_auth_02_auth_14_a_token_for_a_secret() {
+async fn a_token_for_a_secret() {
     let stage = Stage::new().await;
     let (id, secret) = client(&stage, Environment::Sandbox).await;
     let answer = token(&stage, &id, &secret).await;
@@ -75,7 +75,7 @@ async fn auth_01_auth_02_auth_14_a_token_for_a_secret() {
 }
 
 #[tokio::test]
-async fn env_02_auth_13_a_wrong_secret_is_refused_in_the_form_of_oauth() {
+async fn a_wrong_secret_is_refused_in_the_form_of_oauth() {
     let stage = Stage::new().await;
     let (id, secret) = client(&stage, Environment::Sandbox).await;
     for (id, secret) in [(id.as_str(), "wrong"), ("nobody", &secret), ("", "")] {
@@ -88,7 +88,7 @@ async fn env_02_auth_13_a_wrong_secret_is_refused_in_the_form_of_oauth() {
 }
 
 #[tokio::test]
-async fn auth_12_other_grants_and_forms_are_refused() {
+async fn other_grants_and_forms_are_refused() {
     let stage = Stage::new().await;
     let (id, secret) = client(&stage, Environment::Sandbox).await;
     let refusals = [
@@ -110,7 +110,7 @@ async fn auth_12_other_grants_and_forms_are_refused() {
 }
 
 #[tokio::test]
-async fn auth_12_amb_58_a_form_that_is_too_long_is_refused_in_the_form_of_oauth() {
+async fn a_form_that_is_too_long_is_refused_in_the_form_of_oauth() {
     let stage = Stage::new().await;
     let (id, secret) = client(&stage, Environment::Sandbox).await;
     let long = format!("{GRANT}&x={}", "x".repeat(3_000_000));
@@ -124,7 +124,7 @@ async fn auth_12_amb_58_a_form_that_is_too_long_is_refused_in_the_form_of_oauth(
 }
 
 #[tokio::test]
-async fn auth_03_lim_02_tokens_expire_after_an_hour() {
+async fn tokens_expire_after_an_hour() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let machine = stage.app.clock().machine();
@@ -217,7 +217,7 @@ async fn guesses_count_against_the_client_behind_the_proxy() {
 }
 
 #[tokio::test]
-async fn auth_04_auth_05_err_06_err_26_no_token_no_answer() {
+async fn requests_without_a_valid_token_are_unauthorized() {
     let stage = Stage::new().await;
     let without = send(router(stage.app.clone()), request(Method::GET, "/vehicles", None)).await;
     assert_eq!((without.status, without.title()), (401, "Unauthorized"));
@@ -229,7 +229,7 @@ async fn auth_04_auth_05_err_06_err_26_no_token_no_answer() {
 }
 
 #[tokio::test]
-async fn auth_17_tokens_are_valid_side_by_side_and_after_a_restart() {
+async fn tokens_are_valid_side_by_side_and_after_a_restart() {
     let stage = Stage::new().await;
     let (id, secret) = client(&stage, Environment::Sandbox).await;
     let mut bearers = Vec::new();
@@ -245,7 +245,7 @@ async fn auth_17_tokens_are_valid_side_by_side_and_after_a_restart() {
 }
 
 #[tokio::test]
-async fn auth_15_neither_secrets_nor_tokens_are_kept() {
+async fn neither_secrets_nor_tokens_are_kept() {
     let stage = Stage::new().await;
     let (id, secret) = client(&stage, Environment::Sandbox).await;
     let answer = token(&stage, &id, &secret).await;
@@ -279,7 +279,7 @@ async fn guessing_is_slowed_and_the_owner_still_gets_in() {
 }
 
 #[tokio::test]
-async fn env_05_env_07_to_env_09_environments_do_not_know_each_other() {
+async fn environments_do_not_know_each_other() {
     let stage = Stage::new().await;
     let production = stage.production();
     // What is simulated is not there for production, nor the other way round.
@@ -299,7 +299,7 @@ async fn env_05_env_07_to_env_09_environments_do_not_know_each_other() {
 }
 
 #[tokio::test]
-async fn env_11_auth_16_tokens_are_issued_at_their_address_only() {
+async fn tokens_are_issued_at_their_address_only() {
     let stage = Stage::new().await;
     let (id, secret) = client(&stage, Environment::Sandbox).await;
     let answer = send(router(stage.app.clone()), ask(&id, &secret, GRANT)).await;
@@ -314,7 +314,7 @@ async fn env_11_auth_16_tokens_are_issued_at_their_address_only() {
 }
 
 #[tokio::test]
-async fn err_14_err_16_lim_12_budgets_are_per_client() {
+async fn budgets_are_per_client() {
     let stage = Stage::with(On::Sqlite, |config| {
         let budget = Budget { requests: 2, seconds: 60 };
         config.limits.budgets.insert(Limited::Requests, budget);
@@ -336,7 +336,7 @@ async fn err_14_err_16_lim_12_budgets_are_per_client() {
 }
 
 #[tokio::test]
-async fn auth_10_a_token_of_nobody_is_refused_at_client_wide_resources() {
+async fn a_token_of_nobody_is_refused_at_client_wide_resources() {
     let stage = Stage::new().await;
     let mut ask = request(Method::GET, "/health/chargers", None);
     ask.headers_mut().insert(header::AUTHORIZATION, "Bearer of-a-user".parse().unwrap());

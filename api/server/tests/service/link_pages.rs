@@ -46,7 +46,7 @@ fn wanted() -> Value {
 }
 
 #[tokio::test]
-async fn lnk_14_lnk_17_ns_44_choose_log_in_accept_and_come_back() {
+async fn choose_log_in_accept_and_come_back() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let asker = stage.client("a").await;
@@ -90,7 +90,7 @@ async fn lnk_14_lnk_17_ns_44_choose_log_in_accept_and_come_back() {
 }
 
 #[tokio::test]
-async fn lnk_04_lnk_11_a_given_vendor_skips_the_choice() {
+async fn a_given_vendor_skips_the_choice() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     stage.heath.lets_in(Ok(car_and_box()));
@@ -112,7 +112,7 @@ async fn lnk_04_lnk_11_a_given_vendor_skips_the_choice() {
 }
 
 #[tokio::test]
-async fn lnk_18_who_says_no_comes_back_with_access_denied() {
+async fn who_says_no_comes_back_with_access_denied() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     stage.fjord.lets_in(Ok(car_and_box()));
@@ -143,7 +143,7 @@ async fn lnk_18_who_says_no_comes_back_with_access_denied() {
 }
 
 #[tokio::test]
-async fn lnk_20_lnk_36_each_failure_is_told_kindly_and_has_a_way_on() {
+async fn each_failure_is_told_kindly_and_has_a_way_on() {
     let stage = Stage::with(On::Sqlite, |config| config.link.login_timeout_seconds = 1).await;
     let asker = stage.client("a").await;
     let detail = "the account is <locked>".to_owned();
@@ -198,7 +198,7 @@ async fn lnk_20_lnk_36_each_failure_is_told_kindly_and_has_a_way_on() {
 }
 
 #[tokio::test]
-async fn lnk_20_a_code_is_asked_for_and_a_wrong_one_is_told() {
+async fn a_code_is_asked_for_and_a_wrong_one_is_told() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let (url, _) = session(&asker, "u", &wanted()).await;
@@ -253,7 +253,7 @@ async fn a_session_ends_with_its_twentieth_wrong_log_in() {
 }
 
 #[tokio::test]
-async fn lim_03_lnk_13_a_session_lives_24_hours() {
+async fn a_session_lives_24_hours() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     stage.fjord.lets_in(Ok(car_and_box()));
@@ -278,7 +278,7 @@ async fn lim_03_lnk_13_a_session_lives_24_hours() {
 }
 
 #[tokio::test]
-async fn lnk_14_of_twenty_at_once_exactly_one_succeeds() {
+async fn of_twenty_at_once_exactly_one_succeeds() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let asker = stage.client("a").await;
@@ -298,7 +298,7 @@ async fn lnk_14_of_twenty_at_once_exactly_one_succeeds() {
 }
 
 #[tokio::test]
-async fn ns_44_forms_of_others_do_nothing() {
+async fn forms_of_others_do_nothing() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     stage.fjord.lets_in(Ok(car_and_box()));
@@ -342,7 +342,7 @@ fn others_page_of(page: &Seen) -> Seen {
 }
 
 #[tokio::test]
-async fn ns_44_the_database_holds_no_password_between_two_pages() {
+async fn the_database_holds_no_password_between_two_pages() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let (url, _) = session(&asker, "u", &wanted()).await;
@@ -364,7 +364,7 @@ async fn ns_44_the_database_holds_no_password_between_two_pages() {
 }
 
 #[tokio::test]
-async fn lnk_15_lnk_16_lnk_08_language_and_colours() {
+async fn language_and_colours() {
     let stage = Stage::with(On::Sqlite, |config| {
         config.names.link_language = Some("language".to_owned());
         config.names.link_colour_scheme = Some("colourScheme".to_owned());
@@ -402,7 +402,7 @@ async fn lnk_15_lnk_16_lnk_08_language_and_colours() {
 }
 
 #[tokio::test]
-async fn lnk_10_lnk_19_a_limit_that_is_reached_meanwhile() {
+async fn a_limit_that_is_reached_meanwhile_refuses_the_account() {
     let stage = Stage::with(On::Sqlite, |config| config.limits.connections_max = Some(1)).await;
     let asker = stage.client("a").await;
     stage.fjord.lets_in(Ok(car_and_box()));
@@ -419,7 +419,7 @@ async fn lnk_10_lnk_19_a_limit_that_is_reached_meanwhile() {
 }
 
 #[tokio::test]
-async fn lnk_22_lnk_23_linking_again_keeps_the_device() {
+async fn linking_again_keeps_the_device() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.link(&asker, "u", device("car", DeviceKind::Vehicle)).await;
@@ -444,7 +444,7 @@ async fn lnk_22_lnk_23_linking_again_keeps_the_device() {
 }
 
 #[tokio::test]
-async fn lnk_29_lnk_30_env_08_sessions_that_are_no_more_or_elsewhere() {
+async fn sessions_that_are_no_more_or_elsewhere() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let (deleted, _) = session(&asker, "u", &wanted()).await;
@@ -468,7 +468,7 @@ async fn lnk_29_lnk_30_env_08_sessions_that_are_no_more_or_elsewhere() {
 }
 
 #[tokio::test]
-async fn lnk_19_scopes_that_nobody_offers() {
+async fn scopes_that_nobody_offers_connect_nothing() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     // In the oldest version a list may be all words and no permission.
@@ -483,7 +483,7 @@ async fn lnk_19_scopes_that_nobody_offers() {
 }
 
 #[tokio::test]
-async fn lnk_36_an_outage_shows_before_anything_is_entered() {
+async fn an_outage_shows_before_anything_is_entered() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     stage.heath.does(Health::Outage, Health::Outage);

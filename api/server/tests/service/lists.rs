@@ -51,7 +51,7 @@ async fn full_stage(on: On) -> (Stage, crate::harness::Asker) {
 }
 
 #[tokio::test]
-async fn pag_01_to_pag_13_every_list_can_be_walked_both_ways() {
+async fn every_list_can_be_walked_both_ways() {
     for on in [On::Sqlite, On::Postgres] {
         let (_stage, asker) = full_stage(on).await;
         for (path, _) in LISTS {
@@ -80,7 +80,7 @@ async fn pag_01_to_pag_13_every_list_can_be_walked_both_ways() {
 }
 
 #[tokio::test]
-async fn pag_10_items_that_come_and_go_hide_nothing() {
+async fn items_that_come_and_go_hide_nothing() {
     let (stage, asker) = full_stage(On::Sqlite).await;
     let first = asker.get("/vehicles?pageSize=3").await;
     let all: Vec<String> =
@@ -92,7 +92,7 @@ async fn pag_10_items_that_come_and_go_hide_nothing() {
 }
 
 #[tokio::test]
-async fn pag_05_pag_11_bad_pages_are_refused() {
+async fn bad_pages_are_refused() {
     let (_stage, asker) = full_stage(On::Sqlite).await;
     let cursor = asker.get("/vehicles?pageSize=2").await.body["pagination"]["after"].clone();
     let cursor = cursor.as_str().unwrap();
@@ -107,7 +107,7 @@ async fn pag_05_pag_11_bad_pages_are_refused() {
 
 /// Sees what is inside a cursor whoever can undo its letters.
 #[tokio::test]
-async fn pag_02_pag_14_a_cursor_tells_nothing_of_what_is_in_it() {
+async fn a_cursor_tells_nothing_of_what_is_in_it() {
     let (_stage, asker) = full_stage(On::Sqlite).await;
     for (path, _) in LISTS {
         let page = asker.get(&format!("{path}?pageSize=2")).await;
@@ -121,7 +121,7 @@ async fn pag_02_pag_14_a_cursor_tells_nothing_of_what_is_in_it() {
 }
 
 #[tokio::test]
-async fn pag_14_cursors_are_of_one_list_and_one_client() {
+async fn cursors_are_of_one_list_and_one_client() {
     let (stage, asker) = full_stage(On::Sqlite).await;
     let other = stage.client("b").await;
     stage.link(&other, "u", device("d", DeviceKind::Vehicle)).await;
@@ -139,7 +139,7 @@ async fn pag_14_cursors_are_of_one_list_and_one_client() {
 }
 
 #[tokio::test]
-async fn pag_06_lim_01_fifty_items_unless_said_otherwise() {
+async fn fifty_items_unless_said_otherwise() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     for number in 0..51 {

@@ -121,7 +121,7 @@ fn wait_for(machine: &Clock, failures: u32) {
 }
 
 #[tokio::test]
-async fn evt_02_evt_03_evt_11_events_are_posted_in_order_as_the_template_says() {
+async fn events_are_posted_in_order_as_the_template_says() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let asker = stage.client_in(&stage.app, "a", ApiVersion::V2023_08_01).await;
@@ -174,7 +174,7 @@ async fn evt_02_evt_03_evt_11_events_are_posted_in_order_as_the_template_says() 
 }
 
 #[tokio::test]
-async fn ns_20_a_receiver_that_fails_is_tried_again_later_with_the_same_id() {
+async fn a_receiver_that_fails_is_tried_again_later_with_the_same_id() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let receiver = Receiver::default();
@@ -211,7 +211,7 @@ async fn ns_20_a_receiver_that_fails_is_tried_again_later_with_the_same_id() {
 }
 
 #[tokio::test]
-async fn ns_20_a_sandbox_that_stands_still_or_hurries_changes_no_wait() {
+async fn a_sandbox_that_stands_still_or_hurries_changes_no_wait() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let receiver = Receiver::default();
@@ -236,7 +236,7 @@ async fn ns_20_a_sandbox_that_stands_still_or_hurries_changes_no_wait() {
 }
 
 #[tokio::test]
-async fn ns_20_a_dead_receiver_delays_nobody_else() {
+async fn a_dead_receiver_delays_nobody_else() {
     let stage = Stage::with(On::Sqlite, |config| {
         config.events.attempts_max = Some(3);
         config.events.timeout_seconds = 1;
@@ -285,7 +285,7 @@ async fn ns_20_a_dead_receiver_delays_nobody_else() {
 }
 
 #[tokio::test]
-async fn ns_20_one_of_several_replicas_posts_and_after_a_crash_another() {
+async fn one_of_several_replicas_posts_and_after_a_crash_another() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let asker = stage.client("a").await;
@@ -327,7 +327,7 @@ async fn ns_20_one_of_several_replicas_posts_and_after_a_crash_another() {
 }
 
 #[tokio::test]
-async fn ns_20_signatures_come_with_a_secret_only() {
+async fn signatures_come_with_a_secret_only() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let (plain, signed) = (Receiver::default(), Receiver::default());
@@ -357,7 +357,7 @@ async fn ns_20_signatures_come_with_a_secret_only() {
 }
 
 #[tokio::test]
-async fn ns_18_subscriptions_of_the_settings_follow_the_settings() {
+async fn subscriptions_of_the_settings_follow_the_settings() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let store = stage.app.store();
@@ -392,7 +392,7 @@ async fn ns_18_subscriptions_of_the_settings_follow_the_settings() {
 }
 
 #[tokio::test]
-async fn evt_01_evt_06_evt_07_lnk_31_what_a_poll_changes_is_told_once() {
+async fn what_a_poll_changes_is_told_once() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", reading(&vehicle())).await;
@@ -434,7 +434,7 @@ async fn evt_01_evt_06_evt_07_lnk_31_what_a_poll_changes_is_told_once() {
 }
 
 #[tokio::test]
-async fn evt_11_ns_19_internal_names_are_for_operators() {
+async fn internal_names_are_for_operators() {
     let stage = Stage::with(On::Sqlite, |config| {
         config.events.device_changed = Some("vehicle news".to_owned());
     })

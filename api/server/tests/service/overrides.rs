@@ -43,7 +43,7 @@ async fn action(asker: &Asker, id: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn ovr_01_to_ovr_06_ovr_08_sch_37_from_the_beginning_to_the_end() {
+async fn an_override_from_the_beginning_to_the_end() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let (asker, id, door) = scene(&stage, "stopped").await;
@@ -89,7 +89,7 @@ async fn ovr_01_to_ovr_06_ovr_08_sch_37_from_the_beginning_to_the_end() {
 }
 
 #[tokio::test]
-async fn ovr_07_ovr_11_ovr_12_what_is_refused() {
+async fn overrides_that_are_refused() {
     let stage = Stage::new().await;
     let (asker, _, door) = scene(&stage, "stopped").await;
     assert_eq!(asker.delete(&door).await.status, 404);
@@ -107,7 +107,7 @@ async fn ovr_07_ovr_11_ovr_12_what_is_refused() {
 }
 
 #[tokio::test]
-async fn ovr_09_it_ends_when_charging_does() {
+async fn an_override_ends_when_charging_does() {
     let stage = Stage::new().await;
     let (asker, id, door) = scene(&stage, "charging").await;
     let schedule = never(&asker, id).await;
@@ -133,7 +133,7 @@ async fn ovr_09_it_ends_when_charging_does() {
 }
 
 #[tokio::test]
-async fn ovr_10_act_26_a_stop_of_the_schedule_is_called_off() {
+async fn a_stop_of_the_schedule_is_called_off() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let (asker, id, door) = scene(&stage, "charging").await;
@@ -149,7 +149,7 @@ async fn ovr_10_act_26_a_stop_of_the_schedule_is_called_off() {
 }
 
 #[tokio::test]
-async fn ovr_09_amb_22_it_ends_with_a_start_that_comes_to_nothing() {
+async fn an_override_ends_with_a_start_that_comes_to_nothing() {
     let stage = Stage::new().await;
     let (asker, id, door) = scene(&stage, "stopped").await;
     let _job = stage.work();
@@ -188,7 +188,7 @@ async fn ovr_09_amb_22_it_ends_with_a_start_that_comes_to_nothing() {
 }
 
 #[tokio::test]
-async fn ovr_02_it_survives_a_restart() {
+async fn an_override_survives_a_restart() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let (asker, _, door) = scene(&stage, "charging").await;
@@ -203,7 +203,7 @@ async fn ovr_02_it_survives_a_restart() {
 /// A stop was sent, and the device takes its time: it still charges, and stops
 /// in a moment. That is no end of what the owner wants.
 #[tokio::test]
-async fn ovr_01_ovr_05_a_stop_that_was_sent_before_is_undone() {
+async fn a_stop_that_was_sent_before_is_undone() {
     for on in [On::Sqlite, On::Postgres] {
         for is_by_hand in [false, true] {
             let stage = Stage::with(on, |_| ()).await;
@@ -244,7 +244,7 @@ async fn ovr_01_ovr_05_a_stop_that_was_sent_before_is_undone() {
 }
 
 #[tokio::test]
-async fn ovr_09_a_target_that_stops_after_the_time_of_that_stop_has_stopped() {
+async fn a_target_that_stops_after_the_time_of_that_stop_has_stopped() {
     let stage = Stage::new().await;
     let (asker, id, door) = scene(&stage, "charging").await;
     let _job = stage.work();
@@ -261,7 +261,7 @@ async fn ovr_09_a_target_that_stops_after_the_time_of_that_stop_has_stopped() {
 
 /// What was known was older than the start: it charges already.
 #[tokio::test]
-async fn ovr_05_amb_22_a_start_that_is_not_needed_ends_no_override() {
+async fn a_start_that_is_not_needed_ends_no_override() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let (asker, id, door) = scene(&stage, "stopped").await;

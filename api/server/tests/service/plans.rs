@@ -48,7 +48,7 @@ pub(crate) fn starts(status: &Answer) -> Vec<&str> {
 pub(crate) const CENTS: [i32; 8] = [30, 20, 10, 40, 5, 30, 30, 30];
 
 #[tokio::test]
-async fn scp_01_scp_02_scp_05_the_policy_of_a_charger() {
+async fn the_policy_of_a_charger() {
     for on in [On::Sqlite, On::Postgres] {
         let (stage, _, asker) = stage_with(on, &[]).await;
         let id = stage.live(&asker, "u", reading(&charger())).await;
@@ -82,7 +82,7 @@ async fn scp_01_scp_02_scp_05_the_policy_of_a_charger() {
 }
 
 #[tokio::test]
-async fn scp_06_scp_07_scp_08_scp_10_to_scp_13_what_comes_of_it() {
+async fn the_status_shows_what_a_policy_plans() {
     let (stage, book, asker) = stage_with(On::Sqlite, &[]).await;
     let home = place(&stage, &asker, "u", "north").await;
     let id = charger_at(&stage, &asker, "u", home).await;
@@ -124,7 +124,7 @@ async fn scp_06_scp_07_scp_08_scp_10_to_scp_13_what_comes_of_it() {
 
 /// NS-07: what is planned has no printed word; operators may give it one.
 #[tokio::test]
-async fn scp_10_a_planned_interval_has_the_word_of_the_settings() {
+async fn a_planned_interval_has_the_word_of_the_settings() {
     let stage = Stage::with(On::Sqlite, |config| {
         config.names.charging_interval_planned = Some("PLANNED".to_owned());
     })
@@ -146,7 +146,7 @@ async fn scp_10_a_planned_interval_has_the_word_of_the_settings() {
 /// A charger that is said to stand somewhere, or somewhere else, is planned for
 /// with the prices and the clock of that place.
 #[tokio::test]
-async fn amb_28_scp_03_a_plan_follows_a_charger_to_another_place() {
+async fn a_plan_follows_a_charger_to_another_place() {
     for on in [On::Sqlite, On::Postgres] {
         let (stage, book, asker) = stage_with(on, &CENTS).await;
         book.set("south", &[1, 30, 20, 10, 2, 30, 30, 30]);
@@ -207,8 +207,7 @@ pub(crate) async fn flexible(stage: &Stage, asker: &Asker, reserve: f64) -> (Uui
 }
 
 #[tokio::test]
-async fn flx_16_to_flx_18_flx_24_flx_26_flx_32_to_flx_35_flx_37_flx_39_evt_04_evt_05_a_flex_policy()
-{
+async fn a_flex_policy_is_read_and_patched() {
     for on in [On::Sqlite, On::Postgres] {
         let (stage, _, asker) = stage_with(on, &CENTS).await;
         let (car_id, id) = flexible(&stage, &asker, 10.0).await;
@@ -260,7 +259,7 @@ async fn flx_16_to_flx_18_flx_24_flx_26_flx_32_to_flx_35_flx_37_flx_39_evt_04_ev
 }
 
 #[tokio::test]
-async fn flx_19_flx_25_flx_28_flx_33_lim_06_refused_changes_name_the_member_and_change_nothing() {
+async fn refused_changes_name_the_member_and_change_nothing() {
     let (stage, _, asker) = stage_with(On::Sqlite, &CENTS).await;
     let (_, id) = flexible(&stage, &asker, 10.0).await;
     let path = format!("/flex/vehicle-policies/{id}");
@@ -290,7 +289,7 @@ async fn flx_19_flx_25_flx_28_flx_33_lim_06_refused_changes_name_the_member_and_
 }
 
 #[tokio::test]
-async fn flx_25_flx_32_amb_32_a_policy_is_changed_after_the_charge_limit_fell() {
+async fn a_policy_is_changed_after_the_charge_limit_fell() {
     for on in [On::Sqlite, On::Postgres] {
         let (stage, _, asker) = stage_with(on, &CENTS).await;
         let (car_id, id) = flexible(&stage, &asker, 10.0).await;
@@ -330,7 +329,7 @@ async fn flx_25_flx_32_amb_32_a_policy_is_changed_after_the_charge_limit_fell() 
 }
 
 #[tokio::test]
-async fn flx_32_concurrent_changes_of_different_days_lose_nothing() {
+async fn concurrent_changes_of_different_days_lose_nothing() {
     for on in [On::Sqlite, On::Postgres] {
         let (stage, _, asker) = stage_with(on, &CENTS).await;
         let (_, id) = flexible(&stage, &asker, 10.0).await;
@@ -355,7 +354,7 @@ async fn flx_32_concurrent_changes_of_different_days_lose_nothing() {
 }
 
 #[tokio::test]
-async fn flx_21_to_flx_23_what_a_vehicle_does_is_told_with_the_printed_names() {
+async fn what_a_vehicle_does_is_told_with_the_printed_names() {
     let (stage, _, asker) = stage_with(On::Sqlite, &CENTS).await;
     let (car_id, id) = flexible(&stage, &asker, 20.0).await;
     let path = format!("/flex/vehicle-policies/{id}");

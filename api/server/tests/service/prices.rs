@@ -103,7 +103,7 @@ pub(crate) async fn pull(
 }
 
 #[tokio::test]
-async fn flx_01_flx_10_flx_11_a_signal_replaces_its_window_and_outlives_a_restart() {
+async fn a_signal_replaces_its_window_and_outlives_a_restart() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = stage(on).await;
         let asker = stage.client("a").await;
@@ -131,7 +131,7 @@ async fn flx_01_flx_10_flx_11_a_signal_replaces_its_window_and_outlives_a_restar
 }
 
 #[tokio::test]
-async fn flx_13_flx_15_areas_and_clients_are_apart() {
+async fn areas_and_clients_are_apart() {
     let stage = stage(On::Sqlite).await;
     let (a, b) = (stage.client("a").await, stage.client("b").await);
     let north = place(&stage, &a, "north").await;
@@ -146,7 +146,7 @@ async fn flx_13_flx_15_areas_and_clients_are_apart() {
 }
 
 #[tokio::test]
-async fn flx_02_to_flx_12_flx_38_what_is_no_signal_is_refused() {
+async fn what_is_no_signal_is_refused() {
     let stage = stage(On::Sqlite).await;
     let asker = stage.client("a").await;
     let home = place(&stage, &asker, "north").await;
@@ -202,7 +202,7 @@ async fn flx_02_to_flx_12_flx_38_what_is_no_signal_is_refused() {
 }
 
 #[tokio::test]
-async fn flx_10_writes_at_once_lose_nothing() {
+async fn writes_at_once_lose_nothing() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = stage(on).await;
         let asker = stage.client("a").await;
@@ -231,7 +231,7 @@ async fn flx_10_writes_at_once_lose_nothing() {
 
 /// Two replicas on one database: what is in memory is not what counts.
 #[tokio::test]
-async fn flx_11_what_another_replica_wrote_is_not_lost() {
+async fn what_another_replica_wrote_is_not_lost() {
     let stage = stage(On::Postgres).await;
     let asker = stage.client("a").await;
     let home = place(&stage, &asker, "north").await;
@@ -247,7 +247,7 @@ async fn flx_11_what_another_replica_wrote_is_not_lost() {
 }
 
 #[tokio::test]
-async fn flx_07_a_year_of_quarters_is_taken() {
+async fn a_year_of_quarters_is_taken() {
     let stage = stage(On::Sqlite).await;
     let asker = stage.client("a").await;
     let home = place(&stage, &asker, "north").await;
@@ -267,7 +267,7 @@ async fn flx_07_a_year_of_quarters_is_taken() {
 
 /// Millions of faults are told in a hundred, and none of them is kept.
 #[tokio::test]
-async fn err_03_flx_12_tar_02_a_body_full_of_faults_has_a_short_answer() {
+async fn a_body_full_of_faults_has_a_short_answer() {
     let stage = stage(On::Sqlite).await;
     let asker = stage.client("a").await;
     let many = |item: &str, bytes: usize| vec![item; bytes / (item.len() + 1)].join(",");
@@ -298,7 +298,7 @@ async fn err_03_flx_12_tar_02_a_body_full_of_faults_has_a_short_answer() {
 }
 
 #[tokio::test]
-async fn tar_01_to_tar_07_tar_13_tar_14_a_put_makes_and_replaces_a_tariff() {
+async fn a_put_makes_and_replaces_a_tariff() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = stage(on).await;
         let asker = stage.client("a").await;
@@ -351,7 +351,7 @@ async fn tar_01_to_tar_07_tar_13_tar_14_a_put_makes_and_replaces_a_tariff() {
 
 /// Devices of users with a place of that tariff are planned for again, no others.
 #[tokio::test]
-async fn tar_05_plans_follow_a_tariff() {
+async fn plans_follow_a_tariff() {
     let (stage, _, asker) = stage_with(On::Sqlite, &[]).await;
     let mut boxes = Vec::new();
     for user in ["u", "v"] {
@@ -376,7 +376,7 @@ async fn tar_05_plans_follow_a_tariff() {
 }
 
 #[tokio::test]
-async fn tar_02_tar_03_tar_04_what_is_no_tariff_is_refused() {
+async fn what_is_no_tariff_is_refused() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let refusals = [
@@ -407,7 +407,7 @@ async fn tar_02_tar_03_tar_04_what_is_no_tariff_is_refused() {
 }
 
 #[tokio::test]
-async fn tar_08_tar_12_tar_15_signal_then_tariff_then_market_then_nothing() {
+async fn signal_then_tariff_then_market_then_nothing() {
     let stage = stage(On::Sqlite).await;
     let asker = stage.client("a").await;
     let home = place(&stage, &asker, "north").await;
@@ -452,7 +452,7 @@ async fn tar_08_tar_12_tar_15_signal_then_tariff_then_market_then_nothing() {
 }
 
 #[tokio::test]
-async fn ns_38_market_prices_come_from_lists() {
+async fn market_prices_come_from_lists() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = stage(on).await;
         let asker = stage.client("a").await;
@@ -484,7 +484,7 @@ async fn ns_38_market_prices_come_from_lists() {
 }
 
 #[tokio::test]
-async fn ns_38_the_settings_name_lists() {
+async fn lists_of_prices_are_read_from_the_settings() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("prices.csv");
     let stage = Stage::with(On::Sqlite, |config| {

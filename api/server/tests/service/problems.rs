@@ -25,8 +25,7 @@ fn paths() -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn env_01_env_21_env_26_err_01_err_02_err_31_every_operation_answers_and_no_other_method_does()
- {
+async fn every_operation_answers_and_no_other_method_does() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     stage.live(&asker, "u", reading(&charger())).await;
@@ -53,7 +52,7 @@ async fn env_01_env_21_env_26_err_01_err_02_err_31_every_operation_answers_and_n
 }
 
 #[tokio::test]
-async fn err_04_err_08_what_is_not_there_is_said_before_what_cannot_be_read() {
+async fn what_is_not_there_is_said_before_what_cannot_be_read() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     // These make what they name, so that nothing can be missing.
@@ -89,7 +88,7 @@ fn matches(pattern: &str, path: &str) -> bool {
 }
 
 #[tokio::test]
-async fn err_04_chg_14_bodies_that_are_no_json_are_bad_requests() {
+async fn bodies_that_are_no_json_are_bad_requests() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", reading(&charger())).await;
@@ -112,7 +111,7 @@ async fn err_04_chg_14_bodies_that_are_no_json_are_bad_requests() {
 }
 
 #[tokio::test]
-async fn err_01_err_02_a_body_that_is_too_long_is_a_problem_on_every_route() {
+async fn a_body_that_is_too_long_is_a_problem_on_every_route() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", reading(&charger())).await;
@@ -147,7 +146,7 @@ async fn err_01_err_02_a_body_that_is_too_long_is_a_problem_on_every_route() {
 }
 
 #[tokio::test]
-async fn tim_11_amb_86_operators_see_readiness_without_a_token() {
+async fn operators_see_readiness_without_a_token() {
     let stage = Stage::new().await;
     let admin = slackwater_server::admin::routes::router(std::slice::from_ref(&stage.app), None);
     let ask = request(Method::GET, "/health/ready", None);
@@ -157,7 +156,7 @@ async fn tim_11_amb_86_operators_see_readiness_without_a_token() {
 
 /// What a stranger is told does not depend on what there is.
 #[tokio::test]
-async fn amb_88_auth_04_ver_04_who_asks_is_looked_at_before_what_is_there() {
+async fn who_asks_is_looked_at_before_what_is_there() {
     let stage = Stage::new().await;
     let app = stage.app.clone();
     let asker = stage.client_in(&app, "old", ApiVersion::V2023_08_01).await;
@@ -188,7 +187,7 @@ async fn amb_88_auth_04_ver_04_who_asks_is_looked_at_before_what_is_there() {
 }
 
 #[tokio::test]
-async fn err_08_err_20_bat_09_unknown_ids_are_not_found() {
+async fn unknown_ids_are_not_found() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let ids =
@@ -205,7 +204,7 @@ async fn err_08_err_20_bat_09_unknown_ids_are_not_found() {
 }
 
 #[tokio::test]
-async fn veh_05_a_device_of_another_kind_is_not_found() {
+async fn a_device_of_another_kind_is_not_found() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", reading(&charger())).await;
@@ -215,7 +214,7 @@ async fn veh_05_a_device_of_another_kind_is_not_found() {
 }
 
 #[tokio::test]
-async fn err_22_err_32_a_panic_says_nothing() {
+async fn a_panic_says_nothing() {
     let stage = Stage::new().await;
     let broken = axum::Router::new()
         .route("/", axum::routing::get(async || -> &'static str { panic!("the secret is 42") }))
@@ -230,7 +229,7 @@ async fn err_22_err_32_a_panic_says_nothing() {
 }
 
 #[tokio::test]
-async fn err_23_tim_11_without_a_database_there_is_no_service() {
+async fn without_a_database_there_is_no_service() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let ready = async || asker.get("/health/ready").await;
@@ -247,7 +246,7 @@ async fn err_23_tim_11_without_a_database_there_is_no_service() {
 }
 
 #[tokio::test]
-async fn tim_11_a_stopping_service_is_not_ready() {
+async fn a_stopping_service_is_not_ready() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     stage.app.stop();
@@ -256,7 +255,7 @@ async fn tim_11_a_stopping_service_is_not_ready() {
 }
 
 #[tokio::test]
-async fn err_27_a_broken_row_is_withheld() {
+async fn a_broken_row_is_withheld() {
     let stage = Stage::new().await;
     sqlx::query("insert into clients values ('x', 'moon', '', '', '2024-10-01', 0)")
         .execute(stage.app.store().reader())

@@ -48,7 +48,7 @@ pub(crate) async fn ask(
 }
 
 #[tokio::test]
-async fn env_10_to_env_12_a_client_logs_in_and_reads_the_street() {
+async fn a_client_logs_in_and_reads_the_street() {
     let folder = tempfile::tempdir().unwrap();
     let config = settings(&folder);
     let clock = Clock::fixed(six());

@@ -53,7 +53,7 @@ async fn doors(stage: &Stage, asker: &Asker, on: On) -> (Stage, [Asker; 2]) {
 /// Sixteen change one window of prices, each all of it, and sixteen a quarter of
 /// an hour of their own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn flx_10_flx_11_of_prices_for_one_window_all_or_none_are_there() {
+async fn of_prices_for_one_window_all_or_none_are_there() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, add_zone).await;
         let asker = stage.client("a").await;
@@ -100,7 +100,7 @@ async fn flx_10_flx_11_of_prices_for_one_window_all_or_none_are_there() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn flx_32_changes_of_different_days_at_once_lose_nothing() {
+async fn changes_of_different_days_at_once_lose_nothing() {
     let days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
     for on in [On::Sqlite, On::Postgres] {
         let (stage, _, asker) = stage_with(on, &CENTS).await;
@@ -129,7 +129,7 @@ async fn flx_32_changes_of_different_days_at_once_lose_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn act_13_act_14_lim_05_of_many_at_once_one_is_pending() {
+async fn of_many_actions_at_once_one_is_pending() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let (asker, _, door) = scene(&stage).await;
@@ -159,7 +159,7 @@ async fn act_13_act_14_lim_05_of_many_at_once_one_is_pending() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn act_13_act_14_two_replicas_make_one_pending_action() {
+async fn two_replicas_make_one_pending_action() {
     let stage = Stage::with(On::Postgres, |_| ()).await;
     let (asker, _, door) = scene(&stage).await;
     let replica = stage.replica().await;
@@ -178,7 +178,7 @@ async fn act_13_act_14_two_replicas_make_one_pending_action() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn chg_24_chg_25_act_16_act_18_amb_03_of_many_cancels_one_is_the_first() {
+async fn of_many_cancels_one_is_the_first() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let (asker, _, door) = scene(&stage).await;
@@ -209,7 +209,7 @@ fn count(answers: &[Answer], status: u16) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn lnk_29_lnk_32_lnk_35_of_many_who_delete_one_did() {
+async fn of_many_deletions_at_once_one_finds_something() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let asker = stage.client("a").await;
@@ -236,7 +236,7 @@ async fn queue<T>(ask: &mut Pin<Box<impl Future<Output = T>>>) {
 }
 
 #[tokio::test]
-async fn lnk_29_lnk_32_who_deletes_late_deletes_nothing_that_was_made_anew() {
+async fn who_deletes_late_deletes_nothing_that_was_made_anew() {
     for on in [On::Sqlite, On::Postgres] {
         for path in ["/users/u/vendor/FJORD", "/users/u"] {
             let stage = Stage::with(on, |_| ()).await;

@@ -42,7 +42,7 @@ async fn hanging() -> (String, watch::Receiver<usize>) {
 }
 
 #[tokio::test]
-async fn ns_20_many_receivers_that_hang_leave_places_to_those_that_answer() {
+async fn many_receivers_that_hang_leave_places_to_those_that_answer() {
     for on in [On::Sqlite, On::Postgres] {
         // Longer than the test may last: whoever hangs keeps its place.
         let stage = Stage::with(on, |config| config.events.timeout_seconds = 600).await;
@@ -91,7 +91,7 @@ async fn ns_20_many_receivers_that_hang_leave_places_to_those_that_answer() {
 }
 
 #[tokio::test]
-async fn evt_08_an_event_of_a_name_that_nobody_knows_is_passed_on_whole() {
+async fn an_event_of_a_name_that_nobody_knows_is_passed_on_whole() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let receiver = Receiver::default();
@@ -166,7 +166,7 @@ fn self_signed(count: usize) -> (String, Arc<AtomicUsize>, JoinHandle<()>) {
 }
 
 #[tokio::test]
-async fn ns_20_a_receiver_with_an_unknown_certificate_gets_nothing_and_the_reason_is_kept() {
+async fn a_receiver_with_an_unknown_certificate_gets_nothing_and_the_reason_is_kept() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let (url, requests, shaking) = self_signed(1);

@@ -75,7 +75,7 @@ async fn shown(asker: &Asker, kind: &str) -> (f64, Vec<Value>) {
 }
 
 #[tokio::test]
-async fn lnk_33_what_was_recorded_goes_with_the_manufacturer() {
+async fn what_was_recorded_goes_with_the_manufacturer() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let asker = stage.client("a").await;
@@ -110,7 +110,7 @@ async fn lnk_33_what_was_recorded_goes_with_the_manufacturer() {
 }
 
 #[tokio::test]
-async fn lnk_33_what_another_process_deleted_is_not_recorded() {
+async fn what_another_process_deleted_is_not_recorded() {
     let stage = Stage::with(On::Postgres, |_| ()).await;
     let asker = stage.client("a").await;
     let car = stage.live(&asker, "u", reading(&vehicle())).await;
@@ -140,7 +140,7 @@ fn counted(minutes: i64, kwh: f64, is_plugged_in: bool) -> Reading {
 }
 
 #[tokio::test]
-async fn scope_13_amb_67_where_a_vehicle_charged_is_told_with_the_scope_only() {
+async fn where_a_vehicle_charged_is_told_with_the_scope_only() {
     for is_granted in [true, false] {
         let named = |config: &mut Config| {
             config.statistics.query.location = Some("place".to_owned());
@@ -177,7 +177,7 @@ async fn scope_13_amb_67_where_a_vehicle_charged_is_told_with_the_scope_only() {
 }
 
 #[tokio::test]
-async fn scope_13_that_a_vehicle_moved_is_told_with_the_scope_only() {
+async fn that_a_vehicle_moved_is_told_with_the_scope_only() {
     for is_granted in [true, false] {
         let stage = Stage::new().await;
         let asker = stage.client("a").await;

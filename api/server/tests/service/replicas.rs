@@ -209,7 +209,7 @@ async fn watch_writes(stage: &Stage) {
 /// FLX-14: the process that plans for an area is killed half way. Another one
 /// plans for all of it, once, and with the prices that only the first was given.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn flx_14_another_process_finishes_what_a_killed_one_began() {
+async fn another_process_finishes_what_a_killed_one_began() {
     let stage = Stage::with(On::Postgres, |_| ()).await;
     let asker = inhabited(&stage).await;
     watch_writes(&stage).await;
@@ -265,7 +265,7 @@ async fn flx_14_another_process_finishes_what_a_killed_one_began() {
 }
 
 #[tokio::test]
-async fn flx_11_a_replica_sees_the_prices_of_another() {
+async fn a_replica_sees_the_prices_of_another() {
     let stage = Stage::with(On::Postgres, |_| ()).await;
     let asker = stage.client("a").await;
     let zone = Zone { currency: Currency::parse("NOK").unwrap(), is_activated: true };

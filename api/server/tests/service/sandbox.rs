@@ -99,7 +99,7 @@ impl Street {
 }
 
 #[tokio::test]
-async fn inv_08_the_street_lives_at_the_service() {
+async fn the_street_lives_at_the_service() {
     let street = settled().await;
     // LNK-36: logging in takes a moment, not longer.
     assert!(
@@ -148,7 +148,7 @@ async fn the_street_stays_as_clients_left_it() {
 }
 
 #[tokio::test]
-async fn env_15_tim_13_an_outage_is_seen_when_the_order_returns() {
+async fn an_outage_is_seen_when_the_order_returns() {
     let street = settled().await;
     let id = street.first("/chargers", "VOLTBOX").await["id"].as_str().unwrap().to_owned();
     let order = json!({ "vendor": "VOLTBOX", "conduct": "outage" });
@@ -165,7 +165,7 @@ async fn env_15_tim_13_an_outage_is_seen_when_the_order_returns() {
 }
 
 #[tokio::test]
-async fn scope_15_lnk_23_a_patch_is_seen_when_it_returns() {
+async fn a_patch_is_seen_when_it_returns() {
     let street = settled().await;
     let patch = "users: [{id: zoe}]\n\
         locations: [{id: zoe-home, user: zoe, time_zone: Europe/Oslo, latitude: 59, longitude: 10}]\n\
@@ -245,7 +245,7 @@ async fn orders_for_nothing_are_refused() {
 }
 
 #[tokio::test]
-async fn lim_04_what_is_due_in_a_step_is_seen_when_it_returns() {
+async fn what_is_due_in_a_step_is_seen_when_it_returns() {
     let street = settled().await;
     let id = street.first("/chargers", "VOLTBOX").await["id"].as_str().unwrap().to_owned();
     let path = format!("/chargers/{id}");
@@ -321,7 +321,7 @@ async fn commands_are_listed() {
 }
 
 #[tokio::test]
-async fn lnk_20_ns_44_a_session_is_answered_without_a_browser() {
+async fn a_session_is_answered_without_a_browser() {
     let street = settled().await;
     let wanted = json!({
         "scopes": ["vehicle:read:data", "charger:read:data"],

@@ -61,7 +61,7 @@ async fn state(asker: &Asker, path: &str) -> String {
 }
 
 #[tokio::test]
-async fn sch_01_sch_04_to_sch_07_lnk_28_ver_23_a_schedule_is_kept() {
+async fn a_schedule_is_kept() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let (asker, id) = scene(&stage).await;
@@ -112,7 +112,7 @@ async fn sch_01_sch_04_to_sch_07_lnk_28_ver_23_a_schedule_is_kept() {
 }
 
 #[tokio::test]
-async fn sch_02_sch_03_sch_08_to_sch_10_sch_12_sch_15_err_03_what_is_refused() {
+async fn schedules_with_missing_or_wrong_members_are_refused() {
     let stage = Stage::new().await;
     let (asker, id) = scene(&stage).await;
     let door = "/users/u/schedules";
@@ -179,7 +179,7 @@ async fn sch_02_sch_03_sch_08_to_sch_10_sch_12_sch_15_err_03_what_is_refused() {
 }
 
 #[tokio::test]
-async fn sch_09_a_schedule_is_for_a_device_of_its_user() {
+async fn a_schedule_is_for_a_device_of_its_user() {
     let stage = Stage::new().await;
     let (asker, id) = scene(&stage).await;
     let door = "/users/u/schedules";
@@ -196,7 +196,7 @@ async fn sch_09_a_schedule_is_for_a_device_of_its_user() {
 }
 
 #[tokio::test]
-async fn sch_25_sch_28_to_sch_31_sch_34_to_sch_36_sch_38_to_sch_40_an_evening() {
+async fn a_schedule_steers_a_charger_through_an_evening() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let (asker, id) = scene(&stage).await;
@@ -257,7 +257,7 @@ async fn sch_25_sch_28_to_sch_31_sch_34_to_sch_36_sch_38_to_sch_40_an_evening() 
 }
 
 #[tokio::test]
-async fn sch_26_sch_41_a_schedule_that_is_off_does_nothing() {
+async fn a_schedule_that_is_off_does_nothing() {
     let stage = Stage::new().await;
     let (asker, id) = scene(&stage).await;
     let _job = stage.work();
@@ -268,7 +268,7 @@ async fn sch_26_sch_41_a_schedule_that_is_off_does_nothing() {
 }
 
 #[tokio::test]
-async fn act_26_a_start_of_a_schedule_that_is_switched_off_or_deleted_is_called_off() {
+async fn a_start_of_a_schedule_that_is_switched_off_or_deleted_is_called_off() {
     for how in ["off", "deleted", "later"] {
         let stage = Stage::new().await;
         let (asker, id) = scene(&stage).await;
@@ -298,7 +298,7 @@ async fn act_26_a_start_of_a_schedule_that_is_switched_off_or_deleted_is_called_
 }
 
 #[tokio::test]
-async fn sch_39_a_device_that_does_not_obey_is_not_told_in_a_tight_loop() {
+async fn a_device_that_does_not_obey_is_not_told_in_a_tight_loop() {
     let stage = Stage::new().await;
     let (asker, id) = scene(&stage).await;
     let _job = stage.work();
@@ -322,7 +322,7 @@ async fn sch_39_a_device_that_does_not_obey_is_not_told_in_a_tight_loop() {
 }
 
 #[tokio::test]
-async fn sch_22_to_sch_24_sch_33_sch_42_to_sch_45_who_is_away_or_cannot() {
+async fn schedules_of_targets_that_are_away_or_incapable() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let home = Position { latitude: 59.9117, longitude: 10.7500 };
@@ -373,7 +373,7 @@ async fn sch_22_to_sch_24_sch_33_sch_42_to_sch_45_who_is_away_or_cannot() {
 }
 
 #[tokio::test]
-async fn sch_20_sch_21_sch_35_lim_07_clocks_are_those_of_the_place() {
+async fn clocks_are_those_of_the_place() {
     let stage = Stage::new().await;
     let (asker, id) = scene(&stage).await;
     let place = Uuid::new_v4();
@@ -403,7 +403,7 @@ async fn sch_20_sch_21_sch_35_lim_07_clocks_are_those_of_the_place() {
 }
 
 #[tokio::test]
-async fn ver_23_chg_13_a_schedule_of_somebody_else_is_none() {
+async fn a_schedule_of_somebody_else_is_none() {
     let stage = Stage::new().await;
     let (asker, id) = scene(&stage).await;
     let path = make(&asker, &evening(id)).await;
@@ -420,7 +420,7 @@ async fn ver_23_chg_13_a_schedule_of_somebody_else_is_none() {
 }
 
 #[tokio::test]
-async fn sch_27_tim_06_schedules_are_read_from_memory() {
+async fn schedules_are_read_from_memory() {
     let stage = Stage::new().await;
     let (asker, id) = scene(&stage).await;
     let path = make(&asker, &evening(id)).await;
@@ -433,7 +433,7 @@ async fn sch_27_tim_06_schedules_are_read_from_memory() {
 }
 
 #[tokio::test]
-async fn sch_25_a_restart_forgets_no_schedule() {
+async fn a_restart_forgets_no_schedule() {
     let stage = Stage::new().await;
     let (asker, id) = scene(&stage).await;
     make(&asker, &evening(id)).await;
@@ -445,7 +445,7 @@ async fn sch_25_a_restart_forgets_no_schedule() {
 }
 
 #[tokio::test]
-async fn sch_05_changes_at_once_lose_nothing() {
+async fn changes_at_once_lose_nothing() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let (asker, id) = scene(&stage).await;

@@ -113,7 +113,7 @@ fn spread(min: f64, max: f64, mean: f64) -> Value {
 }
 
 #[tokio::test]
-async fn sta_04_sta_13_to_sta_20_tar_10_a_bucket_says_what_was_charged() {
+async fn a_bucket_says_what_was_charged() {
     for on in [On::Sqlite, On::Postgres] {
         let home = home(on, |_| ()).await;
         let path = format!("type=charger&resolution=HOUR&device={}", home.id("box"));
@@ -140,7 +140,7 @@ async fn sta_04_sta_13_to_sta_20_tar_10_a_bucket_says_what_was_charged() {
 }
 
 #[tokio::test]
-async fn sta_01_sta_02_sta_03_sta_17_ver_22_the_oldest_version_has_its_own_paths() {
+async fn the_oldest_version_has_its_own_paths() {
     let home = home(On::Sqlite, |_| ()).await;
     let old = async |path: &str| home.asker.get_about("ada", path).await;
     let series = old("/statistics/charging?type=charger&resolution=DAY").await;
@@ -181,7 +181,7 @@ async fn sta_01_sta_02_sta_03_sta_17_ver_22_the_oldest_version_has_its_own_paths
 }
 
 #[tokio::test]
-async fn sta_12_sta_22_to_sta_25_sessions_in_each_version() {
+async fn sessions_in_each_version() {
     let home = home(On::Postgres, |_| ()).await;
     let path = "/statistics/charging/sessions?type=charger";
     let all = home.asker.get(&format!("/users/ada{path}")).await.body;
@@ -217,7 +217,7 @@ async fn sta_12_sta_22_to_sta_25_sessions_in_each_version() {
 }
 
 #[tokio::test]
-async fn sta_05_to_sta_11_filters_ranges_and_kinds() {
+async fn filters_ranges_and_kinds() {
     let home = home(On::Sqlite, |_| ()).await;
     let day = async |query: &str| {
         let all = home.charged(&format!("type=charger&resolution=DAY&{query}")).await;
@@ -259,7 +259,7 @@ async fn sta_05_to_sta_11_filters_ranges_and_kinds() {
 }
 
 #[tokio::test]
-async fn sta_27_to_sta_33_sta_40_sta_41_lim_08_offsets_shift_labels() {
+async fn offsets_shift_labels() {
     let home = home(On::Sqlite, |_| ()).await;
     let labels = async |version: &str, query: &str| {
         let path = format!("/users/ada/statistics/charging?type=charger&{query}");
@@ -288,7 +288,7 @@ async fn sta_27_to_sta_33_sta_40_sta_41_lim_08_offsets_shift_labels() {
 }
 
 #[tokio::test]
-async fn sta_06_sta_37_err_03_what_makes_no_sense_is_named() {
+async fn what_makes_no_sense_is_named() {
     let home = home(On::Sqlite, |_| ()).await;
     let refusals = [
         ("charging?resolution=DAY", "/type: is required"),
@@ -328,7 +328,7 @@ async fn sta_06_sta_37_err_03_what_makes_no_sense_is_named() {
 }
 
 #[tokio::test]
-async fn sta_38_sta_36_others_users_are_unknown_and_budgets_are_kept() {
+async fn others_users_are_unknown_and_budgets_are_kept() {
     let home = home(On::Sqlite, |config| {
         let budget = |requests| Budget { requests, seconds: 60 };
         config.limits.budgets.insert(Limited::Statistics, budget(3));
@@ -354,7 +354,7 @@ async fn sta_38_sta_36_others_users_are_unknown_and_budgets_are_kept() {
 }
 
 #[tokio::test]
-async fn sta_35_lim_09_four_years_and_no_more() {
+async fn statistics_reach_back_four_years_and_no_more() {
     let home = home(On::Sqlite, |_| ()).await;
     let now = home.stage.app.now();
     let measured = Measured {
@@ -471,7 +471,7 @@ async fn polled(on: On, policy: &Value, also: impl AsyncFnOnce(&Home)) -> Value 
 }
 
 #[tokio::test]
-async fn sta_15_sta_19_a_polled_day_is_recorded() {
+async fn a_polled_day_is_recorded() {
     for on in [On::Sqlite, On::Postgres] {
         let session = polled(on, &night_policy(), async |_: &Home| ()).await;
         // One price all day: smart charging had a part in it, and saved nothing.
@@ -483,7 +483,7 @@ async fn sta_15_sta_19_a_polled_day_is_recorded() {
 /// A policy that is on has no part in a session if it plans nothing, or if
 /// somebody else is in charge.
 #[tokio::test]
-async fn amb_44_sta_25_no_savings_where_smart_charging_did_not_control() {
+async fn no_savings_where_smart_charging_did_not_control() {
     let is_null = |session: &Value| {
         assert_eq!(session["estimatedSavings"], Value::Null, "{session}");
         assert_eq!(session["nonSmartPrice"], Value::Null, "{session}");

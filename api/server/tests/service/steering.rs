@@ -73,7 +73,7 @@ async fn a_turn_that_panics_gives_its_device_back() {
 }
 
 #[tokio::test]
-async fn ovr_05_ovr_08_chg_29_a_plan_is_followed_and_refuses_commands() {
+async fn a_plan_is_followed_and_refuses_commands() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         stage.app.set_price_book(Arc::new(Book));

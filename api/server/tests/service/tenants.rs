@@ -112,7 +112,7 @@ async fn seen(asker: &Asker) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn env_03_env_08_err_32_foreign_ids_are_as_unknown_as_no_ids() {
+async fn foreign_ids_are_as_unknown_as_no_ids() {
     let stage = Stage::new().await;
     let (sandbox, production) = (stage.app.clone(), stage.production());
     let vendors = sandbox.vendors().into_iter().map(|v| (v.profile().code.clone(), v));
@@ -161,7 +161,7 @@ async fn ask(
 }
 
 #[tokio::test]
-async fn env_04_two_clients_may_have_users_of_one_name() {
+async fn two_clients_may_have_users_of_one_name() {
     let stage = Stage::new().await;
     let (a, b) = (stage.client("a").await, stage.client("b").await);
     let mine = stage.link(&a, "u1", device("v", DeviceKind::Vehicle)).await;

@@ -21,7 +21,7 @@ fn scopes(words: &[&str]) -> Value {
 }
 
 #[tokio::test]
-async fn lnk_01_lnk_02_lnk_12_lnk_24_a_link_session_makes_its_user() {
+async fn a_link_session_makes_its_user() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let asker = stage.client("a").await;
@@ -59,7 +59,7 @@ async fn users_come_after_those_before_them_when_the_clock_went_back() {
 }
 
 #[tokio::test]
-async fn lnk_03_the_client_chooses_the_identifier() {
+async fn the_client_chooses_the_identifier() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let body = scopes(&["vehicle:read:data"]);
@@ -73,7 +73,7 @@ async fn lnk_03_the_client_chooses_the_identifier() {
 }
 
 #[tokio::test]
-async fn lnk_11_ver_07_older_versions_have_a_link_state() {
+async fn older_versions_have_a_link_state() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     for version in ["2023-05-01", "2023-08-01", "2024-01-01"] {
@@ -85,7 +85,7 @@ async fn lnk_11_ver_07_older_versions_have_a_link_state() {
 }
 
 #[tokio::test]
-async fn lnk_05_lnk_07_lnk_09_scope_04_to_scope_09_met_01_ver_08_err_18_what_a_session_asks_for() {
+async fn what_a_link_session_may_ask_for() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let words = |kind: DeviceKind| kind.permissions().iter().map(move |of| word(kind, *of));
@@ -127,7 +127,7 @@ async fn lnk_05_lnk_07_lnk_09_scope_04_to_scope_09_met_01_ver_08_err_18_what_a_s
 }
 
 #[tokio::test]
-async fn scope_16_lnk_06_lnk_08_the_oldest_version_asks_otherwise() {
+async fn the_oldest_version_links_with_its_own_scopes() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let old = [
@@ -164,7 +164,7 @@ async fn scope_16_lnk_06_lnk_08_the_oldest_version_asks_otherwise() {
 }
 
 #[tokio::test]
-async fn lnk_09_a_client_whose_redirects_are_listed_may_give_no_other() {
+async fn a_client_whose_redirects_are_listed_may_give_no_other() {
     let page = "https://app.example.org/linked";
     let stage = Stage::with(On::Sqlite, |config| {
         let listed = [page.to_owned()].into();
@@ -187,7 +187,7 @@ async fn lnk_09_a_client_whose_redirects_are_listed_may_give_no_other() {
 }
 
 #[tokio::test]
-async fn lnk_03_tar_01_flx_01_identifiers_that_a_client_chooses_are_bounded() {
+async fn identifiers_that_a_client_chooses_are_bounded() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, add_zone).await;
         let asker = stage.client("a").await;
@@ -227,7 +227,7 @@ async fn lnk_03_tar_01_flx_01_identifiers_that_a_client_chooses_are_bounded() {
 }
 
 #[tokio::test]
-async fn lnk_10_lim_11_err_07_err_21_connections_are_limited_when_configured() {
+async fn connections_are_limited_when_configured() {
     let stage = Stage::with(On::Sqlite, |config| config.limits.connections_max = Some(1)).await;
     let asker = stage.client("a").await;
     let body = scopes(&["vehicle:read:data"]);
@@ -243,7 +243,7 @@ async fn lnk_10_lim_11_err_07_err_21_connections_are_limited_when_configured() {
 }
 
 #[tokio::test]
-async fn lnk_22_lnk_23_scope_15_linking_again_keeps_the_device() {
+async fn linking_again_keeps_the_device() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", reading(&vehicle())).await;
@@ -262,7 +262,7 @@ async fn lnk_22_lnk_23_scope_15_linking_again_keeps_the_device() {
 }
 
 #[tokio::test]
-async fn lnk_29_lnk_35_deleting_a_user_leaves_nothing() {
+async fn deleting_a_user_leaves_nothing() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let asker = stage.client("a").await;
@@ -286,7 +286,7 @@ async fn lnk_29_lnk_35_deleting_a_user_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn lnk_30_deauthorising_keeps_data_and_ends_access() {
+async fn deauthorising_keeps_data_and_ends_access() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |config| {
             config.names.credentials_valid = Some("isValid".to_owned());
@@ -313,7 +313,7 @@ async fn lnk_30_deauthorising_keeps_data_and_ends_access() {
 }
 
 #[tokio::test]
-async fn lnk_27_the_account_of_a_user_shows_what_the_operator_names() {
+async fn the_account_of_a_user_shows_what_the_operator_names() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     stage.live(&asker, "u", reading(&vehicle())).await;
@@ -325,7 +325,7 @@ async fn lnk_27_the_account_of_a_user_shows_what_the_operator_names() {
 }
 
 #[tokio::test]
-async fn lnk_21_refused_credentials_are_remembered() {
+async fn refused_credentials_are_remembered() {
     let stage = Stage::with(On::Sqlite, |config| {
         config.names.credentials_valid = Some("valid".to_owned());
     })
@@ -339,7 +339,7 @@ async fn lnk_21_refused_credentials_are_remembered() {
 }
 
 #[tokio::test]
-async fn lnk_32_to_lnk_34_ver_24_a_manufacturer_is_taken_away() {
+async fn a_manufacturer_is_taken_away() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let asker = stage.client("a").await;
@@ -363,7 +363,7 @@ async fn lnk_32_to_lnk_34_ver_24_a_manufacturer_is_taken_away() {
 }
 
 #[tokio::test]
-async fn lnk_28_ver_25_lists_of_a_user_hold_that_users_devices() {
+async fn lists_of_a_user_hold_that_users_devices() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let mine = stage.live(&asker, "u", reading(&vehicle())).await;

@@ -12,7 +12,7 @@ use crate::harness::{LATEST, OLDEST, On, Stage, six};
 use crate::readings::{charger, hvac, inverter, reading, vehicle};
 
 #[tokio::test]
-async fn ver_01_to_ver_06_a_pin_and_a_header() {
+async fn a_version_is_pinned_or_named_in_a_header() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     assert_eq!(asker.get("/vehicles").await.header("service-version"), LATEST);
@@ -36,7 +36,7 @@ async fn ver_01_to_ver_06_a_pin_and_a_header() {
 }
 
 #[tokio::test]
-async fn auth_06_auth_08_auth_09_the_oldest_version_names_its_user() {
+async fn the_oldest_version_names_its_user() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let mine = stage.live(&asker, "u", reading(&vehicle())).await;
@@ -61,7 +61,7 @@ async fn auth_06_auth_08_auth_09_the_oldest_version_names_its_user() {
 }
 
 #[tokio::test]
-async fn ver_17_lists_of_the_oldest_version_are_bare() {
+async fn lists_of_the_oldest_version_are_bare() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     stage.live(&asker, "u", reading(&vehicle())).await;
@@ -73,7 +73,7 @@ async fn ver_17_lists_of_the_oldest_version_are_bare() {
 }
 
 #[tokio::test]
-async fn chg_10_chg_12_hvac_13_inv_03_ver_20_places_have_two_names() {
+async fn places_have_two_names() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let home = stage.place(&asker, "u", None).await;
@@ -103,7 +103,7 @@ async fn chg_10_chg_12_hvac_13_inv_03_ver_20_places_have_two_names() {
 }
 
 #[tokio::test]
-async fn ver_18_lnk_25_lnk_26_me_is_of_the_oldest_version() {
+async fn me_is_of_the_oldest_version() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     stage.live(&asker, "u", reading(&vehicle())).await;
@@ -115,7 +115,7 @@ async fn ver_18_lnk_25_lnk_26_me_is_of_the_oldest_version() {
 }
 
 #[tokio::test]
-async fn ver_13_ver_14_versions_end_when_dates_are_configured() {
+async fn versions_end_when_dates_are_configured() {
     let since = |version, days| (version, six() - TimeDelta::days(days));
     let releases = Releases::new(vec![
         since(ApiVersion::V2023_05_01, 900),
@@ -140,7 +140,7 @@ async fn ver_13_ver_14_versions_end_when_dates_are_configured() {
 }
 
 #[tokio::test]
-async fn ver_14_an_ended_version_is_answered_in_the_current_one() {
+async fn an_ended_version_is_answered_in_the_current_one() {
     let since = |version, days| (version, six() - TimeDelta::days(days));
     let releases = Releases::new(vec![
         since(ApiVersion::V2023_05_01, 900),

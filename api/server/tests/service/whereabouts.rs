@@ -11,7 +11,7 @@ use crate::plans::{CENTS, car, flexible, settle};
 use crate::priced::stage_with;
 
 #[tokio::test]
-async fn flx_23_scope_13_without_the_scope_nobody_learns_that_a_vehicle_is_there() {
+async fn without_the_scope_nobody_learns_that_a_vehicle_is_there() {
     let (stage, _, asker) = stage_with(On::Sqlite, &CENTS).await;
     let (car_id, id) = flexible(&stage, &asker, 20.0).await;
     stage.fjord.says("u-vehicle", Ok(car(10.0, true, 80.0)));
@@ -32,7 +32,7 @@ async fn flx_23_scope_13_without_the_scope_nobody_learns_that_a_vehicle_is_there
 }
 
 #[tokio::test]
-async fn scope_15_a_plan_follows_when_a_vehicle_no_longer_says_where_it_is() {
+async fn a_plan_follows_when_a_vehicle_no_longer_says_where_it_is() {
     let (stage, _, asker) = stage_with(On::Sqlite, &CENTS).await;
     let (car_id, _) = flexible(&stage, &asker, 20.0).await;
     let is_planned = async || {

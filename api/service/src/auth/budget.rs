@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn err_14_a_budget_is_renewed_after_its_span() {
+    fn a_budget_is_renewed_after_its_span() {
         let budgets = Budgets::default();
         let budget = Budget { requests: 2, seconds: 60 };
         let at = |seconds| {

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn auth_15_only_hashes_are_kept() {
+    fn only_hashes_are_kept() {
         let secret = generate().unwrap();
         let kept = hash(&secret).unwrap();
         assert!(kept.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{kept}");

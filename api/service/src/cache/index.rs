@@ -132,7 +132,7 @@ mod tests {
 
     /// The engine's own list of the same items is the oracle.
     #[test]
-    fn pag_03_to_pag_10_pages_are_those_of_the_engine() {
+    fn pages_are_those_of_the_engine() {
         let items: Vec<(i64, Arc<str>)> =
             (0..23_i64).map(|n| (n / 3, format!("{:02}", (n * 7) % 23).into())).collect();
         let mut index = Index::default();

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn lnk_15_the_browsers_language_falls_back_to_american_english() {
+    fn the_browsers_language_falls_back_to_american_english() {
         let chosen = |wanted, list| Language::chosen(wanted, &liking(list));
         assert_eq!(chosen("browser", "fr, de-AT;q=0.7, en;q=0.3"), Language::De);
         assert_eq!(chosen("browser", "en;q=0.2, nn-NO;q=0.9"), Language::Nb);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn lnk_16_three_colour_schemes() {
+    fn three_colour_schemes() {
         for scheme in [ColourScheme::Light, ColourScheme::Dark, ColourScheme::System] {
             assert_eq!(ColourScheme::of(scheme.as_str()), Some(scheme));
         }

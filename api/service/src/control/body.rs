@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn act_02_act_24_bat_03_the_words_of_the_specification() {
+    fn words_of_actions_are_those_of_the_specification() {
         let upper = |word: &str| word.to_uppercase();
         assert!(ActionState::ALL.iter().all(|state| state_word(*state) == upper(state.as_str())));
         assert!(FailureKind::ALL.iter().all(|kind| failure_word(*kind) == upper(kind.as_str())));

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lnk_17_lnk_18_the_address_carries_state_and_what_went_wrong() {
+    fn the_address_carries_state_and_what_went_wrong() {
         let back = |to| address(to, "s-1", None);
         assert_eq!(
             back("https://app.example.org/linked"),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn lnk_19_seven_words() {
+    fn failures_have_seven_words() {
         let words = Failure::ALL.map(Failure::as_str);
         let expected = [
             "invalid_request",

@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn evt_11_names_that_are_not_printed_are_the_operators() {
+    fn names_that_are_not_printed_are_the_operators() {
         let mut settings = EventSettings::default();
         assert_eq!(
             public(&settings, "user:vendor-action:updated"),

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn ns_38_lists_of_clocks_and_of_instants() {
+    fn lists_of_clocks_and_of_instants() {
         let spring = "\u{feff}Beginn;Preis (ct/kWh)\n\
             29.03.2026 01:00;34,255\n29.03.2026 02:00;\n29.03.2026 03:00;30\n";
         let berlin = Some(chrono_tz::Europe::Berlin);

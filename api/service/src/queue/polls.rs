@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn tim_03_a_hint_jumps_the_queue() {
+    fn a_hint_jumps_the_queue() {
         let polls = polls();
         let [soon, late, hinted] = [1, 2, 3].map(Uuid::from_u128);
         polls.watch(soon, at(1));
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn tim_02_a_hint_during_a_poll_is_not_lost() {
+    fn a_hint_during_a_poll_is_not_lost() {
         let polls = polls();
         let id = Uuid::from_u128(1);
         polls.watch(id, at(0));

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn pag_05_pag_06_pag_11_what_names_a_page() {
+    fn what_names_a_page() {
         let cursor = Some(Cursor { key: key(1), side: Side::Above });
         let both = PageRequest::new(cursor.clone(), cursor, None);
         assert_eq!(both, Err(PageError::BothCursors));
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn pag_10_the_way_back_stays_open_when_everything_behind_was_deleted() {
+    fn the_way_back_stays_open_when_everything_behind_was_deleted() {
         let page = first(&keys(0..4), 2);
         let left = keys(2..4);
         let empty = next(&left, &page, 2);
@@ -267,7 +267,7 @@ mod tests {
         /// EP-27: a walk sees everything once, in order, at every size; pages
         /// know whether anything lies on either side.
         #[test]
-        fn ep27_a_walk_sees_everything_once(count in 0..14_u32) {
+        fn a_walk_sees_everything_once(count in 0..14_u32) {
             let items = keys(0..count);
             let mut expected = items.clone();
             expected.reverse();
@@ -288,7 +288,7 @@ mod tests {
         /// EP-27, PAG-10: what is there all the time is seen once, whatever
         /// comes and goes; new items that sort behind the cursor are seen too.
         #[test]
-        fn pag_10_what_stays_is_seen_once(
+        fn items_that_stay_are_seen_once(
             stays in prop::collection::btree_set(0..40_u32, 0..12),
             rounds in prop::collection::vec(prop::collection::btree_set(0..40_u32, 0..8), 1..12),
             size in 1..5_i64,
@@ -312,7 +312,7 @@ mod tests {
 
         /// EP-28: back and forth again leads to the same first item.
         #[test]
-        fn ep28_before_and_after_are_inverse(count in 0..14_u32, size in 1..6_i64, pages in 0..6) {
+        fn before_and_after_are_inverse(count in 0..14_u32, size in 1..6_i64, pages in 0..6) {
             let items = keys(0..count);
             let mut page = first(&items, size);
             for _ in 0..pages {

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ver_01_four_versions_in_order() {
+    fn four_versions_in_order() {
         assert!(ApiVersion::ALL.is_sorted());
         assert_eq!(ApiVersion::ALL.last(), Some(&ApiVersion::LATEST));
         for version in ApiVersion::ALL {
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn ver_06_others_are_refused() {
+    fn other_versions_are_refused() {
         for text in ["2022-01-01", "", "2024-10-1", "latest"] {
             assert!(ApiVersion::parse(text).is_err());
         }

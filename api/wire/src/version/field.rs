@@ -114,7 +114,7 @@ mod tests {
     use std::fmt::Write;
 
     #[test]
-    fn ver_17_to_ver_26_the_table() {
+    fn fields_by_version() {
         let mut table = String::new();
         for &field in Field::ALL {
             let row: String =
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn amb_50_amb_51_one_name_for_a_place_at_a_time() {
+    fn one_name_for_a_place_at_a_time() {
         let pairs = [
             (Field::ChargerChargingLocationId, Field::ChargerLocation),
             (Field::HvacChargingLocationId, Field::HvacLocationId),

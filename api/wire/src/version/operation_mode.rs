@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bat_03_bat_04_idle_in_the_latest_version_only() {
+    fn idle_in_the_latest_version_only() {
         for version in ApiVersion::ALL {
             for mode in OperationMode::ALL {
                 let known = mode != OperationMode::Idle || version == ApiVersion::LATEST;

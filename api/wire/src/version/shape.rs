@@ -156,7 +156,7 @@ mod tests {
     use std::fmt::Write as _;
 
     #[test]
-    fn sta_17_to_25_members_by_version() {
+    fn members_by_version() {
         let mut drawn = String::new();
         for version in ApiVersion::ALL {
             let shape = Shape::of_version(Some(version.as_str())).unwrap();

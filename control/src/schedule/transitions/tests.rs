@@ -27,7 +27,7 @@ fn check(drafts: &[DraftRule], zone: &str, now: &str, expected: &[(&str, bool)])
 }
 
 #[test]
-fn sch_36_strictly_after_now_and_only_changes() {
+fn transitions_lie_strictly_after_now_and_are_changes() {
     let tiles = [window("08:00", "10:00"), window("10:00", "12:00")];
     let day = [("2026-01-05T08:00:00Z", true), ("2026-01-05T12:00:00Z", false)];
     check(&tiles, "UTC", "2026-01-05T07:59:59Z", &day);
@@ -36,7 +36,7 @@ fn sch_36_strictly_after_now_and_only_changes() {
 }
 
 #[test]
-fn sch_36_nothing_changes_any_more() {
+fn no_transitions_after_the_last_change() {
     check(&[], "Europe/Berlin", "2026-01-05T00:00:00Z", &[]);
     check(&[window("07:00", "07:00")], "Europe/Berlin", "2026-01-05T00:00:00Z", &[]);
     let last =
@@ -45,7 +45,7 @@ fn sch_36_nothing_changes_any_more() {
 }
 
 #[test]
-fn sch_14_a_rule_of_a_fraction_of_a_second_is_seen() {
+fn a_rule_of_a_fraction_of_a_second_is_seen() {
     let brief = DraftRule {
         should_charge: true,
         from_timestamp: Some(at("2026-03-01T12:34:56.123456Z")),
@@ -57,7 +57,7 @@ fn sch_14_a_rule_of_a_fraction_of_a_second_is_seen() {
 }
 
 #[test]
-fn amb_16_no_horizon() {
+fn transitions_are_found_without_a_horizon() {
     let far = DraftRule {
         from_timestamp: Some(at("9000-06-01T00:00:00Z")),
         weekdays: Some(vec![2]),
@@ -72,7 +72,7 @@ fn amb_16_no_horizon() {
 }
 
 #[test]
-fn sch_21_a_day_that_never_happened() {
+fn a_day_that_never_happened() {
     // Samoa went from Thursday 29 to Saturday 31 December 2011.
     let friday = DraftRule { should_charge: true, weekdays: Some(vec![4]), ..DraftRule::default() };
     let expected = [("2012-01-05T10:00:00Z", true), ("2012-01-06T10:00:00Z", false)];
@@ -83,7 +83,7 @@ fn sch_21_a_day_that_never_happened() {
 }
 
 #[test]
-fn sch_21_half_hours_of_lord_howe() {
+fn half_hours_of_lord_howe() {
     // 02:00 to 02:30 is skipped on 4 October 2026 and repeated (01:30 to 02:00) on 5 April.
     let expected = [("2026-10-03T15:30:00Z", true), ("2026-10-03T15:45:00Z", false)];
     check(&[window("02:30", "02:45")], "Australia/Lord_Howe", "2026-10-03T00:00:00Z", &expected);
@@ -105,7 +105,7 @@ fn the_ends_of_the_calendar_have_no_transitions() {
 /// A body of two megabytes has room for so many rules. Painting all of them anew
 /// whenever one comes or goes would take a quarter of an hour here.
 #[test]
-fn sch_36_thirty_thousand_rules_that_come_one_after_the_other() {
+fn thirty_thousand_rules_that_come_one_after_the_other() {
     let start = at("2026-01-05T00:00:00Z");
     let last = 29_999;
     let coming = |second: i64| DraftRule {
@@ -255,7 +255,7 @@ fn night_and_day() -> Rules {
 /// list of transitions and a walk minute by minute say the same. Walks start
 /// at the change, so that an offset of odd seconds does not matter.
 #[test]
-fn ep01_sch_21_every_zone_around_its_clock_changes() {
+fn every_zone_around_its_clock_changes() {
     let rules = night_and_day();
     let mut seen = 0;
     for zone in chrono_tz::TZ_VARIANTS {
@@ -289,7 +289,7 @@ proptest! {
 
     /// EP-01: the oracle looks at two days, ten seconds at a time.
     #[test]
-    fn ep01_transitions_are_those_found_step_by_step((zone, rules, now) in scenes()) {
+    fn transitions_are_those_found_step_by_step((zone, rules, now) in scenes()) {
         let found = rules.next_transition(now, zone);
         let tens = 2 * 8_640;
         match by_hand(&rules, now, zone, tens) {
@@ -306,7 +306,7 @@ proptest! {
     /// Many rules that come and go are one search, and it finds what is found by
     /// painting all of them anew in each stretch.
     #[test]
-    fn sch_36_rules_that_come_and_go_change_no_answer((zone, rules, now) in scenes_of(5..90)) {
+    fn rules_that_come_and_go_change_no_answer((zone, rules, now) in scenes_of(5..90)) {
         let mut search = TransitionSearch::from(&rules, micros_of(now), zone);
         let mut from = now;
         for _ in 0..40 {
@@ -320,7 +320,7 @@ proptest! {
 
     /// EP-02: nothing moves until the first transition; there the list loses its head.
     #[test]
-    fn ep02_the_list_only_moves_at_a_transition((zone, rules, now) in scenes(), part in 0.0..1.0_f64) {
+    fn the_list_only_moves_at_a_transition((zone, rules, now) in scenes(), part in 0.0..1.0_f64) {
         let found = rules.upcoming(now, zone);
         if let [first, rest @ ..] = &found[..] {
             let micros = ((first.at - now).num_microseconds().unwrap() as f64 * part) as i64;
@@ -332,7 +332,7 @@ proptest! {
 
     /// EP-03, EP-05: a rule that never holds changes nothing; negation negates.
     #[test]
-    fn ep03_ep05_expired_rules_and_negation((zone, rules, now) in scenes()) {
+    fn expired_rules_change_nothing_and_negation_negates((zone, rules, now) in scenes()) {
         let found = rules.upcoming(now, zone);
         let mut longer = rules.clone();
         let expired = Rule {
@@ -356,7 +356,7 @@ proptest! {
     /// EP-04: in UTC and without timestamps every day is like the next, and
     /// with weekdays every week is.
     #[test]
-    fn ep04_days_and_weeks_repeat_in_utc((_, rules, now) in scenes()) {
+    fn days_and_weeks_repeat_in_utc((_, rules, now) in scenes()) {
         let mut weekly = rules;
         for rule in &mut weekly.rules {
             (rule.from_timestamp, rule.to_timestamp) = (None, None);
