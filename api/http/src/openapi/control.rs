@@ -2,7 +2,7 @@
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
-use super::{Answer, Operation, add};
+use super::operation::{Answer, Operation, add};
 use crate::routes::actions::{ChargeRateLimitBody, MaxCurrentBody};
 use crate::routes::overrides::SmartOverride;
 use crate::routes::schedules::{ScheduleBody, ScheduleStatus};

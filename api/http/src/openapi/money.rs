@@ -4,8 +4,8 @@ use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Deprecated, RefOr, Required};
 
+use super::operation::{Answer, Operation, add};
 use super::shapes::{parameter, text_schema};
-use super::{Answer, Operation, add};
 use crate::routes::price_signals::PriceSignalBody;
 use crate::routes::statistics::{ChargingSession, ChargingStatistic, ProductionStatistic};
 use crate::routes::tariffs::TariffBody;

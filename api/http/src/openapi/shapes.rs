@@ -6,7 +6,8 @@ use utoipa::openapi::schema::{
 };
 use utoipa::openapi::{Content, Required, ResponseBuilder};
 
-use super::{Answer, Operation, money};
+use super::money;
+use super::operation::{Answer, Operation};
 
 /// The status of an answer.
 pub(super) const fn success(answer: Answer) -> &'static str {

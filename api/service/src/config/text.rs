@@ -50,7 +50,7 @@ impl FromStr for PublicUrl {
 /// # Example
 ///
 /// ```
-/// use slackwater_service::config::listen_address;
+/// use slackwater_service::config::text::listen_address;
 ///
 /// assert_eq!(listen_address("[::1]:8080")?.port(), 8080);
 /// assert!(listen_address("localhost:8080").is_err());
