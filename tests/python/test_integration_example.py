@@ -121,7 +121,7 @@ def served(tmp_path: Path) -> Iterator[tuple[Path, dict[str, str]]]:
     (devices / "cellar.json").write_text(json.dumps(READING))
     settings = tmp_path / "settings.toml"
     settings.write_text(SETTINGS.format(folder=tmp_path))
-    command = [PROGRAM, "serve", "--config", settings]
+    command = [str(PROGRAM), "serve", "--config", str(settings)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
         events = (json.loads(line) for line in process.stderr)

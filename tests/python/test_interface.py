@@ -14,8 +14,8 @@ import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-import click
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -84,7 +84,7 @@ def test_names_signatures_and_documentation() -> None:
     check("interface.txt", "".join(text for module in modules() for text in lines(module)))
 
 
-def commands(command: click.Command, words: list[str]) -> Iterator[list[str]]:
+def commands(command: Any, words: list[str]) -> Iterator[list[str]]:
     """The words that lead to each command."""
     yield words
     for name, below in sorted(getattr(command, "commands", {}).items()):
