@@ -145,10 +145,13 @@ async fn flowed(
         return Some((from_periods(&periods, counts, rules).samples, Some(until)));
     }
     // No meter: the counter, from reading to reading.
-    let readings = counted?.into_iter().map(|(at, total)| MeterReading::new(at, total));
+    let counted = counted?;
+    // Not the time of this reading: a manufacturer may go back to an earlier one.
+    let until = counted.last()?.0;
+    let readings = counted.into_iter().map(|(at, total)| MeterReading::new(at, total));
     let readings: Vec<MeterReading> = readings.collect::<Result<_, _>>().ok()?;
     let samples = from_meter(&readings, rules).samples;
-    (readings.len() > 1).then_some((samples, Some(reading.at)))
+    (readings.len() > 1).then_some((samples, Some(until)))
 }
 
 /// What the device's meter counted; `None` if its manufacturer did not answer.
