@@ -1587,7 +1587,8 @@ def statistics_series(
     samples: Sequence[_Sample],
     *,
     resolution: str,
-    utc_offset_hours: float,
+    utc_offset_hours: float | None,
+    time_zone: str | None,
     start: datetime | None,
     end: datetime | None,
     now: datetime | None,
@@ -1600,7 +1601,8 @@ def statistics_aggregate(
     *,
     by: Sequence[str],
     resolution: str,
-    utc_offset_hours: float,
+    utc_offset_hours: float | None,
+    time_zone: str | None,
     start: datetime | None,
     end: datetime | None,
     now: datetime | None,
@@ -1613,10 +1615,12 @@ def statistics_year(
     samples: ArrowTable,
     *,
     time_zone: str,
-    utc_offset_hours: float,
+    utc_offset_hours: float | None,
     sample_length: timedelta | None,
 ) -> tuple[Table, str | None, list[list[float]]]: ...
-def bucket_label(at: datetime, *, resolution: str, utc_offset_hours: float) -> datetime: ...
+def bucket_label(
+    at: datetime, *, resolution: str, utc_offset_hours: float | None, time_zone: str | None
+) -> datetime: ...
 def utc_offset_minutes(hours: float) -> int: ...
 def available_range(
     *, start: datetime | None, end: datetime | None, now: datetime
