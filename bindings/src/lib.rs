@@ -32,6 +32,7 @@ mod provenance;
 mod questions;
 mod saved;
 mod schedule;
+mod series;
 mod signals;
 mod site;
 mod site_request;
@@ -107,6 +108,8 @@ mod _engine {
         schedule_changed_at, schedule_controller, schedule_is_away, schedule_should_charge,
         schedule_status, schedule_time_zone, schedule_transitions,
     };
+    #[pymodule_export]
+    use crate::series::{Series, series_unit};
     #[pymodule_export]
     use crate::signals::{check_signal, replace_signal};
     #[pymodule_export]

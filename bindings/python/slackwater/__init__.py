@@ -78,9 +78,10 @@ from slackwater.plan import (
     plan_duration,
     plan_vehicle,
 )
-from slackwater.prices import Prices
+from slackwater.prices import Prices, PriceSlot
 from slackwater.questions import Departure, InsuranceFrontier, WhatIf, insurance_frontier
 from slackwater.saved import load_plan, replay
+from slackwater.series import Series, SeriesSlot
 from slackwater.site import SitePlan, plan_site
 from slackwater.site_devices import (
     Carbon,
@@ -135,11 +136,14 @@ __all__ = [
     "PlanTable",
     "PlannedSlot",
     "PowerLimit",
+    "PriceSlot",
     "Prices",
     "Reason",
     "Replay",
     "Requirement",
     "RoundMemory",
+    "Series",
+    "SeriesSlot",
     "Session",
     "ShiftableLoad",
     "SiteBaseline",
