@@ -15,6 +15,7 @@ mod area_table;
 mod area_watch;
 mod arrow;
 mod batch;
+mod carbon;
 mod charged;
 mod device;
 mod error;
@@ -59,6 +60,8 @@ mod _engine {
     use crate::arrow::Table;
     #[pymodule_export]
     use crate::batch::{plan_batch, plan_batch_own};
+    #[pymodule_export]
+    use crate::carbon::{charge_emissions, storage_emissions, table_emissions};
     #[pymodule_export]
     use crate::device::{
         device_are_paired, device_capabilities, device_charge_state, device_check_command,

@@ -64,6 +64,7 @@ from slackwater._engine import (
     UnmetSwitchingWish,
     __version__,
 )
+from slackwater._pareto import ParetoPoint, pareto
 from slackwater.area import PlanTable, plan_batch
 from slackwater.area_node import Node
 from slackwater.area_types import AreaChange, AreaProgress, NodeLoad, RoundMemory, UnmetNeed
@@ -131,6 +132,7 @@ __all__ = [
     "Load",
     "Node",
     "NodeLoad",
+    "ParetoPoint",
     "Plan",
     "PlanChange",
     "PlanTable",
@@ -187,6 +189,7 @@ __all__ = [
     "load_plan",
     "next_deadline",
     "paging",
+    "pareto",
     "plan_area",
     "plan_batch",
     "plan_charge",

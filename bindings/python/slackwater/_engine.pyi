@@ -56,6 +56,7 @@ __all__ = [
     "action_next_step",
     "available_range",
     "bucket_label",
+    "charge_emissions",
     "charger_deadline",
     "charger_status",
     "check_intervals",
@@ -135,6 +136,8 @@ __all__ = [
     "statistics_year",
     "stays_from_events",
     "stays_to_table",
+    "storage_emissions",
+    "table_emissions",
     "tariff_prices",
     "time_zone_version",
     "utc_offset_minutes",
@@ -367,6 +370,9 @@ class Series:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def weigh(self, periods: Sequence[tuple[datetime, datetime, float]]) -> float: ...
 
+def charge_emissions(plan: Plan, intensity: Series) -> tuple[float, float]: ...
+def storage_emissions(plan: StoragePlan, intensity: Series) -> tuple[float, float]: ...
+def table_emissions(plans: Table, intensity: Series) -> float: ...
 
 @final
 class PriceCurves:
@@ -422,8 +428,12 @@ def plan_duration(
     by: datetime | None,
     power_kw: float,
 ) -> Plan: ...
-def plan_batch(vehicles: ArrowTable, prices: Prices) -> Table: ...
-def plan_batch_own(vehicles: ArrowTable, prices: PriceCurves) -> Table: ...
+def plan_batch(
+    vehicles: ArrowTable, prices: Prices, *, intensity: Series | None = None
+) -> Table: ...
+def plan_batch_own(
+    vehicles: ArrowTable, prices: PriceCurves, *, intensity: Series | None = None
+) -> Table: ...
 
 _Imported = tuple[Prices, list[tuple[datetime, datetime]], list[str]]
 
@@ -1007,6 +1017,8 @@ class SitePlan:
     def shortfall_kwh(self) -> float: ...
     @property
     def peak_kw(self) -> float | None: ...
+    @property
+    def baseline_carbon_kg(self) -> float | None: ...
     @property
     def carbon_kg(self) -> float: ...
     @property

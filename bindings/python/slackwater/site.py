@@ -116,6 +116,16 @@ class SitePlan(SavedPlan["_engine.SitePlan"]):
         return self._native.carbon_kg
 
     @property
+    def baseline_carbon_kg(self) -> float | None:
+        """Emissions of the baseline in kg; ``None`` where they have no price."""
+        return self._native.baseline_carbon_kg
+
+    @property
+    def carbon_cost(self) -> float:
+        """The part of the cost that is the price of emissions."""
+        return self._native.costs.carbon
+
+    @property
     def baseline(self) -> SiteBaseline:
         """Baseline: the same devices without a plan, at full power at once, limits ignored."""
         return self._native.baseline
