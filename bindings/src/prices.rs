@@ -236,9 +236,9 @@ impl Prices {
     }
 
     fn plus_emissions(&self, intensity: &Series, price_per_kg: f64) -> Result<Self, Refused> {
-        let emissions = intensity.curve.times(price_per_kg).named("carbon.price_per_kg")?;
         // All prices have to be covered, so that none is dropped by the sum.
         self.curve.plus_emissions(&intensity.curve, price_per_kg).named("carbon")?;
+        let emissions = intensity.curve.times(price_per_kg)?;
         self.changed(|curve| curve.plus(&emissions), |own| own.plus(&emissions))
     }
 

@@ -234,6 +234,19 @@ def test_a_missing_intensity_is_named() -> None:
         charge(prices_of(CENTS), carbon)
 
 
+def test_a_carbon_price_that_makes_no_sense_is_refused() -> None:
+    """Negative, no number, or a second one."""
+    grid = grid_of(GRAMS)
+    for per_kg in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(sw.InputError, match=r"carbon: price_per_kg is .* is 0 or more"):
+            charge(prices_of(CENTS), sw.Carbon(price_per_kg=per_kg, intensity=grid))
+    with pytest.raises(sw.InputError, match=r"carbon: the intensity from 2026-01-05 .* or more"):
+        charge(prices_of(CENTS), sw.Carbon(price_per_kg=1.0, intensity=-grid))
+    carbon = sw.Carbon(price_per_kg=0.3, intensity=grid)
+    with pytest.raises(sw.InputError, match="hold a price of emissions already"):
+        charge(prices_of(CENTS).plus_emissions(carbon), carbon)
+
+
 def test_prices_with_emissions_are_copied_and_added_as_prices() -> None:
     """A copy knows its emissions; a sum is a price like any other."""
     carbon = sw.Carbon(price_per_kg=0.3, intensity=grid_of(GRAMS))

@@ -336,7 +336,9 @@ class Prices(Series):
             carbon: Price of a kg, and intensity over time.
 
         Raises:
-            InputError: The intensity is not known at a time that has a price.
+            InputError: The intensity is not known at a time that has a price;
+                it or its price is negative; a price of emissions is in these
+                prices already.
 
         Example:
             >>> from datetime import UTC, datetime
@@ -348,6 +350,8 @@ class Prices(Series):
             >>> [round(slot.price_per_kwh, 3) for slot in prices.plus_emissions(carbon)]
             [0.14, 0.13]
         """
+        if self._emissions is not None:
+            raise _engine.InputError("carbon: these prices hold a price of emissions already")
         emissions = Emissions.of(carbon)
         summed = Prices._wrap(
             self._native.plus_emissions(emissions.intensity, emissions.price_per_kg)

@@ -50,6 +50,20 @@ pub enum CombineError {
         /// Its end.
         to: DateTime<Utc>,
     },
+    /// The price of emissions is negative or no number.
+    #[error("price_per_kg is {price_per_kg} per kg; a price of emissions is 0 or more")]
+    NotACarbonPrice {
+        /// The price as given.
+        price_per_kg: f64,
+    },
+    /// The carbon intensity is negative.
+    #[error("the intensity from {from} on is {kg_per_kwh} kg per kWh; it is 0 or more")]
+    NegativeIntensity {
+        /// Start of the first such slot.
+        from: DateTime<Utc>,
+        /// Its value.
+        kg_per_kwh: f64,
+    },
     /// The carbon intensity is not known at a time that has a price.
     #[error("the intensity is missing from {from} to {to}, which has a price")]
     NoIntensity {
@@ -162,12 +176,20 @@ impl PriceCurve {
     /// `price_per_kg` tell.
     ///
     /// # Errors
-    /// The intensity is not known at a time that has a price; a sum is no price.
+    /// The price of emissions or an intensity is negative or no number; the intensity is not
+    /// known at a time that has a price; a sum is no price.
     pub fn plus_emissions(
         &self,
         intensity: &Self,
         price_per_kg: f64,
     ) -> Result<Self, CombineError> {
+        if !(price_per_kg >= 0.0 && price_per_kg.is_finite()) {
+            return Err(CombineError::NotACarbonPrice { price_per_kg });
+        }
+        if let Some(slot) = intensity.prices().iter().position(|kg_per_kwh| *kg_per_kwh < 0.0) {
+            let (from, kg_per_kwh) = (intensity.horizon().period(slot).0, intensity.prices()[slot]);
+            return Err(CombineError::NegativeIntensity { from, kg_per_kwh });
+        }
         if let Some((from, to)) = first_uncovered(self.horizon(), intensity.horizon()) {
             let (from, to) = (instant_at(from), instant_at(to));
             return Err(CombineError::NoIntensity { from, to });
@@ -532,6 +554,12 @@ mod tests {
             "the intensity is missing from 2026-01-05 02:00:00 UTC to 2026-01-05 03:00:00 UTC, \
              which has a price"
         );
+        for per_kg in [-0.1, f64::NAN, f64::INFINITY] {
+            let error = prices.plus_emissions(&dirty, per_kg).unwrap_err().to_string();
+            assert!(error.ends_with("a price of emissions is 0 or more"), "{error}");
+        }
+        let error = prices.plus_emissions(&hours(0, &[Some(1), Some(-1)]), 0.1).unwrap_err();
+        assert!(error.to_string().ends_with("on is -1 kg per kWh; it is 0 or more"), "{error}");
         let night = (at("2026-01-05T00:30:00Z"), at("2026-01-05T02:00:00Z"), kw(2.0));
         assert!((dirty.weigh([night]) - 25.0).abs() < 1e-12);
         assert!((prices.weigh([night]) - 2.0).abs() < 1e-12);
