@@ -213,8 +213,17 @@ impl Table {
 
     /// The same with the currency in the metadata of the schema.
     pub(crate) fn in_currency(batch: RecordBatch, currency: &str) -> Result<Self, Refused> {
-        let fields = batch.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
-        let schema = schema(fields, currency);
+        Self::with_metadata(batch, "currency", currency)
+    }
+
+    /// The same with an entry in the metadata of the schema.
+    pub(crate) fn with_metadata(
+        batch: RecordBatch,
+        name: &str,
+        value: &str,
+    ) -> Result<Self, Refused> {
+        let metadata = [(name.to_owned(), value.to_owned())].into();
+        let schema = Arc::new(batch.schema().as_ref().clone().with_metadata(metadata));
         let batch = batch.with_schema(schema.clone()).map_err(refused)?;
         Ok(Self { schema, batches: vec![batch] })
     }

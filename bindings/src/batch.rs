@@ -11,12 +11,14 @@ use slackwater_engine::batch as engine;
 use slackwater_engine::columns::{
     ChargeNumbers, Curves, Fleet, NO_TIME, Needs, PlanTable, TargetLists,
 };
+use slackwater_engine::prices::curve::PriceCurve;
 
 use crate::answer::{self, numbers};
 use crate::arrow::{Columns, Table, cast_times, or_nan, refused, schema, to_numbers};
 use crate::error::Refused;
 use crate::interrupt;
 use crate::prices::{PriceCurves, Prices};
+use crate::series::Series;
 
 /// Columns that belong to other functions; ignoring them would plan something else.
 const NOT_HERE: [&str; 13] = [
@@ -223,37 +225,68 @@ fn curve_rows(columns: &Columns<'_>, curves: &PriceCurves) -> Result<Vec<u32>, R
     Ok(names.as_string::<i32>().iter().map(row).collect())
 }
 
-fn answer_schema(id: &DataType, currency: &str) -> SchemaRef {
+fn answer_schema(id: &DataType, currency: &str, has_emissions: bool) -> SchemaRef {
     let number = |name: &str| Field::new(name, DataType::Float64, true);
     let [intervals, status, error] = answer::fields();
-    schema(
-        vec![
-            Field::new("id", id.clone(), true),
-            number("cost"),
-            number("energy_kwh"),
-            number("shortfall_kwh"),
-            number("marginal_price"),
-            number("baseline_cost"),
-            number("savings"),
-            number("gap"),
-            number("unpriced_hours"),
-            intervals,
-            status,
-            error,
-        ],
-        currency,
-    )
+    let mut fields = vec![
+        Field::new("id", id.clone(), true),
+        number("cost"),
+        number("energy_kwh"),
+        number("shortfall_kwh"),
+        number("marginal_price"),
+        number("baseline_cost"),
+        number("savings"),
+        number("gap"),
+        number("unpriced_hours"),
+        intervals,
+        status,
+        error,
+    ];
+    if has_emissions {
+        fields.extend([number("carbon_kg"), number("baseline_carbon_kg")]);
+    }
+    schema(fields, currency)
+}
+
+/// Carbon intensity, and the same on the slots of the prices.
+#[derive(Clone, Copy)]
+struct Intensity<'a> {
+    curve: &'a PriceCurve,
+    by_slot: Curves<'a>,
+}
+
+impl Intensity<'_> {
+    /// Emissions of the rows of each run, and of their baselines, in kg.
+    ///
+    /// A baseline takes the energy of its plan at full power from arrival, whatever the prices
+    /// are: with intensities in their place its cost is in kg.
+    fn emissions(
+        self,
+        fleet: &Fleet<'_>,
+        runs: &[PlanTable<ChargeNumbers>],
+    ) -> Vec<(Vec<f64>, Vec<f64>)> {
+        let baselines = engine::plan_batch(fleet, self.by_slot).into_iter();
+        let both = runs.iter().zip(baselines);
+        both.map(|(plans, baseline)| {
+            let errors: Vec<usize> = plans.errors.iter().map(|(row, _)| *row).collect();
+            let mut planned = plans.intervals.emissions(self.curve);
+            errors.into_iter().for_each(|row| planned[row] = f64::NAN);
+            (planned, baseline.numbers.baseline_cost)
+        })
+        .collect()
+    }
 }
 
 fn record_batch(
     schema: &SchemaRef,
     id: ArrayRef,
     plans: PlanTable<ChargeNumbers>,
+    emissions: Option<(Vec<f64>, Vec<f64>)>,
 ) -> Result<RecordBatch, Refused> {
     let status = answer::status(&plans.numbers.shortfall_kwh);
     let errors = answer::errors(plans.len(), &plans.errors);
     let intervals = answer::intervals(plans.intervals);
-    let columns = vec![
+    let mut columns = vec![
         id,
         numbers(plans.numbers.cost),
         numbers(plans.numbers.energy_kwh),
@@ -267,6 +300,9 @@ fn record_batch(
         status,
         errors,
     ];
+    if let Some((planned, baseline)) = emissions {
+        columns.extend([numbers(planned), numbers(baseline)]);
+    }
     RecordBatch::try_new(schema.clone(), columns).map_err(refused)
 }
 
@@ -276,44 +312,74 @@ fn plan_all(
     curves: Curves<'_>,
     named: Option<&PriceCurves>,
     currency: &str,
+    intensity: Option<Intensity<'_>>,
 ) -> Result<Table, Refused> {
     let mut answered = Vec::new();
-    let mut schema = answer_schema(&DataType::Utf8, currency);
+    let mut schema = answer_schema(&DataType::Utf8, currency, intensity.is_some());
     for batch in vehicles {
         let columns = Vehicles::new(&batch, named, ("plan_batch", &[]))?;
         drop(batch);
-        schema = answer_schema(columns.id.data_type(), currency);
+        schema = answer_schema(columns.id.data_type(), currency, intensity.is_some());
+        let fleet = columns.fleet();
+        let runs = engine::plan_batch(&fleet, curves);
+        let emissions = intensity.map(|intensity| intensity.emissions(&fleet, &runs));
+        let mut emissions = emissions.into_iter().flatten();
         let mut first = 0;
-        for plans in engine::plan_batch(&columns.fleet(), curves) {
+        for plans in runs {
             let id = columns.id.slice(first, plans.len());
             first += plans.len();
-            answered.push(record_batch(&schema, id, plans)?);
+            answered.push(record_batch(&schema, id, plans, emissions.next())?);
         }
     }
     Ok(Table::new(schema, answered))
 }
 
 #[pyfunction]
+#[pyo3(signature = (vehicles, prices, *, intensity = None))]
 pub(crate) fn plan_batch(
     py: Python<'_>,
     vehicles: AnyRecordBatch,
     prices: &Prices,
+    intensity: Option<&Series>,
 ) -> Result<Table, Refused> {
     let vehicles = crate::arrow::batches(vehicles)?;
     let (curve, currency) = (prices.curve.clone(), prices.currency.clone());
-    interrupt::run(py, None, move |_| plan_all(vehicles, Curves::Shared(&curve), None, &currency))?
+    let intensity = intensity
+        .map(|series| Ok::<_, Refused>((series.curve.clone(), by_slot(&curve, &series.curve)?)))
+        .transpose()?;
+    interrupt::run(py, None, move |_| {
+        let intensity = intensity.as_ref().map(|(curve, by_slot)| {
+            let by_slot = Curves::Shared(by_slot);
+            Intensity { curve, by_slot }
+        });
+        plan_all(vehicles, Curves::Shared(&curve), None, &currency, intensity)
+    })?
+}
+
+/// The intensity on the slots of a curve.
+fn by_slot(curve: &PriceCurve, intensity: &PriceCurve) -> Result<PriceCurve, Refused> {
+    Ok(curve.times(0.0)?.plus(intensity)?)
 }
 
 #[pyfunction]
+#[pyo3(signature = (vehicles, prices, *, intensity = None))]
 pub(crate) fn plan_batch_own(
     py: Python<'_>,
     vehicles: AnyRecordBatch,
     prices: Py<PriceCurves>,
+    intensity: Option<&Series>,
 ) -> Result<Table, Refused> {
     let vehicles = crate::arrow::batches(vehicles)?;
+    let intensity = intensity.map(|series| series.curve.clone());
     interrupt::run(py, None, move |_| {
         let prices = prices.get();
+        let by_slot = intensity.as_deref().map(|curve| prices.table.with_values_of(curve));
+        let intensity = intensity.as_deref().zip(by_slot.as_ref());
+        let intensity = intensity.map(|(curve, table)| {
+            let by_slot = Curves::PerVehicle(table);
+            Intensity { curve, by_slot }
+        });
         let curves = Curves::PerVehicle(&prices.table);
-        plan_all(vehicles, curves, Some(prices), prices.currency())
+        plan_all(vehicles, curves, Some(prices), prices.currency(), intensity)
     })?
 }

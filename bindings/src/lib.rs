@@ -15,6 +15,7 @@ mod area_table;
 mod area_watch;
 mod arrow;
 mod batch;
+mod carbon;
 mod charged;
 mod device;
 mod error;
@@ -32,6 +33,7 @@ mod provenance;
 mod questions;
 mod saved;
 mod schedule;
+mod series;
 mod signals;
 mod site;
 mod site_request;
@@ -58,6 +60,8 @@ mod _engine {
     use crate::arrow::Table;
     #[pymodule_export]
     use crate::batch::{plan_batch, plan_batch_own};
+    #[pymodule_export]
+    use crate::carbon::{charge_emissions, storage_emissions, table_emissions};
     #[pymodule_export]
     use crate::device::{
         device_are_paired, device_capabilities, device_charge_state, device_check_command,
@@ -107,6 +111,8 @@ mod _engine {
         schedule_changed_at, schedule_controller, schedule_is_away, schedule_should_charge,
         schedule_status, schedule_time_zone, schedule_transitions,
     };
+    #[pymodule_export]
+    use crate::series::{Series, series_unit};
     #[pymodule_export]
     use crate::signals::{check_signal, replace_signal};
     #[pymodule_export]

@@ -16,7 +16,7 @@ use slackwater_engine::statistics::totals::{Spread, Totals};
 use slackwater_engine::statistics::week::hours_of_week;
 use slackwater_engine::units::{Energy, Power, Price};
 
-use crate::arrow::{Columns, Table, refused, to_numbers, utc};
+use crate::arrow::{Columns, Table, refused, to_numbers};
 use crate::batch::Numbers;
 use crate::error::Refused;
 use crate::interrupt;
@@ -124,24 +124,29 @@ impl SampleColumns {
 
 /// See `slackwater.statistics.aggregate`.
 #[pyfunction]
-#[pyo3(signature = (samples, *, by, resolution, utc_offset_hours, start, end, now, sample_length))]
+#[pyo3(signature = (
+    samples, *, by, resolution, utc_offset_hours, time_zone, start, end, now, sample_length
+))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
 pub(crate) fn statistics_aggregate(
     py: Python<'_>,
     samples: AnyRecordBatch,
     by: Vec<String>,
     resolution: &str,
-    utc_offset_hours: f64,
+    utc_offset_hours: Option<f64>,
+    time_zone: Option<&str>,
     start: Option<Instant>,
     end: Option<Instant>,
     now: Option<Instant>,
     sample_length: Option<TimeDelta>,
 ) -> Result<Table, Refused> {
-    let sums = Aggregator::new(buckets(resolution, utc_offset_hours)?, range(start, end, now)?);
+    let buckets = buckets(resolution, utc_offset_hours, time_zone)?;
+    let sums = Aggregator::new(buckets, range(start, end, now)?);
     let mut keys = Keys::new(&by);
+    let zone = zone_of_labels(time_zone);
     interrupt::run(py, None, move |_| {
         let [sums] = add_all([sums], &mut keys, samples, sample_length)?;
-        table(&keys, sums)
+        table(&keys, sums, &zone)
     })?
 }
 
@@ -155,7 +160,7 @@ pub(crate) fn statistics_week(
     sample_length: Option<TimeDelta>,
 ) -> Result<Vec<Vec<f64>>, Refused> {
     let zone = crate::time::time_zone(time_zone)?;
-    let sums = Aggregator::new(buckets("quarter_hour", 0.0)?, range(None, None, None)?);
+    let sums = Aggregator::new(buckets("quarter_hour", None, None)?, range(None, None, None)?);
     interrupt::run(py, None, move |_| {
         let [sums] = add_all([sums], &mut Keys::new(&[]), samples, sample_length)?;
         Ok(week(sums, zone))
@@ -173,20 +178,23 @@ pub(crate) fn statistics_year(
     py: Python<'_>,
     samples: AnyRecordBatch,
     time_zone: &str,
-    utc_offset_hours: f64,
+    utc_offset_hours: Option<f64>,
     sample_length: Option<TimeDelta>,
 ) -> Result<YearTuple, Refused> {
     let zone = crate::time::time_zone(time_zone)?;
     let all = range(None, None, None)?;
-    let months = Aggregator::new(buckets("month", utc_offset_hours)?, all);
-    let quarters = Aggregator::new(buckets("quarter_hour", 0.0)?, all);
+    // An offset of their own is for months that a server with one has summed up.
+    let clock = if utc_offset_hours.is_none() { Some(time_zone) } else { None };
+    let months = Aggregator::new(buckets("month", utc_offset_hours, clock)?, all);
+    let labels = zone_of_labels(clock);
+    let quarters = Aggregator::new(buckets("quarter_hour", None, None)?, all);
     interrupt::run(py, None, move |_| {
         let mut keys = Keys::new(&[]);
         let [months, quarters] = add_all([months, quarters], &mut keys, samples, sample_length)?;
         let items: Vec<Item> =
             months.clone().finish().into_iter().flat_map(|(_, items)| items).collect();
         let savings = savings_of(&items).map(|savings| savings.to_string());
-        Ok((table(&keys, months)?, savings, week(quarters, zone)))
+        Ok((table(&keys, months, &labels)?, savings, week(quarters, zone)))
     })?
 }
 
@@ -247,15 +255,20 @@ pub(crate) fn money(amounts: impl Iterator<Item = Option<Amount>>) -> Result<Arr
     Ok(Arc::new(parts.with_precision_and_scale(DIGITS, DECIMALS as i8).map_err(refused)?))
 }
 
+/// Zone of the column `date`: labels of local buckets are instants, and read best on their clock.
+fn zone_of_labels(time_zone: Option<&str>) -> String {
+    time_zone.unwrap_or("UTC").to_owned()
+}
+
 /// One row a bucket, by group and then by time, in several record batches.
-fn table(keys: &Keys, sums: Aggregator) -> Result<Table, Refused> {
-    let schema = batch(keys, &[])?.schema();
+fn table(keys: &Keys, sums: Aggregator, zone: &str) -> Result<Table, Refused> {
+    let schema = batch(keys, &[], zone)?.schema();
     let batches: Result<Vec<RecordBatch>, Refused> =
-        sums.finish_with(|items| batch(keys, items)).into_iter().collect();
+        sums.finish_with(|items| batch(keys, items, zone)).into_iter().collect();
     Ok(Table::new(schema, batches?))
 }
 
-fn batch(keys: &Keys, items: &[(u32, Item)]) -> Result<RecordBatch, Refused> {
+fn batch(keys: &Keys, items: &[(u32, Item)], zone: &str) -> Result<RecordBatch, Refused> {
     let groups = UInt32Array::from_iter_values(items.iter().map(|(group, _)| *group));
     let always = |of: &dyn Fn(&Totals) -> f64| -> ArrayRef {
         Arc::new(Float64Array::from_iter_values(items.iter().map(|(_, item)| of(&item.totals))))
@@ -280,7 +293,8 @@ fn batch(keys: &Keys, items: &[(u32, Item)]) -> Result<RecordBatch, Refused> {
     let mut push = |name: &str, column: ArrayRef, is_nullable: bool| {
         columns.push((name.to_owned(), column, is_nullable));
     };
-    push("date", Arc::new(utc(TimestampMicrosecondArray::from_iter_values(labels))), false);
+    let dates = TimestampMicrosecondArray::from_iter_values(labels).with_timezone(zone);
+    push("date", Arc::new(dates), false);
     push("kw_min", power(|power| power.min), false);
     push("kw_max", power(|power| power.max), false);
     push("kw_mean", power(|power| power.mean), false);

@@ -9,6 +9,7 @@ use slackwater_engine::plan::charge::{Gap, SocTarget};
 use slackwater_engine::plan::record::{GridPrices, SavedRun};
 use slackwater_engine::plan::storage::{Consumption, StorageLimit, StorageRequest};
 use slackwater_engine::plan::{questions, storage as engine};
+use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::units::{Energy, Percent, Power, Price};
 
 use crate::arrow::{Table, refused, utc};
@@ -109,6 +110,13 @@ impl StoragePlan {
 
     fn intended(&self) -> &engine::StoragePlan {
         self.run.plan()
+    }
+
+    /// Emissions in kg of the plan and of its baseline.
+    pub(crate) fn emissions(&self, intensity: &PriceCurve) -> Result<(f64, f64), Refused> {
+        let problem = engine::StorageProblem::new(self.run.request().clone())?;
+        let prices = (&*self.run.prices().import, self.run.prices().export.as_deref());
+        Ok(engine::emissions(self.run.plan(), &problem, prices, intensity))
     }
 }
 

@@ -41,7 +41,7 @@ def duration() -> sw.Plan:
 
 
 def kept() -> sw.Plan:
-    fewer = sw.Prices.from_slots(day_ahead().slots()[2:], currency="EUR")
+    fewer = sw.Prices.from_slots(day_ahead().slots[2:], currency="EUR")
     return vehicle().close_to(charge(prices=fewer), budget=0.5)
 
 

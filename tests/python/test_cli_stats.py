@@ -51,6 +51,17 @@ def test_devices_and_months_are_shown(samples: Path) -> None:
     ]
 
 
+def test_months_of_a_time_zone(samples: Path) -> None:
+    """The same months as at the offset of their winter, shown on the clocks of the zone."""
+    answer = run("stats", samples, "--by", "device", "--time-zone", "Europe/Berlin")
+    at_offset = run("stats", samples, "--by", "device", "--utc-offset", "1")
+    assert (answer.code, answer.err) == (0, "")
+    assert cells(answer.out) == cells(at_offset.out)
+    both = run("stats", samples, "--time-zone", "Europe/Berlin", "--utc-offset", "1")
+    assert both.code == 2
+    assert "give one of them" in both.err
+
+
 def test_samples_come_as_csv_json_and_parquet(samples: Path, tmp_path: Path) -> None:
     rows = [
         {name: cell if name in {"device", "start", "end"} else float(cell) for name, cell in row}

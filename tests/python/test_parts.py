@@ -98,9 +98,9 @@ def test_prices_found_on_a_sample_first() -> None:
 
 def test_gaps_in_the_prices() -> None:
     whole = fleets.day_ahead()
-    slots = [slot for at, slot in enumerate(whole.slots()) if not 30 <= at < 40]
+    slots = [slot for at, slot in enumerate(whole.slots) if not 30 <= at < 40]
     prices = sw.Prices.from_slots(slots, currency="EUR")
-    assert prices.gaps()
+    assert prices.gaps
     compare(fleets.fleet(400), prices, HereCrew(2), limit_kw=900)
 
 

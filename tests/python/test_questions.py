@@ -106,7 +106,7 @@ def test_a_difference_has_a_reason() -> None:
 def test_known_prices_win_and_estimates_are_counted() -> None:
     known = prices([0.30, 0.20])
     layered = known.with_estimates(prices([0.01, 0.01, 0.10]), source="last week")
-    assert [slot[2:] for slot in layered.provenance()] == [
+    assert [slot[2:] for slot in layered.provenance] == [
         (0.30, "prices", False),
         (0.20, "prices", False),
         (0.10, "last week", True),
@@ -156,8 +156,8 @@ def test_fees_and_copies_keep_the_sources() -> None:
     names = ["tariff", "market", "yesterday"]
     fee = prices([0.01, 0.01, 0.01])
     for changed in (layered.plus(0.1), layered.times(1.25), layered.plus(fee)):
-        assert [slot[3] for slot in changed.provenance()] == names
-    assert [slot[3] for slot in layered.between(NOON + HOUR, NOON + 9 * HOUR).provenance()] == [
+        assert [slot[3] for slot in changed.provenance] == names
+    assert [slot[3] for slot in layered.between(NOON + HOUR, NOON + 9 * HOUR).provenance] == [
         "market",
         "yesterday",
     ]

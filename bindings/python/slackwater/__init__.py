@@ -64,6 +64,7 @@ from slackwater._engine import (
     UnmetSwitchingWish,
     __version__,
 )
+from slackwater._pareto import ParetoPoint, pareto
 from slackwater.area import PlanTable, plan_batch
 from slackwater.area_node import Node
 from slackwater.area_types import AreaChange, AreaProgress, NodeLoad, RoundMemory, UnmetNeed
@@ -78,9 +79,10 @@ from slackwater.plan import (
     plan_duration,
     plan_vehicle,
 )
-from slackwater.prices import Prices
+from slackwater.prices import Prices, PriceSlot
 from slackwater.questions import Departure, InsuranceFrontier, WhatIf, insurance_frontier
 from slackwater.saved import load_plan, replay
+from slackwater.series import Series, SeriesSlot
 from slackwater.site import SitePlan, plan_site
 from slackwater.site_devices import (
     Carbon,
@@ -130,16 +132,20 @@ __all__ = [
     "Load",
     "Node",
     "NodeLoad",
+    "ParetoPoint",
     "Plan",
     "PlanChange",
     "PlanTable",
     "PlannedSlot",
     "PowerLimit",
+    "PriceSlot",
     "Prices",
     "Reason",
     "Replay",
     "Requirement",
     "RoundMemory",
+    "Series",
+    "SeriesSlot",
     "Session",
     "ShiftableLoad",
     "SiteBaseline",
@@ -183,6 +189,7 @@ __all__ = [
     "load_plan",
     "next_deadline",
     "paging",
+    "pareto",
     "plan_area",
     "plan_batch",
     "plan_charge",

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from slackwater import _engine
-from slackwater.prices import Prices
+from slackwater.prices import Emissions, Prices, priced
 
 if TYPE_CHECKING:
+    from slackwater.site_devices import Carbon
     from slackwater.typing import ArrowTable
 
 
@@ -53,7 +54,12 @@ class PlanTable:
         return self._native.__arrow_c_stream__(requested_schema)
 
 
-def plan_batch(vehicles: ArrowTable, prices: Prices | Mapping[str, Prices]) -> PlanTable:
+def plan_batch(
+    vehicles: ArrowTable,
+    prices: Prices | Mapping[str, Prices],
+    *,
+    carbon: Carbon | None = None,
+) -> PlanTable:
     """Plan every vehicle of a table, each as if it were alone.
 
     Each row gets, bit for bit, the plan that :func:`slackwater.plan_charge`
@@ -85,6 +91,8 @@ def plan_batch(vehicles: ArrowTable, prices: Prices | Mapping[str, Prices]) -> P
             Other columns are ignored, those that a later function of this
             package honours (``power_min_kw``, ``node``, …) are refused.
         prices: One curve for all, or curves by their ``price_id``.
+        carbon: As in :func:`slackwater.plan_charge`. With it the table has the
+            columns ``carbon_kg`` and ``baseline_carbon_kg``.
 
     Returns:
         A table with ``id``, ``cost``, ``energy_kwh``, ``shortfall_kwh``,
@@ -115,9 +123,11 @@ def plan_batch(vehicles: ArrowTable, prices: Prices | Mapping[str, Prices]) -> P
         [{'id': 'van', 'shortfall_kwh': 0.0, 'status': 'optimal'}, \
 {'id': 'bus', 'shortfall_kwh': 10.0, 'status': 'shortfall'}]
     """
+    intensity = None if carbon is None else Emissions.of(carbon).intensity
     if isinstance(prices, Mapping):
         curves = _engine.PriceCurves.from_prices(
-            [curve._native for curve in prices.values()], ids=list(prices)
+            [priced(curve, carbon)._native for curve in prices.values()], ids=list(prices)
         )
-        return PlanTable(_engine.plan_batch_own(vehicles, curves))
-    return PlanTable(_engine.plan_batch(vehicles, prices._native))
+        return PlanTable(_engine.plan_batch_own(vehicles, curves, intensity=intensity))
+    summed = priced(prices, carbon)
+    return PlanTable(_engine.plan_batch(vehicles, summed._native, intensity=intensity))

@@ -13,24 +13,56 @@ from slackwater._engine import InputError
 from slackwater.area import PlanTable
 from slackwater.area_node import Node, Profile, area_nodes
 from slackwater.area_types import AreaChange, AreaProgress, NodeLoad, RoundMemory, UnmetNeed
-from slackwater.prices import Prices
+from slackwater.prices import Emissions, Prices, priced
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from slackwater.site_devices import Carbon
     from slackwater.typing import ArrowTable
 
 
 class AreaPlan:
     """Plans for the vehicles of an area, and the proof of how good they are."""
 
-    __slots__ = ("_native", "_nodes", "_seconds")
+    __slots__ = ("_emissions", "_native", "_nodes", "_seconds")
 
-    def __init__(self, native: _engine.AreaPlan, nodes: Sequence[Node], seconds: float) -> None:
+    def __init__(
+        self,
+        native: _engine.AreaPlan,
+        nodes: Sequence[Node],
+        seconds: float,
+        emissions: Emissions | None = None,
+    ) -> None:
         """Wrap a plan of the engine."""
         self._native = native
         self._nodes = tuple(nodes)
         self._seconds = seconds
+        self._emissions = emissions
+
+    @property
+    def carbon_kg(self) -> float | None:
+        """Emissions of the energy bought, in kg, of an area planned with ``carbon=``.
+
+        ``None`` without it, and where the plans went to a ``sink``.
+        """
+        if self._emissions is None or len(self.plans) < self._native.vehicles:
+            return None
+        return _engine.table_emissions(self.plans._native, self._emissions.intensity)
+
+    @property
+    def baseline_carbon_kg(self) -> float | None:
+        """Emissions if all vehicles charge at full power from arrival, as :attr:`carbon_kg`."""
+        if self._emissions is None:
+            return None
+        loads = zip(self.periods, self.unmanaged_load_kw, strict=True)
+        return self._emissions.intensity.weigh([(start, end, kw) for (start, end), kw in loads])
+
+    @property
+    def carbon_cost(self) -> float | None:
+        """The part of the cost that is the price of emissions, as :attr:`carbon_kg`."""
+        emissions, kg = self._emissions, self.carbon_kg
+        return None if emissions is None or kg is None else emissions.price_per_kg * kg
 
     @property
     def cost(self) -> float:
@@ -311,6 +343,7 @@ def plan_area(
     stability_budget: float | None = None,
     sink: Callable[[PlanTable], object] | None = None,
     memory: RoundMemory | None = None,
+    carbon: Carbon | None = None,
 ) -> AreaPlan:
     """Plan vehicles that share limits, at a cost proved to be near the least.
 
@@ -376,6 +409,7 @@ def plan_area(
             time, in place of keeping them: for files larger than memory.
         memory: Keeps the plans of finished rounds, so that an interrupted
             call can go on.
+        carbon: As in :func:`slackwater.plan_charge`.
 
     Returns:
         The plan. It is an Arrow table of the vehicles' plans as well.
@@ -414,7 +448,7 @@ def plan_area(
         stability_budget = stability_budget or 0.0
     native = _engine.plan_area(
         vehicles,
-        area_prices(prices, export_prices),
+        area_prices(_all_priced(prices, carbon), export_prices),
         nodes=nodes,
         gap=gap,
         max_rounds=max_rounds,
@@ -431,7 +465,16 @@ def plan_area(
             "crew": None,
         },
     )
-    return AreaPlan(native, nodes, perf_counter() - began)
+    emissions = None if carbon is None else Emissions.of(carbon)
+    return AreaPlan(native, nodes, perf_counter() - began, emissions)
+
+
+def _all_priced(
+    prices: Prices | Mapping[str, Prices], carbon: Carbon | None
+) -> Prices | Mapping[str, Prices]:
+    if isinstance(prices, Mapping):
+        return {name: priced(curve, carbon) for name, curve in prices.items()}
+    return priced(prices, carbon)
 
 
 def _told(previous: AreaPlan | ArrowTable | None) -> object:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from slackwater import _engine, _view
 from slackwater import html as _html
 from slackwater._saved_plan import SavedPlan
+from slackwater.prices import priced
 from slackwater.questions import Questions
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from slackwater._engine import Certificate, Interval, PlannedSlot, Reason, TargetOutcome
     from slackwater.prices import Prices
+    from slackwater.site_devices import Carbon
 
 AfterDeadline = Literal["continue", "stop"]
 
@@ -180,6 +182,9 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
         """Whether the state of charge was not known and the fallback was taken."""
         return self._native.soc_is_assumed
 
+    def _emissions_kg(self, intensity: _engine.Series) -> tuple[float, float]:
+        return _engine.charge_emissions(self._native, intensity)
+
     def energy_kwh_by(self, at: datetime) -> float:
         """Sum up the energy bought before an instant, in kWh."""
         return self._native.energy_kwh_by(at)
@@ -249,6 +254,7 @@ def plan_charge(
     energy_max_kwh: float | None = None,
     power_limits: Iterable[PowerLimit | tuple[datetime, datetime, float]] = (),
     after_deadline: AfterDeadline = "continue",
+    carbon: Carbon | None = None,
 ) -> Plan:
     """Plan the cheapest charging that meets every target.
 
@@ -272,13 +278,17 @@ def plan_charge(
         power_limits: Periods with a lower power limit, without overlap.
         after_deadline: Whether charging for a missed target goes on
             (``"continue"``) or ends at its deadline (``"stop"``).
+        carbon: Price of emissions, which is part of the cost that is
+            minimised: see :class:`slackwater.Carbon`. The plan tells the
+            emissions, its own and those of the baseline.
 
     Returns:
         The plan.
 
     Raises:
         InputError: A number is negative, NaN, infinite or beyond all measure;
-            power limits overlap; ``energy_max_kwh`` is below a target.
+            power limits overlap; ``energy_max_kwh`` is below a target; the
+            carbon intensity is missing at a time that has a price.
         TypeError: A time has no zone.
 
     Example:
@@ -297,6 +307,7 @@ def plan_charge(
         Mon 19:00 to Mon 20:25: charges 10 kWh for 1.30 (up to 0.20 per kWh) in the \
 cheapest hours before Mon 21:00; the next kWh would be charged at Mon 20:25 (0.20 per kWh).
     """
+    prices = priced(prices, carbon)
     native = _engine.plan_charge(
         prices._native,
         now=now,
@@ -323,6 +334,7 @@ def plan_vehicle(
     fill_when_negative: bool = False,
     power_limits: Iterable[PowerLimit | tuple[datetime, datetime, float]] = (),
     after_deadline: AfterDeadline = "continue",
+    carbon: Carbon | None = None,
 ) -> Plan:
     """Plan the cheapest charging that meets targets in percent of a battery.
 
@@ -343,6 +355,7 @@ def plan_vehicle(
             its charge limit, beyond the targets.
         power_limits: Periods with a lower power limit, without overlap.
         after_deadline: As in :func:`plan_charge`.
+        carbon: As in :func:`plan_charge`.
 
     Returns:
         The plan; ``soc_percent_by`` tells the state of charge at any time.
@@ -369,6 +382,7 @@ def plan_vehicle(
         >>> round(plan.energy_kwh, 9), round(plan.soc_percent_by(nine), 9)
         (15.0, 60.0)
     """
+    prices = priced(prices, carbon)
     native = _engine.plan_vehicle(
         prices._native,
         now=now,

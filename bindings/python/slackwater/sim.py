@@ -81,7 +81,7 @@ def year_of_prices(
 
     Example:
         >>> prices = year_of_prices(2025, time_zone="Europe/Berlin")
-        >>> len(prices), prices.gaps()
+        >>> len(prices), prices.gaps
         (8760, [])
         >>> len(year_of_prices(2024))
         8784

@@ -116,6 +116,16 @@ class SitePlan(SavedPlan["_engine.SitePlan"]):
         return self._native.carbon_kg
 
     @property
+    def baseline_carbon_kg(self) -> float | None:
+        """Emissions of the baseline in kg; ``None`` where they have no price."""
+        return self._native.baseline_carbon_kg
+
+    @property
+    def carbon_cost(self) -> float:
+        """The part of the cost that is the price of emissions."""
+        return self._native.costs.carbon
+
+    @property
     def baseline(self) -> SiteBaseline:
         """Baseline: the same devices without a plan, at full power at once, limits ignored."""
         return self._native.baseline
@@ -337,7 +347,7 @@ def _refuse_other_times(
     groups: list[Group],
     limits: tuple[PowerOverTime | None, PowerOverTime | None],
 ) -> None:
-    starts = [start for start, _, _ in prices.slots()]
+    starts = [start for start, _, _ in prices.slots]
     powers = {f"{device.name}: power_kw": getattr(device, "power_kw", None) for device in devices}
     powers |= {f"{group.name}: limit_kw": group.limit_kw for group in groups}
     powers |= dict(zip(("import_limit_kw", "export_limit_kw"), limits, strict=True))
@@ -351,4 +361,4 @@ def _limit(
     if power is None and breach is not None:
         message = f"{name}_breach_price_per_kwh is {breach} without {name}_limit_kw to pass"
         raise _engine.InputError(message)
-    return None if power is None else (series(power), breach)
+    return None if power is None else (series(power, f"{name}_limit_kw"), breach)

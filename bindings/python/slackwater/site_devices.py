@@ -9,18 +9,25 @@ from typing import ClassVar, Literal
 
 from slackwater import _engine
 from slackwater.plan import Battery, SocTarget, Target
+from slackwater.series import Series, periods_in
 
 Phase = Literal["L1", "L2", "L3"]
 
-PowerOverTime = float | Sequence[float] | Sequence[tuple[datetime, datetime, float]]
-"""A power in kW: one number, one for each slot of the prices, or periods
-``(start, end, power_kw)`` in time order."""
+PowerOverTime = float | Sequence[float] | Sequence[tuple[datetime, datetime, float]] | Series
+"""A power in kW: one number, one for each slot of the prices, periods
+``(start, end, power_kw)`` in time order, or a :class:`slackwater.Series` in kW."""
 
 THREE: tuple[Phase, ...] = ("L1", "L2", "L3")
 
 
-def series(power: PowerOverTime) -> object:
-    """A power over time as the native part takes it."""
+def series(power: PowerOverTime, name: str = "power_kw") -> object:
+    """A power over time as the native part takes it.
+
+    Raises:
+        InputError: It is a series in another unit than kW.
+    """
+    if isinstance(power, Series):
+        return periods_in(power, "kW", name)
     if isinstance(power, int | float):
         return power
     # The native part takes lists: what numpy and others hold is copied.
@@ -230,7 +237,7 @@ class Solar:
 
     @property
     def _power(self) -> object:
-        return series(self.power_kw)
+        return series(self.power_kw, f"{self.name}: power_kw")
 
 
 @dataclass(frozen=True)
@@ -258,7 +265,7 @@ class Load:
 
     @property
     def _power(self) -> object:
-        return series(self.power_kw)
+        return series(self.power_kw, f"{self.name}: power_kw")
 
 
 @dataclass(frozen=True)
@@ -325,7 +332,7 @@ class Group:
 
     @property
     def _limit(self) -> object:
-        return None if self.limit_kw is None else series(self.limit_kw)
+        return None if self.limit_kw is None else series(self.limit_kw, "limit_kw")
 
     @property
     def _current(self) -> tuple[float, float] | None:
@@ -395,13 +402,16 @@ class Carbon:
 
     Attributes:
         price_per_kg: Money per kg of CO2.
-        intensity: Periods ``(start, end, kg_per_kwh)`` in time order. They
-            must cover all time that has a price.
+        intensity: A :class:`slackwater.Series` of carbon intensity, which is
+            in kg per kWh, or periods ``(start, end, kg_per_kwh)`` in time
+            order. They must cover all time that has a price.
     """
 
     price_per_kg: float
-    intensity: Sequence[tuple[datetime, datetime, float]]
+    intensity: Series | Sequence[tuple[datetime, datetime, float]]
 
     @property
     def _intensity(self) -> list[tuple[datetime, datetime, float]]:
-        return list(self.intensity)
+        if isinstance(self.intensity, Series):
+            return periods_in(self.intensity, "kg/kWh", "carbon.intensity")
+        return [(start, end, value) for start, end, value in self.intensity]

@@ -10,7 +10,7 @@ from slackwater import _engine, _view
 from slackwater._saved_plan import SavedPlan
 from slackwater.area import PlanTable
 from slackwater.plan import SocTarget, list_targets
-from slackwater.prices import Prices
+from slackwater.prices import Prices, priced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         StorageSlot,
     )
     from slackwater.plan import AfterDeadline, Battery
+    from slackwater.site_devices import Carbon
     from slackwater.typing import ArrowTable
 
 
@@ -213,6 +214,9 @@ class StoragePlan(SavedPlan["_engine.StoragePlan"]):
         """Tell the state of charge at an instant."""
         return self._native.soc_percent_by(at)
 
+    def _emissions_kg(self, intensity: _engine.Series) -> tuple[float, float]:
+        return _engine.storage_emissions(self._native, intensity)
+
     def explain(self, *, time_zone: str = "UTC") -> list[StorageReason]:
         """Give a reason for each period of charging or discharging, in time order.
 
@@ -285,6 +289,7 @@ def plan_storage(
     end_value_per_kwh: float = 0.0,
     wear_price_per_kwh: float = 0.0,
     after_deadline: AfterDeadline = "continue",
+    carbon: Carbon | None = None,
 ) -> StoragePlan:
     """Plan a battery that charges at low prices, discharges at high ones, and meets targets.
 
@@ -319,6 +324,8 @@ def plan_storage(
         wear_price_per_kwh: Wear per stored kWh that is discharged to the plug.
         after_deadline: Whether a missed target is still pursued
             (``"continue"``) or given up at its deadline (``"stop"``).
+        carbon: As in :func:`slackwater.plan_charge`; energy that is sold has no
+            emissions of its own.
 
     Returns:
         The plan.
@@ -353,6 +360,7 @@ def plan_storage(
         Mon 18:00 to Mon 19:00: buys 4 kWh for 0.40 (0.10 per kWh), to sell at Mon 19:00 \
 (0.40 per kWh).
     """
+    prices = priced(prices, carbon)
     native = _engine.plan_storage(
         prices._native,
         export_prices=None if export_prices is None else export_prices._native,

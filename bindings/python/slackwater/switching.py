@@ -9,6 +9,7 @@ from slackwater import _engine, _view
 from slackwater import html as _html
 from slackwater._saved_plan import SavedPlan
 from slackwater.plan import Plan
+from slackwater.prices import priced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     )
     from slackwater.plan import AfterDeadline, PowerLimit, Target
     from slackwater.prices import Prices
+    from slackwater.site_devices import Carbon
 
 
 class SwitchingPlan(SavedPlan["_engine.SwitchingPlan"]):
@@ -97,6 +99,11 @@ class SwitchingPlan(SavedPlan["_engine.SwitchingPlan"]):
     def free_plan(self) -> Plan:
         """The cheapest plan for the same energy without limits on switching."""
         return Plan(self._native.free_plan, self._prices)
+
+    def _emissions_kg(self, intensity: _engine.Series) -> tuple[float, float]:
+        periods = [(own.start, own.end, own.power_kw) for own in self.intervals]
+        baseline = _engine.charge_emissions(self._native.free_plan, intensity)[1]
+        return intensity.weigh(periods), baseline
 
     @property
     def free_sessions(self) -> int:
@@ -182,6 +189,7 @@ def plan_switching(
     after_deadline: AfterDeadline = "continue",
     nodes_max: int = 1000,
     time_max: timedelta | None = timedelta(seconds=10),
+    carbon: Carbon | None = None,
 ) -> SwitchingPlan:
     """Plan one device with a minimum power, start costs and limits on switching.
 
@@ -227,6 +235,7 @@ def plan_switching(
         time_max: Longest search; ``None`` is no limit. A plan that it cut short
             is the best one found by then, with the gap that is proved, and is
             not :attr:`~SwitchingPlan.is_reproducible`.
+        carbon: As in :func:`slackwater.plan_charge`.
 
     Returns:
         The plan.
@@ -258,6 +267,7 @@ def plan_switching(
         >>> [(interval.start.hour, interval.power_kw) for interval in plan.intervals]
         [(18, 10.0), (19, 4.0), (20, 6.0)]
     """
+    prices = priced(prices, carbon)
     native = _engine.plan_switching(
         prices._native,
         now=now,

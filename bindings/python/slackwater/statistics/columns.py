@@ -19,7 +19,8 @@ def aggregate(
     *,
     by: str | Sequence[str] = (),
     resolution: str,
-    utc_offset_hours: float = 0.0,
+    utc_offset_hours: float | None = None,
+    time_zone: str | None = None,
     start: datetime | None = None,
     end: datetime | None = None,
     now: datetime | None = None,
@@ -48,6 +49,7 @@ def aggregate(
             location or a user. None sums up everything.
         resolution: One of :data:`RESOLUTIONS`.
         utc_offset_hours: As in :func:`series`.
+        time_zone: As in :func:`series`. Timestamps of ``date`` have this zone.
         start: First instant that counts.
         end: First instant that does not; ``now`` if that is given.
         now: The present. If given, what is older than four years is left out.
@@ -93,6 +95,7 @@ def aggregate(
         by=_names(by),
         resolution=resolution,
         utc_offset_hours=utc_offset_hours,
+        time_zone=time_zone,
         start=start,
         end=end,
         now=now,
@@ -138,7 +141,7 @@ def plot_year(
     *,
     currency: str,
     time_zone: str = "UTC",
-    utc_offset_hours: float = 0.0,
+    utc_offset_hours: float | None = None,
     sample_length: timedelta | None = None,
 ) -> Figure:
     """Draw cost and savings by month, and energy by hour and weekday.
@@ -151,8 +154,8 @@ def plot_year(
         samples: As for :func:`aggregate`, such as the ``rows`` of a ledger. Any
             length of time is drawn, a year reads best.
         currency: Name of the currency, for the axis.
-        time_zone: IANA name of the zone of hours and weekdays.
-        utc_offset_hours: Fixed offset of the months, as in :func:`series`.
+        time_zone: IANA name of the zone of hours, weekdays and months.
+        utc_offset_hours: Fixed offset of the months, in place of the zone.
         sample_length: As for :func:`aggregate`.
 
     Returns:

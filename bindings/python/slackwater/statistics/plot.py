@@ -39,7 +39,7 @@ def plot_year(
     *,
     currency: str,
     time_zone: str = "UTC",
-    utc_offset_hours: float = 0.0,
+    utc_offset_hours: float | None = None,
     sample_length: timedelta | None = None,
 ) -> Figure:
     """Draw what :func:`slackwater.statistics.plot_year` promises."""

@@ -74,7 +74,7 @@ pub(crate) mod sub_slots;
 pub(crate) mod vehicle;
 
 pub use crate::tolerance::GAP_MAX;
-pub use baseline::unmanaged_cost;
+pub use baseline::{emissions, unmanaged_cost};
 pub use certificate::{Certificate, CertificateError, ChargeEvidence, Requirement, certify};
 pub use duration::{DurationError, DurationRequest};
 pub use explain::{ChargeReasonCode, Reason, RunnerUp, explain};
