@@ -2,17 +2,27 @@
 use chrono::{DateTime, Utc};
 use slackwater_wire::version::dated::ApiVersion;
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, AssertSqlSafe, Row};
 use uuid::Uuid;
 
 use crate::client::Environment;
 use crate::database::Store;
 use crate::error::StoreError;
 use crate::events::{self, Event};
+use crate::lease::{Lease, LeasedTable};
 use crate::rows::{instant, parsed};
 use crate::signing::SigningSecret;
 use crate::subscription::NewSubscription;
 use crate::template::Template;
+
+/// Leases of subscriptions.
+const LEASED: LeasedTable = LeasedTable {
+    name: "subscriptions",
+    key: &["id"],
+    holder: "leased_by",
+    until: "leased_until",
+    has_work: "template is not null",
+};
 
 /// A subscription as it is kept.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,17 +66,6 @@ pub struct Served {
     pub due_at: DateTime<Utc>,
     /// What went wrong.
     pub last_failure: Option<String>,
-}
-
-/// Who serves a subscription, and until when nobody else does.
-#[derive(Debug, Clone, Copy)]
-pub struct Lease<'a> {
-    /// The process.
-    pub holder: &'a str,
-    /// What the machine's clock shows.
-    pub now: DateTime<Utc>,
-    /// The first instant at which another may.
-    pub until: DateTime<Utc>,
 }
 
 /// Keeps a subscription to events from now on. Returns whether its name was free.
@@ -174,25 +173,25 @@ pub struct DueSubscription {
 pub async fn due(
     store: &Store,
     environment: Environment,
-    lease: &Lease<'_>,
+    now: DateTime<Utc>,
 ) -> Result<Vec<DueSubscription>, StoreError> {
-    let rows = sqlx::query(
+    let statement = format!(
         "select subscriptions.id,
                 cast(case when last_failure is null then 0 else 1 end as bigint)
                     as has_failed
          from subscriptions
          join clients on clients.id = subscriptions.client_id
-         where clients.environment = $1 and template is not null
-           and due_at <= $2 and leased_until <= $3
+         where clients.environment = $1 and due_at <= $2 and {}
            and exists (select 1 from events
                        where events.client_id = subscriptions.client_id and seq > posted_seq)
          order by due_at, subscriptions.id",
-    )
-    .bind(environment.as_str())
-    .bind(lease.now.timestamp_micros())
-    .bind(lease.now.timestamp_micros())
-    .fetch_all(store.reader())
-    .await?;
+        LEASED.is_available("$2"),
+    );
+    let rows = sqlx::query(AssertSqlSafe(statement))
+        .bind(environment.as_str())
+        .bind(now.timestamp_micros())
+        .fetch_all(store.reader())
+        .await?;
     let due = |row: &AnyRow| {
         let has_failed: i64 = row.try_get("has_failed")?;
         Ok(DueSubscription { id: row.try_get("id")?, has_failed: has_failed != 0 })
@@ -200,54 +199,73 @@ pub async fn due(
     rows.iter().map(due).collect()
 }
 
-/// Leases a subscription; `None` if another process was faster, or it is gone.
+/// Acquires the lease of a subscription; `None` if another process was faster, or the
+/// subscription is gone.
 ///
 /// # Errors
 /// The database failed.
-pub async fn lease(
+pub async fn acquire_subscription(
     to: &mut AnyConnection,
     id: &str,
     lease: &Lease<'_>,
 ) -> Result<Option<Subscription>, StoreError> {
-    let row = sqlx::query(
-        "update subscriptions set leased_by = $1, leased_until = $2
-         where id = $3 and leased_until <= $4 returning *",
-    )
-    .bind(lease.holder)
-    .bind(lease.until.timestamp_micros())
-    .bind(id)
-    .bind(lease.now.timestamp_micros())
-    .fetch_optional(to)
-    .await?;
-    row.map(|row| subscription(&row)).transpose()
+    let row = LEASED.acquire(to, &[id], lease).await?;
+    row.as_ref().map(subscription).transpose()
 }
 
-/// Keeps how far a subscription was served, and holds it until `lease.until`.
-/// Returns whether it was still held.
+/// Records the progress of a subscription and renews its lease. Returns `false`, and changes
+/// nothing, if another process holds the lease now.
 ///
 /// # Errors
 /// The database failed.
-pub async fn settle(
+pub async fn record_and_renew(
     to: &mut AnyConnection,
     id: &str,
-    served: &Served,
+    progress: &Served,
     lease: &Lease<'_>,
 ) -> Result<bool, StoreError> {
-    let done = sqlx::query(
+    let is_held = LEASED.renew(to, &[id], lease).await?;
+    if is_held {
+        record_progress(to, id, progress).await?;
+    }
+    Ok(is_held)
+}
+
+/// Records the progress of a subscription and gives its lease back. Returns `false`, and changes
+/// nothing, if another process holds the lease now.
+///
+/// # Errors
+/// The database failed.
+pub async fn record_and_release(
+    to: &mut AnyConnection,
+    id: &str,
+    progress: &Served,
+    holder: &str,
+) -> Result<bool, StoreError> {
+    let was_held = LEASED.release(to, &[id], holder).await?;
+    if was_held {
+        record_progress(to, id, progress).await?;
+    }
+    Ok(was_held)
+}
+
+async fn record_progress(
+    to: &mut AnyConnection,
+    id: &str,
+    progress: &Served,
+) -> Result<(), StoreError> {
+    sqlx::query(
         "update subscriptions
-         set posted_seq = $1, failures = $2, due_at = $3, last_failure = $4, leased_until = $5
-         where id = $6 and leased_by = $7",
+         set posted_seq = $1, failures = $2, due_at = $3, last_failure = $4 where id = $5",
     )
-    .bind(served.posted_seq)
-    .bind(i64::from(served.failures))
-    .bind(served.due_at.timestamp_micros())
-    .bind(&served.last_failure)
-    .bind(lease.until.timestamp_micros())
+    .bind(progress.posted_seq)
+    .bind(i64::from(progress.failures))
+    .bind(progress.due_at.timestamp_micros())
+    .bind(&progress.last_failure)
     .bind(id)
-    .bind(lease.holder)
     .execute(to)
     .await?;
-    Ok(done.rows_affected() == 1)
+    Ok(())
 }
 
 /// The events of a client after a place, oldest first.

@@ -19,6 +19,7 @@ use slackwater_service::outbox::subscribing::{configure, subscribe};
 use slackwater_store::client::Environment;
 use slackwater_store::deliveries;
 use slackwater_store::events::{self, Happening};
+use slackwater_store::lease::Lease;
 use slackwater_store::signing::SigningSecret;
 use slackwater_store::subscription::NewSubscription;
 use slackwater_wire::version::dated::ApiVersion;
@@ -305,13 +306,10 @@ async fn one_of_several_replicas_posts_and_after_a_crash_another() {
         // A process that took the lease and died.
         happens(&stage, &asker, "u", 21).await;
         let id = deliveries::all(stage.app.store()).await.unwrap()[0].id.clone();
-        let dead = deliveries::Lease {
-            holder: "dead",
-            now: machine.now(),
-            until: machine.now() + TimeDelta::seconds(40),
-        };
+        let dead = Lease::new("dead", machine.now(), TimeDelta::seconds(40));
         let mut change = stage.app.store().begin().await.unwrap();
-        assert!(deliveries::lease(change.connection(), &id, &dead).await.unwrap().is_some());
+        let leased = deliveries::acquire_subscription(change.connection(), &id, &dead).await;
+        assert!(leased.unwrap().is_some());
         change.commit(|| ()).await.unwrap();
         poster().post_due().await.unwrap();
         assert_eq!(receiver.bodies().len(), 20);
@@ -322,7 +320,8 @@ async fn one_of_several_replicas_posts_and_after_a_crash_another() {
         let mut change = stage.app.store().begin().await.unwrap();
         let late =
             deliveries::Served { posted_seq: 0, failures: 0, due_at: six(), last_failure: None };
-        assert!(!deliveries::settle(change.connection(), &id, &late, &dead).await.unwrap());
+        let kept = deliveries::record_and_release(change.connection(), &id, &late, "dead").await;
+        assert!(!kept.unwrap());
     }
 }
 

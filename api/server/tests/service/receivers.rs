@@ -13,8 +13,9 @@ use rustls::{ServerConfig, ServerConnection};
 use serde_json::json;
 use slackwater_service::clock::Clock;
 use slackwater_service::outbox::subscribing::subscribe;
-use slackwater_store::deliveries::{self, Lease, Served};
+use slackwater_store::deliveries::{self, Served};
 use slackwater_store::events::{self, Happening};
+use slackwater_store::lease::Lease;
 use slackwater_store::subscription::NewSubscription;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -54,15 +55,16 @@ async fn many_receivers_that_hang_leave_places_to_those_that_answer() {
             subscribe(store, &subscription(&format!("dead-{n}"), &asker, &url)).await.unwrap();
         }
         // All of them failed before.
-        let lease = Lease { holder: "test", now: machine.now(), until: machine.now() };
+        let lease = Lease::new("test", machine.now(), TimeDelta::zero());
         for row in deliveries::all(store).await.unwrap() {
             let mut change = store.begin().await.unwrap();
             let to = change.connection();
-            deliveries::lease(to, &row.id, &lease).await.unwrap().unwrap();
+            deliveries::acquire_subscription(to, &row.id, &lease).await.unwrap().unwrap();
             let last_failure = Some("no answer in 600 s".to_owned());
             let due_at = machine.now() - TimeDelta::minutes(1);
             let served = Served { posted_seq: 0, failures: 1, due_at, last_failure };
-            assert!(deliveries::settle(to, &row.id, &served, &lease).await.unwrap());
+            let was_held = deliveries::record_and_release(to, &row.id, &served, "test").await;
+            assert!(was_held.unwrap());
             change.commit(|| ()).await.unwrap();
         }
         let well = Receiver::default();

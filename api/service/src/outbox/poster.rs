@@ -16,9 +16,10 @@ use super::post::{Http, Letter, PostError, TlsError};
 use crate::auth::secret::{NoRandomness, generate, random};
 use crate::clock::Clock;
 use crate::state::App;
-use slackwater_store::deliveries::{self, DueSubscription, Lease, Served, Subscription};
+use slackwater_store::deliveries::{self, DueSubscription, Served, Subscription};
 use slackwater_store::error::StoreError;
 use slackwater_store::events::Event;
+use slackwater_store::lease::Lease;
 
 /// How often the outbox is looked at, in time of the machine.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -197,7 +198,7 @@ impl Poster {
 
     async fn due(&self) -> Result<Vec<Taken>, StoreError> {
         let app = &self.app;
-        let due = deliveries::due(app.store(), app.environment(), &self.lease()).await?;
+        let due = deliveries::due(app.store(), app.environment(), self.machine.now()).await?;
         Ok(due.into_iter().filter_map(|due| self.places.take(due)).collect())
     }
 
@@ -221,7 +222,8 @@ impl Poster {
 
     async fn post_all(&self, id: &str) -> Result<(), StoreError> {
         let mut change = self.app.store().begin().await?;
-        let leased = deliveries::lease(change.connection(), id, &self.lease()).await?;
+        let leased =
+            deliveries::acquire_subscription(change.connection(), id, &self.lease()).await?;
         change.commit(|| ()).await?;
         let Some(subscription) = leased else { return Ok(()) };
         let mut seq = subscription.posted_seq;
@@ -310,20 +312,20 @@ impl Poster {
         }
     }
 
-    /// Keeps how far it came; `goes_on` holds the lease.
+    /// Records the progress of a subscription, and renews its lease (`goes_on`) or gives it back.
     async fn settle(&self, id: &str, served: &Served, goes_on: bool) -> Result<bool, StoreError> {
-        let mut lease = self.lease();
-        if !goes_on {
-            lease.until = DateTime::UNIX_EPOCH;
-        }
         let mut change = self.app.store().begin().await?;
-        let was_held = deliveries::settle(change.connection(), id, served, &lease).await?;
+        let to = change.connection();
+        let was_held = if goes_on {
+            deliveries::record_and_renew(to, id, served, &self.lease()).await?
+        } else {
+            deliveries::record_and_release(to, id, served, &self.holder).await?
+        };
         change.commit(move || was_held).await
     }
 
     fn lease(&self) -> Lease<'_> {
-        let now = self.machine.now();
         let seconds = TimeDelta::seconds(self.app.config().events.timeout_seconds.into());
-        Lease { holder: &self.holder, now, until: now + seconds + MARGIN }
+        Lease::new(&self.holder, self.machine.now(), seconds + MARGIN)
     }
 }
