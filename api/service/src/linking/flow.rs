@@ -1,7 +1,7 @@
 //! Logging in, accepting, declining: what the pages and the command line share.
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::ending::Failure;
@@ -9,9 +9,10 @@ use super::session::Session;
 use crate::linking::connect::{NewAccount, NewDevice, NewUser, connect_within};
 use crate::outbox::changes;
 use crate::state::App;
+use crate::vendor_calls::call_vendor;
 use slackwater_integration::error::VendorError;
 use slackwater_integration::profile::VendorCode;
-use slackwater_integration::vendor::{Connection, LogIn, Login, Offer};
+use slackwater_integration::vendor::{Connection, LogIn, Login, Offer, Vendor};
 use slackwater_store::accounts::Account;
 use slackwater_store::error::StoreError;
 use slackwater_store::{events, links, users};
@@ -47,14 +48,14 @@ pub async fn log_in(
     code: &VendorCode,
     login: &Login,
 ) -> Result<LogIn, VendorError> {
-    let vendor = app.vendor(code).ok_or(VendorError::Outage)?;
-    let patience = Duration::from_secs(app.config().link.login_timeout_seconds.into());
-    match timeout(patience, vendor.log_in(login, app.now())).await {
-        Ok(Ok(LogIn::Connected { connection, offers })) => {
+    let time_limit = Duration::from_secs(app.config().link.login_timeout_seconds.into());
+    let now = app.now();
+    let call = |vendor: Arc<dyn Vendor>| async move { vendor.log_in(login, now).await };
+    match call_vendor(app, code, time_limit, call).await? {
+        LogIn::Connected { connection, offers } => {
             Ok(LogIn::Connected { connection, offers: session.fitting(offers) })
         }
-        Ok(other) => other,
-        Err(_) => Err(VendorError::TimedOut),
+        needed @ LogIn::CodeNeeded { .. } => Ok(needed),
     }
 }
 

@@ -1,6 +1,5 @@
 //! What one poll adds to the record of a device.
 use std::sync::Arc;
-use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_control::device::charge_state::Reporter;
@@ -11,7 +10,6 @@ use slackwater_engine::statistics::recording::{
     Counts, MeteredPeriod, from_periods, seen, stay_of, to_ask, with_prices,
 };
 use slackwater_engine::statistics::sample::Sample;
-use tokio::time::timeout;
 use tracing::warn;
 use uuid::Uuid;
 
@@ -21,8 +19,9 @@ use crate::plans::wanted_in;
 use crate::samples::prices_at;
 use crate::samples::waiting;
 use crate::state::App;
+use crate::vendor_calls::call_device;
 use slackwater_integration::reading::{Facts, Reading};
-use slackwater_integration::vendor::{Linked, Metered};
+use slackwater_integration::vendor::{Metered, Vendor};
 use slackwater_store::devices::Device;
 use slackwater_store::samples::{ChargeSession, Measured};
 
@@ -134,7 +133,10 @@ async fn flowed(
         app.recorders().add_counted(device.id, (last, reading), recorder.until)
     });
     let (from, to) = to_ask(recorder.until.unwrap_or(device.linked_at), now)?;
-    let periods = ask(app, device, from, to, now).await?;
+    let call = |vendor: Arc<dyn Vendor>, linked| async move {
+        vendor.metered(&linked, from, to, now).await
+    };
+    let periods = call_device(app, device, call).await.ok()?;
     if let Some(last) = periods.last() {
         let until = last.end;
         let period = |row: Metered| {
@@ -152,24 +154,6 @@ async fn flowed(
     let readings: Vec<MeterReading> = readings.collect::<Result<_, _>>().ok()?;
     let samples = from_meter(&readings, rules).samples;
     (readings.len() > 1).then_some((samples, Some(until)))
-}
-
-/// What the device's meter counted; `None` if its manufacturer did not answer.
-async fn ask(
-    app: &App,
-    device: &Device,
-    from: DateTime<Utc>,
-    to: DateTime<Utc>,
-    now: DateTime<Utc>,
-) -> Option<Vec<Metered>> {
-    let vendor = app.vendor(&device.vendor)?;
-    let connection = app.cache().read(|tables| {
-        let user = tables.user(&device.client_id, &device.user_id)?;
-        user.accounts.get(&device.vendor)?.connection.clone()
-    })?;
-    let linked = Linked { connection, device: device.vendor_device.clone() };
-    let patience = Duration::from_secs(app.config().polling.timeout_seconds.into());
-    timeout(patience, vendor.metered(&linked, from, to, now)).await.ok()?.ok()
 }
 
 /// Samples with their prices, by the session and the place that they belong to.
