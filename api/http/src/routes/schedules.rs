@@ -2,26 +2,27 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use slackwater_control::schedule::status::ScheduleState;
-use slackwater_wire::page::cursor::Key;
 use slackwater_wire::version::field::Field;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::auth::caller::Caller;
-use crate::page::{List, Listing, PageQuery, Pagination};
+use crate::page::{ListRequest, PageQuery};
 use crate::problem::Problem;
 use crate::request::{Body, Path};
 use crate::routes::overrides::SmartOverride;
 use crate::routes::users::with_user;
 use crate::routes::wishes::{RuleBody, changed_wish, new_wish, target_word};
-use slackwater_service::cache::index::Index;
 use slackwater_service::state::App;
 use slackwater_service::steering::schedules::{self, Standing};
 use slackwater_store::schedules::Schedule;
+
+/// Length of a schedule in an answer, about.
+const BYTES_EACH: usize = 512;
 
 /// A user's rules for charging a device.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -169,28 +170,16 @@ pub(crate) async fn list(
 ) -> Result<Response, Problem> {
     with_user(&app, &caller, &user_id, |_| ())?;
     let client_id = &*caller.client.id;
-    let list =
-        List { key: app.cursor_key(), client_id, user_id: Some(&user_id), name: "schedules" };
-    let request = query.of(list, app.config().limits.page_size_max)?;
-    Ok(app.cache().read(|tables| {
+    let is_paged = caller.version.has(Field::PaginatedLists);
+    let whose = (client_id, Some(user_id.as_str()));
+    let request = ListRequest::new(&app, whose, "schedules", &query, is_paged)?;
+    let listing = app.cache().read(|tables| {
         let control = tables.control();
-        let shape = |id: &Uuid| control.schedule(client_id, *id).map(|s| ScheduleBody::of(s));
-        let index = control.list(client_id, &user_id);
-        if !caller.version.has(Field::PaginatedLists) {
-            let all = index.into_iter().flat_map(Index::iter).filter_map(shape);
-            let all: Vec<ScheduleBody> = all.collect();
-            return Json(all.into_iter().rev().collect::<Vec<_>>()).into_response();
-        }
-        let Some(index) = index else {
-            let pagination = Pagination { before: None, after: None };
-            return Json(Listing::<ScheduleBody> { data: Vec::new(), pagination }).into_response();
-        };
-        let page = index.page(&request);
-        let id = |key: &Key| Uuid::parse_str(&key.id).ok();
-        let data: Vec<ScheduleBody> =
-            page.keys.iter().filter_map(id).filter_map(|id| shape(&id)).collect();
-        Json(Listing { data, pagination: list.pagination(&page) }).into_response()
-    }))
+        request.cut(control.list(client_id, &user_id), |id| {
+            Some(ScheduleBody::of(control.schedule(client_id, *id)?))
+        })
+    });
+    request.answer(&listing, BYTES_EACH)
 }
 
 /// One schedule.
