@@ -1,4 +1,6 @@
 //! What is recorded of devices, and how long it stays.
+use std::sync::Arc;
+
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 use slackwater_control::device::scope::{DeviceKind, Permission};
@@ -6,11 +8,14 @@ use slackwater_engine::statistics::recording::Stay;
 use slackwater_engine::statistics::sample::Sample;
 use slackwater_engine::units::kw;
 use slackwater_integration::reading::Reading;
+use slackwater_service::cache::device_change::DeviceChange;
 use slackwater_service::cache::recorders::{Recorded, Recorder};
 use slackwater_service::config::Config;
 use slackwater_service::jobs::poller::poll_now;
 use slackwater_service::samples::record;
 use slackwater_service::samples::waiting;
+use slackwater_service::state::App;
+use slackwater_store::devices::Device;
 use slackwater_store::events;
 use slackwater_store::samples::{self, ChargeSession, Measured, There};
 use uuid::Uuid;
@@ -18,6 +23,12 @@ use uuid::Uuid;
 use crate::harness::{Asker, On, Stage, device, six};
 use crate::priced::HOME;
 use crate::readings::{charger, reading, vehicle};
+
+/// Records what a device did since it stood as it did `before`.
+async fn record_since(app: &App, before: Arc<Device>) {
+    let after = app.cache().read(|tables| tables.any_device(before.id).cloned()).unwrap();
+    record::record(app, &DeviceChange { before, after }).await;
+}
 
 /// Three hours ago a device charged for an hour, and left two hours ago.
 fn charged(asker: &Asker, (device_id, kind): (Uuid, DeviceKind)) -> Recorded {
@@ -160,7 +171,7 @@ async fn where_a_vehicle_charged_is_told_with_the_scope_only() {
             stage.fjord.says("car", Ok(counted(minutes, kwh, is_plugged_in)));
             let before = stage.app.cache().read(|tables| tables.any_device(car).cloned()).unwrap();
             poll_now(&stage.app, car).await;
-            record::record(&stage.app, &before).await;
+            record_since(&stage.app, before).await;
         }
         let asker = stage.renewed(&asker).await;
         let path = "/users/u/statistics/charging";
@@ -223,7 +234,7 @@ async fn energy_between_all_readings_of_a_counter_counts() {
         stage.fjord.says("car", Ok(counted(minutes, kwh, poll < 20)));
         let before = stage.app.cache().read(|tables| tables.any_device(car).cloned()).unwrap();
         poll_now(&stage.app, car).await;
-        record::record(&stage.app, &before).await;
+        record_since(&stage.app, before).await;
     }
     let asker = stage.renewed(&asker).await;
     let path = "/users/u/statistics/charging?type=vehicle&resolution=YEAR";

@@ -6,6 +6,7 @@ use slackwater_control::device::action::ActionEvent;
 use slackwater_control::device::scope::{DeviceKind, Granted};
 use uuid::Uuid;
 
+use crate::cache::device_change::DeviceChange;
 use crate::cache::tables::OfUser;
 use crate::control::actions::{self, Effects};
 use crate::plans::planner;
@@ -101,11 +102,14 @@ pub async fn connect_within(
                     user.locations.into_iter().for_each(|location| tables.keep_location(location));
                     for device in user.devices {
                         app.poller().hint(device.id);
-                        let id = device.id;
+                        let device = Arc::new(device);
                         // New scopes may say where it is, or no longer.
-                        let before = planner::before_reading(&app, tables, id);
-                        tables.keep_device(device);
-                        planner::after_reading(&app, tables, id, before);
+                        if let Some(before) = tables.any_device(device.id).cloned() {
+                            let after = Arc::clone(&device);
+                            let change = DeviceChange { before, after };
+                            planner::look_at_change(&app, tables, &change);
+                        }
+                        tables.keep_device(Arc::unwrap_or_clone(device));
                     }
                 }
             });

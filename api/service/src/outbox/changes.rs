@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use slackwater_control::device::scope::Permission;
 
 use super::names::{DEVICE_CHANGED, USER_CHANGED};
+use crate::cache::device_change::DeviceChange;
 use slackwater_store::accounts::Account;
 use slackwater_store::devices::{Device, DeviceState};
 use slackwater_store::events::Happening;
@@ -11,11 +12,11 @@ use slackwater_store::events::Happening;
 /// Facts that say where a device is.
 const PLACES: [&str; 2] = ["position", "sighting"];
 
-/// What happened to a device whose state becomes another; `None` if nothing
-/// did. That it was merely read again is nothing.
+/// Event of a device whose facts changed; `None` if it was merely read again.
 #[must_use]
-pub fn of_device(device: &Device, after: &DeviceState, now: DateTime<Utc>) -> Option<Happening> {
-    let before = &device.state;
+pub fn of_device(change: &DeviceChange, now: DateTime<Utc>) -> Option<Happening> {
+    let device = &change.before;
+    let (before, after) = (&device.state, &change.after.state);
     let mut changed: Vec<String> = Vec::new();
     if before.is_reachable != after.is_reachable {
         changed.push("is_reachable".to_owned());

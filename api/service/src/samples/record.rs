@@ -13,6 +13,7 @@ use slackwater_engine::statistics::sample::Sample;
 use tracing::warn;
 use uuid::Uuid;
 
+use crate::cache::device_change::DeviceChange;
 use crate::cache::recorders::{Recorded, Recorder};
 use crate::control::facts::Scene;
 use crate::plans::wanted_in;
@@ -25,27 +26,24 @@ use slackwater_integration::vendor::{Metered, Vendor};
 use slackwater_store::devices::Device;
 use slackwater_store::samples::{ChargeSession, Measured};
 
-/// Records what a device did until a poll that reached it. `earlier` is the
-/// device as it stood before that poll.
+/// Records the energy and the sessions of a device between two polls that reached it.
 ///
 /// A failure is logged: a meter is asked for the same again after the next poll.
-pub async fn record(app: &App, earlier: &Device) {
-    let Some(counts) = counts(earlier.kind) else { return };
-    let device = app.cache().read(|tables| tables.any_device(earlier.id).cloned());
-    let Some(device) = device else { return };
+pub async fn record(app: &App, DeviceChange { before: earlier, after: device }: &DeviceChange) {
+    let Some(counts) = counts(device.kind) else { return };
     let Some(reading) = device.state.reading.clone() else { return };
     let mut recorder = app.recorders().of(device.id);
     let Recorder { until: before, sessions: was_open } = recorder.clone();
-    look_at_plug(&mut recorder, app, &device, &reading);
-    look_who_controls(&mut recorder, app, &device);
+    look_at_plug(&mut recorder, app, device, &reading);
+    look_who_controls(&mut recorder, app, device);
     let last = earlier.state.reading.as_ref();
-    let found = flowed(app, &device, (last, &reading), &recorder, counts).await;
+    let found = flowed(app, device, (last, &reading), &recorder, counts).await;
     let (samples, until) = found.unwrap_or_default();
     if until.is_none() && recorder.sessions == was_open {
         return;
     }
     recorder.until = until.or(recorder.until);
-    let parts = parts(app, &device, &recorder.sessions, &samples);
+    let parts = parts(app, device, &recorder.sessions, &samples);
     waiting::keep(app, Recorded { device_id: device.id, before, recorder, parts }).await;
 }
 
