@@ -41,7 +41,7 @@ step = @printf '\n== %s\n' '$(1)'
 
 .PHONY: help
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ---------------------------------------------------------------- preparing
 
@@ -145,7 +145,7 @@ serve: build ## Serve a sandbox of twenty homes, and print what to try
 
 # Cheap before dear, the engine before its users, Rust before Python.
 RUST_CHECKS := lock-current fmt tree engine-lint engine-test rust-lint rust-test rust-doc example
-PYTHON_CHECKS := python-lint python-types python-stubs python-test notebooks
+PYTHON_CHECKS := python-lint python-types python-stubs python-test notebooks site
 SERVICE_CHECKS := requirements fuzz kills-short night-short
 
 .PHONY: test
@@ -243,10 +243,20 @@ python-test: setup $(VENV)/.peers-installed
 	$(call step,Python tests and doctests)
 	$(PYTHON) -m pytest --numprocesses auto --dist loadfile
 
+# Outputs are committed: numbers of a fresh run are compared with them, pictures by their presence.
 .PHONY: notebooks
 notebooks: setup
 	$(call step,notebooks)
 	$(PYTHON) -m pytest --numprocesses auto tests/notebooks
+
+.PHONY: notebooks-write
+notebooks-write: build ## Run the notebooks and write their outputs
+	$(PYTHON) scripts/notebooks.py --write
+
+.PHONY: site
+site: setup
+	$(call step,documentation site)
+	$(PYTHON) scripts/make_site.py $(TARGET)/doc/site
 
 .PHONY: races
 races: tools ## Race commands against each other; ROUNDS=1000 of each
@@ -339,10 +349,9 @@ bench-api: dist ## Ask a service of 100,000 devices as fast as it answers
 	@mkdir -p out
 	$(DIST_FOLDER)/examples/load out/service.json
 
+# The site links to the Rust reference beside it. Nothing is fetched from a network.
 .PHONY: docs
-docs: build ## Write the Rust and Python reference into target/doc
-	RUSTDOCFLAGS='-D warnings' cargo doc $(WORKSPACE) --no-deps
-	$(PYTHON) -m pdoc --docformat google --output-directory $(TARGET)/doc/python slackwater
+docs: build rust-doc site ## Write the documentation site and the Rust reference into target/doc
 
 .PHONY: clean
 clean: ## Remove what was built; .venv stays

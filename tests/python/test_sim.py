@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
@@ -62,6 +63,18 @@ def test_numbers_do_not_change_between_machines_and_versions() -> None:
     stay = sim.week_of_stays(1, week_start=WEEK_START).stays[0]
     assert stay.arrival == datetime(2025, 10, 19, 16, 55, tzinfo=UTC)
     assert stay.energy_kwh == 2.89
+
+
+def test_a_year_of_stays_is_one_fleet_for_all_days() -> None:
+    fleet = sim.year_of_stays(20, 2026, seed=3)
+    week = sim.week_of_stays(20, week_start=date(2026, 1, 1), seed=3)
+    assert {stay.vehicle for stay in fleet.stays} == {stay.vehicle for stay in week.stays}
+    assert len({(stay.vehicle, stay.capacity_kwh) for stay in fleet.stays}) == 20
+    days = Counter(stay.arrival.astimezone(BERLIN).date() for stay in fleet.stays)
+    assert min(days) == date(2025, 12, 31)
+    assert len(days) == 366
+    for before, after in pairwise(fleet.stays):
+        assert before.vehicle != after.vehicle or before.departure <= after.arrival
 
 
 @pytest.mark.parametrize("seed", range(5))

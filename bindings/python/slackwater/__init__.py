@@ -12,6 +12,10 @@
 (1.3, 0.0, True)
 """
 
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
 from slackwater import (
     _arguments,
     _engine,
@@ -106,7 +110,33 @@ from slackwater.storage import (
 from slackwater.switching import SwitchingPlan, plan_switching
 from slackwater.time import TIME_ZONE_VERSION, next_deadline
 
+if TYPE_CHECKING:
+    from slackwater import io as io
+    from slackwater import parts as parts
+    from slackwater import samples as samples
+    from slackwater import sim as sim
+
 _arguments.guard(_engine)
+
+# Modules that are imported when they are first used. They are not in `__all__`: a star
+# import would load them, and hide `io` of the standard library.
+_ON_DEMAND = frozenset({"io", "parts", "samples", "sim"})
+
+
+def _import_on_demand(name: str) -> ModuleType:
+    """Import a module of `_ON_DEMAND`; other names are missing."""
+    if name in _ON_DEMAND:
+        return import_module(f"slackwater.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(globals().keys() | _ON_DEMAND)
+
+
+if not TYPE_CHECKING:
+    # Hidden from type checkers, for which each name would exist otherwise.
+    __getattr__ = _import_on_demand
 
 __all__ = [
     "TIME_ZONE_VERSION",

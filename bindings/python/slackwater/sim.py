@@ -183,13 +183,53 @@ def week_of_stays(
         >>> first.id, first.location, first.power_max_kw
         ('car-00001/1', 'home', 7.4)
     """
+    return _private_cars(vehicles, _Days(week_start, _zone(time_zone), 7), seed)
+
+
+def year_of_stays(
+    vehicles: int,
+    year: int,
+    *,
+    time_zone: str = "Europe/Berlin",
+    seed: int = 0,
+) -> VehicleStays:
+    """Make up all stays at a charger in a civil year, for a fleet of private cars.
+
+    As :func:`week_of_stays`, for every day of a year: each car keeps its battery, its
+    charger and its habits. There are about 350 stays a car.
+
+    Args:
+        vehicles: Number of cars.
+        year: The year.
+        time_zone: IANA name of the zone on whose clocks people live. A time
+            that clocks skip takes the offset before the jump.
+        seed: Another seed gives another fleet.
+
+    Returns:
+        All stays, car by car, oldest first. The first of a car begins on the evening
+        before the year, the last ends on the morning after it.
+
+    Raises:
+        InputError: The time zone is unknown, or ``vehicles`` is negative.
+
+    Example:
+        >>> stays = year_of_stays(1, 2026).stays
+        >>> stays[0].vehicle == stays[-1].vehicle, 250 < len(stays) < 500
+        (True, True)
+    """
+    first = date(year, 1, 1)
+    count = (date(year + 1, 1, 1) - first).days
+    return _private_cars(vehicles, _Days(first, _zone(time_zone), count), seed)
+
+
+def _private_cars(vehicles: int, days: _Days, seed: int) -> VehicleStays:
+    """Draw cars one after the other, and their stays on some days."""
     if vehicles < 0:
         raise InputError(f"vehicles is {vehicles}, but has to be 0 or more")
-    week = _Week(week_start, _zone(time_zone))
     stays: list[VehicleStay] = []
     for number in range(1, vehicles + 1):
         random = Random(f"{seed}/{number}")
-        stays.extend(_stays_of(f"car-{number:05}", _Car.draw(random), week, random))
+        stays.extend(_stays_of(f"car-{number:05}", _Car.draw(random), days, random))
     return VehicleStays(tuple(stays), ())
 
 
@@ -251,7 +291,7 @@ def fleet(
     """
     if vehicles < 0:
         raise InputError(f"vehicles is {vehicles}, but has to be 0 or more")
-    days = _Week(day, _zone(time_zone))
+    days = _Days(day, _zone(time_zone), 1)
     random = Random(f"fleet/{seed}")
     seeds = (random.getrandbits(64) for _ in range(vehicles))
     return VehicleStays(
@@ -259,7 +299,7 @@ def fleet(
     )
 
 
-def _visit(number: int, days: _Week, random: Random) -> VehicleStay:
+def _visit(number: int, days: _Days, random: Random) -> VehicleStay:
     kind = random.random()
     if kind < 0.75:
         location, power = "home", random.choice(HOME_POWERS_KW)
@@ -294,11 +334,11 @@ def _visit(number: int, days: _Week, random: Random) -> VehicleStay:
     )
 
 
-class _Week:
-    """Clock times of a week as instants."""
+class _Days:
+    """Clock times of some days as instants."""
 
-    def __init__(self, start: date, zone: ZoneInfo) -> None:
-        self.weekdays = [(start + timedelta(days=day)).weekday() for day in range(7)]
+    def __init__(self, start: date, zone: ZoneInfo, count: int) -> None:
+        self.weekdays = [(start + timedelta(days=day)).weekday() for day in range(count)]
         self._midnight = datetime(start.year, start.month, start.day)  # noqa: DTZ001  a wall clock
         self._zone = zone
 
@@ -344,10 +384,10 @@ class _Stop(NamedTuple):
     km: float
 
 
-def _stays_of(vehicle: str, car: _Car, week: _Week, random: Random) -> Iterator[VehicleStay]:
+def _stays_of(vehicle: str, car: _Car, days: _Days, random: Random) -> Iterator[VehicleStay]:
     soc = TARGET_PERCENT
     number = 0
-    for stop in _stops_of(car, week, random):
+    for stop in _stops_of(car, days, random):
         soc = soc - 100 * stop.km * car.use_kwh_per_km / car.capacity_kwh
         soc = max(soc, CHARGES_ON_THE_WAY_BELOW_PERCENT)
         at_work = stop.location == "work"
@@ -360,8 +400,8 @@ def _stays_of(vehicle: str, car: _Car, week: _Week, random: Random) -> Iterator[
             id=f"{vehicle}/{number}",
             vehicle=vehicle,
             location=stop.location,
-            arrival=week.instant(stop.arrival),
-            departure=week.instant(stop.departure),
+            arrival=days.instant(stop.arrival),
+            departure=days.instant(stop.departure),
             energy_kwh=round(missing_kwh, 2),
             power_max_kw=power,
             soc_percent=round(soc, 2),
@@ -372,10 +412,10 @@ def _stays_of(vehicle: str, car: _Car, week: _Week, random: Random) -> Iterator[
         soc += 100 * possible_kwh * EFFICIENCY / car.capacity_kwh
 
 
-def _stops_of(car: _Car, week: _Week, random: Random) -> Iterator[_Stop]:
+def _stops_of(car: _Car, days: _Days, random: Random) -> Iterator[_Stop]:
     """Work and home in turn. Home lasts until the next day on which the car moves."""
     home = -_cut(random.gauss(6, 2), 0.2, 13), min(random.lognormvariate(math.log(24), 0.9), 300)
-    for day, weekday in enumerate(week.weekdays):
+    for day, weekday in enumerate(days.weekdays):
         midnight = 24.0 * day
         if car.commutes and weekday < SATURDAY and random.random() < 0.9:
             leaves, back, km, work = _workday(car, midnight, random)
@@ -388,7 +428,7 @@ def _stops_of(car: _Car, week: _Week, random: Random) -> Iterator[_Stop]:
         if work:
             yield work
         home = back, km
-    yield _Stop("home", home[0], 24.0 * 7 + car.leaves_at, home[1])
+    yield _Stop("home", home[0], 24.0 * len(days.weekdays) + car.leaves_at, home[1])
 
 
 def _workday(car: _Car, midnight: float, random: Random) -> tuple[float, float, float, _Stop]:

@@ -1,0 +1,187 @@
+"""Pages of the reference that are generated from the Python package and its command line."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import typer
+from sphinx.ext.autodoc import mock
+
+import slackwater
+from slackwater.cli.app import app as command_line
+
+from site_tables import table
+
+# Commands, arguments and options of click, which typer has a copy of.
+Command = Any
+
+# Names at the root of the package, by the page that shows them. A name in no list is shown
+# on the page of its prefix, or else on the last page, so that a new one is never left out.
+TOPICS: Mapping[str, tuple[str, list[str]]] = {
+    "prices": ("Prices and time", ["Prices", "next_deadline", "TIME_ZONE_VERSION"]),
+    "vehicles": (
+        "Vehicles",
+        [
+            "plan_charge", "plan_vehicle", "plan_duration", "Target", "SocTarget", "Battery",
+            "PowerLimit", "Plan", "Interval", "PlannedSlot", "TargetOutcome", "SocPoint",
+            "Reason", "Certificate", "Requirement",
+        ],
+    ),
+    "storage": ("Batteries that discharge", ["plan_storage", "StoragePlan", "Consumption"]),
+    "switching": (
+        "Devices that switch",
+        ["plan_switching", "SwitchingPlan", "Session", "UnmetSwitchingWish"],
+    ),
+    "site": (
+        "Sites",
+        [
+            "plan_site", "SitePlan", "Vehicle", "Discharge", "StationaryBattery", "Solar", "Load",
+            "ShiftableLoad", "Group", "DemandCharge", "Tiers", "Carbon", "DevicePlan",
+        ],
+    ),
+    "batches": ("Batches", ["plan_batch", "plan_storage_batch", "PlanTable"]),
+    "areas": (
+        "Areas",
+        [
+            "plan_area", "Node", "AreaPlan", "NodeLoad", "UnmetNeed", "AreaChange",
+            "AreaProgress", "RoundMemory",
+        ],
+    ),
+    "questions": (
+        "Questions to a plan",
+        [
+            "WhatIf", "Departure", "EnergyAtRisk", "DepartureOutcome", "insurance_frontier",
+            "InsuranceFrontier", "InsurancePoint", "PlanChange", "SourceShare", "Stability",
+        ],
+    ),
+    "saved": ("Saved plans", ["load_plan", "replay", "Replay", "Difference"]),
+    "more": ("Errors and version", ["InputError", "__version__"]),
+}  # fmt: skip
+
+PREFIXES = {
+    "Storage": "storage",
+    "Switching": "switching",
+    "Site": "site",
+    "Area": "areas",
+    "plan_": "vehicles",
+}
+
+# Modules with names of their own that users import. Those in `__all__` of the package are
+# shown without being listed here.
+MODULES = ["io", "samples", "sim", "saved", "parts", "ray", "plot"]
+
+
+# Members of all base classes but these are shown.
+INHERITED = "   :inherited-members: tuple, ValueError, FigureBase, Artist, Figure"
+
+
+def topic_of(name: str) -> str:
+    """Page of a name at the root of the package."""
+    for page, (_, names) in TOPICS.items():
+        if name in names:
+            return page
+    prefixes = (page for prefix, page in PREFIXES.items() if name.startswith(prefix))
+    return next(prefixes, "more")
+
+
+def directive(path: str, value: object) -> list[str]:
+    """Lines of reStructuredText that show the documentation of one name."""
+    if inspect.isclass(value):
+        return [f".. autoclass:: {path}", "   :members:", INHERITED, ""]
+    kind = "autofunction" if callable(value) else "autodata"
+    return [f".. {kind}:: {path}", ""]
+
+
+def page(title: str, intro: str, lines: list[str]) -> str:
+    """Page in Markdown with reStructuredText below its introduction."""
+    body = "\n".join(lines)
+    return f"# {title}\n\n{intro}\n\n```{{eval-rst}}\n{body}```\n"
+
+
+def topic_pages() -> Iterator[tuple[str, str]]:
+    """Names at the root of the package, a page for each topic."""
+    shown = [name for name in slackwater.__all__ if not is_module(name)]
+    for topic, (title, order) in TOPICS.items():
+        names = [name for name in order if name in shown]
+        names += [name for name in shown if topic_of(name) == topic and name not in names]
+        lines = [".. currentmodule:: slackwater", ""]
+        for name in names:
+            lines += directive(f"slackwater.{name}", getattr(slackwater, name))
+        intro = "Names in the package `slackwater`."
+        yield f"reference/python/{topic}.md", page(title, intro, lines)
+
+
+def is_module(name: str) -> bool:
+    """Whether a name at the root of the package is a module."""
+    return inspect.ismodule(getattr(slackwater, name))
+
+
+def module_names() -> list[str]:
+    """Names of all modules that users import, in the order of the alphabet."""
+    public = [name for name in slackwater.__all__ if is_module(name)]
+    return sorted({*public, *MODULES})
+
+
+def shown_elsewhere(path: str) -> list[str]:
+    """Names of a module that are the same at the root of the package, and are shown there."""
+    with mock(["ray"]):
+        module = importlib.import_module(path)
+    names = getattr(module, "__all__", ())
+    return [name for name in names if getattr(slackwater, name, None) is getattr(module, name)]
+
+
+def module_pages() -> Iterator[tuple[str, str]]:
+    """Page of each module with names of its own."""
+    for name in module_names():
+        path = f"slackwater.{name}"
+        lines = [f".. automodule:: {path}", "   :members:", INHERITED]
+        lines += [f"   :exclude-members: {', '.join(shown_elsewhere(path))}", ""]
+        yield f"reference/python/module-{name}.md", page(f"`{path}`", "", lines)
+
+
+def commands(command: Command, words: list[str]) -> Iterator[tuple[str, Any]]:
+    """Commands with the words that call them."""
+    below = getattr(command, "commands", {})
+    if not below:
+        yield " ".join(words), command
+    for name, inner in below.items():
+        yield from commands(inner, [*words, name])
+
+
+def option_row(option: Command) -> tuple[str, ...]:
+    """Row of an argument or option: names, default, meaning."""
+    is_argument = option.param_type_name == "argument"
+    names = [option.name.upper()] if is_argument else [*option.opts, *option.secondary_opts]
+    default = "" if option.default in {None, False, ()} else f"`{option.default}`"
+    return (
+        ", ".join(f"`{name}`" for name in names),
+        "required" if option.required else default,
+        getattr(option, "help", None) or "",
+    )
+
+
+COMMAND_LINE_INTRO = """\
+# Command line
+
+`pip install 'slackwater[cli]'` installs the program `slackwater`; `python -m slackwater` is the
+same. Invalid input prints one line and exits with code 2.
+"""
+
+
+def command_line_page() -> str:
+    """All commands of `slackwater`, from the program itself."""
+    lines = [COMMAND_LINE_INTRO]
+    for words, command in commands(typer.main.get_command(command_line), ["slackwater"]):
+        lines += [f"## `{words}`", "", inspect.cleandoc(command.help or ""), ""]
+        options = [option for option in command.params if option.name != "help"]
+        lines += table(("Option", "Default", "Meaning"), [option_row(item) for item in options])
+    return "\n".join(lines)
+
+
+def pages() -> dict[str, str]:
+    """All pages of this file by their paths in the site."""
+    command_line = {"reference/command-line.md": command_line_page()}
+    return {**dict(topic_pages()), **dict(module_pages()), **command_line}

@@ -1,0 +1,62 @@
+"""Examples of the guide: every one runs, and prints what its page shows."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import slackwater
+
+import pages
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+# Pages whose examples need a running service are tested in `test_guide_service.py`,
+# the example of an integration in `test_integration_example.py`.
+SERVICE = {"how-to/service.md", "how-to/webhooks.md", "integrations.md"}
+PAGES = sorted(
+    path.relative_to(DOCS).as_posix()
+    for path in DOCS.rglob("*.md")
+    if "```python" in path.read_text(encoding="utf-8")
+    or "```sh" in path.read_text(encoding="utf-8")
+)
+
+
+def programs(folder: Path) -> Mapping[str, str]:
+    """Environment in which `slackwater` and `python` are those of the tests."""
+    program = folder / "slackwater"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m slackwater "$@"\n')
+    program.chmod(0o755)
+    (folder / "python").symlink_to(sys.executable)
+    home = str(Path(slackwater.__file__).parents[1])
+    path = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "PYTHONPATH": home, "TERMINAL_WIDTH": "100"}
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name not in SERVICE])
+def test_a_page_shows_what_happens(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert pages.run_page(DOCS / name, tmp_path, programs(tmp_path)) > 0
+
+
+def test_pages_with_examples_are_found() -> None:
+    assert {"start.md", "how-to/prices.md", "how-to/fleet.md", *SERVICE} <= set(PAGES)
+
+
+def test_a_wrong_output_is_found() -> None:
+    block = pages.blocks("```python\nprint(1 + 1)\n# 3\n```")[0]
+    with pytest.raises(AssertionError, match=r"page:2 shows \['3'\], but prints \['2'\]"):
+        list(pages.run_python(block, {}, "page"))
+
+
+def test_a_failing_command_is_found(tmp_path: Path) -> None:
+    block = pages.blocks("```sh\nfalse\ntrue\n```")[0]
+    with pytest.raises(AssertionError, match="line 2"):
+        pages.run_shell(block, tmp_path, os.environ)

@@ -1,0 +1,57 @@
+"""Examples of the guide that need a running service, in the order in which a reader meets them."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+import pages
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import sandboxes  # noqa: E402  it stands next to the other programs
+
+DOCS = ROOT / "docs"
+SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
+
+
+@pytest.fixture
+def addresses(tmp_path: Path) -> Iterator[Mapping[str, str]]:
+    """Addresses that the guide names, and those of a server that runs here."""
+    settings = {"SLACKWATER_STORE__URL": f"sqlite:{tmp_path}/kept.db"}
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with sandboxes.spawn(SERVER, ["--scenario", "street"], settings) as process:
+        running = sandboxes.listening(process)
+        yield {
+            "http://127.0.0.1:8080": running.base,
+            "http://127.0.0.1:8081": running.auth,
+            "http://127.0.0.1:8083": running.admin,
+            "http://127.0.0.1:9000": f"http://127.0.0.1:{port}",
+            '("127.0.0.1", 9000)': f'("127.0.0.1", {port})',
+        }
+        running.end()
+
+
+def test_service_and_webhooks(addresses: Mapping[str, str], tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "PATH": f"{SERVER.parent}{os.pathsep}{os.environ['PATH']}",
+        "SLACKWATER_ADMIN_URL": addresses["http://127.0.0.1:8083"],
+    }
+    for name in ("service.md", "webhooks.md"):
+        text = (DOCS / "how-to" / name).read_text(encoding="utf-8")
+        for shown, real in addresses.items():
+            text = text.replace(shown, real)
+        page = tmp_path / name
+        page.write_text(text, encoding="utf-8")
+        assert pages.run_page(page, tmp_path, environment) > 3
+    assert {"town.yaml", "truth.json", "receivers.json"} <= {
+        path.name for path in tmp_path.iterdir()
+    }
