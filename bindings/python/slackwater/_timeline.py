@@ -30,6 +30,8 @@ TICK_MONTHS = (1, 2, 3, 6, 12)
 ROUND_STEPS = (1, 2, 2.5, 5, 10)
 QUARTER, HOUR, DAY = timedelta(minutes=15), timedelta(hours=1), timedelta(days=1)
 CHANGES_MAX = timedelta(days=60)
+LABEL_SHARE, LABEL_ROWS = 0.36, 4
+"""Width of words beside a mark, as a share of the panel, and rows of them where marks crowd."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -401,19 +403,27 @@ def mark_labels(panel: Panel, period: Period | None) -> Iterator[tuple[Mark, boo
     """Marks with words, whether these stand on the left, and their row at the top, if any.
 
     Words stand beside the mark; where marks are crowded only those that are missed have words, in
-    two rows at the top.
+    rows at the top, as far as there is room.
     """
     if period is None:
         return
     first, last = period
-    strip = 0
+    near, wide = (last - first) / 5, (last - first) * LABEL_SHARE
+    rows: list[list[Period]] = [[] for _ in range(LABEL_ROWS)]
     for mark in panel.marks:
-        others = (other for other in panel.marks if other is not mark)
-        is_crowded = any(abs(other.at - mark.at) < (last - first) / 5 for other in others)
+        is_left = mark.at - first > (last - first) / 3
+        is_crowded = any(abs(o.at - mark.at) < near for o in panel.marks if o is not mark)
         if not mark.words or (is_crowded and mark.is_met):
             continue
-        yield mark, mark.at - first > (last - first) / 3, strip % 2 if is_crowded else None
-        strip += is_crowded
+        if not is_crowded:
+            yield mark, is_left, None
+            continue
+        start = mark.at - wide if is_left else mark.at
+        taken = (any(start < end and begin < start + wide for begin, end in row) for row in rows)
+        free = next((row for row, is_taken in enumerate(taken) if not is_taken), None)
+        if free is not None:
+            rows[free].append((start, start + wide))
+            yield mark, is_left, free
 
 
 # -------------------------------------------------------------------- resolution
@@ -442,7 +452,7 @@ def coarse(picture: Picture) -> Picture:
     return replace(
         picture,
         panels=panels,
-        bands=[band for band in picture.bands if band.is_hatched],
+        bands=_coarse_bands(picture.bands, DAY if is_daily else HOUR),
         facts=[
             *picture.facts,
             f"{'daily' if is_daily else 'hourly'} means",
@@ -476,6 +486,7 @@ def _coarse_curve(curve: Steps | Line, buckets: Sequence[Period]) -> list[Steps 
     if curve.lows is not None:
         return []
     lows, highs = [], []
+    ends: list[tuple[datetime, float]] = []
     index = 0
     for start, end in buckets:
         found = [v for at in (start, end) if (v := _between(curve.points, at)) is not None]
@@ -484,18 +495,31 @@ def _coarse_curve(curve: Steps | Line, buckets: Sequence[Period]) -> list[Steps 
             index += 1
         lows.append(min(found, default=None))
         highs.append(max(found, default=None))
-    return [
-        Steps(
-            name=f"{curve.name}-range",
-            ink=curve.ink,
-            periods=buckets,
-            values=highs,
-            base=[low or 0.0 for low in lows],
-            is_filled=True,
-            opacity=0.35,
-            label="lowest to highest",
+        level = _between(curve.points, end)
+        ends += [] if level is None else [(end, level)]
+    span = Steps(
+        name=f"{curve.name}-range",
+        ink=curve.ink,
+        periods=buckets,
+        values=highs,
+        base=[low or 0.0 for low in lows],
+        is_filled=True,
+        opacity=0.25,
+        label="lowest to highest",
+        told=[None] * len(buckets),
+    )
+    return [span, replace(curve, points=ends, width=0.8)]
+
+
+def _coarse_bands(bands: Sequence[Band], shortest: timedelta) -> list[Band]:
+    """Bands over whole buckets; shorter ones would be as wide as a line."""
+    longer = [
+        replace(
+            band, periods=[(start, end) for start, end in band.periods if end - start > shortest]
         )
+        for band in bands
     ]
+    return [band for band in longer if band.periods]
 
 
 def _coarse_heat(heat: Heat, buckets: Sequence[Period]) -> Heat:

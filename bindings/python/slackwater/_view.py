@@ -293,7 +293,7 @@ def site_facts(plan: SitePlan) -> list[str]:
     powers = [slot.import_kwh / length for slot, length in zip(plan.slots, hours, strict=True)]
     if powers:
         baseline = number(plan.baseline.import_max_kw, 0)
-        words.append(f"peak {number(max(powers), 0)} kW (baseline {baseline} kW)")
+        words.append(f"import peak {number(max(powers), 0)} kW (baseline {baseline} kW)")
     if plan.shortfall_kwh > 0:
         words.append(f"{energy(plan.shortfall_kwh)} short of targets")
     if plan.breaches:

@@ -55,8 +55,9 @@ DENSE = 2
 MARKS_FEW = 8
 MIDNIGHTS_MAX = timedelta(days=15)
 NAMES_MAX = 30
-LABELS_MAX = 12
-CHARS_PER_INCH = 13.5
+ROWS_LARGE = 12
+LABEL_SHARE = 0.07
+CHARS_PER_INCH = 14.5
 LABEL_WEIGHT = 2.0
 TICKS_MAX, TICK_INCHES = 12, 0.66
 
@@ -305,6 +306,8 @@ def _set_clock(pen: Pen, axes: Axes, picture: Picture, *, is_last: bool) -> None
             textcoords="offset points",
             fontsize=7.5,
             color=pen(FAINT),
+            bbox={"facecolor": pen(PAPER), "alpha": 0.7, "linewidth": 0, "pad": 1},
+            zorder=7,
             gid="clock-change",
         )
 
@@ -480,7 +483,7 @@ def _draw_heat(pen: Pen, axes: Axes, heat: Heat) -> None:
     axes.set_ylim(len(values), 0)
     every = -(-len(values) // NAMES_MAX) or 1
     axes.set_yticks([row + 0.5 for row in range(0, len(values), every)])
-    size = 7.5 if len(values) > LABELS_MAX else 9
+    size = 7.5 if len(values) > ROWS_LARGE else 9
     axes.set_yticklabels([plain(name) for name in heat.names[::every]], fontsize=size)
     axes.grid(visible=False)
     for row, at, is_met in heat.signs:
@@ -545,7 +548,7 @@ def _write_head(pen: Pen, axes: Axes, picture: Picture) -> None:
             fontweight=weight,
             gid="subtitle",
         ).set_in_layout(False)
-    title = "\n".join(textwrap.wrap(picture.title, int(chars * 0.72)))
+    title = "\n".join(textwrap.wrap(picture.title, int(chars * 0.68)))
     style: dict[str, Any] = {"fontweight": "bold", "fontsize": 13, "color": pen(INK)}
     axes.set_title(plain(title), loc="left", pad=pad + 3 + 13 * len(lines), **style)
 
@@ -588,8 +591,8 @@ def plot_insurance(
 ) -> Figure:
     """Draw the added cost against energy, or state of charge if the plan knows a battery.
 
-    Each corner is a point. Beside each piece stands the price of a kWh on it,
-    unless there are many.
+    Each corner is a point. Below each piece stands the price of a kWh on it,
+    unless it is short.
     """
     zone = _timeline.zone_of(time_zone)
     size = figsize if figsize is not None or ax is not None else INSURANCE_INCHES
@@ -602,19 +605,22 @@ def plot_insurance(
     costs = [point.added_cost for point in points]
     style: dict[str, Any] = {"color": pen(INK), "linewidth": 1.8, "marker": "o", "markersize": 5}
     axes.plot(levels, costs, gid="frontier", **style)
-    is_sparse = len(points) <= LABELS_MAX
-    for index, point in enumerate(points[:-1] if is_sparse else ()):
-        middle = ((levels[index] + levels[index + 1]) / 2, (costs[index] + costs[index + 1]) / 2)
+    room = (levels[-1] - levels[0]) * LABEL_SHARE
+    for index, point in enumerate(points[:-1]):
+        # The curve is convex: there is room below it, if the piece is not too short.
+        if levels[index + 1] - levels[index] < room:
+            continue
         price = _view.number(point.marginal_price_per_kwh or 0.0, 3)
         axes.annotate(
             plain(f"{price} {frontier.currency}/kWh"),
-            middle,
-            xytext=(-6, 6),
-            ha="right",
+            ((levels[index] + levels[index + 1]) / 2, (costs[index] + costs[index + 1]) / 2),
+            xytext=(6, -4),
             textcoords="offset points",
+            va="top",
             fontsize=8,
             color=pen(FAINT),
         )
+    axes.margins(x=0.08)
     at = frontier.at.astimezone(zone)
     ready = f"To be ready by {_view.day(at)} {at.year} {at:%H:%M}, time in {zone.key}"
     axes.set_title(plain(ready), loc="left", color=pen(INK), fontsize=11)
