@@ -149,7 +149,7 @@ def test_bars_are_the_columns_of_months_and_a_stream_is_read_once() -> None:
 def test_pictures_of_nothing_and_of_no_smart_charging_are_drawn() -> None:
     plain = quarters(40).drop_columns(["non_smart_kw"])
     figure = statistics.plot_year(plain, currency="$US$")
-    assert figure.axes[0].get_title(loc="left") == "Cost by month"
+    assert figure.axes[0].get_title(loc="left") == "Cost by month, Mar 2024"
     figure.canvas.draw()
     nothing = statistics.plot_year(plain.slice(0, 0), currency="EUR")
     assert nothing.axes[0].texts[0].get_text() == "nothing was measured"

@@ -245,7 +245,9 @@ def test_a_frontier_is_exact_and_can_be_drawn() -> None:
     picture = io.BytesIO()
     figure = frontier.plot(time_zone="Europe/Oslo")
     figure.savefig(picture, format="png")
-    assert figure.axes[0].get_title(loc="left") == "To be ready by Mon 15:00"
+    assert figure.axes[0].get_title(loc="left") == (
+        "To be ready by Mon 5 Jan 2026 15:00, time in Europe/Oslo"
+    )
     assert picture.getvalue().startswith(b"\x89PNG")
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from slackwater import _engine
+from slackwater import _engine, _timeline
+from slackwater._drawn import Drawn
 from slackwater._engine import InputError
 from slackwater.area import PlanTable
 from slackwater.area_node import Node, Profile, area_nodes
@@ -16,27 +17,34 @@ from slackwater.area_types import AreaChange, AreaProgress, NodeLoad, RoundMemor
 from slackwater.prices import Emissions, Prices, priced
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from slackwater.site_devices import Carbon
+    from slackwater._palette import Theme
+    from slackwater._timeline import Picture
     from slackwater.typing import ArrowTable
 
 
-class AreaPlan:
+class AreaPlan(Drawn):
     """Plans for the vehicles of an area, and the proof of how good they are."""
 
-    __slots__ = ("_emissions", "_native", "_nodes", "_seconds")
+    __slots__ = ("_emissions", "_native", "_nodes", "_prices", "_seconds")
 
     def __init__(
         self,
         native: _engine.AreaPlan,
         nodes: Sequence[Node],
+        prices: Prices | Mapping[str, Prices],
         seconds: float,
         emissions: Emissions | None = None,
     ) -> None:
         """Wrap a plan of the engine."""
         self._native = native
         self._nodes = tuple(nodes)
+        self._prices = prices
         self._seconds = seconds
         self._emissions = emissions
 
@@ -63,6 +71,11 @@ class AreaPlan:
         """The part of the cost that is the price of emissions, as :attr:`carbon_kg`."""
         emissions, kg = self._emissions, self.carbon_kg
         return None if emissions is None or kg is None else emissions.price_per_kg * kg
+
+    @property
+    def prices(self) -> Prices | None:
+        """Prices to buy at that all vehicles share; ``None`` where they have several curves."""
+        return None if isinstance(self._prices, Mapping) else self._prices
 
     @property
     def cost(self) -> float:
@@ -268,26 +281,16 @@ class AreaPlan:
         )
         return f"{text}, unmet_kwh={self.unmet_kwh:.3f})" if self.unmet else f"{text})"
 
-    def plot(self, *, time_zone: str = "UTC", node: str | None = None) -> Figure:
-        """Draw loads of a node against its limit, and below them the shadow prices.
+    def _picture(
+        self, zone: ZoneInfo, *, node: str | None = None, vehicles: bool = False
+    ) -> Picture:
+        from slackwater._fleet_pictures import area_picture  # noqa: PLC0415  only drawings need it
 
-        Three loads are drawn, base load included: unmanaged, each vehicle at
-        its own cheapest, and coordinated. The first two are known of all
-        vehicles together, and drawn where all of them are below the node.
+        at = self._position(node)
+        return area_picture(self, self._nodes, at, zone, shows_vehicles=vehicles)
 
-        Args:
-            time_zone: IANA name of the zone of the time axis.
-            node: Name of the node; the one at the top without it.
-
-        Returns:
-            The figure. ``figure.savefig("area.png")`` writes it to a file.
-
-        Raises:
-            InputError: There is no such node, or none is named and several are
-                at the top.
-        """
-        from slackwater.plot_area import plot_area  # noqa: PLC0415 - needs matplotlib
-
+    def _position(self, node: str | None) -> int:
+        """Position of the node to draw."""
         names = [other.name for other in self._nodes]
         if node is not None and node not in names:
             message = f"node is {node!r}; the area has {', '.join(names)}"
@@ -296,8 +299,104 @@ class AreaPlan:
         if node is None and len(tops) > 1:
             message = f"node is not said; at the top are {', '.join(tops)}: name one to draw"
             raise InputError(message)
-        at = names.index(tops[0] if node is None else node)
-        return plot_area(self, at, self._nodes, time_zone)
+        return names.index(tops[0] if node is None else node)
+
+    def plot(
+        self,
+        *,
+        time_zone: str | ZoneInfo = "UTC",
+        theme: Theme = "auto",
+        ax: Axes | None = None,
+        axes: Sequence[Axes] | None = None,
+        figsize: tuple[float, float] | None = None,
+        node: str | None = None,
+        vehicles: bool = False,
+    ) -> Figure:
+        """Draw loads of a node against its limit, and below them the shadow prices.
+
+        Three loads are drawn, base load included: the baseline, each vehicle
+        at its own cheapest (price only), and coordinated. The first two are
+        known of all vehicles together, and drawn where all of them are below
+        the node. The panels are ``load``, ``shadow``, ``price`` if all
+        vehicles share one curve, ``nodes``, a heat map of the nodes by time,
+        if there are several below the one that is drawn, and ``vehicles``.
+
+        Args:
+            time_zone: Zone of the time axis: an IANA name or a ``ZoneInfo``.
+            theme: ``"light"``, ``"dark"``, or ``"auto"`` for that of the axes
+                or of matplotlib's style.
+            ax: Axes to draw the first panel into, alone.
+            axes: Axes to draw all panels into, one each, in the order above.
+            figsize: Width and height of a new figure in inches.
+            node: Name of the node; the one at the top without it.
+            vehicles: Whether to draw a heat map of the vehicles by time, too,
+                of many the means of groups. It reads :attr:`plans` with
+                pyarrow.
+
+        Returns:
+            The figure, which notebooks show. ``figure.savefig("area.png")``
+            writes it to a file.
+
+        Raises:
+            ImportError: matplotlib is not installed (``slackwater[plot]``), or
+                pyarrow for ``vehicles``.
+            InputError: There is no such node, or none is named and several are
+                at the top; the time zone or the theme is unknown; axes do not
+                fit.
+        """
+        from slackwater.plot import draw  # noqa: PLC0415  matplotlib is an optional extra
+
+        picture = self._picture(_timeline.zone_of(time_zone), node=node, vehicles=vehicles)
+        return draw(picture, theme=theme, ax=ax, axes=axes, figsize=figsize)
+
+    def to_html(
+        self,
+        *,
+        time_zone: str | ZoneInfo = "UTC",
+        theme: Theme = "auto",
+        interactive: bool = True,
+        names: Sequence[object] | None = None,
+        title: str = "Area plan",
+    ) -> str:
+        """Write a report for grid planners: an HTML page that needs no network.
+
+        It has a summary, the load against the limit, the price of the limit,
+        the savings, and the vehicles at risk. It shows the top node; of several
+        only the first.
+
+        Args:
+            time_zone: Zone of all times: an IANA name or a ``ZoneInfo``.
+            theme: ``"light"``, ``"dark"``, or ``"auto"`` for that of the
+                reader.
+            interactive: Whether a script of the page tells the values of the
+                slot under the pointer or the arrow keys.
+            names: Names of the vehicles by row; rows are numbered without them.
+            title: Headline of the page.
+
+        Returns:
+            One HTML document.
+
+        Raises:
+            InputError: The time zone or the theme is unknown.
+        """
+        from slackwater.area_report import area_report  # noqa: PLC0415 - a page is rarely wanted
+
+        return area_report(
+            self,
+            self._nodes,
+            names=names,
+            title=title,
+            time_zone=time_zone,
+            theme=theme,
+            interactive=interactive,
+        )
+
+    def _repr_html_(self) -> str:
+        """Draw the plan for a cell of a notebook, the first of several top nodes."""
+        from slackwater.html import card  # noqa: PLC0415  only notebooks need it
+
+        top = next(node.name for node in self._nodes if node.parent is None)
+        return card(self._picture(_timeline.zone_of("UTC"), node=top), [])
 
     def report(
         self,
@@ -305,27 +404,21 @@ class AreaPlan:
         *,
         names: Sequence[object] | None = None,
         title: str = "Area plan",
-        time_zone: str = "UTC",
+        time_zone: str | ZoneInfo = "UTC",
     ) -> None:
-        """Write a report for grid planners: one HTML file without other resources.
-
-        It has a summary, the load against the limit, the price of the limit,
-        the savings, and the vehicles at risk. It shows the top node; of several
-        only the first.
+        """Write the page of :meth:`to_html` to a file.
 
         Args:
             path: The file.
             names: Names of the vehicles by row; rows are numbered without them.
             title: Headline of the page.
-            time_zone: IANA name of the zone of all times.
+            time_zone: Zone of all times: an IANA name or a ``ZoneInfo``.
 
         Raises:
             InputError: The time zone is unknown.
             OSError: The file cannot be written.
         """
-        from slackwater.area_report import area_report  # noqa: PLC0415 - a page is rarely wanted
-
-        page = area_report(self, self._nodes, names=names, title=title, time_zone=time_zone)
+        page = self.to_html(names=names, title=title, time_zone=time_zone)
         Path(path).write_text(page, encoding="utf-8")
 
 
@@ -466,7 +559,7 @@ def plan_area(
         },
     )
     emissions = None if carbon is None else Emissions.of(carbon)
-    return AreaPlan(native, nodes, perf_counter() - began, emissions)
+    return AreaPlan(native, nodes, prices, perf_counter() - began, emissions)
 
 
 def _all_priced(

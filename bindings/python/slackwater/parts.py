@@ -174,7 +174,8 @@ def plan_area(
     question, told = native.told()
     own, changes = [own for own, _ in told], [change for _, change in told]
     request = dealer.request(question, own, changes)
-    return AreaInParts(AreaPlan(native, nodes, perf_counter() - began), request)
+    area = AreaPlan(native, nodes, prices, perf_counter() - began)
+    return AreaInParts(area, request)
 
 
 class _Dealer:

@@ -6,17 +6,17 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from slackwater import _engine, _view
-from slackwater import html as _html
+from slackwater._drawn import Drawn
 from slackwater._saved_plan import SavedPlan
 from slackwater.prices import priced
 from slackwater.questions import Questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from matplotlib.figure import Figure
+    from zoneinfo import ZoneInfo
 
     from slackwater._engine import Certificate, Interval, PlannedSlot, Reason, TargetOutcome
+    from slackwater._timeline import Picture
     from slackwater.prices import Prices
     from slackwater.site_devices import Carbon
 
@@ -106,7 +106,7 @@ class Battery(NamedTuple):
     soc_fallback_percent: float | None = None
 
 
-class Plan(Questions, SavedPlan["_engine.Plan"]):
+class Plan(Questions, Drawn, SavedPlan["_engine.Plan"]):
     """The cheapest plan that meets the targets. Cannot be changed.
 
     An unmet target is in :attr:`shortfall_kwh` and in :attr:`targets`, never an
@@ -209,18 +209,15 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
         """
         return self._native.explain(time_zone=time_zone)
 
-    def plot(self, *, time_zone: str = "UTC") -> Figure:
-        """Draw prices, charging, state of charge and deadlines with matplotlib.
+    def _picture(self, zone: ZoneInfo) -> Picture:
+        from slackwater._pictures import plan_picture  # noqa: PLC0415  only drawings need it
 
-        Args:
-            time_zone: IANA name of the zone of the time axis.
+        return plan_picture(self, zone)
 
-        Raises:
-            ImportError: matplotlib is not installed (``slackwater[plot]``).
-        """
-        from slackwater.plot import plot_plan  # noqa: PLC0415  matplotlib is an optional extra
+    def _sections(self, zone: ZoneInfo) -> list[str]:
+        from slackwater.html import plan_sections  # noqa: PLC0415  only drawings need it
 
-        return plot_plan(self, time_zone=time_zone)
+        return plan_sections(self, zone)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand the slots of the plan to an Arrow library."""
@@ -237,10 +234,6 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
             f"saves {round(self.savings, 4) + 0.0:.4f}"
             f"{short}{notes}, {proof})"
         )
-
-    def _repr_html_(self) -> str:
-        """Draw the plan as a small table for notebooks."""
-        return _html.plan(self)
 
 
 def plan_charge(

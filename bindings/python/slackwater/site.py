@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from slackwater import _engine, _view
-from slackwater import site_html as _html
+from slackwater._drawn import Drawn
 from slackwater._index import refuse_other_times
 from slackwater._saved_plan import SavedPlan
 from slackwater.prices import Prices
@@ -22,7 +22,7 @@ from slackwater.site_devices import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from zoneinfo import ZoneInfo
 
     from slackwater._engine import (
         DevicePlan,
@@ -35,11 +35,12 @@ if TYPE_CHECKING:
         SiteSlot,
         SourceShare,
     )
+    from slackwater._timeline import Picture
 
 Preference = Literal["earlier", "smoother", "fairer"]
 
 
-class SitePlan(SavedPlan["_engine.SitePlan"]):
+class SitePlan(Drawn, SavedPlan["_engine.SitePlan"]):
     """The cheapest plan of a site for its targets. Cannot be changed.
 
     An unmet target is in :attr:`shortfall_kwh` and an infeasible limit in
@@ -201,18 +202,15 @@ class SitePlan(SavedPlan["_engine.SitePlan"]):
         """
         return self._native.explain(time_zone=time_zone)
 
-    def plot(self, *, time_zone: str = "UTC") -> Figure:
-        """Draw the devices on top of each other, prices, limit and states of charge.
+    def _picture(self, zone: ZoneInfo) -> Picture:
+        from slackwater._fleet_pictures import site_picture  # noqa: PLC0415  only drawings need it
 
-        Args:
-            time_zone: IANA name of the zone of the time axis.
+        return site_picture(self, zone)
 
-        Raises:
-            ImportError: matplotlib is not installed (``slackwater[plot]``).
-        """
-        from slackwater.site_plot import plot_site  # noqa: PLC0415  matplotlib is an optional extra
+    def _sections(self, zone: ZoneInfo) -> list[str]:
+        from slackwater.html import site_sections  # noqa: PLC0415  only drawings need it
 
-        return plot_site(self, time_zone=time_zone)
+        return site_sections(self, zone)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand one row per device and slot to an Arrow library."""
@@ -231,10 +229,6 @@ class SitePlan(SavedPlan["_engine.SitePlan"]):
         parts += _view.notes(self)
         proof = _view.proved(self) if self.certificate.is_proved else f"gap {self.gap:.3g}"
         return f"SitePlan({', '.join([*parts, proof])})"
-
-    def _repr_html_(self) -> str:
-        """Draw the plan as small tables for notebooks."""
-        return _html.site(self)
 
 
 def plan_site(

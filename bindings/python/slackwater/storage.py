@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from slackwater import _engine, _view
+from slackwater._drawn import Drawn
 from slackwater._saved_plan import SavedPlan
 from slackwater.area import PlanTable
 from slackwater.plan import SocTarget, list_targets
@@ -14,8 +15,7 @@ from slackwater.prices import Prices, priced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from matplotlib.figure import Figure
+    from zoneinfo import ZoneInfo
 
     from slackwater._engine import (
         Interval,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         StorageReason,
         StorageSlot,
     )
+    from slackwater._timeline import Picture
     from slackwater.plan import AfterDeadline, Battery
     from slackwater.site_devices import Carbon
     from slackwater.typing import ArrowTable
@@ -69,7 +70,7 @@ class Consumption(NamedTuple):
     is_plugged_in: bool = False
 
 
-class StoragePlan(SavedPlan["_engine.StoragePlan"]):
+class StoragePlan(Drawn, SavedPlan["_engine.StoragePlan"]):
     """The cheapest plan to charge and discharge a battery. Cannot be changed.
 
     Unmet targets are in :attr:`shortfall_kwh`, :attr:`unserved_kwh` and
@@ -233,21 +234,15 @@ class StoragePlan(SavedPlan["_engine.StoragePlan"]):
         """
         return self._native.explain(time_zone=time_zone)
 
-    def plot(self, *, time_zone: str = "UTC") -> Figure:
-        """Draw prices, power up and down, and the state of charge within its bounds.
+    def _picture(self, zone: ZoneInfo) -> Picture:
+        from slackwater._pictures import storage_picture  # noqa: PLC0415  only drawings need it
 
-        Args:
-            time_zone: IANA name of the zone of the time axis.
+        return storage_picture(self, zone)
 
-        Raises:
-            InputError: The time zone is unknown.
-            ImportError: matplotlib is not installed (``slackwater[plot]``).
-        """
-        from slackwater.storage_plot import (  # noqa: PLC0415  matplotlib is an optional extra
-            plot_storage,
-        )
+    def _sections(self, zone: ZoneInfo) -> list[str]:
+        from slackwater.html import storage_sections  # noqa: PLC0415  only drawings need it
 
-        return plot_storage(self, time_zone=time_zone)
+        return storage_sections(self, zone)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand the slots of the plan to an Arrow library."""
@@ -264,12 +259,6 @@ class StoragePlan(SavedPlan["_engine.StoragePlan"]):
             f"costs {round(self.cost, 4) + 0.0:.4f} {self.currency}, "
             f"saves {round(self.savings, 4) + 0.0:.4f}{short}{unserved}{notes}, {proof})"
         )
-
-    def _repr_html_(self) -> str:
-        """Draw the plan as a small table for notebooks."""
-        from slackwater.storage_html import storage_plan  # noqa: PLC0415  only notebooks need it
-
-        return storage_plan(self)
 
 
 def plan_storage(

@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING
 from slackwater import _engine
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from slackwater._palette import Theme
     from slackwater.typing import ArrowTable
 
 
@@ -140,29 +144,37 @@ def plot_year(
     samples: ArrowTable,
     *,
     currency: str,
-    time_zone: str = "UTC",
+    time_zone: str | ZoneInfo = "UTC",
     utc_offset_hours: float | None = None,
     sample_length: timedelta | None = None,
+    theme: Theme = "auto",
+    axes: Sequence[Axes] | None = None,
+    figsize: tuple[float, float] | None = None,
 ) -> Figure:
     """Draw cost and savings by month, and energy by hour and weekday.
 
-    Above, a bar a month: what was paid, and behind it what would have been
-    paid without smart charging, with the savings in figures. Below, the energy
-    of each hour of the week, the darker the more.
+    Above, a bar a month: what was paid, and behind it the baseline without
+    smart charging, with the savings in figures. Below, the energy of each hour
+    of the week as a shade.
 
     Args:
         samples: As for :func:`aggregate`, such as the ``rows`` of a ledger. Any
             length of time is drawn, a year reads best.
         currency: Name of the currency, for the axis.
-        time_zone: IANA name of the zone of hours, weekdays and months.
+        time_zone: Zone of hours, weekdays and months: an IANA name or a ``ZoneInfo``.
         utc_offset_hours: Fixed offset of the months, in place of the zone.
         sample_length: As for :func:`aggregate`.
+        theme: ``"light"``, ``"dark"``, or ``"auto"`` for that of the axes or of
+            matplotlib's style.
+        axes: Axes to draw into, for months and for the week.
+        figsize: Width and height of a new figure in inches.
 
     Returns:
         The figure. ``figure.savefig("year.png")`` writes it to a file.
 
     Raises:
-        InputError: As :func:`aggregate`, or the time zone is unknown.
+        InputError: As :func:`aggregate`, or the time zone or the theme is
+            unknown, or axes do not fit.
         ModuleNotFoundError: matplotlib is missing: ``pip install slackwater[plot]``.
     """
     from slackwater.statistics import plot  # noqa: PLC0415  matplotlib is optional and slow
@@ -173,6 +185,9 @@ def plot_year(
         time_zone=time_zone,
         utc_offset_hours=utc_offset_hours,
         sample_length=sample_length,
+        theme=theme,
+        axes=axes,
+        figsize=figsize,
     )
 
 
