@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from slackwater.site_devices import Carbon
     from slackwater._palette import Theme
     from slackwater._timeline import Picture
+    from slackwater.site_devices import Carbon
     from slackwater.typing import ArrowTable
 
 
