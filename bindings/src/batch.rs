@@ -7,27 +7,29 @@ use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, TimestampMicroseco
 use arrow_schema::{DataType, Field, SchemaRef};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
-use slackwater_engine::batch as engine;
+use slackwater_engine::batch::{self as engine, RoomColumn};
 use slackwater_engine::columns::{
     ChargeNumbers, Curves, Fleet, NO_TIME, Needs, PlanTable, TargetLists,
 };
 use slackwater_engine::prices::curve::PriceCurve;
 
 use crate::answer::{self, numbers};
-use crate::arrow::{Columns, Table, cast_times, or_nan, refused, schema, to_numbers};
+use crate::arrow::{Columns, Table, cast_times, content, or_nan, refused, schema, to_numbers};
+use crate::doubts::warn_of_columns;
 use crate::error::Refused;
 use crate::interrupt;
 use crate::prices::{PriceCurves, Prices};
 use crate::series::Series;
 
 /// Columns that belong to other functions; ignoring them would plan something else.
-const NOT_HERE: [&str; 13] = [
+const NOT_HERE: [&str; 15] = [
     "after_deadline",
     "charge_limit_percent",
-    "charge_max_kw",
     "discharge_max_kw",
-    "efficiency_discharge",
+    "discharge_efficiency",
+    "end_value_per_kwh",
     "energy_max_kwh",
+    "fill_when_negative",
     "node",
     "power_limits",
     "power_min_kw",
@@ -35,6 +37,7 @@ const NOT_HERE: [&str; 13] = [
     "soc_fallback_percent",
     "start_cost",
     "until",
+    "wear_price_per_kwh",
 ];
 
 /// Columns that are read.
@@ -54,8 +57,30 @@ const KNOWN: [&str; 13] = [
     "price_id",
 ];
 
+/// Columns of one vehicle whose numbers have a unit.
+pub(crate) const NUMBERS: [&str; 9] = [
+    "power_max_kw",
+    "discharge_max_kw",
+    "energy_kwh",
+    "capacity_kwh",
+    "soc_percent",
+    "target_percent",
+    "reserve_percent",
+    "charge_limit_percent",
+    "reserve_kwh",
+];
+
+/// Columns that say where a battery ends, which a batch honours on top of those.
+const ROOM: [&str; 3] = ["charge_limit_percent", "energy_max_kwh", "fill_when_negative"];
+
 /// Columns that mean something only where the need is given in percent.
-const IN_PERCENT: [&str; 3] = ["efficiency", "reserve_percent", "target_percent"];
+const IN_PERCENT: [&str; 5] = [
+    "charge_limit_percent",
+    "efficiency",
+    "fill_when_negative",
+    "reserve_percent",
+    "target_percent",
+];
 
 /// A column of numbers, borrowed from Arrow where it has no null.
 pub(crate) enum Numbers {
@@ -121,6 +146,32 @@ pub(crate) struct Vehicles {
     efficiency: Option<Vec<f64>>,
     targets: Option<(Vec<i32>, Times, Numbers)>,
     curve: Option<Vec<u32>>,
+    room: Option<Room>,
+}
+
+/// Most energy of each vehicle, in kWh or as a charge limit.
+enum Room {
+    Energy(Vec<f64>),
+    Limit { percent: Vec<f64>, fills: Vec<bool> },
+}
+
+impl Room {
+    /// The room of vehicles whose need is in percent: up to 100 % where nothing else is said.
+    fn new(columns: &Columns<'_>) -> Result<Option<Self>, Refused> {
+        if columns.find("energy_kwh").is_some() {
+            return Ok(columns.optional_numbers("energy_max_kwh")?.map(Self::Energy));
+        }
+        if columns.find("energy_max_kwh").is_some() {
+            let text = "column \"energy_max_kwh\" goes with \"energy_kwh\", not \"soc_percent\"";
+            return Err(Refused::Input(text.into()));
+        }
+        let rows = columns.len();
+        let percent = columns.optional_numbers("charge_limit_percent")?;
+        let mut percent = percent.unwrap_or_else(|| vec![100.0; rows]);
+        percent.iter_mut().filter(|limit| limit.is_nan()).for_each(|limit| *limit = 100.0);
+        let fills = columns.optional_flags("fill_when_negative")?;
+        Ok(Some(Self::Limit { percent, fills: fills.unwrap_or_else(|| vec![true; rows]) }))
+    }
 }
 
 impl Vehicles {
@@ -164,6 +215,15 @@ impl Vehicles {
             efficiency: columns.optional_numbers("efficiency")?,
             targets: columns.find("targets").map(target_lists).transpose()?,
             curve: curves.map(|curves| curve_rows(&columns, curves)).transpose()?,
+            room: if honoured == ROOM { Room::new(&columns)? } else { None },
+        })
+    }
+
+    /// Where the batteries end.
+    fn rooms(&self) -> Option<RoomColumn<'_>> {
+        self.room.as_ref().map(|room| match room {
+            Room::Energy(most) => RoomColumn::EnergyMaxKwh(most),
+            Room::Limit { percent, fills } => RoomColumn::ChargeLimitPercent { percent, fills },
         })
     }
 
@@ -198,7 +258,7 @@ impl Vehicles {
 fn target_lists(column: &ArrayRef) -> Result<(Vec<i32>, Times, Numbers), Refused> {
     let wrong = || {
         let text = "column \"targets\" holds no lists of {by, energy_kwh}";
-        Refused::Input(format!("{text}, but {}", column.data_type()))
+        Refused::Input(format!("{text}, but {}", content(column.data_type())))
     };
     // Some libraries count with 64 bits in lists of any length.
     let (DataType::List(item) | DataType::LargeList(item)) = column.data_type() else {
@@ -233,7 +293,7 @@ fn answer_schema(id: &DataType, currency: &str, has_emissions: bool) -> SchemaRe
         number("cost"),
         number("energy_kwh"),
         number("shortfall_kwh"),
-        number("marginal_price"),
+        number("marginal_price_per_kwh"),
         number("baseline_cost"),
         number("savings"),
         number("gap"),
@@ -248,6 +308,9 @@ fn answer_schema(id: &DataType, currency: &str, has_emissions: bool) -> SchemaRe
     schema(fields, currency)
 }
 
+/// Energy beyond the need that is more than rounding, in kWh.
+const FILLED_KWH: f64 = 1e-6;
+
 /// Carbon intensity, and the same on the slots of the prices.
 #[derive(Clone, Copy)]
 struct Intensity<'a> {
@@ -259,7 +322,8 @@ impl Intensity<'_> {
     /// Emissions of the rows of each run, and of their baselines, in kg.
     ///
     /// A baseline takes the energy of its plan at full power from arrival, whatever the prices
-    /// are: with intensities in their place its cost is in kg.
+    /// are: with intensities in their place its cost is in kg. That plan takes the need alone,
+    /// so the baseline of a row that is filled beyond its need is not known.
     fn emissions(
         self,
         fleet: &Fleet<'_>,
@@ -271,7 +335,14 @@ impl Intensity<'_> {
             let errors: Vec<usize> = plans.errors.iter().map(|(row, _)| *row).collect();
             let mut planned = plans.intervals.emissions(self.curve);
             errors.into_iter().for_each(|row| planned[row] = f64::NAN);
-            (planned, baseline.numbers.baseline_cost)
+            let energies = plans.numbers.energy_kwh.iter().zip(&baseline.numbers.energy_kwh);
+            let mut baselines = baseline.numbers.baseline_cost;
+            for (kg, (filled, need)) in baselines.iter_mut().zip(energies) {
+                if filled - need > FILLED_KWH {
+                    *kg = f64::NAN;
+                }
+            }
+            (planned, baselines)
         })
         .collect()
     }
@@ -317,11 +388,11 @@ fn plan_all(
     let mut answered = Vec::new();
     let mut schema = answer_schema(&DataType::Utf8, currency, intensity.is_some());
     for batch in vehicles {
-        let columns = Vehicles::new(&batch, named, ("plan_batch", &[]))?;
+        let columns = Vehicles::new(&batch, named, ("plan_batch", &ROOM))?;
         drop(batch);
         schema = answer_schema(columns.id.data_type(), currency, intensity.is_some());
         let fleet = columns.fleet();
-        let runs = engine::plan_batch(&fleet, curves);
+        let runs = engine::plan_batch_within(&fleet, curves, columns.rooms());
         let emissions = intensity.map(|intensity| intensity.emissions(&fleet, &runs));
         let mut emissions = emissions.into_iter().flatten();
         let mut first = 0;
@@ -343,6 +414,7 @@ pub(crate) fn plan_batch(
     intensity: Option<&Series>,
 ) -> Result<Table, Refused> {
     let vehicles = crate::arrow::batches(vehicles)?;
+    warn_of_columns(py, &vehicles, &NUMBERS)?;
     let (curve, currency) = (prices.curve.clone(), prices.currency.clone());
     let intensity = intensity
         .map(|series| Ok::<_, Refused>((series.curve.clone(), by_slot(&curve, &series.curve)?)))
@@ -371,6 +443,7 @@ pub(crate) fn plan_batch_own(
 ) -> Result<Table, Refused> {
     let vehicles = crate::arrow::batches(vehicles)?;
     let intensity = intensity.map(|series| series.curve.clone());
+    warn_of_columns(py, &vehicles, &NUMBERS)?;
     interrupt::run(py, None, move |_| {
         let prices = prices.get();
         let by_slot = intensity.as_deref().map(|curve| prices.table.with_values_of(curve));

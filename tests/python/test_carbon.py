@@ -65,7 +65,7 @@ def storage(prices: sw.Prices, carbon: sw.Carbon | None) -> sw.StoragePlan:
         prices,
         now=NOON,
         battery=BATTERY._replace(efficiency=0.9),
-        charge_max_kw=7,
+        power_max_kw=7,
         discharge_max_kw=7,
         export_prices=prices,
         targets=[sw.SocTarget(END, 75)],

@@ -256,7 +256,7 @@ def test_a_frontier_is_exact_and_can_be_drawn() -> None:
 
 def test_what_a_wish_costs_is_an_exact_difference() -> None:
     plan = charge([0.3, 0.2, 0.1], 15.0, reserve_kwh=5)
-    costs = plan.costs(time_zone="Europe/Oslo")
+    costs = plan.wish_costs(time_zone="Europe/Oslo")
     assert [answer.sentence for answer in costs] == [
         "Without the reserve, charging would cost 0.50 less.",
         "Leaving Mon 15:00, charging would cost 1.00 more.",
@@ -287,7 +287,7 @@ def test_one_more_percent_is_asked_of_a_battery() -> None:
         battery=battery,
         targets=[sw.SocTarget(None, 40)],
     )
-    [more] = plan.costs()
+    [more] = plan.wish_costs()
     assert more.sentence == "With 1 kWh more, charging would cost 0.20 more."
 
 
@@ -327,7 +327,7 @@ def answers(plan: sw.Plan, other: sw.Plan, at: datetime, number: float) -> list[
         lambda: plan.what_if(departure=at, more_kwh=number, no_reserve=True),
         lambda: plan.what_if(floor=[(at, number), (None, 1.0)]),
         lambda: plan.what_if(without_deadline=at),
-        plan.costs,
+        plan.wish_costs,
         plan.soc_by_time,
         lambda: (plan.sources, plan.decide_by, plan.awaiting_prices),
     ]

@@ -94,7 +94,7 @@ def test_estimates_are_still_estimates_when_loaded() -> None:
         export_prices=layered(),
         now=NOON,
         battery=sw.Battery(52, 40),
-        charge_max_kw=11,
+        power_max_kw=11,
         discharge_max_kw=11,
     )
     again = sw.StoragePlan.from_json(battery.to_json())

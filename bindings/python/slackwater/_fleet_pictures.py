@@ -332,7 +332,7 @@ def area_picture(
         name="shadow-price",
         ink=RED,
         periods=periods,
-        values=load.added_per_kwh,
+        values=load.congestion_price_per_kwh,
         is_filled=True,
         opacity=0.35,
         tip="" if is_ranking else "one more kWh is worth",
@@ -365,19 +365,19 @@ def _area_title(plan: AreaPlan, node: Node, *, is_all: bool) -> str:
 
 
 def _area_facts(plan: AreaPlan) -> list[str]:
-    gap = f"within {_view.percent(plan.gap)} of the optimum"
+    gap = f"within {_view.percent(plan.relative_gap)} of the optimum"
     # Costs compare only where the same energy is delivered.
     if plan.withheld_kwh > 0:
         return [gap]
-    saved = plan.unmanaged_cost - plan.cost
+    saved = plan.baseline_cost - plan.cost
     word = "below" if saved >= 0 else "above"
     return [gap, f"{_view.amount(abs(saved), 2)} {plan.currency} {word} the baseline"]
 
 
 def _area_warning(plan: AreaPlan) -> str:
-    if plan.unmet_kwh == 0:
+    if plan.shortfall_kwh == 0:
         return ""
-    text = f"{_view.amount(plan.unmet_kwh)} kWh unmet"
+    text = f"{_view.amount(plan.shortfall_kwh)} kWh unmet"
     if plan.withheld_kwh > 0:
         text += f", {_view.amount(plan.withheld_kwh)} kWh of it withheld by limits"
     return text
@@ -398,7 +398,7 @@ def _area_loads(plan: AreaPlan, node: Node, at: int, *, is_all: bool) -> list[St
         base = line("base", FAINT, load.base_kw, "other load")
         curves.append(replace(base, dash="dotted"))
     if is_all:
-        baseline = with_base(plan.unmanaged_load_kw)
+        baseline = with_base(plan.baseline_load_kw)
         alone = with_base(plan.price_only_load_kw)
         curves.append(line("unmanaged", BASELINE.ink, baseline, BASELINE.label))
         curves.append(line("price-only", PRICE_ONLY.ink, alone, PRICE_ONLY.label))

@@ -14,6 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
+from slackwater import _public
 from slackwater._engine import InputError
 from slackwater.io import VehicleStay, VehicleStays
 from slackwater.prices import Prices
@@ -462,3 +463,6 @@ def _zone(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
         raise InputError(f"time zone {name!r} is unknown") from error
+
+
+_public.guard(__name__)

@@ -142,11 +142,6 @@ class SitePlan(Drawn, SavedPlan["_engine.SitePlan"]):
         return self._native.certificate
 
     @property
-    def gap(self) -> float:
-        """The most that a better plan could save."""
-        return self._native.certificate.gap
-
-    @property
     def status(self) -> str:
         """How the search ended.
 
@@ -245,7 +240,7 @@ def plan_site(
     groups: Iterable[Group] = (),
     demand_charge: DemandCharge | None = None,
     tiers: Tiers | None = None,
-    co2: Carbon | None = None,
+    carbon: Carbon | None = None,
     prefer: Sequence[Preference] = ("earlier",),
     preference_budget: float = 0.0,
     nodes_max: int = 2000,
@@ -276,7 +271,7 @@ def plan_site(
         groups: Limits inside the site; a group may be a part of another.
         demand_charge: Price of the peak.
         tiers: Blocks of imported energy, of rising surcharges.
-        co2: Price of emissions.
+        carbon: Price of emissions.
         prefer: What decides between plans of one cost, the first one first.
         preference_budget: What the preferences together may cost.
         nodes_max: Most nodes of a search, where something is on or off.
@@ -326,7 +321,7 @@ def plan_site(
         export_limit=_limit("export", export_limit_kw, export_breach_price_per_kwh),
         demand_charge=None if demand_charge is None or demand_charge.is_never else demand_charge,
         tiers=tiers,
-        carbon=co2,
+        carbon=carbon,
         prefer=list(prefer),
         preference_budget=preference_budget,
         nodes_max=nodes_max,
