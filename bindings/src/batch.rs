@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::batch::{self as engine, RoomColumn};
 use slackwater_engine::columns::{
-    ChargeNumbers, Curves, Fleet, NO_TIME, Needs, PlanTable, TargetLists,
+    ChargeNumbers, Curves, Fleet, NO_TIME, Needs, PlanTable as PlanRows, TargetLists,
 };
 use slackwater_engine::prices::curve::PriceCurve;
 
@@ -18,6 +18,7 @@ use crate::arrow::{Columns, Table, cast_times, content, or_nan, refused, schema,
 use crate::doubts::warn_of_columns;
 use crate::error::Refused;
 use crate::interrupt;
+use crate::plan_table::PlanTable;
 use crate::prices::{PriceCurves, Prices};
 use crate::series::Series;
 
@@ -327,7 +328,7 @@ impl Intensity<'_> {
     fn emissions(
         self,
         fleet: &Fleet<'_>,
-        runs: &[PlanTable<ChargeNumbers>],
+        runs: &[PlanRows<ChargeNumbers>],
     ) -> Vec<(Vec<f64>, Vec<f64>)> {
         let baselines = engine::plan_batch(fleet, self.by_slot).into_iter();
         let both = runs.iter().zip(baselines);
@@ -351,7 +352,7 @@ impl Intensity<'_> {
 fn record_batch(
     schema: &SchemaRef,
     id: ArrayRef,
-    plans: PlanTable<ChargeNumbers>,
+    plans: PlanRows<ChargeNumbers>,
     emissions: Option<(Vec<f64>, Vec<f64>)>,
 ) -> Result<RecordBatch, Refused> {
     let status = answer::status(&plans.numbers.shortfall_kwh);
@@ -412,20 +413,21 @@ pub(crate) fn plan_batch(
     vehicles: AnyRecordBatch,
     prices: &Prices,
     intensity: Option<&Series>,
-) -> Result<Table, Refused> {
+) -> Result<Py<PlanTable>, Refused> {
     let vehicles = crate::arrow::batches(vehicles)?;
     warn_of_columns(py, &vehicles, &NUMBERS)?;
     let (curve, currency) = (prices.curve.clone(), prices.currency.clone());
     let intensity = intensity
         .map(|series| Ok::<_, Refused>((series.curve.clone(), by_slot(&curve, &series.curve)?)))
         .transpose()?;
-    interrupt::run(py, None, move |_| {
+    let table = interrupt::run(py, None, move |_| {
         let intensity = intensity.as_ref().map(|(curve, by_slot)| {
             let by_slot = Curves::Shared(by_slot);
             Intensity { curve, by_slot }
         });
         plan_all(vehicles, Curves::Shared(&curve), None, &currency, intensity)
-    })?
+    })??;
+    Ok(PlanTable::wrap(py, table)?)
 }
 
 /// The intensity on the slots of a curve.
@@ -440,11 +442,11 @@ pub(crate) fn plan_batch_own(
     vehicles: AnyRecordBatch,
     prices: Py<PriceCurves>,
     intensity: Option<&Series>,
-) -> Result<Table, Refused> {
+) -> Result<Py<PlanTable>, Refused> {
     let vehicles = crate::arrow::batches(vehicles)?;
     let intensity = intensity.map(|series| series.curve.clone());
     warn_of_columns(py, &vehicles, &NUMBERS)?;
-    interrupt::run(py, None, move |_| {
+    let table = interrupt::run(py, None, move |_| {
         let prices = prices.get();
         let by_slot = intensity.as_deref().map(|curve| prices.table.with_values_of(curve));
         let intensity = intensity.as_deref().zip(by_slot.as_ref());
@@ -454,5 +456,6 @@ pub(crate) fn plan_batch_own(
         });
         let curves = Curves::PerVehicle(&prices.table);
         plan_all(vehicles, curves, Some(prices), prices.currency(), intensity)
-    })?
+    })??;
+    Ok(PlanTable::wrap(py, table)?)
 }

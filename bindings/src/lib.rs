@@ -3,7 +3,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over by value")]
 
 #[macro_use]
-mod repr;
+mod record;
 
 mod action;
 mod answer;
@@ -29,6 +29,7 @@ mod measurements;
 mod names;
 mod page;
 mod plan;
+mod plan_table;
 mod policies;
 mod prices;
 mod provenance;
@@ -47,6 +48,7 @@ mod storage_batch;
 mod switching;
 mod tariffs;
 mod time;
+mod verification;
 mod work;
 
 /// Native part of `slackwater`; use the package, not this module.
@@ -55,7 +57,7 @@ mod _engine {
     #[pymodule_export]
     use crate::action::{action_next_step, replay_actions, replay_overrides};
     #[pymodule_export]
-    use crate::area::{AreaPlan, plan_area};
+    use crate::area::{AreaChange, AreaNumbers, NodeLoad, Shortfall, plan_area};
     #[pymodule_export]
     use crate::area_part::AreaPart;
     #[pymodule_export]
@@ -93,9 +95,11 @@ mod _engine {
     use crate::page::{list_page, version_dates, version_fields, version_stage};
     #[pymodule_export]
     use crate::plan::{
-        Certificate, Interval, Plan, PlannedSlot, Reason, Requirement, TargetOutcome, plan_charge,
-        plan_duration, plan_vehicle,
+        Certificate, Interval, Intervals, Plan, PlannedSlot, Reason, Reasons, Requirement,
+        TargetOutcome, plan_charge, plan_duration, plan_vehicle,
     };
+    #[pymodule_export]
+    use crate::plan_table::PlanTable;
     #[pymodule_export]
     use crate::policies::{
         charger_deadline, charger_status, policy_charger_state, policy_plan_charger,
@@ -124,7 +128,7 @@ mod _engine {
     #[pymodule_export]
     use crate::site::{
         DevicePlan, SiteBaseline, SiteBreach, SiteCause, SiteCertificate, SiteCosts, SiteLimit,
-        SitePlan, SiteReason, SiteSlot, SiteWish, plan_site,
+        SitePlan, SiteReason, SiteReasons, SiteSlot, SiteWish, plan_site,
     };
     #[pymodule_export]
     use crate::statistics::{
@@ -137,14 +141,15 @@ mod _engine {
     use crate::steady::{PlanChange, Stability, close_to, plan_diff, stability_of};
     #[pymodule_export]
     use crate::storage::{
-        StorageCertificate, StorageOutcome, StoragePlan, StorageReason, StorageSlot, plan_storage,
+        StorageCertificate, StorageOutcome, StoragePlan, StorageReason, StorageReasons,
+        StorageSlot, plan_storage,
     };
     #[pymodule_export]
     use crate::storage_batch::plan_storage_batch;
     #[pymodule_export]
     use crate::switching::{
-        Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, SwitchingReason,
-        UnmetSwitchingWish, plan_switching,
+        Session, SwitchingCertificate, SwitchingInterval, SwitchingIntervals, SwitchingPlan,
+        SwitchingReason, SwitchingReasons, UnmetSwitchingWish, plan_switching,
     };
     #[pymodule_export]
     use crate::tariffs::{
@@ -152,6 +157,8 @@ mod _engine {
     };
     #[pymodule_export]
     use crate::time::{next_deadline, time_zone_version};
+    #[pymodule_export]
+    use crate::verification::{CertificateCheck, Verification};
 
     use pyo3::prelude::*;
 

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from slackwater import _engine, _timeline
 from slackwater._drawn import Drawn
-from slackwater._engine import InputError
+from slackwater._engine import AreaChange, InputError, NodeLoad, PlanTable, Shortfall
 from slackwater._index import refuse_other_times
-from slackwater.area import PlanTable
 from slackwater.area_node import PROFILES, Node, Profile, area_nodes
-from slackwater.area_types import AreaChange, AreaProgress, NodeLoad, RoundMemory, Shortfall
+from slackwater.area_types import AreaProgress, RoundMemory
 from slackwater.prices import Emissions, Prices, priced
 
 if TYPE_CHECKING:
@@ -32,11 +31,12 @@ if TYPE_CHECKING:
 class AreaPlan(Drawn):
     """Plans for the vehicles of an area, and the proof of how good they are."""
 
-    __slots__ = ("_emissions", "_native", "_nodes", "_prices", "_seconds")
+    __slots__ = ("_emissions", "_native", "_nodes", "_plans", "_prices", "_seconds")
 
     def __init__(
         self,
-        native: _engine.AreaPlan,
+        native: _engine.AreaNumbers,
+        plans: PlanTable,
         nodes: Sequence[Node],
         prices: Prices | Mapping[str, Prices],
         seconds: float,
@@ -44,6 +44,7 @@ class AreaPlan(Drawn):
     ) -> None:
         """Wrap a plan of the engine."""
         self._native = native
+        self._plans = plans
         self._nodes = tuple(nodes)
         self._prices = prices
         self._seconds = seconds
@@ -57,7 +58,7 @@ class AreaPlan(Drawn):
         """
         if self._emissions is None or len(self.plans) < self._native.vehicles:
             return None
-        return _engine.table_emissions(self.plans._native, self._emissions.intensity)
+        return _engine.table_emissions(self.plans, self._emissions.intensity)
 
     @property
     def baseline_carbon_kg(self) -> float | None:
@@ -158,8 +159,7 @@ class AreaPlan(Drawn):
     @property
     def change(self) -> AreaChange | None:
         """Distance from the previous plan; ``None`` if it was not requested."""
-        change = self._native.change
-        return None if change is None else AreaChange(*change)
+        return self._native.change
 
     @property
     def shortfall_kwh(self) -> float:
@@ -196,7 +196,7 @@ class AreaPlan(Drawn):
     @property
     def shortfalls(self) -> list[Shortfall]:
         """Unmet energy by row; a vehicle can have two causes."""
-        return [Shortfall(*short) for short in self._native.shortfalls]
+        return self._native.shortfalls
 
     @property
     def short_vehicles(self) -> int:
@@ -224,27 +224,27 @@ class AreaPlan(Drawn):
     @property
     def baseline_load_kw(self) -> list[float]:
         """Baseline: the load if all vehicles charge at full power from arrival."""
-        return self._native.baseline[0]
+        return self._native.baseline_load_kw
 
     @property
     def baseline_cost(self) -> float:
         """Cost of the baseline, soft limits included; also of energy withheld here."""
-        return self._native.baseline[1]
+        return self._native.baseline_cost
 
     @property
     def price_only_load_kw(self) -> list[float]:
         """Load if each vehicle charges in its own cheapest slots."""
-        return self._native.price_only[0]
+        return self._native.price_only_load_kw
 
     @property
     def price_only_cost(self) -> float:
         """What that costs, soft limits included."""
-        return self._native.price_only[1]
+        return self._native.price_only_cost
 
     @property
     def nodes(self) -> list[NodeLoad]:
         """Load and prices of each node."""
-        return [NodeLoad(*node) for node in self._native.nodes]
+        return self._native.nodes
 
     @property
     def shadow_price_per_kwh(self) -> list[tuple[str, list[float]]]:
@@ -264,7 +264,7 @@ class AreaPlan(Drawn):
         of ``{start, end, power_kw}``; a negative power discharges) and
         ``error``. Without rows if they went to a ``sink``.
         """
-        return PlanTable(self._native.plans)
+        return self._plans
 
     def to_arrow(self) -> PlanTable:
         """Give the plans of the vehicles to any Arrow library."""
@@ -541,7 +541,7 @@ def plan_area(
         raise InputError(message)
     if previous is not None and not isinstance(previous, AreaPlan):
         stability_budget = stability_budget or 0.0
-    native = _engine.plan_area(
+    numbers, plans, _ = _engine.plan_area(
         vehicles,
         area_prices(_all_priced(prices, carbon), export_prices),
         nodes=nodes,
@@ -550,18 +550,18 @@ def plan_area(
         before={
             "plans": None if stability_budget is None else _told(previous),
             "budget": 0.0 if stability_budget is None else stability_budget,
-            "start": previous._native.state if isinstance(previous, AreaPlan) else None,
+            "start": previous._native.warm_start if isinstance(previous, AreaPlan) else None,
         },
         listeners={
             "progress": None if progress is None else watched(progress),
             "recall": None if memory is None else memory.recall,
             "keep": None if memory is None else memory.keep,
-            "sink": None if sink is None else _sink(sink),
+            "sink": sink,
             "crew": None,
         },
     )
     emissions = None if carbon is None else Emissions.of(carbon)
-    return AreaPlan(native, nodes, prices, perf_counter() - began, emissions)
+    return AreaPlan(numbers, plans, nodes, prices, perf_counter() - began, emissions)
 
 
 def _all_priced(
@@ -596,7 +596,7 @@ def _told(previous: AreaPlan | ArrowTable | None) -> object:
     if previous.vehicles and not len(previous.plans):
         message = "previous has no plans of its vehicles, which went elsewhere: give their table"
         raise InputError(message)
-    return previous.plans._native
+    return previous.plans
 
 
 def area_prices(
@@ -628,7 +628,3 @@ def watched(
 ) -> Callable[[int, float, float, float], object]:
     """What is called with the numbers of a round."""
     return lambda *numbers: progress(AreaProgress(*numbers))
-
-
-def _sink(sink: Callable[[PlanTable], object]) -> Callable[[_engine.Table], object]:
-    return lambda table: sink(PlanTable(table))

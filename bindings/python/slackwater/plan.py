@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from zoneinfo import ZoneInfo
 
-    from slackwater._engine import Certificate, Interval, PlannedSlot, Reason, TargetOutcome
+    from slackwater._engine import Certificate, Intervals, PlannedSlot, Reasons, TargetOutcome
     from slackwater._timeline import Picture
     from slackwater.prices import Prices
     from slackwater.site_devices import Carbon
@@ -131,7 +131,7 @@ class Plan(Questions, Drawn, SavedPlan["_engine.Plan"]):
         return self._native.shortfall_kwh
 
     @property
-    def intervals(self) -> list[Interval]:
+    def intervals(self) -> Intervals:
         """Charging periods at full power, in time order, in UTC."""
         return self._native.intervals
 
@@ -208,7 +208,7 @@ class Plan(Questions, Drawn, SavedPlan["_engine.Plan"]):
         """Tell the state of charge at an instant; ``None`` if no battery was given."""
         return self._native.soc_percent_by(at)
 
-    def explain(self, *, time_zone: str = "UTC") -> list[Reason]:
+    def explain(self, *, time_zone: str = "UTC") -> Reasons:
         """Give a reason for each period of charging, in time order.
 
         Time without a price is a reason of its own, with the code ``"no_price"``, no energy

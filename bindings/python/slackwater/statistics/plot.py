@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
 from slackwater import _engine, _timeline, _view
+from slackwater._engine import Table
 from slackwater._palette import BLUE, FAINT, GREEN, GREY, INK, RED, RULE, Theme
 from slackwater.plot import Pen, canvas, plain, root
 
@@ -65,7 +66,7 @@ def plot_year(
     return root(above.figure)
 
 
-def _months(table: _engine.Table) -> list[Month]:
+def _months(table: Table) -> list[Month]:
     import pyarrow as pa  # noqa: PLC0415  an optional extra
 
     columns = pa.table(table)
