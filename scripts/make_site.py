@@ -188,7 +188,8 @@ def build(site: Path) -> None:
     assemble(source)
     shutil.copy(ROOT / "docs/conf.py", source / "conf.py")
     doctrees = site.with_name(f"{site.name}-doctrees")
-    arguments = ["-b", "html", "-d", doctrees, "-W", "--keep-going", "-q", source, site]
+    # `-a`: each page shows the titles of others, which Sphinx does not write anew by itself.
+    arguments = ["-b", "html", "-a", "-d", doctrees, "-W", "--keep-going", "-q", source, site]
     if sphinx([str(argument) for argument in arguments]) != 0:
         raise SiteError("Sphinx did not build the site without warnings")
     found = list(flaws(site))

@@ -90,7 +90,12 @@ def topic_of(name: str) -> str:
 def directive(path: str, value: object) -> list[str]:
     """Lines of reStructuredText that show the documentation of one name."""
     if inspect.isclass(value):
-        return [f".. autoclass:: {path}", "   :members:", INHERITED, ""]
+        # Members of native classes are shown also where they have no text: name and type tell.
+        is_native = any(
+            type(member).__name__ == "getset_descriptor" for member in vars(value).values()
+        )
+        undocumented = ["   :undoc-members:"] if is_native else []
+        return [f".. autoclass:: {path}", "   :members:", INHERITED, *undocumented, ""]
     kind = "autofunction" if callable(value) else "autodata"
     return [f".. {kind}:: {path}", ""]
 
