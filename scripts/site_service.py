@@ -183,9 +183,7 @@ def settings_page() -> str:
         inner = next(word for word in re.findall(r"\w+", kind) if word in known)
         section = f"{member}.NAME" if "BTreeMap" in kind else member
         lines += [f"## `[{section}]`", "", doc, ""]
-        rows = [
-            (name, plain_type(kind), doc) for name, kind, doc in setting_rows(known, inner, "")
-        ]
+        rows = [(name, plain_type(kind), doc) for name, kind, doc in setting_rows(known, inner, "")]
         lines += table(("Setting", "Type", "Meaning"), rows)
     help_text = (ROOT / "tests/golden/service/help.txt").read_text(encoding="utf-8")
     lines += ["## The program `slackwater-api`", "", "```text", help_text.rstrip(), "```", ""]
