@@ -7,7 +7,7 @@ html_title = "slackwater"
 
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "myst_nb", "site_extension"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
-autodoc_mock_imports = ["ray"]
+autodoc_mock_imports = ["gymnasium", "ray"]
 default_role = "code"
 
 # The outputs in notebooks are those that the tests compare: nothing is run here.

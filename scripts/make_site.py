@@ -40,6 +40,8 @@ PLACES = {
 }
 LINK = re.compile(r"(?P<text>!?\[[^\]\n]*\])\((?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
 
+FOREIGN_STYLE = re.compile(r"url\(['\"]?(https?:[^)'\"]*)")
+
 # Elements that load something when a page is opened, with the attribute that names it.
 LOADS = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src"}
 
@@ -168,7 +170,9 @@ def flaws(site: Path) -> Iterator[str]:
             if urlsplit(target).netloc:
                 yield f"{name}: loads {target}"
     for style in site.rglob("*.css"):
-        for target in re.findall(r"url\(['\"]?(https?:[^)]*)\)", style.read_text(encoding="utf-8")):
+        for target in re.findall(
+            r"url\(['\"]?(https?:[^)'\"]*)", style.read_text(encoding="utf-8")
+        ):
             yield f"{style.relative_to(site)}: loads {target}"
 
 

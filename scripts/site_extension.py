@@ -10,15 +10,18 @@ from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 from sphinx.writers.html5 import HTML5Translator
 
+# Commands, columns and lines that the converter or browsers do not know.
+UNSHOWN = ("\\", ">&<", 'linebreak="newline"')
+
 
 def to_mathml(formula: str, display: Literal["inline", "block"]) -> str:
     """Formula of LaTeX as MathML.
 
     Raises:
-        ValueError: The converter left a command or a column of the formula as it is.
+        ValueError: The formula has a command, a column or a line that browsers would not show.
     """
     text = convert(formula, display=display)
-    if "\\" in text or ">&<" in text:
+    if any(mark in text for mark in UNSHOWN):
         raise ValueError(f"a formula has something that MathML cannot show: {formula}")
     return text
 
