@@ -147,7 +147,7 @@ serve: build ## Serve a sandbox of twenty homes, and print what to try
 # ----------------------------------------------------------------- checking
 
 # Cheap before dear, the engine before its users, Rust before Python.
-RUST_CHECKS := lock-current fmt engine-lint engine-test rust-lint rust-test rust-doc example
+RUST_CHECKS := lock-current fmt tree engine-lint engine-test rust-lint rust-test rust-doc example
 PYTHON_CHECKS := python-lint python-types python-stubs python-test notebooks site
 SERVICE_CHECKS := requirements fuzz kills-short night-short
 
@@ -174,6 +174,12 @@ fmt: tools
 	$(call step,Rust format)
 	cargo fmt --all --check
 
+# What reads the text of the tree needs no HiGHS, and says within a minute what is out of place.
+.PHONY: tree
+tree: tools
+	$(call step,layers and sizes of the tree)
+	cargo nextest run --locked -p slackwater-tree
+
 # The engine comes first and alone. In one build with the other crates, features
 # that they switch on (a clock, for one) would be there for it, too.
 .PHONY: engine-lint
@@ -184,7 +190,8 @@ engine-lint: tools
 .PHONY: engine-test
 engine-test: tools
 	$(call step,engine alone: tests)
-	cargo test $(ENGINE_ALONE)
+	cargo nextest run $(ENGINE_ALONE)
+	cargo test $(ENGINE_ALONE) --doc
 
 .PHONY: rust-lint
 rust-lint: tools
@@ -194,7 +201,8 @@ rust-lint: tools
 .PHONY: rust-test
 rust-test: tools
 	$(call step,workspace: tests)
-	cargo test $(WORKSPACE)
+	cargo nextest run $(WORKSPACE) --filterset 'not package(slackwater-tree)'
+	cargo test $(WORKSPACE) --doc
 
 # A workspace of its own, as another project would have. It shares what is compiled.
 EXAMPLE := --manifest-path examples/integration/Cargo.toml
@@ -202,7 +210,8 @@ EXAMPLE := --manifest-path examples/integration/Cargo.toml
 example: tools ## Build and test the example of an integration
 	$(call step,example of an integration)
 	cargo fmt $(EXAMPLE) --check
-	cargo test --locked $(EXAMPLE) --target-dir $(TARGET)
+	cargo nextest run --locked $(EXAMPLE) --target-dir $(TARGET)
+	cargo test --locked $(EXAMPLE) --target-dir $(TARGET) --doc
 
 .PHONY: rust-doc
 rust-doc: tools
@@ -235,13 +244,13 @@ cluster: build $(VENV)/.cluster-installed ## Plan areas on Ray and on Spark (nee
 .PHONY: python-test
 python-test: setup $(VENV)/.peers-installed
 	$(call step,Python tests and doctests)
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest --numprocesses auto --dist loadfile
 
 # Outputs are committed: numbers of a fresh run are compared with them, pictures by their presence.
 .PHONY: notebooks
 notebooks: setup
 	$(call step,notebooks)
-	$(PYTHON) -m pytest tests/notebooks
+	$(PYTHON) -m pytest --numprocesses auto tests/notebooks
 
 .PHONY: notebooks-write
 notebooks-write: build ## Run the notebooks and write their outputs

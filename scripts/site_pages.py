@@ -50,7 +50,7 @@ TOPICS: Mapping[str, tuple[str, list[str]]] = {
     "areas": (
         "Areas",
         [
-            "plan_area", "Node", "AreaPlan", "NodeLoad", "UnmetNeed", "AreaChange",
+            "plan_area", "Node", "AreaPlan", "NodeLoad", "Shortfall", "AreaChange",
             "AreaProgress", "RoundMemory",
         ],
     ),

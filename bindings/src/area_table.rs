@@ -125,6 +125,34 @@ fn places<'a>(
     Ok(places)
 }
 
+/// Adds the intervals of some rows of a table of plans; a row without a place has none.
+pub(crate) fn add_intervals(
+    plans: &Columns<'_>,
+    places: impl IntoIterator<Item = impl Into<Option<usize>>>,
+    to: &mut IntervalColumns,
+) -> Result<(), Refused> {
+    let wrong = || Refused::Input("\"intervals\" of previous plans are none".to_owned());
+    let lists = plans.column("intervals")?;
+    let lists = lists.as_list_opt::<i32>().ok_or_else(wrong)?;
+    let fields = lists.values().as_struct_opt().ok_or_else(wrong)?;
+    let field = |name: &str| fields.column_by_name(name).ok_or_else(wrong);
+    let start = cast_times("intervals.start", field("start")?)?;
+    let end = cast_times("intervals.end", field("end")?)?;
+    let power = to_numbers("intervals.power_kw", field("power_kw")?)?;
+    let micros = |column: &ArrayRef| column.as_primitive::<TimestampMicrosecondType>().clone();
+    let (start, end) = (micros(&start), micros(&end));
+    for place in places {
+        if let Some(place) = place.into() {
+            let (first, last) = (lists.value_offsets()[place], lists.value_offsets()[place + 1]);
+            for at in first as usize..last as usize {
+                to.push(start.value(at), end.value(at), power.value(at));
+            }
+        }
+        to.end_row();
+    }
+    Ok(())
+}
+
 /// Intervals of the previous plans by row, matched by `id`; a vehicle without a previous plan has
 /// no intervals.
 ///
@@ -140,25 +168,8 @@ pub(crate) fn previous_intervals(
     let (before, now) = (names(columns.column("id")?)?, names(id)?);
     let rows = places("previous plans", before.as_string())?;
     places("vehicles", now.as_string())?;
-    let wrong = || Refused::Input("\"intervals\" of previous plans are none".to_owned());
-    let lists = columns.column("intervals")?;
-    let lists = lists.as_list_opt::<i32>().ok_or_else(wrong)?;
-    let fields = lists.values().as_struct_opt().ok_or_else(wrong)?;
-    let field = |name: &str| fields.column_by_name(name).ok_or_else(wrong);
-    let start = cast_times("intervals.start", field("start")?)?;
-    let end = cast_times("intervals.end", field("end")?)?;
-    let power = to_numbers("intervals.power_kw", field("power_kw")?)?;
-    let micros = |column: &ArrayRef| column.as_primitive::<TimestampMicrosecondType>().clone();
-    let (start, end) = (micros(&start), micros(&end));
     let mut previous = IntervalColumns::default();
-    for id in now.as_string::<i32>() {
-        if let Some(&place) = id.and_then(|id| rows.get(id)) {
-            let (first, last) = (lists.value_offsets()[place], lists.value_offsets()[place + 1]);
-            for at in first as usize..last as usize {
-                previous.push(start.value(at), end.value(at), power.value(at));
-            }
-        }
-        previous.end_row();
-    }
+    let places = now.as_string::<i32>().iter().map(|id| id.and_then(|id| rows.get(id)).copied());
+    add_intervals(&columns, places, &mut previous)?;
     Ok(previous)
 }

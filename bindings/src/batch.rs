@@ -7,25 +7,29 @@ use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, TimestampMicroseco
 use arrow_schema::{DataType, Field, SchemaRef};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
-use slackwater_engine::batch as engine;
+use slackwater_engine::batch::{self as engine, RoomColumn};
 use slackwater_engine::columns::{
     ChargeNumbers, Curves, Fleet, NO_TIME, Needs, PlanTable, TargetLists,
 };
+use slackwater_engine::prices::curve::PriceCurve;
 
 use crate::answer::{self, numbers};
-use crate::arrow::{Columns, Table, cast_times, or_nan, refused, schema, to_numbers};
+use crate::arrow::{Columns, Table, cast_times, content, or_nan, refused, schema, to_numbers};
+use crate::doubts::warn_of_columns;
 use crate::error::Refused;
 use crate::interrupt;
 use crate::prices::{PriceCurves, Prices};
+use crate::series::Series;
 
 /// Columns that belong to other functions; ignoring them would plan something else.
-const NOT_HERE: [&str; 13] = [
+const NOT_HERE: [&str; 15] = [
     "after_deadline",
     "charge_limit_percent",
-    "charge_max_kw",
     "discharge_max_kw",
-    "efficiency_discharge",
+    "discharge_efficiency",
+    "end_value_per_kwh",
     "energy_max_kwh",
+    "fill_when_negative",
     "node",
     "power_limits",
     "power_min_kw",
@@ -33,6 +37,7 @@ const NOT_HERE: [&str; 13] = [
     "soc_fallback_percent",
     "start_cost",
     "until",
+    "wear_price_per_kwh",
 ];
 
 /// Columns that are read.
@@ -52,8 +57,30 @@ const KNOWN: [&str; 13] = [
     "price_id",
 ];
 
+/// Columns of one vehicle whose numbers have a unit.
+pub(crate) const NUMBERS: [&str; 9] = [
+    "power_max_kw",
+    "discharge_max_kw",
+    "energy_kwh",
+    "capacity_kwh",
+    "soc_percent",
+    "target_percent",
+    "reserve_percent",
+    "charge_limit_percent",
+    "reserve_kwh",
+];
+
+/// Columns that say where a battery ends, which a batch honours on top of those.
+const ROOM: [&str; 3] = ["charge_limit_percent", "energy_max_kwh", "fill_when_negative"];
+
 /// Columns that mean something only where the need is given in percent.
-const IN_PERCENT: [&str; 3] = ["efficiency", "reserve_percent", "target_percent"];
+const IN_PERCENT: [&str; 5] = [
+    "charge_limit_percent",
+    "efficiency",
+    "fill_when_negative",
+    "reserve_percent",
+    "target_percent",
+];
 
 /// A column of numbers, borrowed from Arrow where it has no null.
 pub(crate) enum Numbers {
@@ -119,6 +146,32 @@ pub(crate) struct Vehicles {
     efficiency: Option<Vec<f64>>,
     targets: Option<(Vec<i32>, Times, Numbers)>,
     curve: Option<Vec<u32>>,
+    room: Option<Room>,
+}
+
+/// Most energy of each vehicle, in kWh or as a charge limit.
+enum Room {
+    Energy(Vec<f64>),
+    Limit { percent: Vec<f64>, fills: Vec<bool> },
+}
+
+impl Room {
+    /// The room of vehicles whose need is in percent: up to 100 % where nothing else is said.
+    fn new(columns: &Columns<'_>) -> Result<Option<Self>, Refused> {
+        if columns.find("energy_kwh").is_some() {
+            return Ok(columns.optional_numbers("energy_max_kwh")?.map(Self::Energy));
+        }
+        if columns.find("energy_max_kwh").is_some() {
+            let text = "column \"energy_max_kwh\" goes with \"energy_kwh\", not \"soc_percent\"";
+            return Err(Refused::Input(text.into()));
+        }
+        let rows = columns.len();
+        let percent = columns.optional_numbers("charge_limit_percent")?;
+        let mut percent = percent.unwrap_or_else(|| vec![100.0; rows]);
+        percent.iter_mut().filter(|limit| limit.is_nan()).for_each(|limit| *limit = 100.0);
+        let fills = columns.optional_flags("fill_when_negative")?;
+        Ok(Some(Self::Limit { percent, fills: fills.unwrap_or_else(|| vec![true; rows]) }))
+    }
 }
 
 impl Vehicles {
@@ -162,6 +215,15 @@ impl Vehicles {
             efficiency: columns.optional_numbers("efficiency")?,
             targets: columns.find("targets").map(target_lists).transpose()?,
             curve: curves.map(|curves| curve_rows(&columns, curves)).transpose()?,
+            room: if honoured == ROOM { Room::new(&columns)? } else { None },
+        })
+    }
+
+    /// Where the batteries end.
+    fn rooms(&self) -> Option<RoomColumn<'_>> {
+        self.room.as_ref().map(|room| match room {
+            Room::Energy(most) => RoomColumn::EnergyMaxKwh(most),
+            Room::Limit { percent, fills } => RoomColumn::ChargeLimitPercent { percent, fills },
         })
     }
 
@@ -196,7 +258,7 @@ impl Vehicles {
 fn target_lists(column: &ArrayRef) -> Result<(Vec<i32>, Times, Numbers), Refused> {
     let wrong = || {
         let text = "column \"targets\" holds no lists of {by, energy_kwh}";
-        Refused::Input(format!("{text}, but {}", column.data_type()))
+        Refused::Input(format!("{text}, but {}", content(column.data_type())))
     };
     // Some libraries count with 64 bits in lists of any length.
     let (DataType::List(item) | DataType::LargeList(item)) = column.data_type() else {
@@ -223,37 +285,79 @@ fn curve_rows(columns: &Columns<'_>, curves: &PriceCurves) -> Result<Vec<u32>, R
     Ok(names.as_string::<i32>().iter().map(row).collect())
 }
 
-fn answer_schema(id: &DataType, currency: &str) -> SchemaRef {
+fn answer_schema(id: &DataType, currency: &str, has_emissions: bool) -> SchemaRef {
     let number = |name: &str| Field::new(name, DataType::Float64, true);
     let [intervals, status, error] = answer::fields();
-    schema(
-        vec![
-            Field::new("id", id.clone(), true),
-            number("cost"),
-            number("energy_kwh"),
-            number("shortfall_kwh"),
-            number("marginal_price"),
-            number("baseline_cost"),
-            number("savings"),
-            number("gap"),
-            number("unpriced_hours"),
-            intervals,
-            status,
-            error,
-        ],
-        currency,
-    )
+    let mut fields = vec![
+        Field::new("id", id.clone(), true),
+        number("cost"),
+        number("energy_kwh"),
+        number("shortfall_kwh"),
+        number("marginal_price_per_kwh"),
+        number("baseline_cost"),
+        number("savings"),
+        number("gap"),
+        number("unpriced_hours"),
+        intervals,
+        status,
+        error,
+    ];
+    if has_emissions {
+        fields.extend([number("carbon_kg"), number("baseline_carbon_kg")]);
+    }
+    schema(fields, currency)
+}
+
+/// Energy beyond the need that is more than rounding, in kWh.
+const FILLED_KWH: f64 = 1e-6;
+
+/// Carbon intensity, and the same on the slots of the prices.
+#[derive(Clone, Copy)]
+struct Intensity<'a> {
+    curve: &'a PriceCurve,
+    by_slot: Curves<'a>,
+}
+
+impl Intensity<'_> {
+    /// Emissions of the rows of each run, and of their baselines, in kg.
+    ///
+    /// A baseline takes the energy of its plan at full power from arrival, whatever the prices
+    /// are: with intensities in their place its cost is in kg. That plan takes the need alone,
+    /// so the baseline of a row that is filled beyond its need is not known.
+    fn emissions(
+        self,
+        fleet: &Fleet<'_>,
+        runs: &[PlanTable<ChargeNumbers>],
+    ) -> Vec<(Vec<f64>, Vec<f64>)> {
+        let baselines = engine::plan_batch(fleet, self.by_slot).into_iter();
+        let both = runs.iter().zip(baselines);
+        both.map(|(plans, baseline)| {
+            let errors: Vec<usize> = plans.errors.iter().map(|(row, _)| *row).collect();
+            let mut planned = plans.intervals.emissions(self.curve);
+            errors.into_iter().for_each(|row| planned[row] = f64::NAN);
+            let energies = plans.numbers.energy_kwh.iter().zip(&baseline.numbers.energy_kwh);
+            let mut baselines = baseline.numbers.baseline_cost;
+            for (kg, (filled, need)) in baselines.iter_mut().zip(energies) {
+                if filled - need > FILLED_KWH {
+                    *kg = f64::NAN;
+                }
+            }
+            (planned, baselines)
+        })
+        .collect()
+    }
 }
 
 fn record_batch(
     schema: &SchemaRef,
     id: ArrayRef,
     plans: PlanTable<ChargeNumbers>,
+    emissions: Option<(Vec<f64>, Vec<f64>)>,
 ) -> Result<RecordBatch, Refused> {
     let status = answer::status(&plans.numbers.shortfall_kwh);
     let errors = answer::errors(plans.len(), &plans.errors);
     let intervals = answer::intervals(plans.intervals);
-    let columns = vec![
+    let mut columns = vec![
         id,
         numbers(plans.numbers.cost),
         numbers(plans.numbers.energy_kwh),
@@ -267,6 +371,9 @@ fn record_batch(
         status,
         errors,
     ];
+    if let Some((planned, baseline)) = emissions {
+        columns.extend([numbers(planned), numbers(baseline)]);
+    }
     RecordBatch::try_new(schema.clone(), columns).map_err(refused)
 }
 
@@ -276,44 +383,76 @@ fn plan_all(
     curves: Curves<'_>,
     named: Option<&PriceCurves>,
     currency: &str,
+    intensity: Option<Intensity<'_>>,
 ) -> Result<Table, Refused> {
     let mut answered = Vec::new();
-    let mut schema = answer_schema(&DataType::Utf8, currency);
+    let mut schema = answer_schema(&DataType::Utf8, currency, intensity.is_some());
     for batch in vehicles {
-        let columns = Vehicles::new(&batch, named, ("plan_batch", &[]))?;
+        let columns = Vehicles::new(&batch, named, ("plan_batch", &ROOM))?;
         drop(batch);
-        schema = answer_schema(columns.id.data_type(), currency);
+        schema = answer_schema(columns.id.data_type(), currency, intensity.is_some());
+        let fleet = columns.fleet();
+        let runs = engine::plan_batch_within(&fleet, curves, columns.rooms());
+        let emissions = intensity.map(|intensity| intensity.emissions(&fleet, &runs));
+        let mut emissions = emissions.into_iter().flatten();
         let mut first = 0;
-        for plans in engine::plan_batch(&columns.fleet(), curves) {
+        for plans in runs {
             let id = columns.id.slice(first, plans.len());
             first += plans.len();
-            answered.push(record_batch(&schema, id, plans)?);
+            answered.push(record_batch(&schema, id, plans, emissions.next())?);
         }
     }
     Ok(Table::new(schema, answered))
 }
 
 #[pyfunction]
+#[pyo3(signature = (vehicles, prices, *, intensity = None))]
 pub(crate) fn plan_batch(
     py: Python<'_>,
     vehicles: AnyRecordBatch,
     prices: &Prices,
+    intensity: Option<&Series>,
 ) -> Result<Table, Refused> {
     let vehicles = crate::arrow::batches(vehicles)?;
+    warn_of_columns(py, &vehicles, &NUMBERS)?;
     let (curve, currency) = (prices.curve.clone(), prices.currency.clone());
-    interrupt::run(py, None, move |_| plan_all(vehicles, Curves::Shared(&curve), None, &currency))?
+    let intensity = intensity
+        .map(|series| Ok::<_, Refused>((series.curve.clone(), by_slot(&curve, &series.curve)?)))
+        .transpose()?;
+    interrupt::run(py, None, move |_| {
+        let intensity = intensity.as_ref().map(|(curve, by_slot)| {
+            let by_slot = Curves::Shared(by_slot);
+            Intensity { curve, by_slot }
+        });
+        plan_all(vehicles, Curves::Shared(&curve), None, &currency, intensity)
+    })?
+}
+
+/// The intensity on the slots of a curve.
+fn by_slot(curve: &PriceCurve, intensity: &PriceCurve) -> Result<PriceCurve, Refused> {
+    Ok(curve.times(0.0)?.plus(intensity)?)
 }
 
 #[pyfunction]
+#[pyo3(signature = (vehicles, prices, *, intensity = None))]
 pub(crate) fn plan_batch_own(
     py: Python<'_>,
     vehicles: AnyRecordBatch,
     prices: Py<PriceCurves>,
+    intensity: Option<&Series>,
 ) -> Result<Table, Refused> {
     let vehicles = crate::arrow::batches(vehicles)?;
+    let intensity = intensity.map(|series| series.curve.clone());
+    warn_of_columns(py, &vehicles, &NUMBERS)?;
     interrupt::run(py, None, move |_| {
         let prices = prices.get();
+        let by_slot = intensity.as_deref().map(|curve| prices.table.with_values_of(curve));
+        let intensity = intensity.as_deref().zip(by_slot.as_ref());
+        let intensity = intensity.map(|(curve, table)| {
+            let by_slot = Curves::PerVehicle(table);
+            Intensity { curve, by_slot }
+        });
         let curves = Curves::PerVehicle(&prices.table);
-        plan_all(vehicles, curves, Some(prices), prices.currency())
+        plan_all(vehicles, curves, Some(prices), prices.currency(), intensity)
     })?
 }

@@ -23,6 +23,7 @@ use slackwater_engine::plan::site::SiteError;
 use slackwater_engine::plan::stability::BudgetError;
 use slackwater_engine::plan::storage::StorageError;
 use slackwater_engine::plan::switching::SwitchingError;
+use slackwater_engine::prices::combine::CombineError;
 use slackwater_engine::prices::curve::CurveError;
 use slackwater_engine::prices::layers::LayerError;
 use slackwater_engine::prices::signal::{SignalError, ZoneError};
@@ -113,6 +114,7 @@ refuse!(
     ChangeError,
     CivilSeriesError,
     ColumnError,
+    CombineError,
     CurveError,
     DepartureError,
     DrivingError,

@@ -15,8 +15,10 @@ mod area_table;
 mod area_watch;
 mod arrow;
 mod batch;
+mod carbon;
 mod charged;
 mod device;
+mod doubts;
 mod error;
 mod flex;
 mod import;
@@ -24,6 +26,7 @@ mod interrupt;
 mod keys;
 mod ledger;
 mod measurements;
+mod names;
 mod page;
 mod plan;
 mod policies;
@@ -32,6 +35,7 @@ mod provenance;
 mod questions;
 mod saved;
 mod schedule;
+mod series;
 mod signals;
 mod site;
 mod site_request;
@@ -59,11 +63,15 @@ mod _engine {
     #[pymodule_export]
     use crate::batch::{plan_batch, plan_batch_own};
     #[pymodule_export]
+    use crate::carbon::{charge_emissions, storage_emissions, table_emissions};
+    #[pymodule_export]
     use crate::device::{
         device_are_paired, device_capabilities, device_charge_state, device_check_command,
         device_check_hold, device_is_reached, device_last_seen, device_serial_number,
         device_shown_consumption, device_whereabouts,
     };
+    #[pymodule_export]
+    use crate::doubts::{PlausibilityWarning, doubt};
     #[pymodule_export]
     use crate::error::InputError;
     #[pymodule_export]
@@ -79,6 +87,8 @@ mod _engine {
     use crate::ledger::freeze_sessions;
     #[pymodule_export]
     use crate::measurements::{samples_from_meter, samples_from_power, samples_from_sessions};
+    #[pymodule_export]
+    use crate::names::{meant_name, renamed_names};
     #[pymodule_export]
     use crate::page::{list_page, version_dates, version_fields, version_stage};
     #[pymodule_export]
@@ -107,6 +117,8 @@ mod _engine {
         schedule_changed_at, schedule_controller, schedule_is_away, schedule_should_charge,
         schedule_status, schedule_time_zone, schedule_transitions,
     };
+    #[pymodule_export]
+    use crate::series::{Series, series_unit};
     #[pymodule_export]
     use crate::signals::{check_signal, replace_signal};
     #[pymodule_export]

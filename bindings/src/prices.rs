@@ -1,20 +1,23 @@
 //! `Prices`: a price curve with its currency.
 use std::sync::Arc;
 
-use arrow_array::{Array, Float64Array, RecordBatch, TimestampMicrosecondArray};
+use arrow_array::Array;
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use pyo3_arrow::input::AnyRecordBatch;
+use slackwater_engine::prices::combine::CombineError;
 use slackwater_engine::prices::curve::{CurveError, PriceCurve};
 use slackwater_engine::prices::layers::{Layer, LayerError, LayeredPrices, Standing};
 use slackwater_engine::prices::table::PriceTable;
 use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::Price;
 
-use crate::arrow::{Columns, Table, utc};
+use crate::arrow::{Columns, Table};
+use crate::doubts::warn_of_prices;
 use crate::error::{Named, Refused};
 use crate::provenance::{LayerTuple, layer};
+use crate::series::{self, Series, SlotTuple};
 use crate::time::Instant;
 
 /// A price curve with its currency. See `slackwater.Prices`.
@@ -29,8 +32,6 @@ pub(crate) struct Prices {
 
 /// Source of a layer, whether it is an estimate, its ceiling and its prices.
 type LayerOut = (String, bool, Option<f64>, Prices);
-
-type SlotTuple = (DateTime<Utc>, DateTime<Utc>, f64);
 
 /// Start, end, price, source, and whether the price is an estimate.
 type SourcedTuple = (DateTime<Utc>, DateTime<Utc>, f64, String, bool);
@@ -58,12 +59,7 @@ impl Prices {
         layers: impl FnOnce(&LayeredPrices) -> Result<LayeredPrices, LayerError>,
     ) -> Result<Self, Refused> {
         match &self.layers {
-            Some(layered) => {
-                let layered = layers(layered)?;
-                let curve = Arc::new(layered.curve().clone());
-                let layers = Some(layered.into());
-                Ok(Self { curve, currency: self.currency.clone(), layers })
-            }
+            Some(layered) => Ok(self.of_layers(layers(layered)?)),
             None => Ok(self.in_same_currency(curve(&self.curve)?)),
         }
     }
@@ -78,6 +74,11 @@ impl Prices {
         Err(Refused::Input(text))
     }
 
+    fn of_layers(&self, layered: LayeredPrices) -> Self {
+        let curve = Arc::new(layered.curve().clone());
+        Self { curve, currency: self.currency.clone(), layers: Some(layered.into()) }
+    }
+
     fn in_same_currency(&self, curve: PriceCurve) -> Self {
         Self::new(curve, self.currency.clone())
     }
@@ -87,27 +88,35 @@ impl Prices {
 impl Prices {
     #[staticmethod]
     #[pyo3(signature = (slots, *, currency))]
-    fn from_slots(slots: Vec<(Instant, Instant, f64)>, currency: String) -> Result<Self, Refused> {
+    fn from_slots(
+        py: Python<'_>,
+        slots: Vec<(Instant, Instant, f64)>,
+        currency: String,
+    ) -> Result<Self, Refused> {
         let horizon = Horizon::new(slots.iter().map(|slot| (slot.0.0, slot.1.0)))?;
-        let prices = slots.iter().map(|slot| slot.2).collect();
+        let prices: Vec<f64> = slots.iter().map(|slot| slot.2).collect();
+        warn_of_prices(py, &currency, &prices)?;
         Ok(Self::new(PriceCurve::from_parts(horizon, prices)?, currency))
     }
 
     #[staticmethod]
     #[pyo3(signature = (start, prices, *, slot, currency))]
     fn from_steps(
+        py: Python<'_>,
         start: Instant,
         prices: Vec<f64>,
         slot: TimeDelta,
         currency: String,
     ) -> Result<Self, Refused> {
         let horizon = Horizon::steps(start.0, slot, prices.len()).named("slot")?;
+        warn_of_prices(py, &currency, &prices)?;
         Ok(Self::new(PriceCurve::from_parts(horizon, prices)?, currency))
     }
 
     #[staticmethod]
     #[pyo3(signature = (data, *, currency, start, end, price))]
     fn from_arrow(
+        py: Python<'_>,
         data: AnyRecordBatch,
         currency: String,
         start: &str,
@@ -129,6 +138,7 @@ impl Prices {
                 prices.push(column.value(row));
             }
         }
+        warn_of_prices(py, &currency, &prices)?;
         let curve = PriceCurve::from_parts(Horizon::from_micros(periods)?, prices)?;
         Ok(Self::new(curve, currency))
     }
@@ -174,14 +184,29 @@ impl Prices {
         self.curve.len()
     }
 
-    fn slots(&self) -> Vec<SlotTuple> {
-        self.curve.slots().map(|slot| (slot.start, slot.end, slot.price.as_per_kwh())).collect()
+    #[getter]
+    fn unit(&self) -> String {
+        format!("{}/kWh", self.currency)
     }
 
-    fn price_at(&self, at: Instant) -> Option<f64> {
+    #[getter]
+    fn slots(&self) -> Vec<SlotTuple> {
+        series::slots(&self.curve)
+    }
+
+    fn ends(&self) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
+        self.curve.ends()
+    }
+
+    fn summary(&self) -> Option<(f64, f64, f64)> {
+        series::summary(&self.curve)
+    }
+
+    fn value_at(&self, at: Instant) -> Option<f64> {
         self.curve.price_at(at.0).map(Price::as_per_kwh)
     }
 
+    #[getter]
     fn gaps(&self) -> Vec<(DateTime<Utc>, DateTime<Utc>)> {
         self.curve.gaps()
     }
@@ -200,14 +225,52 @@ impl Prices {
         self.changed(|curve| curve.times(factor), |layers| layers.times(factor))
     }
 
-    fn plus_prices(&self, other: &Self) -> Result<Self, Refused> {
+    fn plus_other(&self, other: &Self, cut: bool) -> Result<Self, Refused> {
         if self.currency != other.currency {
             let (mine, theirs) = (&self.currency, &other.currency);
             return Err(Refused::Input(format!(
                 "prices in {mine} and in {theirs} cannot be added"
             )));
         }
-        self.changed(|curve| curve.plus(&other.curve), |layers| layers.plus(&other.curve))
+        if !cut {
+            self.curve.check_same_time(&other.curve)?;
+        }
+        match &other.layers {
+            // Estimates of either are estimates of the sum.
+            Some(layers) => {
+                let (mine, layers) = (self.layered()?, layers.clone());
+                Ok(self.of_layers(mine.plus_layered(&layers)?))
+            }
+            None => self.changed(|curve| curve.plus(&other.curve), |own| own.plus(&other.curve)),
+        }
+    }
+
+    fn plus_emissions(&self, intensity: &Series, price_per_kg: f64) -> Result<Self, Refused> {
+        // All prices have to be covered, so that none is dropped by the sum.
+        self.curve.plus_emissions(&intensity.curve, price_per_kg).named("carbon")?;
+        let emissions = intensity.curve.times(price_per_kg)?;
+        self.changed(|curve| curve.plus(&emissions), |own| own.plus(&emissions))
+    }
+
+    fn resampled(&self, resolution: &str, time_zone: &str, how: &str) -> Result<Self, Refused> {
+        let (buckets, summary) = series::resampling(resolution, time_zone, how)?;
+        self.changed(
+            |curve| Ok(curve.resampled(|at| buckets.period(at), summary)),
+            |layers| layers.resampled(|at| buckets.period(at), summary),
+        )
+    }
+
+    #[staticmethod]
+    fn concat(series: Vec<PyRef<'_, Self>>) -> Result<Self, Refused> {
+        let first = series.first().ok_or_else(|| Refused::Input("series holds none".into()))?;
+        if series.iter().all(|one| one.layers.is_none()) {
+            let curves: Vec<&PriceCurve> = series.iter().map(|one| &*one.curve).collect();
+            return Ok(first.in_same_currency(PriceCurve::concat(&curves).named("series")?));
+        }
+        let layered = series.iter().map(|one| one.layered()).collect::<Result<Vec<_>, _>>()?;
+        let layered: Vec<&LayeredPrices> = layered.iter().collect();
+        let all: Result<LayeredPrices, CombineError> = LayeredPrices::concat(&layered);
+        Ok(first.of_layers(all.named("series")?))
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -220,17 +283,7 @@ impl Prices {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> Result<Bound<'py, PyCapsule>, Refused> {
-        let micros = |times: Vec<DateTime<Utc>>| {
-            let micros: Vec<i64> = times.iter().map(DateTime::timestamp_micros).collect();
-            utc(TimestampMicrosecondArray::from(micros))
-        };
-        let (starts, ends) = self.curve.horizon().periods().unzip();
-        let batch = RecordBatch::try_from_iter([
-            ("start", Arc::new(micros(starts)) as _),
-            ("end", Arc::new(micros(ends)) as _),
-            ("price_per_kwh", Arc::new(Float64Array::from(self.curve.prices().to_vec())) as _),
-        ])
-        .map_err(crate::arrow::refused)?;
+        let batch = series::record_batch(&self.curve, "price_per_kwh")?;
         Table::in_currency(batch, &self.currency)?.stream(py, requested_schema)
     }
 }

@@ -309,6 +309,12 @@ impl SitePlan {
     }
 
     #[getter]
+    fn baseline_carbon_kg(&self) -> Option<f64> {
+        let carbon = self.run.request().carbon.as_ref()?;
+        self.intended().baseline.carbon_kg(carbon.price_per_kg)
+    }
+
+    #[getter]
     fn savings(&self) -> f64 {
         self.intended().savings().as_amount()
     }

@@ -71,7 +71,7 @@ fn samples(given: Vec<SampleTuple>) -> Result<Vec<sample::Sample>, Refused> {
         let name = |field: &str| format!("samples[{index}].{field}");
         let power = power.map(Power::from_kw).transpose().named(&name("power_kw"))?;
         let price = price.map(Price::from_per_kwh).transpose().named(&name("price_per_kwh"))?;
-        let non_smart = instead.map(Power::from_kw).transpose().named(&name("non_smart_kw"))?;
+        let non_smart = instead.map(Power::from_kw).transpose().named(&name("baseline_kw"))?;
         Ok(sample::Sample { start: start.0, end: end.0, power, price, non_smart })
     };
     given.into_iter().enumerate().map(sample).collect()
@@ -87,10 +87,21 @@ fn back(sample: &sample::Sample) -> SampleBack {
     )
 }
 
-/// Buckets by the name of a resolution and an offset in hours.
-pub(crate) fn buckets(resolution: &str, utc_offset_hours: f64) -> Result<Buckets, Refused> {
-    let offset = UtcOffset::from_hours(utc_offset_hours)?;
-    Ok(Buckets::new(Resolution::from_name(resolution)?, offset))
+/// Buckets by the name of a resolution, and the clock they follow: an offset in hours, or that of
+/// a time zone.
+pub(crate) fn buckets(
+    resolution: &str,
+    utc_offset_hours: Option<f64>,
+    time_zone: Option<&str>,
+) -> Result<Buckets, Refused> {
+    let length = Resolution::from_name(resolution)?;
+    match (utc_offset_hours, time_zone) {
+        (Some(hours), Some(zone)) => Err(Refused::Input(format!(
+            "utc_offset_hours is {hours} h and time_zone is {zone:?}; give one of them"
+        ))),
+        (hours, None) => Ok(Buckets::new(length, UtcOffset::from_hours(hours.unwrap_or(0.0))?)),
+        (None, Some(zone)) => Ok(Buckets::in_zone(length, self::time_zone(zone)?)),
+    }
 }
 
 /// The range asked for: all of time where nothing limits it.
@@ -107,18 +118,19 @@ pub(crate) fn range(
 }
 
 #[pyfunction]
-#[pyo3(signature = (samples, *, resolution, utc_offset_hours, start, end, now))]
+#[pyo3(signature = (samples, *, resolution, utc_offset_hours, time_zone, start, end, now))]
 pub(crate) fn statistics_series(
     py: Python<'_>,
     samples: Vec<SampleTuple>,
     resolution: &str,
-    utc_offset_hours: f64,
+    utc_offset_hours: Option<f64>,
+    time_zone: Option<&str>,
     start: Option<Instant>,
     end: Option<Instant>,
     now: Option<Instant>,
 ) -> Result<Vec<ItemTuple>, Refused> {
     let samples = self::samples(samples)?;
-    let buckets = self::buckets(resolution, utc_offset_hours)?;
+    let buckets = self::buckets(resolution, utc_offset_hours, time_zone)?;
     let range = self::range(start, end, now)?;
     let items = py.detach(|| charging::series(&samples, buckets, range))?;
     if items.len() > ITEMS_MAX {
@@ -154,13 +166,14 @@ pub(crate) fn statistics_members(
 }
 
 #[pyfunction]
-#[pyo3(signature = (at, *, resolution, utc_offset_hours))]
+#[pyo3(signature = (at, *, resolution, utc_offset_hours, time_zone))]
 pub(crate) fn bucket_label(
     at: Instant,
     resolution: &str,
-    utc_offset_hours: f64,
+    utc_offset_hours: Option<f64>,
+    time_zone: Option<&str>,
 ) -> Result<DateTime<Utc>, Refused> {
-    Ok(buckets(resolution, utc_offset_hours)?.label(at.0))
+    Ok(buckets(resolution, utc_offset_hours, time_zone)?.label(at.0))
 }
 
 #[pyfunction]

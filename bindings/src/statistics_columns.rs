@@ -16,7 +16,7 @@ use slackwater_engine::statistics::totals::{Spread, Totals};
 use slackwater_engine::statistics::week::hours_of_week;
 use slackwater_engine::units::{Energy, Power, Price};
 
-use crate::arrow::{Columns, Table, refused, to_numbers, utc};
+use crate::arrow::{Columns, Table, refused, to_numbers};
 use crate::batch::Numbers;
 use crate::error::Refused;
 use crate::interrupt;
@@ -39,7 +39,7 @@ struct FlowColumn {
 impl FlowColumn {
     fn find(columns: &Columns<'_>, stem: &str) -> Result<Option<Self>, Refused> {
         let names = match stem {
-            "non_smart" => ["non_smart_kw", "non_smart_kwh"],
+            "non_smart" => ["baseline_kw", "baseline_kwh"],
             _ => ["power_kw", "energy_kwh"],
         };
         if names.iter().all(|name| columns.find(name).is_some()) {
@@ -66,7 +66,7 @@ impl FlowColumn {
 
 /// Columns that are read.
 const KNOWN: [&str; 7] =
-    ["start", "end", "power_kw", "energy_kwh", "price_per_kwh", "non_smart_kw", "non_smart_kwh"];
+    ["start", "end", "power_kw", "energy_kwh", "price_per_kwh", "baseline_kw", "baseline_kwh"];
 
 /// The columns of one piece of samples.
 struct SampleColumns {
@@ -124,24 +124,29 @@ impl SampleColumns {
 
 /// See `slackwater.statistics.aggregate`.
 #[pyfunction]
-#[pyo3(signature = (samples, *, by, resolution, utc_offset_hours, start, end, now, sample_length))]
+#[pyo3(signature = (
+    samples, *, by, resolution, utc_offset_hours, time_zone, start, end, now, sample_length
+))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
 pub(crate) fn statistics_aggregate(
     py: Python<'_>,
     samples: AnyRecordBatch,
     by: Vec<String>,
     resolution: &str,
-    utc_offset_hours: f64,
+    utc_offset_hours: Option<f64>,
+    time_zone: Option<&str>,
     start: Option<Instant>,
     end: Option<Instant>,
     now: Option<Instant>,
     sample_length: Option<TimeDelta>,
 ) -> Result<Table, Refused> {
-    let sums = Aggregator::new(buckets(resolution, utc_offset_hours)?, range(start, end, now)?);
+    let buckets = buckets(resolution, utc_offset_hours, time_zone)?;
+    let sums = Aggregator::new(buckets, range(start, end, now)?);
     let mut keys = Keys::new(&by);
+    let zone = zone_of_labels(time_zone);
     interrupt::run(py, None, move |_| {
         let [sums] = add_all([sums], &mut keys, samples, sample_length)?;
-        table(&keys, sums)
+        table(&keys, sums, &zone)
     })?
 }
 
@@ -155,7 +160,7 @@ pub(crate) fn statistics_week(
     sample_length: Option<TimeDelta>,
 ) -> Result<Vec<Vec<f64>>, Refused> {
     let zone = crate::time::time_zone(time_zone)?;
-    let sums = Aggregator::new(buckets("quarter_hour", 0.0)?, range(None, None, None)?);
+    let sums = Aggregator::new(buckets("quarter_hour", None, None)?, range(None, None, None)?);
     interrupt::run(py, None, move |_| {
         let [sums] = add_all([sums], &mut Keys::new(&[]), samples, sample_length)?;
         Ok(week(sums, zone))
@@ -173,20 +178,23 @@ pub(crate) fn statistics_year(
     py: Python<'_>,
     samples: AnyRecordBatch,
     time_zone: &str,
-    utc_offset_hours: f64,
+    utc_offset_hours: Option<f64>,
     sample_length: Option<TimeDelta>,
 ) -> Result<YearTuple, Refused> {
     let zone = crate::time::time_zone(time_zone)?;
     let all = range(None, None, None)?;
-    let months = Aggregator::new(buckets("month", utc_offset_hours)?, all);
-    let quarters = Aggregator::new(buckets("quarter_hour", 0.0)?, all);
+    // An offset of their own is for months that a server with one has summed up.
+    let clock = if utc_offset_hours.is_none() { Some(time_zone) } else { None };
+    let months = Aggregator::new(buckets("month", utc_offset_hours, clock)?, all);
+    let labels = zone_of_labels(clock);
+    let quarters = Aggregator::new(buckets("quarter_hour", None, None)?, all);
     interrupt::run(py, None, move |_| {
         let mut keys = Keys::new(&[]);
         let [months, quarters] = add_all([months, quarters], &mut keys, samples, sample_length)?;
         let items: Vec<Item> =
             months.clone().finish().into_iter().flat_map(|(_, items)| items).collect();
         let savings = savings_of(&items).map(|savings| savings.to_string());
-        Ok((table(&keys, months)?, savings, week(quarters, zone)))
+        Ok((table(&keys, months, &labels)?, savings, week(quarters, zone)))
     })?
 }
 
@@ -247,15 +255,20 @@ pub(crate) fn money(amounts: impl Iterator<Item = Option<Amount>>) -> Result<Arr
     Ok(Arc::new(parts.with_precision_and_scale(DIGITS, DECIMALS as i8).map_err(refused)?))
 }
 
+/// Zone of the column `date`: labels of local buckets are instants, and read best on their clock.
+fn zone_of_labels(time_zone: Option<&str>) -> String {
+    time_zone.unwrap_or("UTC").to_owned()
+}
+
 /// One row a bucket, by group and then by time, in several record batches.
-fn table(keys: &Keys, sums: Aggregator) -> Result<Table, Refused> {
-    let schema = batch(keys, &[])?.schema();
+fn table(keys: &Keys, sums: Aggregator, zone: &str) -> Result<Table, Refused> {
+    let schema = batch(keys, &[], zone)?.schema();
     let batches: Result<Vec<RecordBatch>, Refused> =
-        sums.finish_with(|items| batch(keys, items)).into_iter().collect();
+        sums.finish_with(|items| batch(keys, items, zone)).into_iter().collect();
     Ok(Table::new(schema, batches?))
 }
 
-fn batch(keys: &Keys, items: &[(u32, Item)]) -> Result<RecordBatch, Refused> {
+fn batch(keys: &Keys, items: &[(u32, Item)], zone: &str) -> Result<RecordBatch, Refused> {
     let groups = UInt32Array::from_iter_values(items.iter().map(|(group, _)| *group));
     let always = |of: &dyn Fn(&Totals) -> f64| -> ArrayRef {
         Arc::new(Float64Array::from_iter_values(items.iter().map(|(_, item)| of(&item.totals))))
@@ -280,7 +293,8 @@ fn batch(keys: &Keys, items: &[(u32, Item)]) -> Result<RecordBatch, Refused> {
     let mut push = |name: &str, column: ArrayRef, is_nullable: bool| {
         columns.push((name.to_owned(), column, is_nullable));
     };
-    push("date", Arc::new(utc(TimestampMicrosecondArray::from_iter_values(labels))), false);
+    let dates = TimestampMicrosecondArray::from_iter_values(labels).with_timezone(zone);
+    push("date", Arc::new(dates), false);
     push("kw_min", power(|power| power.min), false);
     push("kw_max", power(|power| power.max), false);
     push("kw_mean", power(|power| power.mean), false);
@@ -292,11 +306,11 @@ fn batch(keys: &Keys, items: &[(u32, Item)]) -> Result<RecordBatch, Refused> {
     push("price_mean_per_kwh", price(|price| price.mean), true);
     push("cost", money(&|totals| Some(totals.cost))?, false);
     push("baseline_cost", money(&Totals::baseline_cost)?, true);
-    push("non_smart_kwh", number(&|totals| Some(totals.non_smart?.energy.as_kwh())), true);
-    push("non_smart_price_min_per_kwh", instead(|price| price.min), true);
-    push("non_smart_price_max_per_kwh", instead(|price| price.max), true);
-    push("non_smart_price_mean_per_kwh", instead(|price| price.mean), true);
-    push("non_smart_cost", money(&|totals| Some(totals.non_smart?.cost))?, true);
+    push("baseline_kwh", number(&|totals| Some(totals.non_smart?.energy.as_kwh())), true);
+    push("baseline_price_min_per_kwh", instead(|price| price.min), true);
+    push("baseline_price_max_per_kwh", instead(|price| price.max), true);
+    push("baseline_price_mean_per_kwh", instead(|price| price.mean), true);
+    push("baseline_cost", money(&|totals| Some(totals.non_smart?.cost))?, true);
     push("savings", money(&|totals| Some(totals.non_smart?.savings))?, true);
     RecordBatch::try_from_iter_with_nullable(columns).map_err(refused)
 }

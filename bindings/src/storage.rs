@@ -9,6 +9,7 @@ use slackwater_engine::plan::charge::{Gap, SocTarget};
 use slackwater_engine::plan::record::{GridPrices, SavedRun};
 use slackwater_engine::plan::storage::{Consumption, StorageLimit, StorageRequest};
 use slackwater_engine::plan::{questions, storage as engine};
+use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::units::{Energy, Percent, Power, Price};
 
 use crate::arrow::{Table, refused, utc};
@@ -27,7 +28,7 @@ pub(crate) struct StorageSlot {
     end: DateTime<Utc>,
     import_price_per_kwh: Option<f64>,
     export_price_per_kwh: Option<f64>,
-    charge_max_kw: f64,
+    power_max_kw: f64,
     discharge_max_kw: f64,
     charged_kwh: f64,
     discharged_kwh: f64,
@@ -66,7 +67,7 @@ pub(crate) struct StorageReason {
     price_max_per_kwh: Option<f64>,
     code: &'static str,
     marginal_value_per_kwh: f64,
-    due: Option<DateTime<Utc>>,
+    deadline: Option<DateTime<Utc>>,
     counterpart_start: Option<DateTime<Utc>>,
     counterpart_price_per_kwh: Option<f64>,
     sentence: String,
@@ -109,6 +110,13 @@ impl StoragePlan {
 
     fn intended(&self) -> &engine::StoragePlan {
         self.run.plan()
+    }
+
+    /// Emissions in kg of the plan and of its baseline.
+    pub(crate) fn emissions(&self, intensity: &PriceCurve) -> Result<(f64, f64), Refused> {
+        let problem = engine::StorageProblem::new(self.run.request().clone())?;
+        let prices = (&*self.run.prices().import, self.run.prices().export.as_deref());
+        Ok(engine::emissions(self.run.plan(), &problem, prices, intensity))
     }
 }
 
@@ -234,7 +242,7 @@ impl StoragePlan {
             end: slot.end,
             import_price_per_kwh: slot.import_price.map(Price::as_per_kwh),
             export_price_per_kwh: slot.export_price.map(Price::as_per_kwh),
-            charge_max_kw: slot.charge_max.as_kw(),
+            power_max_kw: slot.charge_max.as_kw(),
             discharge_max_kw: slot.discharge_max.as_kw(),
             charged_kwh: slot.charged.as_kwh(),
             discharged_kwh: slot.discharged.as_kwh(),
@@ -297,7 +305,7 @@ impl StoragePlan {
             price_max_per_kwh: Some(reason.price_max.as_per_kwh()),
             code: reason.code.as_str(),
             marginal_value_per_kwh: reason.marginal_value.as_per_kwh(),
-            due: reason.due,
+            deadline: reason.due,
             counterpart_start: reason.counterpart.map(|deal| deal.start),
             counterpart_price_per_kwh: reason.counterpart.map(|deal| deal.price.as_per_kwh()),
             sentence: tell(&reason),
@@ -312,7 +320,7 @@ impl StoragePlan {
             price_max_per_kwh: None,
             code: NO_PRICE,
             marginal_value_per_kwh: plan.marginal_value_at(gap.start).as_per_kwh(),
-            due: gap.missed.first().and_then(|missed| missed.by),
+            deadline: gap.missed.first().and_then(|missed| missed.by),
             counterpart_start: None,
             counterpart_price_per_kwh: None,
             sentence: gap.sentence(zone),
@@ -384,7 +392,7 @@ fn limit((index, given): (usize, &LimitTuple)) -> Result<StorageLimit, Refused> 
     Ok(StorageLimit {
         start: given.0.0,
         end: given.1.0,
-        charge_max: power(given.2, "charge_max_kw")?,
+        charge_max: power(given.2, "power_max_kw")?,
         discharge_max: power(given.3, "discharge_max_kw")?,
         soc_min: percent(given.4, "soc_min_percent")?,
         soc_max: percent(given.5, "soc_max_percent")?,
@@ -405,7 +413,7 @@ fn consumption((index, given): (usize, &ConsumptionTuple)) -> Result<Consumption
 
 #[pyfunction]
 #[pyo3(signature = (
-    prices, *, export_prices, now, until, battery, efficiency_discharge, charge_max_kw,
+    prices, *, export_prices, now, until, battery, discharge_efficiency, power_max_kw,
     discharge_max_kw, targets, reserve_percent, consumption, limits, end_value_per_kwh,
     wear_price_per_kwh, after_deadline
 ))]
@@ -417,8 +425,8 @@ pub(crate) fn plan_storage(
     now: Instant,
     until: Option<Instant>,
     battery: BatteryTuple,
-    efficiency_discharge: f64,
-    charge_max_kw: f64,
+    discharge_efficiency: f64,
+    power_max_kw: f64,
     discharge_max_kw: f64,
     targets: Vec<(Option<Instant>, Option<f64>)>,
     reserve_percent: f64,
@@ -440,8 +448,8 @@ pub(crate) fn plan_storage(
         now: now.0,
         until: until.map(|until| until.0),
         battery: self::battery(battery)?,
-        efficiency_discharge,
-        charge_max: Power::from_kw(charge_max_kw).named("charge_max_kw")?,
+        efficiency_discharge: discharge_efficiency,
+        charge_max: Power::from_kw(power_max_kw).named("power_max_kw")?,
         discharge_max: Power::from_kw(discharge_max_kw).named("discharge_max_kw")?,
         limits: limits.iter().enumerate().map(limit).collect::<Result<_, _>>()?,
         targets: targets.iter().enumerate().map(target).collect::<Result<_, _>>()?,

@@ -13,6 +13,11 @@ from command_line import price_file, run
 from test_area import PRICES, fleet
 from test_area_loads import BASE_KW, streets
 
+BASELINE = "baseline: full power at plug-in"
+PRICE_ONLY = "price only: each at its own cheapest"
+COORDINATED = "coordinated under the limit"
+LOADS = (BASELINE, PRICE_ONLY, COORDINATED)
+
 
 def drawn(figure: Figure, axes: int = 0) -> dict[str, list[float]]:
     """Read the values of each step line by its name in the legend."""
@@ -41,16 +46,19 @@ def test_a_picture_draws_each_load_with_the_base_load() -> None:
     node = sw.Node(name="area", base_kw=BASE_KW, limit_kw=[15.0, None, 15.0, 15.0])
     plan = sw.plan_area(fleet(3), PRICES, nodes=[node])
     figure = plan.plot(time_zone="Europe/Oslo")
-    assert legend(figure) == ["unmanaged", "price only", "coordinated", "limit"]
+    assert legend(figure) == ["other load", *LOADS, "limit"]
     lines = drawn(figure)
     # 30 kWh: at once from six, all in the cheapest hour, and as far as the limit lets them.
-    assert lines["unmanaged"] == pytest.approx([33, 1, 2, 0])
-    assert lines["price only"] == pytest.approx([3, 31, 2, 0])
-    assert lines["coordinated"] == pytest.approx(plan.nodes[0].load_kw)
+    assert lines[BASELINE] == pytest.approx([33, 1, 2, 0])
+    assert lines[PRICE_ONLY] == pytest.approx([3, 31, 2, 0])
+    assert lines[COORDINATED] == pytest.approx(plan.nodes[0].load_kw)
     assert plan.nodes[0].load_kw == pytest.approx([3, 31, 2, 0])
     assert lines["limit"] == pytest.approx([15, float("nan"), 15, 15], nan_ok=True)
-    prices = drawn(figure, axes=1)["shadow price"]
-    assert prices == plan.nodes[0].added_per_kwh
+    (shadow,) = figure.axes[1].findobj(lambda artist: artist.get_gid() == "shadow-price")
+    assert isinstance(shadow, StepPatch)
+    assert list(shadow.get_data()[0]) == plan.nodes[0].congestion_price_per_kwh
+    labels = [axes.get_ylabel() for axes in figure.axes]
+    assert labels == ["Load (kW)", "Shadow price\n(EUR/kWh)", "Price\n(EUR/kWh)"]
 
 
 def test_a_picture_draws_the_node_that_it_names() -> None:
@@ -58,11 +66,11 @@ def test_a_picture_draws_the_node_that_it_names() -> None:
     whole = plan.plot()
     assert whole.axes[0].get_title(loc="left").startswith("town: ")
     # Base load of the street counts in the town.
-    assert drawn(whole)["unmanaged"] == pytest.approx([34, 2, 3, 1])
+    assert drawn(whole)[BASELINE] == pytest.approx([34, 2, 3, 1])
     west = plan.plot(node="west")
-    assert legend(west) == ["coordinated"]
-    assert drawn(west)["coordinated"] == pytest.approx([1, 11, 1, 1])
-    assert west.axes[0].get_title(loc="left").startswith("west: of an area with ")
+    assert legend(west) == ["other load", COORDINATED]
+    assert drawn(west)[COORDINATED] == pytest.approx([1, 11, 1, 1])
+    assert west.axes[0].get_title(loc="left").startswith("west: part of an area with ")
     with pytest.raises(sw.InputError, match="node is 'moon'"):
         plan.plot(node="moon")
     with pytest.raises(sw.InputError, match="time_zone"):
@@ -76,21 +84,21 @@ def test_of_several_nodes_at_the_top_one_is_named(tmp_path: Path) -> None:
         plan.plot()
     figure = plan.plot(node="a")
     assert drawn(figure) == {
-        "coordinated": pytest.approx([0, 5, 5, 0]),
+        COORDINATED: pytest.approx([0, 5, 5, 0]),
         "limit": pytest.approx([5, 5, 5, 5]),
     }
     text = page(plan, tmp_path)
     assert "Shows a alone, one of several top nodes" in text
     assert "Highest load of a" in text
     # What all vehicles would do does not compare with a limit of some.
-    assert 'class="unmanaged" d=' not in text
+    assert BASELINE not in text
     assert "exceeds the limit" not in text
 
 
 def test_a_page_shows_loads_with_base_load_below_the_node(tmp_path: Path) -> None:
     text = page(streets(limit_kw=30), tmp_path)
-    assert "unmanaged 34.0\N{NO-BREAK SPACE}kW" in text
-    assert "Unmanaged" in text
+    assert "baseline 34.0\N{NO-BREAK SPACE}kW" in text
+    assert "Baseline" in text
     assert "exceeds the limit in 1 slots" in text
 
 
@@ -100,32 +108,32 @@ def test_in_a_shortage_nothing_is_called_a_saving(limit_kw: float, tmp_path: Pat
     withheld = 20 - 4 * limit_kw
     assert plan.withheld_kwh == pytest.approx(withheld, abs=2e-3)
     # The other two plans are of all that was asked for.
-    assert (plan.unmanaged_cost, plan.price_only_cost) == pytest.approx((6, 2))
+    assert (plan.baseline_cost, plan.price_only_cost) == pytest.approx((6, 2))
     text = page(plan, tmp_path)
     missing = f"{withheld:.1f}\N{NO-BREAK SPACE}kWh"
     assert f"without {missing} withheld by limits" in text
     assert f"delivers {missing} less. Its cost does not include this energy" in text
-    for word in ("below unmanaged charging", "adds no cost", "EUR/kWh", "Saving by"):
+    for word in ("below the baseline", "adds no cost", "one more kWh is worth", "Saving by"):
         assert word not in text
     assert "Where capacity is short" in text
     below = plan.plot().axes[1]
-    assert below.get_ylabel() == "Capacity is short\n(ranking, not a price)"
+    assert below.get_ylabel() == "Scarcity\n(a rank, no price)"
     assert not below.yaxis.get_tick_params()["labelleft"]
 
 
 def test_a_stay_too_short_withholds_nothing(tmp_path: Path) -> None:
     plan = sw.plan_area(fleet(1, energy_kwh=[100.0]), PRICES, limit_kw=50)
-    assert plan.unmet_kwh == pytest.approx(60)
+    assert plan.shortfall_kwh == pytest.approx(60)
     assert plan.withheld_kwh == 0
     # Nobody could charge more: costs compare.
-    assert "below unmanaged charging" in page(plan, tmp_path)
+    assert "below the baseline" in page(plan, tmp_path)
     assert plan.plot().axes[1].get_ylabel() == "Shadow price\n(EUR/kWh)"
 
 
 def test_a_vehicle_with_two_reasons_is_one_vehicle(tmp_path: Path) -> None:
     plan = sw.plan_area(fleet(2, energy_kwh=[100.0, 1.0]), PRICES, limit_kw=5)
-    assert [(need.row, need.node) for need in plan.unmet][:2] == [(0, None), (0, "area")]
-    assert plan.short_vehicles == len({need.row for need in plan.unmet}) < len(plan.unmet)
+    assert [(need.row, need.node) for need in plan.shortfalls][:2] == [(0, None), (0, "area")]
+    assert plan.short_vehicles == len({need.row for need in plan.shortfalls}) < len(plan.shortfalls)
     text = page(plan, tmp_path)
     assert f"vehicles affected: {plan.short_vehicles}<" in text
     assert f"at departure or at a deadline: {plan.short_vehicles}.<" in text

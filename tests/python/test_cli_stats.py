@@ -16,7 +16,7 @@ import pytest
 from command_line import run
 
 SAMPLES = """\
-device,start,end,power_kw,price_per_kwh,non_smart_kw
+device,start,end,power_kw,price_per_kwh,baseline_kw
 van,2026-01-31T22:00Z,2026-02-01T00:00Z,4,0.25,
 bus,2026-01-05T18:00Z,2026-01-05T19:00Z,,0.35,8
 bus,2026-01-06T02:00Z,2026-01-06T03:00Z,8,0.10,0
@@ -49,6 +49,17 @@ def test_devices_and_months_are_shown(samples: Path) -> None:
         ["van", "2026-02-01 00:00", "4.00", "4.00", "4.00", "0.2500", "1.00"],
         ["bus", "2026-01-01 00:00", "8.00", "8.00", "8.00", "0.1000", "0.80", "2.00"],
     ]
+
+
+def test_months_of_a_time_zone(samples: Path) -> None:
+    """The same months as at the offset of their winter, shown on the clocks of the zone."""
+    answer = run("stats", samples, "--by", "device", "--time-zone", "Europe/Berlin")
+    at_offset = run("stats", samples, "--by", "device", "--utc-offset", "1")
+    assert (answer.code, answer.err) == (0, "")
+    assert cells(answer.out) == cells(at_offset.out)
+    both = run("stats", samples, "--time-zone", "Europe/Berlin", "--utc-offset", "1")
+    assert both.code == 2
+    assert "give one of them" in both.err
 
 
 def test_samples_come_as_csv_json_and_parquet(samples: Path, tmp_path: Path) -> None:
@@ -106,7 +117,7 @@ def test_readings_are_made_into_samples(tmp_path: Path) -> None:
     assert "too long" not in run("stats", path, *words, "--gap-minutes", "240").err
     none = run("stats", path, *words, "--gap-minutes", "0").err
     assert "2 of 3 rows: pauses were too long, 4.0 hours of them" in none
-    weak = run("stats", path, *words, "--power-max", "2.5").err
+    weak = run("stats", path, *words, "--power-max-kw", "2.5").err
     assert "1 of 3 rows: were more than the device can do and were dropped" in weak
     path.write_text(METER.replace("total_kwh", "power_kw"))
     powers = ("--kind", "power", "--by", "device", "--resolution", "year", "--format", "json")
@@ -136,8 +147,8 @@ def test_samples_may_have_one_length(tmp_path: Path) -> None:
         (("--sample-minutes", "15"), 'there is a column "end"'),
         (("--sample-minutes", "nan"), "--sample-minutes nan is no length of time"),
         (("--kind", "meter"), 'there is no column "at"'),
-        (("--kind", "meter", "--power-max", "0"), "power_max_kw is 0 kW; it is more than 0 kW"),
-        (("--power-max", "11"), "--gap-minutes and --power-max are about readings"),
+        (("--kind", "meter", "--power-max-kw", "0"), "power_max_kw is 0 kW; it is more than 0 kW"),
+        (("--power-max-kw", "11"), "--gap-minutes and --power-max-kw are about readings"),
         (("--out", "sums.xlsx"), "the name has to end in .csv, .json, .parquet"),
     ],
 )

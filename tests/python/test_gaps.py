@@ -40,7 +40,7 @@ def store(known: sw.Prices, percent: float = 50, by: int = 4, **more: Any) -> sw
     wishes: dict[str, Any] = {
         "now": SIX,
         "battery": BATTERY,
-        "charge_max_kw": 4,
+        "power_max_kw": 4,
         "discharge_max_kw": 4,
         "targets": [sw.SocTarget(SIX + by * HOUR, percent)],
     }
@@ -174,7 +174,7 @@ def test_estimates_are_told_by_plans_of_sites() -> None:
     assert "proved optimal" not in drawing
     (guessed,) = plan.explain()
     assert guessed.sentence.endswith(" It rests on estimates (last week).")
-    assert "estimated price" in legend(plan, 1)
+    assert "estimated price" in legend(plan, 0)
     assert site(TWO, van(by=2)).export_sources == []
 
 

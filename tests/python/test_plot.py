@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import itertools
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -22,8 +24,7 @@ from matplotlib.patches import StepPatch
 from matplotlib.text import Text
 
 import slackwater as sw
-from slackwater._clock import instant_of, number_of
-from slackwater.plot import plot_plan
+from slackwater.plot import instant_of, number_of
 
 SIX = datetime(2026, 1, 5, 18, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -38,6 +39,10 @@ def charge(curve: sw.Prices, *targets: tuple[float, float], reserve_kwh: float =
     """A plan at 10 kW for targets of (hours from six, kWh)."""
     wanted = [sw.Target(SIX + hours * HOUR, kwh) for hours, kwh in targets]
     return sw.plan_charge(curve, now=SIX, power_max_kw=10, targets=wanted, reserve_kwh=reserve_kwh)
+
+
+def draw(plan: sw.Plan, **options: Any) -> Figure:
+    return plan.plot(**options)
 
 
 def named(figure: Figure, prefix: str) -> list[Artist]:
@@ -79,7 +84,7 @@ def png(figure: Figure) -> bytes:
 def test_the_price_is_a_step_line_with_a_gap_as_a_gap() -> None:
     slots = [(SIX, SIX + HOUR, 0.3), (SIX + 2 * HOUR, SIX + 4 * HOUR, -0.1)]
     curve = sw.Prices.from_slots(slots, currency="EUR")
-    figure = plot_plan(charge(curve, (4, 8)))
+    figure = draw(charge(curve, (4, 8)))
     values, edges = steps(figure, "price")
     assert values == [0.3, None, -0.1]
     assert edges == [number_of(SIX + hours * HOUR) for hours in (0, 1, 2, 4)]
@@ -102,7 +107,7 @@ def test_each_reason_has_blocks_of_its_own() -> None:
     codes = {reason.code for reason in plan.explain()}
     wanted = ["reserve", "missed_deadline", "deadline", "below_marginal_price", "negative_price"]
     assert codes == set(wanted)
-    figure = plot_plan(plan)
+    figure = draw(plan)
     assert set(names(figure, "charging-")) == {f"charging-{code}" for code in codes}
     patches = named(figure, "charging-")
     colours = {patch.get_facecolor() for patch in patches if isinstance(patch, StepPatch)}
@@ -115,7 +120,7 @@ def test_each_reason_has_blocks_of_its_own() -> None:
 
 
 def test_blocks_lie_where_the_plan_charges() -> None:
-    figure = plot_plan(charge(prices([0.3, 0.1, 0.2]), (3, 14)))
+    figure = draw(charge(prices([0.3, 0.1, 0.2]), (3, 14)))
     values, edges = steps(figure, "charging-below_marginal_price")
     assert values == [0.1, 0.2]
     end = SIX + timedelta(hours=2, minutes=24)
@@ -124,7 +129,7 @@ def test_blocks_lie_where_the_plan_charges() -> None:
 
 def test_deadlines_are_marked_as_met_or_missed() -> None:
     plan = charge(prices([0.3, 0.1, 0.2, 0.4]), (1, 12.5), (4, 20))
-    figure = plot_plan(plan)
+    figure = draw(plan)
     assert names(figure, "deadline-") == ["deadline-met-1", "deadline-missed-0"]
     met, missed = named(figure, "deadline-")
     assert isinstance(met, Line2D)
@@ -136,7 +141,7 @@ def test_deadlines_are_marked_as_met_or_missed() -> None:
 
 
 def test_a_deadline_in_the_past_keeps_its_time() -> None:
-    figure = plot_plan(charge(prices([0.3, 0.1, 0.2]), (-5, 4)))
+    figure = draw(charge(prices([0.3, 0.1, 0.2]), (-5, 4)))
     assert names(figure, "deadline-") == ["deadline-missed-0"]
     assert "4 kWh missing, due Mon 13:00" in texts(figure)
 
@@ -149,7 +154,7 @@ def test_a_battery_shows_its_state_of_charge() -> None:
         battery=sw.Battery(capacity_kwh=50, soc_percent=None, soc_fallback_percent=30),
         targets=[sw.SocTarget(SIX + 3 * HOUR, 60)],
     )
-    figure = plot_plan(plan)
+    figure = draw(plan)
     assert figure.axes[1].get_ylabel() == "State of charge (%)"
     levels = [level for _, level in points(figure, "soc")]
     assert levels == pytest.approx([30, 30, 60, 60])
@@ -158,7 +163,7 @@ def test_a_battery_shows_its_state_of_charge() -> None:
 
 
 def test_axes_and_title_name_units_zone_and_money() -> None:
-    figure = plot_plan(charge(prices([0.3, 0.1, 0.2]), (3, 14)), time_zone="Europe/Berlin")
+    figure = draw(charge(prices([0.3, 0.1, 0.2]), (3, 14)), time_zone="Europe/Berlin")
     above, below = figure.axes
     assert above.get_ylabel() == "Price (EUR/kWh)"
     assert below.get_ylabel() == "Energy (kWh)"
@@ -169,7 +174,7 @@ def test_axes_and_title_name_units_zone_and_money() -> None:
 
 def test_the_picture_ends_after_the_last_deadline_not_the_last_price() -> None:
     year = prices([0.1, 0.2, 0.3] * 2920)
-    low, high = plot_plan(charge(year, (10, 14))).axes[0].get_xlim()
+    low, high = draw(charge(year, (10, 14))).axes[0].get_xlim()
     assert instant_of(low) > SIX - HOUR
     assert instant_of(high) < SIX + 11 * HOUR
 
@@ -178,7 +183,7 @@ def test_the_long_day_shows_its_hour_twice() -> None:
     start = datetime(2026, 10, 24, 22, tzinfo=UTC)
     curve = prices([0.2, 0.1] * 13, start)
     plan = sw.plan_charge(curve, now=start, power_max_kw=10, targets=[(start + 9 * HOUR, 20)])
-    figure = plot_plan(plan, time_zone="Europe/Berlin")
+    figure = draw(plan, time_zone="Europe/Berlin")
     assert "clocks go back" in texts(figure)
     axis = figure.axes[1].xaxis
     shown = [label.get_text().strip().split("\n")[0] for label in axis.get_ticklabels()]
@@ -192,7 +197,7 @@ def test_the_short_day_has_no_skipped_hour() -> None:
     plan = sw.plan_charge(
         prices([0.2] * 24, start), now=start, power_max_kw=10, targets=[(start + 6 * HOUR, 20)]
     )
-    figure = plot_plan(plan, time_zone="Europe/Berlin")
+    figure = draw(plan, time_zone="Europe/Berlin")
     assert "clocks go forward" in texts(figure)
     assert "01:00" in texts(figure)
     assert "02:00" not in texts(figure)
@@ -224,7 +229,7 @@ WEEK = [(24 * day + 11, 8.0 * (day + 1)) for day in range(7)]
     ],
 )
 def test_every_plan_can_be_drawn_the_same_way_twice(plan: sw.Plan) -> None:
-    first, second = (plot_plan(plan, time_zone="Asia/Kathmandu") for _ in range(2))
+    first, second = (draw(plan, time_zone="Asia/Kathmandu") for _ in range(2))
     assert png(first) == png(second)
     assert png(first).startswith(b"\x89PNG")
 
@@ -252,16 +257,18 @@ now = datetime(2026, 1, 5, tzinfo=UTC)
 prices = sw.Prices.from_values(now, [0.1], currency="EUR")
 figure = sw.plan_charge(prices, now=now, power_max_kw=1, targets=[(None, 1)]).plot()
 png, size = figure._repr_png_()
-assert png.startswith(b"\\x89PNG") and size == {"width": 800, "height": 500}
+assert png.startswith(b"\\x89PNG") and size == {"width": 900, "height": 585}
 assert "matplotlib.pyplot" not in sys.modules
 """
-    subprocess.run([sys.executable, "-c", program], check=True, env={"MPLBACKEND": "agg"})
+    subprocess.run(
+        [sys.executable, "-c", program], check=True, env=os.environ | {"MPLBACKEND": "agg"}
+    )
 
 
 def test_axes_of_the_caller_are_used() -> None:
     figure = Figure(figsize=(6, 6))
     above, below = figure.subplots(2, 1, sharex=True)
-    answer = plot_plan(charge(prices([0.3, 0.1]), (2, 5)), axes=(above, below))
+    answer = draw(charge(prices([0.3, 0.1]), (2, 5)), axes=(above, below))
     assert answer is figure
     assert above.get_ylabel() == "Price (EUR/kWh)"
     # The axis knows that it shows times.
@@ -274,12 +281,12 @@ def test_a_part_of_a_figure_is_enough() -> None:
     part = figure.subfigures()
     assert isinstance(part, SubFigure)
     above, below = part.subplots(2, 1, sharex=True)
-    assert plot_plan(charge(prices([0.3, 0.1]), (2, 5)), axes=(above, below)) is figure
+    assert draw(charge(prices([0.3, 0.1]), (2, 5)), axes=(above, below)) is figure
     assert png(figure)
 
 
 def test_dollars_are_no_formula() -> None:
-    figure = plot_plan(charge(prices([0.3, 0.1, 0.2], currency="$"), (3, 14)))
+    figure = draw(charge(prices([0.3, 0.1, 0.2], currency="$"), (3, 14)))
     title = figure.axes[0].get_title(loc="left")
     assert title == r"14 kWh for 1.80 \$, saves 1.60 \$"
     assert png(figure)
@@ -287,4 +294,4 @@ def test_dollars_are_no_formula() -> None:
 
 def test_an_unknown_zone_is_refused_by_name() -> None:
     with pytest.raises(sw.InputError, match="Europe/Nowhere"):
-        plot_plan(charge(prices([0.3]), (1, 5)), time_zone="Europe/Nowhere")
+        draw(charge(prices([0.3]), (1, 5)), time_zone="Europe/Nowhere")

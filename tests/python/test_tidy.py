@@ -1,4 +1,4 @@
-"""Sizes of our Python, as ``tests/rust/tidy.rs`` checks those of our Rust."""
+"""Sizes of our Python, as ``tests/tree/tidy.rs`` checks those of our Rust."""
 
 from __future__ import annotations
 

@@ -5,7 +5,9 @@
 //! client (ChaCha20-Poly1305, the nonce a digest of the content): another list refuses it,
 //! nobody can make one, and nobody can see what is in it.
 use axum::extract::FromRequestParts;
+use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chacha20poly1305::aead::Aead;
@@ -14,6 +16,8 @@ use chrono::DateTime;
 use hmac::{Hmac, KeyInit, Mac};
 use serde::Serialize;
 use sha2::Sha256;
+use slackwater_service::cache::index::{Id, Index};
+use slackwater_service::state::App;
 use slackwater_wire::page::cursor::{Cursor, Key, Side};
 use slackwater_wire::page::list::{Page, PageRequest};
 use utoipa::ToSchema;
@@ -32,11 +36,11 @@ const HEAD_BYTES: usize = 9;
 pub struct Listing<T> {
     /// The items.
     pub data: Vec<T>,
-    /// Where the neighbouring pages are.
+    /// Cursors of the neighbouring pages.
     pub pagination: Pagination,
 }
 
-/// Where the neighbouring pages are.
+/// Cursors of the neighbouring pages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Pagination {
     /// For the page of newer items; null if there are none.
@@ -45,7 +49,7 @@ pub struct Pagination {
     pub after: Option<String>,
 }
 
-/// What a request says about the page it wants.
+/// Page that a request asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PageQuery {
     before: Option<String>,
@@ -53,17 +57,14 @@ pub struct PageQuery {
     size: Option<i64>,
 }
 
-/// A list of one client, for which cursors are signed.
+/// List of one client, or of one of its users. Cursors are encrypted for it.
 #[derive(Debug, Clone, Copy)]
-pub struct List<'a> {
-    /// The key of this service.
-    pub key: &'a [u8],
-    /// The client.
-    pub client_id: &'a str,
-    /// The user whose list it is, if it is one user's.
-    pub user_id: Option<&'a str>,
-    /// What it lists.
-    pub name: &'a str,
+struct List<'a> {
+    /// Key of this service.
+    key: &'a [u8],
+    client_id: &'a str,
+    user_id: Option<&'a str>,
+    name: &'a str,
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for PageQuery {
@@ -90,10 +91,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PageQuery {
 
 impl PageQuery {
     /// The page that is wanted of a list, with at most `size_max` items.
-    ///
-    /// # Errors
-    /// Both cursors, a size below one, or a cursor that is not of this list.
-    pub fn of(&self, list: List<'_>, size_max: Option<u32>) -> Result<PageRequest, Problem> {
+    fn of(&self, list: List<'_>, size_max: Option<u32>) -> Result<PageRequest, Problem> {
         let cursor = |name: &str, text: &Option<String>| {
             let text = text.as_deref();
             text.map(|text| list.open(text).ok_or_else(|| bad_cursor(name))).transpose()
@@ -113,10 +111,74 @@ fn bad_cursor(name: &str) -> Problem {
     Problem::invalid(vec![format!("/{name}: is no cursor of this list")])
 }
 
+/// Request of a list: for one of its pages, or for all items in versions without pages.
+#[derive(Debug, Clone)]
+pub struct ListRequest<'a> {
+    list: List<'a>,
+    /// The page; `None` for all items.
+    page: Option<PageRequest>,
+}
+
+impl<'a> ListRequest<'a> {
+    /// Checks the page that a request asks for. It is checked in versions without pages, too.
+    ///
+    /// # Errors
+    /// Both cursors, a size below one, or a cursor of another list.
+    pub fn new(
+        app: &'a App,
+        (client_id, user_id): (&'a str, Option<&'a str>),
+        name: &'a str,
+        query: &PageQuery,
+        is_paged: bool,
+    ) -> Result<Self, Problem> {
+        let list = List { key: app.cursor_key(), client_id, user_id, name };
+        let page = query.of(list, app.config().limits.page_size_max)?;
+        Ok(Self { list, page: is_paged.then_some(page) })
+    }
+
+    /// Cuts the page from an index, newest item first. `view` makes an item from an identifier;
+    /// `None` leaves it out.
+    pub fn cut<I: Id, T>(
+        &self,
+        index: Option<&Index<I>>,
+        view: impl Fn(&I) -> Option<T>,
+    ) -> Listing<T> {
+        let pagination = Pagination { before: None, after: None };
+        let Some(index) = index else { return Listing { data: Vec::new(), pagination } };
+        let Some(request) = &self.page else {
+            let mut data: Vec<T> = index.iter().filter_map(view).collect();
+            data.reverse();
+            return Listing { data, pagination };
+        };
+        let page = index.page(request);
+        let ids = page.keys.iter().filter_map(|key| I::from_text(&key.id));
+        let data = ids.filter_map(|id| view(&id)).collect();
+        Listing { data, pagination: self.list.pagination(&page) }
+    }
+
+    /// Writes a page, or without pages its items alone, of about `bytes_each` bytes: an answer
+    /// that grows while it is written is copied again and again.
+    ///
+    /// # Errors
+    /// The items have no JSON form.
+    pub fn answer<T: Serialize>(
+        &self,
+        listing: &Listing<T>,
+        bytes_each: usize,
+    ) -> Result<Response, Problem> {
+        let mut body = Vec::with_capacity(bytes_each * (1 + listing.data.len()));
+        let written = match self.page {
+            Some(_) => serde_json::to_writer(&mut body, listing),
+            None => serde_json::to_writer(&mut body, &listing.data),
+        };
+        written.map_err(|_| Problem::bad_answer())?;
+        Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
+    }
+}
+
 impl List<'_> {
     /// The cursors of a page.
-    #[must_use]
-    pub fn pagination(&self, page: &Page) -> Pagination {
+    fn pagination(&self, page: &Page) -> Pagination {
         let seal = |cursor: &Option<Cursor>| cursor.as_ref().map(|cursor| self.seal(cursor));
         Pagination { before: seal(&page.before), after: seal(&page.after) }
     }

@@ -37,7 +37,7 @@ const FORM_BYTES_MAX: usize = 64 * 1024;
 /// Wrong codes after which the log-in begins anew.
 const WRONG_CODES_MAX: u8 = 5;
 
-/// What answers at the link address.
+/// Routes of the link address.
 pub fn router() -> Router<App> {
     Router::new()
         .route("/link/{token}", get(show).post(act))
@@ -85,14 +85,14 @@ async fn act(
     done.unwrap_or_else(|failure| visit.failed(&failure))
 }
 
-/// What was entered before and is shown again. Never a password.
+/// Input that is shown again. Never a password.
 #[derive(Debug, Default)]
 struct Entered {
     user_name: String,
     chosen: Vec<String>,
 }
 
-/// Why a form could not be dealt with.
+/// Failure of a visit.
 #[derive(Debug, thiserror::Error)]
 enum VisitError {
     #[error(transparent)]
@@ -152,7 +152,7 @@ impl Visit {
         }
     }
 
-    /// How far this browser came.
+    /// Progress of this browser.
     fn progress(&self) -> Progress {
         let sealed = self.session.sealed();
         let opened = sealed.and_then(|sealed| self.browser.open(self.session.hash(), sealed));
@@ -258,7 +258,7 @@ impl Visit {
             let progress = Progress { step: Step::LogIn { vendor }, failure: None };
             return Ok(self.shown(Some(Mishap::Entry), &progress, &entered, &missing));
         }
-        let login = Login { user_name, password, code: None };
+        let login = Login::new(user_name, password);
         let answer = match flow::try_log_in(&self.app, &self.session, &vendor, &login).await? {
             Attempt::Answered(answer) => answer,
             Attempt::Spent => return Ok(self.spent()),
@@ -284,7 +284,7 @@ impl Visit {
         self.over(Some(Failure::AccessDenied), (texts.left_title, texts.spent_lead))
     }
 
-    /// What follows a log-in: the devices, if the account has the right ones.
+    /// Page after a log-in: the devices, if the account has the right ones.
     async fn logged_in(
         &self,
         vendor: VendorCode,
@@ -327,7 +327,8 @@ impl Visit {
         let counted = Progress { step: again(wrong + 1), failure: Some(Failure::AccessDenied) };
         let Some(kept) = self.go_on(from, &counted).await? else { return Ok(self.see_page()) };
         let (name, secret) = (user_name.clone(), password.clone());
-        let login = Login { user_name: name, password: secret, code: Some(code) };
+        let mut login = Login::new(name, secret);
+        login.code = Some(code);
         let entered = Entered::default();
         let answer = match flow::try_log_in(&self.app, &self.session, &vendor, &login).await? {
             Attempt::Answered(answer) => answer,

@@ -20,3 +20,4 @@ pub mod samples;
 pub mod state;
 pub mod steering;
 pub mod supervise;
+pub mod vendor_calls;

@@ -3,12 +3,12 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, FromRow};
 use uuid::Uuid;
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{Pair, instant, of_keys, parsed};
+use crate::rows::{Cells, Pair, of_keys};
 use crate::samples;
 use slackwater_integration::profile::VendorCode;
 use slackwater_integration::vendor::Connection;
@@ -22,9 +22,9 @@ pub struct Account {
     pub user_id: String,
     /// The manufacturer.
     pub vendor: VendorCode,
-    /// What to call it with; nothing after the client let go of it.
+    /// Connection to call it by; `None` after the client let go of it.
     pub connection: Option<Connection>,
-    /// Whether the manufacturer accepts that.
+    /// True if the manufacturer accepts the connection.
     pub is_valid: bool,
     /// When it was first linked.
     pub created_at: DateTime<Utc>,
@@ -34,7 +34,7 @@ pub struct Account {
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep(to: &mut AnyConnection, row: &Account) -> Result<(), StoreError> {
+pub async fn upsert_account(to: &mut AnyConnection, row: &Account) -> Result<(), StoreError> {
     sqlx::query(
         "insert into connections (client_id, user_id, vendor, secret, is_valid, created_at)
          values ($1, $2, $3, $4, $5, $6)
@@ -55,21 +55,21 @@ pub async fn keep(to: &mut AnyConnection, row: &Account) -> Result<(), StoreErro
 
 /// Deletes an account, the devices on it, and what was recorded of them (LNK-33).
 ///
-/// The devices go first: whoever records one at the same moment has the row of it
-/// until then, or finds none afterwards. Returns whether there was an account of
-/// this creation; if not, the change must not be committed.
+/// The devices go first: whoever records one at the same moment has the row of it until then, or
+/// finds none afterwards. Returns `true` if there was an account of this creation; if not, the
+/// change must not be committed.
 ///
 /// # Errors
 /// The database failed.
-pub async fn delete(to: &mut AnyConnection, account: &Account) -> Result<bool, StoreError> {
+pub async fn delete_account(to: &mut AnyConnection, account: &Account) -> Result<bool, StoreError> {
     let Account { client_id, user_id, vendor, created_at, .. } = account;
     let gone = sqlx::query(
         "delete from devices where client_id = $1 and user_id = $2 and vendor = $3 returning id",
     );
     let gone = gone.bind(client_id).bind(user_id).bind(vendor.as_str());
     for row in gone.fetch_all(&mut *to).await? {
-        let id = parsed(&row, "devices", "id", Uuid::parse_str)?;
-        samples::delete_of_device(to, (client_id.as_str(), user_id.as_str()), id).await?;
+        let id: Uuid = Cells::new("devices", &row).get("id")?;
+        samples::delete_device_samples(to, (client_id.as_str(), user_id.as_str()), id).await?;
     }
     let done = sqlx::query(
         "delete from connections
@@ -84,33 +84,34 @@ pub async fn delete(to: &mut AnyConnection, account: &Account) -> Result<bool, S
 ///
 /// # Errors
 /// The database failed.
-pub async fn all(store: &Store) -> Result<Vec<Account>, StoreError> {
-    let rows = sqlx::query("select * from connections").fetch_all(store.reader()).await?;
-    rows.iter().map(connection).collect()
+pub async fn all_accounts(store: &Store) -> Result<Vec<Account>, StoreError> {
+    let query = sqlx::query_as("select * from connections");
+    Ok(query.fetch_all(store.reader()).await?)
 }
 
 /// The accounts of these users.
 ///
 /// # Errors
 /// As [`of_keys`].
-pub async fn of_users(
+pub async fn accounts_of_users(
     from: &mut AnyConnection,
     names: &BTreeSet<Pair>,
 ) -> Result<Vec<Account>, StoreError> {
     let query = "select * from connections where (client_id, user_id) in
          (select value ->> 0, value ->> 1 from json_array_elements(cast($1 as json)))";
-    of_keys(from, query, names, connection).await
+    of_keys(from, query, names).await
 }
 
-fn connection(row: &AnyRow) -> Result<Account, StoreError> {
-    let secret: Option<String> = row.try_get("secret")?;
-    let is_valid: i64 = row.try_get("is_valid")?;
-    Ok(Account {
-        client_id: row.try_get("client_id")?,
-        user_id: row.try_get("user_id")?,
-        vendor: parsed(row, "connections", "vendor", VendorCode::parse)?,
-        connection: secret.map(Connection::new),
-        is_valid: is_valid != 0,
-        created_at: instant(row, "created_at")?,
-    })
+impl FromRow<'_, AnyRow> for Account {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("connections", row);
+        Ok(Self {
+            client_id: row.get("client_id")?,
+            user_id: row.get("user_id")?,
+            vendor: row.get("vendor")?,
+            connection: row.get::<Option<String>>("secret")?.map(Connection::new),
+            is_valid: row.get("is_valid")?,
+            created_at: row.get("created_at")?,
+        })
+    }
 }

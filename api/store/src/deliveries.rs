@@ -2,30 +2,40 @@
 use chrono::{DateTime, Utc};
 use slackwater_wire::version::dated::ApiVersion;
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, AssertSqlSafe, FromRow, Row};
 use uuid::Uuid;
 
 use crate::client::Environment;
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::events::{self, Event};
-use crate::rows::{instant, parsed};
+use crate::events::Event;
+use crate::lease::{Lease, LeasedTable};
+use crate::rows::{Cell, Cells, Json, as_text};
 use crate::signing::SigningSecret;
 use crate::subscription::NewSubscription;
 use crate::template::Template;
+
+/// Leases of subscriptions.
+const LEASED: LeasedTable = LeasedTable {
+    name: "subscriptions",
+    key: &["id"],
+    holder: "leased_by",
+    until: "leased_until",
+    has_work: "template is not null",
+};
 
 /// A subscription as it is kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subscription {
     /// Its identifier.
     pub id: String,
-    /// What operators call it.
+    /// Name that its operator gave it.
     pub name: String,
-    /// Whether it comes from the settings.
+    /// True if it comes from the settings.
     pub is_configured: bool,
     /// The client whose events they are.
     pub client_id: String,
-    /// Where to post.
+    /// Address of the receiver.
     pub url: String,
     /// The version that events carry, if not that of the client.
     pub version: Option<ApiVersion>,
@@ -33,7 +43,7 @@ pub struct Subscription {
     pub events: Vec<String>,
     /// The body. Without it nothing is posted.
     pub template: Option<Template>,
-    /// What requests are signed with, if they are.
+    /// Secret that signs requests, if they are signed.
     pub secret: Option<SigningSecret>,
     /// The event up to which all were posted, or passed over.
     pub posted_seq: i64,
@@ -41,11 +51,11 @@ pub struct Subscription {
     pub failures: u32,
     /// When to try next by the machine's clock, if there is something to post.
     pub due_at: DateTime<Utc>,
-    /// What went wrong last.
+    /// Last failure.
     pub last_failure: Option<String>,
 }
 
-/// How far a subscription was served.
+/// Progress of a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
     /// The event up to which all were posted, or passed over.
@@ -54,40 +64,35 @@ pub struct Served {
     pub failures: u32,
     /// When to try next, by the machine's clock.
     pub due_at: DateTime<Utc>,
-    /// What went wrong.
+    /// Failure of the attempt.
     pub last_failure: Option<String>,
 }
 
-/// Who serves a subscription, and until when nobody else does.
-#[derive(Debug, Clone, Copy)]
-pub struct Lease<'a> {
-    /// The process.
-    pub holder: &'a str,
-    /// What the machine's clock shows.
-    pub now: DateTime<Utc>,
-    /// The first instant at which another may.
-    pub until: DateTime<Utc>,
-}
-
-/// Keeps a subscription to events from now on. Returns whether its name was free.
+/// Inserts a subscription to events from now on. Returns `false` if its name is taken.
 ///
 /// # Errors
 /// The database failed.
-pub async fn insert(to: &mut AnyConnection, new: &NewSubscription) -> Result<bool, StoreError> {
-    keep(to, new, false).await
+pub async fn insert_subscription(
+    to: &mut AnyConnection,
+    new: &NewSubscription,
+) -> Result<bool, StoreError> {
+    upsert_subscription(to, new, false).await
 }
 
-/// Keeps a subscription of the settings, in place of what was kept of it. It
-/// goes on where it was; one that had no template begins now. Returns whether
-/// its name was not that of one made by hand.
+/// Inserts or updates a subscription of the settings. Its position stays; if it had no template so
+/// far, it begins at the newest event. Returns `false`, and changes nothing, if the name belongs to
+/// a subscription that was made by hand.
 ///
 /// # Errors
 /// The database failed.
-pub async fn configure(to: &mut AnyConnection, new: &NewSubscription) -> Result<bool, StoreError> {
-    keep(to, new, true).await
+pub async fn configure_subscription(
+    to: &mut AnyConnection,
+    new: &NewSubscription,
+) -> Result<bool, StoreError> {
+    upsert_subscription(to, new, true).await
 }
 
-async fn keep(
+async fn upsert_subscription(
     to: &mut AnyConnection,
     new: &NewSubscription,
     is_configured: bool,
@@ -112,7 +117,7 @@ async fn keep(
     .bind(&new.client)
     .bind(&new.url)
     .bind(new.version.map(ApiVersion::as_str))
-    .bind(serde_json::to_string(&new.events).unwrap_or_else(|_| "[]".to_owned()))
+    .bind(as_text(&new.events))
     .bind(&new.template)
     .bind(new.secret.as_ref().map(SigningSecret::text))
     .execute(to)
@@ -120,11 +125,11 @@ async fn keep(
     Ok(done.rows_affected() == 1)
 }
 
-/// Lets go of subscriptions that were in the settings and no longer are.
+/// Deletes subscriptions that were in the settings and no longer are.
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep_configured(
+pub async fn delete_unconfigured(
     to: &mut AnyConnection,
     all: &[NewSubscription],
 ) -> Result<(), StoreError> {
@@ -139,11 +144,11 @@ pub async fn keep_configured(
     Ok(())
 }
 
-/// Removes a subscription that was made by hand. Returns whether there was one.
+/// Deletes a subscription that was made by hand. Returns `false` if there was none.
 ///
 /// # Errors
 /// The database failed.
-pub async fn remove(to: &mut AnyConnection, name: &str) -> Result<bool, StoreError> {
+pub async fn delete_subscription(to: &mut AnyConnection, name: &str) -> Result<bool, StoreError> {
     let query = sqlx::query("delete from subscriptions where name = $1 and is_configured = 0");
     Ok(query.bind(name).execute(to).await?.rows_affected() == 1)
 }
@@ -152,9 +157,9 @@ pub async fn remove(to: &mut AnyConnection, name: &str) -> Result<bool, StoreErr
 ///
 /// # Errors
 /// The database failed.
-pub async fn all(store: &Store) -> Result<Vec<Subscription>, StoreError> {
-    let query = sqlx::query("select * from subscriptions order by name");
-    query.fetch_all(store.reader()).await?.iter().map(subscription).collect()
+pub async fn all_subscriptions(store: &Store) -> Result<Vec<Subscription>, StoreError> {
+    let query = sqlx::query_as("select * from subscriptions order by name");
+    Ok(query.fetch_all(store.reader()).await?)
 }
 
 /// A subscription to serve.
@@ -162,114 +167,135 @@ pub async fn all(store: &Store) -> Result<Vec<Subscription>, StoreError> {
 pub struct DueSubscription {
     /// Its identifier.
     pub id: String,
-    /// Whether the last attempt failed.
+    /// True if the last attempt failed.
     pub has_failed: bool,
 }
 
-/// Subscriptions of an environment for which there may be something to post
-/// now, and which nobody serves.
+/// Subscriptions of an environment with events to post now, and without a lease.
 ///
 /// # Errors
 /// The database failed.
-pub async fn due(
+pub async fn due_subscriptions(
     store: &Store,
     environment: Environment,
-    lease: &Lease<'_>,
+    now: DateTime<Utc>,
 ) -> Result<Vec<DueSubscription>, StoreError> {
-    let rows = sqlx::query(
+    let statement = format!(
         "select subscriptions.id,
                 cast(case when last_failure is null then 0 else 1 end as bigint)
                     as has_failed
          from subscriptions
          join clients on clients.id = subscriptions.client_id
-         where clients.environment = $1 and template is not null
-           and due_at <= $2 and leased_until <= $3
+         where clients.environment = $1 and due_at <= $2 and {}
            and exists (select 1 from events
                        where events.client_id = subscriptions.client_id and seq > posted_seq)
          order by due_at, subscriptions.id",
-    )
-    .bind(environment.as_str())
-    .bind(lease.now.timestamp_micros())
-    .bind(lease.now.timestamp_micros())
-    .fetch_all(store.reader())
-    .await?;
-    let due = |row: &AnyRow| {
-        let has_failed: i64 = row.try_get("has_failed")?;
-        Ok(DueSubscription { id: row.try_get("id")?, has_failed: has_failed != 0 })
-    };
-    rows.iter().map(due).collect()
+        LEASED.is_available("$2"),
+    );
+    let query = sqlx::query_as(AssertSqlSafe(statement))
+        .bind(environment.as_str())
+        .bind(now.timestamp_micros());
+    Ok(query.fetch_all(store.reader()).await?)
 }
 
-/// Leases a subscription; `None` if another process was faster, or it is gone.
+impl FromRow<'_, AnyRow> for DueSubscription {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("subscriptions", row);
+        Ok(Self { id: row.get("id")?, has_failed: row.get("has_failed")? })
+    }
+}
+
+/// Acquires the lease of a subscription; `None` if another process was faster, or the
+/// subscription is gone.
 ///
 /// # Errors
 /// The database failed.
-pub async fn lease(
+pub async fn acquire_subscription(
     to: &mut AnyConnection,
     id: &str,
     lease: &Lease<'_>,
 ) -> Result<Option<Subscription>, StoreError> {
-    let row = sqlx::query(
-        "update subscriptions set leased_by = $1, leased_until = $2
-         where id = $3 and leased_until <= $4 returning *",
-    )
-    .bind(lease.holder)
-    .bind(lease.until.timestamp_micros())
-    .bind(id)
-    .bind(lease.now.timestamp_micros())
-    .fetch_optional(to)
-    .await?;
-    row.map(|row| subscription(&row)).transpose()
+    LEASED.acquire(to, &[id], lease).await
 }
 
-/// Keeps how far a subscription was served, and holds it until `lease.until`.
-/// Returns whether it was still held.
+/// Records the progress of a subscription and renews its lease. Returns `false`, and changes
+/// nothing, if another process holds the lease now.
 ///
 /// # Errors
 /// The database failed.
-pub async fn settle(
+pub async fn record_and_renew(
     to: &mut AnyConnection,
     id: &str,
-    served: &Served,
+    progress: &Served,
     lease: &Lease<'_>,
 ) -> Result<bool, StoreError> {
-    let done = sqlx::query(
+    let is_held = LEASED.renew(to, &[id], lease).await?;
+    if is_held {
+        record_progress(to, id, progress).await?;
+    }
+    Ok(is_held)
+}
+
+/// Records the progress of a subscription and gives its lease back. Returns `false`, and changes
+/// nothing, if another process holds the lease now.
+///
+/// # Errors
+/// The database failed.
+pub async fn record_and_release(
+    to: &mut AnyConnection,
+    id: &str,
+    progress: &Served,
+    holder: &str,
+) -> Result<bool, StoreError> {
+    let was_held = LEASED.release(to, &[id], holder).await?;
+    if was_held {
+        record_progress(to, id, progress).await?;
+    }
+    Ok(was_held)
+}
+
+async fn record_progress(
+    to: &mut AnyConnection,
+    id: &str,
+    progress: &Served,
+) -> Result<(), StoreError> {
+    sqlx::query(
         "update subscriptions
-         set posted_seq = $1, failures = $2, due_at = $3, last_failure = $4, leased_until = $5
-         where id = $6 and leased_by = $7",
+         set posted_seq = $1, failures = $2, due_at = $3, last_failure = $4 where id = $5",
     )
-    .bind(served.posted_seq)
-    .bind(i64::from(served.failures))
-    .bind(served.due_at.timestamp_micros())
-    .bind(&served.last_failure)
-    .bind(lease.until.timestamp_micros())
+    .bind(progress.posted_seq)
+    .bind(i64::from(progress.failures))
+    .bind(progress.due_at.timestamp_micros())
+    .bind(&progress.last_failure)
     .bind(id)
-    .bind(lease.holder)
     .execute(to)
     .await?;
-    Ok(done.rows_affected() == 1)
+    Ok(())
 }
 
 /// The events of a client after a place, oldest first.
 ///
 /// # Errors
 /// The database failed.
-pub async fn events_of(
+pub async fn client_events_after(
     store: &Store,
     client_id: &str,
     seq: i64,
     count_max: u32,
 ) -> Result<Vec<Event>, StoreError> {
     let query = "select * from events where client_id = $1 and seq > $2 order by seq limit $3";
-    let rows = sqlx::query(query).bind(client_id).bind(seq).bind(i64::from(count_max));
-    rows.fetch_all(store.reader()).await?.iter().map(events::event).collect()
+    let query = sqlx::query_as(query).bind(client_id).bind(seq).bind(i64::from(count_max));
+    Ok(query.fetch_all(store.reader()).await?)
 }
 
-/// How many events the receiver that is furthest behind has not got yet.
+/// Number of events that wait for the receiver that is furthest behind.
 ///
 /// # Errors
 /// The database failed.
-pub async fn behind(store: &Store, environment: Environment) -> Result<i64, StoreError> {
+pub async fn count_waiting_events(
+    store: &Store,
+    environment: Environment,
+) -> Result<i64, StoreError> {
     let row = sqlx::query(
         "select coalesce(max(waiting), 0) as behind from (
              select (select count(*) from events
@@ -284,11 +310,11 @@ pub async fn behind(store: &Store, environment: Environment) -> Result<i64, Stor
     Ok(row.try_get("behind")?)
 }
 
-/// Forgets events of an environment that are older than `before`, posted or not.
+/// Deletes events of an environment that are older than `before`, posted or not.
 ///
 /// # Errors
 /// The database failed.
-pub async fn forget(
+pub async fn delete_events_before(
     to: &mut AnyConnection,
     environment: Environment,
     before: DateTime<Utc>,
@@ -304,28 +330,35 @@ pub async fn forget(
     Ok(done.rows_affected())
 }
 
-fn subscription(row: &AnyRow) -> Result<Subscription, StoreError> {
-    let present = |column: &'static str| -> Result<Option<String>, StoreError> {
-        Ok(row.try_get::<Option<String>, _>(column)?)
-    };
-    let version = present("version")?.is_some();
-    let template = present("template")?.is_some();
-    let secret = present("secret")?.is_some();
-    let table = "subscriptions";
-    let failures: i64 = row.try_get("failures")?;
-    Ok(Subscription {
-        id: row.try_get("id")?,
-        name: row.try_get("name")?,
-        is_configured: row.try_get::<i64, _>("is_configured")? != 0,
-        client_id: row.try_get("client_id")?,
-        url: row.try_get("url")?,
-        version: version.then(|| parsed(row, table, "version", ApiVersion::parse)).transpose()?,
-        events: parsed(row, table, "events", |text| serde_json::from_str(text))?,
-        template: template.then(|| parsed(row, table, "template", Template::parse)).transpose()?,
-        secret: secret.then(|| parsed(row, table, "secret", str::parse)).transpose()?,
-        posted_seq: row.try_get("posted_seq")?,
-        failures: u32::try_from(failures).unwrap_or(u32::MAX),
-        due_at: instant(row, "due_at")?,
-        last_failure: present("last_failure")?,
-    })
+impl FromRow<'_, AnyRow> for Subscription {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("subscriptions", row);
+        Ok(Self {
+            id: row.get("id")?,
+            name: row.get("name")?,
+            is_configured: row.get("is_configured")?,
+            client_id: row.get("client_id")?,
+            url: row.get("url")?,
+            version: row.get("version")?,
+            events: row.get::<Json<Vec<String>>>("events")?.0,
+            template: row.get("template")?,
+            secret: row.get("secret")?,
+            posted_seq: row.get("posted_seq")?,
+            failures: row.get("failures")?,
+            due_at: row.get("due_at")?,
+            last_failure: row.get("last_failure")?,
+        })
+    }
+}
+
+impl Cell for Template {
+    fn read(row: Cells<'_>, column: &'static str) -> Result<Self, sqlx::Error> {
+        row.parse(column, Self::parse)
+    }
+}
+
+impl Cell for SigningSecret {
+    fn read(row: Cells<'_>, column: &'static str) -> Result<Self, sqlx::Error> {
+        row.parse(column, str::parse)
+    }
 }

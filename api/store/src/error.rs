@@ -12,7 +12,7 @@ const SOON: Duration = Duration::from_secs(1);
 /// Time after which a database that takes no writes or does not answer is tried again.
 pub const LATER: Duration = Duration::from_secs(5);
 
-/// Why rows could not be read or kept.
+/// Failure of the database.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database cannot be opened or brought up to date.
@@ -31,7 +31,7 @@ pub enum StoreError {
     File {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         reason: io::Error,
     },
     /// Its tables are not those of this version.
@@ -49,7 +49,7 @@ pub enum StoreError {
     /// There is no room for a change, or the disk did not take it.
     #[error("the disk of the database is full or failed: {0}")]
     Full(sqlx::Error),
-    /// What was committed may not outlive a failure of the machine.
+    /// A commit that may not outlive a failure of the machine.
     #[error("the disk of the database failed: {0}")]
     Disk(#[from] io::Error),
     /// A statement failed.
@@ -62,15 +62,26 @@ pub enum StoreError {
         table: &'static str,
         /// The row.
         id: String,
-        /// What is wrong with it.
+        /// The column, and the fault.
         reason: String,
     },
 }
 
+/// Row that no version of this service has written.
+#[derive(Debug, thiserror::Error)]
+#[error("{table} {id}: {reason}")]
+pub(crate) struct Corrupt {
+    /// The table.
+    pub(crate) table: &'static str,
+    /// Identifier of the row, if it has one.
+    pub(crate) id: String,
+    /// The column, and what is wrong with it.
+    pub(crate) reason: String,
+}
+
 impl StoreError {
-    /// Whether the change did not fit what somebody else had just kept, or
-    /// waited for them while they waited for it. Nothing was kept, and it may be
-    /// tried again from its beginning.
+    /// Returns `true` if the change collided with one of another process, or each waited for the
+    /// other. Nothing was kept, and the change may be tried again from its beginning.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         let (Self::Statement(error) | Self::Busy(error)) = self else { return false };
@@ -120,6 +131,16 @@ pub(super) fn silence() -> sqlx::Error {
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
+        let error = match error {
+            sqlx::Error::Decode(source) => match source.downcast::<Corrupt>() {
+                Ok(corrupt) => {
+                    let Corrupt { table, id, reason } = *corrupt;
+                    return Self::Corrupt { table, id, reason };
+                }
+                Err(source) => sqlx::Error::Decode(source),
+            },
+            other => other,
+        };
         let kind = match &error {
             sqlx::Error::Io(_)
             | sqlx::Error::Tls(_)

@@ -2,21 +2,26 @@
 //!
 //! Asking counts up, and whoever has worked up to a count says so. A crash
 //! leaves the two apart, and the work is done again when the lease has run out.
-use std::time::Duration;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, AssertSqlSafe, FromRow};
 
 use crate::client::Environment;
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::instant;
+use crate::lease::{Lease, LeasedTable};
+use crate::rows::Cells;
 
-/// How long a lease lasts after it was last renewed.
-pub const LEASE: Duration = Duration::from_secs(30);
+/// Leases of areas.
+const LEASED: LeasedTable = LeasedTable {
+    name: "area_jobs",
+    key: &["client_id", "zone_id", "area_id"],
+    holder: "lease_owner",
+    until: "lease_until",
+    has_work: "asked > done",
+};
 
-/// Work on an area that somebody holds the lease of.
+/// Work on the plans of an area, of a process that holds its lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AreaJob {
     /// The client whose prices they are.
@@ -31,23 +36,30 @@ pub struct AreaJob {
     pub asked_at: DateTime<Utc>,
 }
 
+impl AreaJob {
+    /// Values of the primary key.
+    fn key(&self) -> [&str; 3] {
+        [&self.client_id, &self.zone_id, &self.area_id]
+    }
+}
+
 /// Asks for the plans of an area to follow its prices.
 ///
 /// # Errors
 /// The database failed.
-pub async fn ask(
+pub async fn request_area(
     to: &mut AnyConnection,
     area: (&str, &str, &str),
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
-    ask_after(to, area, now, TimeDelta::zero()).await
+    request_area_after(to, area, now, TimeDelta::zero()).await
 }
 
 /// The same, unless the area was asked for less than `patience` before.
 ///
 /// # Errors
 /// The database failed.
-pub async fn ask_after(
+pub async fn request_area_after(
     to: &mut AnyConnection,
     (client_id, zone_id, area_id): (&str, &str, &str),
     now: DateTime<Utc>,
@@ -72,83 +84,75 @@ pub async fn ask_after(
     Ok(())
 }
 
-/// Takes the lease of an area of an environment that waits, if there is one:
-/// nobody holds it, or whoever did let it run out.
+/// Acquires the lease of one area of an environment that has unfinished work. Returns `None` if
+/// there is none, or other processes work on all of them.
 ///
 /// # Errors
 /// The database failed.
-pub async fn take(
+pub async fn acquire_area(
     to: &mut AnyConnection,
     environment: Environment,
-    owner: &str,
-    machine_now: DateTime<Utc>,
+    lease: &Lease<'_>,
 ) -> Result<Option<AreaJob>, StoreError> {
-    let row = sqlx::query(
-        "update area_jobs set lease_owner = $1, lease_until = $2
-         where (client_id, zone_id, area_id) = (
-             select client_id, zone_id, area_id from area_jobs
-             where asked > done and (lease_owner is null or lease_until <= $3)
-                 and client_id in (select id from clients where environment = $4)
-             order by asked_at, client_id, zone_id, area_id limit 1)
-         and asked > done and (lease_owner is null or lease_until <= $5)
-         returning client_id, zone_id, area_id, asked, asked_at",
-    )
-    .bind(owner)
-    .bind((machine_now + LEASE).timestamp_micros())
-    .bind(machine_now.timestamp_micros())
-    .bind(environment.as_str())
-    .bind(machine_now.timestamp_micros())
-    .fetch_optional(to)
-    .await?;
-    row.as_ref().map(job).transpose()
+    let statement = format!(
+        "select * from area_jobs
+         where {} and client_id in (select id from clients where environment = $2)
+         order by asked_at, client_id, zone_id, area_id limit 1",
+        LEASED.is_available("$1"),
+    );
+    let waiting: Option<AreaJob> = sqlx::query_as(AssertSqlSafe(statement))
+        .bind(lease.now.timestamp_micros())
+        .bind(environment.as_str())
+        .fetch_optional(&mut *to)
+        .await?;
+    // Another process may have been faster since.
+    match waiting {
+        Some(waiting) => LEASED.acquire(to, &waiting.key(), lease).await,
+        None => Ok(None),
+    }
 }
 
-/// Renews the lease of an area, within the change that needs it. Returns false,
-/// and nothing may be written, if somebody else holds it now.
+/// Renews the lease of an area, within the change that needs it. Returns `false`, and nothing may
+/// be written, if another process holds it now.
 ///
 /// # Errors
 /// The database failed.
-pub async fn renew(
+pub async fn renew_lease(
     to: &mut AnyConnection,
     job: &AreaJob,
-    owner: &str,
-    machine_now: DateTime<Utc>,
+    lease: &Lease<'_>,
 ) -> Result<bool, StoreError> {
-    let done = sqlx::query(
-        "update area_jobs set lease_until = $1
-         where client_id = $2 and zone_id = $3 and area_id = $4 and lease_owner = $5",
-    )
-    .bind((machine_now + LEASE).timestamp_micros())
-    .bind(&job.client_id)
-    .bind(&job.zone_id)
-    .bind(&job.area_id)
-    .bind(owner)
-    .execute(to)
-    .await?;
-    Ok(done.rows_affected() == 1)
+    LEASED.renew(to, &job.key(), lease).await
 }
 
-/// Says that an area is done as far as it was asked when it was taken, and
-/// gives the lease back.
+/// Records that an area is done up to the count of when its lease was acquired, and gives the
+/// lease back. Changes nothing if another process holds the lease now.
 ///
 /// # Errors
 /// The database failed.
-pub async fn finish(to: &mut AnyConnection, job: &AreaJob, owner: &str) -> Result<(), StoreError> {
+pub async fn finish_area(
+    to: &mut AnyConnection,
+    job: &AreaJob,
+    holder: &str,
+) -> Result<(), StoreError> {
+    let key = job.key();
+    if !LEASED.release(to, &key, holder).await? {
+        return Ok(());
+    }
+    let [client_id, zone_id, area_id] = key;
     sqlx::query(
-        "update area_jobs set done = $1, lease_owner = null, lease_until = null
-         where client_id = $2 and zone_id = $3 and area_id = $4 and lease_owner = $5",
+        "update area_jobs set done = $1 where client_id = $2 and zone_id = $3 and area_id = $4",
     )
     .bind(job.asked)
-    .bind(&job.client_id)
-    .bind(&job.zone_id)
-    .bind(&job.area_id)
-    .bind(owner)
+    .bind(client_id)
+    .bind(zone_id)
+    .bind(area_id)
     .execute(to)
     .await?;
     Ok(())
 }
 
-/// Whether an area of an environment waits for new plans.
+/// Returns `true` if an area of an environment has unfinished work.
 ///
 /// # Errors
 /// The database failed.
@@ -160,12 +164,15 @@ pub async fn is_any_waiting(store: &Store, environment: Environment) -> Result<b
     Ok(found.fetch_optional(store.reader()).await?.is_some())
 }
 
-fn job(row: &AnyRow) -> Result<AreaJob, StoreError> {
-    Ok(AreaJob {
-        client_id: row.try_get("client_id")?,
-        zone_id: row.try_get("zone_id")?,
-        area_id: row.try_get("area_id")?,
-        asked: row.try_get("asked")?,
-        asked_at: instant(row, "asked_at")?,
-    })
+impl FromRow<'_, AnyRow> for AreaJob {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("area_jobs", row);
+        Ok(Self {
+            client_id: row.get("client_id")?,
+            zone_id: row.get("zone_id")?,
+            area_id: row.get("area_id")?,
+            asked: row.get("asked")?,
+            asked_at: row.get("asked_at")?,
+        })
+    }
 }

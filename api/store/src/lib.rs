@@ -21,6 +21,7 @@ pub mod finish;
 pub mod flush;
 pub mod health;
 pub mod jobs;
+pub mod lease;
 pub mod links;
 pub mod locations;
 pub mod notes;

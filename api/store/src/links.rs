@@ -1,12 +1,12 @@
 //! Link sessions, by the hashes of their tokens.
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, FromRow, Row};
 use uuid::Uuid;
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{instant, optional_instant};
+use crate::rows::Cells;
 
 /// A session in which a user connects devices, once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct LinkSession {
     pub client_id: String,
     /// The user.
     pub user_id: String,
-    /// What the client asked for, as JSON.
+    /// Request of the client, as JSON.
     pub request: String,
     /// The device that is linked again, if it is one.
     pub device_id: Option<Uuid>,
@@ -34,7 +34,7 @@ pub struct KeptSession {
     pub made: LinkSession,
     /// When it was used; nothing before that.
     pub used_at: Option<DateTime<Utc>>,
-    /// How far its user came, sealed.
+    /// Progress of the user, sealed.
     pub progress: Option<String>,
 }
 
@@ -45,7 +45,7 @@ const REMEMBERED: TimeDelta = TimeDelta::days(30);
 ///
 /// # Errors
 /// The database failed.
-pub async fn insert(to: &mut AnyConnection, row: &LinkSession) -> Result<(), StoreError> {
+pub async fn insert_session(to: &mut AnyConnection, row: &LinkSession) -> Result<(), StoreError> {
     sqlx::query("delete from link_sessions where expires_at < $1")
         .bind((row.created_at - REMEMBERED).timestamp_micros())
         .execute(&mut *to)
@@ -71,7 +71,7 @@ pub async fn insert(to: &mut AnyConnection, row: &LinkSession) -> Result<(), Sto
 ///
 /// # Errors
 /// The database failed.
-pub async fn connections_taken(
+pub async fn count_connections(
     from: &mut AnyConnection,
     client_id: &str,
     now: DateTime<Utc>,
@@ -95,9 +95,9 @@ pub async fn connections_taken(
 ///
 /// # Errors
 /// The database failed.
-pub async fn get(store: &Store, hash: &str) -> Result<Option<KeptSession>, StoreError> {
-    let query = sqlx::query("select * from link_sessions where hash = $1").bind(hash);
-    query.fetch_optional(store.reader()).await?.map(|row| session(&row)).transpose()
+pub async fn get_session(store: &Store, hash: &str) -> Result<Option<KeptSession>, StoreError> {
+    let query = sqlx::query_as("select * from link_sessions where hash = $1").bind(hash);
+    Ok(query.fetch_optional(store.reader()).await?)
 }
 
 /// Keeps how far a user came, if that is still as it was read. Of many who go on
@@ -139,9 +139,9 @@ pub async fn keep_progress(
     Ok(())
 }
 
-/// Takes one of the log-ins that a session has, before the manufacturer is asked:
-/// of many at once no more than `most` are under way or refused. Returns whether
-/// there was one; a session that is used has none.
+/// Takes one of the log-ins that a session has, before the manufacturer is asked: of many at once
+/// no more than `most` are under way or refused. Returns `true` if there was one; a session that is
+/// used has none.
 ///
 /// # Errors
 /// The database failed.
@@ -173,7 +173,7 @@ pub async fn return_attempt(to: &mut AnyConnection, hash: &str) -> Result<(), St
     Ok(())
 }
 
-/// Whether a session that can still be used has no log-in left.
+/// Returns `true` if a session that can still be used has no log-in left.
 ///
 /// # Errors
 /// The database failed.
@@ -188,12 +188,12 @@ pub async fn is_spent(from: &mut AnyConnection, hash: &str, most: u64) -> Result
     Ok(row.is_some())
 }
 
-/// Uses a session up, and forgets how far its user came. Returns whether it
-/// could still be used: of many who try, one does (LNK-13, LNK-14).
+/// Uses a session up, and forgets how far its user came. Returns `true` if it could still be used:
+/// of many who try, one does (LNK-13, LNK-14).
 ///
 /// # Errors
 /// The database failed.
-pub async fn use_up(
+pub async fn use_session(
     to: &mut AnyConnection,
     hash: &str,
     now: DateTime<Utc>,
@@ -214,7 +214,7 @@ pub async fn use_up(
 ///
 /// # Errors
 /// The database failed.
-pub async fn other_connections(
+pub async fn count_other_connections(
     from: &mut AnyConnection,
     client_id: &str,
     (user_id, vendor): (&str, &str),
@@ -232,19 +232,18 @@ pub async fn other_connections(
     Ok(taken.unsigned_abs())
 }
 
-fn session(row: &AnyRow) -> Result<KeptSession, StoreError> {
-    let device_id: Option<&str> = row.try_get("device_id")?;
-    Ok(KeptSession {
-        made: LinkSession {
-            hash: row.try_get("hash")?,
-            client_id: row.try_get("client_id")?,
-            user_id: row.try_get("user_id")?,
-            request: row.try_get("request")?,
-            device_id: device_id.and_then(|id| Uuid::parse_str(id).ok()),
-            created_at: instant(row, "created_at")?,
-            expires_at: instant(row, "expires_at")?,
-        },
-        used_at: optional_instant(row, "used_at")?,
-        progress: row.try_get("progress")?,
-    })
+impl FromRow<'_, AnyRow> for KeptSession {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("link_sessions", row);
+        let made = LinkSession {
+            hash: row.get("hash")?,
+            client_id: row.get("client_id")?,
+            user_id: row.get("user_id")?,
+            request: row.get("request")?,
+            device_id: row.get("device_id")?,
+            created_at: row.get("created_at")?,
+            expires_at: row.get("expires_at")?,
+        };
+        Ok(Self { made, used_at: row.get("used_at")?, progress: row.get("progress")? })
+    }
 }

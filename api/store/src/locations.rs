@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, FromRow};
 use uuid::Uuid;
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{Pair, of_keys, parsed};
+use crate::rows::{Cells, Json, Pair, as_text, of_keys};
 use slackwater_integration::reading::Position;
 
 /// A place of a user.
@@ -21,17 +21,17 @@ pub struct Location {
     pub client_id: String,
     /// The user whose place it is.
     pub user_id: String,
-    /// What is known of it.
+    /// Facts about the place.
     pub facts: LocationFacts,
 }
 
-/// What is known of a place.
+/// Facts about a place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LocationFacts {
-    /// Whose clock rules there; UTC if it is not known.
+    /// Time zone of the place; UTC if it is not known.
     pub time_zone: Option<Tz>,
-    /// Where it is.
+    /// Coordinates of the place.
     pub position: Option<Position>,
     /// The market zone that it lies in.
     pub zone_id: Option<String>,
@@ -43,7 +43,7 @@ pub struct LocationFacts {
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep(to: &mut AnyConnection, row: &Location) -> Result<(), StoreError> {
+pub async fn upsert_location(to: &mut AnyConnection, row: &Location) -> Result<(), StoreError> {
     sqlx::query(
         "insert into locations (id, client_id, user_id, facts) values ($1, $2, $3, $4)
          on conflict (id) do update set facts = excluded.facts",
@@ -61,33 +61,32 @@ pub async fn keep(to: &mut AnyConnection, row: &Location) -> Result<(), StoreErr
 ///
 /// # Errors
 /// The database failed.
-pub async fn all(store: &Store) -> Result<Vec<Location>, StoreError> {
-    let rows = sqlx::query("select * from locations").fetch_all(store.reader()).await?;
-    rows.iter().map(location).collect()
+pub async fn all_locations(store: &Store) -> Result<Vec<Location>, StoreError> {
+    let query = sqlx::query_as("select * from locations");
+    Ok(query.fetch_all(store.reader()).await?)
 }
 
 /// The places of these users.
 ///
 /// # Errors
 /// As [`of_keys`].
-pub async fn of_users(
+pub async fn locations_of_users(
     from: &mut AnyConnection,
     names: &BTreeSet<Pair>,
 ) -> Result<Vec<Location>, StoreError> {
     let query = "select * from locations where (client_id, user_id) in
          (select value ->> 0, value ->> 1 from json_array_elements(cast($1 as json)))";
-    of_keys(from, query, names, location).await
+    of_keys(from, query, names).await
 }
 
-fn location(row: &AnyRow) -> Result<Location, StoreError> {
-    Ok(Location {
-        id: parsed(row, "locations", "id", Uuid::parse_str)?,
-        client_id: row.try_get("client_id")?,
-        user_id: row.try_get("user_id")?,
-        facts: parsed(row, "locations", "facts", |text| serde_json::from_str(text))?,
-    })
-}
-
-fn as_text(facts: &LocationFacts) -> String {
-    serde_json::to_string(facts).expect("names and numbers have a JSON form")
+impl FromRow<'_, AnyRow> for Location {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("locations", row);
+        Ok(Self {
+            id: row.get("id")?,
+            client_id: row.get("client_id")?,
+            user_id: row.get("user_id")?,
+            facts: row.get::<Json<LocationFacts>>("facts")?.0,
+        })
+    }
 }

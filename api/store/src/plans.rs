@@ -9,18 +9,18 @@ use slackwater_control::policy::cycle::Cycle;
 use slackwater_engine::plan::record::PlanRecord;
 use slackwater_engine::prices::resolve::ResolvedPrices;
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, FromRow};
 use uuid::Uuid;
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{instant, of_keys, parsed};
+use crate::rows::{Cells, Json, as_text, of_keys};
 
 /// Rows of one statement. A statement of fewer is prepared anew, so that the
 /// number is a compromise between many statements and long ones.
 const ROWS: usize = 100;
 
-/// What planning for a device came to.
+/// Result of planning for a device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeptPlan {
     /// The device.
@@ -39,7 +39,7 @@ pub struct KeptPlan {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanState {
-    /// What made it necessary.
+    /// Cause of the plan.
     pub cause: Cause,
     /// The stay at the plug that it belongs to.
     pub cycle: Option<Cycle>,
@@ -80,29 +80,25 @@ pub struct Sheet {
     pub currency: String,
     /// The prices, each with its source.
     pub prices: ResolvedPrices,
-    /// The same as text.
+    /// The prices as JSON, of which `id` is the hash.
     pub text: String,
 }
 
 /// Keeps plans, each in place of the one before.
 ///
-/// # Panics
-/// Never: names and finite numbers have a JSON form.
-///
 /// # Errors
 /// The database failed.
-pub async fn keep(to: &mut AnyConnection, plans: &[&KeptPlan]) -> Result<(), StoreError> {
+pub async fn upsert_plans(to: &mut AnyConnection, plans: &[&KeptPlan]) -> Result<(), StoreError> {
     let (whole, rest) = plans.split_at(plans.len() / ROWS * ROWS);
     for rows in whole.chunks(ROWS).chain(rest.chunks(1)) {
-        let mut query = sqlx::query(sqlx::AssertSqlSafe(insert(rows.len())));
+        let mut query = sqlx::query(sqlx::AssertSqlSafe(upsert_statement(rows.len())));
         for plan in rows {
-            let state = serde_json::to_string(&plan.state);
             query = query
                 .bind(plan.device_id.to_string())
                 .bind(plan.flex_policy_id.map(|id| id.to_string()))
                 .bind(plan.made_at.timestamp_micros())
                 .bind(plan.sheet_id.as_deref().map(str::to_owned))
-                .bind(state.expect("names and finite numbers have a JSON form"));
+                .bind(as_text(&plan.state));
         }
         query.execute(&mut *to).await?;
     }
@@ -110,7 +106,7 @@ pub async fn keep(to: &mut AnyConnection, plans: &[&KeptPlan]) -> Result<(), Sto
 }
 
 /// The statement that keeps so many plans.
-fn insert(rows: usize) -> String {
+fn upsert_statement(rows: usize) -> String {
     let row = |index: usize| {
         let places: Vec<String> = (1..=5).map(|place| format!("${}", 5 * index + place)).collect();
         format!("({})", places.join(", "))
@@ -128,7 +124,7 @@ fn insert(rows: usize) -> String {
 ///
 /// # Errors
 /// The database failed.
-pub async fn forget(to: &mut AnyConnection, device_id: Uuid) -> Result<(), StoreError> {
+pub async fn delete_plan(to: &mut AnyConnection, device_id: Uuid) -> Result<(), StoreError> {
     let query = sqlx::query("delete from plans where device_id = $1");
     query.bind(device_id.to_string()).execute(to).await?;
     Ok(())
@@ -138,7 +134,7 @@ pub async fn forget(to: &mut AnyConnection, device_id: Uuid) -> Result<(), Store
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep_sheet(to: &mut AnyConnection, sheet: &Sheet) -> Result<(), StoreError> {
+pub async fn insert_sheet(to: &mut AnyConnection, sheet: &Sheet) -> Result<(), StoreError> {
     sqlx::query(
         "insert into price_sheets (id, currency, prices) values ($1, $2, $3)
          on conflict (id) do nothing",
@@ -155,25 +151,16 @@ pub async fn keep_sheet(to: &mut AnyConnection, sheet: &Sheet) -> Result<(), Sto
 ///
 /// # Errors
 /// The database failed.
-pub async fn sheet(from: &mut AnyConnection, id: &str) -> Result<Option<Sheet>, StoreError> {
-    let query = sqlx::query("select * from price_sheets where id = $1").bind(id);
-    let row = query.fetch_optional(from).await?;
-    let read = |row: AnyRow| {
-        Ok(Sheet {
-            id: row.try_get::<&str, &str>("id")?.into(),
-            currency: row.try_get("currency")?,
-            prices: parsed(&row, "price_sheets", "prices", |text| serde_json::from_str(text))?,
-            text: row.try_get("prices")?,
-        })
-    };
-    row.map(read).transpose()
+pub async fn get_sheet(from: &mut AnyConnection, id: &str) -> Result<Option<Sheet>, StoreError> {
+    let query = sqlx::query_as("select * from price_sheets where id = $1").bind(id);
+    Ok(query.fetch_optional(from).await?)
 }
 
 /// Deletes the sheets that no plan rests on any more.
 ///
 /// # Errors
 /// The database failed.
-pub async fn drop_sheets(to: &mut AnyConnection) -> Result<(), StoreError> {
+pub async fn delete_unused_sheets(to: &mut AnyConnection) -> Result<(), StoreError> {
     let query = "delete from price_sheets
          where not exists (select 1 from plans where plans.sheet_id = price_sheets.id)";
     sqlx::query(query).execute(to).await?;
@@ -184,31 +171,43 @@ pub async fn drop_sheets(to: &mut AnyConnection) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// The database failed.
-pub async fn all(store: &Store) -> Result<Vec<KeptPlan>, StoreError> {
-    let rows = sqlx::query("select * from plans").fetch_all(store.reader()).await?;
-    rows.iter().map(plan).collect()
+pub async fn all_plans(store: &Store) -> Result<Vec<KeptPlan>, StoreError> {
+    Ok(sqlx::query_as("select * from plans").fetch_all(store.reader()).await?)
 }
 
 /// The plans of these devices.
 ///
 /// # Errors
 /// As [`of_keys`].
-pub async fn of_devices(
+pub async fn plans_of_devices(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,
 ) -> Result<Vec<KeptPlan>, StoreError> {
     let query = "select * from plans where device_id = any(string_to_array($1, ','))";
-    of_keys(from, query, ids, plan).await
+    of_keys(from, query, ids).await
 }
 
-fn plan(row: &AnyRow) -> Result<KeptPlan, StoreError> {
-    let policy: Option<&str> = row.try_get("flex_policy_id")?;
-    let sheet: Option<&str> = row.try_get("sheet_id")?;
-    Ok(KeptPlan {
-        device_id: parsed(row, "plans", "device_id", Uuid::parse_str)?,
-        flex_policy_id: policy.and_then(|id| Uuid::parse_str(id).ok()),
-        made_at: instant(row, "made_at")?,
-        sheet_id: sheet.map(Into::into),
-        state: parsed(row, "plans", "state", |text| serde_json::from_str(text))?,
-    })
+impl FromRow<'_, AnyRow> for KeptPlan {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("plans", row);
+        Ok(Self {
+            device_id: row.get("device_id")?,
+            flex_policy_id: row.get("flex_policy_id")?,
+            made_at: row.get("made_at")?,
+            sheet_id: row.get("sheet_id")?,
+            state: row.get::<Json<PlanState>>("state")?.0,
+        })
+    }
+}
+
+impl FromRow<'_, AnyRow> for Sheet {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("price_sheets", row);
+        Ok(Self {
+            id: row.get("id")?,
+            currency: row.get("currency")?,
+            prices: row.get::<Json<ResolvedPrices>>("prices")?.0,
+            text: row.get("prices")?,
+        })
+    }
 }

@@ -9,15 +9,15 @@ use crate::settings;
 const WRITE_PROBE: &str = "write_probe";
 
 impl Store {
-    /// Whether the database answers, and takes writes. While changes are made nothing
-    /// is written for it; after one that was not, a value is.
+    /// Checks that the database answers and takes writes. While changes are made nothing is written
+    /// for it; after one that was not, a value is.
     ///
     /// # Errors
     /// It does not.
     pub async fn ping(&self) -> Result<(), StoreError> {
         sqlx::query("select 1").execute(self.reader()).await?;
         if self.is_in_doubt() {
-            settings::keep(self, WRITE_PROBE, &Uuid::new_v4().to_string()).await?;
+            settings::set_setting(self, WRITE_PROBE, &Uuid::new_v4().to_string()).await?;
         }
         Ok(())
     }

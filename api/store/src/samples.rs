@@ -12,12 +12,12 @@ use slackwater_engine::statistics::recording::Stay;
 use slackwater_engine::statistics::sample::Sample;
 use slackwater_engine::units::{Power, Price};
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, FromRow};
 use uuid::Uuid;
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{instant, of_keys, optional_instant, parsed};
+use crate::rows::{Cells, Json, of_keys};
 
 /// A device that was measured, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Measured {
     pub client_id: String,
     /// The user.
     pub user_id: String,
-    /// What it is.
+    /// Kind of the device.
     pub kind: DeviceKind,
     /// The place at which it was.
     pub location_id: Option<Uuid>,
@@ -39,17 +39,17 @@ pub struct Measured {
 pub struct ChargeSession {
     /// Its identifier.
     pub id: Uuid,
-    /// What was measured, and where.
+    /// Device and location of the measurement.
     pub measured: Measured,
     /// From when to when.
     pub stay: Stay,
-    /// Whether smart charging controlled it.
+    /// True if smart charging controlled it.
     pub is_smart: bool,
-    /// Whether nothing of it changes any more.
+    /// True if nothing of it changes any more.
     pub is_frozen: bool,
 }
 
-/// Whose samples are asked for.
+/// Selection of samples.
 #[derive(Debug, Clone)]
 pub struct Wanted<'a> {
     /// The client.
@@ -73,11 +73,11 @@ pub struct Columns {
     pub start: Vec<i64>,
     /// First microsecond after each.
     pub end: Vec<i64>,
-    /// What flowed, in kW.
+    /// Measured power in kW.
     pub power_kw: Vec<f64>,
     /// Price of a kWh.
     pub price_per_kwh: Vec<f64>,
-    /// What would have flowed without smart charging, in kW.
+    /// Power without smart charging, in kW.
     pub non_smart_kw: Vec<f64>,
 }
 
@@ -149,7 +149,7 @@ impl Written {
     }
 }
 
-/// What becomes of samples that are there already.
+/// Treatment of samples that exist already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum There {
     /// They stay, and the new ones come beside them.
@@ -164,7 +164,7 @@ pub enum There {
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep(
+pub async fn insert_samples(
     to: &mut AnyConnection,
     of: &Measured,
     session_id: Option<Uuid>,
@@ -176,21 +176,21 @@ pub async fn keep(
         let start = own[0].start.date_naive().and_time(NaiveTime::MIN).and_utc();
         let mut all = Vec::new();
         if there == There::Join {
-            all = of_day(to, of.device_id, session_id, start).await?;
+            all = samples_of_day(to, of.device_id, session_id, start).await?;
         }
         all.extend_from_slice(own);
-        keep_day(to, of, session_id, start, &all, there).await?;
+        insert_day(to, of, session_id, start, &all, there).await?;
     }
     Ok(())
 }
 
-async fn of_day(
+async fn samples_of_day(
     to: &mut AnyConnection,
     device_id: Uuid,
     session_id: Option<Uuid>,
     start: DateTime<Utc>,
 ) -> Result<Vec<Sample>, StoreError> {
-    let row = sqlx::query(
+    let day: Option<Day> = sqlx::query_as(
         "select device_id as id, columns from samples
          where device_id = $1 and start_at = $2 and session_id = $3",
     )
@@ -199,10 +199,10 @@ async fn of_day(
     .bind(word(session_id))
     .fetch_optional(to)
     .await?;
-    row.map_or(Ok(Vec::new()), |row| parsed(&row, "samples", "columns", read))
+    Ok(day.map(|Day(samples)| samples).unwrap_or_default())
 }
 
-async fn keep_day(
+async fn insert_day(
     to: &mut AnyConnection,
     of: &Measured,
     session_id: Option<Uuid>,
@@ -240,22 +240,22 @@ async fn keep_day(
 ///
 /// # Errors
 /// The database failed.
-pub async fn of_session(to: &mut AnyConnection, id: Uuid) -> Result<Vec<Sample>, StoreError> {
+pub async fn samples_of_session(
+    to: &mut AnyConnection,
+    id: Uuid,
+) -> Result<Vec<Sample>, StoreError> {
     let query = "select device_id as id, columns from samples where session_id = $1 \
          order by start_at";
-    let rows = sqlx::query(query).bind(id.to_string()).fetch_all(to).await?;
-    let mut all = Vec::new();
-    for row in &rows {
-        all.extend(parsed(row, "samples", "columns", read)?);
-    }
-    Ok(all)
+    let query = sqlx::query_as(query).bind(id.to_string());
+    let days: Vec<Day> = query.fetch_all(to).await?;
+    Ok(days.into_iter().flat_map(|Day(samples)| samples).collect())
 }
 
 /// Puts samples in the place of all that a session has.
 ///
 /// # Errors
 /// The database failed.
-pub async fn replace_of_session(
+pub async fn replace_session_samples(
     to: &mut AnyConnection,
     session: &ChargeSession,
     samples: &[Sample],
@@ -264,14 +264,14 @@ pub async fn replace_of_session(
     gone.bind(session.id.to_string()).execute(&mut *to).await?;
     let mut samples = samples.to_vec();
     samples.sort_by_key(|sample| sample.start);
-    keep(to, &session.measured, Some(session.id), &samples, There::Yield).await
+    insert_samples(to, &session.measured, Some(session.id), &samples, There::Yield).await
 }
 
 /// Keeps a session, in place of what was kept of it.
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep_session(to: &mut AnyConnection, row: &ChargeSession) -> Result<(), StoreError> {
+pub async fn upsert_session(to: &mut AnyConnection, row: &ChargeSession) -> Result<(), StoreError> {
     sqlx::query(
         "insert into charge_sessions (id, client_id, user_id, device_id, kind, location_id,
              plugged_in_at, unplugged_at, is_smart, is_frozen)
@@ -301,7 +301,7 @@ pub async fn keep_session(to: &mut AnyConnection, row: &ChargeSession) -> Result
 /// The database failed.
 pub async fn open_sessions(store: &Store) -> Result<Vec<ChargeSession>, StoreError> {
     let query = "select * from charge_sessions where is_frozen = 0 order by plugged_in_at";
-    sqlx::query(query).fetch_all(store.reader()).await?.iter().map(session).collect()
+    Ok(sqlx::query_as(query).fetch_all(store.reader()).await?)
 }
 
 /// Deletes all that was recorded of a device of a user. Until when it was
@@ -309,7 +309,7 @@ pub async fn open_sessions(store: &Store) -> Result<Vec<ChargeSession>, StoreErr
 ///
 /// # Errors
 /// The database failed.
-pub async fn delete_of_device(
+pub async fn delete_device_samples(
     to: &mut AnyConnection,
     (client_id, user_id): (&str, &str),
     device_id: Uuid,
@@ -326,13 +326,12 @@ pub async fn delete_of_device(
     Ok(())
 }
 
-/// Keeps until when a device is recorded, if it was recorded until `before`.
-/// Returns whether it was: not if it was removed meanwhile, or another replica
-/// recorded it.
+/// Keeps until when a device is recorded, if it was recorded until `before`. Returns `true` if it
+/// was: not if it was removed meanwhile, or another replica recorded it.
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep_until(
+pub async fn advance_recording(
     to: &mut AnyConnection,
     device_id: Uuid,
     before: Option<DateTime<Utc>>,
@@ -352,11 +351,14 @@ pub async fn keep_until(
     Ok(kept.rows_affected() == 1)
 }
 
-/// Whether a device is there.
+/// Returns `true` if a device exists.
 ///
 /// # Errors
 /// The database failed.
-pub async fn is_known(from: &mut AnyConnection, device_id: Uuid) -> Result<bool, StoreError> {
+pub async fn is_device_known(
+    from: &mut AnyConnection,
+    device_id: Uuid,
+) -> Result<bool, StoreError> {
     let query = sqlx::query("select id from devices where id = $1").bind(device_id.to_string());
     Ok(query.fetch_optional(from).await?.is_some())
 }
@@ -365,23 +367,24 @@ pub async fn is_known(from: &mut AnyConnection, device_id: Uuid) -> Result<bool,
 ///
 /// # Errors
 /// The database failed.
-pub async fn all_until(store: &Store) -> Result<Vec<(Uuid, DateTime<Utc>)>, StoreError> {
+pub async fn all_recordings(store: &Store) -> Result<Vec<(Uuid, DateTime<Utc>)>, StoreError> {
     let query = "select device_id as id, until from recordings";
-    let rows = sqlx::query(query).fetch_all(store.reader()).await?;
-    rows.iter().map(until).collect()
+    let rows: Vec<Recording> = sqlx::query_as(query).fetch_all(store.reader()).await?;
+    Ok(rows.into_iter().map(|Recording(id, until)| (id, until)).collect())
 }
 
 /// Until when these devices are recorded.
 ///
 /// # Errors
 /// As [`of_keys`].
-pub async fn until_of(
+pub async fn recordings_of(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,
 ) -> Result<Vec<(Uuid, DateTime<Utc>)>, StoreError> {
     let query = "select device_id as id, until from recordings
          where device_id = any(string_to_array($1, ','))";
-    of_keys(from, query, ids, until).await
+    let rows: Vec<Recording> = of_keys(from, query, ids).await?;
+    Ok(rows.into_iter().map(|Recording(id, until)| (id, until)).collect())
 }
 
 /// Sessions of these devices that are not frozen yet.
@@ -394,25 +397,41 @@ pub async fn open_sessions_of(
 ) -> Result<Vec<ChargeSession>, StoreError> {
     let query = "select * from charge_sessions
          where is_frozen = 0 and device_id = any(string_to_array($1, ',')) order by plugged_in_at";
-    of_keys(from, query, ids, session).await
+    of_keys(from, query, ids).await
 }
 
-fn until(row: &AnyRow) -> Result<(Uuid, DateTime<Utc>), StoreError> {
-    Ok((parsed(row, "recordings", "id", Uuid::parse_str)?, instant(row, "until")?))
+/// Device, and the instant until which it is recorded.
+struct Recording(Uuid, DateTime<Utc>);
+
+impl FromRow<'_, AnyRow> for Recording {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("recordings", row);
+        Ok(Self(row.get("id")?, row.get("until")?))
+    }
+}
+
+/// Samples of a device on one day.
+struct Day(Vec<Sample>);
+
+impl FromRow<'_, AnyRow> for Day {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("samples", row);
+        Ok(Self(row.parse("columns", read)?))
+    }
 }
 
 /// All samples that share time with a range.
 ///
 /// # Errors
 /// The database failed.
-pub async fn columns(store: &Store, wanted: &Wanted<'_>) -> Result<Columns, StoreError> {
+pub async fn sample_columns(store: &Store, wanted: &Wanted<'_>) -> Result<Columns, StoreError> {
     let query =
         format!("select device_id as id, columns from samples where {OF_USER} order by start_at");
-    let rows = bound(sqlx::query(sqlx::AssertSqlSafe(query)), wanted);
+    let rows = bind_filter(sqlx::query(sqlx::AssertSqlSafe(query)), wanted);
     let mut all = Columns::default();
     for row in &rows.fetch_all(store.reader()).await? {
-        let read = |text: &str| serde_json::from_str::<Written>(text);
-        parsed(row, "samples", "columns", read)?.add_to(&mut all);
+        let Json(written) = Cells::new("samples", row).get::<Json<Written>>("columns")?;
+        written.add_to(&mut all);
     }
     Ok(all)
 }
@@ -422,7 +441,7 @@ pub async fn columns(store: &Store, wanted: &Wanted<'_>) -> Result<Columns, Stor
 ///
 /// # Errors
 /// The database failed.
-pub async fn sessions(
+pub async fn frozen_sessions(
     store: &Store,
     wanted: &Wanted<'_>,
 ) -> Result<Vec<(ChargeSession, Vec<Sample>)>, StoreError> {
@@ -431,25 +450,25 @@ pub async fn sessions(
              select session_id from samples where {OF_USER}
          ) order by plugged_in_at, id"
     );
-    let rows = bound(sqlx::query(sqlx::AssertSqlSafe(query)), wanted);
+    let rows = bind_filter(sqlx::query(sqlx::AssertSqlSafe(query)), wanted);
     let rows = rows.fetch_all(store.reader()).await?;
     let mut connection = store.reader().acquire().await?;
     let mut all = Vec::with_capacity(rows.len());
     for row in &rows {
-        let session = session(row)?;
-        let samples = of_session(&mut connection, session.id).await?;
+        let session = ChargeSession::from_row(row)?;
+        let samples = samples_of_session(&mut connection, session.id).await?;
         all.push((session, samples));
     }
     Ok(all)
 }
 
-/// Which samples are meant.
+/// SQL condition of a selection of samples.
 const OF_USER: &str = "client_id = $1 and user_id = $2 and kind = $3 and end_at > $4 \
      and start_at < $5 and ($6 = '' or device_id = $6) and ($7 = '' or location_id = $7)";
 
 type Query<'q> = sqlx::query::Query<'q, sqlx::Any, <sqlx::Any as sqlx::Database>::Arguments>;
 
-fn bound<'q>(query: Query<'q>, wanted: &'q Wanted<'_>) -> Query<'q> {
+fn bind_filter<'q>(query: Query<'q>, wanted: &'q Wanted<'_>) -> Query<'q> {
     query
         .bind(wanted.client_id)
         .bind(wanted.user_id)
@@ -460,26 +479,26 @@ fn bound<'q>(query: Query<'q>, wanted: &'q Wanted<'_>) -> Query<'q> {
         .bind(word(wanted.location_id))
 }
 
-fn session(row: &AnyRow) -> Result<ChargeSession, StoreError> {
-    const TABLE: &str = "charge_sessions";
-    let location_id: Option<&str> = row.try_get("location_id")?;
-    let (is_smart, is_frozen): (i64, i64) = (row.try_get("is_smart")?, row.try_get("is_frozen")?);
-    Ok(ChargeSession {
-        id: parsed(row, TABLE, "id", Uuid::parse_str)?,
-        measured: Measured {
-            device_id: parsed(row, TABLE, "device_id", Uuid::parse_str)?,
-            client_id: row.try_get("client_id")?,
-            user_id: row.try_get("user_id")?,
-            kind: parsed(row, TABLE, "kind", DeviceKind::parse)?,
-            location_id: location_id.and_then(|id| Uuid::parse_str(id).ok()),
-        },
-        stay: Stay {
-            plugged_in: instant(row, "plugged_in_at")?,
-            unplugged: optional_instant(row, "unplugged_at")?,
-        },
-        is_smart: is_smart != 0,
-        is_frozen: is_frozen != 0,
-    })
+impl FromRow<'_, AnyRow> for ChargeSession {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("charge_sessions", row);
+        Ok(Self {
+            id: row.get("id")?,
+            measured: Measured {
+                device_id: row.get("device_id")?,
+                client_id: row.get("client_id")?,
+                user_id: row.get("user_id")?,
+                kind: row.get("kind")?,
+                location_id: row.get("location_id")?,
+            },
+            stay: Stay {
+                plugged_in: row.get("plugged_in_at")?,
+                unplugged: row.get("unplugged_at")?,
+            },
+            is_smart: row.get("is_smart")?,
+            is_frozen: row.get("is_frozen")?,
+        })
+    }
 }
 
 fn read(text: &str) -> Result<Vec<Sample>, String> {

@@ -1,12 +1,13 @@
 //! Tokens, by their hashes. A token itself is never kept.
 use chrono::{DateTime, Utc};
-use sqlx::Row;
+use sqlx::FromRow;
+use sqlx::any::AnyRow;
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::instant;
+use crate::rows::Cells;
 
-/// What a token stands for.
+/// Owner and lifetime of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRow {
     /// The client that it was issued to.
@@ -19,7 +20,7 @@ pub struct TokenRow {
 ///
 /// # Errors
 /// The database failed.
-pub async fn insert(
+pub async fn insert_token(
     store: &Store,
     hash: &str,
     token: &TokenRow,
@@ -43,7 +44,7 @@ pub async fn insert(
 ///
 /// # Errors
 /// The database failed.
-pub async fn delete(store: &Store, hash: &str) -> Result<(), StoreError> {
+pub async fn delete_token(store: &Store, hash: &str) -> Result<(), StoreError> {
     let mut change = store.begin().await?;
     let delete = sqlx::query("delete from tokens where hash = $1").bind(hash);
     delete.execute(change.connection()).await?;
@@ -54,12 +55,14 @@ pub async fn delete(store: &Store, hash: &str) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// The database failed.
-pub async fn get(store: &Store, hash: &str) -> Result<Option<TokenRow>, StoreError> {
-    let row = sqlx::query("select client_id, expires_at from tokens where hash = $1")
-        .bind(hash)
-        .fetch_optional(store.reader())
-        .await?;
-    let Some(row) = row else { return Ok(None) };
-    let expires_at = instant(&row, "expires_at")?;
-    Ok(Some(TokenRow { client_id: row.try_get("client_id")?, expires_at }))
+pub async fn get_token(store: &Store, hash: &str) -> Result<Option<TokenRow>, StoreError> {
+    let query = sqlx::query_as("select * from tokens where hash = $1").bind(hash);
+    Ok(query.fetch_optional(store.reader()).await?)
+}
+
+impl FromRow<'_, AnyRow> for TokenRow {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("tokens", row);
+        Ok(Self { client_id: row.get("client_id")?, expires_at: row.get("expires_at")? })
+    }
 }

@@ -3,11 +3,11 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, FromRow};
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{Pair, instant, of_keys, optional_instant};
+use crate::rows::{Cells, Pair, of_keys};
 
 /// A user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct User {
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep(
+pub async fn insert_user(
     to: &mut AnyConnection,
     (client_id, id): (&str, &str),
     created_at: DateTime<Utc>,
@@ -48,7 +48,7 @@ pub async fn keep(
 ///
 /// # Errors
 /// The database failed.
-pub async fn authorise(
+pub async fn authorise_user(
     to: &mut AnyConnection,
     (client_id, id): (&str, &str),
 ) -> Result<(), StoreError> {
@@ -60,13 +60,12 @@ pub async fn authorise(
     Ok(())
 }
 
-/// Deletes a user of this creation with all that is theirs. Returns whether there
-/// was one: of two who delete a user, one does, and a user who was created anew
-/// meanwhile stays.
+/// Deletes a user of this creation with all that is theirs. Returns `true` if there was one: of two
+/// who delete a user, one does, and a user who was created anew meanwhile stays.
 ///
 /// # Errors
 /// The database failed.
-pub async fn delete(
+pub async fn delete_user(
     to: &mut AnyConnection,
     (client_id, id): (&str, &str),
     created_at: DateTime<Utc>,
@@ -86,7 +85,7 @@ pub async fn delete(
 ///
 /// # Errors
 /// The database failed.
-pub async fn deauthorise(
+pub async fn deauthorise_user(
     to: &mut AnyConnection,
     client_id: &str,
     id: &str,
@@ -112,29 +111,31 @@ pub async fn deauthorise(
 ///
 /// # Errors
 /// The database failed.
-pub async fn all(store: &Store) -> Result<Vec<User>, StoreError> {
-    let rows = sqlx::query("select * from users").fetch_all(store.reader()).await?;
-    rows.iter().map(user).collect()
+pub async fn all_users(store: &Store) -> Result<Vec<User>, StoreError> {
+    Ok(sqlx::query_as("select * from users").fetch_all(store.reader()).await?)
 }
 
 /// Those of these users that are there.
 ///
 /// # Errors
 /// As [`of_keys`].
-pub async fn of_names(
+pub async fn users_of_names(
     from: &mut AnyConnection,
     names: &BTreeSet<Pair>,
 ) -> Result<Vec<User>, StoreError> {
     let query = "select * from users where (client_id, id) in
          (select value ->> 0, value ->> 1 from json_array_elements(cast($1 as json)))";
-    of_keys(from, query, names, user).await
+    of_keys(from, query, names).await
 }
 
-fn user(row: &AnyRow) -> Result<User, StoreError> {
-    Ok(User {
-        client_id: row.try_get("client_id")?,
-        id: row.try_get("id")?,
-        created_at: instant(row, "created_at")?,
-        deauthorised_at: optional_instant(row, "deauthorised_at")?,
-    })
+impl FromRow<'_, AnyRow> for User {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("users", row);
+        Ok(Self {
+            client_id: row.get("client_id")?,
+            id: row.get("id")?,
+            created_at: row.get("created_at")?,
+            deauthorised_at: row.get("deauthorised_at")?,
+        })
+    }
 }

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from slackwater import (
     _arguments,
     _engine,
+    _public,
     actions,
     devices,
     flex,
@@ -41,6 +42,7 @@ from slackwater._engine import (
     Interval,
     PlanChange,
     PlannedSlot,
+    PlausibilityWarning,
     Reason,
     Replay,
     Requirement,
@@ -68,9 +70,10 @@ from slackwater._engine import (
     UnmetSwitchingWish,
     __version__,
 )
+from slackwater._pareto import ParetoPoint, pareto
 from slackwater.area import PlanTable, plan_batch
 from slackwater.area_node import Node
-from slackwater.area_types import AreaChange, AreaProgress, NodeLoad, RoundMemory, UnmetNeed
+from slackwater.area_types import AreaChange, AreaProgress, NodeLoad, RoundMemory, Shortfall
 from slackwater.coordinate import AreaPlan, plan_area
 from slackwater.plan import (
     Battery,
@@ -82,9 +85,10 @@ from slackwater.plan import (
     plan_duration,
     plan_vehicle,
 )
-from slackwater.prices import Prices
+from slackwater.prices import Prices, PriceSlot
 from slackwater.questions import Departure, InsuranceFrontier, WhatIf, insurance_frontier
 from slackwater.saved import load_plan, replay
+from slackwater.series import Series, SeriesSlot
 from slackwater.site import SitePlan, plan_site
 from slackwater.site_devices import (
     Carbon,
@@ -115,6 +119,21 @@ if TYPE_CHECKING:
     from slackwater import sim as sim
 
 _arguments.guard(_engine)
+_public.guard(__name__)
+
+
+def __getattr__(name: str) -> object:
+    """Tell the name that something has today.
+
+    Raises:
+        AttributeError: The package has no such name.
+    """
+    today = None if name.startswith("_") else _public.tell_renamed("slackwater", name, __all__)
+    text = f"module 'slackwater' has no attribute {name!r}"
+    if today is not None:
+        text = f"slackwater.{name} is called slackwater.{today}"
+    raise AttributeError(text)
+
 
 # Modules that are imported when they are first used. They are not in `__all__`: a star
 # import would load them, and hide `io` of the standard library.
@@ -160,18 +179,24 @@ __all__ = [
     "Load",
     "Node",
     "NodeLoad",
+    "ParetoPoint",
     "Plan",
     "PlanChange",
     "PlanTable",
     "PlannedSlot",
+    "PlausibilityWarning",
     "PowerLimit",
+    "PriceSlot",
     "Prices",
     "Reason",
     "Replay",
     "Requirement",
     "RoundMemory",
+    "Series",
+    "SeriesSlot",
     "Session",
     "ShiftableLoad",
+    "Shortfall",
     "SiteBaseline",
     "SiteBreach",
     "SiteCause",
@@ -201,7 +226,6 @@ __all__ = [
     "Target",
     "TargetOutcome",
     "Tiers",
-    "UnmetNeed",
     "UnmetSwitchingWish",
     "Vehicle",
     "WhatIf",
@@ -213,6 +237,7 @@ __all__ = [
     "load_plan",
     "next_deadline",
     "paging",
+    "pareto",
     "plan_area",
     "plan_batch",
     "plan_charge",

@@ -11,7 +11,16 @@ if TYPE_CHECKING:
     from datetime import datetime
     from os import PathLike
 
+    from slackwater import _engine
     from slackwater.prices import Prices
+
+
+class _Certificate(Protocol):
+    """Proof of a plan."""
+
+    @property
+    def gap(self) -> float:
+        """Distance of the cost to its bound."""
 
 
 class _Native(Protocol):
@@ -28,6 +37,10 @@ class _Native(Protocol):
     @property
     def shortfall_kwh(self) -> float:
         """What is missing."""
+
+    @property
+    def certificate(self) -> _Certificate:
+        """What proves the plan."""
 
     def to_json(self) -> str:
         """Write the plan as JSON."""
@@ -58,10 +71,41 @@ class SavedPlan(Generic[NativePlan]):
         """First instant that the plan could use, in UTC."""
         return self._native.now
 
+    def _emissions_kg(self, _intensity: _engine.Series) -> tuple[float, float]:
+        """Emissions of the plan and of its baseline, in kg."""
+        raise NotImplementedError
+
+    @property
+    def carbon_kg(self) -> float | None:
+        """Emissions of the energy bought, in kg; ``None`` if the prices hold none.
+
+        They are known of plans that were made with ``carbon=``, and are not
+        saved: a plan that is read from a file knows its cost, but not them.
+        """
+        emissions = self._prices._emissions
+        return None if emissions is None else self._emissions_kg(emissions.intensity)[0]
+
+    @property
+    def baseline_carbon_kg(self) -> float | None:
+        """Emissions of the baseline in kg, as :attr:`carbon_kg`."""
+        emissions = self._prices._emissions
+        return None if emissions is None else self._emissions_kg(emissions.intensity)[1]
+
+    @property
+    def carbon_cost(self) -> float | None:
+        """The part of the cost that is the price of emissions, as :attr:`carbon_kg`."""
+        emissions, kg = self._prices._emissions, self.carbon_kg
+        return None if emissions is None or kg is None else emissions.price_per_kg * kg
+
     @property
     def currency(self) -> str:
         """Currency of all amounts."""
         return self._prices.currency
+
+    @property
+    def gap(self) -> float:
+        """The most that a better plan could save, in units of the currency."""
+        return self._native.certificate.gap
 
     @property
     def prices(self) -> Prices:

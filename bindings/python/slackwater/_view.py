@@ -1,4 +1,4 @@
-"""What all drawings of a plan share: words, colours, and the period in view."""
+"""Words about a plan, and the period of it that is worth drawing."""
 
 from __future__ import annotations
 
@@ -11,32 +11,12 @@ if TYPE_CHECKING:
     from slackwater.plan import Plan
     from slackwater.site import SitePlan
     from slackwater.storage import StoragePlan
+    from slackwater.switching import SwitchingPlan
 
 MARGIN_MIN = timedelta(minutes=15)
 MARGIN_MAX = timedelta(hours=12)
 LOOK_BACK = timedelta(hours=6)
 OPEN_END_MAX = timedelta(days=8)
-
-
-class Look(NamedTuple):
-    """How a reason for charging is drawn."""
-
-    label: str
-    colour: str
-
-
-# Found by search: under each kind of colour blindness any two differ by 25 or
-# more in CIELAB, and each has a contrast of 3 to 1 on white and on black paper.
-LOOKS = {
-    "reserve": Look("reserve, at once", "#cf8202"),
-    "missed_deadline": Look("for a missed deadline", "#b52e25"),
-    "deadline": Look("needed by a deadline", "#9d3ca8"),
-    "below_marginal_price": Look("among the cheapest", "#1f63dd"),
-    "negative_price": Look("paid to charge", "#1fa673"),
-    "kept": Look("as planned before", "#77716a"),
-}
-MET_COLOUR = "#12825a"
-MISSED_COLOUR = "#b52e25"
 
 
 class Marker(NamedTuple):
@@ -91,7 +71,7 @@ def view_of(plan: Plan) -> View | None:
     start, end = period
     margin = min(max((end - start) / 25, MARGIN_MIN), MARGIN_MAX)
     first, last = start - margin, end + margin
-    steps = plan.prices.between(first, last).slots()
+    steps: list[tuple[datetime, datetime, float]] = [*plan.prices.between(first, last).slots]
     markers = [
         Marker(
             at=min(max(target.by or end, start), end),
@@ -110,7 +90,7 @@ def _period(plan: Plan) -> tuple[datetime, datetime] | None:
     if not plan.slots:
         if deadlines:
             return min(deadlines) - LOOK_BACK, max(deadlines)
-        known = plan.prices.slots()
+        known = plan.prices.slots
         if not known:
             return None
         start = known[0][0]
@@ -135,16 +115,20 @@ def _unpriced(
 def number(value: float, digits: int = 2) -> str:
     """Write a number with so many decimals, or with two that count if it is small."""
     if value == 0 or abs(value) >= 10.0**-digits * 10:
-        text = f"{value:.{digits}f}"
+        text = f"{value:,.{digits}f}"
     else:
         text = f"{value:.2g}" if abs(value) >= 1e-6 else "0"
-    return "0" if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
+    return "0" if float(text.replace(",", "")) == 0 else text.replace("-", "\N{MINUS SIGN}")
 
 
-def fixed(value: float) -> str:
-    """Write a number for a column: always with two decimals."""
-    text = f"{value:.2f}"
-    return "0.00" if text == "-0.00" else text.replace("-", "\N{MINUS SIGN}")
+def amount(value: float, digits: int | None = None) -> str:
+    """Write a number for a column or an axis; without a count of decimals, fewer if it is large."""
+    if digits is None:
+        size = abs(value)
+        digits = 0 if size >= 100 else 1 if size >= 10 else 2
+    text = f"{value:,.{digits}f}"
+    is_zero = not text.strip("-0.,")
+    return text.removeprefix("-") if is_zero else text.replace("-", "\N{MINUS SIGN}")
 
 
 def energy(kwh: float) -> str:
@@ -184,8 +168,16 @@ def _guesses(shares: list[SourceShare], words: str) -> list[str]:
 
 
 def notes(plan: Plan | StoragePlan | SitePlan) -> list[str]:
-    """Tell what rests on guesses, and the time without a price."""
-    return on_estimates(plan) + unpriced(plan)
+    """Tell what rests on guesses, the time without a price, and what negative prices leave."""
+    return on_estimates(plan) + unpriced(plan) + forgone(plan)
+
+
+def forgone(plan: Plan | StoragePlan | SitePlan) -> list[str]:
+    """Tell what is left at negative prices, if anything is: of plans of one vehicle."""
+    revenue = getattr(plan, "forgone_revenue", 0.0)
+    if number(revenue) == "0":
+        return []
+    return [f"up to {number(revenue)} {plan.currency} at negative prices not used"]
 
 
 def proved(plan: Plan | StoragePlan | SitePlan) -> str:
@@ -195,7 +187,7 @@ def proved(plan: Plan | StoragePlan | SitePlan) -> str:
 
 def charging(reasons: list[Reason]) -> list[Reason]:
     """Reasons for charging, without those for time that has no price."""
-    return [reason for reason in reasons if reason.code != "no_price"]
+    return [reason for reason in reasons if reason.code not in {"no_price", "negative_unused"}]
 
 
 def headline(plan: Plan) -> str:
@@ -248,6 +240,27 @@ def storage_headline(plan: StoragePlan) -> str:
     return ", ".join([f"Buys {buys}", f"sells {sells}", saves, *notes(plan)])
 
 
+def switching_headline(plan: SwitchingPlan) -> str:
+    """Tell energy, cost and the number of sessions of a plan of switching."""
+    return (
+        f"{energy(plan.energy_kwh)} for {number(plan.cost)} {plan.currency} "
+        f"in {sessions(len(plan.sessions))}"
+    )
+
+
+def switching_facts(plan: SwitchingPlan) -> list[str]:
+    """Tell the price of starts and of smoothness, the proof, and unmet wishes."""
+    return [
+        f"starts cost {number(plan.start_costs)} {plan.currency}",
+        (
+            f"smoothness costs {number(plan.smoothness_cost)} {plan.currency} "
+            f"beside {sessions(plan.free_sessions)}"
+        ),
+        "proved optimal" if plan.certificate.is_proved else "not proved",
+        *(f"not kept: {wish.wish}" for wish in plan.unmet),
+    ]
+
+
 def storage_missing(plan: StoragePlan) -> list[str]:
     """Describe the unmet targets of a storage plan."""
     wishes = [
@@ -265,6 +278,45 @@ def storage_proof(plan: StoragePlan) -> str:
     return f"within {number(plan.certificate.gap, 4)} {plan.currency} of the optimum"
 
 
+def site_headline(plan: SitePlan) -> str:
+    """Tell cost and savings of a site, what is a guess, and the time without a price."""
+    return ", ".join([_site_sums(plan), *notes(plan)])
+
+
+def _site_sums(plan: SitePlan) -> str:
+    text = f"{number(plan.cost)} {plan.currency} for {len(plan.devices)} devices"
+    savings = number(plan.savings)
+    if savings == "0":
+        return text
+    if plan.savings < 0:
+        return f"{text}, {number(-plan.savings)} {plan.currency} more than without limits"
+    return f"{text}, saves {savings} {plan.currency}"
+
+
+def site_facts(plan: SitePlan) -> list[str]:
+    """Tell proof, peak, shortfall, breaches and the baseline's breaches."""
+    above = f"at most {number(plan.gap, 3)} {plan.currency} above the best"
+    words = [proved(plan) if plan.certificate.is_proved else above]
+    hours = ((slot.end - slot.start) / timedelta(hours=1) for slot in plan.slots)
+    powers = [slot.import_kwh / length for slot, length in zip(plan.slots, hours, strict=True)]
+    if powers:
+        baseline = number(plan.baseline.import_max_kw, 0)
+        words.append(f"import peak {number(max(powers), 0)} kW (baseline {baseline} kW)")
+    if plan.shortfall_kwh > 0:
+        words.append(f"{energy(plan.shortfall_kwh)} short of targets")
+    if plan.breaches:
+        words.append(f"{len(plan.breaches)} slots above a limit")
+    if plan.baseline.breaches:
+        words.append(f"baseline: {len(plan.baseline.breaches)} slots above a limit")
+    return words
+
+
+def percent(share: float) -> str:
+    """Write a share of 1 in percent, a small one with two digits that count."""
+    text = f"{share * 100:.2g}" if abs(share) < 0.1 else f"{share * 100:.0f}"
+    return f"{text}\N{NO-BREAK SPACE}%"
+
+
 def day(at: datetime) -> str:
     """Write a date as people say it, such as ``Mon 5 Jan``."""
     return f"{at:%a} {at.day} {at:%b}"
@@ -273,6 +325,14 @@ def day(at: datetime) -> str:
 def clock(at: datetime, zone: ZoneInfo) -> str:
     """Write an instant on the clocks of a zone, such as ``Mon 07:00``."""
     return f"{at.astimezone(zone):%a %H:%M}"
+
+
+def dates(start: datetime, end: datetime, zone: ZoneInfo) -> str:
+    """Write a period with its year, such as ``Mon 5 Jan 2026 18:00 to Tue 6 Jan 07:00``."""
+    first, last = start.astimezone(zone), end.astimezone(zone)
+    year = f" {last.year}" if last.year != first.year else ""
+    until = f"{last:%H:%M}" if last.date() == first.date() else f"{day(last)}{year} {last:%H:%M}"
+    return f"{day(first)} {first.year} {first:%H:%M} to {until}"
 
 
 def span(start: datetime, end: datetime, zone: ZoneInfo) -> str:

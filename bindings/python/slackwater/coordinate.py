@@ -8,29 +8,75 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from slackwater import _engine
+from slackwater import _engine, _timeline
+from slackwater._drawn import Drawn
 from slackwater._engine import InputError
+from slackwater._index import refuse_other_times
 from slackwater.area import PlanTable
-from slackwater.area_node import Node, Profile, area_nodes
-from slackwater.area_types import AreaChange, AreaProgress, NodeLoad, RoundMemory, UnmetNeed
-from slackwater.prices import Prices
+from slackwater.area_node import PROFILES, Node, Profile, area_nodes
+from slackwater.area_types import AreaChange, AreaProgress, NodeLoad, RoundMemory, Shortfall
+from slackwater.prices import Emissions, Prices, priced
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from slackwater._palette import Theme
+    from slackwater._timeline import Picture
+    from slackwater.site_devices import Carbon
     from slackwater.typing import ArrowTable
 
 
-class AreaPlan:
+class AreaPlan(Drawn):
     """Plans for the vehicles of an area, and the proof of how good they are."""
 
-    __slots__ = ("_native", "_nodes", "_seconds")
+    __slots__ = ("_emissions", "_native", "_nodes", "_prices", "_seconds")
 
-    def __init__(self, native: _engine.AreaPlan, nodes: Sequence[Node], seconds: float) -> None:
+    def __init__(
+        self,
+        native: _engine.AreaPlan,
+        nodes: Sequence[Node],
+        prices: Prices | Mapping[str, Prices],
+        seconds: float,
+        emissions: Emissions | None = None,
+    ) -> None:
         """Wrap a plan of the engine."""
         self._native = native
         self._nodes = tuple(nodes)
+        self._prices = prices
         self._seconds = seconds
+        self._emissions = emissions
+
+    @property
+    def carbon_kg(self) -> float | None:
+        """Emissions of the energy bought, in kg, of an area planned with ``carbon=``.
+
+        ``None`` without it, and where the plans went to a ``sink``.
+        """
+        if self._emissions is None or len(self.plans) < self._native.vehicles:
+            return None
+        return _engine.table_emissions(self.plans._native, self._emissions.intensity)
+
+    @property
+    def baseline_carbon_kg(self) -> float | None:
+        """Emissions if all vehicles charge at full power from arrival, as :attr:`carbon_kg`."""
+        if self._emissions is None:
+            return None
+        loads = zip(self.periods, self.baseline_load_kw, strict=True)
+        return self._emissions.intensity.weigh([(start, end, kw) for (start, end), kw in loads])
+
+    @property
+    def carbon_cost(self) -> float | None:
+        """The part of the cost that is the price of emissions, as :attr:`carbon_kg`."""
+        emissions, kg = self._emissions, self.carbon_kg
+        return None if emissions is None or kg is None else emissions.price_per_kg * kg
+
+    @property
+    def prices(self) -> Prices | None:
+        """Prices to buy at that all vehicles share; ``None`` where they have several curves."""
+        return None if isinstance(self._prices, Mapping) else self._prices
 
     @property
     def cost(self) -> float:
@@ -43,13 +89,13 @@ class AreaPlan:
         return self._native.bound
 
     @property
-    def gap(self) -> float:
-        """Cost minus bound, divided by the larger of bound and unmanaged cost.
+    def relative_gap(self) -> float:
+        """Cost minus bound, divided by the larger of bound and baseline cost.
 
         Where vehicles are on or off it is at least the part of the needs by
-        which :attr:`unmet_kwh` is above :attr:`unmet_bound_kwh`.
+        which :attr:`shortfall_kwh` is above :attr:`shortfall_bound_kwh`.
         """
-        return self._native.gap
+        return self._native.relative_gap
 
     @property
     def rounds(self) -> int:
@@ -75,9 +121,9 @@ class AreaPlan:
         return self._native.status
 
     @property
-    def reproducible(self) -> bool:
+    def is_reproducible(self) -> bool:
         """Whether the same call gives the same bytes; not if it was stopped."""
-        return self._native.reproducible
+        return self._native.is_reproducible
 
     @property
     def seconds(self) -> float:
@@ -116,16 +162,16 @@ class AreaPlan:
         return None if change is None else AreaChange(*change)
 
     @property
-    def unmet_kwh(self) -> float:
+    def shortfall_kwh(self) -> float:
         """Need that is not met in time.
 
         Sum of (a) energy the stay is too short for and (b) energy withheld by
         limits, each at its worst deadline.
         """
-        return self._native.unmet_kwh
+        return self._native.shortfall_kwh
 
     @property
-    def unmet_bound_kwh(self) -> float | None:
+    def shortfall_bound_kwh(self) -> float | None:
         """Lower bound on the unmet need, where vehicles are on or off.
 
         In a small area (up to 400 decisions, two a slot of each such vehicle,
@@ -136,7 +182,7 @@ class AreaPlan:
         are too short for. ``None`` where no vehicle is on or off, or the
         search was stopped.
         """
-        return self._native.unmet_bound_kwh
+        return self._native.shortfall_bound_kwh
 
     @property
     def withheld_kwh(self) -> float:
@@ -145,12 +191,12 @@ class AreaPlan:
         Without limits it would be met, and paid for: costs of this plan and of
         others compare where it is 0.
         """
-        return sum(need.energy_kwh for need in self.unmet if need.node is not None)
+        return sum(need.energy_kwh for need in self.shortfalls if need.node is not None)
 
     @property
-    def unmet(self) -> list[UnmetNeed]:
+    def shortfalls(self) -> list[Shortfall]:
         """Unmet energy by row; a vehicle can have two causes."""
-        return [UnmetNeed(*unmet) for unmet in self._native.unmet]
+        return [Shortfall(*short) for short in self._native.shortfalls]
 
     @property
     def short_vehicles(self) -> int:
@@ -158,7 +204,7 @@ class AreaPlan:
 
         A vehicle that misses a deadline may get the missing energy later.
         """
-        return len({need.row for need in self.unmet})
+        return len({need.row for need in self.shortfalls})
 
     @property
     def currency(self) -> str:
@@ -176,14 +222,14 @@ class AreaPlan:
         return self._native.load_kw
 
     @property
-    def unmanaged_load_kw(self) -> list[float]:
+    def baseline_load_kw(self) -> list[float]:
         """Baseline: the load if all vehicles charge at full power from arrival."""
-        return self._native.unmanaged[0]
+        return self._native.baseline[0]
 
     @property
-    def unmanaged_cost(self) -> float:
+    def baseline_cost(self) -> float:
         """Cost of the baseline, soft limits included; also of energy withheld here."""
-        return self._native.unmanaged[1]
+        return self._native.baseline[1]
 
     @property
     def price_only_load_kw(self) -> list[float]:
@@ -201,13 +247,13 @@ class AreaPlan:
         return [NodeLoad(*node) for node in self._native.nodes]
 
     @property
-    def shadow_prices(self) -> list[tuple[str, list[float]]]:
+    def shadow_price_per_kwh(self) -> list[tuple[str, list[float]]]:
         """Node and price of one more kWh in each slot, a row for each limit.
 
         While limits leave needs unmet these values are no prices; see
-        :attr:`NodeLoad.added_per_kwh`.
+        :attr:`NodeLoad.congestion_price_per_kwh`.
         """
-        return self._native.shadow_prices
+        return self._native.shadow_price_per_kwh
 
     @property
     def plans(self) -> PlanTable:
@@ -232,30 +278,20 @@ class AreaPlan:
         """Tell cost, gap and what is not met."""
         text = (
             f"AreaPlan({self._native.vehicles} vehicles, cost={self.cost:.2f} {self.currency}, "
-            f"gap={self.gap:.1e}, rounds={self.rounds}, status={self.status!r}"
+            f"relative_gap={self.relative_gap:.1e}, rounds={self.rounds}, status={self.status!r}"
         )
-        return f"{text}, unmet_kwh={self.unmet_kwh:.3f})" if self.unmet else f"{text})"
+        return f"{text}, shortfall_kwh={self.shortfall_kwh:.3f})" if self.shortfalls else f"{text})"
 
-    def plot(self, *, time_zone: str = "UTC", node: str | None = None) -> Figure:
-        """Draw loads of a node against its limit, and below them the shadow prices.
+    def _picture(
+        self, zone: ZoneInfo, *, node: str | None = None, vehicles: bool = False
+    ) -> Picture:
+        from slackwater._fleet_pictures import area_picture  # noqa: PLC0415  only drawings need it
 
-        Three loads are drawn, base load included: unmanaged, each vehicle at
-        its own cheapest, and coordinated. The first two are known of all
-        vehicles together, and drawn where all of them are below the node.
+        at = self._position(node)
+        return area_picture(self, self._nodes, at, zone, shows_vehicles=vehicles)
 
-        Args:
-            time_zone: IANA name of the zone of the time axis.
-            node: Name of the node; the one at the top without it.
-
-        Returns:
-            The figure. ``figure.savefig("area.png")`` writes it to a file.
-
-        Raises:
-            InputError: There is no such node, or none is named and several are
-                at the top.
-        """
-        from slackwater.plot_area import plot_area  # noqa: PLC0415 - needs matplotlib
-
+    def _position(self, node: str | None) -> int:
+        """Position of the node to draw."""
         names = [other.name for other in self._nodes]
         if node is not None and node not in names:
             message = f"node is {node!r}; the area has {', '.join(names)}"
@@ -264,8 +300,104 @@ class AreaPlan:
         if node is None and len(tops) > 1:
             message = f"node is not said; at the top are {', '.join(tops)}: name one to draw"
             raise InputError(message)
-        at = names.index(tops[0] if node is None else node)
-        return plot_area(self, at, self._nodes, time_zone)
+        return names.index(tops[0] if node is None else node)
+
+    def plot(
+        self,
+        *,
+        time_zone: str | ZoneInfo = "UTC",
+        theme: Theme = "auto",
+        ax: Axes | None = None,
+        axes: Sequence[Axes] | None = None,
+        figsize: tuple[float, float] | None = None,
+        node: str | None = None,
+        vehicles: bool = False,
+    ) -> Figure:
+        """Draw loads of a node against its limit, and below them the shadow prices.
+
+        Three loads are drawn, base load included: the baseline, each vehicle
+        at its own cheapest (price only), and coordinated. The first two are
+        known of all vehicles together, and drawn where all of them are below
+        the node. The panels are ``load``, ``shadow``, ``price`` if all
+        vehicles share one curve, ``nodes``, a heat map of the nodes by time,
+        if there are several below the one that is drawn, and ``vehicles``.
+
+        Args:
+            time_zone: Zone of the time axis: an IANA name or a ``ZoneInfo``.
+            theme: ``"light"``, ``"dark"``, or ``"auto"`` for that of the axes
+                or of matplotlib's style.
+            ax: Axes to draw the first panel into, alone.
+            axes: Axes to draw all panels into, one each, in the order above.
+            figsize: Width and height of a new figure in inches.
+            node: Name of the node; the one at the top without it.
+            vehicles: Whether to draw a heat map of the vehicles by time, too,
+                of many the means of groups. It reads :attr:`plans` with
+                pyarrow.
+
+        Returns:
+            The figure, which notebooks show. ``figure.savefig("area.png")``
+            writes it to a file.
+
+        Raises:
+            ImportError: matplotlib is not installed (``slackwater[plot]``), or
+                pyarrow for ``vehicles``.
+            InputError: There is no such node, or none is named and several are
+                at the top; the time zone or the theme is unknown; axes do not
+                fit.
+        """
+        from slackwater.plot import draw  # noqa: PLC0415  matplotlib is an optional extra
+
+        picture = self._picture(_timeline.zone_of(time_zone), node=node, vehicles=vehicles)
+        return draw(picture, theme=theme, ax=ax, axes=axes, figsize=figsize)
+
+    def to_html(
+        self,
+        *,
+        time_zone: str | ZoneInfo = "UTC",
+        theme: Theme = "auto",
+        interactive: bool = True,
+        names: Sequence[object] | None = None,
+        title: str = "Area plan",
+    ) -> str:
+        """Write a report for grid planners: an HTML page that needs no network.
+
+        It has a summary, the load against the limit, the price of the limit,
+        the savings, and the vehicles at risk. It shows the top node; of several
+        only the first.
+
+        Args:
+            time_zone: Zone of all times: an IANA name or a ``ZoneInfo``.
+            theme: ``"light"``, ``"dark"``, or ``"auto"`` for that of the
+                reader.
+            interactive: Whether a script of the page tells the values of the
+                slot under the pointer or the arrow keys.
+            names: Names of the vehicles by row; rows are numbered without them.
+            title: Headline of the page.
+
+        Returns:
+            One HTML document.
+
+        Raises:
+            InputError: The time zone or the theme is unknown.
+        """
+        from slackwater.area_report import area_report  # noqa: PLC0415 - a page is rarely wanted
+
+        return area_report(
+            self,
+            self._nodes,
+            names=names,
+            title=title,
+            time_zone=time_zone,
+            theme=theme,
+            interactive=interactive,
+        )
+
+    def _repr_html_(self) -> str:
+        """Draw the plan for a cell of a notebook, the first of several top nodes."""
+        from slackwater.html import card  # noqa: PLC0415  only notebooks need it
+
+        top = next(node.name for node in self._nodes if node.parent is None)
+        return card(self._picture(_timeline.zone_of("UTC"), node=top), [])
 
     def report(
         self,
@@ -273,27 +405,21 @@ class AreaPlan:
         *,
         names: Sequence[object] | None = None,
         title: str = "Area plan",
-        time_zone: str = "UTC",
+        time_zone: str | ZoneInfo = "UTC",
     ) -> None:
-        """Write a report for grid planners: one HTML file without other resources.
-
-        It has a summary, the load against the limit, the price of the limit,
-        the savings, and the vehicles at risk. It shows the top node; of several
-        only the first.
+        """Write the page of :meth:`to_html` to a file.
 
         Args:
             path: The file.
             names: Names of the vehicles by row; rows are numbered without them.
             title: Headline of the page.
-            time_zone: IANA name of the zone of all times.
+            time_zone: Zone of all times: an IANA name or a ``ZoneInfo``.
 
         Raises:
             InputError: The time zone is unknown.
             OSError: The file cannot be written.
         """
-        from slackwater.area_report import area_report  # noqa: PLC0415 - a page is rarely wanted
-
-        page = area_report(self, self._nodes, names=names, title=title, time_zone=time_zone)
+        page = self.to_html(names=names, title=title, time_zone=time_zone)
         Path(path).write_text(page, encoding="utf-8")
 
 
@@ -304,13 +430,14 @@ def plan_area(
     export_prices: Prices | Mapping[str, Prices] | None = None,
     limit_kw: Profile | None = None,
     nodes: Sequence[Node] | None = None,
-    gap: float = 1e-3,
-    max_rounds: int = 500,
+    relative_gap: float = 1e-3,
+    rounds_max: int = 500,
     progress: Callable[[AreaProgress], object] | None = None,
     previous: AreaPlan | ArrowTable | None = None,
     stability_budget: float | None = None,
     sink: Callable[[PlanTable], object] | None = None,
     memory: RoundMemory | None = None,
+    carbon: Carbon | None = None,
 ) -> AreaPlan:
     """Plan vehicles that share limits, at a cost proved to be near the least.
 
@@ -345,7 +472,7 @@ def plan_area(
             ``discharge_max_kw``     highest discharging power; a vehicle with
                                      one gives its needs in percent, and may
                                      sell what it stores
-            ``efficiency_discharge`` energy at the plug per stored energy
+            ``discharge_efficiency`` energy at the plug per stored energy
             ``charge_limit_percent`` where charging ends
             ``end_value_per_kwh``    value of a kWh stored at departure
             ``wear_price_per_kwh``   wear per stored kWh that is discharged
@@ -357,8 +484,8 @@ def plan_area(
         limit_kw: Highest load of all vehicles together: one number, or one
             per slot of the prices. A short form of ``nodes`` with one node.
         nodes: Nodes with their limits; give these or ``limit_kw``.
-        gap: Gap at which to end, in proportion to the cost.
-        max_rounds: Rounds after which to end a search; see
+        relative_gap: Gap at which to end, in proportion to the cost.
+        rounds_max: Rounds after which to end a search; see
             :attr:`AreaPlan.rounds`.
         progress: Called once a round with an :class:`AreaProgress`; a true
             answer ends the rounds.
@@ -376,6 +503,7 @@ def plan_area(
             time, in place of keeping them: for files larger than memory.
         memory: Keeps the plans of finished rounds, so that an interrupted
             call can go on.
+        carbon: As in :func:`slackwater.plan_charge`.
 
     Returns:
         The plan. It is an Arrow table of the vehicles' plans as well.
@@ -400,12 +528,13 @@ def plan_area(
         ...     }
         ... )
         >>> area = plan_area(vehicles, prices, limit_kw=15)
-        >>> area.load_kw, round(area.cost, 6), area.gap < 1e-3
+        >>> area.load_kw, round(area.cost, 6), area.relative_gap < 1e-3
         ([0.0, 15.0, 5.0], 2.5, True)
-        >>> [round(price, 6) for price in area.nodes[0].added_per_kwh]
+        >>> [round(price, 6) for price in area.nodes[0].congestion_price_per_kwh]
         [0.0, 0.1, 0.0]
     """
     began = perf_counter()
+    _refuse_other_times(prices, limit_kw, nodes or ())
     nodes = area_nodes(limit_kw, nodes)
     if previous is None and stability_budget is not None:
         message = "stability_budget needs a previous plan"
@@ -414,10 +543,10 @@ def plan_area(
         stability_budget = stability_budget or 0.0
     native = _engine.plan_area(
         vehicles,
-        area_prices(prices, export_prices),
+        area_prices(_all_priced(prices, carbon), export_prices),
         nodes=nodes,
-        gap=gap,
-        max_rounds=max_rounds,
+        relative_gap=relative_gap,
+        rounds_max=rounds_max,
         before={
             "plans": None if stability_budget is None else _told(previous),
             "budget": 0.0 if stability_budget is None else stability_budget,
@@ -431,7 +560,33 @@ def plan_area(
             "crew": None,
         },
     )
-    return AreaPlan(native, nodes, perf_counter() - began)
+    emissions = None if carbon is None else Emissions.of(carbon)
+    return AreaPlan(native, nodes, prices, perf_counter() - began, emissions)
+
+
+def _all_priced(
+    prices: Prices | Mapping[str, Prices], carbon: Carbon | None
+) -> Prices | Mapping[str, Prices]:
+    if isinstance(prices, Mapping):
+        return {name: priced(curve, carbon) for name, curve in prices.items()}
+    return priced(prices, carbon)
+
+
+def _refuse_other_times(
+    prices: Prices | Mapping[str, Prices], limit_kw: Profile | None, nodes: Sequence[Node]
+) -> None:
+    """Refuse series whose index has other times than the slots of the prices.
+
+    The slots of several curves are those of all of them.
+    """
+    profiles: dict[str, object] = {"limit_kw": limit_kw}
+    for node in nodes:
+        profiles |= {f"{field} of node {node.name!r}": getattr(node, field) for field in PROFILES}
+    indexed = {name: profile for name, profile in profiles.items() if hasattr(profile, "index")}
+    curves = [prices] if isinstance(prices, Prices) else list(prices.values())
+    starts = sorted({start for curve in curves if indexed for start, _, _ in curve.slots})
+    for name, profile in indexed.items():
+        refuse_other_times(name, profile, starts)
 
 
 def _told(previous: AreaPlan | ArrowTable | None) -> object:

@@ -1,273 +1,270 @@
-"""Plans in notebooks: HTML of one piece, without a script or a file of others.
+"""Plans as HTML of one piece: cells of notebooks, and pages without a network.
 
-Text takes the colour of the page, and all other colours stand out from white
-and from black, so that light and dark themes need no rule of their own.
-Styles are attributes because notebooks of unknown origin lose style sheets.
+Cells have no script and no style sheet, because notebooks of unknown origin lose them: text takes
+the colour of the page, and hues stand out from white and from black. Pages follow the light or
+dark theme of their reader, and tell the values of the slot under the pointer.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from html import escape
+from importlib.resources import files
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from slackwater import _view
-from slackwater._view import LOOKS, MET_COLOUR, MISSED_COLOUR, View
+from slackwater import _svg, _view
+from slackwater._engine import __version__
+from slackwater._palette import INKS, MET, MISSED, REASONS, Ink, Theme, check_theme
+from slackwater._timeline import Picture
 
 if TYPE_CHECKING:
-    from slackwater._engine import Reason, TargetOutcome
+    from slackwater._engine import SiteWish, StorageOutcome, TargetOutcome
     from slackwater.plan import Plan
+    from slackwater.site import SitePlan
+    from slackwater.storage import StoragePlan
     from slackwater.switching import SwitchingPlan
 
 ROWS_MAX = 12
-STEPS_MAX = 1500
-ZONE = ZoneInfo("UTC")
-
-WIDTH, HEIGHT = 720.0, 162.0
-LEFT, RIGHT, TOP, BOTTOM = 54.0, 712.0, 28.0, 128.0
-TICKS_MAX = 9
-TICK_HOURS = (1, 2, 3, 6, 12, 24, 48, 96, 168)
+WIDE, NARROW = 1000.0, 330.0
+CAUSES = {
+    "own_limits": "too slow alone",
+    "charge_limit": "above its charge limit",
+    "no_price": "no price is known",
+    "priority": "others weigh more",
+}
 
 _BOX = "max-width:45em;line-height:1.45;color:inherit"
 _LINE = "margin:0 0 0.3em 0"
-_CELL = "padding:0.15em 0.9em 0.15em 0;white-space:nowrap;border:none;background:none"
+_CELL = "padding:0.15em 0.9em 0.15em 0;border:none;background:none"
 _RULE = "border-bottom:1px solid rgba(128,128,128,0.45)"
 
 
-def plan(plan: Plan) -> str:
-    """Draw a plan: the figures, a timeline, the targets, and a row for each period of charging."""
-    reasons = plan.explain()
-    view = _view.view_of(plan)
-    parts = [_figures(plan, view)]
-    if view is not None and view.steps and len(view.steps) <= STEPS_MAX:
-        parts.append(_timeline(plan, view, _view.charging(reasons)))
-    if plan.targets:
-        parts.append(_targets(plan.targets))
-    if charging := _view.charging(reasons):
-        parts.append(_table(plan.currency, charging))
-    if reasons:
-        sentences = "".join(f"<li>{escape(reason.sentence)}</li>" for reason in reasons[:ROWS_MAX])
-        in_full = f"<summary>The reasons in full</summary><ul>{sentences}</ul>"
-        parts.append(f"<details>{in_full}</details>")
-    return f'<div style="{_BOX}">{"".join(parts)}</div>'
-
-
-def switching(plan: SwitchingPlan) -> str:
-    """Draw a plan of switching: the figures, the targets, and a sentence for each period."""
-    head = (
-        f"{_view.energy(plan.energy_kwh)} for {_view.number(plan.cost)} {plan.currency} "
-        f"in {_view.sessions(len(plan.sessions))}"
-    )
-    proof = "proved optimal" if plan.certificate.is_proved else "not proved"
-    facts = [
-        f"starts cost {_view.number(plan.start_costs)} {plan.currency}",
-        (
-            f"smoothness costs {_view.number(plan.smoothness_cost)} {plan.currency} "
-            f"beside {_view.sessions(plan.free_sessions)}"
-        ),
-        proof,
-        *(f"not kept: {wish.wish}" for wish in plan.unmet),
-    ]
-    reasons = plan.explain()
-    items = "".join(f"<li>{escape(reason.sentence)}</li>" for reason in reasons[:ROWS_MAX])
-    if len(reasons) > ROWS_MAX:
-        items += f"<li>and {len(reasons) - ROWS_MAX} more in <code>plan.explain()</code></li>"
+def card(picture: Picture, sections: Iterable[str]) -> str:
+    """Draw a picture and what belongs to it for a cell of a notebook."""
+    head = escape(picture.title)
+    if picture.warning:
+        head += f" {_badge('✗', MISSED)} {escape(picture.warning)}"
+    facts = escape(" · ".join([*picture.facts, picture.axis]))
+    drawing = f'<p style="{_LINE};font-size:0.9em">{_svg.legend(picture)}</p>{_svg.svg(picture)}'
     return (
         f'<div style="{_BOX}">'
-        f'<p style="{_LINE};font-size:1.15em"><strong>{escape(head)}</strong></p>'
-        f'<p style="{_LINE}">{escape(" · ".join(facts))}</p>'
-        f"{_targets(plan.targets) if plan.targets else ''}"
-        f'<ul style="margin:0.3em 0;padding:0 0 0 1.2em">{items}</ul></div>'
-    )
-
-
-# -------------------------------------------------------------------- in words
-
-
-def _figures(plan: Plan, view: View | None) -> str:
-    facts = [_view.proof(plan)]
-    if plan.marginal_price_per_kwh is not None:
-        price = _view.number(plan.marginal_price_per_kwh, 3)
-        facts.insert(0, f"next kWh at {price} {plan.currency}")
-    if view is not None and plan.slots:
-        facts.insert(0, f"{_view.span(view.start, view.end, ZONE)} UTC")
-    if plan.soc_is_assumed:
-        facts.append("state of charge assumed")
-    head = escape(_view.headline(plan))
-    if plan.shortfall_kwh > 0:
-        head += f" {_badge('✗', MISSED_COLOUR)} {escape(_view.shortfall(plan))}"
-    return (
         f'<p style="{_LINE};font-size:1.15em"><strong>{head}</strong></p>'
-        f'<p style="{_LINE}">{escape(" · ".join(facts))}</p>'
+        f'<p style="{_LINE}">{facts}</p>'
+        f"{drawing if picture.period else ''}{''.join(sections)}</div>"
     )
 
 
-def _badge(sign: str, colour: str) -> str:
+def page(
+    picture: Picture, sections: Iterable[str], *, theme: Theme = "auto", interactive: bool = True
+) -> str:
+    """Draw a picture and what belongs to it as a document of its own."""
+    warning = f'<p class="warning">✗ {escape(picture.warning)}</p>' if picture.warning else ""
+    body = f"{warning}<section>{chart(picture, interactive=interactive)}</section>" * bool(
+        picture.period or warning
+    )
+    body += "".join(f"<section>{section}</section>" for section in sections if section)
+    facts = " · ".join([*picture.facts, picture.axis])
+    return document(picture.title, facts, body, theme=theme, interactive=interactive)
+
+
+def document(
+    title: str, subtitle: str, body: str, *, theme: Theme = "auto", interactive: bool = True
+) -> str:
+    """Put a body into the page that all documents have."""
+    check_theme(theme)
+    fills = {
+        "title": escape(title),
+        "subtitle": escape(subtitle),
+        "scheme": "light dark" if theme == "auto" else theme,
+        "palette": _palette(theme),
+        "version": escape(__version__),
+        "script": f"<script>{_resource('page.js')}</script>" if interactive else "",
+        "body": body,
+    }
+    return re.sub(r"{{(\w+)}}", lambda found: fills[found[1]], _resource("page.html"))
+
+
+def chart(picture: Picture, *, interactive: bool = True) -> str:
+    """A drawing for wide and one for narrow windows, with the values for the script."""
+    if picture.period is None:
+        return ""
+    wide, narrow = (_svg.svg(picture, width=width) for width in (WIDE, NARROW))
+    data = f' data-values="{escape(_svg.values(picture), quote=True)}"' if interactive else ""
+    return (
+        f'<p class="legend">{_svg.legend(picture)}</p>'
+        f'<div class="chart" data-left="{_svg.LEFT}" data-right="{_svg.RIGHT}"{data}>'
+        f'<div class="wide">{wide}</div><div class="narrow">{narrow}</div>'
+        '<div class="tip" hidden></div></div>'
+    )
+
+
+def _resource(name: str) -> str:
+    return files("slackwater").joinpath(name).read_text(encoding="utf-8")
+
+
+def _palette(theme: Theme) -> str:
+    """Style sheet of the inks; by default that of the reader's theme."""
+    light, dark = (
+        ":root{" + "".join(f"--{ink.name}:{ink.on(paper)};" for ink in INKS) + shade + "}"
+        for paper, shade in (("light", "--page:#f6f7f7;"), ("dark", "--page:#101417;"))
+    )
+    rules = "".join(f".ink-{ink.name}{{color:var(--{ink.name});opacity:1}}" for ink in INKS)
+    if theme == "auto":
+        return f"{light}@media (prefers-color-scheme:dark){{{dark}}}{rules}"
+    return (dark if theme == "dark" else light) + rules
+
+
+# --------------------------------------------------------------------------- parts
+
+
+def _badge(sign: str, colour: Ink) -> str:
     """A sign that the words after it say again, so it is hidden from screen readers."""
-    return f'<span aria-hidden="true" style="color:{colour};font-weight:bold">{sign}</span>'
+    return f'<span aria-hidden="true" style="color:{colour.light};font-weight:bold">{sign}</span>'
 
 
-def _targets(targets: list[TargetOutcome]) -> str:
-    items = "".join(_target(target) for target in targets[:ROWS_MAX])
-    if len(targets) > ROWS_MAX:
-        items += f"<li>and {len(targets) - ROWS_MAX} more in <code>plan.targets</code></li>"
-    return f'<ul style="margin:0.3em 0;padding:0;list-style:none">{items}</ul>'
+def _outcome(text: str, *, is_met: bool) -> str:
+    sign, colour = ("✓", MET) if is_met else ("✗", MISSED)
+    return f"{_badge(sign, colour)} {escape(text)}"
 
 
-def _target(target: TargetOutcome) -> str:
-    by = "the end of the prices" if target.by is None else _moment(target.by)
-    text = f"{_view.energy(target.wanted_kwh)} by {by}"
-    if target.shortfall_kwh == 0:
-        return f"<li>{_badge('✓', MET_COLOUR)} {escape(text)}: met</li>"
-    late = "never reached" if target.reached_at is None else f"reached {_moment(target.reached_at)}"
-    text += f": missed, {_view.missing(target)}, {late}"
-    return f"<li>{_badge('✗', MISSED_COLOUR)} {escape(text)}</li>"
+def _list(items: Sequence[str], source: str, *, style: str = "") -> str:
+    """The first items of a list of markup, and how many more there are."""
+    if not items:
+        return ""
+    rest = len(items) - ROWS_MAX
+    more = f"<li>and {rest} more in <code>{source}</code></li>" if rest > 0 else ""
+    shown = "".join(f"<li>{item}</li>" for item in items[:ROWS_MAX])
+    return f'<ul style="margin:0.3em 0;{style}">{shown}{more}</ul>'
 
 
-def _moment(at: datetime) -> str:
-    return f"{_view.day(at)} {at:%H:%M}"
+def _targets(items: Sequence[str]) -> str:
+    return _list(items, "plan.targets", style="padding:0;list-style:none")
 
 
-def _table(currency: str, reasons: list[Reason]) -> str:
-    names = ("Charging (UTC)", "kWh", f"Cost ({currency})", "Why")
-    cells = zip(names, ("left", "right", "right", "left"), strict=True)
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], source: str) -> str:
+    """Rows of markup: the first cell names the row, numbers stand on the right."""
+    if not rows:
+        return ""
+    sides = ["right" if name.rstrip(")").endswith(("kWh", "#")) else "left" for name in columns]
     head = "".join(
-        f'<th scope="col" style="{_CELL};{_RULE};text-align:{side}">{escape(name)}</th>'
-        for name, side in cells
+        f'<th scope="col" style="{_CELL};{_RULE};text-align:{side}">{escape(name.rstrip("#"))}</th>'
+        for name, side in zip(columns, sides, strict=True)
     )
-    rows = "".join(_row(reason) for reason in reasons[:ROWS_MAX])
-    rest = len(reasons) - ROWS_MAX
-    more = f'<p style="{_LINE}">and {rest} more in <code>plan.explain()</code></p>'
+    body = "".join(f"<tr>{_cells(row, sides)}</tr>" for row in rows[:ROWS_MAX])
+    rest = len(rows) - ROWS_MAX
+    more = f'<p style="{_LINE}">and {rest} more in <code>{source}</code></p>' if rest > 0 else ""
     return (
         '<table style="border-collapse:collapse;margin:0.4em 0;border:none;font-size:inherit;'
         'font-variant-numeric:tabular-nums">'
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        f"{more if rest > 0 else ''}"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
     )
 
 
-def _row(reason: Reason) -> str:
-    look = LOOKS[reason.code]
-    swatch = (
-        '<span aria-hidden="true" style="display:inline-block;width:0.7em;height:0.7em;'
-        f'margin-right:0.45em;background:{look.colour}"></span>'
-    )
-    when = escape(_view.span(reason.start, reason.end, ZONE))
-    left, right = f"{_CELL};text-align:left", f"{_CELL};text-align:right"
-    return (
-        f'<tr><th scope="row" style="{left};font-weight:normal">{when}</th>'
-        f'<td style="{right}">{_view.fixed(reason.energy_kwh)}</td>'
-        f'<td style="{right}">{_view.fixed(reason.cost)}</td>'
-        f'<td style="{left}">{swatch}{escape(look.label)}</td></tr>'
-    )
+def _cells(row: Sequence[str], sides: Sequence[str]) -> str:
+    first = f'<th scope="row" style="{_CELL};text-align:left;font-weight:normal">{row[0]}</th>'
+    others = zip(row[1:], sides[1:], strict=True)
+    return first + "".join(f'<td style="{_CELL};text-align:{side}">{c}</td>' for c, side in others)
 
 
-# ---------------------------------------------------------------- the timeline
+def _moment(at: datetime | None, zone: ZoneInfo, otherwise: str) -> str:
+    if at is None:
+        return otherwise
+    local = at.astimezone(zone)
+    return f"{_view.day(local)} {local:%H:%M}"
 
 
-class _Scale:
-    """Where times and prices lie in the drawing."""
-
-    def __init__(self, view: View) -> None:
-        self.first = view.start - view.margin
-        self.length = view.end + view.margin - self.first
-        prices = [price for _, _, price in view.steps]
-        self.low, self.high = min(0.0, *prices), max(0.0, *prices)
-
-    def x(self, at: datetime) -> float:
-        return LEFT + (RIGHT - LEFT) * ((at - self.first) / self.length)
-
-    def y(self, price: float) -> float:
-        height = self.high - self.low
-        return BOTTOM if height == 0 else BOTTOM - (BOTTOM - TOP) * ((price - self.low) / height)
+# --------------------------------------------------------------- sections of each plan
 
 
-def _timeline(plan: Plan, view: View, reasons: list[Reason]) -> str:
-    scale = _Scale(view)
-    parts = [
-        _rectangle(scale.x(start), scale.x(end), TOP, BOTTOM, "currentColor", 0.08)
-        for start, end in view.unpriced
+def plan_sections(plan: Plan, zone: ZoneInfo) -> list[str]:
+    """Targets, a row for each period of charging, and all sentences."""
+    reasons = plan.explain(time_zone=zone.key)
+    rows = []
+    for reason in _view.charging(reasons):
+        look = REASONS[reason.code]
+        when = escape(_view.span(reason.start, reason.end, zone))
+        amounts = (_view.amount(value, 2) for value in (reason.energy_kwh, reason.cost))
+        rows.append([when, *amounts, f"{_svg.swatch(look.ink)} {escape(look.label)}"])
+    names = (f"Charging ({zone.key})", "kWh", f"Cost ({plan.currency})#", "Why")
+    sentences = "".join(f"<li>{escape(reason.sentence)}</li>" for reason in reasons[:ROWS_MAX])
+    in_full = f"<details><summary>The reasons in full</summary><ul>{sentences}</ul></details>"
+    return [
+        _targets([_target(target, zone) for target in plan.targets]),
+        _table(names, rows, "plan.explain()"),
+        in_full if reasons else "",
     ]
-    for reason in reasons:
-        colour = LOOKS[reason.code].colour
-        start, end = scale.x(reason.start), scale.x(reason.end)
-        parts.append(_rectangle(start, end, TOP, BOTTOM, colour, 0.22))
-        for first, last, price in plan.prices.between(reason.start, reason.end).slots():
-            low, high = sorted((scale.y(0), scale.y(price)))
-            parts.append(_rectangle(scale.x(first), scale.x(last), low, high, colour))
-    unit = escape(f"{plan.currency}/kWh")
-    parts += [
-        f'<text x="2" y="{TOP - 14}" fill="currentColor">{unit}</text>',
-        *_frame(scale),
-        _price_line(scale, view),
+
+
+def _target(target: TargetOutcome, zone: ZoneInfo) -> str:
+    by = _moment(target.by, zone, "the end of the prices")
+    text = f"{_view.energy(target.wanted_kwh)} by {by}"
+    if target.shortfall_kwh == 0:
+        return _outcome(f"{text}: met", is_met=True)
+    at = _moment(target.reached_at, zone, "")
+    late = f"reached {at}" if at else "never reached"
+    return _outcome(f"{text}: missed, {_view.missing(target)}, {late}", is_met=False)
+
+
+def storage_sections(plan: StoragePlan, zone: ZoneInfo) -> list[str]:
+    """Targets, and a row for each period of charging and discharging."""
+    rows = [
+        [
+            escape(_view.span(reason.start, reason.end, zone)),
+            _view.amount(reason.energy_kwh, 2),
+            _view.amount(reason.cost, 2),
+            escape(reason.sentence.partition(", ")[2]),
+        ]
+        for reason in plan.explain(time_zone=zone.key)
     ]
-    for marker in view.markers:
-        sign, colour = ("✓", MET_COLOUR) if marker.is_met else ("✗", MISSED_COLOUR)
-        x = scale.x(marker.at)
-        parts.append(
-            f'<path d="M{x:.1f} {TOP}V{BOTTOM}" stroke="{colour}" stroke-dasharray="3 2"/>'
-            f'<text x="{x:.1f}" y="{TOP - 3}" text-anchor="middle" font-weight="bold" '
-            f'font-size="13" fill="{colour}">{sign}</text>'
-        )
-    periods = "1 period" if len(reasons) == 1 else f"{len(reasons)} periods"
-    label = (
-        f"Prices from {_view.span(view.start, view.end, ZONE)} UTC, between "
-        f"{_view.number(scale.low, 3)} and {_view.number(scale.high, 3)} {plan.currency} per kWh, "
-        f"with {periods} of charging, listed below."
+    names = (f"Period ({zone.key})", "kWh", f"Cost ({plan.currency})#", "Why")
+    targets = [_storage_target(target, zone) for target in plan.targets]
+    return [_targets(targets), _table(names, rows, "plan.explain()")]
+
+
+def _storage_target(target: StorageOutcome, zone: ZoneInfo) -> str:
+    by = _moment(target.by, zone, "the end")
+    text = f"{_view.number(target.wanted_percent, 0)} % by {by}"
+    if target.shortfall_kwh == 0:
+        return _outcome(f"{text}: met", is_met=True)
+    return _outcome(f"{text}: missed, {_view.missing(target)}", is_met=False)
+
+
+def switching_sections(plan: SwitchingPlan, zone: ZoneInfo) -> list[str]:
+    """Targets, and a sentence for each period."""
+    sentences = [escape(reason.sentence) for reason in plan.explain(time_zone=zone.key)]
+    targets = [_target(target, zone) for target in plan.targets]
+    return [_targets(targets), _list(sentences, "plan.explain()", style="padding:0 0 0 1.2em")]
+
+
+def site_sections(plan: SitePlan, zone: ZoneInfo) -> list[str]:
+    """A row for each device, and each breach of a limit."""
+    rows = [
+        [
+            escape(device.name),
+            *(
+                _view.amount(value, 2)
+                for value in (device.energy_kwh, device.fed_kwh, device.shortfall_kwh)
+            ),
+            escape("; ".join(filter(None, map(_causes, device.wishes)))),
+        ]
+        for device in plan.devices
+    ]
+    names = ("Device", "Takes (kWh)", "Feeds (kWh)", "Missing (kWh)", "Because of")
+    breaches = []
+    for breach in plan.breaches:
+        name = f"{breach.name} {breach.phase or ''}".strip()
+        at = f"{_moment(breach.start, zone, '')} {zone.key}"
+        above = f"{_view.number(breach.excess_kw)} kW above {breach.limit_kw:g} kW"
+        breaches.append(escape(f"{name}: {above} at {at}"))
+    return [_table(names, rows, "plan.devices"), _list(breaches, "plan.breaches")]
+
+
+def _causes(wish: SiteWish) -> str:
+    """Name the causes of an unmet target."""
+    return ", ".join(
+        f"{why.limit} {why.phase or ''}".strip() if why.code == "limit" else CAUSES[why.code]
+        for why in wish.causes
     )
-    return (
-        f'<svg role="img" aria-label="{escape(label)}" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" '
-        'style="display:block;width:100%;height:auto" fill="none" font-size="11" '
-        f'xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>'
-    )
-
-
-def _rectangle(
-    left: float, right: float, top: float, bottom: float, colour: str, opacity: float = 1.0
-) -> str:
-    faint = "" if opacity == 1.0 else f' fill-opacity="{opacity}"'
-    size = f'width="{right - left:.1f}" height="{bottom - top:.1f}"'
-    place = f'x="{left:.1f}" y="{top:.1f}" shape-rendering="crispEdges"'
-    return f'<rect {place} {size} fill="{colour}"{faint}/>'
-
-
-def _price_line(scale: _Scale, view: View) -> str:
-    path: list[str] = []
-    last_end: datetime | None = None
-    for start, end, price in view.steps:
-        y = f"{scale.y(price):.1f}"
-        path.append(f"V{y}" if start == last_end else f"M{scale.x(start):.1f} {y}")
-        path.append(f"H{scale.x(end):.1f}")
-        last_end = end
-    return f'<path d="{"".join(path)}" stroke="currentColor" stroke-width="1.4"/>'
-
-
-def _frame(scale: _Scale) -> list[str]:
-    """Zero line, highest and lowest price, and the time below."""
-    zero = scale.y(0)
-    parts = [f'<path d="M{LEFT} {zero:.1f}H{RIGHT}" stroke="currentColor" stroke-opacity="0.5"/>']
-    for price in sorted({scale.low, 0.0, scale.high}):
-        is_near_zero = price != 0 and abs(scale.y(price) - zero) < 11
-        if not is_near_zero:
-            parts.append(
-                f'<text x="{LEFT - 5}" y="{scale.y(price) + 4:.1f}" text-anchor="end" '
-                f'fill="currentColor">{_view.number(price)}</text>'
-            )
-    hours = scale.length / timedelta(hours=1)
-    step = next((step for step in TICK_HOURS if hours / step <= TICKS_MAX), TICK_HOURS[-1])
-    midnight = scale.first.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    ticks = [midnight + timedelta(hours=step * index) for index in range(int(hours / step) + 25)]
-    dated = None
-    for at in ticks:
-        if not scale.first <= at <= scale.first + scale.length:
-            continue
-        anchor = f'x="{scale.x(at):.1f}" text-anchor="middle" fill="currentColor"'
-        parts.append(
-            f'<path d="M{scale.x(at):.1f} {BOTTOM}v4" stroke="currentColor" stroke-opacity="0.5"/>'
-            f'<text {anchor} y="{BOTTOM + 16}">{at:%H:%M}</text>'
-        )
-        if at.date() != dated:
-            parts.append(f'<text {anchor} y="{BOTTOM + 29}">{_view.day(at)}</text>')
-            dated = at.date()
-    return parts

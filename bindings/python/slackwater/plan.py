@@ -6,17 +6,19 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from slackwater import _engine, _view
-from slackwater import html as _html
+from slackwater._drawn import Drawn
 from slackwater._saved_plan import SavedPlan
+from slackwater.prices import priced
 from slackwater.questions import Questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from matplotlib.figure import Figure
+    from zoneinfo import ZoneInfo
 
     from slackwater._engine import Certificate, Interval, PlannedSlot, Reason, TargetOutcome
+    from slackwater._timeline import Picture
     from slackwater.prices import Prices
+    from slackwater.site_devices import Carbon
 
 AfterDeadline = Literal["continue", "stop"]
 
@@ -104,7 +106,7 @@ class Battery(NamedTuple):
     soc_fallback_percent: float | None = None
 
 
-class Plan(Questions, SavedPlan["_engine.Plan"]):
+class Plan(Questions, Drawn, SavedPlan["_engine.Plan"]):
     """The cheapest plan that meets the targets. Cannot be changed.
 
     An unmet target is in :attr:`shortfall_kwh` and in :attr:`targets`, never an
@@ -171,6 +173,21 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
         return self._native.unpriced_hours
 
     @property
+    def forgone_kwh(self) -> float:
+        """Energy at negative prices before the last deadline that is not bought, in kWh.
+
+        At most the room up to the charge limit, where the plan was made for a battery. Where
+        the need is in kWh nobody knows the room, and it is all that the power allows:
+        ``energy_max_kwh`` says how much fits, and then it is bought.
+        """
+        return self._native.forgone_kwh
+
+    @property
+    def forgone_revenue(self) -> float:
+        """Money that :attr:`forgone_kwh` would earn, in units of the currency."""
+        return self._native.forgone_revenue
+
+    @property
     def certificate(self) -> Certificate:
         """The proof: cost, bound and gap, with the marginal prices behind them."""
         return self._native.certificate
@@ -179,6 +196,9 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
     def soc_is_assumed(self) -> bool:
         """Whether the state of charge was not known and the fallback was taken."""
         return self._native.soc_is_assumed
+
+    def _emissions_kg(self, intensity: _engine.Series) -> tuple[float, float]:
+        return _engine.charge_emissions(self._native, intensity)
 
     def energy_kwh_by(self, at: datetime) -> float:
         """Sum up the energy bought before an instant, in kWh."""
@@ -193,7 +213,8 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
 
         Time without a price is a reason of its own, with the code ``"no_price"``, no energy
         and no price; it names the targets that are missed because of it. Sentences name the
-        estimates that they rest on.
+        estimates that they rest on. Energy at negative prices that is not bought is a reason with
+        the code ``"negative_unused"``.
 
         Args:
             time_zone: IANA name of the zone in whose wall clock the sentences
@@ -204,18 +225,15 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
         """
         return self._native.explain(time_zone=time_zone)
 
-    def plot(self, *, time_zone: str = "UTC") -> Figure:
-        """Draw prices, charging, state of charge and deadlines with matplotlib.
+    def _picture(self, zone: ZoneInfo) -> Picture:
+        from slackwater._pictures import plan_picture  # noqa: PLC0415  only drawings need it
 
-        Args:
-            time_zone: IANA name of the zone of the time axis.
+        return plan_picture(self, zone)
 
-        Raises:
-            ImportError: matplotlib is not installed (``slackwater[plot]``).
-        """
-        from slackwater.plot import plot_plan  # noqa: PLC0415  matplotlib is an optional extra
+    def _sections(self, zone: ZoneInfo) -> list[str]:
+        from slackwater.html import plan_sections  # noqa: PLC0415  only drawings need it
 
-        return plot_plan(self, time_zone=time_zone)
+        return plan_sections(self, zone)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand the slots of the plan to an Arrow library."""
@@ -233,10 +251,6 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
             f"{short}{notes}, {proof})"
         )
 
-    def _repr_html_(self) -> str:
-        """Draw the plan as a small table for notebooks."""
-        return _html.plan(self)
-
 
 def plan_charge(
     prices: Prices,
@@ -249,6 +263,7 @@ def plan_charge(
     energy_max_kwh: float | None = None,
     power_limits: Iterable[PowerLimit | tuple[datetime, datetime, float]] = (),
     after_deadline: AfterDeadline = "continue",
+    carbon: Carbon | None = None,
 ) -> Plan:
     """Plan the cheapest charging that meets every target.
 
@@ -272,13 +287,17 @@ def plan_charge(
         power_limits: Periods with a lower power limit, without overlap.
         after_deadline: Whether charging for a missed target goes on
             (``"continue"``) or ends at its deadline (``"stop"``).
+        carbon: Price of emissions, which is part of the cost that is
+            minimised: see :class:`slackwater.Carbon`. The plan tells the
+            emissions, its own and those of the baseline.
 
     Returns:
         The plan.
 
     Raises:
         InputError: A number is negative, NaN, infinite or beyond all measure;
-            power limits overlap; ``energy_max_kwh`` is below a target.
+            power limits overlap; ``energy_max_kwh`` is below a target; the
+            carbon intensity is missing at a time that has a price.
         TypeError: A time has no zone.
 
     Example:
@@ -297,6 +316,7 @@ def plan_charge(
         Mon 19:00 to Mon 20:25: charges 10 kWh for 1.30 (up to 0.20 per kWh) in the \
 cheapest hours before Mon 21:00; the next kWh would be charged at Mon 20:25 (0.20 per kWh).
     """
+    prices = priced(prices, carbon)
     native = _engine.plan_charge(
         prices._native,
         now=now,
@@ -320,9 +340,10 @@ def plan_vehicle(
     targets: Iterable[SocTarget],
     until: datetime | None = None,
     reserve_percent: float = 0.0,
-    fill_when_negative: bool = False,
+    fill_when_negative: bool = True,
     power_limits: Iterable[PowerLimit | tuple[datetime, datetime, float]] = (),
     after_deadline: AfterDeadline = "continue",
+    carbon: Carbon | None = None,
 ) -> Plan:
     """Plan the cheapest charging that meets targets in percent of a battery.
 
@@ -343,6 +364,7 @@ def plan_vehicle(
             its charge limit, beyond the targets.
         power_limits: Periods with a lower power limit, without overlap.
         after_deadline: As in :func:`plan_charge`.
+        carbon: As in :func:`plan_charge`.
 
     Returns:
         The plan; ``soc_percent_by`` tells the state of charge at any time.
@@ -369,6 +391,7 @@ def plan_vehicle(
         >>> round(plan.energy_kwh, 9), round(plan.soc_percent_by(nine), 9)
         (15.0, 60.0)
     """
+    prices = priced(prices, carbon)
     native = _engine.plan_vehicle(
         prices._native,
         now=now,

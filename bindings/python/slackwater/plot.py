@@ -1,4 +1,4 @@
-"""Pictures of plans, with matplotlib (``slackwater[plot]``).
+"""Pictures drawn with matplotlib (``slackwater[plot]``).
 
 Figures are made directly and never registered with ``pyplot``, so there is
 nothing to close, and no display is needed.
@@ -8,39 +8,60 @@ from __future__ import annotations
 
 import io
 import math
+import textwrap
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
+from matplotlib import dates as mdates
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, Normalize, to_rgb
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.path import Path
+from matplotlib.ticker import FixedLocator, Formatter, Locator
+from matplotlib.typing import ColorType
 
-from slackwater import _clock, _view
-from slackwater._clock import LocalClock, LocalClockFormatter, number_of
-from slackwater._view import LOOKS, MET_COLOUR, MISSED_COLOUR, View
+from slackwater import _timeline, _view
+from slackwater._engine import InputError
+from slackwater._palette import (
+    BLUE,
+    FAINT,
+    INK,
+    MET,
+    MISSED,
+    ORANGE,
+    PAPER,
+    RULE,
+    Ink,
+    Theme,
+    check_theme,
+)
+from slackwater._timeline import Band, Dash, Heat, Line, Mark, Panel, Picture, Steps
 
 if TYPE_CHECKING:
-    from slackwater._engine import Reason
-    from slackwater.plan import Plan
-    from slackwater.prices import Prices
+    from slackwater.questions import InsuranceFrontier
 
-INK = "#1f2933"
-FAINT_INK = "#5d6b79"
-GRID = "#dde3e8"
-NO_PRICE = "#eef1f4"
-HATCH = "#ffffff90"
-
-SIZE_INCHES = (8.0, 5.0)
+WIDTH_INCHES = 9.0
+INSURANCE_INCHES = (6.4, 4.0)
+HEIGHT_INCHES = 0.95
+"""Height of a panel of weight 1."""
 DPI = 100
 DENSE = 2
-LEGEND_COLUMNS = 4
-MARKERS_FEW = 8
+MARKS_FEW = 8
 MIDNIGHTS_MAX = timedelta(days=15)
+NAMES_MAX = 30
+ROWS_LARGE = 12
+LABEL_SHARE = 0.07
+CHARS_PER_INCH = 14.5
+LABEL_WEIGHT = 2.0
+TICKS_MAX, TICK_INCHES = 12, 0.66
 
+DASHES: dict[Dash, Any] = {"solid": "solid", "dashed": (0, (5, 3)), "dotted": (0, (1.2, 1.6))}
 TICK_MARK = Path([(-0.5, 0.0), (-0.15, -0.4), (0.5, 0.45)])
 CROSS_MARK = Path(
     [(-0.4, -0.4), (0.4, 0.4), (-0.4, 0.4), (0.4, -0.4)],
@@ -58,393 +79,552 @@ class PlanFigure(Figure):
         return picture.getvalue(), {"width": int(width * DPI), "height": int(height * DPI)}
 
 
-def plot_plan(
-    plan: Plan, *, time_zone: str = "UTC", axes: tuple[Axes, Axes] | None = None
+def draw(
+    picture: Picture,
+    *,
+    theme: Theme = "auto",
+    ax: Axes | None = None,
+    axes: Sequence[Axes] | None = None,
+    figsize: tuple[float, float] | None = None,
 ) -> Figure:
-    """Draw prices and charging, and below them energy or state of charge.
-
-    Above, the price is a step line, with a gap wherever no price is known.
-    Where the plan charges, the area between the price and zero is filled in
-    the colour of the reason. The dashed line is the price of the next kWh.
-    Below, a line shows the state of charge, or the energy bought if the plan
-    knows no battery. A tick marks a deadline that is met, a cross one that is
-    not, with the energy missing.
-
-    The time axis runs from the start of the plan to its last deadline, on the
-    clocks of ``time_zone`` but in elapsed time: the day on which clocks go
-    back is an hour longer than others.
+    """Draw a picture.
 
     Args:
-        plan: The plan.
-        time_zone: IANA name of the zone of the time axis.
-        axes: Two axes to draw on, for prices and for energy; they should
-            share their x axis. Without them a new figure is made.
-
-    Returns:
-        The figure. ``figure.savefig("plan.png")`` writes it to a file.
+        picture: The picture.
+        theme: Paper of the figure; ``auto`` is that of the axes, or of matplotlib's style.
+        ax: Axes for the first panel alone.
+        axes: Axes for all panels, one each.
+        figsize: Width and height in inches, of a figure that is made here.
 
     Raises:
-        InputError: The time zone is unknown.
-
-    Example:
-        >>> from datetime import UTC, datetime, timedelta
-        >>> import slackwater as sw
-        >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
-        >>> prices = sw.Prices.from_values(six, [0.30, 0.10, 0.20], currency="EUR")
-        >>> nine = six + timedelta(hours=3)
-        >>> plan = sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(nine, 10)])
-        >>> figure = plot_plan(plan, time_zone="Europe/Oslo")
-        >>> [axes.get_ylabel() for axes in figure.axes]
-        ['Price (EUR/kWh)', 'Energy (kWh)']
+        InputError: There is no such theme, or the axes do not fit the panels.
     """
-    reasons = plan.explain(time_zone=time_zone)
-    zone = ZoneInfo(time_zone)
-    above, below = _new_axes() if axes is None else axes
-    view = _view.view_of(plan)
-    for panel in (above, below):
-        _dress(panel)
-    handles: list[Any] = []
-    if view is None:
-        below.set_xticks([])
-        above.set_yticks([])
-        below.set_yticks([])
-        _say(above, "no prices and no targets")
-    else:
-        _set_clock(above, below, view, zone)
-        _draw_blocks(above, below, plan, reasons, handles)
-        _draw_price(above, plan, view, handles)
-        _draw_unpriced(above, below, view, handles)
-        mark_estimates(above, plan.prices, handles)
-        _draw_level(below, plan, view)
-        _draw_deadlines(above, below, plan, view, zone)
-    above.set_ylabel(_plain(f"Price ({plan.currency}/kWh)"))
-    below.set_xlabel(f"Time in {time_zone}")
-    _head(above, plan, view, zone, handles)
-    return _root(above.figure)
+    panels = picture.panels if ax is None else picture.panels[:1]
+    weights = [panel.weight for panel in panels]
+    names = [panel.name for panel in panels]
+    drawn = canvas(names, weights, theme=theme, ax=ax, axes=axes, figsize=figsize)
+    pen = Pen(drawn[0], theme)
+    for panel, each in zip(panels, drawn, strict=True):
+        pen.dress(each)
+        _draw_panel(pen, each, picture, panel)
+    for each in drawn[:-1]:
+        each.tick_params(labelbottom=False)
+    drawn[-1].set_xlabel(plain(picture.axis))
+    if picture.period is None:
+        for each in drawn:
+            each.set_xticks([])
+            each.set_yticks([])
+    _write_head(pen, drawn[0], picture)
+    return root(drawn[0].figure)
 
 
-def _new_axes() -> tuple[Axes, Axes]:
+def canvas(
+    names: Sequence[str],
+    weights: Sequence[float],
+    *,
+    theme: Theme = "auto",
+    ax: Axes | None = None,
+    axes: Sequence[Axes] | None = None,
+    figsize: tuple[float, float] | None = None,
+    shares_time: bool = True,
+) -> list[Axes]:
+    """Axes of the caller, if they fit, or those of a new figure.
+
+    Raises:
+        InputError: There is no such theme, or the axes do not fit the panels.
+    """
+    check_theme(theme)
+    if ax is not None and axes is not None:
+        raise InputError("both ax and axes are given: give one of them")
+    given = [ax] if ax is not None else None if axes is None else list(axes)
+    if given is not None:
+        if figsize is not None:
+            raise InputError("figsize is given with axes: it is that of their figure")
+        if len(given) != len(names):
+            message = f"axes has {len(given)} axes; the panels are {', '.join(names)}"
+            raise InputError(message)
+        return given
+    if figsize is not None and not all(0 < side < 1000 for side in figsize):
+        message = f"figsize is {figsize!r}; it has a width and a height in inches above 0"
+        raise InputError(message)
+    size = figsize or (WIDTH_INCHES, 1.1 + HEIGHT_INCHES * sum(weights))
     engine = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)
-    figure = PlanFigure(figsize=SIZE_INCHES, dpi=DPI, layout=engine, facecolor="white")
-    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
-    return above, below
+    figure = PlanFigure(figsize=size, dpi=DPI, layout=engine)
+    made = figure.subplots(
+        len(names), 1, sharex=shares_time, height_ratios=list(weights), squeeze=False
+    )
+    figure.set_facecolor(PAPER.on(_paper(figure.get_facecolor(), theme)))
+    return list(made[:, 0])
 
 
-def _root(figure: Figure | SubFigure) -> Figure:
+def _paper(face: ColorType, theme: Theme) -> str:
+    """Light or dark, by the theme or by the colour of the paper."""
+    if theme != "auto":
+        return theme
+    return "dark" if sum(to_rgb(face)) < 1.5 else "light"
+
+
+def root(figure: Figure | SubFigure) -> Figure:
     """The figure at the top, of whatever part of it axes belong to."""
     # `get_figure(root=True)` says the same from matplotlib 3.10 on.
-    return figure if isinstance(figure, Figure) else _root(figure._parent)  # type: ignore[attr-defined]
+    return figure if isinstance(figure, Figure) else root(figure._parent)  # type: ignore[attr-defined]
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text as it is: two dollar signs would be read as a formula."""
     return text.replace("$", r"\$")
 
 
-def _dress(axes: Axes) -> None:
-    axes.set_facecolor("white")
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(FAINT_INK)
-    axes.tick_params(colors=FAINT_INK, labelcolor=INK, labelsize=9)
-    axes.xaxis.label.set(color=FAINT_INK, fontsize=9)
-    axes.yaxis.label.set(color=INK, fontsize=9)
-    axes.grid(visible=True, axis="y", color=GRID, linewidth=0.6)
-    axes.set_axisbelow(True)
+class Pen:
+    """Colours on one kind of paper."""
+
+    def __init__(self, axes: Axes, theme: Theme) -> None:
+        self.paper = _paper(root(axes.figure).get_facecolor(), theme)
+
+    def __call__(self, ink: Ink) -> str:
+        """Look up the colour of an ink."""
+        return ink.on(self.paper)
+
+    def dress(self, axes: Axes) -> None:
+        """Give axes the look of all pictures."""
+        axes.set_facecolor(self(PAPER))
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+        for side in ("left", "bottom"):
+            axes.spines[side].set_color(self(FAINT))
+        axes.tick_params(colors=self(FAINT), labelcolor=self(INK), labelsize=9)
+        axes.xaxis.label.set(color=self(FAINT), fontsize=9)
+        axes.yaxis.label.set(color=self(INK), fontsize=9)
+        axes.grid(visible=True, axis="y", color=self(RULE), linewidth=0.6)
+        axes.set_axisbelow(True)
+
+    def say(self, axes: Axes, text: str) -> None:
+        """Write in the middle of axes that are empty."""
+        style: dict[str, Any] = {"ha": "center", "va": "center", "color": self(FAINT)}
+        axes.text(0.5, 0.5, text, transform=axes.transAxes, **style)
 
 
-def _say(axes: Axes, text: str) -> None:
-    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=FAINT_INK)
+# -------------------------------------------------------------------- time axis
 
 
-# ------------------------------------------------------------- the time axis
+def number_of(at: datetime) -> float:
+    """An instant as matplotlib counts it, in days."""
+    return float(mdates.date2num(at))  # type: ignore[no-untyped-call]
 
 
-def _set_clock(above: Axes, below: Axes, view: View, zone: ZoneInfo) -> None:
-    for axes in (above, below):
-        # Tells matplotlib that these are times, so that callers can add to the picture.
-        axes.xaxis_date(tz=zone)
-        axes.set_xlim(number_of(view.start - view.margin), number_of(view.end + view.margin))
-        axes.xaxis.set_major_locator(LocalClock(zone))
-        axes.xaxis.set_major_formatter(LocalClockFormatter(zone))
-    above.tick_params(labelbottom=False)
-    first, last = view.start - view.margin, view.end + view.margin
+def instant_of(number: float) -> datetime:
+    """The instant that a number of days means, to the second."""
+    at: datetime = mdates.num2date(number, tz=UTC)  # type: ignore[no-untyped-call]
+    return (at + timedelta(milliseconds=500)).replace(microsecond=0)
+
+
+class LocalClock(Locator):
+    """Ticks at full quarters, hours, days or months of local clocks, in elapsed time."""
+
+    def __init__(self, zone: ZoneInfo) -> None:
+        self._zone = zone
+
+    def __call__(self) -> Sequence[float]:
+        """Choose ticks for the view."""
+        if self.axis is None:
+            return []
+        return self.tick_values(*self.axis.get_view_interval())
+
+    def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
+        """Choose ticks between two times, so few that their labels fit."""
+        first, last = instant_of(min(vmin, vmax)), instant_of(max(vmin, vmax))
+        axes = getattr(self.axis, "axes", None)
+        most = TICKS_MAX
+        if axes is not None:
+            inches = axes.get_window_extent().width / root(axes.figure).dpi
+            most = max(3, min(most, int(inches / TICK_INCHES)))
+        return [number_of(at) for at in _timeline.clock_ticks(first, last, self._zone, most)]
+
+
+class LocalClockFormatter(Formatter):
+    """Hours as ``18:00``, with the date below wherever it is new."""
+
+    def __init__(self, zone: ZoneInfo) -> None:
+        self._zone = zone
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """Label one place."""
+        del pos
+        return f"{instant_of(x).astimezone(self._zone):%H:%M}"
+
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
+        """Label all ticks of an axis."""
+        return _timeline.tick_labels([instant_of(value) for value in values], self._zone)
+
+
+class RoundNumbers(Locator):
+    """Ticks at round numbers."""
+
+    def __call__(self) -> Sequence[float]:
+        """Choose ticks for the view."""
+        return [] if self.axis is None else self.tick_values(*self.axis.get_view_interval())
+
+    def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
+        """Choose ticks between two values, so few that their labels fit."""
+        return _timeline.round_ticks(min(vmin, vmax), max(vmin, vmax))
+
+
+class RoundNumbersFormatter(Formatter):
+    """Numbers with as many decimals as the distance of the ticks needs."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """Label one place."""
+        del pos
+        return _view.number(x)
+
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
+        """Label all ticks of an axis."""
+        return _timeline.tick_numbers(values)
+
+
+def _set_clock(pen: Pen, axes: Axes, picture: Picture, *, is_last: bool) -> None:
+    assert picture.period is not None  # noqa: S101  the caller has looked
+    first, last = picture.period
+    # Tells matplotlib that these are times, so that callers can add to the picture.
+    axes.xaxis_date(tz=picture.zone)
+    axes.set_xlim(number_of(first), number_of(last))
+    axes.xaxis.set_major_locator(LocalClock(picture.zone))
+    axes.xaxis.set_major_formatter(LocalClockFormatter(picture.zone))
     is_short = last - first <= MIDNIGHTS_MAX
-    for midnight in _clock.midnights(first, last, zone) if is_short else ():
-        for axes in (above, below):
-            axes.axvline(number_of(midnight), color=GRID, linewidth=1.2, zorder=0.5)
-    for at, is_back in _clock.clock_changes(first, last, zone):
-        words = "clocks go back" if is_back else "clocks go forward"
-        below.axvline(
-            number_of(at), color=FAINT_INK, linewidth=0.8, linestyle=(0, (1, 3)), zorder=1
-        )
-        below.annotate(
-            words,
+    for midnight in _timeline.midnights(first, last, picture.zone) if is_short else ():
+        axes.axvline(number_of(midnight), color=pen(RULE), linewidth=1.2, zorder=0.5)
+    if not is_last:
+        return
+    for at, is_back in _timeline.clock_changes(first, last, picture.zone):
+        style: dict[str, Any] = {"color": pen(FAINT), "linewidth": 0.8, "linestyle": (0, (1, 3))}
+        axes.axvline(number_of(at), zorder=1, **style)
+        axes.annotate(
+            "clocks go back" if is_back else "clocks go forward",
             (number_of(at), 0),
             xycoords=("data", "axes fraction"),
             xytext=(4, 4),
             textcoords="offset points",
             fontsize=7.5,
-            color=FAINT_INK,
+            color=pen(FAINT),
+            bbox={"facecolor": pen(PAPER), "alpha": 0.7, "linewidth": 0, "pad": 1},
+            zorder=7,
             gid="clock-change",
         )
 
 
-# -------------------------------------------------------- prices and charging
+# ------------------------------------------------------------------------ panels
 
 
-def _stairs(steps: Sequence[tuple[datetime, datetime, float]]) -> tuple[list[float], list[float]]:
-    """Values and edges of steps; between steps that do not touch the value is NaN."""
-    values: list[float] = []
-    edges: list[float] = []
-    for start, end, value in steps:
-        if edges and number_of(start) > edges[-1]:
-            values.append(math.nan)
-            edges.append(number_of(start))
-        if not edges:
-            edges.append(number_of(start))
-        values.append(value)
-        edges.append(number_of(end))
-    return values, edges
+def _draw_panel(pen: Pen, axes: Axes, picture: Picture, panel: Panel) -> None:
+    # A short panel has room for two short lines.
+    label = panel.label.replace(" (", "\n(") if panel.weight < LABEL_WEIGHT else panel.label
+    axes.set_ylabel(plain(label))
+    if picture.period is None:
+        if panel.note:
+            pen.say(axes, panel.note)
+        return
+    _set_clock(pen, axes, picture, is_last=panel is picture.panels[-1])
+    if panel.heat is not None:
+        _draw_heat(pen, axes, panel.heat)
+        return
+    for band in picture.bands:
+        _draw_band(pen, axes, band)
+    bottom, top = _timeline.bounds_of(panel)
+    axes.set_ylim(bottom, top)
+    axes.yaxis.set_major_locator(
+        RoundNumbers() if panel.ticks is None else FixedLocator(list(panel.ticks))
+    )
+    axes.yaxis.set_major_formatter(RoundNumbersFormatter())
+    axes.tick_params(labelleft=panel.has_numbers, left=panel.has_numbers)
+    if bottom < 0:
+        axes.axhline(0, color=pen(FAINT), linewidth=0.8, zorder=3, gid="zero")
+    for curve in panel.curves:
+        if isinstance(curve, Line):
+            _draw_line(pen, axes, curve)
+        else:
+            _draw_steps(pen, axes, curve)
+    for mark in panel.marks:
+        _draw_mark(pen, axes, panel, mark)
+    _label_marks(pen, axes, picture, panel)
+    if panel.note:
+        axes.set_yticks([])
+        pen.say(axes, panel.note)
 
 
-def _draw_unpriced(above: Axes, below: Axes, view: View, handles: list[Any]) -> None:
-    for start, end in view.unpriced:
-        for axes in (above, below):
-            axes.axvspan(number_of(start), number_of(end), color=NO_PRICE, linewidth=0, zorder=0.4)
-    if view.unpriced and view.steps:
-        handles.append(Patch(facecolor=NO_PRICE, edgecolor=GRID, label="no price"))
+def _label(item: Steps | Line | Band) -> str:
+    """Label of an artist; one that begins so is in no legend of a caller either."""
+    return plain(item.label) or f"_{item.name}"
 
 
-def mark_estimates(axes: Axes, prices: Prices | None, handles: list[Any]) -> None:
-    """Dot the time in view whose prices are estimates."""
-    style: dict[str, Any] = {"facecolor": "none", "edgecolor": GRID, "hatch": "..", "linewidth": 0}
-    first, last = axes.get_xlim()
-    periods = [] if prices is None else prices.provenance()
-    guesses = [
-        (max(number_of(start), first), min(number_of(end), last))
-        for start, end, _, _, is_estimate in periods
-        if is_estimate and number_of(start) < last and number_of(end) > first
-    ]
-    for start, end in guesses:
-        axes.axvspan(start, end, zorder=0.4, **style)
-    if guesses and not any(handle.get_label() == "estimated price" for handle in handles):
-        handles.append(Patch(label="estimated price", **style))
+def _draw_band(pen: Pen, axes: Axes, band: Band) -> None:
+    style = _band_style(pen, band)
+    for start, end in band.periods:
+        axes.axvspan(number_of(start), number_of(end), zorder=0.4, gid=band.name, **style)
 
 
-def _draw_blocks(
-    above: Axes,
-    below: Axes,
-    plan: Plan,
-    reasons: Sequence[Reason],
-    handles: list[Any],
-) -> None:
-    """Fill, for each reason, the area under the price, and faintly the time above and below."""
-    for code, look in LOOKS.items():
-        periods = [reason for reason in reasons if reason.code == code]
-        if not periods:
-            continue
-        steps = [
-            step
-            for reason in periods
-            for step in plan.prices.between(reason.start, reason.end).slots()
-        ]
-        if not steps:  # periods of less than a microsecond
-            continue
-        values, edges = _stairs(steps)
-        # A hatch tells a missed deadline apart on grey paper, too.
-        hatch = "////" if code == "missed_deadline" else None
-        style: dict[str, Any] = {
-            "facecolor": look.colour,
-            "edgecolor": HATCH,
-            "hatch": hatch,
-            "label": look.label,
+def _band_style(pen: Pen, band: Band) -> dict[str, Any]:
+    if band.is_hatched:
+        return {
+            "facecolor": "none",
+            "edgecolor": pen(band.ink),
+            "hatch": "////",
+            "alpha": 0.35,
             "linewidth": 0,
         }
-        gid = f"charging-{code}"
-        above.stairs(values, edges, fill=True, zorder=2, gid=gid, **style)
-        handles.append(Patch(**style))
-        whole = [(reason.start, reason.end) for reason in periods]
-        for axes in (above, below):
-            for start, end in whole:
-                axes.axvspan(
-                    number_of(start),
-                    number_of(end),
-                    color=look.colour,
-                    alpha=0.13,
-                    linewidth=0,
-                    zorder=0.6,
-                )
+    return {"facecolor": pen(band.ink), "alpha": band.opacity, "linewidth": 0}
 
 
-def _draw_price(above: Axes, plan: Plan, view: View, handles: list[Any]) -> None:
-    if not view.steps:
-        above.set_yticks([])
-        _say(above, "no prices in this period")
+def _draw_steps(pen: Pen, axes: Axes, steps: Steps) -> None:
+    values, bases, edges = _stairs(steps)
+    if not values:
         return
-    values, edges = _stairs(view.steps)
-    # A line wider than its steps would be a black band.
-    width = min(1.6, max(0.3, 300 / len(values)))
-    above.stairs(values, edges, baseline=None, color=INK, linewidth=width, zorder=4, gid="price")
-    above.axhline(0, color=FAINT_INK, linewidth=0.8, zorder=3, gid="zero")
-    known = [price for _, _, price in view.steps]
-    low, high = min(0.0, *known), max(0.0, *known)
-    room = (high - low) * 0.08 or 0.1
-    above.set_ylim(low - room if low < 0 else 0, high + room if high > 0 else room)
-    if plan.marginal_price_per_kwh is not None:
-        (line,) = above.plot(
-            [number_of(view.start), number_of(view.end)],
-            [plan.marginal_price_per_kwh] * 2,
-            color=FAINT_INK,
-            linewidth=1,
-            linestyle=(0, (5, 3)),
-            zorder=3.5,
-            gid="marginal-price",
-            label=_plain(
-                f"next kWh at {_view.number(plan.marginal_price_per_kwh, 3)} {plan.currency}"
-            ),
-        )
-        handles.append(line)
-
-
-# ------------------------------------------------------- energy and deadlines
-
-
-def _levels(plan: Plan, times: Sequence[datetime]) -> list[float] | None:
-    """States of charge at some times; ``None`` if the plan knows no battery."""
-    levels = [plan.soc_percent_by(at) for at in times]
-    known = [level for level in levels if level is not None]
-    return known if len(known) == len(levels) else None
-
-
-def _draw_level(below: Axes, plan: Plan, view: View) -> None:
-    corners = [corner for i in plan.intervals for corner in (i.start, i.end)]
-    times = sorted({view.start, *corners, view.end})
-    levels = _levels(plan, times)
-    if levels is None:
-        levels = [plan.energy_kwh_by(at) for at in times]
-        most = max([*levels, *(marker.wanted_kwh for marker in view.markers)]) or 1.0
-        below.set_ylim(0, most * 1.25)
-        below.set_ylabel("Energy (kWh)")
-        name = "energy"
+    style = _steps_style(pen, steps)
+    if steps.is_filled:
+        style |= {"fill": True, "baseline": bases, "zorder": 2}
     else:
-        below.set_ylim(0, 115)
-        below.set_yticks([0, 25, 50, 75, 100])
-        below.set_ylabel("State of charge (%)")
-        name = "soc"
-    numbers = [number_of(at) for at in times]
-    below.plot(numbers, levels, color=INK, linewidth=1.8, zorder=4, gid=name)
-    below.fill_between(numbers, levels, color=INK, alpha=0.07, linewidth=0, zorder=1)
+        style |= {"baseline": None, "zorder": 4}
+    axes.stairs(values, edges, gid=steps.name, label=_label(steps), **style)
 
 
-def _draw_deadlines(above: Axes, below: Axes, plan: Plan, view: View, zone: ZoneInfo) -> None:
-    size = 13 if len(view.markers) <= MARKERS_FEW else 8
-    strip = 0
-    for index, marker in enumerate(view.markers):
-        at = number_of(marker.at)
-        colour = MET_COLOUR if marker.is_met else MISSED_COLOUR
-        for axes in (above, below):
-            axes.axvline(at, color=colour, linewidth=1, linestyle=(0, (2, 2)), zorder=2.5)
-        here, wanted, words = _wish(plan, marker, zone)
-        if not marker.is_met:
-            below.plot([at, at], [here, wanted], color=colour, linewidth=2.4, zorder=5)
-        name = f"deadline-{'met' if marker.is_met else 'missed'}-{index}"
-        style: dict[str, Any] = {"zorder": 6, "clip_on": False}
-        below.plot(at, wanted, marker="o", markersize=size, color=colour, gid=name, **style)
-        style |= {"markerfacecolor": "none", "markeredgecolor": "white"}
-        mark = TICK_MARK if marker.is_met else CROSS_MARK
-        below.plot(
-            at, wanted, marker=mark, markersize=size * 0.55, markeredgewidth=size / 7, **style
-        )
-        if not _is_crowded(marker, view):
-            is_under = here - wanted > below.get_ylim()[1] / 20
-            _label(below, view, marker, words, (wanted, -13 if is_under else 3))
-        elif not marker.is_met:
-            _label(below, view, marker, words, (below.get_ylim()[1], -9 - 11 * (strip % 2)))
-            strip += 1
+def _steps_style(pen: Pen, steps: Steps) -> dict[str, Any]:
+    if not steps.is_filled:
+        return {
+            "edgecolor": pen(steps.ink),
+            "linewidth": steps.width,
+            "linestyle": DASHES[steps.dash],
+        }
+    return {
+        "facecolor": pen(steps.ink),
+        "edgecolor": pen(PAPER) if steps.opacity == 1 else pen(steps.ink),
+        "hatch": "////" if steps.is_hatched else None,
+        "alpha": steps.opacity,
+        "linewidth": 0,
+    }
 
 
-def _is_crowded(marker: _view.Marker, view: View) -> bool:
-    """Whether a label beside a marker would meet another."""
-    near = (view.end - view.start) / 5
-    return any(other is not marker and abs(other.at - marker.at) < near for other in view.markers)
+def _stairs(steps: Steps) -> tuple[list[float], list[float], list[float]]:
+    """Values, bases and edges; a gap is a step of NaN."""
+    values: list[float] = []
+    bases: list[float] = []
+    edges: list[float] = []
+    for run in _timeline.runs_of(steps):
+        if edges:
+            values.append(math.nan)
+            bases.append(0.0)
+        edges.append(number_of(run[0][0]))
+        for _, end, value, base in run:
+            values.append(value)
+            bases.append(base)
+            edges.append(number_of(end))
+    return values, bases, edges
 
 
-def _wish(plan: Plan, marker: _view.Marker, zone: ZoneInfo) -> tuple[float, float, str]:
-    """Level at a deadline, level wanted, and the words for it."""
-    missing = f"{_view.energy(marker.missing_kwh)} missing"
-    if marker.due is not None:
-        missing += f", due {_view.clock(marker.due, zone)}"
-    here = plan.soc_percent_by(marker.at)
-    if here is None:
-        wish = _view.energy(marker.wanted_kwh)
-        here, wanted = plan.energy_kwh_by(marker.at), marker.wanted_kwh
-        return here, wanted, wish if marker.is_met else missing
-    # Where a target is reached, early or late, the state of charge is the one wanted.
-    reached = plan.soc_percent_by(marker.reached_at) if marker.reached_at else here
-    wanted = here if reached is None else reached
-    return here, wanted, f"{_view.number(wanted, 0)} %" if marker.is_met else missing
+def _draw_line(pen: Pen, axes: Axes, line: Line) -> None:
+    times = [number_of(at) for at, _ in line.points]
+    levels = [level for _, level in line.points]
+    style: dict[str, Any] = {"color": pen(line.ink), "alpha": line.opacity}
+    if line.lows is not None:
+        style |= {"linewidth": 0, "zorder": 1, "gid": line.name}
+        axes.fill_between(times, line.lows, levels, label=_label(line), **style)
+        return
+    style["linewidth"] = line.width
+    axes.plot(times, levels, zorder=4, gid=line.name, label=_label(line), **style)
 
 
-def _label(
-    below: Axes, view: View, marker: _view.Marker, words: str, place: tuple[float, float]
-) -> None:
-    """Write beside a marker, at a level and so many points above it."""
-    level, points = place
-    is_left = marker.at - view.start > (view.end - view.start) / 3
-    below.annotate(
-        words,
-        (number_of(marker.at), level),
-        xytext=(-11 if is_left else 11, points),
-        textcoords="offset points",
-        ha="right" if is_left else "left",
-        fontsize=9,
-        fontweight="bold",
-        color=MET_COLOUR if marker.is_met else MISSED_COLOUR,
-        zorder=8,
+def _draw_mark(pen: Pen, axes: Axes, panel: Panel, mark: Mark) -> None:
+    size = 13 if len(panel.marks) <= MARKS_FEW else 8
+    at, colour = number_of(mark.at), pen(MET if mark.is_met else MISSED)
+    for each in _siblings(axes):
+        each.axvline(at, color=colour, linewidth=1, linestyle=(0, (2, 2)), zorder=2.5)
+    if not mark.is_met:
+        axes.plot([at, at], [mark.reached, mark.value], color=colour, linewidth=2.4, zorder=5)
+    style: dict[str, Any] = {"zorder": 6, "clip_on": False}
+    axes.plot(at, mark.value, marker="o", markersize=size, color=colour, gid=mark.name, **style)
+    style |= {"markerfacecolor": "none", "markeredgecolor": pen(PAPER)}
+    sign = TICK_MARK if mark.is_met else CROSS_MARK
+    axes.plot(
+        at, mark.value, marker=sign, markersize=size * 0.55, markeredgewidth=size / 7, **style
     )
 
 
-# ------------------------------------------------------------ title and legend
+def _siblings(axes: Axes) -> list[Axes]:
+    """Axes with the same time axis."""
+    return list(axes.get_shared_x_axes().get_siblings(axes))
 
 
-def _head(above: Axes, plan: Plan, view: View | None, zone: ZoneInfo, handles: list[Any]) -> None:
-    rows = math.ceil(len(handles) / LEGEND_COLUMNS)
-    columns = math.ceil(len(handles) / max(rows, 1))
+def _label_marks(pen: Pen, axes: Axes, picture: Picture, panel: Panel) -> None:
+    top = axes.get_ylim()[1]
+    for mark, is_left, strip in _timeline.mark_labels(panel, picture.period):
+        is_under = mark.reached - mark.value > top / 20
+        place = (mark.value, -13 if is_under else 3) if strip is None else (top, -9 - 11 * strip)
+        axes.annotate(
+            mark.words,
+            (number_of(mark.at), place[0]),
+            xytext=(-11 if is_left else 11, place[1]),
+            textcoords="offset points",
+            ha="right" if is_left else "left",
+            fontsize=9,
+            fontweight="bold",
+            color=pen(MET if mark.is_met else MISSED),
+            zorder=8,
+        )
+
+
+def _draw_heat(pen: Pen, axes: Axes, heat: Heat) -> None:
+    edges = [number_of(start) for start, _ in heat.periods] + [number_of(heat.periods[-1][1])]
+    values = [[math.nan if value is None else value for value in row] for row in heat.values]
+    is_signed = any(value < 0 for row in values for value in row)
+    low = [pen(ORANGE)] if is_signed else []
+    colours = LinearSegmentedColormap.from_list("heat", [*low, pen(RULE), pen(BLUE)])
+    shades = colours.with_extremes(bad=pen(PAPER))
+    scale = Normalize(-heat.most if is_signed else 0.0, heat.most)
+    rows = range(len(values) + 1)
+    image = axes.pcolormesh(edges, rows, values, cmap=shades, norm=scale, gid="heat")
+    axes.set_ylim(len(values), 0)
+    every = -(-len(values) // NAMES_MAX) or 1
+    axes.set_yticks([row + 0.5 for row in range(0, len(values), every)])
+    size = 7.5 if len(values) > ROWS_LARGE else 9
+    axes.set_yticklabels([plain(name) for name in heat.names[::every]], fontsize=size)
+    axes.grid(visible=False)
+    for row, at, is_met in heat.signs:
+        axes.plot(
+            number_of(at),
+            row + 0.5,
+            marker=TICK_MARK if is_met else CROSS_MARK,
+            markersize=5,
+            markerfacecolor="none",
+            markeredgecolor=pen(MET if is_met else MISSED),
+            markeredgewidth=1.4,
+            clip_on=False,
+            gid=f"deadline-{'met' if is_met else 'missed'}-{heat.names[row]}",
+        )
+    bar = root(axes.figure).colorbar(image, cax=axes.inset_axes((1.012, 0.0, 0.014, 1.0)))
+    bar.set_label(plain(heat.label), color=pen(INK), fontsize=9)
+    bar.ax.tick_params(colors=pen(FAINT), labelcolor=pen(INK), labelsize=8, length=2)
+    bar.outline.set_visible(False)
+
+
+# -------------------------------------------------------------- title and legend
+
+
+def _write_head(pen: Pen, axes: Axes, picture: Picture) -> None:
+    # Axes get their final width when the figure is drawn; labels beside them take part of it now.
+    inches = axes.get_position().width * root(axes.figure).get_size_inches()[0] * 1.06
+    chars = max(20, int(inches * CHARS_PER_INCH))
+    handles = [_handle(pen, item) for item in picture.legend]
+    columns = _columns([str(handle.get_label()) for handle in handles], chars)
+    rows = math.ceil(len(handles) / columns)
     if handles:
-        above.legend(
+        legend = axes.legend(
             handles=handles,
             loc="lower left",
             bbox_to_anchor=(0, 1.0),
             ncols=columns,
             frameon=False,
             fontsize=9,
-            labelcolor=INK,
+            labelcolor=pen(INK),
             borderaxespad=0.2,
             borderpad=0.2,
             handlelength=1.4,
             handletextpad=0.5,
             columnspacing=1.4,
         )
+        # The title above it keeps its room; a long one must not narrow the panels.
+        legend.set_in_layout(False)
     pad = 6 + rows * 15
-    facts = [_view.proof(plan)]
-    if view is not None and plan.slots:
-        facts.insert(0, _view.span(view.start, view.end, zone))
-    if plan.soc_is_assumed:
-        facts.append("state of charge assumed")
-    above.annotate(
-        " · ".join(facts),
-        (0, 1),
-        xycoords="axes fraction",
-        xytext=(0, pad),
-        textcoords="offset points",
-        fontsize=9,
-        color=FAINT_INK,
-        gid="subtitle",
-    )
-    title: dict[str, Any] = {"pad": pad + 16, "fontweight": "bold"}
-    above.set_title(_plain(_view.headline(plan)), loc="left", fontsize=13, color=INK, **title)
-    if plan.shortfall_kwh > 0:
-        text = _view.shortfall(plan)
-        above.set_title(text, loc="right", fontsize=10, color=MISSED_COLOUR, **title)
+    facts = textwrap.wrap(" · ".join(picture.facts), chars)
+    warning = textwrap.wrap(picture.warning, chars)
+    lines = [(line, pen(FAINT), "normal") for line in facts]
+    lines += [(line, pen(MISSED), "bold") for line in warning]
+    for index, (line, colour, weight) in enumerate(reversed(lines)):
+        axes.annotate(
+            plain(line),
+            (0, 1),
+            xycoords="axes fraction",
+            xytext=(0, pad + 13 * index),
+            textcoords="offset points",
+            fontsize=9,
+            color=colour,
+            fontweight=weight,
+            gid="subtitle",
+        ).set_in_layout(False)
+    title = "\n".join(textwrap.wrap(picture.title, int(chars * 0.68)))
+    style: dict[str, Any] = {"fontweight": "bold", "fontsize": 13, "color": pen(INK)}
+    axes.set_title(plain(title), loc="left", pad=pad + 3 + 13 * len(lines), **style)
+
+
+def _columns(labels: Sequence[str], chars: int) -> int:
+    """Columns of a legend that fits beside the left edge."""
+    for columns in range(len(labels), 1, -1):
+        # Matplotlib fills columns from the left, the first ones with one label more.
+        size, more = divmod(len(labels), columns)
+        ends = [size * (column + 1) + min(column + 1, more) for column in range(columns)]
+        widths = [max(map(len, labels[start:end])) for start, end in pairwise([0, *ends])]
+        if sum(width + 6 for width in widths) <= chars:
+            return columns
+    return 1
+
+
+def _handle(pen: Pen, item: Steps | Line | Band) -> Patch | Line2D:
+    label = _label(item)
+    if isinstance(item, Band):
+        return Patch(label=label, **_band_style(pen, item))
+    if isinstance(item, Steps) and item.is_filled:
+        return Patch(label=label, **_steps_style(pen, item))
+    if isinstance(item, Line) and item.lows is not None:
+        return Patch(label=label, facecolor=pen(item.ink), alpha=item.opacity, linewidth=0)
+    dash = item.dash if isinstance(item, Steps) else "solid"
+    width = max(item.width, 1.2)
+    return Line2D([], [], color=pen(item.ink), linewidth=width, linestyle=DASHES[dash], label=label)
+
+
+# --------------------------------------------------------- the frontier of insurance
+
+
+def plot_insurance(
+    frontier: InsuranceFrontier,
+    *,
+    time_zone: str | ZoneInfo = "UTC",
+    theme: Theme = "auto",
+    ax: Axes | None = None,
+    figsize: tuple[float, float] | None = None,
+) -> Figure:
+    """Draw the added cost against energy, or state of charge if the plan knows a battery.
+
+    Each corner is a point. Below each piece stands the price of a kWh on it,
+    unless it is short.
+    """
+    zone = _timeline.zone_of(time_zone)
+    size = figsize if figsize is not None or ax is not None else INSURANCE_INCHES
+    (axes,) = canvas(["cost"], [3.0], theme=theme, ax=ax, figsize=size)
+    pen = Pen(axes, theme)
+    pen.dress(axes)
+    points = frontier.points
+    knows_soc = all(point.soc_percent is not None for point in points)
+    levels = [point.soc_percent or 0.0 if knows_soc else point.energy_kwh for point in points]
+    costs = [point.added_cost for point in points]
+    style: dict[str, Any] = {"color": pen(INK), "linewidth": 1.8, "marker": "o", "markersize": 5}
+    axes.plot(levels, costs, gid="frontier", **style)
+    room = (levels[-1] - levels[0]) * LABEL_SHARE
+    for index, point in enumerate(points[:-1]):
+        # The curve is convex: there is room below it, if the piece is not too short.
+        if levels[index + 1] - levels[index] < room:
+            continue
+        price = _view.number(point.marginal_price_per_kwh or 0.0, 3)
+        axes.annotate(
+            plain(f"{price} {frontier.currency}/kWh"),
+            ((levels[index] + levels[index + 1]) / 2, (costs[index] + costs[index + 1]) / 2),
+            xytext=(6, -4),
+            textcoords="offset points",
+            va="top",
+            fontsize=8,
+            color=pen(FAINT),
+        )
+    axes.margins(x=0.08)
+    at = frontier.at.astimezone(zone)
+    ready = f"To be ready by {_view.day(at)} {at.year} {at:%H:%M}, time in {zone.key}"
+    axes.set_title(plain(ready), loc="left", color=pen(INK), fontsize=11)
+    axes.set_xlabel("State of charge (%)" if knows_soc else "Energy (kWh)")
+    axes.set_ylabel(plain(f"Added cost ({frontier.currency})"))
+    axes.set_ylim(bottom=0)
+    return root(axes.figure)

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Self
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 from slackwater import _engine
-from slackwater._index import refuse_other_times
+from slackwater._series_input import Meaning, read_rows, read_table
+from slackwater.series import Series, numbers_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping
 
+    from slackwater.site_devices import Carbon
     from slackwater.typing import ArrowTable
 
 
-class Prices:
+class PriceSlot(NamedTuple):
+    """A period of constant price.
+
+    Attributes:
+        start: First instant, in UTC.
+        end: First instant after it.
+        price_per_kwh: Price in the currency of its prices.
+    """
+
+    start: datetime
+    end: datetime
+    price_per_kwh: float
+
+
+class Prices(Series):
     """The price of a kWh as a step function of time, in one currency.
 
     Slots are half open, ``[start, end)``, may differ in length and may leave
@@ -26,29 +43,27 @@ class Prices:
 
     >>> from datetime import UTC, datetime
     >>> market = Prices.from_values(datetime(2026, 1, 5, tzinfo=UTC), [0.10, -0.02], currency="EUR")
-    >>> [round(price, 4) for _, _, price in market.plus(0.08).times(1.25).slots()]
+    >>> [round(slot.price_per_kwh, 4) for slot in (market + 0.08) * 1.25]
     [0.225, 0.075]
 
     Any Arrow library reads it: ``pyarrow.table(prices)`` has the columns
     ``start``, ``end`` and ``price_per_kwh``.
     """
 
-    __slots__ = ("_native",)
+    __slots__ = ("_emissions",)
     _native: _engine.Prices
-
-    def __init__(self) -> None:
-        """Refuse: there is nothing to build a curve from."""
-        message = "use Prices.from_slots, Prices.from_values, Prices.from_arrow or slackwater.io"
-        raise TypeError(message)
+    # Set where the price of emissions was added.
+    _emissions: Emissions | None
+    _value_name: ClassVar[str] = "price_per_kwh"
 
     @classmethod
-    def _wrap(cls, native: _engine.Prices) -> Self:
-        prices = cls.__new__(cls)
-        prices._native = native
+    def _wrap(cls, native: _engine.Series | _engine.Prices) -> Self:
+        prices = super()._wrap(native)
+        prices._emissions = None
         return prices
 
     @classmethod
-    def from_slots(
+    def from_slots(  # type: ignore[override]  # a currency says more than a unit
         cls, slots: Iterable[tuple[datetime, datetime, float]], *, currency: str
     ) -> Self:
         """Build a curve from ``(start, end, price)`` triples, oldest first.
@@ -65,10 +80,10 @@ class Prices:
         return cls._wrap(_engine.Prices.from_slots(list(slots), currency=currency))
 
     @classmethod
-    def from_values(
+    def from_values(  # type: ignore[override]
         cls,
         start: datetime,
-        prices_per_kwh: Sequence[float],
+        prices_per_kwh: Iterable[Any],
         *,
         currency: str,
         slot: timedelta = timedelta(hours=1),
@@ -78,24 +93,99 @@ class Prices:
         Args:
             start: First instant, aware. Slots are elapsed time, so a clock
                 change shifts the wall clock and not the slots.
-            prices_per_kwh: One price for each slot.
+            prices_per_kwh: One price for each slot: a list, an array of numpy,
+                a series of pandas. A series whose index has times has to have
+                those of the slots; :meth:`from_series` takes times from it.
             currency: Name of the currency.
             slot: Length of each slot.
 
         Raises:
-            InputError: ``slot`` is not positive, or a price is no number.
+            InputError: ``slot`` is not positive, a price is no number, or the
+                index of a series has other times.
             TypeError: ``start`` has no zone.
         """
-        index = getattr(prices_per_kwh, "index", None)
-        if index is not None and not callable(index):  # The `index` of a list is a method.
-            # Steps in UTC: those of another zone follow its wall clock.
-            first = start.astimezone(UTC)
-            starts = [first + position * slot for position in range(len(prices_per_kwh))]
-            refuse_other_times("prices_per_kwh", prices_per_kwh, starts)
-        native = _engine.Prices.from_steps(
-            start, list(prices_per_kwh), slot=slot, currency=currency
-        )
+        numbers = numbers_at(start, prices_per_kwh, slot, "prices_per_kwh")
+        native = _engine.Prices.from_steps(start, numbers, slot=slot, currency=currency)
         return cls._wrap(native)
+
+    @classmethod
+    def from_series(
+        cls,
+        data: object,
+        *,
+        unit: str,
+        currency: str | None = None,
+        time_zone: str | None = None,
+        time: str | None = None,
+        end: str | None = None,
+        value: str | None = None,
+        step_minutes: int | None = None,
+        holds_until_next: bool = False,
+    ) -> Self:
+        """Build a curve from a series or frame of pandas, polars or pyarrow.
+
+        Times without a zone are the clock of ``time_zone``. A local time that
+        clocks show twice is resolved by its place: 02:00 after 02:45 is the
+        second one. A local time that clocks skip is dropped if it has no
+        price, and refused if it has one.
+
+        A slot lasts to its end if there is a column of ends, else for the
+        usual distance between rows, but not beyond the next row. A missing row
+        and an empty price (null, NaN) are gaps, which :attr:`gaps` and
+        ``repr`` tell; nothing is filled.
+
+        Args:
+            data: A series or frame of pandas, a frame of polars, a table of
+                pyarrow, or a mapping of names to columns. Rows are in time
+                order.
+            unit: Unit of the prices, such as ``"EUR/MWh"``, ``"€/kWh"``,
+                ``"ct/kWh"`` or ``"öre/kWh"``. There is no default: a price per
+                MWh that is read as one per kWh is wrong by a thousand.
+            currency: Code of the currency, where the unit does not tell it
+                (``ct`` and ``öre`` are of several).
+            time_zone: IANA name of the zone whose clocks times without a zone
+                show; ``"UTC"`` if they are UTC.
+            time: Name of the column of starts; by default the index, or the
+                only column of times.
+            end: Name of the column of ends; by default ``"end"``, if there is
+                one.
+            value: Name of the column of prices; by default the only column of
+                numbers.
+            step_minutes: Length of a slot without an end, in minutes.
+            holds_until_next: Whether a price holds until the next row, however
+                far that is. Otherwise the time to it is a gap.
+
+        Raises:
+            InputError: The unit is no unit of price; a column is missing or
+                cannot be guessed; a cell is no time or number; times have no
+                zone and ``time_zone`` is not given; rows are out of order; a
+                price stands at a time that clocks skip. The message names
+                column and row, counted from 0.
+            TypeError: ``data`` is no series or frame.
+
+        Example:
+            The night of 25 hours, by the clocks of Berlin:
+
+            >>> import pandas as pd
+            >>> clock = pd.to_datetime(
+            ...     [f"2026-10-25 {hour}" for hour in ("01:00", "02:00", "02:00", "03:00")]
+            ... )
+            >>> auction = pd.Series([80.0, 60.0, 50.0, 70.0], index=clock, name="DE-LU")
+            >>> prices = Prices.from_series(auction, unit="EUR/MWh", time_zone="Europe/Berlin")
+            >>> prices
+            Prices(4 slots from 2026-10-24 23:00Z to 2026-10-25 03:00Z, 0.05 to 0.08 EUR/kWh)
+        """
+        _, _, named = _engine.series_unit(unit, currency=currency)
+        if named is None:
+            raise _engine.InputError(
+                f"unit is {unit!r}, which is no price; use slackwater.Series for it"
+            )
+        table = read_table(data, time=time, end=end, value=value)
+        meaning = Meaning(unit, named, time_zone, step_minutes, holds_until_next)
+        return cls._wrap(read_rows(table, meaning))
+
+    from_pandas = from_series
+    from_polars = from_series
 
     @classmethod
     def from_arrow(
@@ -157,7 +247,7 @@ class Prices:
             >>> market = Prices.from_values(six, [0.30], currency="EUR")
             >>> guess = Prices.from_values(six, [0.25, 0.20], currency="EUR")
             >>> prices = Prices.from_layers({"market": market}, {"yesterday": guess})
-            >>> [(price, source) for _, _, price, source, _ in prices.provenance()]
+            >>> [(price, source) for _, _, price, source, _ in prices.provenance]
             [(0.3, 'market'), (0.2, 'yesterday')]
         """
         ceilings = dict(ceilings_per_kwh or {})
@@ -198,7 +288,7 @@ class Prices:
         Example:
             Prices end at eight, the car leaves at nine:
 
-            >>> from datetime import UTC, datetime, timedelta
+            >>> from datetime import datetime, timedelta
             >>> import slackwater as sw
             >>> six, hour = datetime(2026, 1, 5, 18, tzinfo=UTC), timedelta(hours=1)
             >>> known = sw.Prices.from_values(six, [0.30, 0.20], currency="EUR")
@@ -214,6 +304,7 @@ class Prices:
         native = _engine.Prices.from_layers([*layers, layer], currency=self.currency)
         return Prices._wrap(native)
 
+    @property
     def provenance(self) -> list[tuple[datetime, datetime, float, str, bool]]:
         """List all slots as ``(start, end, price_per_kwh, source, is_estimate)`` in UTC.
 
@@ -226,78 +317,119 @@ class Prices:
         """Name of the currency."""
         return self._native.currency
 
-    def __len__(self) -> int:
-        """Count the slots."""
-        return len(self._native)
-
-    def slots(self) -> list[tuple[datetime, datetime, float]]:
-        """List all slots as ``(start, end, price_per_kwh)`` in UTC."""
-        return self._native.slots()
+    @property
+    def slots(self) -> list[PriceSlot]:
+        """All slots, oldest first, in UTC."""
+        return list(map(PriceSlot._make, self._native.slots))
 
     def price_at(self, at: datetime) -> float | None:
         """Look up the price at an instant; ``None`` in a gap and outside the curve."""
-        return self._native.price_at(at)
+        return self._native.value_at(at)
 
-    def gaps(self) -> list[tuple[datetime, datetime]]:
-        """List the periods without a price between the first slot and the last."""
-        return self._native.gaps()
+    def plus_emissions(self, carbon: Carbon) -> Prices:
+        """Add the price of the emissions of each kWh.
 
-    def between(self, start: datetime, end: datetime) -> Prices:
-        """Cut the curve to ``[start, end)``."""
-        return Prices._wrap(self._native.between(start, end))
+        Planners do so with their argument ``carbon=``. A plan for such prices
+        tells its emissions in kg; sums and cuts of them are plain prices.
 
-    def plus(self, other: float | Prices) -> Prices:
-        """Add a fee per kWh, or another curve where both have a price."""
-        if isinstance(other, Prices):
-            return Prices._wrap(self._native.plus_prices(other._native))
-        return Prices._wrap(self._native.plus(other))
+        Args:
+            carbon: Price of a kg, and intensity over time.
 
-    def times(self, factor: float) -> Prices:
-        """Multiply each price: ``times(1.25)`` adds a tax of a quarter."""
-        return Prices._wrap(self._native.times(factor))
+        Raises:
+            InputError: The intensity is not known at a time that has a price;
+                it or its price is negative; a price of emissions is in these
+                prices already.
 
-    def __eq__(self, other: object) -> bool:
-        """Compare slots, prices and currency."""
-        return isinstance(other, Prices) and self._native == other._native
-
-    __hash__ = None  # type: ignore[assignment]  # equal curves may be built in different ways
+        Example:
+            >>> from datetime import UTC, datetime
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> prices = sw.Prices.from_values(six, [0.10, 0.12], currency="EUR")
+            >>> grid = sw.Series.from_values(six, [400, 100], unit="gCO2eq/kWh")
+            >>> carbon = sw.Carbon(price_per_kg=0.1, intensity=grid)
+            >>> [round(slot.price_per_kwh, 3) for slot in prices.plus_emissions(carbon)]
+            [0.14, 0.13]
+        """
+        if self._emissions is not None:
+            raise _engine.InputError("carbon: these prices hold a price of emissions already")
+        emissions = Emissions.of(carbon)
+        summed = Prices._wrap(
+            self._native.plus_emissions(emissions.intensity, emissions.price_per_kg)
+        )
+        summed._emissions = emissions
+        return summed
 
     def __reduce__(self) -> tuple[object, ...]:
         """Copy by slots, so that other processes can plan with the same prices."""
+        emissions = self._emissions
+        parts = None if emissions is None else (emissions.price_per_kg, emissions.intensity.slots)
         layers = self._native.layers()
         if layers is None:
-            return _rebuilt, (self.slots(), self.currency)
-        plain = [(name, guess, top, native.slots()) for name, guess, top, native in layers]
-        return _layered, (plain, self.currency)
-
-    def __repr__(self) -> str:
-        """Tell span, number of slots and range of prices."""
-        slots = self.slots()
-        if not slots:
-            return f"Prices(no slots, {self.currency})"
-        values = [price for _, _, price in slots]
-        span = f"{slots[0][0]:%Y-%m-%d %H:%M}Z to {slots[-1][1]:%Y-%m-%d %H:%M}Z"
-        gaps = f", {len(self.gaps())} gaps" if self.gaps() else ""
-        return (
-            f"Prices({len(slots)} slots from {span}, "
-            f"{min(values):g} to {max(values):g} {self.currency}/kWh{gaps})"
-        )
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Hand the curve to an Arrow library."""
-        return self._native.__arrow_c_stream__(requested_schema)
+            return _rebuilt, (self._native.slots, self.currency, parts)
+        plain = [(name, guess, top, native.slots) for name, guess, top, native in layers]
+        return _layered, (plain, self.currency, parts)
 
 
-def _rebuilt(slots: list[tuple[datetime, datetime, float]], currency: str) -> Prices:
-    return Prices.from_slots(slots, currency=currency)
+class Emissions(NamedTuple):
+    """A price of emissions, and the intensity as the engine has it."""
+
+    price_per_kg: float
+    intensity: _engine.Series
+
+    @classmethod
+    def of(cls, carbon: Carbon) -> Emissions:
+        """Take them from a :class:`slackwater.Carbon`."""
+        slots = carbon._intensity
+        native = _engine.Series.from_slots(slots, unit="kg/kWh", factor=1.0)
+        return cls(carbon.price_per_kg, native)
+
+
+def priced(prices: Prices, carbon: Carbon | None) -> Prices:
+    """The prices that a planner plans for: those given, with the price of emissions.
+
+    Raises:
+        InputError: The intensity is not known at a time that has a price.
+        TypeError: ``prices`` are none.
+    """
+    refuse_other_kinds(prices, "prices")
+    return prices if carbon is None else prices.plus_emissions(carbon)
+
+
+def refuse_other_kinds(given: object, name: str) -> None:
+    """Refuse what is no :class:`Prices`, by the name of its argument.
+
+    Raises:
+        TypeError: It is something else, such as a carbon intensity.
+    """
+    if not isinstance(given, Prices):
+        kind = type(given).__name__
+        what = f"{kind} in {given.unit}" if isinstance(given, Series) else kind
+        message = f"{name} is a {what}; give Prices, such as Prices.from_series(..., unit=...)"
+        raise TypeError(message)
+
+
+_Slots: TypeAlias = list[tuple[datetime, datetime, float]]
+_Parts: TypeAlias = tuple[float, _Slots] | None
+
+
+def _rebuilt(slots: _Slots, currency: str, emissions: _Parts) -> Prices:
+    return _with_emissions(_engine.Prices.from_slots(slots, currency=currency), emissions)
 
 
 def _layered(
-    layers: list[tuple[str, bool, float | None, list[tuple[datetime, datetime, float]]]],
-    currency: str,
+    layers: list[tuple[str, bool, float | None, _Slots]], currency: str, emissions: _Parts
 ) -> Prices:
     build = _engine.Prices.from_slots
     natives = [
         (name, guess, top, build(slots, currency=currency)) for name, guess, top, slots in layers
     ]
-    return Prices._wrap(_engine.Prices.from_layers(natives, currency=currency))
+    return _with_emissions(_engine.Prices.from_layers(natives, currency=currency), emissions)
+
+
+def _with_emissions(native: _engine.Prices, emissions: _Parts) -> Prices:
+    prices = Prices._wrap(native)
+    if emissions is not None:
+        price_per_kg, slots = emissions
+        intensity = _engine.Series.from_slots(slots, unit="kg/kWh", factor=1.0)
+        prices._emissions = Emissions(price_per_kg, intensity)
+    return prices

@@ -10,7 +10,9 @@ from slackwater._engine import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from zoneinfo import ZoneInfo
 
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from slackwater._engine import (
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
         SourceShare,
         Stability,
     )
+    from slackwater._palette import Theme
     from slackwater.plan import Plan, Target
     from slackwater.prices import Prices
 
@@ -242,7 +245,7 @@ class Questions:
         )
         return self._answer(answer)
 
-    def costs(self, *, time_zone: str = "UTC") -> list[WhatIf]:
+    def wish_costs(self, *, time_zone: str = "UTC") -> list[WhatIf]:
         """Return the cost of each part of the request, as exact differences.
 
         Without the reserve, leaving an hour earlier or later, with one more
@@ -262,7 +265,7 @@ class Questions:
             >>> prices = sw.Prices.from_values(six, [0.30, 0.20, 0.10], currency="EUR")
             >>> by = six + 2 * hour
             >>> plan = sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(by, 7)])
-            >>> for answer in plan.costs():
+            >>> for answer in plan.wish_costs():
             ...     print(answer.sentence)
             Leaving Mon 19:00, charging would cost 0.70 more.
             Leaving Mon 21:00, charging would cost 0.70 less.
@@ -350,18 +353,33 @@ class InsuranceFrontier:
         """
         return self._native.added_cost(energy_kwh)
 
-    def plot(self, *, time_zone: str = "UTC") -> Figure:
+    def plot(
+        self,
+        *,
+        time_zone: str | ZoneInfo = "UTC",
+        theme: Theme = "auto",
+        ax: Axes | None = None,
+        figsize: tuple[float, float] | None = None,
+    ) -> Figure:
         """Draw the added cost against energy or state of charge with matplotlib.
 
         Args:
-            time_zone: IANA name of the zone in whose wall clock the title speaks.
+            time_zone: Zone in whose wall clock the title speaks: an IANA name or a ``ZoneInfo``.
+            theme: ``"light"``, ``"dark"``, or ``"auto"`` for that of the axes or of matplotlib's
+                style.
+            ax: Axes to draw into.
+            figsize: Width and height of a new figure in inches.
+
+        Returns:
+            The figure, which notebooks show.
 
         Raises:
             ImportError: matplotlib is not installed (``slackwater[plot]``).
+            InputError: The time zone or the theme is unknown.
         """
-        from slackwater.plot_insurance import plot_insurance  # noqa: PLC0415  an optional extra
+        from slackwater.plot import plot_insurance  # noqa: PLC0415  an optional extra
 
-        return plot_insurance(self, time_zone=time_zone)
+        return plot_insurance(self, time_zone=time_zone, theme=theme, ax=ax, figsize=figsize)
 
     def __eq__(self, other: object) -> bool:
         """Compare instant and corners."""

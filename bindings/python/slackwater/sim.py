@@ -14,6 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
+from slackwater import _public
 from slackwater._engine import InputError
 from slackwater.io import VehicleStay, VehicleStays
 from slackwater.prices import Prices
@@ -81,7 +82,7 @@ def year_of_prices(
 
     Example:
         >>> prices = year_of_prices(2025, time_zone="Europe/Berlin")
-        >>> len(prices), prices.gaps()
+        >>> len(prices), prices.gaps
         (8760, [])
         >>> len(year_of_prices(2024))
         8784
@@ -462,3 +463,6 @@ def _zone(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
         raise InputError(f"time zone {name!r} is unknown") from error
+
+
+_public.guard(__name__)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from slackwater import _engine, _view
-from slackwater import site_html as _html
+from slackwater._drawn import Drawn
 from slackwater._index import refuse_other_times
 from slackwater._saved_plan import SavedPlan
 from slackwater.prices import Prices
@@ -22,7 +22,7 @@ from slackwater.site_devices import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from zoneinfo import ZoneInfo
 
     from slackwater._engine import (
         DevicePlan,
@@ -35,11 +35,12 @@ if TYPE_CHECKING:
         SiteSlot,
         SourceShare,
     )
+    from slackwater._timeline import Picture
 
 Preference = Literal["earlier", "smoother", "fairer"]
 
 
-class SitePlan(SavedPlan["_engine.SitePlan"]):
+class SitePlan(Drawn, SavedPlan["_engine.SitePlan"]):
     """The cheapest plan of a site for its targets. Cannot be changed.
 
     An unmet target is in :attr:`shortfall_kwh` and an infeasible limit in
@@ -116,6 +117,16 @@ class SitePlan(SavedPlan["_engine.SitePlan"]):
         return self._native.carbon_kg
 
     @property
+    def baseline_carbon_kg(self) -> float | None:
+        """Emissions of the baseline in kg; ``None`` where they have no price."""
+        return self._native.baseline_carbon_kg
+
+    @property
+    def carbon_cost(self) -> float:
+        """The part of the cost that is the price of emissions."""
+        return self._native.costs.carbon
+
+    @property
     def baseline(self) -> SiteBaseline:
         """Baseline: the same devices without a plan, at full power at once, limits ignored."""
         return self._native.baseline
@@ -129,11 +140,6 @@ class SitePlan(SavedPlan["_engine.SitePlan"]):
     def certificate(self) -> SiteCertificate:
         """The proof: cost less stored value, bound and gap."""
         return self._native.certificate
-
-    @property
-    def gap(self) -> float:
-        """The most that a better plan could save."""
-        return self._native.certificate.gap
 
     @property
     def status(self) -> str:
@@ -191,18 +197,15 @@ class SitePlan(SavedPlan["_engine.SitePlan"]):
         """
         return self._native.explain(time_zone=time_zone)
 
-    def plot(self, *, time_zone: str = "UTC") -> Figure:
-        """Draw the devices on top of each other, prices, limit and states of charge.
+    def _picture(self, zone: ZoneInfo) -> Picture:
+        from slackwater._fleet_pictures import site_picture  # noqa: PLC0415  only drawings need it
 
-        Args:
-            time_zone: IANA name of the zone of the time axis.
+        return site_picture(self, zone)
 
-        Raises:
-            ImportError: matplotlib is not installed (``slackwater[plot]``).
-        """
-        from slackwater.site_plot import plot_site  # noqa: PLC0415  matplotlib is an optional extra
+    def _sections(self, zone: ZoneInfo) -> list[str]:
+        from slackwater.html import site_sections  # noqa: PLC0415  only drawings need it
 
-        return plot_site(self, time_zone=time_zone)
+        return site_sections(self, zone)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand one row per device and slot to an Arrow library."""
@@ -222,10 +225,6 @@ class SitePlan(SavedPlan["_engine.SitePlan"]):
         proof = _view.proved(self) if self.certificate.is_proved else f"gap {self.gap:.3g}"
         return f"SitePlan({', '.join([*parts, proof])})"
 
-    def _repr_html_(self) -> str:
-        """Draw the plan as small tables for notebooks."""
-        return _html.site(self)
-
 
 def plan_site(
     prices: Prices,
@@ -241,7 +240,7 @@ def plan_site(
     groups: Iterable[Group] = (),
     demand_charge: DemandCharge | None = None,
     tiers: Tiers | None = None,
-    co2: Carbon | None = None,
+    carbon: Carbon | None = None,
     prefer: Sequence[Preference] = ("earlier",),
     preference_budget: float = 0.0,
     nodes_max: int = 2000,
@@ -272,7 +271,7 @@ def plan_site(
         groups: Limits inside the site; a group may be a part of another.
         demand_charge: Price of the peak.
         tiers: Blocks of imported energy, of rising surcharges.
-        co2: Price of emissions.
+        carbon: Price of emissions.
         prefer: What decides between plans of one cost, the first one first.
         preference_budget: What the preferences together may cost.
         nodes_max: Most nodes of a search, where something is on or off.
@@ -322,7 +321,7 @@ def plan_site(
         export_limit=_limit("export", export_limit_kw, export_breach_price_per_kwh),
         demand_charge=None if demand_charge is None or demand_charge.is_never else demand_charge,
         tiers=tiers,
-        carbon=co2,
+        carbon=carbon,
         prefer=list(prefer),
         preference_budget=preference_budget,
         nodes_max=nodes_max,
@@ -337,7 +336,7 @@ def _refuse_other_times(
     groups: list[Group],
     limits: tuple[PowerOverTime | None, PowerOverTime | None],
 ) -> None:
-    starts = [start for start, _, _ in prices.slots()]
+    starts = [start for start, _, _ in prices.slots]
     powers = {f"{device.name}: power_kw": getattr(device, "power_kw", None) for device in devices}
     powers |= {f"{group.name}: limit_kw": group.limit_kw for group in groups}
     powers |= dict(zip(("import_limit_kw", "export_limit_kw"), limits, strict=True))
@@ -351,4 +350,4 @@ def _limit(
     if power is None and breach is not None:
         message = f"{name}_breach_price_per_kwh is {breach} without {name}_limit_kw to pass"
         raise _engine.InputError(message)
-    return None if power is None else (series(power), breach)
+    return None if power is None else (series(power, f"{name}_limit_kw"), breach)

@@ -7,15 +7,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from slackwater import _engine, _view
+from slackwater._drawn import Drawn
 from slackwater._saved_plan import SavedPlan
 from slackwater.area import PlanTable
 from slackwater.plan import SocTarget, list_targets
-from slackwater.prices import Prices
+from slackwater.prices import Prices, priced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from matplotlib.figure import Figure
+    from zoneinfo import ZoneInfo
 
     from slackwater._engine import (
         Interval,
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
         StorageReason,
         StorageSlot,
     )
+    from slackwater._timeline import Picture
     from slackwater.plan import AfterDeadline, Battery
+    from slackwater.site_devices import Carbon
     from slackwater.typing import ArrowTable
 
 
@@ -35,7 +37,7 @@ class StorageLimit(NamedTuple):
     Attributes:
         start: First instant, aware.
         end: First instant after it.
-        charge_max_kw: Highest charging power; 0 forbids charging, ``None``
+        power_max_kw: Highest charging power; 0 forbids charging, ``None``
             leaves it as it is elsewhere.
         discharge_max_kw: Highest discharging power, in the same way.
         soc_min_percent: State of charge wanted from ``start`` to ``end``.
@@ -45,7 +47,7 @@ class StorageLimit(NamedTuple):
 
     start: datetime
     end: datetime
-    charge_max_kw: float | None = None
+    power_max_kw: float | None = None
     discharge_max_kw: float | None = None
     soc_min_percent: float | None = None
     soc_max_percent: float | None = None
@@ -68,7 +70,7 @@ class Consumption(NamedTuple):
     is_plugged_in: bool = False
 
 
-class StoragePlan(SavedPlan["_engine.StoragePlan"]):
+class StoragePlan(Drawn, SavedPlan["_engine.StoragePlan"]):
     """The cheapest plan to charge and discharge a battery. Cannot be changed.
 
     Unmet targets are in :attr:`shortfall_kwh`, :attr:`unserved_kwh` and
@@ -213,6 +215,9 @@ class StoragePlan(SavedPlan["_engine.StoragePlan"]):
         """Tell the state of charge at an instant."""
         return self._native.soc_percent_by(at)
 
+    def _emissions_kg(self, intensity: _engine.Series) -> tuple[float, float]:
+        return _engine.storage_emissions(self._native, intensity)
+
     def explain(self, *, time_zone: str = "UTC") -> list[StorageReason]:
         """Give a reason for each period of charging or discharging, in time order.
 
@@ -229,21 +234,15 @@ class StoragePlan(SavedPlan["_engine.StoragePlan"]):
         """
         return self._native.explain(time_zone=time_zone)
 
-    def plot(self, *, time_zone: str = "UTC") -> Figure:
-        """Draw prices, power up and down, and the state of charge within its bounds.
+    def _picture(self, zone: ZoneInfo) -> Picture:
+        from slackwater._pictures import storage_picture  # noqa: PLC0415  only drawings need it
 
-        Args:
-            time_zone: IANA name of the zone of the time axis.
+        return storage_picture(self, zone)
 
-        Raises:
-            InputError: The time zone is unknown.
-            ImportError: matplotlib is not installed (``slackwater[plot]``).
-        """
-        from slackwater.storage_plot import (  # noqa: PLC0415  matplotlib is an optional extra
-            plot_storage,
-        )
+    def _sections(self, zone: ZoneInfo) -> list[str]:
+        from slackwater.html import storage_sections  # noqa: PLC0415  only drawings need it
 
-        return plot_storage(self, time_zone=time_zone)
+        return storage_sections(self, zone)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand the slots of the plan to an Arrow library."""
@@ -261,12 +260,6 @@ class StoragePlan(SavedPlan["_engine.StoragePlan"]):
             f"saves {round(self.savings, 4) + 0.0:.4f}{short}{unserved}{notes}, {proof})"
         )
 
-    def _repr_html_(self) -> str:
-        """Draw the plan as a small table for notebooks."""
-        from slackwater.storage_html import storage_plan  # noqa: PLC0415  only notebooks need it
-
-        return storage_plan(self)
-
 
 def plan_storage(
     prices: Prices,
@@ -275,9 +268,9 @@ def plan_storage(
     now: datetime,
     until: datetime | None = None,
     battery: Battery,
-    charge_max_kw: float,
+    power_max_kw: float,
     discharge_max_kw: float,
-    efficiency_discharge: float = 1.0,
+    discharge_efficiency: float = 1.0,
     targets: Iterable[SocTarget] = (),
     reserve_percent: float = 0.0,
     consumption: Iterable[Consumption | tuple[datetime, datetime, float]] = (),
@@ -285,6 +278,7 @@ def plan_storage(
     end_value_per_kwh: float = 0.0,
     wear_price_per_kwh: float = 0.0,
     after_deadline: AfterDeadline = "continue",
+    carbon: Carbon | None = None,
 ) -> StoragePlan:
     """Plan a battery that charges at low prices, discharges at high ones, and meets targets.
 
@@ -306,9 +300,9 @@ def plan_storage(
         until: End of the plan; without it the last price, deadline or drive.
         battery: Capacity, state of charge, charge limit, and the efficiency of
             charging. A vehicle above its charge limit stays there.
-        charge_max_kw: Highest charging power at the plug, in kW.
+        power_max_kw: Highest charging power at the plug, in kW.
         discharge_max_kw: Highest discharging power at the plug, in kW.
-        efficiency_discharge: Energy at the plug per stored energy, 0.01 to 1.
+        discharge_efficiency: Energy at the plug per stored energy, 0.01 to 1.
         targets: States of charge wanted by deadlines, in any order.
         reserve_percent: State of charge reached at once, at any price, and
             kept: nothing below it is sold.
@@ -319,6 +313,8 @@ def plan_storage(
         wear_price_per_kwh: Wear per stored kWh that is discharged to the plug.
         after_deadline: Whether a missed target is still pursued
             (``"continue"``) or given up at its deadline (``"stop"``).
+        carbon: As in :func:`slackwater.plan_charge`; energy that is sold has no
+            emissions of its own.
 
     Returns:
         The plan.
@@ -343,7 +339,7 @@ def plan_storage(
         ...     export_prices=prices,
         ...     now=six,
         ...     battery=Battery(capacity_kwh=10, soc_percent=50),
-        ...     charge_max_kw=4,
+        ...     power_max_kw=4,
         ...     discharge_max_kw=4,
         ...     targets=[SocTarget(None, 50)],
         ... )
@@ -353,6 +349,7 @@ def plan_storage(
         Mon 18:00 to Mon 19:00: buys 4 kWh for 0.40 (0.10 per kWh), to sell at Mon 19:00 \
 (0.40 per kWh).
     """
+    prices = priced(prices, carbon)
     native = _engine.plan_storage(
         prices._native,
         export_prices=None if export_prices is None else export_prices._native,
@@ -365,8 +362,8 @@ def plan_storage(
             battery.charge_limit_percent,
             battery.efficiency,
         ),
-        efficiency_discharge=efficiency_discharge,
-        charge_max_kw=charge_max_kw,
+        discharge_efficiency=discharge_efficiency,
+        power_max_kw=power_max_kw,
         discharge_max_kw=discharge_max_kw,
         targets=list_targets(SocTarget, targets, unit="percent"),
         reserve_percent=reserve_percent,
@@ -401,20 +398,21 @@ def plan_storage_batch(
             ``departure``            timestamp with a zone              yes
             ``capacity_kwh``         usable capacity                    yes
             ``soc_percent``          state of charge on arrival         yes
-            ``charge_max_kw``        highest charging power             yes
+            ``power_max_kw``        highest charging power             yes
             ``discharge_max_kw``     highest discharging power          yes
             ``target_percent``       state of charge at departure       no
             ``reserve_percent``      reached at once, and kept          no
             ``charge_limit_percent`` where charging ends                no, 100
             ``efficiency``           stored per plug energy             no, 1
-            ``efficiency_discharge`` plug energy per stored             no, 1
+            ``discharge_efficiency`` plug energy per stored             no, 1
             ``end_value_per_kwh``    of a kWh stored at departure       no, 0
             ``wear_price_per_kwh``   per stored kWh discharged          no, 0
             ``price_id``             name of the prices                 with a mapping
             ======================== ================================== ========
 
-            Other columns are ignored; those that other functions honour
-            (``targets``, ``power_max_kw``, …) are refused.
+            Other columns are ignored. Refused are those that other functions
+            honour (``targets``, ``node``, …), earlier names, and names close
+            to that of a column which is not there.
         prices: One curve for all, or curves by their ``price_id``.
         export_prices: Price earned per sold kWh, in the same way. Without a
             price nothing is sold.
@@ -442,7 +440,7 @@ def plan_storage_batch(
         ...         "capacity_kwh": [10.0],
         ...         "soc_percent": [50.0],
         ...         "target_percent": [50.0],
-        ...         "charge_max_kw": [4.0],
+        ...         "power_max_kw": [4.0],
         ...         "discharge_max_kw": [4.0],
         ...     }
         ... )

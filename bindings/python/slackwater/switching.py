@@ -6,15 +6,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from slackwater import _engine, _view
-from slackwater import html as _html
+from slackwater._drawn import Drawn
 from slackwater._saved_plan import SavedPlan
 from slackwater.plan import Plan
+from slackwater.prices import priced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
-
-    from matplotlib.figure import Figure
+    from zoneinfo import ZoneInfo
 
     from slackwater._engine import (
         PlannedSlot,
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
         TargetOutcome,
         UnmetSwitchingWish,
     )
+    from slackwater._timeline import Picture
     from slackwater.plan import AfterDeadline, PowerLimit, Target
     from slackwater.prices import Prices
+    from slackwater.site_devices import Carbon
 
 
-class SwitchingPlan(SavedPlan["_engine.SwitchingPlan"]):
+class SwitchingPlan(Drawn, SavedPlan["_engine.SwitchingPlan"]):
     """The cheapest switching plan. Cannot be changed.
 
     An unmet rule or target is in :attr:`unmet`, in :attr:`shortfall_kwh` and in
@@ -98,6 +100,11 @@ class SwitchingPlan(SavedPlan["_engine.SwitchingPlan"]):
         """The cheapest plan for the same energy without limits on switching."""
         return Plan(self._native.free_plan, self._prices)
 
+    def _emissions_kg(self, intensity: _engine.Series) -> tuple[float, float]:
+        periods = [(own.start, own.end, own.power_kw) for own in self.intervals]
+        baseline = _engine.charge_emissions(self._native.free_plan, intensity)[1]
+        return intensity.weigh(periods), baseline
+
     @property
     def free_sessions(self) -> int:
         """Sessions of :attr:`free_plan`."""
@@ -132,20 +139,15 @@ class SwitchingPlan(SavedPlan["_engine.SwitchingPlan"]):
         """
         return self._native.explain(time_zone=time_zone)
 
-    def plot(self, *, time_zone: str = "UTC") -> Figure:
-        """Draw prices and power with matplotlib.
+    def _picture(self, zone: ZoneInfo) -> Picture:
+        from slackwater._pictures import switching_picture  # noqa: PLC0415  only drawings need it
 
-        Args:
-            time_zone: IANA name of the zone of the time axis.
+        return switching_picture(self, zone)
 
-        Raises:
-            ImportError: matplotlib is not installed (``slackwater[plot]``).
-        """
-        from slackwater._switching_plot import (  # noqa: PLC0415  matplotlib is an optional extra
-            plot_switching,
-        )
+    def _sections(self, zone: ZoneInfo) -> list[str]:
+        from slackwater.html import switching_sections  # noqa: PLC0415  only drawings need it
 
-        return plot_switching(self, time_zone=time_zone)
+        return switching_sections(self, zone)
 
     def __repr__(self) -> str:
         """Tell energy, cost, sessions and shortfall in one line."""
@@ -156,10 +158,6 @@ class SwitchingPlan(SavedPlan["_engine.SwitchingPlan"]):
             f"in {_view.sessions(len(self.sessions))}, smoothness costs "
             f"{round(self.smoothness_cost, 4) + 0.0:.4f}{short}, {proof})"
         )
-
-    def _repr_html_(self) -> str:
-        """Draw the plan as a small table for notebooks."""
-        return _html.switching(self)
 
 
 def plan_switching(
@@ -182,6 +180,7 @@ def plan_switching(
     after_deadline: AfterDeadline = "continue",
     nodes_max: int = 1000,
     time_max: timedelta | None = timedelta(seconds=10),
+    carbon: Carbon | None = None,
 ) -> SwitchingPlan:
     """Plan one device with a minimum power, start costs and limits on switching.
 
@@ -227,6 +226,7 @@ def plan_switching(
         time_max: Longest search; ``None`` is no limit. A plan that it cut short
             is the best one found by then, with the gap that is proved, and is
             not :attr:`~SwitchingPlan.is_reproducible`.
+        carbon: As in :func:`slackwater.plan_charge`.
 
     Returns:
         The plan.
@@ -258,6 +258,7 @@ def plan_switching(
         >>> [(interval.start.hour, interval.power_kw) for interval in plan.intervals]
         [(18, 10.0), (19, 4.0), (20, 6.0)]
     """
+    prices = priced(prices, carbon)
     native = _engine.plan_switching(
         prices._native,
         now=now,

@@ -1,7 +1,8 @@
 //! Intervals of all rows of a table, as columns.
 use std::ops::Range;
 
-use crate::plan::interval::Interval;
+use crate::plan::interval::{Interval, emissions_of};
+use crate::prices::curve::PriceCurve;
 use crate::time::instant::instant_at;
 use crate::units::Power;
 
@@ -56,6 +57,12 @@ impl IntervalColumns {
             Interval { start: instant_at(self.start[at]), end: instant_at(self.end[at]), power }
         };
         self.range(row).map(interval).collect()
+    }
+
+    /// Emissions of each row in kg, at a carbon intensity in kg per kWh; see [`emissions_of`].
+    #[must_use]
+    pub fn emissions(&self, intensity: &PriceCurve) -> Vec<f64> {
+        (0..self.rows()).map(|row| emissions_of(&self.of_row(row), intensity)).collect()
     }
 
     /// Adds an interval to the row under way.

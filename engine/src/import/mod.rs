@@ -12,3 +12,4 @@ pub mod finding;
 pub mod period_series;
 pub mod price_unit;
 pub mod series;
+pub mod series_unit;

@@ -1,4 +1,5 @@
 //! Units of price lists, and their conversion to a price per kWh.
+use crate::prices::currency::Currency;
 use crate::units::{Price, UnitError};
 
 /// Scale of a number: whole units of the currency or hundredths of them.
@@ -56,6 +57,24 @@ pub enum PriceUnitError {
         /// The currency wanted.
         currency: String,
     },
+    /// Several currencies have money of that name.
+    #[error("\"{money}\" in the unit \"{unit}\" is money in {choices}; say which currency")]
+    WhichCurrency {
+        /// The part of the unit before "per".
+        money: String,
+        /// The text as given.
+        unit: String,
+        /// Codes of the currencies.
+        choices: String,
+    },
+    /// No currency is known that has money of that name.
+    #[error("\"{money}\" in the unit \"{unit}\" is no money that is known here")]
+    UnknownMoney {
+        /// The part of the unit before "per".
+        money: String,
+        /// The text as given.
+        unit: String,
+    },
 }
 
 /// Signs and names of money, and the currencies they may mean.
@@ -100,11 +119,7 @@ impl PriceUnit {
         let unit = text.trim().to_lowercase();
         let not_a_unit =
             || PriceUnitError::NotAUnit { unit: text.to_owned(), currency: currency.to_owned() };
-        // Money and energy, on the two sides of a separator.
-        let (money, energy) = ["/", "_per_", " per "]
-            .iter()
-            .find_map(|between| unit.split_once(between))
-            .ok_or_else(not_a_unit)?;
+        let (money, energy) = split_unit(&unit).ok_or_else(not_a_unit)?;
         let per = match energy.trim() {
             "kwh" => EnergyScale::KilowattHour,
             "mwh" => EnergyScale::MegawattHour,
@@ -126,6 +141,44 @@ impl PriceUnit {
             })
     }
 
+    /// The unit that a text names, and its currency: `currency` if it is given, else the one that
+    /// the text tells.
+    ///
+    /// # Errors
+    /// As [`PriceUnit::parse`]; or no currency is given, and several or none have money of that
+    /// name.
+    pub fn parse_with_currency(
+        text: &str,
+        currency: Option<&str>,
+    ) -> Result<(Self, String), PriceUnitError> {
+        if let Some(currency) = currency {
+            return Ok((Self::parse(text, currency)?, currency.to_owned()));
+        }
+        let unit = text.trim().to_lowercase();
+        let (money, _) = split_unit(&unit).ok_or_else(|| PriceUnitError::NotAUnit {
+            unit: text.to_owned(),
+            currency: "EUR".to_owned(),
+        })?;
+        let known = MONEY.iter().find(|(names, ..)| names.contains(&money.trim()));
+        let (money, unit) = (money.trim().to_owned(), text.to_owned());
+        let currency = match known {
+            Some((_, _, [only])) => (*only).to_owned(),
+            Some((_, _, choices)) => {
+                let (last, others) = choices.split_last().unwrap_or((&"", &[]));
+                let choices = format!("{} or {last}", others.join(", "));
+                return Err(PriceUnitError::WhichCurrency { money, unit, choices });
+            }
+            None if Currency::parse(&money.to_uppercase()).is_ok() => money.to_uppercase(),
+            None => return Err(PriceUnitError::UnknownMoney { money, unit }),
+        };
+        Ok((Self::parse(text, &currency)?, currency))
+    }
+
+    /// The number of units of the currency per kWh in this unit.
+    pub(crate) fn factor(self) -> f64 {
+        1.0 / self.divisor()
+    }
+
     /// The price that `value` of this unit is.
     ///
     /// # Errors
@@ -142,6 +195,11 @@ impl PriceUnit {
             (MoneyScale::Minor, EnergyScale::MegawattHour) => 1e5,
         }
     }
+}
+
+/// Money and energy, on the two sides of a separator.
+fn split_unit(unit: &str) -> Option<(&str, &str)> {
+    ["/", "_per_", " per "].iter().find_map(|between| unit.split_once(between))
 }
 
 /// Three capital letters, as in ISO 4217.

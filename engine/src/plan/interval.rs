@@ -2,6 +2,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use crate::prices::curve::PriceCurve;
 use crate::units::Power;
 
 /// Period of charging or discharging at one power.
@@ -15,6 +16,15 @@ pub struct Interval {
     /// Power throughout; negative is discharging.
     #[serde(rename = "power_kw")]
     pub power: Power,
+}
+
+/// Emissions in kg of the charging in some intervals, at a carbon intensity in kg per kWh.
+///
+/// Discharging has none: the energy was counted when it was charged.
+#[must_use]
+pub fn emissions_of(intervals: &[Interval], intensity: &PriceCurve) -> f64 {
+    let charging = intervals.iter().filter(|interval| interval.power > Power::ZERO);
+    intensity.weigh(charging.map(|interval| (interval.start, interval.end, interval.power)))
 }
 
 impl Interval {

@@ -14,5 +14,5 @@ pub mod stability;
 pub mod storage;
 pub mod switching;
 
-pub use interval::Interval;
+pub use interval::{Interval, emissions_of};
 pub use search_status::SearchStatus;

@@ -194,28 +194,6 @@ impl PriceCurve {
         self.map(|price| price * factor)
     }
 
-    /// The sum of two curves where both have a price; elsewhere a gap.
-    ///
-    /// # Errors
-    /// A sum is too large for a number.
-    pub fn plus(&self, other: &Self) -> Result<Self, CurveError> {
-        let (mut periods, mut prices) = (Vec::new(), Vec::new());
-        let (mut mine, mut theirs) = (0, 0);
-        // Both lists are in time order, so passing the slot that ends first visits every overlap.
-        while mine < self.len() && theirs < other.len() {
-            let start = self.horizon.starts()[mine].max(other.horizon.starts()[theirs]);
-            let (my_end, their_end) = (self.horizon.ends()[mine], other.horizon.ends()[theirs]);
-            let end = my_end.min(their_end);
-            if start < end {
-                periods.push((start, end));
-                prices.push(self.prices[mine] + other.prices[theirs]);
-            }
-            mine += usize::from(my_end == end);
-            theirs += usize::from(their_end == end);
-        }
-        Self::from_parts(Horizon::from_micros(periods)?, prices)
-    }
-
     /// Price order and bit sets, if the curve is short and even enough for them.
     pub(crate) fn ranked(&self) -> Option<&RankedSlots> {
         self.ranked.get_or_init(|| RankedSlots::new(&self.horizon, &self.prices)).as_ref()

@@ -1,4 +1,5 @@
 //! Prices as step functions, and which of several prices counts.
+pub mod combine;
 pub mod cost;
 pub mod currency;
 pub mod curve;

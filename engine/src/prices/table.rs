@@ -43,6 +43,15 @@ impl PriceTable {
         Self { horizon, prices }
     }
 
+    /// Table of the values that `curve` has at the start of each slot, with the gaps of this one.
+    #[must_use]
+    pub fn with_values_of(&self, curve: &PriceCurve) -> Self {
+        let values: Vec<f64> = row_of(curve, &self.horizon).collect();
+        let replaced = self.prices.iter().zip(values.iter().cycle());
+        let prices = replaced.map(|(price, value)| if price.is_nan() { f64::NAN } else { *value });
+        Self { horizon: self.horizon.clone(), prices: prices.collect() }
+    }
+
     /// The slots of all rows.
     #[must_use]
     pub fn horizon(&self) -> &Horizon {
@@ -110,6 +119,10 @@ mod tests {
         assert_eq!(table.row(0), [0.1, 0.1, 0.2, 0.2]);
         assert_eq!(table.row(1)[..3], [0.01, 0.02, 0.03]);
         assert!(table.row(1)[3].is_nan());
+        let values = table.with_values_of(&curve_of(120, &[70, 80]));
+        assert_eq!(values.row(0), [0.7; 4]);
+        assert_eq!(values.row(1)[..3], [0.7; 3]);
+        assert!(values.row(1)[3].is_nan());
         assert_eq!(PriceTable::from_curves(&[hourly.clone(), hourly]).horizon().len(), 2);
     }
 

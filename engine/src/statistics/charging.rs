@@ -21,7 +21,7 @@ pub fn savings_of(items: &[Item]) -> Option<Amount> {
 /// One bucket of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Item {
-    /// Local start of the bucket, written as UTC.
+    /// Start of the bucket, as [`Buckets`] label it.
     pub label: DateTime<Utc>,
     /// Sums of the bucket.
     pub totals: Totals,

@@ -1,13 +1,14 @@
 //! The periods that samples are summed up in.
-use chrono::{DateTime, Datelike, Months, NaiveDate, NaiveTime, Utc};
+use chrono::{DateTime, Datelike, Days, Months, NaiveDate, NaiveTime, Utc};
+use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
+use crate::time::civil::{local_of, next_offset_change, offset_micros, start_of_date};
 use crate::time::instant::{instant_at, micros_of};
 use crate::words::words;
 
-/// Microseconds in a minute and in a day.
+/// Microseconds in a minute.
 const MINUTE: i64 = 60_000_000;
-const DAY: i64 = 24 * 60 * MINUTE;
 
 /// Largest offset, in hours, in either direction.
 const OFFSET_MAX: f64 = 14.0;
@@ -130,13 +131,23 @@ impl UtcOffset {
 
 /// A rule that puts every instant into one bucket.
 ///
-/// Buckets follow the calendar at a fixed offset from UTC. The label of a
-/// bucket is the local time of its start, written as if it were UTC: a label
-/// to group by, not an instant.
+/// Buckets follow the calendar on a clock: at a fixed offset from UTC, or of a time zone.
+///
+/// At a fixed offset, the label of a bucket is the local time of its start, written as if it were
+/// UTC: a label to group by, not an instant. On the clock of a zone, the label is the instant of
+/// the start itself, because clocks show some local times twice. There a day has 23, 24 or 25
+/// hours, the hour that clocks show twice is two buckets, and the one that they skip is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Buckets {
     resolution: Resolution,
-    offset: UtcOffset,
+    clock: BucketClock,
+}
+
+/// The clock that buckets follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BucketClock {
+    Fixed(UtcOffset),
+    Zone(Tz),
 }
 
 /// One bucket, in microseconds since 1970.
@@ -146,15 +157,29 @@ pub(crate) struct Bucket {
     pub(crate) start: i64,
     /// First instant after it, true UTC.
     pub(crate) end: i64,
-    /// Start on the shifted clock, written as UTC.
-    pub(crate) label: i64,
 }
 
 impl Buckets {
     /// Buckets of that length, at that offset from UTC.
     #[must_use]
     pub fn new(resolution: Resolution, offset: UtcOffset) -> Self {
-        Self { resolution, offset }
+        Self { resolution, clock: BucketClock::Fixed(offset) }
+    }
+
+    /// Buckets of that length, on the clocks of a time zone.
+    ///
+    /// # Example: the Sunday of 23 hours
+    ///
+    /// ```
+    /// use slackwater_engine::statistics::resolution::{Buckets, Resolution};
+    /// let days = Buckets::in_zone(Resolution::Day, "Europe/Berlin".parse().unwrap());
+    /// let (start, end) = days.period("2026-03-29T12:00:00Z".parse().unwrap());
+    /// assert_eq!(start.to_rfc3339(), "2026-03-28T23:00:00+00:00");
+    /// assert_eq!((end - start).num_hours(), 23);
+    /// ```
+    #[must_use]
+    pub fn in_zone(resolution: Resolution, time_zone: Tz) -> Self {
+        Self { resolution, clock: BucketClock::Zone(time_zone) }
     }
 
     /// The length of the buckets.
@@ -176,7 +201,7 @@ impl Buckets {
     /// ```
     #[must_use]
     pub fn label(self, at: DateTime<Utc>) -> DateTime<Utc> {
-        instant_at(self.bucket(micros_of(at)).label)
+        instant_at(self.label_of(self.bucket(micros_of(at)).start))
     }
 
     /// First instant of the bucket that holds `at`, and first instant after it.
@@ -188,47 +213,88 @@ impl Buckets {
 
     /// The label of the bucket that starts at an instant.
     pub(crate) fn label_of(self, start: i64) -> i64 {
-        start + self.offset.micros()
+        match self.clock {
+            BucketClock::Fixed(offset) => start + offset.micros(),
+            BucketClock::Zone(_) => start,
+        }
     }
 
     pub(crate) fn bucket(self, at: i64) -> Bucket {
-        let shift = self.offset.micros();
-        let local = at.saturating_add(shift);
-        let (label, end) = match self.resolution {
-            Resolution::QuarterHour => even(local, 15 * MINUTE),
-            Resolution::HalfHour => even(local, 30 * MINUTE),
-            Resolution::Hour => even(local, 60 * MINUTE),
-            Resolution::Day => even(local, DAY),
-            // 1970 began on a Thursday, three days after a Monday.
-            Resolution::Week => {
-                let (start, end) = even(local + 3 * DAY, 7 * DAY);
-                (start - 3 * DAY, end - 3 * DAY)
+        match (self.clock, self.resolution.minutes()) {
+            (BucketClock::Fixed(offset), Some(minutes)) => {
+                even_bucket(at, minutes, offset.micros())
             }
-            Resolution::Month => by_date(local, |date| date.with_day(1), Months::new(1)),
-            Resolution::Year => by_date(local, |date| date.with_ordinal(1), Months::new(12)),
-        };
-        Bucket { start: label - shift, end: end - shift, label }
+            (BucketClock::Fixed(offset), None) => {
+                let shift = offset.micros();
+                let date = instant_at(at.saturating_add(shift)).date_naive();
+                let (first, next) = self.resolution.dates(date);
+                let start_of =
+                    |date: NaiveDate| micros_of(date.and_time(NaiveTime::MIN).and_utc()) - shift;
+                Bucket { start: start_of(first), end: start_of(next) }
+            }
+            (BucketClock::Zone(zone), Some(minutes)) => {
+                let bucket = even_bucket(at, minutes, offset_micros(at, zone));
+                // A jump inside of the bucket ends it, and begins the next one.
+                Bucket {
+                    start: next_offset_change(bucket.start, at, zone).unwrap_or(bucket.start),
+                    end: next_offset_change(at, bucket.end - 1, zone).unwrap_or(bucket.end),
+                }
+            }
+            (BucketClock::Zone(zone), None) => {
+                let (first, next) = self.resolution.dates(local_of(instant_at(at), zone).date());
+                let (start, end) = (start_of_date(first, zone), start_of_date(next, zone));
+                if at < end {
+                    return Bucket { start, end };
+                }
+                // Clocks went back over midnight: the next date began before they show this one
+                // once more.
+                let (_, after) = self.resolution.dates(next);
+                Bucket { start: end, end: start_of_date(after, zone) }
+            }
+        }
     }
 }
 
-fn even(local: i64, length: i64) -> (i64, i64) {
-    let start = local.div_euclid(length) * length;
-    (start, start + length)
+impl Resolution {
+    /// Length in minutes, if it is below a day.
+    fn minutes(self) -> Option<i64> {
+        match self {
+            Self::QuarterHour => Some(15),
+            Self::HalfHour => Some(30),
+            Self::Hour => Some(60),
+            Self::Day | Self::Week | Self::Month | Self::Year => None,
+        }
+    }
+
+    /// First date of the period that holds `date`, and first date after it; a date alone for a
+    /// resolution below a day.
+    fn dates(self, date: NaiveDate) -> (NaiveDate, NaiveDate) {
+        // The first of a month or year exists; after it comes one more, except at the very end of
+        // the calendar.
+        let first = match self {
+            Self::Month => date.with_day(1),
+            Self::Year => date.with_ordinal(1),
+            Self::Week => {
+                date.checked_sub_days(Days::new(date.weekday().num_days_from_monday().into()))
+            }
+            Self::QuarterHour | Self::HalfHour | Self::Hour | Self::Day => Some(date),
+        };
+        let first = first.unwrap_or(date);
+        let next = match self {
+            Self::Month => first.checked_add_months(Months::new(1)),
+            Self::Year => first.checked_add_months(Months::new(12)),
+            Self::Week => first.checked_add_days(Days::new(7)),
+            Self::QuarterHour | Self::HalfHour | Self::Hour | Self::Day => first.succ_opt(),
+        };
+        (first, next.unwrap_or(NaiveDate::MAX))
+    }
 }
 
-/// A period that starts on a first of something and lasts some months.
-fn by_date(
-    local: i64,
-    first: impl Fn(NaiveDate) -> Option<NaiveDate>,
-    months: Months,
-) -> (i64, i64) {
-    let date = instant_at(local).date_naive();
-    // The first of a month or year exists; after it comes one more, except
-    // at the very end of the calendar.
-    let start = first(date).unwrap_or(date);
-    let end = start.checked_add_months(months).unwrap_or(NaiveDate::MAX);
-    let midnight = |date: NaiveDate| micros_of(date.and_time(NaiveTime::MIN).and_utc());
-    (midnight(start), midnight(end))
+/// The period of whole minutes that holds an instant, on a clock that is `shift` ahead of UTC.
+fn even_bucket(at: i64, minutes: i64, shift: i64) -> Bucket {
+    let length = minutes * MINUTE;
+    let start = at.saturating_add(shift).div_euclid(length) * length - shift;
+    Bucket { start, end: start + length }
 }
 
 /// Date `years` years earlier; 28 February in place of a 29th that does not exist.
@@ -240,8 +306,70 @@ pub(crate) fn years_before(at: DateTime<Utc>, years: u32) -> DateTime<Utc> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use chrono::Timelike;
     use expect_test::{Expect, expect};
     use proptest::prelude::*;
+
+    const DAY_MICROS: i64 = 24 * 60 * MINUTE;
+
+    /// Starts of consecutive buckets on the clocks of a zone, and their lengths in minutes.
+    fn shown(resolution: Resolution, zone: Tz, from: &str, count: usize) -> Vec<(String, i64)> {
+        let buckets = Buckets::in_zone(resolution, zone);
+        let mut at: DateTime<Utc> = from.parse().unwrap();
+        let next = |_| {
+            let (start, end) = buckets.period(at);
+            at = end;
+            let text = start.with_timezone(&zone).format("%a %F %H:%M %z").to_string();
+            (text, (end - start).num_minutes())
+        };
+        (0..count).map(next).collect()
+    }
+
+    #[test]
+    fn local_buckets_follow_clocks_through_their_changes() {
+        let check = |resolution, zone, from, expected: &[(&str, i64)]| {
+            let expected: Vec<(String, i64)> =
+                expected.iter().map(|&(text, minutes)| (text.to_owned(), minutes)).collect();
+            assert_eq!(shown(resolution, zone, from, expected.len()), expected);
+        };
+        let berlin = chrono_tz::Europe::Berlin;
+        let spring = [("Sun 2026-03-29 01:00 +0100", 60), ("Sun 2026-03-29 03:00 +0200", 60)];
+        check(Resolution::Hour, berlin, "2026-03-29T00:00:00Z", &spring);
+        let autumn = [("Sun 2026-10-25 02:00 +0200", 60), ("Sun 2026-10-25 02:00 +0100", 60)];
+        check(Resolution::Hour, berlin, "2026-10-25T00:00:00Z", &autumn);
+        let days = [("Sun 2026-10-25 00:00 +0200", 1500), ("Mon 2026-10-26 00:00 +0100", 1440)];
+        check(Resolution::Day, berlin, "2026-10-25T12:00:00Z", &days);
+        let weeks = [("Mon 2026-03-23 00:00 +0100", 7 * 1440 - 60)];
+        check(Resolution::Week, berlin, "2026-03-29T21:00:00Z", &weeks);
+        let months = [("Thu 2026-10-01 00:00 +0200", 31 * 1440 + 60)];
+        check(Resolution::Month, berlin, "2026-10-31T22:59:00Z", &months);
+        check(
+            Resolution::Year,
+            berlin,
+            "2025-12-31T23:00:00Z",
+            &[("Thu 2026-01-01 00:00 +0100", 525_600)],
+        );
+        // Half an hour of Lord Howe is shown twice: the jump cuts the hour.
+        let lord_howe = [
+            ("Sun 2026-04-05 01:00 +1100", 60),
+            ("Sun 2026-04-05 01:30 +1030", 30),
+            ("Sun 2026-04-05 02:00 +1030", 60),
+        ];
+        check(
+            Resolution::Hour,
+            chrono_tz::Australia::Lord_Howe,
+            "2026-04-04T14:00:00Z",
+            &lord_howe,
+        );
+        // Clocks of Beirut skip midnight, those of St. John's showed one twice.
+        let beirut = [("Sun 2026-03-29 01:00 +0300", 1380)];
+        check(Resolution::Day, chrono_tz::Asia::Beirut, "2026-03-29T01:00:00Z", &beirut);
+        let st_johns = [("Sun 2010-11-07 00:00 -0230", 1500)];
+        check(Resolution::Day, chrono_tz::America::St_Johns, "2010-11-07T02:45:00Z", &st_johns);
+        // 30 December 2011 never came in Apia.
+        let apia = [("Thu 2011-12-29 00:00 -1000", 1440), ("Sat 2011-12-31 00:00 +1400", 1440)];
+        check(Resolution::Day, chrono_tz::Pacific::Apia, "2011-12-29T12:00:00Z", &apia);
+    }
 
     #[track_caller]
     fn check(resolution: Resolution, hours: f64, at: &[&str], expected: &Expect) {
@@ -357,7 +485,7 @@ mod tests {
             let buckets = Buckets::new(resolution, UtcOffset { minutes });
             let bucket = buckets.bucket(at);
             prop_assert!(bucket.start <= at && at < bucket.end);
-            prop_assert_eq!(bucket.label, bucket.start + minutes * MINUTE);
+            prop_assert_eq!(buckets.label_of(bucket.start), bucket.start + minutes * MINUTE);
             prop_assert_eq!(buckets.bucket(bucket.start), bucket);
             prop_assert_eq!(buckets.bucket(bucket.end - 1), bucket);
             prop_assert_eq!(buckets.bucket(bucket.end).start, bucket.end);
@@ -370,9 +498,37 @@ mod tests {
             resolution in prop::sample::select(Resolution::ALL.to_vec()),
             minutes in -840..=840_i64,
         ) {
-            let shifted = Buckets::new(resolution, UtcOffset { minutes }).bucket(at).label;
-            let moved = Buckets::new(resolution, UtcOffset::default()).bucket(at + minutes * MINUTE);
-            prop_assert_eq!(shifted, moved.label);
+            let shifted = Buckets::new(resolution, UtcOffset { minutes });
+            let moved = Buckets::new(resolution, UtcOffset::default());
+            let at_offset = instant_at(at + minutes * MINUTE);
+            prop_assert_eq!(shifted.label(instant_at(at)), moved.label(at_offset));
+        }
+
+        /// Buckets of a zone tile time, in every zone, around every change of its clocks; each
+        /// begins on a time that its clocks show as a beginning, or with a jump.
+        #[test]
+        fn buckets_of_a_zone_tile_time(
+            zone in 0..chrono_tz::TZ_VARIANTS.len(),
+            day in 0..365 * 80_i64,
+            shift in 0..DAY_MICROS,
+            resolution in prop::sample::select(Resolution::ALL.to_vec()),
+        ) {
+            let zone = chrono_tz::TZ_VARIANTS[zone];
+            let buckets = Buckets::in_zone(resolution, zone);
+            let from = day * DAY_MICROS;
+            // An instant of the day, and the change of clocks that comes next.
+            let change = next_offset_change(from, from + 250 * DAY_MICROS, zone).unwrap_or(from);
+            for at in [from + shift, change - 1, change, change + shift / 24] {
+                let bucket = buckets.bucket(at);
+                prop_assert!(bucket.start <= at && at < bucket.end, "{at} {bucket:?} {zone}");
+                prop_assert_eq!(buckets.bucket(bucket.start), bucket);
+                prop_assert_eq!(buckets.bucket(bucket.end - 1), bucket);
+                prop_assert_eq!(buckets.bucket(bucket.end).start, bucket.end);
+                let is_jump = next_offset_change(bucket.start - 1, bucket.start, zone).is_some();
+                let local = local_of(instant_at(bucket.start), zone);
+                let minutes = i64::from(local.num_seconds_from_midnight()) / 60;
+                prop_assert!(is_jump || minutes % resolution.minutes().unwrap_or(24 * 60) == 0);
+            }
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Conversion of wall clock times to instants. It is the only place that resolves gaps and folds.
-use chrono::{DateTime, Days, MappedLocalTime, NaiveDateTime, NaiveTime, Offset, TimeZone, Utc};
+use chrono::{
+    DateTime, Days, MappedLocalTime, NaiveDate, NaiveDateTime, NaiveTime, Offset, TimeZone, Utc,
+};
 use chrono_tz::{GapInfo, Tz};
 
-use crate::time::instant::instant_at;
+use crate::time::instant::{instant_at, micros_of};
 
 /// Edition of the IANA tables of time zones, such as `2025b`.
 ///
@@ -74,6 +76,21 @@ pub fn instant_of(local: NaiveDateTime, time_zone: Tz) -> DateTime<Utc> {
     match showing(local, time_zone) {
         Showing::Once(at) | Showing::Twice { first: at, .. } => at,
         Showing::Never { before_jump } => before_jump,
+    }
+}
+
+/// First microsecond at which clocks in `time_zone` show `date` or a later date.
+///
+/// A midnight that clocks skip is the instant of their jump, an ambiguous one its first
+/// occurrence.
+pub(crate) fn start_of_date(date: NaiveDate, time_zone: Tz) -> i64 {
+    match showing(date.and_time(NaiveTime::MIN), time_zone) {
+        Showing::Once(at) | Showing::Twice { first: at, .. } => micros_of(at),
+        Showing::Never { before_jump } => {
+            let at = micros_of(before_jump);
+            // The longest jump is a whole date, at the date line.
+            next_offset_change(at - OFFSET_PROBE_MICROS, at, time_zone).unwrap_or(at)
+        }
     }
 }
 

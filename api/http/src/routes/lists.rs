@@ -1,21 +1,19 @@
-//! What all kinds of device have in common: lists of them, and one of them.
+//! Lists and single devices of all kinds.
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
-use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use slackwater_control::device::scope::DeviceKind;
-use slackwater_wire::page::cursor::Key;
 use slackwater_wire::version::field::Field;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::auth::caller::Caller;
-use crate::page::{List, Listing, PageQuery, Pagination};
+use crate::page::{ListRequest, PageQuery};
 use crate::problem::Problem;
 use crate::request::{Path, query_pairs};
 use crate::version::Version;
@@ -26,13 +24,13 @@ use slackwater_service::jobs::reading::refresh;
 use slackwater_service::state::App;
 use slackwater_store::devices::Device;
 
-/// What a device looks like to a client.
+/// View of a device for a client.
 pub trait Shape: Serialize {
     /// The kind of device.
     const KIND: DeviceKind;
     /// The last word of the path of its lists.
     const LIST: &'static str;
-    /// What problems call it.
+    /// Name of the kind in problems.
     const WORD: &'static str;
 
     /// The shape of a device, as it is shown.
@@ -56,7 +54,7 @@ pub struct Seen<'a> {
 const FETCHED: [DeviceKind; 4] =
     [DeviceKind::Vehicle, DeviceKind::Charger, DeviceKind::Hvac, DeviceKind::Inverter];
 
-/// A device takes about as much in an answer.
+/// Length of a device in an answer, about.
 const BYTES_EACH: usize = 1_536;
 
 /// The field that costs no call of a manufacturer (ENV-19).
@@ -94,42 +92,20 @@ async fn page<T: Shape>(
     uri: &Uri,
     query: &PageQuery,
 ) -> Result<Response, Problem> {
-    let list = List { key: app.cursor_key(), client_id: &caller.client.id, user_id, name: T::LIST };
-    let request = query.of(list, app.config().limits.page_size_max)?;
     let is_paged = caller.version.has(Field::PaginatedLists);
+    let whose = (&*caller.client.id, user_id);
+    let request = ListRequest::new(app, whose, T::LIST, query, is_paged)?;
     if must_fetch::<T>(caller, uri) {
         fetch_all::<T>(app, caller, user_id).await?;
     }
-    let list_of = |data: Vec<T>, pagination| Listing { data, pagination };
     let listing = app.cache().read(|tables| {
-        let index = tables.list(&caller.client.id, user_id, T::KIND);
-        let shape = |id: &Uuid| {
+        request.cut(tables.list(&caller.client.id, user_id, T::KIND), |id| {
             let device = tables.device(&caller.client.id, *id)?;
             Some(T::of(&Seen { device, tables, version: caller.version, now: caller.now }))
-        };
-        let nowhere = Pagination { before: None, after: None };
-        let Some(index) = index else { return list_of(Vec::new(), nowhere) };
-        if !is_paged {
-            let mut all: Vec<T> = index.iter().filter_map(shape).collect();
-            all.reverse();
-            return list_of(all, nowhere);
-        }
-        let page = index.page(&request);
-        let id = |key: &Key| Uuid::parse_str(&key.id).ok();
-        let data = page.keys.iter().filter_map(id).filter_map(|id| shape(&id)).collect();
-        list_of(data, list.pagination(&page))
+        })
     });
     // Written after the tables are free for others again.
-    let bytes = BYTES_EACH * (1 + listing.data.len());
-    if is_paged { json(&listing, bytes) } else { json(&listing.data, bytes) }
-}
-
-/// An answer of about so many bytes: one that grows while it is written is
-/// copied again and again.
-fn json(value: &impl Serialize, bytes: usize) -> Result<Response, Problem> {
-    let mut body = Vec::with_capacity(bytes);
-    serde_json::to_writer(&mut body, value).map_err(|_| Problem::bad_answer())?;
-    Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
+    request.answer(&listing, BYTES_EACH)
 }
 
 /// One device.
@@ -178,7 +154,7 @@ pub fn find_any(app: &App, caller: &Caller, id: &str) -> Option<Arc<Device>> {
     is_users.then_some(device)
 }
 
-/// Whether a read is to ask the manufacturer first.
+/// Returns `true` if a read is to ask the manufacturer first.
 fn must_fetch<T: Shape>(caller: &Caller, uri: &Uri) -> bool {
     let fields = query_pairs(uri).filter(|(name, _)| name == "fields" || name == "fields[]");
     let costs =
@@ -211,7 +187,7 @@ async fn fetch_all<T: Shape>(
     if failed > 0 { Err(Problem::some_vendors_failed(failed, of)) } else { Ok(()) }
 }
 
-/// Whether it is the device that did not answer, not its manufacturer.
+/// Returns `true` if the device did not answer, not its manufacturer.
 const fn is_of_device(error: &VendorError) -> bool {
     matches!(error, VendorError::Asleep { .. } | VendorError::Unreachable)
 }

@@ -2,26 +2,27 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use slackwater_control::schedule::status::ScheduleState;
-use slackwater_wire::page::cursor::Key;
 use slackwater_wire::version::field::Field;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::auth::caller::Caller;
-use crate::page::{List, Listing, PageQuery, Pagination};
+use crate::page::{ListRequest, PageQuery};
 use crate::problem::Problem;
 use crate::request::{Body, Path};
 use crate::routes::overrides::SmartOverride;
 use crate::routes::users::with_user;
 use crate::routes::wishes::{RuleBody, changed_wish, new_wish, target_word};
-use slackwater_service::cache::index::Index;
 use slackwater_service::state::App;
 use slackwater_service::steering::schedules::{self, Standing};
 use slackwater_store::schedules::Schedule;
+
+/// Length of a schedule in an answer, about.
+const BYTES_EACH: usize = 512;
 
 /// A user's rules for charging a device.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -29,9 +30,9 @@ use slackwater_store::schedules::Schedule;
 pub struct ScheduleBody {
     /// Its identifier.
     pub id: String,
-    /// Whether it is switched on.
+    /// True if it is switched on.
     pub is_enabled: bool,
-    /// What holds where no rule does.
+    /// Value that holds where no rule does.
     pub default_should_charge: bool,
     /// Earlier rules win.
     pub rules: Vec<RuleBody>,
@@ -40,11 +41,12 @@ pub struct ScheduleBody {
     /// `vehicle` or `charger`.
     #[schema(value_type = String)]
     pub target_type: &'static str,
-    /// Where it applies. Null: a charger's anywhere, a vehicle's at every known location.
+    /// Location at which it applies. Null: a charger's anywhere, a vehicle's at every known
+    /// location.
     pub location_id: Option<Uuid>,
 }
 
-/// How a schedule stands.
+/// Status of a schedule.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScheduleStatus {
@@ -58,11 +60,11 @@ pub struct ScheduleStatus {
     /// One of seven words, such as `ALIGNED` or `INACTIVE:AWAY`.
     #[schema(value_type = String)]
     pub state: &'static str,
-    /// What the device does.
+    /// True if the device charges.
     pub is_charging: bool,
-    /// Whether all of the parts hold.
+    /// True if all of the parts hold.
     pub is_charging_expected: bool,
-    /// What has to hold so that charging is expected.
+    /// Conditions under which charging is expected.
     pub is_charging_expected_parts: ExpectedPartsBody,
     /// The next changes of what the rules say, at most two.
     pub upcoming_transitions: Vec<TransitionBody>,
@@ -70,7 +72,7 @@ pub struct ScheduleStatus {
     pub smart_override: Option<SmartOverride>,
 }
 
-/// What has to hold so that charging is expected.
+/// Conditions under which charging is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExpectedPartsBody {
@@ -88,7 +90,7 @@ pub struct ExpectedPartsBody {
 pub struct TransitionBody {
     /// When.
     pub at: DateTime<Utc>,
-    /// What they say from then on.
+    /// Value of the rules from then on.
     pub should_charge: bool,
 }
 
@@ -169,28 +171,16 @@ pub(crate) async fn list(
 ) -> Result<Response, Problem> {
     with_user(&app, &caller, &user_id, |_| ())?;
     let client_id = &*caller.client.id;
-    let list =
-        List { key: app.cursor_key(), client_id, user_id: Some(&user_id), name: "schedules" };
-    let request = query.of(list, app.config().limits.page_size_max)?;
-    Ok(app.cache().read(|tables| {
+    let is_paged = caller.version.has(Field::PaginatedLists);
+    let whose = (client_id, Some(user_id.as_str()));
+    let request = ListRequest::new(&app, whose, "schedules", &query, is_paged)?;
+    let listing = app.cache().read(|tables| {
         let control = tables.control();
-        let shape = |id: &Uuid| control.schedule(client_id, *id).map(|s| ScheduleBody::of(s));
-        let index = control.list(client_id, &user_id);
-        if !caller.version.has(Field::PaginatedLists) {
-            let all = index.into_iter().flat_map(Index::iter).filter_map(shape);
-            let all: Vec<ScheduleBody> = all.collect();
-            return Json(all.into_iter().rev().collect::<Vec<_>>()).into_response();
-        }
-        let Some(index) = index else {
-            let pagination = Pagination { before: None, after: None };
-            return Json(Listing::<ScheduleBody> { data: Vec::new(), pagination }).into_response();
-        };
-        let page = index.page(&request);
-        let id = |key: &Key| Uuid::parse_str(&key.id).ok();
-        let data: Vec<ScheduleBody> =
-            page.keys.iter().filter_map(id).filter_map(|id| shape(&id)).collect();
-        Json(Listing { data, pagination: list.pagination(&page) }).into_response()
-    }))
+        request.cut(control.list(client_id, &user_id), |id| {
+            Some(ScheduleBody::of(control.schedule(client_id, *id)?))
+        })
+    });
+    request.answer(&listing, BYTES_EACH)
 }
 
 /// One schedule.
@@ -232,7 +222,7 @@ pub(crate) async fn delete(
     was_there.then_some(StatusCode::NO_CONTENT).ok_or_else(missing)
 }
 
-/// How a schedule stands.
+/// Status of a schedule.
 pub(crate) async fn status(
     State(app): State<App>,
     caller: Caller,

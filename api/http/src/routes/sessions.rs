@@ -27,7 +27,7 @@ use slackwater_store::users;
 const KINDS: [DeviceKind; 4] =
     [DeviceKind::Vehicle, DeviceKind::Charger, DeviceKind::Hvac, DeviceKind::Inverter];
 
-/// What a client may ask of a session.
+/// Request for a link session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LinkBody {
@@ -37,12 +37,12 @@ pub struct LinkBody {
     /// `vehicle`, `charger`, `hvac` or `inverter`; without it any, in version 2023-05-01 `vehicle`.
     #[schema(required = false)]
     pub vendor_type: String,
-    /// What the user is asked to grant. At least one scope that reads data.
+    /// Scopes that the user is asked to grant. At least one that reads data.
     pub scopes: Vec<String>,
     /// Language of the pages, in older versions.
     #[schema(required = false)]
     pub force_language: String,
-    /// Where the user's browser goes in the end.
+    /// Address to which the user's browser returns in the end.
     #[schema(required = false)]
     pub redirect_uri: String,
 }
@@ -51,7 +51,7 @@ pub struct LinkBody {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LinkSessionBody {
-    /// Where to send the user. Good for 24 hours, once.
+    /// Address to send the user to. Good for 24 hours, once.
     pub link_url: String,
     /// For software that shows the session itself.
     pub link_token: String,
@@ -118,14 +118,14 @@ async fn begin(
     };
     let mut change = app.store().begin().await?;
     if let (Some(most), None) = (app.config().limits.connections_max, device_id) {
-        let connections = links::connections_taken(change.connection(), &client_id, now);
+        let connections = links::count_connections(change.connection(), &client_id, now);
         if connections.await? >= u64::from(most) {
             return Err(Problem::forbidden(format!("the limit of {most} connections is reached")));
         }
     }
     let created = app.cache().read(|tables| tables.created_now(&client_id, caller.now));
-    users::keep(change.connection(), (&client_id, user_id), created).await?;
-    links::insert(change.connection(), &session).await?;
+    users::insert_user(change.connection(), (&client_id, user_id), created).await?;
+    links::insert_session(change.connection(), &session).await?;
     let (kept_in, user_id) = (app.clone(), user_id.to_owned());
     change
         .commit(move || {

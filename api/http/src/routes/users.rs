@@ -2,12 +2,13 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::auth::caller::Caller;
-use crate::page::{List, Listing, PageQuery, Pagination};
+use crate::page::{ListRequest, PageQuery};
 use crate::problem::Problem;
 use crate::request::Path;
 use slackwater_integration::profile::VendorCode;
@@ -15,6 +16,9 @@ use slackwater_service::cache::tables::OfUser;
 use slackwater_service::linking::connect;
 use slackwater_service::state::App;
 use slackwater_store::accounts::Account;
+
+/// Length of a user in an answer, about.
+const BYTES_EACH: usize = 64;
 
 /// A user. Of its record nothing but the identifier is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -28,18 +32,13 @@ pub(crate) async fn list(
     State(app): State<App>,
     caller: Caller,
     query: PageQuery,
-) -> Result<Json<Listing<UserBody>>, Problem> {
+) -> Result<Response, Problem> {
     let client_id = &*caller.client.id;
-    let list = List { key: app.cursor_key(), client_id, user_id: None, name: "users" };
-    let request = query.of(list, app.config().limits.page_size_max)?;
-    let page = app.cache().read(|tables| tables.users(client_id).map(|all| all.page(&request)));
-    let Some(page) = page else {
-        let pagination = Pagination { before: None, after: None };
-        return Ok(Json(Listing { data: Vec::new(), pagination }));
-    };
-    let pagination = list.pagination(&page);
-    let data = page.keys.into_iter().map(|key| UserBody { id: key.id }).collect();
-    Ok(Json(Listing { data, pagination }))
+    let request = ListRequest::new(&app, (client_id, None), "users", &query, true)?;
+    let listing = app.cache().read(|tables| {
+        request.cut(tables.users(client_id), |id| Some(UserBody { id: id.to_string() }))
+    });
+    request.answer(&listing, BYTES_EACH)
 }
 
 /// One user.
@@ -104,7 +103,7 @@ pub(crate) async fn disconnect(
     deleted(connect::disconnect(&app, &account).await?, "vendor")
 }
 
-/// The same for the user in the header. Exists in version 2023-05-01 only.
+/// Takes away the account of the user in the header. Exists in version 2023-05-01 only.
 pub(crate) async fn disconnect_me(
     State(app): State<App>,
     caller: Caller,

@@ -21,13 +21,13 @@ use crate::commands::failure::Failure;
 use crate::commands::operator::{Body, Operator, segment};
 use crate::commands::output::print;
 
-/// How often the outbox is looked at for more.
+/// Interval between two looks at the outbox for more.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// Events that are read at one time.
 const BATCH: u32 = 500;
 
-/// Does what the command line says, at a running server or in the database.
+/// Runs a command about events, at a running server or in the database.
 pub(crate) async fn run(file: Option<&Path>, line: Kept<EventsCommand>) -> Result<(), Failure> {
     if line.store {
         return run_in_store(file, line.command).await;
@@ -53,7 +53,7 @@ async fn run_in_store(file: Option<&Path>, command: EventsCommand) -> Result<(),
     match command {
         EventsCommand::Tail(tail) => follow(Source::Store(&store), &tail).await,
         EventsCommand::List => {
-            let all = deliveries::all(&store).await?;
+            let all = deliveries::all_subscriptions(&store).await?;
             let all: Vec<Value> = all.iter().map(lines::subscription).collect();
             print(&format!("{:#}", Value::from(all)))
         }
@@ -64,7 +64,7 @@ async fn run_in_store(file: Option<&Path>, command: EventsCommand) -> Result<(),
         }
         EventsCommand::Remove { name } => {
             let mut change = store.begin().await?;
-            let was_there = deliveries::remove(change.connection(), &name).await?;
+            let was_there = deliveries::delete_subscription(change.connection(), &name).await?;
             change.commit(|| ()).await?;
             if !was_there {
                 return Err(Failure::NoSubscription(name));
@@ -74,7 +74,7 @@ async fn run_in_store(file: Option<&Path>, command: EventsCommand) -> Result<(),
     }
 }
 
-/// Where events are read.
+/// Source of events.
 enum Source<'a> {
     Server(&'a Operator),
     Store(&'a Store),
@@ -101,8 +101,10 @@ impl Source<'_> {
             }
             Self::Store(store) => {
                 let batch = match &tail.client {
-                    Some(client) => deliveries::events_of(store, client, seq, BATCH).await?,
-                    None => events::after(store, seq, BATCH).await?,
+                    Some(client) => {
+                        deliveries::client_events_after(store, client, seq, BATCH).await?
+                    }
+                    None => events::events_after(store, seq, BATCH).await?,
                 };
                 let last = batch.last().map_or(seq, |event| event.seq);
                 Ok((batch.iter().map(|event| lines::line(event).to_string()).collect(), last))

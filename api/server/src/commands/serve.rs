@@ -17,7 +17,7 @@ use slackwater_service::clock::{Clock, ClockError, Speed};
 use slackwater_service::config::error::ConfigError;
 use slackwater_service::config::load::ignored_variables;
 use slackwater_service::config::text::Listen;
-use slackwater_service::config::{Config, log_filter};
+use slackwater_service::config::{Config, log_filter, unknown_crates};
 use slackwater_service::state::App;
 use slackwater_service::supervise::keep_running;
 use slackwater_store::client::{Client, Environment};
@@ -46,6 +46,11 @@ pub(crate) async fn serve(
     let ignored = ignored_variables();
     if !ignored.is_empty() {
         warn!(variables = ignored.join(" "), "these variables are no settings and are ignored");
+    }
+    let unknown = unknown_crates(&arguments.log);
+    if !unknown.is_empty() {
+        let crates = unknown.join(" ");
+        warn!(crates, "these crates in the log filter are not of the service");
     }
     let config = settings(Config::load(file)?, arguments)?;
     let scenario = scenario(&config)?;
@@ -170,7 +175,7 @@ fn clock(config: &Config, scenario: Option<&Scenario>) -> Result<Clock, ClockErr
 /// The client whose users live in the scenario: the one that is configured, else
 /// the first of the sandbox, else a new one, whose secret is printed.
 async fn resident_client(app: &App) -> Result<Client, Failure> {
-    let all = clients::all(app.store()).await?.into_iter().map(|row| row.client);
+    let all = clients::all_clients(app.store()).await?.into_iter().map(|row| row.client);
     let mut own = all.filter(|client| client.environment == Environment::Sandbox);
     if let Some(id) = &app.config().sandbox.client {
         return own.find(|client| client.id == *id).ok_or_else(|| Failure::NoClient(id.clone()));
@@ -184,7 +189,7 @@ async fn resident_client(app: &App) -> Result<Client, Failure> {
     let (client, secret) = (made.row.client.clone(), &made.secret);
     // Printed first: a client whose secret nobody read would be of no use.
     print_secret(&format!("client {}\nsecret {secret}   (shown this once only)", client.id))?;
-    clients::insert(app.store(), &made.row).await?;
+    clients::insert_client(app.store(), &made.row).await?;
     Ok(client)
 }
 

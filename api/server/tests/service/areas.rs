@@ -2,15 +2,16 @@
 use std::sync::Arc;
 
 use axum::http::{Method, StatusCode};
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use serde_json::json;
 use slackwater_control::policy::ask::Cause;
 use slackwater_engine::shared_supply::ReplanReason;
 use slackwater_engine::units::kw;
 use slackwater_service::config::plans::AreaLimit;
-use slackwater_service::plans::area::{self, work};
+use slackwater_service::plans::area::{self, LEASE, work};
 use slackwater_service::plans::planner::plan_now;
-use slackwater_store::jobs::{self, LEASE};
+use slackwater_store::jobs;
+use slackwater_store::lease::Lease;
 use uuid::Uuid;
 
 use crate::harness::{Asker, On, Stage, six};
@@ -22,7 +23,7 @@ use crate::prices::pull;
 async fn ask_north(stage: &Stage, asker: &Asker) {
     let mut change = stage.app.store().begin().await.unwrap();
     let area = (asker.id.as_str(), "NO1", "north");
-    jobs::ask(change.connection(), area, stage.app.now()).await.unwrap();
+    jobs::request_area(change.connection(), area, stage.app.now()).await.unwrap();
     change.commit(|| ()).await.unwrap();
 }
 
@@ -60,39 +61,29 @@ async fn plans_of_an_area_follow_its_prices_and_no_others() {
 }
 
 #[tokio::test]
-async fn an_area_is_worked_on_by_one_and_again_after_a_crash() {
+async fn prices_that_change_during_the_work_on_an_area_are_not_done_with_it() {
     for on in [On::Sqlite, On::Postgres] {
         let (stage, _, asker) = stage_with(on, &CENTS).await;
         ask_north(&stage, &asker).await;
-        let environment = stage.app.environment();
-        let store = stage.app.store();
-        let take = async |owner: &str, now: DateTime<Utc>| {
-            let mut change = store.begin().await.unwrap();
-            let job = jobs::take(change.connection(), environment, owner, now).await.unwrap();
+        let acquire = async || {
+            let mut change = stage.app.store().begin().await.unwrap();
+            let (to, lease) = (change.connection(), Lease::new("one", six(), LEASE));
+            let job = jobs::acquire_area(to, stage.app.environment(), &lease).await.unwrap();
             change.commit(|| ()).await.unwrap();
             job
         };
-        let renew = async |owner: &str, job: &jobs::AreaJob| {
-            let mut change = store.begin().await.unwrap();
-            let is_held = jobs::renew(change.connection(), job, owner, six()).await.unwrap();
+        let finish = async |job| {
+            let mut change = stage.app.store().begin().await.unwrap();
+            jobs::finish_area(change.connection(), job, "one").await.unwrap();
             change.commit(|| ()).await.unwrap();
-            is_held
         };
-        let first = take("one", six()).await.unwrap();
-        assert_eq!(take("two", six()).await, None);
-        // The first dies. Nobody else works before the lease has run out.
-        let early = six() + LEASE - TimeDelta::microseconds(1);
-        assert_eq!(take("two", early).await, None);
-        let second = take("two", six() + LEASE).await.unwrap();
-        assert_eq!(first, second);
-        assert!(!renew("one", &first).await, "who came back late writes nothing");
-        assert!(renew("two", &second).await);
-        // Prices change once more meanwhile: that is not done yet.
+        let first = acquire().await.unwrap();
         ask_north(&stage, &asker).await;
-        let mut change = store.begin().await.unwrap();
-        jobs::finish(change.connection(), &second, "two").await.unwrap();
-        change.commit(|| ()).await.unwrap();
-        assert_eq!(take("one", six()).await.map(|job| job.asked), Some(2));
+        finish(&first).await;
+        let second = acquire().await.unwrap();
+        assert_eq!((first.asked, second.asked), (1, 2));
+        finish(&second).await;
+        assert_eq!(acquire().await, None);
     }
 }
 
@@ -149,11 +140,14 @@ async fn an_area_is_not_planned_anew_for_each_newcomer() {
         let is_asked = async |minutes, wanting: ReplanReason| {
             let mut change = stage.app.store().begin().await.unwrap();
             let to = change.connection();
-            jobs::ask_after(to, area, minute(minutes), wanting.min_interval()).await.unwrap();
+            jobs::request_area_after(to, area, minute(minutes), wanting.min_interval())
+                .await
+                .unwrap();
             let environment = stage.app.environment();
-            let job = jobs::take(to, environment, "one", minute(minutes)).await.unwrap();
+            let lease = Lease::new("one", minute(minutes), LEASE);
+            let job = jobs::acquire_area(to, environment, &lease).await.unwrap();
             if let Some(job) = &job {
-                jobs::finish(to, job, "one").await.unwrap();
+                jobs::finish_area(to, job, "one").await.unwrap();
             }
             change.commit(|| ()).await.unwrap();
             job.is_some()

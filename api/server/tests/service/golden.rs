@@ -252,8 +252,11 @@ fn read_paths() -> Vec<String> {
     paths
 }
 
-async fn street() -> Street {
-    let street = settled_on(Stage::with(On::Sqlite, add_zone).await).await;
+/// The databases, which do not change an answer.
+const DATABASES: [On; 2] = [On::Sqlite, On::Postgres];
+
+async fn street(on: On) -> Street {
+    let street = settled_on(Stage::with(on, add_zone).await).await;
     // Also plans are made, and what follows from them is done.
     street.step(0).await;
     street
@@ -261,7 +264,13 @@ async fn street() -> Street {
 
 #[tokio::test]
 async fn answers_to_reads_in_every_version() {
-    let street = street().await;
+    for on in DATABASES {
+        check_reads(on).await;
+    }
+}
+
+async fn check_reads(on: On) {
+    let street = street(on).await;
     street.step(600).await;
     let mut transcript = Transcript::default();
     for version in ApiVersion::ALL {
@@ -275,7 +284,13 @@ async fn answers_to_reads_in_every_version() {
 
 #[tokio::test]
 async fn answers_to_changes_and_events_of_them() {
-    let street = street().await;
+    for on in DATABASES {
+        check_changes(on).await;
+    }
+}
+
+async fn check_changes(on: On) {
+    let street = street(on).await;
     street.step(600).await;
     let (mut transcript, asker) = (Transcript::default(), (&street.asker, LATEST));
     let mut made: Vec<String> = Vec::new();
@@ -335,7 +350,13 @@ async fn answers_to_changes_and_events_of_them() {
 
 #[tokio::test]
 async fn answers_to_bodies_with_faults() {
-    let street = street().await;
+    for on in DATABASES {
+        check_faults(on).await;
+    }
+}
+
+async fn check_faults(on: On) {
+    let street = street(on).await;
     let mut transcript = Transcript::default();
     for (method, path, body) in bodies() {
         for body in spoilt(&body) {
@@ -352,7 +373,7 @@ async fn events_of(stage: &Stage) -> Vec<String> {
     let mut all = Vec::new();
     let mut last = 0;
     loop {
-        let next = events::after(stage.app.store(), last, 1_000).await.unwrap();
+        let next = events::events_after(stage.app.store(), last, 1_000).await.unwrap();
         let Some(end) = next.last() else { break };
         last = end.seq;
         // That a reading changed something depends on when it was polled, also by a command.
@@ -373,7 +394,13 @@ async fn events_of(stage: &Stage) -> Vec<String> {
 /// `scripts/night.py` judges whole nights.
 #[tokio::test]
 async fn plans_of_twenty_homes() {
-    let street = street().await;
+    for on in DATABASES {
+        check_plans(on).await;
+    }
+}
+
+async fn check_plans(on: On) {
+    let street = street(on).await;
     let mut transcript = Transcript::default();
     let mut lines = Vec::new();
     for (name, id) in street.names().await {

@@ -16,6 +16,7 @@ mod guessing;
 mod harness;
 mod identity;
 mod learned;
+mod leases;
 mod link_pages;
 mod lists;
 mod outbox;

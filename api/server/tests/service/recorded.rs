@@ -1,4 +1,6 @@
-//! What is recorded of devices, and how long it stays.
+//! Recordings of devices, and their lifetime.
+use std::sync::Arc;
+
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 use slackwater_control::device::scope::{DeviceKind, Permission};
@@ -6,11 +8,14 @@ use slackwater_engine::statistics::recording::Stay;
 use slackwater_engine::statistics::sample::Sample;
 use slackwater_engine::units::kw;
 use slackwater_integration::reading::Reading;
+use slackwater_service::cache::device_change::DeviceChange;
 use slackwater_service::cache::recorders::{Recorded, Recorder};
 use slackwater_service::config::Config;
 use slackwater_service::jobs::poller::poll_now;
 use slackwater_service::samples::record;
 use slackwater_service::samples::waiting;
+use slackwater_service::state::App;
+use slackwater_store::devices::Device;
 use slackwater_store::events;
 use slackwater_store::samples::{self, ChargeSession, Measured, There};
 use uuid::Uuid;
@@ -18,6 +23,12 @@ use uuid::Uuid;
 use crate::harness::{Asker, On, Stage, device, six};
 use crate::priced::HOME;
 use crate::readings::{charger, reading, vehicle};
+
+/// Records what a device did since it stood as it did `before`.
+async fn record_since(app: &App, before: Arc<Device>) {
+    let after = app.cache().read(|tables| tables.any_device(before.id).cloned()).unwrap();
+    record::record(app, &DeviceChange { before, after }).await;
+}
 
 /// Three hours ago a device charged for an hour, and left two hours ago.
 fn charged(asker: &Asker, (device_id, kind): (Uuid, DeviceKind)) -> Recorded {
@@ -47,10 +58,10 @@ async fn keep(stage: &Stage, asker: &Asker, what: (Uuid, DeviceKind)) {
     let mut change = stage.app.store().begin().await.unwrap();
     let to = change.connection();
     for (measured, session, own) in &parts {
-        samples::keep(to, measured, *session, own, There::Join).await.unwrap();
+        samples::insert_samples(to, measured, *session, own, There::Join).await.unwrap();
     }
     for session in &recorder.sessions {
-        samples::keep_session(to, session).await.unwrap();
+        samples::upsert_session(to, session).await.unwrap();
     }
     // One that has not ended, which memory knows, too.
     let open = ChargeSession {
@@ -59,8 +70,8 @@ async fn keep(stage: &Stage, asker: &Asker, what: (Uuid, DeviceKind)) {
         is_frozen: false,
         ..recorder.sessions[0].clone()
     };
-    samples::keep_session(to, &open).await.unwrap();
-    assert!(samples::keep_until(to, device_id, before, six()).await.unwrap());
+    samples::upsert_session(to, &open).await.unwrap();
+    assert!(samples::advance_recording(to, device_id, before, six()).await.unwrap());
     change.commit(|| ()).await.unwrap();
 }
 
@@ -160,7 +171,7 @@ async fn where_a_vehicle_charged_is_told_with_the_scope_only() {
             stage.fjord.says("car", Ok(counted(minutes, kwh, is_plugged_in)));
             let before = stage.app.cache().read(|tables| tables.any_device(car).cloned()).unwrap();
             poll_now(&stage.app, car).await;
-            record::record(&stage.app, &before).await;
+            record_since(&stage.app, before).await;
         }
         let asker = stage.renewed(&asker).await;
         let path = "/users/u/statistics/charging";
@@ -189,11 +200,11 @@ async fn that_a_vehicle_moved_is_told_with_the_scope_only() {
         stage.fjord.says("car", Ok(reading(&car)));
         let id = stage.link(&asker, "u", new).await;
         poll_now(&stage.app, id).await;
-        let start = events::after(stage.app.store(), 0, 99).await.unwrap().len();
+        let start = events::events_after(stage.app.store(), 0, 99).await.unwrap().len();
         car["facts"]["vehicle"]["sighting"]["position"]["latitude"] = json!(60.1);
         stage.fjord.says("car", Ok(reading(&car)));
         poll_now(&stage.app, id).await;
-        let told = events::after(stage.app.store(), 0, 99).await.unwrap();
+        let told = events::events_after(stage.app.store(), 0, 99).await.unwrap();
         let told: Vec<&Value> = told[start..].iter().map(|event| &event.body).collect();
         let moved = json!({ "kind": "vehicle", "changed": ["sighting"] });
         assert_eq!(told, if is_granted { vec![&moved] } else { Vec::new() });
@@ -202,7 +213,7 @@ async fn that_a_vehicle_moved_is_told_with_the_scope_only() {
         car["facts"]["vehicle"]["sighting"]["position"]["latitude"] = json!(60.2);
         stage.fjord.says("car", Ok(reading(&car)));
         poll_now(&stage.app, id).await;
-        let told = events::after(stage.app.store(), 0, 99).await.unwrap();
+        let told = events::events_after(stage.app.store(), 0, 99).await.unwrap();
         let names: &[&str] =
             if is_granted { &["sighting", "soc_percent"] } else { &["soc_percent"] };
         assert_eq!(told.last().unwrap().body["changed"], json!(names));
@@ -223,7 +234,7 @@ async fn energy_between_all_readings_of_a_counter_counts() {
         stage.fjord.says("car", Ok(counted(minutes, kwh, poll < 20)));
         let before = stage.app.cache().read(|tables| tables.any_device(car).cloned()).unwrap();
         poll_now(&stage.app, car).await;
-        record::record(&stage.app, &before).await;
+        record_since(&stage.app, before).await;
     }
     let asker = stage.renewed(&asker).await;
     let path = "/users/u/statistics/charging?type=vehicle&resolution=YEAR";

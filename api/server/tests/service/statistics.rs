@@ -17,7 +17,7 @@ use slackwater_server::seeding::residents::Residents;
 use slackwater_server::seeding::samples::Keep;
 use slackwater_service::config::{Budget, Limited};
 use slackwater_service::jobs::poller;
-use slackwater_store::samples::{Measured, There, keep};
+use slackwater_store::samples::{Measured, There, insert_samples};
 use tokio::time::{Duration, timeout};
 use tower::ServiceExt;
 use uuid::Uuid;
@@ -375,7 +375,7 @@ async fn statistics_reach_back_four_years_and_no_more() {
     };
     let samples: Vec<Sample> = (0..quarters).rev().map(sample).collect();
     let mut change = home.stage.app.store().begin().await.unwrap();
-    keep(change.connection(), &measured, None, &samples, There::Join).await.unwrap();
+    insert_samples(change.connection(), &measured, None, &samples, There::Join).await.unwrap();
     change.commit(|| ()).await.unwrap();
     let before = std::time::Instant::now();
     let answer = home.charging("type=vehicle&resolution=QUARTER_HOUR").await;
@@ -414,7 +414,7 @@ async fn samples_of_a_patch_take_the_place_of_what_was_there() {
     assert_eq!(cost(&home.stage.app), "7");
 }
 
-/// What smart charging plans in the small hours.
+/// Smart charging policy for the small hours.
 fn night_policy() -> Value {
     json!({ "isEnabled": true, "deadline": "07:00", "chargingDuration": "02:00" })
 }

@@ -4,6 +4,7 @@
 //! show a change that a crash would take back. Reads use no other source.
 
 pub mod control;
+pub mod device_change;
 pub mod index;
 pub mod plans;
 pub mod price_book;

@@ -37,7 +37,7 @@ pub struct Tables {
     pub plans: PlanTables,
 }
 
-/// What is known of a client.
+/// Rows of a client.
 #[derive(Debug, Default)]
 pub struct OfClient {
     users: BTreeMap<Arc<str>, OfUser>,
@@ -48,14 +48,14 @@ pub struct OfClient {
 /// Lists of devices by their kind.
 type Lists = BTreeMap<DeviceKind, Index<Uuid>>;
 
-/// What is known of a user.
+/// Rows of a user.
 #[derive(Debug)]
 pub struct OfUser {
     /// The identifier that the client chose.
     pub id: Arc<str>,
     /// When the client first named it.
     pub created_at: DateTime<Utc>,
-    /// Whether the client let go of its accounts.
+    /// True if the client let go of the user's accounts.
     pub is_deauthorised: bool,
     /// Its accounts with manufacturers.
     pub accounts: BTreeMap<VendorCode, Account>,
@@ -72,24 +72,24 @@ impl Cache {
     /// The database failed, or holds what no version of this service has written.
     pub async fn load(store: &Store) -> Result<Self, StoreError> {
         let mut tables = Tables { plans: PlanTables::load(store).await?, ..Tables::default() };
-        for user in users::all(store).await? {
+        for user in users::all_users(store).await? {
             let entry = tables.keep_user(&user.client_id, &user.id, user.created_at);
             entry.is_deauthorised = user.deauthorised_at.is_some();
         }
-        for account in accounts::all(store).await? {
+        for account in accounts::all_accounts(store).await? {
             tables.keep_account(account);
         }
-        for location in locations::all(store).await? {
+        for location in locations::all_locations(store).await? {
             tables.keep_location(location);
         }
-        devices::all(store).await?.for_each(|device| tables.keep_device(device));
-        for action in actions::all_pending(store).await? {
+        devices::all_devices(store).await?.for_each(|device| tables.keep_device(device));
+        for action in actions::all_pending_actions(store).await? {
             tables.control.keep_pending(action);
         }
-        for override_ in overrides::all_active(store).await? {
+        for override_ in overrides::all_active_overrides(store).await? {
             tables.control.keep_override(override_);
         }
-        for schedule in schedules::all(store).await? {
+        for schedule in schedules::all_schedules(store).await? {
             tables.control.keep_schedule(schedule);
         }
         Ok(Self { tables: RwLock::new(tables) })
@@ -131,7 +131,7 @@ impl Tables {
         self.devices.values()
     }
 
-    /// What controls devices.
+    /// Pending actions, active overrides and schedules.
     #[must_use]
     pub const fn control(&self) -> &Control {
         &self.control
@@ -399,7 +399,7 @@ impl OfUser {
     }
 }
 
-/// What a device says it is plugged into.
+/// End of a cable that a device names.
 fn plugged_into(device: &Device) -> Option<&OtherEnd> {
     match &device.state.reading.as_ref()?.facts {
         Facts::Vehicle(facts) => facts.plugged_into.as_ref(),

@@ -4,17 +4,16 @@ use slackwater_control::device::action::ActionEvent;
 use slackwater_control::device::pursuit::{Step, next_step};
 use slackwater_store::actions::Action;
 use slackwater_store::database::Change;
-use slackwater_store::devices::{Device, DeviceState};
+use slackwater_store::devices::Device;
 use slackwater_store::error::StoreError;
-use uuid::Uuid;
 
+use crate::cache::device_change::DeviceChange;
 use crate::control::actions::{self, Effects};
 use crate::control::facts::Scene;
 use crate::state::App;
 
-/// What readings mean for the pending actions and active overrides of their
-/// devices, in the change that keeps the readings: an action that has reached
-/// what it wanted is confirmed by the very reading that shows it.
+/// Applies readings to the pending actions and active overrides of their devices, in the change
+/// that keeps the readings: a reading that shows the target state confirms the action.
 ///
 /// # Errors
 /// The database failed.
@@ -22,18 +21,20 @@ pub async fn observed(
     app: &App,
     change: &mut Change,
     effects: &mut Effects,
-    found: &[(Uuid, DeviceState)],
+    changes: &[DeviceChange],
 ) -> Result<(), StoreError> {
     let now = app.now();
-    for (id, state) in found {
-        let Some(observed) = observe(app, *id, state, now) else { continue };
+    for DeviceChange { after: device, .. } in changes {
+        let Some(observed) = observe(app, device, now) else { continue };
         if let Some((action, event)) = observed.action {
             actions::end(change, effects, action, &event, now).await?;
         }
         if observed.is_overridden {
-            let active = slackwater_store::overrides::active_of(change.connection(), *id).await?;
+            let active =
+                slackwater_store::overrides::active_override(change.connection(), device.id)
+                    .await?;
             if let Some(active) = active {
-                let overridden = (active, &observed.device);
+                let overridden = (active, &**device);
                 actions::happen(change, effects, overridden, observed.is_charging, now).await?;
             }
         }
@@ -41,25 +42,23 @@ pub async fn observed(
     Ok(())
 }
 
-/// What a reading shows of a device that is being controlled.
+/// Meaning of a reading of a device that is being controlled.
 struct Observed {
-    device: Device,
     action: Option<(Action, ActionEvent)>,
     is_overridden: bool,
     is_charging: Option<bool>,
 }
 
-fn observe(app: &App, id: Uuid, state: &DeviceState, now: DateTime<Utc>) -> Option<Observed> {
+fn observe(app: &App, device: &Device, now: DateTime<Utc>) -> Option<Observed> {
     let persistence = app.config().action.persistence();
     app.cache().read(|tables| {
         let control = tables.control();
-        let pending = control.pending(id);
-        let is_overridden = control.active_override(id).is_some();
+        let pending = control.pending(device.id);
+        let is_overridden = control.active_override(device.id).is_some();
         if pending.is_none() && !is_overridden {
             return None;
         }
-        let device = Device { state: state.clone(), ..Device::clone(tables.any_device(id)?) };
-        let scene = Scene { device: &device, tables, now };
+        let scene = Scene { device, tables, now };
         let action = pending.and_then(|action| {
             let (command, progress) = (&action.command, &action.progress);
             let reading = scene.reading();
@@ -69,6 +68,6 @@ fn observe(app: &App, id: Uuid, state: &DeviceState, now: DateTime<Utc>) -> Opti
             }
         });
         let is_charging = scene.is_charging();
-        Some(Observed { device, action, is_overridden, is_charging })
+        Some(Observed { action, is_overridden, is_charging })
     })
 }

@@ -12,10 +12,10 @@ use crate::state::App;
 use slackwater_store::actions::{self as rows, Action, Origin};
 use slackwater_store::error::StoreError;
 
-/// How often an order begins again because another replica was faster.
+/// Number of attempts of an order when other replicas are faster.
 const ATTEMPTS_MAX: usize = 10;
 
-/// Why a command does not become an action.
+/// Reason why a command does not become an action.
 #[derive(Debug, thiserror::Error)]
 pub enum OrderError {
     /// There is no such device.
@@ -67,7 +67,7 @@ async fn try_order(
     let now = app.now();
     let device = app.cache().read(|tables| tables.any_device(device_id).cloned());
     let device = device.ok_or(OrderError::NoSuchDevice)?;
-    let told = rows::last_told(change.connection(), device.id).await?;
+    let told = rows::last_sent_action(change.connection(), device.id).await?;
     let window = app.config().action.persistence();
     let is_awaited = told.is_some_and(|told| now < window_end(&told.progress, window));
     app.cache().read(|tables| {
@@ -86,7 +86,7 @@ async fn try_order(
     Ok(action)
 }
 
-/// What somebody who calls an action off is answered.
+/// Answer to a request to cancel an action.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cancelled {
     /// It is cancelled (ACT-16).
@@ -104,7 +104,7 @@ pub async fn find(
     id: Uuid,
     is_meant: impl Fn(&Action) -> bool,
 ) -> Result<Option<Action>, StoreError> {
-    Ok(rows::get(app.store(), id).await?.filter(is_meant))
+    Ok(rows::get_action(app.store(), id).await?.filter(is_meant))
 }
 
 /// Calls an action off by hand. Only what is kept changes: a command that the
@@ -119,7 +119,7 @@ pub async fn cancel(
     is_meant: impl Fn(&Action) -> bool,
 ) -> Result<Option<Cancelled>, StoreError> {
     let mut change = app.store().begin().await?;
-    let found = rows::get_in(change.connection(), id).await?.filter(&is_meant);
+    let found = rows::get_action_in(change.connection(), id).await?.filter(&is_meant);
     let Some(action) = found else { return Ok(None) };
     if action.progress.state != ActionState::Pending {
         return Ok(Some(Cancelled::Before(action)));
@@ -136,7 +136,7 @@ pub async fn cancel(
     }
 }
 
-/// Whether an action is one of a client, about a device of a kind.
+/// Returns `true` if an action is one of a client, about a device of a kind.
 pub fn is_of(client_id: &str, kind: DeviceKind) -> impl Fn(&Action) -> bool {
     move |action| &*action.client_id == client_id && action.kind == kind
 }

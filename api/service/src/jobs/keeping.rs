@@ -5,6 +5,7 @@
 use tracing::error;
 use uuid::Uuid;
 
+use crate::cache::device_change::DeviceChange;
 use crate::control::actions::Effects;
 use crate::control::observed::observed;
 use crate::outbox::changes;
@@ -31,28 +32,27 @@ async fn keep_all(app: &App) -> Result<(), StoreError> {
     let mut waiting = app.poller().waiting().take();
     // Of two readings of a device the later one stays.
     waiting.sort_by_key(|(id, _)| *id);
+    let changed = app.cache().read(|tables| DeviceChange::of_states(tables, waiting));
     // All devices before the first event, as `Change::claim` orders them.
-    for (id, state) in &waiting {
-        devices::keep_state(change.connection(), *id, state).await?;
+    for DeviceChange { after, .. } in &changed {
+        devices::set_state(change.connection(), after.id, &after.state).await?;
     }
-    for (id, state) in &waiting {
-        let device = app.cache().read(|tables| tables.any_device(*id).cloned());
-        let changed = device.and_then(|device| changes::of_device(&device, state, app.now()));
-        if let Some(happening) = changed {
-            events::record(change.connection(), &happening).await?;
+    for device_change in &changed {
+        if let Some(happening) = changes::of_device(device_change, app.now()) {
+            events::record_event(change.connection(), &happening).await?;
         }
     }
     let mut effects = Effects::default();
-    observed(app, &mut change, &mut effects, &waiting).await?;
-    let ids: Vec<Uuid> = waiting.iter().map(|(id, _)| *id).collect();
+    observed(app, &mut change, &mut effects, &changed).await?;
+    let ids: Vec<Uuid> = changed.iter().map(|change| change.after.id).collect();
     let app = app.clone();
     change
         .commit(move || {
             app.cache().write(|tables| {
-                for (id, state) in waiting {
-                    let before = planner::before_reading(&app, tables, id);
-                    tables.change_device(id, |device| device.state = state);
-                    planner::after_reading(&app, tables, id, before);
+                for change in changed {
+                    planner::look_at_change(&app, tables, &change);
+                    let DeviceChange { after, .. } = change;
+                    tables.change_device(after.id, |device| device.state = after.state.clone());
                 }
             });
             effects.show(&app);
@@ -86,8 +86,8 @@ pub async fn refuse_account(app: &App, device: &Device) {
 
 async fn keep_account(app: &App, account: Account) -> Result<(), StoreError> {
     let mut change = app.store().begin().await?;
-    accounts::keep(change.connection(), &account).await?;
-    events::record(change.connection(), &changes::of_account(&account, app.now())).await?;
+    accounts::upsert_account(change.connection(), &account).await?;
+    events::record_event(change.connection(), &changes::of_account(&account, app.now())).await?;
     let app = app.clone();
     change.commit(move || app.cache().write(|tables| tables.keep_account(account))).await
 }

@@ -5,6 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use metrics::{counter, gauge};
 use uuid::Uuid;
 
+use crate::cache::device_change::DeviceChange;
 use crate::jobs::reading::{pause, refresh};
 use crate::samples::record::record;
 use crate::state::App;
@@ -58,8 +59,10 @@ async fn poll(app: &App, id: Uuid) {
     let read = refresh(app, &device).await;
     let outcome = if read.is_ok() { "answered" } else { "failed" };
     counter!("slackwater_polls_total", "outcome" => outcome).increment(1);
-    if read.is_ok() {
-        record(app, &device).await;
+    if read.is_ok()
+        && let Some(after) = app.cache().read(|tables| tables.any_device(id).cloned())
+    {
+        record(app, &DeviceChange { before: device, after }).await;
     }
     let device = app.cache().read(|tables| tables.any_device(id).cloned());
     app.poller().put_back(id, read.is_err(), |failures| {

@@ -1,17 +1,16 @@
 //! One read of one device.
 use std::sync::Arc;
-use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use slackwater_control::device::polling::{Found, wait};
 use slackwater_control::device::power_state::PowerState;
-use tokio::time::timeout;
 
 use crate::jobs::keeping;
 use crate::state::App;
+use crate::vendor_calls::call_device;
 use slackwater_integration::error::VendorError;
 use slackwater_integration::reading::{Facts, Reading};
-use slackwater_integration::vendor::Linked;
+use slackwater_integration::vendor::Vendor;
 use slackwater_store::devices::{Device, DeviceState};
 
 /// Reads a device from its manufacturer and keeps what it found. Readers see it
@@ -21,7 +20,8 @@ use slackwater_store::devices::{Device, DeviceState};
 /// There is nothing new. That the device was not reached is kept all the same.
 pub async fn refresh(app: &App, device: &Device) -> Result<(), VendorError> {
     let now = app.now();
-    let read = read(app, device, now).await;
+    let call = |vendor: Arc<dyn Vendor>, linked| async move { vendor.poll(&linked, now).await };
+    let read = call_device(app, device, call).await.map(Arc::new);
     if matches!(read, Err(VendorError::Unauthorised)) {
         keeping::refuse_account(app, device).await;
     }
@@ -30,22 +30,7 @@ pub async fn refresh(app: &App, device: &Device) -> Result<(), VendorError> {
     read.map(|_| ())
 }
 
-async fn read(app: &App, device: &Device, now: DateTime<Utc>) -> Result<Arc<Reading>, VendorError> {
-    let vendor = app.vendor(&device.vendor).ok_or(VendorError::Outage)?;
-    let connection = app.cache().read(|tables| {
-        let user = tables.user(&device.client_id, &device.user_id)?;
-        user.accounts.get(&device.vendor)?.connection.clone()
-    });
-    let connection = connection.ok_or(VendorError::Unauthorised)?;
-    let linked = Linked { connection, device: device.vendor_device.clone() };
-    let patience = Duration::from_secs(app.config().polling.timeout_seconds.into());
-    match timeout(patience, vendor.poll(&linked, now)).await {
-        Ok(reading) => reading.map(Arc::new),
-        Err(_) => Err(VendorError::TimedOut),
-    }
-}
-
-/// What is known of a device after a read (ENV-15).
+/// State of a device after a read (ENV-15).
 fn after(before: &DeviceState, read: &Result<Arc<Reading>, VendorError>) -> DeviceState {
     match read {
         Ok(reading) => DeviceState {
@@ -64,7 +49,7 @@ fn after(before: &DeviceState, read: &Result<Arc<Reading>, VendorError>) -> Devi
     }
 }
 
-/// How long a device is left alone after a read, the `failures`-th failure on end.
+/// Pause after a read, the `failures`-th failure in a row.
 #[must_use]
 pub fn pause(device: &Device, read: &Result<(), VendorError>, failures: u32) -> TimeDelta {
     match read {

@@ -6,6 +6,7 @@ use slackwater_control::device::action::ActionEvent;
 use slackwater_control::device::scope::{DeviceKind, Granted};
 use uuid::Uuid;
 
+use crate::cache::device_change::DeviceChange;
 use crate::cache::tables::OfUser;
 use crate::control::actions::{self, Effects};
 use crate::plans::planner;
@@ -35,7 +36,7 @@ pub struct NewUser {
 pub struct NewAccount {
     /// The manufacturer.
     pub vendor: VendorCode,
-    /// What the log-in yielded.
+    /// Connection that the log-in yielded.
     pub connection: Connection,
     /// The devices.
     pub devices: Vec<NewDevice>,
@@ -48,11 +49,11 @@ pub struct NewDevice {
     pub id: Option<Uuid>,
     /// The manufacturer's identifier.
     pub vendor_device: String,
-    /// What it is.
+    /// Kind of the device.
     pub kind: DeviceKind,
-    /// What its owner grants.
+    /// Permissions that its owner grants.
     pub scopes: Granted,
-    /// Where it stands, if somebody says so.
+    /// Location that was set for it, if there is one.
     pub location: Option<Uuid>,
 }
 
@@ -72,7 +73,7 @@ pub async fn connect(
     connect_within(app, app.store().begin().await?, client_id, new).await
 }
 
-/// The same as the end of a change that has begun, which it commits.
+/// Links accounts and devices of users as the end of a change that has begun, and commits it.
 ///
 /// # Errors
 /// The database failed, and nothing of the change is kept.
@@ -86,7 +87,7 @@ pub async fn connect_within(
     let created = app.cache().read(|tables| tables.created_now(client_id, now));
     let mut kept = Vec::with_capacity(new.len());
     for user in new {
-        users::keep(change.connection(), (client_id, &user.id), created).await?;
+        users::insert_user(change.connection(), (client_id, &user.id), created).await?;
         kept.push(keep(app, &mut change, client_id, user, now).await?);
     }
     let ids = kept.iter().flat_map(|user| user.devices.iter().map(|device| device.id)).collect();
@@ -101,11 +102,14 @@ pub async fn connect_within(
                     user.locations.into_iter().for_each(|location| tables.keep_location(location));
                     for device in user.devices {
                         app.poller().hint(device.id);
-                        let id = device.id;
+                        let device = Arc::new(device);
                         // New scopes may say where it is, or no longer.
-                        let before = planner::before_reading(&app, tables, id);
-                        tables.keep_device(device);
-                        planner::after_reading(&app, tables, id, before);
+                        if let Some(before) = tables.any_device(device.id).cloned() {
+                            let after = Arc::clone(&device);
+                            let change = DeviceChange { before, after };
+                            planner::look_at_change(&app, tables, &change);
+                        }
+                        tables.keep_device(Arc::unwrap_or_clone(device));
                     }
                 }
             });
@@ -114,7 +118,7 @@ pub async fn connect_within(
     Ok(ids)
 }
 
-/// What is written for one user who is kept.
+/// Rows of one user.
 struct Kept {
     id: String,
     accounts: Vec<Account>,
@@ -131,17 +135,17 @@ async fn keep(
 ) -> Result<Kept, StoreError> {
     let whose = (client_id, new.id.as_str());
     if !new.accounts.is_empty() {
-        users::authorise(change.connection(), whose).await?;
+        users::authorise_user(change.connection(), whose).await?;
     }
     for location in &new.locations {
-        locations::keep(change.connection(), location).await?;
+        locations::upsert_location(change.connection(), location).await?;
     }
     let mut kept =
         Kept { id: new.id, accounts: Vec::new(), locations: new.locations, devices: Vec::new() };
     for account in new.accounts {
         for new_device in account.devices {
             let device = device(app, client_id, &kept.id, &account.vendor, new_device, now);
-            devices::keep(change.connection(), &device).await?;
+            devices::upsert_device(change.connection(), &device).await?;
             kept.devices.push(device);
         }
         let account = Account {
@@ -152,7 +156,7 @@ async fn keep(
             is_valid: true,
             created_at: now,
         };
-        accounts::keep(change.connection(), &account).await?;
+        accounts::upsert_account(change.connection(), &account).await?;
         kept.accounts.push(account);
     }
     Ok(kept)
@@ -192,8 +196,8 @@ fn device(
     }
 }
 
-/// Deletes a user of this creation with all that is theirs. Returns whether there
-/// was one: not if somebody else deleted it first, or if it was created anew.
+/// Deletes a user of this creation with all that is theirs. Returns `true` if there was one: not if
+/// somebody else deleted it first, or if it was created anew.
 ///
 /// # Errors
 /// The database failed, and the user stays.
@@ -206,7 +210,7 @@ pub async fn delete_user(
     let mut effects = Effects::default();
     let all = |user: &OfUser| user.device_ids();
     let gone = gone(app, &mut change, &mut effects, (client_id, user_id), all).await?;
-    if !users::delete(change.connection(), (client_id, user_id), created_at).await? {
+    if !users::delete_user(change.connection(), (client_id, user_id), created_at).await? {
         return Ok(false);
     }
     let (app, whose) = (app.clone(), (client_id.to_owned(), user_id.to_owned()));
@@ -226,7 +230,7 @@ pub async fn delete_user(
 /// The database failed, and nothing changed.
 pub async fn deauthorise(app: &App, client_id: &str, user_id: &str) -> Result<(), StoreError> {
     let mut change = app.store().begin().await?;
-    users::deauthorise(change.connection(), client_id, user_id, app.now()).await?;
+    users::deauthorise_user(change.connection(), client_id, user_id, app.now()).await?;
     let (app, whose) = (app.clone(), (client_id.to_owned(), user_id.to_owned()));
     change
         .commit(move || {
@@ -242,8 +246,8 @@ pub async fn deauthorise(app: &App, client_id: &str, user_id: &str) -> Result<()
         .await
 }
 
-/// Takes away an account of a user, and the devices on it. Returns whether there
-/// was one of this creation, as [`delete_user`] does.
+/// Takes away an account of a user, and the devices on it. Returns `true` if there was one of this
+/// creation, as [`delete_user`] does.
 ///
 /// # Errors
 /// The database failed, and nothing changed.
@@ -253,7 +257,7 @@ pub async fn disconnect(app: &App, account: &Account) -> Result<bool, StoreError
     let mut effects = Effects::default();
     let on_it = |user: &OfUser| user.devices_of(vendor);
     let gone = gone(app, &mut change, &mut effects, (client_id, user_id), on_it).await?;
-    if !accounts::delete(change.connection(), account).await? {
+    if !accounts::delete_account(change.connection(), account).await? {
         return Ok(false);
     }
     let (app, vendor) = (app.clone(), vendor.clone());

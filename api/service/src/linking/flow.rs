@@ -1,7 +1,7 @@
 //! Logging in, accepting, declining: what the pages and the command line share.
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::ending::Failure;
@@ -9,9 +9,10 @@ use super::session::Session;
 use crate::linking::connect::{NewAccount, NewDevice, NewUser, connect_within};
 use crate::outbox::changes;
 use crate::state::App;
+use crate::vendor_calls::call_vendor;
 use slackwater_integration::error::VendorError;
 use slackwater_integration::profile::VendorCode;
-use slackwater_integration::vendor::{Connection, LogIn, Login, Offer};
+use slackwater_integration::vendor::{Connection, LogIn, Login, Offer, Vendor};
 use slackwater_store::accounts::Account;
 use slackwater_store::error::StoreError;
 use slackwater_store::{events, links, users};
@@ -20,7 +21,7 @@ use slackwater_store::{events, links, users};
 /// has no say in the count: who comes without its cookie is the same guesser.
 pub const REFUSED_MAX: u64 = 20;
 
-/// Why nothing was linked.
+/// Reason why nothing was linked.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// The session was used, or expired, before.
@@ -47,14 +48,14 @@ pub async fn log_in(
     code: &VendorCode,
     login: &Login,
 ) -> Result<LogIn, VendorError> {
-    let vendor = app.vendor(code).ok_or(VendorError::Outage)?;
-    let patience = Duration::from_secs(app.config().link.login_timeout_seconds.into());
-    match timeout(patience, vendor.log_in(login, app.now())).await {
-        Ok(Ok(LogIn::Connected { connection, offers })) => {
+    let time_limit = Duration::from_secs(app.config().link.login_timeout_seconds.into());
+    let now = app.now();
+    let call = |vendor: Arc<dyn Vendor>| async move { vendor.log_in(login, now).await };
+    match call_vendor(app, code, time_limit, call).await? {
+        LogIn::Connected { connection, offers } => {
             Ok(LogIn::Connected { connection, offers: session.fitting(offers) })
         }
-        Ok(other) => other,
-        Err(_) => Err(VendorError::TimedOut),
+        needed @ LogIn::CodeNeeded { .. } => Ok(needed),
     }
 }
 
@@ -85,13 +86,16 @@ pub async fn accept(
         return Err(Refusal::NoDevice);
     }
     let mut change = app.store().begin().await?;
-    if !links::use_up(change.connection(), session.hash(), app.clock().machine().now()).await? {
+    if !links::use_session(change.connection(), session.hash(), app.clock().machine().now()).await?
+    {
         return Err(Refusal::Closed);
     }
     let client_id = &session.client.id;
     if let Some(most) = app.config().limits.connections_max {
         let own = (session.user_id(), vendor.as_str());
-        if links::other_connections(change.connection(), client_id, own).await? >= u64::from(most) {
+        if links::count_other_connections(change.connection(), client_id, own).await?
+            >= u64::from(most)
+        {
             return Err(Refusal::Limit(most));
         }
     }
@@ -104,8 +108,8 @@ pub async fn accept(
         created_at: app.now(),
     };
     // Before the event, which would not be told of a user who was let go of.
-    users::authorise(change.connection(), (client_id, session.user_id())).await?;
-    events::record(change.connection(), &changes::of_account(&kept, app.now())).await?;
+    users::authorise_user(change.connection(), (client_id, session.user_id())).await?;
+    events::record_event(change.connection(), &changes::of_account(&kept, app.now())).await?;
     let account = NewAccount { vendor: vendor.clone(), connection, devices };
     let user = NewUser {
         id: session.user_id().to_owned(),
@@ -115,22 +119,22 @@ pub async fn accept(
     Ok(connect_within(app, change, client_id, vec![user]).await?)
 }
 
-/// Uses a session up without linking anything. Returns whether that was still
-/// possible.
+/// Uses a session up without linking anything. Returns `true` if that was still possible.
 ///
 /// # Errors
 /// The database failed.
 pub async fn leave(app: &App, session: &Session) -> Result<bool, StoreError> {
     let mut change = app.store().begin().await?;
     let was_open =
-        links::use_up(change.connection(), session.hash(), app.clock().machine().now()).await?;
+        links::use_session(change.connection(), session.hash(), app.clock().machine().now())
+            .await?;
     change.commit(move || was_open).await
 }
 
-/// What came of a log-in on the pages.
+/// Result of a log-in on the pages.
 #[derive(Debug)]
 pub enum Attempt {
-    /// What the manufacturer said.
+    /// Answer of the manufacturer.
     Answered(Result<LogIn, VendorError>),
     /// The session is over: too many log-ins were refused, this one or those before.
     Spent,
@@ -154,8 +158,8 @@ pub async fn try_log_in(
     let mut change = app.store().begin().await?;
     let hash = session.hash();
     if !links::take_attempt(change.connection(), hash, REFUSED_MAX).await? {
-        // All that it had are refused or under way: nobody but a guesser has so many.
-        links::use_up(change.connection(), hash, app.clock().machine().now()).await?;
+        // No log-in is left: all are refused or under way. No honest user needs so many.
+        links::use_session(change.connection(), hash, app.clock().machine().now()).await?;
         return change.commit(|| Attempt::Spent).await;
     }
     change.commit(|| ()).await?;
@@ -167,13 +171,13 @@ pub async fn try_log_in(
     }
     let is_spent = links::is_spent(change.connection(), hash, REFUSED_MAX).await?;
     if is_spent {
-        links::use_up(change.connection(), hash, app.clock().machine().now()).await?;
+        links::use_session(change.connection(), hash, app.clock().machine().now()).await?;
     }
     let attempt = if is_spent { Attempt::Spent } else { Attempt::Answered(answer) };
     change.commit(move || attempt).await
 }
 
-/// What a client is told of a user who gives up because of an error.
+/// Reason to tell a client if the user gives up because of an error.
 #[must_use]
 pub const fn failure_of(error: &VendorError) -> Failure {
     match error {

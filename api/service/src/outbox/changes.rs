@@ -1,9 +1,10 @@
-//! What a read of a device changed.
+//! Events of changed devices and accounts.
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use slackwater_control::device::scope::Permission;
 
 use super::names::{DEVICE_CHANGED, USER_CHANGED};
+use crate::cache::device_change::DeviceChange;
 use slackwater_store::accounts::Account;
 use slackwater_store::devices::{Device, DeviceState};
 use slackwater_store::events::Happening;
@@ -11,11 +12,11 @@ use slackwater_store::events::Happening;
 /// Facts that say where a device is.
 const PLACES: [&str; 2] = ["position", "sighting"];
 
-/// What happened to a device whose state becomes another; `None` if nothing
-/// did. That it was merely read again is nothing.
+/// Event of a device whose facts changed; `None` if it was merely read again.
 #[must_use]
-pub fn of_device(device: &Device, after: &DeviceState, now: DateTime<Utc>) -> Option<Happening> {
-    let before = &device.state;
+pub fn of_device(change: &DeviceChange, now: DateTime<Utc>) -> Option<Happening> {
+    let device = &change.before;
+    let (before, after) = (&device.state, &change.after.state);
     let mut changed: Vec<String> = Vec::new();
     if before.is_reachable != after.is_reachable {
         changed.push("is_reachable".to_owned());
@@ -42,7 +43,7 @@ pub fn of_device(device: &Device, after: &DeviceState, now: DateTime<Utc>) -> Op
     })
 }
 
-/// What happened to a user whose account a manufacturer accepts, or no longer.
+/// Event of an account that a manufacturer accepts, or no longer.
 #[must_use]
 pub fn of_account(account: &Account, now: DateTime<Utc>) -> Happening {
     Happening {
@@ -55,8 +56,8 @@ pub fn of_account(account: &Account, now: DateTime<Utc>) -> Happening {
     }
 }
 
-/// Whether it may be told that a member changed: that a device moved says where it
-/// no longer is, which needs the scope for it (SCOPE-13).
+/// Returns `true` if a member may be named among the changes. `location` is left out unless the
+/// client has the scope for it: even that a device moved tells where it no longer is (SCOPE-13).
 fn may_be_told(device: &Device, name: &str) -> bool {
     !PLACES.contains(&name) || device.scopes.contains(&Permission::ReadLocation)
 }

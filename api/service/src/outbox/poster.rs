@@ -1,4 +1,4 @@
-//! Who gets what, and when again.
+//! Dispatch of events to their receivers, with leases and retries.
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,25 +16,25 @@ use super::post::{Http, Letter, PostError, TlsError};
 use crate::auth::secret::{NoRandomness, generate, random};
 use crate::clock::Clock;
 use crate::state::App;
-use slackwater_store::deliveries::{self, DueSubscription, Lease, Served, Subscription};
+use slackwater_store::deliveries::{self, DueSubscription, Served, Subscription};
 use slackwater_store::error::StoreError;
 use slackwater_store::events::Event;
+use slackwater_store::lease::Lease;
 
-/// How often the outbox is looked at, in time of the machine.
+/// Interval between two looks at the outbox, in time of the machine.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Receivers that are served at one time.
+/// Subscriptions that are served at one time.
 const RECEIVERS_MAX: usize = 64;
 
-/// Those of them that did not take the last event they were sent. A receiver that
-/// hangs has its place for as long as a request may last: however many there are,
-/// the other places stay for those that answer.
+/// Places for subscriptions whose last delivery failed. A receiver that hangs keeps its place until
+/// the request times out; the other places stay free for receivers that answer.
 const FAILING_MAX: usize = 8;
 
 /// Events that are read at one time.
 const BATCH: u32 = 64;
 
-/// How much longer than a request a lease lasts.
+/// Time by which a lease is longer than a request.
 const MARGIN: TimeDelta = TimeDelta::seconds(30);
 
 /// Looks between two times that it is counted what receivers are behind by.
@@ -43,7 +43,7 @@ const LOOKS_PER_MEASURE: u64 = 15;
 /// Looks between two times that old events are forgotten.
 const LOOKS_PER_SWEEP: u64 = 3600;
 
-/// Why nothing can be posted.
+/// Reason why nothing can be posted.
 #[derive(Debug, thiserror::Error)]
 pub enum PosterError {
     /// TLS.
@@ -59,7 +59,7 @@ pub enum PosterError {
 pub struct Poster {
     app: App,
     http: Http,
-    /// What this process calls itself in leases.
+    /// Name of this process in leases.
     holder: Arc<str>,
     /// Receivers, and leases, live in the machine's time: a sandbox's clock may
     /// run a thousand times faster, or stand still.
@@ -67,7 +67,7 @@ pub struct Poster {
     places: Places,
 }
 
-/// Who is served, and how many may be at one time.
+/// Subscriptions that are served, within the number that may be served at a time.
 #[derive(Debug, Clone)]
 struct Places {
     answering: Arc<Semaphore>,
@@ -121,7 +121,7 @@ impl Drop for Taken {
     }
 }
 
-/// What became of an event.
+/// Outcome of an event.
 enum Outcome {
     Posted,
     PassedOver,
@@ -191,20 +191,22 @@ impl Poster {
         let days = TimeDelta::days(self.app.config().events.keep_days.into());
         let Some(before) = self.app.now().checked_sub_signed(days) else { return Ok(()) };
         let mut change = self.app.store().begin().await?;
-        deliveries::forget(change.connection(), self.app.environment(), before).await?;
+        deliveries::delete_events_before(change.connection(), self.app.environment(), before)
+            .await?;
         change.commit(|| ()).await
     }
 
     async fn due(&self) -> Result<Vec<Taken>, StoreError> {
         let app = &self.app;
-        let due = deliveries::due(app.store(), app.environment(), &self.lease()).await?;
+        let due = deliveries::due_subscriptions(app.store(), app.environment(), self.machine.now())
+            .await?;
         Ok(due.into_iter().filter_map(|due| self.places.take(due)).collect())
     }
 
     /// Tells operators how far the slowest receiver is behind.
     async fn measure(&self) -> Result<(), StoreError> {
         let environment = self.app.environment();
-        let behind = deliveries::behind(self.app.store(), environment).await?;
+        let behind = deliveries::count_waiting_events(self.app.store(), environment).await?;
         gauge!("slackwater_events_behind", "environment" => environment.as_str())
             .set(behind as f64);
         Ok(())
@@ -221,14 +223,16 @@ impl Poster {
 
     async fn post_all(&self, id: &str) -> Result<(), StoreError> {
         let mut change = self.app.store().begin().await?;
-        let leased = deliveries::lease(change.connection(), id, &self.lease()).await?;
+        let leased =
+            deliveries::acquire_subscription(change.connection(), id, &self.lease()).await?;
         change.commit(|| ()).await?;
         let Some(subscription) = leased else { return Ok(()) };
         let mut seq = subscription.posted_seq;
         let mut failures = subscription.failures;
         loop {
             let client_id = &subscription.client_id;
-            let batch = deliveries::events_of(self.app.store(), client_id, seq, BATCH).await?;
+            let batch =
+                deliveries::client_events_after(self.app.store(), client_id, seq, BATCH).await?;
             for event in &batch {
                 let served = match self.post(&subscription, event).await {
                     Outcome::PassedOver => {
@@ -281,7 +285,7 @@ impl Poster {
         Served { posted_seq, failures: 0, due_at: self.machine.now(), last_failure: None }
     }
 
-    /// What follows a failure: another attempt later, or the end of this event.
+    /// Progress after a failure: another attempt later, or the end of this event.
     fn after(
         &self,
         subscription: &Subscription,
@@ -310,20 +314,20 @@ impl Poster {
         }
     }
 
-    /// Keeps how far it came; `goes_on` holds the lease.
+    /// Records the progress of a subscription, and renews its lease (`goes_on`) or gives it back.
     async fn settle(&self, id: &str, served: &Served, goes_on: bool) -> Result<bool, StoreError> {
-        let mut lease = self.lease();
-        if !goes_on {
-            lease.until = DateTime::UNIX_EPOCH;
-        }
         let mut change = self.app.store().begin().await?;
-        let was_held = deliveries::settle(change.connection(), id, served, &lease).await?;
+        let to = change.connection();
+        let was_held = if goes_on {
+            deliveries::record_and_renew(to, id, served, &self.lease()).await?
+        } else {
+            deliveries::record_and_release(to, id, served, &self.holder).await?
+        };
         change.commit(move || was_held).await
     }
 
     fn lease(&self) -> Lease<'_> {
-        let now = self.machine.now();
         let seconds = TimeDelta::seconds(self.app.config().events.timeout_seconds.into());
-        Lease { holder: &self.holder, now, until: now + seconds + MARGIN }
+        Lease::new(&self.holder, self.machine.now(), seconds + MARGIN)
     }
 }

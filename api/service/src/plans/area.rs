@@ -9,6 +9,7 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use metrics::{Gauge, counter, gauge, histogram};
 use slackwater_control::policy::ask::Cause;
 use tracing::{error, info};
@@ -24,8 +25,12 @@ use crate::queue::plans::Due;
 use crate::state::App;
 use slackwater_store::database::Change;
 use slackwater_store::error::StoreError;
-use slackwater_store::jobs::{self, AreaJob, LEASE};
+use slackwater_store::jobs::{self, AreaJob};
+use slackwater_store::lease::Lease;
 use slackwater_store::plans;
+
+/// Length of a lease since it was last renewed.
+pub const LEASE: TimeDelta = TimeDelta::seconds(30);
 
 /// Works on areas that wait until the task is dropped. Looks by itself as
 /// often as leases run out: another process may have left work behind.
@@ -62,7 +67,7 @@ pub async fn idle(app: &App) -> Result<(), StoreError> {
     }
 }
 
-/// Whether no area waits for new plans.
+/// Returns `true` if no area has unfinished work.
 ///
 /// # Errors
 /// The database failed.
@@ -79,7 +84,8 @@ pub async fn work(app: &App) -> Result<Option<usize>, StoreError> {
     let machine = Clock::system();
     let mut change = app.store().begin().await?;
     let (environment, owner) = (app.environment(), app.planner().owner());
-    let job = jobs::take(change.connection(), environment, owner, machine.now()).await?;
+    let lease = Lease::new(owner, machine.now(), LEASE);
+    let job = jobs::acquire_area(change.connection(), environment, &lease).await?;
     change.commit(|| ()).await?;
     let Some(job) = job else { return Ok(None) };
     let started = machine.now();
@@ -95,8 +101,8 @@ pub async fn work(app: &App) -> Result<Option<usize>, StoreError> {
     waiting(app).set(0.0);
     if planned == due.len() {
         let mut change = app.store().begin().await?;
-        jobs::finish(change.connection(), &job, owner).await?;
-        plans::drop_sheets(change.connection()).await?;
+        jobs::finish_area(change.connection(), &job, owner).await?;
+        plans::delete_unused_sheets(change.connection()).await?;
         change.commit(|| ()).await?;
     }
     let took = (machine.now() - started).to_std().unwrap_or(Duration::ZERO);
@@ -131,8 +137,8 @@ async fn plan_each(app: &App, job: &AreaJob, due: &[Due]) -> Result<usize, Store
 /// A change of a process that still holds the lease; `None` if it does not.
 pub(crate) async fn turn(app: &App, job: &AreaJob) -> Result<Option<Change>, StoreError> {
     let mut change = app.store().begin().await?;
-    let (owner, now) = (app.planner().owner(), Clock::system().now());
-    let is_ours = jobs::renew(change.connection(), job, owner, now).await?;
+    let lease = Lease::new(app.planner().owner(), Clock::system().now(), LEASE);
+    let is_ours = jobs::renew_lease(change.connection(), job, &lease).await?;
     Ok(is_ours.then_some(change))
 }
 

@@ -1,9 +1,10 @@
-//! What plans are made by: the queue, the source of prices, and who calls it.
+//! Planner: takes due devices from the queue, plans for them, and keeps the plans.
 
-use slackwater_control::policy::ask::{Cause, DeviceFacts, managing_policy};
+use slackwater_control::policy::ask::{Cause, managing_policy};
 use tracing::error;
 use uuid::Uuid;
 
+use crate::cache::device_change::DeviceChange;
 use crate::cache::tables::Tables;
 use crate::plans::facts::known;
 use crate::plans::making::{Made, make};
@@ -13,8 +14,7 @@ use crate::state::App;
 use crate::supervise::{AGAIN, OnPanic};
 use slackwater_store::error::StoreError;
 
-/// Devices that are planned for in one change. Others wait for the writer so
-/// long, and no longer.
+/// Devices that are planned for in one change, which bounds the wait of others for the writer.
 pub(crate) const TURN: usize = 256;
 
 /// After a failure of the database nothing is planned for so long.
@@ -25,29 +25,23 @@ pub fn look_again(app: &App, device_id: Uuid, cause: Cause) {
     app.planner().soon(device_id, cause);
 }
 
-/// What is known of a device under a policy, before a reading changes it.
-#[must_use]
-pub fn before_reading(app: &App, tables: &Tables, id: Uuid) -> Option<DeviceFacts> {
-    let device = tables.any_device(id).filter(|_| tables.plans.has_policy(id))?;
-    Some(known(tables, device, app.now()))
-}
-
-/// Plans again if the reading changed something that plans rest on.
-pub fn after_reading(app: &App, tables: &Tables, id: Uuid, before: Option<DeviceFacts>) {
-    if let Some(cause) = cause_after(app, tables, id, before) {
-        look_again(app, id, cause);
+/// Plans again for a device if the change touched an input of its plan.
+pub fn look_at_change(app: &App, tables: &Tables, change: &DeviceChange) {
+    if let Some(cause) = replan_cause(app, tables, change) {
+        look_again(app, change.after.id, cause);
     }
 }
 
-/// What a reading changed of what plans rest on, if anything.
+/// Input of a plan that a change of its device touched; `None` if the device has no policy, or
+/// nothing that its plan rests on changed.
 #[must_use]
-pub fn cause_after(
-    app: &App,
-    tables: &Tables,
-    id: Uuid,
-    before: Option<DeviceFacts>,
-) -> Option<Cause> {
-    managing_policy(&before?, &known(tables, tables.any_device(id)?, app.now()))
+pub fn replan_cause(app: &App, tables: &Tables, change: &DeviceChange) -> Option<Cause> {
+    let DeviceChange { before, after } = change;
+    if !tables.plans.has_policy(after.id) {
+        return None;
+    }
+    let now = app.now();
+    managing_policy(&known(tables, before, now), &known(tables, after, now))
 }
 
 /// Plans for devices now. Readers see the plans when this returns.

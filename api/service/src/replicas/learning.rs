@@ -6,10 +6,11 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
+use crate::cache::device_change::DeviceChange;
 use crate::cache::recorders::Recorder;
 use crate::cache::tables::planned_at;
 use crate::cache::tables::{OfUser, Tables};
-use crate::plans::planner::{before_reading, cause_after};
+use crate::plans::planner::replan_cause;
 use crate::replicas::rows::Rows;
 use crate::replicas::telling::{Job, Worlds};
 use crate::state::App;
@@ -126,7 +127,9 @@ impl Learner<'_> {
             let before = self.tables.any_device(id).cloned();
             match (before, devices.remove(&id)) {
                 (Some(before), Some(after)) if *before == after => {}
-                (Some(_), Some(after)) => self.change_device(after),
+                (Some(before), Some(after)) => {
+                    self.change_device(&DeviceChange { before, after: Arc::new(after) });
+                }
                 (None, Some(device)) => {
                     self.told.push((Arc::clone(&device.client_id), Job::Watch(id)));
                     self.tables.keep_device(device);
@@ -141,12 +144,11 @@ impl Learner<'_> {
 
     /// Changes what is known of a device, and has those looked at whose charging
     /// it may decide for: itself, and the other end of its cable.
-    fn change_device(&mut self, after: Device) {
-        let (id, client_id) = (after.id, Arc::clone(&after.client_id));
+    fn change_device(&mut self, change: &DeviceChange) {
+        let (id, client_id) = (change.after.id, Arc::clone(&change.after.client_id));
         let world = self.worlds.of(&client_id);
-        let before = world.and_then(|app| before_reading(app, self.tables, id));
-        self.tables.replace_device(after);
-        let cause = world.and_then(|app| cause_after(app, self.tables, id, before));
+        let cause = world.and_then(|app| replan_cause(app, self.tables, change));
+        self.tables.replace_device(Device::clone(&change.after));
         let other = self.tables.any_device(id).and_then(|device| self.tables.other_end(device));
         let other = other.map(|other| other.id);
         let looks = [id].into_iter().chain(other).map(Job::Look);

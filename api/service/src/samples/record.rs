@@ -1,6 +1,5 @@
-//! What one poll adds to the record of a device.
+//! Addition of one poll to the record of a device.
 use std::sync::Arc;
-use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_control::device::charge_state::Reporter;
@@ -11,46 +10,44 @@ use slackwater_engine::statistics::recording::{
     Counts, MeteredPeriod, from_periods, seen, stay_of, to_ask, with_prices,
 };
 use slackwater_engine::statistics::sample::Sample;
-use tokio::time::timeout;
 use tracing::warn;
 use uuid::Uuid;
 
+use crate::cache::device_change::DeviceChange;
 use crate::cache::recorders::{Recorded, Recorder};
 use crate::control::facts::Scene;
 use crate::plans::wanted_in;
 use crate::samples::prices_at;
 use crate::samples::waiting;
 use crate::state::App;
+use crate::vendor_calls::call_device;
 use slackwater_integration::reading::{Facts, Reading};
-use slackwater_integration::vendor::{Linked, Metered};
+use slackwater_integration::vendor::{Metered, Vendor};
 use slackwater_store::devices::Device;
 use slackwater_store::samples::{ChargeSession, Measured};
 
-/// Records what a device did until a poll that reached it. `earlier` is the
-/// device as it stood before that poll.
+/// Records the energy and the sessions of a device between two polls that reached it.
 ///
 /// A failure is logged: a meter is asked for the same again after the next poll.
-pub async fn record(app: &App, earlier: &Device) {
-    let Some(counts) = counts(earlier.kind) else { return };
-    let device = app.cache().read(|tables| tables.any_device(earlier.id).cloned());
-    let Some(device) = device else { return };
+pub async fn record(app: &App, DeviceChange { before: earlier, after: device }: &DeviceChange) {
+    let Some(counts) = counts(device.kind) else { return };
     let Some(reading) = device.state.reading.clone() else { return };
     let mut recorder = app.recorders().of(device.id);
     let Recorder { until: before, sessions: was_open } = recorder.clone();
-    look_at_plug(&mut recorder, app, &device, &reading);
-    look_who_controls(&mut recorder, app, &device);
+    look_at_plug(&mut recorder, app, device, &reading);
+    look_who_controls(&mut recorder, app, device);
     let last = earlier.state.reading.as_ref();
-    let found = flowed(app, &device, (last, &reading), &recorder, counts).await;
+    let found = flowed(app, device, (last, &reading), &recorder, counts).await;
     let (samples, until) = found.unwrap_or_default();
     if until.is_none() && recorder.sessions == was_open {
         return;
     }
     recorder.until = until.or(recorder.until);
-    let parts = parts(app, &device, &recorder.sessions, &samples);
+    let parts = parts(app, device, &recorder.sessions, &samples);
     waiting::keep(app, Recorded { device_id: device.id, before, recorder, parts }).await;
 }
 
-/// Which energy of a device counts; `None` for one without statistics.
+/// Direction of energy that counts for a kind of device; `None` for one without statistics.
 const fn counts(kind: DeviceKind) -> Option<Counts> {
     match kind {
         DeviceKind::Vehicle | DeviceKind::Charger | DeviceKind::Hvac => Some(Counts::Taken),
@@ -113,7 +110,7 @@ fn measured(app: &App, device: &Device) -> Measured {
 
 type Flowed = (Vec<Sample>, Option<DateTime<Utc>>);
 
-/// What flowed since the device was recorded last, and until when that is known.
+/// Energy since the device was recorded last, and the instant until which it is known.
 async fn flowed(
     app: &App,
     device: &Device,
@@ -134,7 +131,10 @@ async fn flowed(
         app.recorders().add_counted(device.id, (last, reading), recorder.until)
     });
     let (from, to) = to_ask(recorder.until.unwrap_or(device.linked_at), now)?;
-    let periods = ask(app, device, from, to, now).await?;
+    let call = |vendor: Arc<dyn Vendor>, linked| async move {
+        vendor.metered(&linked, from, to, now).await
+    };
+    let periods = call_device(app, device, call).await.ok()?;
     if let Some(last) = periods.last() {
         let until = last.end;
         let period = |row: Metered| {
@@ -152,24 +152,6 @@ async fn flowed(
     let readings: Vec<MeterReading> = readings.collect::<Result<_, _>>().ok()?;
     let samples = from_meter(&readings, rules).samples;
     (readings.len() > 1).then_some((samples, Some(until)))
-}
-
-/// What the device's meter counted; `None` if its manufacturer did not answer.
-async fn ask(
-    app: &App,
-    device: &Device,
-    from: DateTime<Utc>,
-    to: DateTime<Utc>,
-    now: DateTime<Utc>,
-) -> Option<Vec<Metered>> {
-    let vendor = app.vendor(&device.vendor)?;
-    let connection = app.cache().read(|tables| {
-        let user = tables.user(&device.client_id, &device.user_id)?;
-        user.accounts.get(&device.vendor)?.connection.clone()
-    })?;
-    let linked = Linked { connection, device: device.vendor_device.clone() };
-    let patience = Duration::from_secs(app.config().polling.timeout_seconds.into());
-    timeout(patience, vendor.metered(&linked, from, to, now)).await.ok()?.ok()
 }
 
 /// Samples with their prices, by the session and the place that they belong to.

@@ -1,10 +1,9 @@
 //! One turn of one pending action, and what a reading means for it.
-use std::time::Duration;
+use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_control::device::action::ActionEvent;
 use slackwater_control::device::pursuit::{Attempts, Step, next_step};
-use tokio::time::timeout;
 use tracing::{error, info};
 use uuid::Uuid;
 
@@ -12,8 +11,9 @@ use crate::control::actions::{self, Effects};
 use crate::control::facts::Scene;
 use crate::jobs::reading::refresh;
 use crate::state::App;
+use crate::vendor_calls::call_device;
 use slackwater_integration::error::VendorError;
-use slackwater_integration::vendor::Linked;
+use slackwater_integration::vendor::Vendor;
 use slackwater_store::actions as rows;
 use slackwater_store::actions::Action;
 use slackwater_store::devices::Device;
@@ -64,7 +64,10 @@ async fn send(
 ) -> Result<Option<DateTime<Utc>>, StoreError> {
     let now = app.now();
     let Some(action) = attempt(app, action, now).await? else { return Ok(Some(now)) };
-    let sent = call(app, device, &action, now).await;
+    let command = &action.command;
+    let call =
+        |vendor: Arc<dyn Vendor>, linked| async move { vendor.send(&linked, command, now).await };
+    let sent = call_device(app, device, call).await;
     if let Err(failure) = &sent {
         info!(%failure, action = %action.id, "a command was not passed on");
     }
@@ -93,13 +96,13 @@ async fn attempt(
 ) -> Result<Option<Action>, StoreError> {
     let mut change = app.store().begin().await?;
     let connection = change.connection();
-    let is_mine = rows::attempt(connection, action.id, action.attempts, now).await?;
+    let is_mine = rows::count_attempt(connection, action.id, action.attempts, now).await?;
     let kept = if is_mine {
         let count = action.attempts.count.saturating_add(1);
         let attempts = Attempts { count, last_at: Some(now), ..action.attempts };
         Some(Action { attempts, ..action.clone() })
     } else {
-        let row = rows::get_in(connection, action.id).await?;
+        let row = rows::get_action_in(connection, action.id).await?;
         row.filter(|row| row.progress.completed_at.is_none())
     };
     let (app, shown) = (app.clone(), kept.clone());
@@ -120,27 +123,8 @@ async fn attempt(
     Ok(kept.filter(|_| is_mine))
 }
 
-/// Passes a command on to the manufacturer.
-async fn call(
-    app: &App,
-    device: &Device,
-    action: &Action,
-    now: DateTime<Utc>,
-) -> Result<(), VendorError> {
-    let vendor = app.vendor(&device.vendor).ok_or(VendorError::Outage)?;
-    let connection = app.cache().read(|tables| {
-        let user = tables.user(&device.client_id, &device.user_id)?;
-        user.accounts.get(&device.vendor)?.connection.clone()
-    });
-    let connection = connection.ok_or(VendorError::Unauthorised)?;
-    let linked = Linked { connection, device: device.vendor_device.clone() };
-    let patience = Duration::from_secs(app.config().polling.timeout_seconds.into());
-    let sent = timeout(patience, vendor.send(&linked, &action.command, now)).await;
-    sent.unwrap_or(Err(VendorError::TimedOut))
-}
-
-/// What a manufacturer's failure makes of an action that further attempts would
-/// not help. After all others the command is sent again: the window bounds it.
+/// End of an action after a failure that further attempts would not help. After all other failures
+/// the command is sent again: the window bounds it.
 fn hopeless(error: &VendorError) -> Option<ActionEvent> {
     // No wildcard arm: a new failure must be judged before this compiles.
     match error {

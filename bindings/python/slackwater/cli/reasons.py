@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 import slackwater as sw
-from slackwater import _view, site_html
+from slackwater import _view
 from slackwater.cli.clock import Clock
 from slackwater.cli.plan_output import Answer
 from slackwater.cli.screen import amount, titled
@@ -122,7 +122,7 @@ def _site(plan: sw.SitePlan, clock: Clock) -> _Told:
         "Site plan",
         ("device", "kWh", f"{plan.currency}/kWh up to", "reason"),
         rows,
-        (site_html.headline(plan), *site_html.facts(plan)),
+        (_view.site_headline(plan), *_view.site_facts(plan)),
         missing,
         (each.sentence for each in reasons),
     )

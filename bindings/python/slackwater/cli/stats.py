@@ -81,7 +81,7 @@ GapMinutes = Annotated[
 PowerMax = Annotated[
     float | None,
     typer.Option(
-        "--power-max",
+        "--power-max-kw",
         metavar="KW",
         help="Highest power of a device: readings that need more are faults, and dropped.",
         rich_help_panel=READING,
@@ -100,11 +100,20 @@ BucketLength = Annotated[
     Resolution, typer.Option("--resolution", help="Length of a bucket.", rich_help_panel=WHAT)
 ]
 UtcOffset = Annotated[
-    float,
+    float | None,
     typer.Option(
         "--utc-offset",
         metavar="HOURS",
-        help="Fixed offset of the buckets, -14 to 14.",
+        help="Fixed offset of the buckets, -14 to 14; 0 by default.",
+        rich_help_panel=WHAT,
+    ),
+]
+TimeZone = Annotated[
+    str | None,
+    typer.Option(
+        "--time-zone",
+        metavar="ZONE",
+        help="Zone whose clocks the buckets follow, such as Europe/Berlin.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -137,7 +146,8 @@ def stats(
     kind: KindOfRows = Kind.SAMPLES,
     by: GroupBy = None,
     resolution: BucketLength = Resolution.MONTH,
-    utc_offset: UtcOffset = 0.0,
+    utc_offset: UtcOffset = None,
+    time_zone: TimeZone = None,
     start: Start = None,
     end: End = None,
     sample_minutes: SampleMinutes = None,
@@ -150,8 +160,9 @@ def stats(
     """Sum up energy, cost and savings by bucket.
 
     A Parquet file is read piece by piece and may be larger than memory. Dates
-    are starts of buckets on the clock of the offset, written as UTC. Exit
-    codes: 0 done, 1 done but --strict found odd readings, 2 bad input.
+    are starts of buckets: on the clock of the offset, written as UTC, or
+    instants on the clocks of the time zone. Exit codes: 0 done, 1 done but
+    --strict found odd readings, 2 bad input.
     """
     options.check_out(out)
     columns = by or []
@@ -166,6 +177,7 @@ def stats(
                 by=columns,
                 resolution=resolution.value,
                 utc_offset_hours=utc_offset,
+                time_zone=time_zone,
                 start=_time("--start", start),
                 end=_time("--end", end),
                 sample_length=length,
@@ -202,7 +214,7 @@ def _as_samples(
 ) -> tuple[ArrowData, statistics.Findings | None]:
     gap = _length("--gap-minutes", gap_minutes)
     if kind is Kind.SAMPLES and (gap is not None or choices["power_max_kw"] is not None):
-        raise InputError("--gap-minutes and --power-max are about readings; --kind says which")
+        raise InputError("--gap-minutes and --power-max-kw are about readings; --kind says which")
     match kind:
         case Kind.METER:
             pause = timedelta(hours=1) if gap is None else gap

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from slackwater import _engine
-from slackwater.statistics.types import Item, NonSmart, Sample, SessionItem, Spread, Totals
+from slackwater.statistics.types import Baseline, Item, Sample, SessionItem, Spread, Totals
 
 _Spread: TypeAlias = tuple[float, float, float]
 _Native: TypeAlias = tuple[_Spread, float, float, float, _Spread | None, str]
@@ -19,7 +19,8 @@ def series(
     samples: Iterable[Sample | tuple[object, ...]],
     *,
     resolution: str,
-    utc_offset_hours: float = 0.0,
+    utc_offset_hours: float | None = None,
+    time_zone: str | None = None,
     start: datetime | None = None,
     end: datetime | None = None,
     now: datetime | None = None,
@@ -34,17 +35,23 @@ def series(
         samples: In any order; two may overlap, as two devices do.
         resolution: One of :data:`RESOLUTIONS`, in small or capital letters.
         utc_offset_hours: Fixed offset of the buckets, -14 to 14, rounded to
-            whole minutes. It knows no daylight saving.
+            whole minutes; 0 by default. It knows no daylight saving.
+        time_zone: IANA name of the zone whose clocks the buckets follow, in
+            place of an offset. A day of it has 23, 24 or 25 hours, and the
+            hour that clocks show twice is two buckets.
         start: First instant that counts.
         end: First instant that does not; ``now`` if that is given.
         now: The present. If given, what is older than four years is left out.
 
     Returns:
-        One item for each bucket with a sample.
+        One item for each bucket with a sample. Its ``date`` is the start of
+        the bucket: with an offset what a clock at that offset shows, written
+        as UTC; with a time zone the instant itself, in UTC.
 
     Raises:
-        InputError: An unknown resolution, an offset beyond 14 hours, a sample
-            without length, a number that is no quantity, a start after the end.
+        InputError: An unknown resolution, an offset beyond 14 hours, an
+            unknown time zone, both of these, a sample without length, a
+            number that is no quantity, a start after the end.
         TypeError: A time has no zone.
 
     Example:
@@ -58,11 +65,20 @@ def series(
         ...     for i in series([night], resolution="day")
         ... ]
         [(1, 4.0, '1'), (2, 4.0, '1')]
+
+        In Oslo that is one day, which began at 23:00 in UTC:
+
+        >>> [
+        ...     (str(i.date), i.totals.energy_kwh)
+        ...     for i in series([night], resolution="day", time_zone="Europe/Oslo")
+        ... ]
+        [('2024-01-01 23:00:00+00:00', 8.0)]
     """
     items = _engine.statistics_series(
         [_sample(given) for given in samples],
         resolution=resolution,
         utc_offset_hours=utc_offset_hours,
+        time_zone=time_zone,
         start=start,
         end=end,
         now=now,
@@ -89,16 +105,24 @@ def session(samples: Iterable[Sample | tuple[object, ...]]) -> SessionItem | Non
     return SessionItem(start, end, _totals(totals, instead))
 
 
-def bucket_label(at: datetime, *, resolution: str, utc_offset_hours: float = 0.0) -> datetime:
+def bucket_label(
+    at: datetime,
+    *,
+    resolution: str,
+    utc_offset_hours: float | None = None,
+    time_zone: str | None = None,
+) -> datetime:
     """Tell the label of the bucket that holds an instant.
 
     Args:
         at: The instant, aware.
         resolution: One of :data:`RESOLUTIONS`.
         utc_offset_hours: As in :func:`series`.
+        time_zone: As in :func:`series`.
 
     Raises:
-        InputError: An unknown resolution or an offset beyond 14 hours.
+        InputError: An unknown resolution, an offset beyond 14 hours, an
+            unknown time zone, or both of these.
         TypeError: The time has no zone.
 
     Example:
@@ -106,7 +130,9 @@ def bucket_label(at: datetime, *, resolution: str, utc_offset_hours: float = 0.0
         >>> bucket_label(datetime(2024, 1, 1, 22, tzinfo=UTC), resolution="day", utc_offset_hours=2)
         datetime.datetime(2024, 1, 2, 0, 0, tzinfo=datetime.timezone.utc)
     """
-    return _engine.bucket_label(at, resolution=resolution, utc_offset_hours=utc_offset_hours)
+    return _engine.bucket_label(
+        at, resolution=resolution, utc_offset_hours=utc_offset_hours, time_zone=time_zone
+    )
 
 
 def utc_offset_minutes(hours: float) -> int:
@@ -165,10 +191,10 @@ def _sample(given: Sample | tuple[object, ...]) -> Sample:
 
 def _totals(totals: _Native, instead: _NativeNonSmart | None) -> Totals:
     power, hours, energy, priced, price, cost = totals
-    non_smart = None
+    baseline = None
     if instead is not None:
         own_energy, own_price, own_cost, savings = instead
         own_spread = None if own_price is None else Spread(*own_price)
-        non_smart = NonSmart(own_energy, own_spread, Decimal(own_cost), Decimal(savings))
+        baseline = Baseline(own_energy, own_spread, Decimal(own_cost), Decimal(savings))
     spread = None if price is None else Spread(*price)
-    return Totals(Spread(*power), hours, energy, priced, spread, Decimal(cost), non_smart)
+    return Totals(Spread(*power), hours, energy, priced, spread, Decimal(cost), baseline)

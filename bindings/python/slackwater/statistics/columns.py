@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING
 from slackwater import _engine
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from slackwater._palette import Theme
     from slackwater.typing import ArrowTable
 
 
@@ -19,7 +23,8 @@ def aggregate(
     *,
     by: str | Sequence[str] = (),
     resolution: str,
-    utc_offset_hours: float = 0.0,
+    utc_offset_hours: float | None = None,
+    time_zone: str | None = None,
     start: datetime | None = None,
     end: datetime | None = None,
     now: datetime | None = None,
@@ -41,13 +46,14 @@ def aggregate(
             ``end``           timestamp with a zone                         or ``sample_length``
             ``power_kw``      mean power; null where nothing was measured   or ``energy_kwh``
             ``price_per_kwh`` price that held; null where none is known     no
-            ``non_smart_kw``  power without smart charging; null where      no
-                              that had no part in it; or ``non_smart_kwh``
+            ``baseline_kw``  power without smart charging; null where      no
+                              that had no part in it; or ``baseline_kwh``
             ================= ============================================= ========
         by: Columns of words or whole numbers to group by, such as a device, a
             location or a user. None sums up everything.
         resolution: One of :data:`RESOLUTIONS`.
         utc_offset_hours: As in :func:`series`.
+        time_zone: As in :func:`series`. Timestamps of ``date`` have this zone.
         start: First instant that counts.
         end: First instant that does not; ``now`` if that is given.
         now: The present. If given, what is older than four years is left out.
@@ -59,7 +65,7 @@ def aggregate(
         ``priced_kwh``, ``price_min_per_kwh``, ``price_max_per_kwh``,
         ``price_mean_per_kwh``, ``cost``; ``baseline_cost``, what everything
         would have cost without smart charging; energy, prices and cost of what
-        that moved (``non_smart_…``); and ``savings``. The last seven are null
+        that moved (``baseline_…``); and ``savings``. The last seven are null
         where smart charging had no part. Money is in exact decimals. Groups
         come in the order of their first row.
 
@@ -93,6 +99,7 @@ def aggregate(
         by=_names(by),
         resolution=resolution,
         utc_offset_hours=utc_offset_hours,
+        time_zone=time_zone,
         start=start,
         end=end,
         now=now,
@@ -137,29 +144,37 @@ def plot_year(
     samples: ArrowTable,
     *,
     currency: str,
-    time_zone: str = "UTC",
-    utc_offset_hours: float = 0.0,
+    time_zone: str | ZoneInfo = "UTC",
+    utc_offset_hours: float | None = None,
     sample_length: timedelta | None = None,
+    theme: Theme = "auto",
+    axes: Sequence[Axes] | None = None,
+    figsize: tuple[float, float] | None = None,
 ) -> Figure:
     """Draw cost and savings by month, and energy by hour and weekday.
 
-    Above, a bar a month: what was paid, and behind it what would have been
-    paid without smart charging, with the savings in figures. Below, the energy
-    of each hour of the week, the darker the more.
+    Above, a bar a month: what was paid, and behind it the baseline without
+    smart charging, with the savings in figures. Below, the energy of each hour
+    of the week as a shade.
 
     Args:
         samples: As for :func:`aggregate`, such as the ``rows`` of a ledger. Any
             length of time is drawn, a year reads best.
         currency: Name of the currency, for the axis.
-        time_zone: IANA name of the zone of hours and weekdays.
-        utc_offset_hours: Fixed offset of the months, as in :func:`series`.
+        time_zone: Zone of hours, weekdays and months: an IANA name or a ``ZoneInfo``.
+        utc_offset_hours: Fixed offset of the months, in place of the zone.
         sample_length: As for :func:`aggregate`.
+        theme: ``"light"``, ``"dark"``, or ``"auto"`` for that of the axes or of
+            matplotlib's style.
+        axes: Axes to draw into, for months and for the week.
+        figsize: Width and height of a new figure in inches.
 
     Returns:
         The figure. ``figure.savefig("year.png")`` writes it to a file.
 
     Raises:
-        InputError: As :func:`aggregate`, or the time zone is unknown.
+        InputError: As :func:`aggregate`, or the time zone or the theme is
+            unknown, or axes do not fit.
         ModuleNotFoundError: matplotlib is missing: ``pip install slackwater[plot]``.
     """
     from slackwater.statistics import plot  # noqa: PLC0415  matplotlib is optional and slow
@@ -170,6 +185,9 @@ def plot_year(
         time_zone=time_zone,
         utc_offset_hours=utc_offset_hours,
         sample_length=sample_length,
+        theme=theme,
+        axes=axes,
+        figsize=figsize,
     )
 
 

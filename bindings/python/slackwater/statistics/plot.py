@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
+from zoneinfo import ZoneInfo
 
 from matplotlib.axes import Axes
-from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.colors import LinearSegmentedColormap
 
-from slackwater import _engine
-from slackwater.plot import DPI, FAINT_INK, INK, PlanFigure, _dress, _plain, _say
+from slackwater import _engine, _timeline, _view
+from slackwater._palette import BLUE, FAINT, GREEN, GREY, INK, RED, RULE, Theme
+from slackwater.plot import Pen, canvas, plain, root
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from slackwater.typing import ArrowTable
 
 SIZE_INCHES = (8.0, 7.0)
-PAID, INSTEAD, MORE = "#2b7a78", "#cfd8dd", "#b4533c"
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 HOUR_TICKS = range(0, 24, 3)
 FIGURES_MAX = 14
@@ -38,24 +39,30 @@ def plot_year(
     samples: ArrowTable,
     *,
     currency: str,
-    time_zone: str = "UTC",
-    utc_offset_hours: float = 0.0,
+    time_zone: str | ZoneInfo = "UTC",
+    utc_offset_hours: float | None = None,
     sample_length: timedelta | None = None,
+    theme: Theme = "auto",
+    axes: Sequence[Axes] | None = None,
+    figsize: tuple[float, float] | None = None,
 ) -> Figure:
     """Draw what :func:`slackwater.statistics.plot_year` promises."""
+    zone = _timeline.zone_of(time_zone)
     by_month, savings, week = _engine.statistics_year(
         samples,
-        time_zone=time_zone,
+        time_zone=zone.key,
         utc_offset_hours=utc_offset_hours,
         sample_length=sample_length,
     )
-    engine = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, hspace=0.04)
-    figure = PlanFigure(figsize=SIZE_INCHES, dpi=DPI, layout=engine, facecolor="white")
-    above, below = figure.subplots(2, 1, height_ratios=[3, 2])
+    size = figsize if figsize is not None or axes is not None else SIZE_INCHES
+    above, below = canvas(
+        ["months", "week"], [3, 2], theme=theme, axes=axes, figsize=size, shares_time=False
+    )
+    pen = Pen(above, theme)
     total = None if savings is None else Decimal(savings)
-    _draw_months(above, _months(by_month), total, currency)
-    _draw_week(below, week, time_zone)
-    return figure
+    _draw_months(pen, above, _months(by_month), total, currency)
+    _draw_week(pen, below, week, zone.key)
+    return root(above.figure)
 
 
 def _months(table: _engine.Table) -> list[Month]:
@@ -67,13 +74,15 @@ def _months(table: _engine.Table) -> list[Month]:
     return [Month(*row) for row in zip(*rows, strict=True)]
 
 
-def _draw_months(axes: Axes, months: Sequence[Month], total: Decimal | None, currency: str) -> None:
-    _dress(axes)
-    axes.set_ylabel(_plain(f"Cost ({currency})"))
+def _draw_months(
+    pen: Pen, axes: Axes, months: Sequence[Month], total: Decimal | None, currency: str
+) -> None:
+    pen.dress(axes)
+    axes.set_ylabel(plain(f"Cost ({currency})"))
     if not months:
         axes.set_xticks([])
         axes.set_yticks([])
-        _say(axes, "nothing was measured")
+        pen.say(axes, "nothing was measured")
         return
     places = range(len(months))
     paid = [float(month.cost) for month in months]
@@ -83,22 +92,34 @@ def _draw_months(axes: Axes, months: Sequence[Month], total: Decimal | None, cur
         for month in months
     ]
     if total is not None:
-        axes.bar(places, instead, width=0.8, color=INSTEAD, label="without smart charging")
-    axes.bar(places, paid, width=0.5, color=PAID, label="paid")
-    axes.axhline(0, color=FAINT_INK, linewidth=0.8)
+        axes.bar(
+            places,
+            instead,
+            width=0.8,
+            color=pen(GREY),
+            alpha=0.4,
+            label="baseline: without smart charging",
+        )
+    axes.bar(places, paid, width=0.5, color=pen(BLUE), label="paid")
+    axes.axhline(0, color=pen(FAINT), linewidth=0.8)
     axes.set_xticks(places, _names(months))
     if total is not None and len(months) <= FIGURES_MAX:
         for place, month in enumerate(months):
-            _write_savings(axes, place, max(paid[place], instead[place], 0), month.savings)
-    title = "Cost by month"
+            _write_savings(pen, axes, place, max(paid[place], instead[place], 0), month.savings)
+    first, last = months[0].date, months[-1].date
+    dates = f"{first:%b %Y}" + (f" to {last:%b %Y}" if last != first else "")
+    title = f"Cost by month, {dates}"
     if total is not None:
         word = "less" if total >= 0 else "more"
-        title += f": {abs(total):,.2f} {currency} {word} than without smart charging"
-    axes.set_title(_plain(title), loc="left", fontsize=10, color=INK)
+        title += (
+            f": {_view.amount(abs(float(total)), 2)} {currency} {word} than without smart charging"
+        )
+    axes.set_title(plain(title), loc="left", fontsize=10, color=pen(INK))
     axes.margins(y=0.12)
     axes.legend(
         frameon=False,
         fontsize=8,
+        labelcolor=pen(INK),
         ncols=2,
         loc="upper right",
         bbox_to_anchor=(1, -0.12),
@@ -106,7 +127,9 @@ def _draw_months(axes: Axes, months: Sequence[Month], total: Decimal | None, cur
     )
 
 
-def _write_savings(axes: Axes, place: int, height: float, savings: Decimal | None) -> None:
+def _write_savings(
+    pen: Pen, axes: Axes, place: int, height: float, savings: Decimal | None
+) -> None:
     if savings is None:
         return
     axes.annotate(
@@ -116,7 +139,7 @@ def _write_savings(axes: Axes, place: int, height: float, savings: Decimal | Non
         textcoords="offset points",
         ha="center",
         fontsize=7.5,
-        color=PAID if savings >= 0 else MORE,
+        color=pen(GREEN if savings >= 0 else RED),
     )
 
 
@@ -131,16 +154,17 @@ def _names(months: Sequence[Month]) -> list[str]:
     return names
 
 
-def _draw_week(axes: Axes, week: Sequence[Sequence[float]], time_zone: str) -> None:
-    image = axes.imshow(week, aspect="auto", cmap="YlGnBu", interpolation="nearest")
+def _draw_week(pen: Pen, axes: Axes, week: Sequence[Sequence[float]], time_zone: str) -> None:
+    shades = LinearSegmentedColormap.from_list("energy", [pen(RULE), pen(BLUE)])
+    image = axes.imshow(week, aspect="auto", cmap=shades, interpolation="nearest")
     axes.set_yticks(range(len(WEEKDAYS)), WEEKDAYS)
     axes.set_xticks([hour - 0.5 for hour in HOUR_TICKS], [f"{hour:02}:00" for hour in HOUR_TICKS])
-    axes.tick_params(colors=FAINT_INK, labelcolor=INK, labelsize=9, length=2)
+    axes.tick_params(colors=pen(FAINT), labelcolor=pen(INK), labelsize=9, length=2)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    axes.set_xlabel(f"Hour in {time_zone}", color=FAINT_INK, fontsize=9)
-    axes.set_title("Energy by hour and weekday", loc="left", fontsize=10, color=INK)
-    bar = axes.figure.colorbar(image, ax=axes, pad=0.02, fraction=0.05)
-    bar.set_label("kWh", color=INK, fontsize=9)
-    bar.ax.tick_params(colors=FAINT_INK, labelcolor=INK, labelsize=8, length=2)
+    axes.set_xlabel(f"Hour in {time_zone}", color=pen(FAINT), fontsize=9)
+    axes.set_title("Energy by hour and weekday", loc="left", fontsize=10, color=pen(INK))
+    bar = root(axes.figure).colorbar(image, ax=axes, pad=0.02, fraction=0.05)
+    bar.set_label("Energy (kWh)", color=pen(INK), fontsize=9)
+    bar.ax.tick_params(colors=pen(FAINT), labelcolor=pen(INK), labelsize=8, length=2)
     bar.outline.set_visible(False)

@@ -210,6 +210,14 @@ pub struct SiteBaseline {
     pub breaches: Vec<Breach>,
 }
 
+impl SiteBaseline {
+    /// Emissions in kg, as far as their price tells: `None` where emissions cost nothing.
+    #[must_use]
+    pub fn carbon_kg(&self, price_per_kg: f64) -> Option<f64> {
+        (price_per_kg > 0.0).then(|| self.costs.carbon.as_amount() / price_per_kg)
+    }
+}
+
 /// Plan of a site: the cheapest of those with the least shortfall.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -57,6 +57,7 @@ pub(crate) mod request;
 pub(crate) mod segments;
 pub(crate) mod slots;
 
+pub use baseline::emissions;
 pub use branch_and_bound::NODES_MAX;
 pub use branch_and_bound::StorageBuffers;
 pub use certificate::{

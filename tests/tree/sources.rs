@@ -15,7 +15,8 @@ pub(crate) struct Source {
 /// The folder of the workspace manifest.
 pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().expect("the tests are a folder of the workspace").to_path_buf()
+    let root = here.ancestors().nth(2).expect("the crate lies two folders below the root");
+    root.to_path_buf()
 }
 
 /// All files below `folder` whose path ends in one of `endings`, in the order of their paths.

@@ -1,0 +1,97 @@
+"""Cost against emissions: plans for a rising price of carbon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from slackwater._engine import InputError
+from slackwater.site_devices import Carbon
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from slackwater.series import Series
+
+
+class ParetoPoint(NamedTuple):
+    """A plan for one price of emissions.
+
+    Attributes:
+        price_per_kg: Price of a kg of CO2 that the plan was made for.
+        cost: What the plan costs without that price.
+        carbon_kg: Emissions of the plan, in kg.
+    """
+
+    price_per_kg: float
+    cost: float
+    carbon_kg: float
+
+
+class _Planned(Protocol):
+    """A plan of any kind that knows its emissions."""
+
+    @property
+    def cost(self) -> float:
+        """What was minimised, the price of emissions included."""
+
+    @property
+    def carbon_kg(self) -> float | None:
+        """Emissions in kg."""
+
+    @property
+    def carbon_cost(self) -> float | None:
+        """The part of the cost that is the price of emissions."""
+
+
+def pareto(
+    plan: Callable[[Carbon], _Planned],
+    *,
+    intensity: Series | list[tuple[datetime, datetime, float]],
+    prices_per_kg: Iterable[float],
+) -> list[ParetoPoint]:
+    """Trade cost for emissions: plan once for each price of a kg of CO2.
+
+    A higher price never means more emissions, nor a lower cost without it,
+    where plans are proved optimal: points lie on the Pareto front of cost and
+    emissions. A front has kinks, and prices between two kinks give one point.
+
+    Args:
+        plan: Makes a plan for a :class:`slackwater.Carbon`, with any planner
+            that takes ``carbon=`` and returns one plan.
+        intensity: Carbon intensity, as of :class:`slackwater.Carbon`.
+        prices_per_kg: Prices of a kg, in the currency of the plans.
+
+    Returns:
+        A point for each price, the lowest price first. ``polars.DataFrame``
+        and ``pandas.DataFrame`` make a table of it.
+
+    Raises:
+        InputError: There is no price, or a plan does not know its emissions.
+
+    Example:
+        >>> from datetime import UTC, datetime
+        >>> import slackwater as sw
+        >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+        >>> prices = sw.Prices.from_values(six, [0.10, 0.20, 0.30], currency="EUR")
+        >>> grid = sw.Series.from_values(six, [900, 500, 100], unit="g/kWh")
+        >>> def plan(carbon):
+        ...     return sw.plan_charge(
+        ...         prices, now=six, power_max_kw=10, targets=[(None, 10)], carbon=carbon
+        ...     )
+        >>> for point in sw.pareto(plan, intensity=grid, prices_per_kg=[0, 0.2, 0.3]):
+        ...     print(f"{point.price_per_kg:.1f} {point.cost:.2f} EUR, {point.carbon_kg:.1f} kg")
+        0.0 1.00 EUR, 9.0 kg
+        0.2 1.00 EUR, 9.0 kg
+        0.3 3.00 EUR, 1.0 kg
+    """
+    points = []
+    for price in sorted(prices_per_kg):
+        planned = plan(Carbon(price_per_kg=price, intensity=intensity))
+        kg, paid = planned.carbon_kg, planned.carbon_cost
+        if kg is None or paid is None:
+            raise InputError("plan made one without carbon=, which does not know its emissions")
+        points.append(ParetoPoint(price, planned.cost - paid, kg))
+    if not points:
+        raise InputError("prices_per_kg holds no price; give at least one")
+    return points

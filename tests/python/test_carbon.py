@@ -1,0 +1,288 @@
+"""The price of emissions in every planner, and cost against emissions."""
+
+from __future__ import annotations
+
+import pickle
+from datetime import timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import slackwater as sw
+
+from fleets import NOON
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HOUR = timedelta(hours=1)
+HOURS = 8
+END = NOON + HOURS * HOUR
+
+CENTS = [10, 30, 20, 25, 5, 40, 15, 35]
+GRAMS = [900, 100, 500, 300, 800, 50, 700, 200]
+BATTERY = sw.Battery(capacity_kwh=40, soc_percent=25)
+
+
+def prices_of(cents: list[int]) -> sw.Prices:
+    """Prices of an hour each, in cents."""
+    return sw.Prices.from_values(NOON, [cent / 100 for cent in cents], currency="EUR")
+
+
+def grid_of(grams: list[int]) -> sw.Series:
+    """Carbon intensity in half hours, two for each hour."""
+    halves = [gram for gram in grams for _ in range(2)]
+    halves[1::2] = [gram + 60 for gram in grams]
+    return sw.Series.from_values(NOON, halves, unit="g/kWh", slot=HOUR / 2)
+
+
+def charge(prices: sw.Prices, carbon: sw.Carbon | None) -> sw.Plan:
+    """A plan in kWh."""
+    return sw.plan_charge(
+        prices, now=NOON, power_max_kw=7, targets=[(END, 20)], carbon=carbon, reserve_kwh=1
+    )
+
+
+def vehicle(prices: sw.Prices, carbon: sw.Carbon | None) -> sw.Plan:
+    """A plan in percent."""
+    return sw.plan_vehicle(
+        prices,
+        now=NOON,
+        power_max_kw=7,
+        battery=BATTERY,
+        targets=[sw.SocTarget(END, 75)],
+        carbon=carbon,
+    )
+
+
+def storage(prices: sw.Prices, carbon: sw.Carbon | None) -> sw.StoragePlan:
+    """A plan of a battery that also sells."""
+    return sw.plan_storage(
+        prices,
+        now=NOON,
+        battery=BATTERY._replace(efficiency=0.9),
+        power_max_kw=7,
+        discharge_max_kw=7,
+        export_prices=prices,
+        targets=[sw.SocTarget(END, 75)],
+        carbon=carbon,
+    )
+
+
+def switching(prices: sw.Prices, carbon: sw.Carbon | None) -> sw.SwitchingPlan:
+    """A plan with a cost of starts."""
+    return sw.plan_switching(
+        prices,
+        now=NOON,
+        power_max_kw=7,
+        power_min_kw=2,
+        targets=[(END, 20)],
+        start_cost=0.05,
+        carbon=carbon,
+    )
+
+
+PLANNERS: list[Callable[[sw.Prices, sw.Carbon | None], Any]] = [charge, vehicle, storage, switching]
+
+
+def kg_by_hand(plan: Any, grid: sw.Series) -> float:
+    """Emissions of the charging intervals, minute by minute."""
+    kg = 0.0
+    for interval in plan.intervals:
+        for slot in grid:
+            start, end = max(interval.start, slot.start), min(interval.end, slot.end)
+            if start < end:
+                kg += max(interval.power_kw, 0.0) * ((end - start) / HOUR) * slot.value
+    return kg
+
+
+@pytest.mark.parametrize("planner", PLANNERS)
+def test_a_plan_tells_its_emissions(planner: Callable[..., Any]) -> None:
+    """Kilograms are those of its intervals, money is the sum, and the proof stands."""
+    prices, grid = prices_of(CENTS), grid_of(GRAMS)
+    carbon = sw.Carbon(price_per_kg=0.3, intensity=grid)
+    plan, plain = planner(prices, carbon), planner(prices, None)
+    assert plan.carbon_kg == pytest.approx(kg_by_hand(plan, grid))
+    assert plan.carbon_cost == pytest.approx(0.3 * plan.carbon_kg)
+    assert plan.certificate.is_proved
+    # The dearest emissions are avoided, for money.
+    assert plan.carbon_kg < kg_by_hand(plain, grid) - 1
+    assert plan.cost - plan.carbon_cost > plain.cost
+    # Summed prices are what the plan was made for, so planning for them is the same.
+    summed = prices.plus_emissions(carbon)
+    assert planner(summed, None) == plan
+    assert plain.carbon_kg is plain.carbon_cost is plain.baseline_carbon_kg is None
+
+
+@pytest.mark.parametrize("planner", PLANNERS[:3])
+def test_a_baseline_has_emissions_too(planner: Callable[..., Any]) -> None:
+    """The part of the baseline's cost that rises with the price of emissions."""
+    prices, grid = prices_of(CENTS), grid_of(GRAMS)
+    cheap = planner(prices, sw.Carbon(price_per_kg=0.0, intensity=grid))
+    assert cheap.cost == pytest.approx(planner(prices, None).cost)
+    # Full power from plug-in: 15 kWh stored or 20 kWh bought, in the first hours.
+    tiny = planner(prices, sw.Carbon(price_per_kg=1e-6, intensity=grid))
+    rise = (tiny.baseline_cost - cheap.baseline_cost) / 1e-6
+    assert cheap.baseline_carbon_kg == pytest.approx(rise, rel=1e-5)
+    assert cheap.baseline_carbon_kg > 0
+
+
+def vehicles_of(count: int) -> pa.Table:
+    """Vehicles of several needs; the last stays too short."""
+    return pa.table(
+        {
+            "id": [f"van {n}" for n in range(count)],
+            "arrival": [NOON + n * HOUR / 3 for n in range(count)],
+            "departure": [END] * (count - 1) + [NOON + count * HOUR / 2],
+            "energy_kwh": [5.0 + 4 * n for n in range(count)],
+            "power_max_kw": [7.0] * count,
+        }
+    )
+
+
+def test_rows_of_a_batch_are_plans_alone() -> None:
+    """Cost, emissions and those of the baseline of each row, also with curves of its own."""
+    vehicles = vehicles_of(4)
+    prices, grid = prices_of(CENTS), grid_of(GRAMS)
+    carbon = sw.Carbon(price_per_kg=0.3, intensity=grid)
+    rows = pa.table(sw.plan_batch(vehicles, prices, carbon=carbon)).to_pylist()
+    named = vehicles.append_column("price_id", pa.array(["a", "b", "a", "b"]))
+    other = prices_of(CENTS[::-1])
+    own = pa.table(sw.plan_batch(named, {"a": prices, "b": other}, carbon=carbon)).to_pylist()
+    for place, (van, row, its_own) in enumerate(zip(vehicles.to_pylist(), rows, own, strict=True)):
+        for curve, found in ((prices, row), ((prices, other)[place % 2], its_own)):
+            alone = sw.plan_charge(
+                curve,
+                now=van["arrival"],
+                power_max_kw=van["power_max_kw"],
+                targets=[(van["departure"], van["energy_kwh"])],
+                until=van["departure"],
+                carbon=carbon,
+            )
+            assert found["cost"] == pytest.approx(alone.cost)
+            assert found["carbon_kg"] == pytest.approx(alone.carbon_kg)
+            assert found["baseline_carbon_kg"] == pytest.approx(alone.baseline_carbon_kg)
+    assert "carbon_kg" not in sw.plan_batch(vehicles, prices).column_names
+
+
+def test_a_row_in_error_has_no_emissions() -> None:
+    """Null, as its other numbers."""
+    vehicles = vehicles_of(2).set_column(4, "power_max_kw", pa.array([7.0, -1.0]))
+    carbon = sw.Carbon(price_per_kg=0.3, intensity=grid_of(GRAMS))
+    plans = pa.table(sw.plan_batch(vehicles, prices_of(CENTS), carbon=carbon)).to_pylist()
+    assert plans[0]["carbon_kg"] > 0
+    assert plans[1]["error"]
+    assert plans[1]["carbon_kg"] is None
+    assert plans[1]["baseline_carbon_kg"] is None
+
+
+def test_an_area_tells_its_emissions() -> None:
+    """Of all plans together, within a limit; the baseline knows no limit."""
+    vehicles, grid = vehicles_of(4), grid_of(GRAMS)
+    carbon = sw.Carbon(price_per_kg=0.3, intensity=grid)
+    area = sw.plan_area(vehicles, prices_of(CENTS), limit_kw=12, carbon=carbon)
+    plain = sw.plan_area(vehicles, prices_of(CENTS), limit_kw=12)
+    kg = sum(
+        interval["power_kw"] * ((interval["end"] - interval["start"]) / HOUR) * value
+        for row in pa.table(area.plans).to_pylist()
+        for interval in row["intervals"]
+        for interval, value in parts(interval, grid)
+    )
+    assert area.carbon_kg == pytest.approx(kg)
+    assert area.carbon_cost == pytest.approx(0.3 * kg)
+    assert plain.carbon_kg is plain.carbon_cost is plain.baseline_carbon_kg is None
+    assert area.cost - 0.3 * kg >= plain.cost - 1e-6
+    alone = pa.table(sw.plan_batch(vehicles, prices_of(CENTS), carbon=carbon))
+    baseline = sum(alone.column("baseline_carbon_kg").to_pylist())
+    assert area.baseline_carbon_kg == pytest.approx(baseline, rel=0.02)
+
+
+def parts(interval: dict[str, Any], grid: sw.Series) -> list[tuple[dict[str, Any], float]]:
+    """An interval cut at the slots of the grid, with the intensity of each piece."""
+    found = []
+    for slot in grid:
+        start, end = max(interval["start"], slot.start), min(interval["end"], slot.end)
+        if start < end:
+            found.append(({**interval, "start": start, "end": end}, slot.value))
+    return found
+
+
+def test_a_site_and_its_summed_prices() -> None:
+    """The site has the carbon price of its own; both ways are one plan."""
+    prices, grid = prices_of(CENTS), grid_of(GRAMS)
+    carbon = sw.Carbon(price_per_kg=0.3, intensity=grid)
+    van = sw.Vehicle("van", power_max_kw=7, targets=[sw.Target(END, 20)])
+    site = sw.plan_site(prices, now=NOON, devices=[van], co2=carbon)
+    alone = sw.plan_charge(prices, now=NOON, power_max_kw=7, targets=[(END, 20)], carbon=carbon)
+    assert site.cost == pytest.approx(alone.cost)
+    assert site.carbon_kg == pytest.approx(alone.carbon_kg)
+    assert site.carbon_cost == pytest.approx(alone.carbon_cost)
+    assert site.baseline_carbon_kg == pytest.approx(alone.baseline_carbon_kg)
+    free = sw.plan_site(prices, now=NOON, devices=[van])
+    assert free.baseline_carbon_kg is None
+
+
+def test_a_missing_intensity_is_named() -> None:
+    """Nothing is planned where emissions are unknown."""
+    short = grid_of(GRAMS)[: END - HOUR]
+    carbon = sw.Carbon(price_per_kg=0.3, intensity=short)
+    with pytest.raises(sw.InputError, match="carbon: the intensity is missing from 2026-01-05"):
+        charge(prices_of(CENTS), carbon)
+
+
+def test_a_carbon_price_that_makes_no_sense_is_refused() -> None:
+    """Negative, no number, or a second one."""
+    grid = grid_of(GRAMS)
+    for per_kg in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(sw.InputError, match=r"carbon: price_per_kg is .* is 0 or more"):
+            charge(prices_of(CENTS), sw.Carbon(price_per_kg=per_kg, intensity=grid))
+    with pytest.raises(sw.InputError, match=r"carbon: the intensity from 2026-01-05 .* or more"):
+        charge(prices_of(CENTS), sw.Carbon(price_per_kg=1.0, intensity=-grid))
+    carbon = sw.Carbon(price_per_kg=0.3, intensity=grid)
+    with pytest.raises(sw.InputError, match="hold a price of emissions already"):
+        charge(prices_of(CENTS).plus_emissions(carbon), carbon)
+
+
+def test_prices_with_emissions_are_copied_and_added_as_prices() -> None:
+    """A copy knows its emissions; a sum is a price like any other."""
+    carbon = sw.Carbon(price_per_kg=0.3, intensity=grid_of(GRAMS))
+    summed = prices_of(CENTS).plus_emissions(carbon)
+    copied = pickle.loads(pickle.dumps(summed))  # noqa: S301  our own bytes
+    assert charge(copied, None).carbon_kg == charge(summed, None).carbon_kg
+    assert charge(summed + 0.1, None).carbon_kg is None
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    cents=st.lists(st.integers(-20, 60), min_size=HOURS, max_size=HOURS),
+    grams=st.lists(st.integers(0, 1000), min_size=HOURS, max_size=HOURS),
+    per_kg=st.lists(st.floats(0, 2), min_size=2, max_size=6),
+    planner=st.sampled_from(PLANNERS[:3]),
+)
+def test_more_for_carbon_is_never_more_carbon(
+    cents: list[int], grams: list[int], per_kg: list[float], planner: Callable[..., Any]
+) -> None:
+    """Along the front, emissions fall and costs rise."""
+    prices = prices_of(cents)
+    points = sw.pareto(
+        lambda carbon: planner(prices, carbon), intensity=grid_of(grams), prices_per_kg=per_kg
+    )
+    assert [point.price_per_kg for point in points] == sorted(per_kg)
+    for low, high in pairwise(points):
+        # At one price there may be several optima.
+        if high.price_per_kg > low.price_per_kg + 1e-6:
+            assert high.carbon_kg <= low.carbon_kg + 1e-6
+            assert high.cost >= low.cost - 1e-6
+
+
+def test_a_front_needs_emissions_and_prices() -> None:
+    """A planner that ignores its argument is found out."""
+    grid = grid_of(GRAMS)
+    with pytest.raises(sw.InputError, match="without carbon="):
+        sw.pareto(lambda _: charge(prices_of(CENTS), None), intensity=grid, prices_per_kg=[1.0])
+    with pytest.raises(sw.InputError, match="holds no price"):
+        sw.pareto(lambda c: charge(prices_of(CENTS), c), intensity=grid, prices_per_kg=[])

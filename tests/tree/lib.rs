@@ -1,0 +1,1 @@
+//! Nothing lives here: the tests of this crate are its targets.
