@@ -122,13 +122,16 @@ $(VENV)/.package-installed: pyproject.toml README.md scripts/install_editable.py
 # Maturin resolves features for the bindings alone: half the tree (not HiGHS) is
 # compiled again, here and at the next `build`.
 .PHONY: wheel
-wheel: tools ## Write a wheel for other machines into dist/
+wheel: tools ## Write a wheel for other machines, and the source distribution, into dist/
 	maturin build --locked --profile dist --out dist
+	maturin sdist --out dist
 
-# The same check runs on every wheel of a release, on each system.
+# The same check runs on every package of a release, on each system. The wheel of the source
+# distribution is built in the same folder, so that HiGHS is not compiled again.
 .PHONY: wheel-test
-wheel-test: wheel ## Write a wheel, check its size, plan with it in an empty environment
-	$(PYTHON) scripts/check_wheel.py "$$(ls -t dist/*.whl | head -n 1)"
+wheel-test: wheel ## Write packages, check their size, run the guide's first page with each
+	CARGO_TARGET_DIR='$(abspath $(TARGET))' $(PYTHON) scripts/check_wheel.py \
+		"$$(ls -t dist/*.whl | head -n 1)" "$$(ls -t dist/*.tar.gz | head -n 1)"
 
 .PHONY: demo
 demo: build ## Plan a fleet against a year of prices; DATA=folder takes your files

@@ -7,7 +7,7 @@ html_title = "slackwater"
 
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "myst_nb", "site_extension"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
-autodoc_mock_imports = ["ray"]
+autodoc_mock_imports = ["gymnasium", "ray"]
 default_role = "code"
 
 # The outputs in notebooks are those that the tests compare: nothing is run here.
@@ -30,7 +30,7 @@ add_module_names = False
 # References to our own names must exist. Those to other packages would need their
 # inventories from the network, and are shown without a link.
 nitpicky = True
-nitpick_ignore_regex = [("py:.*", r"(?!slackwater\.).*|slackwater\._engine\..*")]
+nitpick_ignore_regex = [("py:.*", r"(?!slackwater\.).*|slackwater\.(\w+\.)*_.*")]
 
 html_theme = "furo"
 html_static_path = ["_static"]

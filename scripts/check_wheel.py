@@ -1,8 +1,10 @@
-"""Check of a wheel: its size, and two plans in an environment that holds nothing else.
+"""Check of packages: their size, and the first page of the guide in an empty environment.
 
 Usage: ``python scripts/check_wheel.py dist/slackwater-0.1.0-cp311-abi3-manylinux_2_28_x86_64.whl``
 
-The script needs Python 3.11 with pip and no other package: it also runs in bare images of Python.
+For a wheel the script needs Python 3.11 with pip and no other package: it also runs in bare images
+of Python. A source distribution (``.tar.gz``) is built into a wheel first, which needs Rust and the
+packages of ``requirements-build.txt``.
 """
 
 from __future__ import annotations
@@ -14,6 +16,9 @@ import sys
 import tempfile
 import venv
 from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FIRST_PAGE = ROOT / "docs/start.md"
 
 # Largest wheel. A package index takes larger files, but a wheel that grows past this size
 # holds something by mistake, such as debug information.
@@ -67,6 +72,39 @@ def install(python: Path, wheel: Path) -> None:
     subprocess.run([*pip, "install", "--quiet", "--no-index", "--no-deps", str(wheel)], check=True)
 
 
+def build_wheel(source: Path, folder: Path) -> Path:
+    """Build a wheel from a source distribution, with the build tools of this environment.
+
+    Raises:
+        WheelError: Not one wheel came out.
+    """
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*pip, "--no-index", "--wheel-dir", str(folder), str(source)], check=True)
+    wheels = list(folder.glob("*.whl"))
+    if len(wheels) != 1:
+        raise WheelError(f"{source.name} gives {len(wheels)} wheels")
+    return wheels[0]
+
+
+def check_page(python: Path, folder: Path, page: Path = FIRST_PAGE) -> None:
+    """Run the examples of a page that need nothing beside the package.
+
+    Raises:
+        WheelError: One fails, or prints something else than the page shows.
+    """
+    program = ROOT / "scripts/page_examples.py"
+    done = subprocess.run(
+        [str(python), "-I", str(program), str(page)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    if done.returncode != 0:
+        raise WheelError(f"{page.name}: {done.stderr}{done.stdout}")
+
+
 def check_plans(python: Path, folder: Path) -> None:
     """Plan with the package of an environment, and compare what is printed."""
     done = subprocess.run(
@@ -81,21 +119,32 @@ def check_plans(python: Path, folder: Path) -> None:
         raise WheelError(f"planned {printed} in place of {EXPECTED}\n{done.stderr}")
 
 
+def check(package: Path) -> float:
+    """Check a wheel, or a source distribution by the wheel that it gives; returns megabytes."""
+    size_mb = check_size(package)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        is_source = package.name.endswith(".tar.gz")
+        wheel = build_wheel(package, folder / "built") if is_source else package
+        check_size(wheel)
+        python = make_environment(folder / "environment")
+        install(python, wheel)
+        check_plans(python, folder)
+        check_page(python, folder)
+    return size_mb
+
+
 def main() -> int:
-    """Check each wheel of the command line."""
+    """Check each package of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("wheels", nargs="+", type=Path)
-    for wheel in parser.parse_args().wheels:
+    parser.add_argument("packages", nargs="+", type=Path)
+    for package in parser.parse_args().packages:
         try:
-            size_mb = check_size(wheel)
-            with tempfile.TemporaryDirectory() as name:
-                python = make_environment(Path(name) / "environment")
-                install(python, wheel)
-                check_plans(python, Path(name))
+            size_mb = check(package)
         except (OSError, WheelError, subprocess.CalledProcessError) as error:
             print(f"error: {error}", file=sys.stderr)
             return 1
-        print(f"{wheel.name}: {size_mb:.1f} MB, both plans are right")
+        print(f"{package.name}: {size_mb:.1f} MB, plans and {FIRST_PAGE.name} are right")
     return 0
 
 

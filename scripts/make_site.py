@@ -40,6 +40,8 @@ PLACES = {
 }
 LINK = re.compile(r"(?P<text>!?\[[^\]\n]*\])\((?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
 
+FOREIGN_STYLE = re.compile(r"url\(['\"]?(https?:[^)'\"]*)")
+
 # Elements that load something when a page is opened, with the attribute that names it.
 LOADS = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src"}
 
@@ -168,7 +170,9 @@ def flaws(site: Path) -> Iterator[str]:
             if urlsplit(target).netloc:
                 yield f"{name}: loads {target}"
     for style in site.rglob("*.css"):
-        for target in re.findall(r"url\(['\"]?(https?:[^)]*)\)", style.read_text(encoding="utf-8")):
+        for target in re.findall(
+            r"url\(['\"]?(https?:[^)'\"]*)", style.read_text(encoding="utf-8")
+        ):
             yield f"{style.relative_to(site)}: loads {target}"
 
 
@@ -188,7 +192,8 @@ def build(site: Path) -> None:
     assemble(source)
     shutil.copy(ROOT / "docs/conf.py", source / "conf.py")
     doctrees = site.with_name(f"{site.name}-doctrees")
-    arguments = ["-b", "html", "-d", doctrees, "-W", "--keep-going", "-q", source, site]
+    # `-a`: each page shows the titles of others, which Sphinx does not write anew by itself.
+    arguments = ["-b", "html", "-a", "-d", doctrees, "-W", "--keep-going", "-q", source, site]
     if sphinx([str(argument) for argument in arguments]) != 0:
         raise SiteError("Sphinx did not build the site without warnings")
     found = list(flaws(site))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.util import find_spec
 from typing import Any
 
 import typer
@@ -21,7 +22,10 @@ Command = Any
 # Names at the root of the package, by the page that shows them. A name in no list is shown
 # on the page of its prefix, or else on the last page, so that a new one is never left out.
 TOPICS: Mapping[str, tuple[str, list[str]]] = {
-    "prices": ("Prices and time", ["Prices", "next_deadline", "TIME_ZONE_VERSION"]),
+    "prices": (
+        "Prices and time",
+        ["Prices", "PriceSlot", "Series", "SeriesSlot", "next_deadline", "TIME_ZONE_VERSION"],
+    ),
     "vehicles": (
         "Vehicles",
         [
@@ -58,7 +62,14 @@ TOPICS: Mapping[str, tuple[str, list[str]]] = {
         ],
     ),
     "saved": ("Saved plans", ["load_plan", "replay", "Replay", "Difference"]),
-    "more": ("Errors and version", ["InputError", "__version__"]),
+    "simulations": (
+        "Simulations",
+        [
+            "simulate", "Simulation", "SimulationTable", "Replan", "View", "issue_forecasts",
+            "publish_day_ahead", "Forecast", "Persistence", "SeasonalNaive", "Evaluation",
+        ],
+    ),
+    "more": ("Further names", ["InputError", "__version__"]),
 }  # fmt: skip
 
 PREFIXES = {
@@ -71,8 +82,11 @@ PREFIXES = {
 
 # Modules with names of their own that users import. Those in `__all__` of the package are
 # shown without being listed here.
-MODULES = ["io", "samples", "sim", "saved", "parts", "ray", "plot"]
+MODULES = ["gym", "io", "parts", "plot", "ray", "samples", "saved", "sim"]
 
+
+# Packages that only some users have; the reference shows what needs them all the same.
+FOREIGN = ["gymnasium", "ray"]
 
 # Members of all base classes but these are shown.
 INHERITED = "   :inherited-members: tuple, ValueError, FigureBase, Artist, Figure"
@@ -90,7 +104,12 @@ def topic_of(name: str) -> str:
 def directive(path: str, value: object) -> list[str]:
     """Lines of reStructuredText that show the documentation of one name."""
     if inspect.isclass(value):
-        return [f".. autoclass:: {path}", "   :members:", INHERITED, ""]
+        # Members of native classes are shown also where they have no text: name and type tell.
+        is_native = any(
+            type(member).__name__ == "getset_descriptor" for member in vars(value).values()
+        )
+        undocumented = ["   :undoc-members:"] if is_native else []
+        return [f".. autoclass:: {path}", "   :members:", INHERITED, *undocumented, ""]
     kind = "autofunction" if callable(value) else "autodata"
     return [f".. {kind}:: {path}", ""]
 
@@ -107,6 +126,8 @@ def topic_pages() -> Iterator[tuple[str, str]]:
     for topic, (title, order) in TOPICS.items():
         names = [name for name in order if name in shown]
         names += [name for name in shown if topic_of(name) == topic and name not in names]
+        if not names:
+            continue
         lines = [".. currentmodule:: slackwater", ""]
         for name in names:
             lines += directive(f"slackwater.{name}", getattr(slackwater, name))
@@ -122,12 +143,13 @@ def is_module(name: str) -> bool:
 def module_names() -> list[str]:
     """Names of all modules that users import, in the order of the alphabet."""
     public = [name for name in slackwater.__all__ if is_module(name)]
-    return sorted({*public, *MODULES})
+    present = [name for name in MODULES if find_spec(f"slackwater.{name}") is not None]
+    return sorted({*public, *present})
 
 
 def shown_elsewhere(path: str) -> list[str]:
     """Names of a module that are the same at the root of the package, and are shown there."""
-    with mock(["ray"]):
+    with mock(FOREIGN):
         module = importlib.import_module(path)
     names = getattr(module, "__all__", ())
     return [name for name in names if getattr(slackwater, name, None) is getattr(module, name)]
@@ -181,7 +203,22 @@ def command_line_page() -> str:
     return "\n".join(lines)
 
 
+def index_page(places: Iterable[str]) -> str:
+    """Page that lists all pages of the Python reference, in their order."""
+    entries = "\n".join(
+        place.removeprefix("reference/python/").removesuffix(".md") for place in places
+    )
+    intro = (
+        "By topic, then by module. Names without a module are in the package `slackwater` itself."
+    )
+    return f"# Python\n\n{intro}\n\n```{{toctree}}\n{entries}\n```\n"
+
+
 def pages() -> dict[str, str]:
     """All pages of this file by their paths in the site."""
-    command_line = {"reference/command-line.md": command_line_page()}
-    return {**dict(topic_pages()), **dict(module_pages()), **command_line}
+    python = {**dict(topic_pages()), **dict(module_pages())}
+    return {
+        **python,
+        "reference/python/index.md": index_page(python),
+        "reference/command-line.md": command_line_page(),
+    }

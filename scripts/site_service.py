@@ -161,7 +161,7 @@ def field_of(match: re.Match[str]) -> tuple[str, str, str]:
 def setting_rows(
     known: Mapping[str, list[tuple[str, str, str]]], name: str, prefix: str
 ) -> Iterator[tuple[str, str, str]]:
-    """Rows of all settings below a struct, with their full names."""
+    """Rows of all settings below a struct, with their names within its section."""
     for member, kind, doc in known[name]:
         inner = next((word for word in re.findall(r"\w+", kind) if word in known), None)
         path = f"{prefix}{member}"
@@ -181,11 +181,9 @@ def settings_page() -> str:
     lines = ["# Settings and program of the service", "", SETTINGS_INTRO, ""]
     for member, kind, doc in known["Config"]:
         inner = next(word for word in re.findall(r"\w+", kind) if word in known)
-        prefix = f"{member}.NAME." if "BTreeMap" in kind else f"{member}."
-        lines += [f"## `[{member}]`", "", doc, ""]
-        rows = [
-            (name, plain_type(kind), doc) for name, kind, doc in setting_rows(known, inner, prefix)
-        ]
+        section = f"{member}.NAME" if "BTreeMap" in kind else member
+        lines += [f"## `[{section}]`", "", doc, ""]
+        rows = [(name, plain_type(kind), doc) for name, kind, doc in setting_rows(known, inner, "")]
         lines += table(("Setting", "Type", "Meaning"), rows)
     help_text = (ROOT / "tests/golden/service/help.txt").read_text(encoding="utf-8")
     lines += ["## The program `slackwater-api`", "", "```text", help_text.rstrip(), "```", ""]

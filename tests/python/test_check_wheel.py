@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
+
+import slackwater
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -56,3 +60,55 @@ def test_a_wheel_without_planners_is_refused(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert "no extension" in done.stderr
+
+
+def test_the_first_page_runs_in_an_empty_environment(tmp_path: Path) -> None:
+    # The package of the tests in place of an installed wheel: linked, not built.
+    python = check_wheel.make_environment(tmp_path / "environment")
+    site = next((tmp_path / "environment").rglob("site-packages"))
+    (site / "slackwater.pth").write_text(str(Path(slackwater.__file__).parents[1]))
+    check_wheel.check_page(python, tmp_path)
+    check_wheel.check_plans(python, tmp_path)
+
+
+def test_a_page_that_shows_something_else_is_refused(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python\nprint(1 + 1)\n# 3\n```\n")
+    with pytest.raises(check_wheel.WheelError, match=r"page\.md:2 shows \['3'\]"):
+        check_wheel.check_page(Path(sys.executable), tmp_path, page)
+
+
+def test_a_page_without_examples_is_refused(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python needs=plot\nprint(1 + 1)\n# 3\n```\n")
+    with pytest.raises(check_wheel.WheelError, match="0 examples"):
+        check_wheel.check_page(Path(sys.executable), tmp_path, page)
+
+
+def source_of(folder: Path) -> Path:
+    """A source distribution whose build backend writes the wheel of `wheel_of`."""
+    wheel = wheel_of(folder, "raise ImportError('built from source')")
+    backend = (
+        "import shutil\n"
+        "def build_wheel(folder, config_settings=None, metadata_directory=None):\n"
+        f"    shutil.copy({str(wheel)!r}, folder)\n"
+        f"    return {wheel.name!r}\n"
+    )
+    project = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    source = folder / "slackwater-0.1.0.tar.gz"
+    with tarfile.open(source, "w:gz") as archive:
+        for name, text in {
+            "PKG-INFO": "Metadata-Version: 2.4\nName: slackwater\nVersion: 0.1.0\n",
+            "backend.py": backend,
+            "pyproject.toml": project,
+        }.items():
+            member = tarfile.TarInfo(f"slackwater-0.1.0/{name}")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return source
+
+
+def test_a_source_distribution_is_checked_by_its_wheel(tmp_path: Path) -> None:
+    source = source_of(tmp_path)
+    with pytest.raises(check_wheel.WheelError, match="built from source"):
+        check_wheel.check(source)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-import pages
-
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-import sandboxes  # noqa: E402  it stands next to the other programs
+import sandboxes  # noqa: E402
+
+import page_examples as pages  # noqa: E402  they stand next to the other programs
 
 DOCS = ROOT / "docs"
 SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"

@@ -1,12 +1,18 @@
-"""Examples in pages of Markdown: run from top to bottom, and compared with what the page shows."""
+"""Examples in pages of Markdown: run from top to bottom, and compared with what the page shows.
+
+Usage: ``python scripts/page_examples.py docs/start.md`` runs the Python examples that need nothing
+beside the package. It needs no other package itself: the check of wheels runs it, too.
+"""
 
 from __future__ import annotations
 
+import argparse
 import ast
 import contextlib
 import io
 import re
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +22,10 @@ FENCE = re.compile(
     r"^(?P<indent> *)```(?P<language>\w+)(?P<marks>[^\n]*)\n(?P<code>.*?)^ *```$",
     re.DOTALL | re.MULTILINE,
 )
+
+
+class PageError(Exception):
+    """An example that fails, or that prints something else than its page shows."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +61,13 @@ def agrees(shown: str, printed: str) -> bool:
 
 
 def compare(shown: list[str], printed: list[str], place: str) -> None:
-    """Fail unless all lines that were printed are those that the page shows."""
-    are_equal = len(shown) == len(printed) and all(map(agrees, shown, printed))
-    assert are_equal, f"{place} shows {shown}, but prints {printed}"
+    """Compare all lines that were printed with those that the page shows.
+
+    Raises:
+        PageError: They differ.
+    """
+    if len(shown) != len(printed) or not all(map(agrees, shown, printed)):
+        raise PageError(f"{place} shows {shown}, but prints {printed}")
 
 
 def comment_after(lines: list[str], end: int) -> list[str]:
@@ -106,7 +120,8 @@ def run_shell(block: Block, folder: Path, environment: Mapping[str, str]) -> lis
         text=True,
         check=False,
     )
-    assert done.returncode == 0, f"line {block.line}: {done.stderr}{done.stdout}"
+    if done.returncode != 0:
+        raise PageError(f"line {block.line}: {done.stderr}{done.stdout}")
     return done.stdout.splitlines()
 
 
@@ -130,3 +145,33 @@ def run_page(path: Path, folder: Path, environment: Mapping[str, str]) -> int:
             if after is not None and after.language == "text":
                 compare(after.code.splitlines(), printed, f"{path.name}:{block.line}")
     return count
+
+
+def run_bare_python(path: Path) -> int:
+    """Run the Python examples of a page that need only the package, and count them."""
+    names: dict[str, Any] = {}
+    found = [
+        block
+        for block in blocks(path.read_text(encoding="utf-8"))
+        if block.language == "python" and not block.marks
+    ]
+    for block in found:
+        list(run_python(block, names, path.name))
+    return len(found)
+
+
+def main() -> int:
+    """Run the examples of the page on the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("page", type=Path)
+    try:
+        count = run_bare_python(parser.parse_args().page)
+    except PageError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(f"{count} examples")
+    return 0 if count else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
