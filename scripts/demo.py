@@ -42,7 +42,7 @@ def demo(vehicles: int, out: Path, *, seed: int = 0) -> Fleet:
     fleet = Fleet.plan(stays, prices, time_zone=TIME_ZONE)
     print("\n".join(summary(fleet)))
     print()
-    title = f"{vehicles:,} cars charge when electricity is cheap"
+    title = f"{vehicles:,} cars: low prices alone make a peak, coordination keeps the limit"
     write(fleet, out / "demo-plans.parquet", out / "demo.png", title=title, start=WEEK_START)
     return fleet
 

@@ -91,6 +91,46 @@ class Fleet:
         at_once = self.stays.append_column("reserve_kwh", self.stays.column("energy_kwh"))
         return pa.table(sw.plan_batch(at_once, self.prices))
 
+    def between(self, first: datetime, last: datetime) -> Fleet:
+        """The stays that touch a period, with their plans."""
+        arrives = pc.less(self.stays.column("arrival"), pa.scalar(last))
+        leaves = pc.greater(self.stays.column("departure"), pa.scalar(first))
+        rows = pc.and_(arrives, leaves)
+        stays, plans = self.stays.filter(rows), self.plans.filter(rows)
+        return Fleet(stays, self.prices, plans, self.seconds, self.time_zone)
+
+    def coordinate(self, first: datetime, last: datetime) -> Coordination:
+        """Plan all stays together, never above the peak of the unmanaged load in a period."""
+        slots = self.prices.between(first, last).slots
+        # Time without a price is a step of its own, in which nobody charges.
+        instants = sorted({at for start, end, _ in slots for at in (start, end)})
+        boundaries = np.array([round(at.timestamp() * 1_000_000) for at in instants])
+        unmanaged = mean_power_kw(self.unmanaged(), boundaries).max(initial=0)
+        alone = mean_power_kw(self.plans, boundaries).max(initial=0)
+        horizon = self.prices.between(self.first, self.last)
+        area = sw.plan_area(self.stays, horizon, limit_kw=float(unmanaged))
+        return Coordination(area, float(unmanaged), float(alone))
+
+
+@dataclass(frozen=True)
+class Coordination:
+    """A fleet planned together under a limit.
+
+    Attributes:
+        area: The plan.
+        limit_kw: The limit: the highest mean power of a slot if all charge at plug-in.
+        price_only_peak_kw: The highest mean power if each vehicle follows the prices alone.
+    """
+
+    area: sw.AreaPlan
+    limit_kw: float
+    price_only_peak_kw: float
+
+    @property
+    def peak_kw(self) -> float:
+        """The highest mean power of a slot."""
+        return max(self.area.load_kw, default=0.0)
+
 
 def summary(fleet: Fleet) -> Iterator[str]:
     """What the plans come to, line by line."""

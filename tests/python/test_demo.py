@@ -14,6 +14,7 @@ import pytest
 
 import slackwater as sw
 from slackwater import io, samples, sim
+from slackwater._timeline import Steps
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 sys.path.insert(0, str(SCRIPTS))
@@ -114,6 +115,22 @@ def test_rows_in_error_are_counted() -> None:
     rows = stays_of(stay(1, SIX, 1, -1), stay(2, SIX, 1, 1))
     text = "\n".join(demo_fleet.summary(demo_fleet.Fleet.plan(rows, prices, time_zone="UTC")))
     assert "1 stays; van/1: " in text
+
+
+def test_the_picture_shows_three_ways_to_charge_under_one_limit(fleet: demo_fleet.Fleet) -> None:
+    picture = demo_picture.picture(fleet, title="A title", start=demo.WEEK_START)
+    price, load = picture.panels
+    assert (price.label, load.label) == ("Price (EUR/kWh)", "Charging (kW)")
+    drawn = [curve for curve in load.curves if isinstance(curve, Steps)]
+    peaks = {curve.name: max(value or 0.0 for value in curve.values) for curve in drawn}
+    assert set(peaks) == {"baseline", "price", "coordinated", "coordinated-fill", "limit"}
+    assert peaks["price"] > 2 * peaks["limit"]
+    assert peaks["coordinated"] <= peaks["limit"] * (1 + 1e-9)
+    ways = [fact.partition(",")[0].split() for fact in picture.facts[1:]]
+    assert [way[0] for way in ways] == ["baseline", "price", "coordinated"]
+    baseline, alone, together = (float(way[-2]) for way in ways)
+    # Coordination costs more than prices alone, and less than no plan at all.
+    assert alone <= together < baseline
 
 
 @pytest.mark.parametrize("days", [1, 5, 12, 40])

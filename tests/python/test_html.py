@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from html import escape, unescape
+from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import slackwater as sw
+from slackwater._palette import PAPER
+
+from browser import browse
 
 SIX = datetime(2026, 1, 5, 18, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -128,3 +136,164 @@ def test_nothing_is_loaded_and_no_colour_is_bound_to_a_theme() -> None:
 def test_every_plan_has_a_page(values: list[float], targets: list[tuple[float, float]]) -> None:
     assert text(page(values, *targets))
     assert len(ET.tostring(page(values, *targets))) < 60_000
+
+
+# ------------------------------------------------------------------------ pages
+
+
+def charged() -> sw.Plan:
+    prices = sw.Prices.from_values(SIX, [0.3, 0.1, 0.2, 0.4], currency="EUR")
+    targets = [sw.Target(SIX + 3 * HOUR, 14)]
+    return sw.plan_charge(prices, now=SIX, power_max_kw=10, targets=targets)
+
+
+def sited(count: int = 9) -> sw.SitePlan:
+    prices = sw.Prices.from_values(SIX, [0.3, 0.1, 0.2, 0.4], currency="EUR")
+    vans = [
+        sw.Vehicle(f"van {n}", power_max_kw=10, targets=[sw.Target(SIX + 3 * HOUR, 12)])
+        for n in range(count)
+    ]
+    return sw.plan_site(prices, now=SIX, devices=vans, import_limit_kw=40)
+
+
+def shared() -> sw.AreaPlan:
+    prices = sw.Prices.from_values(SIX, [0.3, 0.1, 0.2, 0.4], currency="EUR")
+    vehicles = pa.table(
+        {
+            "id": ["a", "b"],
+            "arrival": [SIX] * 2,
+            "departure": [SIX + 3 * HOUR] * 2,
+            "energy_kwh": [10.0, 10.0],
+            "power_max_kw": [10.0, 10.0],
+        }
+    )
+    return sw.plan_area(vehicles, prices, limit_kw=15)
+
+
+def stored() -> sw.StoragePlan:
+    prices = sw.Prices.from_values(SIX, [0.3, 0.1, 0.2, 0.4], currency="EUR")
+    battery = sw.Battery(capacity_kwh=20, soc_percent=50)
+    return sw.plan_storage(prices, now=SIX, battery=battery, charge_max_kw=5, discharge_max_kw=5)
+
+
+PAGES = {"vehicle": charged(), "site": sited(), "area": shared(), "storage": stored()}
+every_page = pytest.mark.parametrize("plan", PAGES.values(), ids=PAGES)
+
+
+def tables(markup: str) -> list[dict[str, Any]]:
+    """Values that the drawings of a page tell."""
+    return [json.loads(unescape(found)) for found in re.findall(r'data-values="([^"]*)"', markup)]
+
+
+@every_page
+def test_a_page_loads_nothing(plan: Any) -> None:
+    markup = plan.to_html(time_zone="Europe/Berlin")
+    assert markup.startswith("<!DOCTYPE html>")
+    for word in ("http:", "https:", "src=", "url(", "@import", '<link rel="style', "fetch("):
+        assert word not in markup, word
+    assert markup.count("<script>") == 1
+    still = plan.to_html(interactive=False)
+    assert "<script" not in still
+    assert "data-values" not in still
+    # The drawing itself needs no script.
+    assert still.count("<svg role=") == markup.count("<svg role=") > 0
+
+
+@every_page
+def test_a_page_follows_the_theme_or_keeps_one(plan: Any) -> None:
+    auto, light, dark = (plan.to_html(theme=theme) for theme in ("auto", "light", "dark"))
+    assert "prefers-color-scheme:dark" in auto
+    assert "prefers-color-scheme" not in light + dark
+    assert f"--paper:{PAPER.dark}" in dark
+    assert f"--paper:{PAPER.light}" in light
+    with pytest.raises(sw.InputError, match="theme is 'sepia'"):
+        plan.to_html(theme="sepia")
+    with pytest.raises(sw.InputError, match="time_zone"):
+        plan.to_html(time_zone="Mars/Olympus")
+
+
+@every_page
+def test_a_page_names_its_dates_and_its_zone(plan: Any) -> None:
+    markup = plan.to_html(time_zone="Europe/Berlin")
+    assert "Mon 5 Jan 2026 19:00 to " in markup
+    assert "Time in Europe/Berlin" in markup
+    assert "(EUR/kWh)" in markup
+
+
+def test_a_page_tells_slot_price_power_and_reason() -> None:
+    (data,) = tables(charged().to_html(time_zone="Europe/Berlin"))
+    assert data["times"][1] == "Mon 5 Jan 20:00 to 21:00"
+    rows = {name: (unit, values) for name, _, unit, values in data["rows"]}
+    assert rows["price"] == ("EUR/kWh", [0.3, 0.1, 0.2, 0.4])
+    assert rows["mean power"][0] == "kW"
+    assert rows["mean power"][1][:3] == [0, 10, 4]
+    ((start, end, sentence),) = data["reasons"]
+    assert data["edges"][1][0] == start
+    assert data["edges"][2][0] < end < data["edges"][2][1]
+    assert sentence == charged().explain(time_zone="Europe/Berlin")[0].sentence
+
+
+def test_a_page_of_a_fleet_is_a_heat_map() -> None:
+    markup = sited().to_html()
+    assert "9 vehicles by arrival" in markup
+    (data,) = tables(markup)
+    rows = {name: values for name, _, _, values in data["rows"]}
+    assert max(rows["9 vehicles"]) == pytest.approx(40)
+    assert max(rows["power at the meter"]) == pytest.approx(40)
+    assert rows["import limit"] == [40] * len(data["times"])
+
+
+def test_titles_of_pages_fill_nothing_else(tmp_path: Path) -> None:
+    shared().report(tmp_path / "page.html", title="{{body}}")
+    assert "<h1>{{body}}</h1>" in (tmp_path / "page.html").read_text()
+
+
+POINT = """<script>
+const chart = document.querySelector(".chart");
+const drawn = [...chart.querySelectorAll("svg")].find((svg) => svg.clientWidth);
+const box = drawn.getBoundingClientRect();
+chart.dispatchEvent(new PointerEvent("pointermove", {
+  clientX: box.left + box.width * 0.4, clientY: box.top + 20, bubbles: true,
+}));
+document.title = chart.querySelector(".tip").innerText.replaceAll("\\n", " | ");
+chart.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" }));
+document.body.dataset.after = chart.querySelector(".tip strong").innerText;
+</script>"""
+
+
+def test_the_pointer_and_the_keys_tell_a_slot(tmp_path: Path) -> None:
+    page = tmp_path / "plan.html"
+    page.write_text(
+        charged().to_html(time_zone="Europe/Berlin").replace("</body>", f"{POINT}</body>")
+    )
+    text, console = browse(page)
+    assert console == []
+    title = re.search(r"<title>(.*?)</title>", text)
+    assert title is not None
+    told = " ".join(title[1].split())
+    assert told.startswith("Mon 5 Jan 20:00 to 21:00")
+    for words in ("0.1 EUR/kWh", "10 kW", "cheapest"):
+        assert words in told
+    assert 'data-after="Mon 5 Jan 21:00 to 22:00"' in text
+
+
+@every_page
+def test_nothing_is_wider_than_a_phone(plan: Any, tmp_path: Path) -> None:
+    frame = tmp_path / "frame.html"
+    markup = escape(plan.to_html(time_zone="Europe/Berlin"), quote=True)
+    frame.write_text(
+        f'<iframe width="360" height="900" srcdoc="{markup}"></iframe><script>'
+        'const frame = document.querySelector("iframe");'
+        "frame.onload = () => { const page = frame.contentDocument.documentElement;"
+        "document.body.dataset.wide = page.scrollWidth <= page.clientWidth;"
+        'const seen = [...page.querySelectorAll(".chart svg")].filter((svg) => svg.clientWidth);'
+        "document.body.dataset.seen = seen.length / page.querySelectorAll('.chart').length;"
+        "const left = (text) => text.getBoundingClientRect().left;"
+        'document.body.dataset.clipped = seen.some((svg) => [...svg.querySelectorAll("text")]'
+        ".some((text) => left(text) < left(svg) - 1 || text.getBoundingClientRect().right >"
+        " svg.getBoundingClientRect().right + 1)); };</script>"
+    )
+    text, _ = browse(frame)
+    assert 'data-wide="true"' in text
+    assert 'data-seen="1"' in text
+    assert 'data-clipped="false"' in text

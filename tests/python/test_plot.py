@@ -15,16 +15,23 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from IPython.core.formatters import DisplayFormatter
 from matplotlib import pyplot as plt
+from matplotlib import rc_context
 from matplotlib.artist import Artist
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
-from matplotlib.patches import StepPatch
-from matplotlib.text import Text
+from matplotlib.patches import Rectangle, StepPatch
+from matplotlib.text import Annotation, Text
 
 import slackwater as sw
+from slackwater._palette import PAPER
 from slackwater.plot import instant_of, number_of
+from slackwater.site_devices import Device
 
 SIX = datetime(2026, 1, 5, 18, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -295,3 +302,263 @@ def test_dollars_are_no_formula() -> None:
 def test_an_unknown_zone_is_refused_by_name() -> None:
     with pytest.raises(sw.InputError, match="Europe/Nowhere"):
         draw(charge(prices([0.3]), (1, 5)), time_zone="Europe/Nowhere")
+
+
+# ------------------------------------------------------- all kinds of plans alike
+
+
+def stored(curve: sw.Prices | None = None) -> sw.StoragePlan:
+    curve = curve or prices([0.1, 0.4, 0.2, 0.5])
+    battery = sw.Battery(capacity_kwh=20, soc_percent=50)
+    return sw.plan_storage(
+        curve,
+        now=SIX,
+        battery=battery,
+        charge_max_kw=5,
+        discharge_max_kw=5,
+        export_prices=curve,
+        targets=[sw.SocTarget(SIX + 2 * HOUR, 60), sw.SocTarget(SIX + 3 * HOUR, 100)],
+    )
+
+
+def vans(count: int) -> list[sw.Vehicle]:
+    """Vehicles that come an hour apart and leave at ten."""
+    return [
+        sw.Vehicle(
+            f"van {number}",
+            power_max_kw=10,
+            battery=sw.Battery(capacity_kwh=60, soc_percent=20),
+            arrival=SIX + number % 3 * HOUR,
+            departure=SIX + 4 * HOUR,
+            targets=[sw.SocTarget(SIX + 4 * HOUR, 40 if number else 100)],
+        )
+        for number in range(count)
+    ]
+
+
+def sited(*devices: Device, **options: Any) -> sw.SitePlan:
+    curve = prices([0.3, 0.1, 0.2, 0.4, 0.3, 0.2])
+    return sw.plan_site(curve, now=SIX, devices=devices, **options)
+
+
+def switched() -> sw.SwitchingPlan:
+    targets = [sw.Target(SIX + 3 * HOUR, 10)]
+    return sw.plan_switching(
+        prices([0.3, 0.1, 0.2]), now=SIX, power_max_kw=8, power_min_kw=4, targets=targets
+    )
+
+
+def shared(**options: Any) -> sw.AreaPlan:
+    vehicles = pa.table(
+        {
+            "id": ["a", "b"],
+            "arrival": [SIX] * 2,
+            "departure": [SIX + 3 * HOUR] * 2,
+            "energy_kwh": [10.0, 10.0],
+            "power_max_kw": [10.0, 10.0],
+            "node": ["west", "east"],
+        }
+    )
+    nodes = [
+        sw.Node(name="town", limit_kw=15),
+        sw.Node(name="west", parent="town", limit_kw=8),
+        sw.Node(name="east", parent="town"),
+    ]
+    return sw.plan_area(vehicles, prices([0.3, 0.1, 0.2]), nodes=nodes, **options)
+
+
+PRICE, POWER, SOC = "Price (EUR/kWh)", "Power (kW)", "State of charge (%)"
+KINDS: dict[str, tuple[Any, list[str]]] = {
+    "vehicle": (charge(prices([0.3, 0.1]), (2, 5)), [PRICE, "Energy (kWh)"]),
+    "storage": (stored(), [PRICE, POWER, SOC]),
+    "site": (sited(*vans(2)), [POWER, "Price\n(EUR/kWh)", SOC.replace(" (", "\n(")]),
+    "fleet": (sited(*vans(9)), [POWER, "Price\n(EUR/kWh)", "9 vehicles by arrival"]),
+    "switching": (switched(), [PRICE, POWER]),
+    "area": (
+        shared(),
+        ["Load (kW)", "Shadow price\n(EUR/kWh)", "Price\n(EUR/kWh)", "Nodes by load"],
+    ),
+}
+every_kind = pytest.mark.parametrize(("plan", "labels"), KINDS.values(), ids=KINDS)
+
+
+@every_kind
+def test_every_picture_names_quantities_units_dates_and_the_zone(
+    plan: Any, labels: list[str]
+) -> None:
+    figure = plan.plot(time_zone="Europe/Berlin")
+    assert [axes.get_ylabel() for axes in figure.axes[: len(labels)]] == labels
+    assert figure.axes[len(labels) - 1].get_xlabel() == "Time in Europe/Berlin"
+    subtitles = [text.get_text() for text in named(figure, "subtitle") if isinstance(text, Text)]
+    assert any(text.startswith("Mon 5 Jan 2026 19:00 to ") for text in subtitles)
+    assert figure.axes[0].get_title(loc="left")
+
+
+@every_kind
+def test_every_picture_is_a_png_in_a_notebook(plan: Any, labels: list[str]) -> None:
+    show = DisplayFormatter().format
+    data, metadata = show(plan.plot())  # type: ignore[no-untyped-call]
+    assert data["image/png"].startswith(b"\x89PNG")
+    assert metadata["image/png"]["width"] == 900
+    assert labels
+
+
+@every_kind
+def test_panels_go_into_axes_of_the_caller(plan: Any, labels: list[str]) -> None:
+    whole = Figure(figsize=(6, 9))
+    axes = whole.subplots(len(labels), 1, sharex=True)
+    assert plan.plot(axes=axes) is whole
+    assert [each.get_ylabel() for each in axes] == labels
+    alone = Figure()
+    assert plan.plot(ax=alone.subplots()) is alone
+    assert alone.axes[0].get_ylabel() == labels[0]
+    assert alone.axes[0].get_xlabel() == "Time in UTC"
+    assert png(alone)
+
+
+@every_kind
+def test_themes_and_sizes(plan: Any, labels: list[str]) -> None:
+    def face(**options: Any) -> str:
+        return to_hex(plan.plot(**options).axes[0].get_facecolor())
+
+    assert face() == face(theme="light") == PAPER.light
+    assert face(theme="dark") == PAPER.dark
+    with rc_context({"figure.facecolor": "black"}):
+        assert face() == PAPER.dark
+        assert face(theme="light") == PAPER.light
+    assert tuple(plan.plot(figsize=(5, 4)).get_size_inches()) == (5, 4)
+    assert labels
+
+
+@every_kind
+def test_zones_are_names_or_zone_infos(plan: Any, labels: list[str]) -> None:
+    berlin = plan.plot(time_zone=BERLIN)
+    assert berlin.axes[len(labels) - 1].get_xlabel() == "Time in Europe/Berlin"
+    for zone in ("Berlin", "", "../etc/passwd", "Mars/Olympus"):
+        with pytest.raises(sw.InputError, match="time_zone"):
+            plan.plot(time_zone=zone)
+    with pytest.raises(TypeError, match="time_zone: 1 is neither"):
+        plan.plot(time_zone=1)
+
+
+def test_arguments_that_do_not_fit_are_refused_by_name() -> None:
+    plan = charge(prices([0.3, 0.1]), (2, 5))
+    axes = Figure().subplots(3, 1)
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"axes": axes}, "axes has 3 axes; the panels are price, level"),
+        ({"axes": axes[:2], "ax": axes[0]}, "both ax and axes are given"),
+        ({"ax": axes[0], "figsize": (4, 4)}, "figsize is given with axes"),
+        ({"figsize": (0, 4)}, "figsize is \\(0, 4\\)"),
+        ({"theme": "sepia"}, "theme is 'sepia'; themes are auto, light, dark"),
+    ]
+    for options, words in refused:
+        with pytest.raises(sw.InputError, match=words):
+            plan.plot(**options)
+
+
+def test_a_fleet_is_a_heat_map_of_the_time_that_vehicles_are_there() -> None:
+    figure = sited(*vans(9)).plot()
+    (mesh,) = named(figure, "heat")
+    assert isinstance(mesh, QuadMesh)
+    powers = np.ma.masked_invalid(np.asarray(mesh.get_array(), dtype=float))
+    assert powers.shape == (9, 6)
+    # By arrival: three vehicles come at six, three at seven, three at eight; all leave at ten.
+    away = np.ma.getmaskarray(powers)
+    hours = [[hour < row // 3 or hour >= 4 for hour in range(6)] for row in range(9)]
+    assert away.tolist() == hours
+    assert names(figure, "deadline-missed") == ["deadline-missed-van 0"]
+    assert len(names(figure, "deadline-met")) == 8
+    assert names(figure, "soc-") == []
+    assert "Power (kW)" in [axes.get_ylabel() for axes in figure.axes]
+
+
+def test_states_of_charge_end_when_vehicles_leave() -> None:
+    figure = sited(*vans(2)).plot()
+    times = [at for at, _ in points(figure, "soc-van 1")]
+    assert (times[0], times[-1]) == (number_of(SIX + HOUR), number_of(SIX + 4 * HOUR))
+    assert names(figure, "deadline-") == ["deadline-met-van 1-0", "deadline-missed-van 0-0"]
+
+
+def test_vehicles_of_an_area_are_a_heat_map_if_wanted() -> None:
+    plan = shared()
+    figure = plan.plot(vehicles=True)
+    _, vehicles = named(figure, "heat")
+    assert isinstance(vehicles, QuadMesh)
+    powers = np.asarray(vehicles.get_array(), dtype=float)
+    assert powers.sum(axis=0) == pytest.approx(plan.load_kw, abs=1e-6)
+    nodes = named(plan.plot(), "heat")
+    assert len(nodes) == 1
+
+
+@pytest.mark.parametrize(("slots", "words", "most"), [(999, "", 1000), (1100, "daily means", 50)])
+def test_long_horizons_are_means_of_days(slots: int, words: str, most: int) -> None:
+    curve = prices([0.1, 0.4, 0.2] * (slots // 3))
+    plan = sw.plan_storage(
+        curve,
+        now=SIX,
+        battery=sw.Battery(capacity_kwh=10, soc_percent=50),
+        charge_max_kw=5,
+        discharge_max_kw=5,
+        export_prices=curve,
+    )
+    figure = plan.plot()
+    values, edges = steps(figure, "charging")
+    assert len(values) <= most * 2
+    charged = sum(
+        (value or 0.0) * (end - start) * 24
+        for value, (start, end) in zip(values, itertools.pairwise(edges), strict=True)
+    )
+    assert charged == pytest.approx(plan.charged_kwh)
+    assert ("means" in texts(figure)) == bool(words)
+    assert words in texts(figure)
+
+
+def test_quarters_of_weeks_are_means_of_hours() -> None:
+    curve = sw.Prices.from_values(SIX, [0.1, 0.4] * 600, currency="EUR", slot=HOUR / 4)
+    plan = charge(curve, (290, 300))
+    assert "hourly means · 1 of 1 targets met" in texts(plan.plot())
+    values, _ = steps(plan.plot(), "price")
+    assert {round(value, 9) for value in values if value is not None} >= {0.25}
+
+
+def test_estimated_prices_are_dotted_and_missing_ones_hatched() -> None:
+    known = sw.Prices.from_slots(
+        [(SIX, SIX + HOUR, 0.3), (SIX + 2 * HOUR, SIX + 3 * HOUR, 0.2)], currency="EUR"
+    )
+    guess = prices([0.1], SIX + 3 * HOUR)
+    figure = charge(known.with_estimates(guess, source="last week"), (4, 8)).plot()
+    (solid,), (dotted,) = named(figure, "price"), named(figure, "estimated-price")
+    assert isinstance(solid, StepPatch)
+    assert isinstance(dotted, StepPatch)
+    assert solid.get_linestyle() == "solid"
+    assert dotted.get_linestyle() != "solid"
+    missing = [patch for patch in named(figure, "no-price") if isinstance(patch, Rectangle)]
+    assert all(patch.get_hatch() for patch in missing)
+    lengths = {patch.get_x(): patch.get_width() * 24 for patch in missing}
+    assert lengths[number_of(SIX + HOUR)] == pytest.approx(1)
+    shown = {patch.get_x() for patch in named(figure, "estimate") if isinstance(patch, Rectangle)}
+    assert number_of(SIX + 3 * HOUR) in shown
+
+
+def test_curtailed_power_is_told() -> None:
+    plan = sited(sw.Solar("roof", power_kw=9), sw.Load("house", power_kw=2), export_limit_kw=4)
+    figure = plan.plot()
+    (patch,) = named(figure, "curtailed")
+    assert isinstance(patch, StepPatch)
+    values, _, _ = patch.get_data()
+    assert list(values) == pytest.approx([-9] * 6)
+    assert patch.get_hatch()
+    assert "curtailed" in texts(figure)
+
+
+def test_words_of_missed_targets_that_crowd_have_rows_of_their_own() -> None:
+    plan = charge(prices([0.3] * 24), *((hour, 10.0 * hour + 5) for hour in range(1, 4)), (24, 9))
+    figure = plan.plot()
+    found = [
+        text
+        for text in figure.findobj(Text)
+        if isinstance(text, Annotation) and text.get_text().endswith("missing")
+    ]
+    assert len(found) == 3
+    rows = {(text.xy[1], text.xyann[1]) for text in found}
+    assert len(rows) == 3

@@ -30,6 +30,7 @@ TICK_MONTHS = (1, 2, 3, 6, 12)
 ROUND_STEPS = (1, 2, 2.5, 5, 10)
 QUARTER, HOUR, DAY = timedelta(minutes=15), timedelta(hours=1), timedelta(days=1)
 CHANGES_MAX = timedelta(days=60)
+ROUNDING = 1e-9
 LABEL_SHARE, LABEL_ROWS = 0.36, 4
 """Width of words beside a mark, as a share of the panel, and rows of them where marks crowd."""
 
@@ -264,6 +265,7 @@ def bounds_of(panel: Panel) -> tuple[float, float]:
         else:
             found += [value for value in curve.values if value is not None]
     low, high = min(found), max(found)
+    low = 0.0 if low > -high * ROUNDING else low
     room = (high - low) * 0.08 or 0.1
     return (low - room if low < 0 else 0.0), (high + room if high > 0 or low == 0 else room)
 
