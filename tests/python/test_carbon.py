@@ -67,7 +67,7 @@ def storage(prices: sw.Prices, carbon: sw.Carbon | None) -> sw.StoragePlan:
         battery=BATTERY._replace(efficiency=0.9),
         power_max_kw=7,
         discharge_max_kw=7,
-        export_prices=prices,
+        export_prices=prices_of(CENTS),
         targets=[sw.SocTarget(END, 75)],
         carbon=carbon,
     )
