@@ -28,8 +28,8 @@ PLANS = (
     f"baseline_cost double, savings double, {INTERVALS}, error string, area_row long"
 )
 BATCH = (
-    "id string, cost double, energy_kwh double, shortfall_kwh double, marginal_price_per_kwh double, "
-    "baseline_cost double, savings double, gap double, unpriced_hours double, "
+    "id string, cost double, energy_kwh double, shortfall_kwh double, "
+    "marginal_price_per_kwh double, baseline_cost double, savings double, gap double, unpriced_hours double, "
     f"{INTERVALS}, status string, error string"
 )
 
