@@ -126,7 +126,8 @@ impl<'a> Columns<'a> {
     pub(crate) fn optional_flags(&self, name: &str) -> Result<Option<Vec<bool>>, Refused> {
         let Some(column) = self.find(name) else { return Ok(None) };
         let Some(flags) = column.as_boolean_opt() else {
-            let text = format!("column {name:?} holds {}, not true or false", content(column.data_type()));
+            let text =
+                format!("column {name:?} holds {}, not true or false", content(column.data_type()));
             return Err(Refused::Input(text));
         };
         Ok(Some(flags.iter().map(|flag| flag.unwrap_or(true)).collect()))

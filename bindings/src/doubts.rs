@@ -50,7 +50,11 @@ pub(crate) fn warn_of_columns(
 }
 
 /// Warns of prices that hold an unlikely one, once.
-pub(crate) fn warn_of_prices(py: Python<'_>, currency: &str, prices: &[f64]) -> Result<(), Refused> {
+pub(crate) fn warn_of_prices(
+    py: Python<'_>,
+    currency: &str,
+    prices: &[f64],
+) -> Result<(), Refused> {
     match prices.iter().find_map(|&price| find_price_doubt(currency, price)) {
         Some(doubt) => warn(py, &doubt.to_string()),
         None => Ok(()),

@@ -46,7 +46,8 @@ fn quantity<T>(name: &str, row: usize, made: Result<T, UnitError>) -> Result<T, 
 fn smart(columns: &Columns<'_>, rows: usize, first: usize) -> Result<Vec<bool>, Refused> {
     let Some(column) = columns.find("is_smart") else { return Ok(vec![true; rows]) };
     if column.data_type() != &DataType::Boolean {
-        let text = format!("column \"is_smart\" holds {}, not true or false", content(column.data_type()));
+        let text =
+            format!("column \"is_smart\" holds {}, not true or false", content(column.data_type()));
         return Err(Refused::Input(text));
     }
     Columns::refuse_nulls("is_smart", column, first)?;
@@ -204,7 +205,7 @@ fn rows(keys: &Keys, frozen: &[FrozenSession]) -> Result<Table, Refused> {
     push("end", times(|sample| sample.end));
     push("power_kw", numbers(|sample| sample.power.map(Power::as_kw)));
     push("price_per_kwh", numbers(|sample| sample.price.map(Price::as_per_kwh)));
-    push("baseline_kw", numbers(|sample| sample.non_smart.map(Power::as_kw)));
+    push("non_smart_kw", numbers(|sample| sample.non_smart.map(Power::as_kw)));
     Ok(Table::from_batch(RecordBatch::try_from_iter(columns).map_err(refused)?))
 }
 
@@ -232,7 +233,7 @@ fn summary(read: &Read, frozen: &[FrozenSession]) -> Result<Table, Refused> {
     push("energy_kwh", numbers(|item| Some(item.totals.energy.as_kwh())));
     push("priced_kwh", numbers(|item| Some(item.totals.priced_energy.as_kwh())));
     push("cost", amounts(|item| Some(item.totals.cost))?);
-    push("baseline_cost", amounts(|item| Some(item.totals.non_smart?.cost))?);
+    push("non_smart_cost", amounts(|item| Some(item.totals.non_smart?.cost))?);
     push("savings", money(frozen.iter().map(FrozenSession::savings))?);
     Ok(Table::from_batch(RecordBatch::try_from_iter(columns).map_err(refused)?))
 }

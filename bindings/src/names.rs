@@ -6,10 +6,9 @@
 use pyo3::prelude::*;
 
 /// Earlier names and today's. `Owner.name` is the name within one class.
-const RENAMED: [(&str, &str); 41] = [
+const RENAMED: [(&str, &str); 33] = [
     ("Discharge.efficiency", "discharge_efficiency"),
     ("Discharge.power_max_kw", "discharge_max_kw"),
-    ("NonSmart", "Baseline"),
     ("UnmetNeed", "Shortfall"),
     ("added_per_kwh", "congestion_price_per_kwh"),
     ("charge_limit", "charge_limit_percent"),
@@ -24,13 +23,6 @@ const RENAMED: [(&str, &str); 41] = [
     ("limit_price_per_kwh", "breach_price_per_kwh"),
     ("marginal_price", "marginal_price_per_kwh"),
     ("max_rounds", "rounds_max"),
-    ("non_smart", "baseline"),
-    ("non_smart_cost", "baseline_cost"),
-    ("non_smart_kw", "baseline_kw"),
-    ("non_smart_kwh", "baseline_kwh"),
-    ("non_smart_price_max_per_kwh", "baseline_price_max_per_kwh"),
-    ("non_smart_price_mean_per_kwh", "baseline_price_mean_per_kwh"),
-    ("non_smart_price_min_per_kwh", "baseline_price_min_per_kwh"),
     ("peak_kw", "peak_incurred_kw"),
     ("power_kw", "power_max_kw"),
     ("power_max", "power_max_kw"),
@@ -51,7 +43,9 @@ const RENAMED: [(&str, &str); 41] = [
 ];
 
 /// Names of other functions, other programs and everyday language, and ours.
-const OTHER_NAMES: [(&str, &str); 15] = [
+const OTHER_NAMES: [(&str, &str); 17] = [
+    ("baseline_kw", "non_smart_kw"),
+    ("baseline_kwh", "non_smart_kwh"),
     ("battery_kwh", "capacity_kwh"),
     ("charge_efficiency", "efficiency"),
     ("efficiency_charge", "efficiency"),

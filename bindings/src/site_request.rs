@@ -212,7 +212,9 @@ fn series(given: SeriesArgument, name: &str) -> Result<Series, Refused> {
                 let power = power(kw, &format!("{name}[{index}]"))?;
                 Ok(PowerPeriod { start: start.0, end: end.0, power })
             };
-            Series::Periods(periods.into_iter().enumerate().map(period).collect::<Result<_, Refused>>()?)
+            Series::Periods(
+                periods.into_iter().enumerate().map(period).collect::<Result<_, Refused>>()?,
+            )
         }
     })
 }
@@ -287,10 +289,7 @@ fn device(given: DeviceArgument) -> Result<Device, Refused> {
             power_max: power(given.power_max_kw, "power_max_kw")?,
             battery: battery(given.battery)?,
             discharge: discharge(&given.discharge)?,
-            soc_end: given
-                .target_percent
-                .map(|soc| percent(soc, "target_percent"))
-                .transpose()?,
+            soc_end: given.target_percent.map(|soc| percent(soc, "target_percent")).transpose()?,
             end_value: price(given.end_value_per_kwh, "end_value_per_kwh")?,
         }),
         DeviceArgument::Solar(given) => Device::Solar(Solar {
@@ -402,8 +401,12 @@ pub(crate) fn request(
         until: until.map(|until| until.0),
         devices: devices.into_iter().map(device).collect::<Result<_, _>>()?,
         groups: groups.into_iter().map(group).collect::<Result<_, _>>()?,
-        import_limit: import_limit.map(|given| limit(given, ("import_limit_kw", "import_breach_price_per_kwh"))).transpose()?,
-        export_limit: export_limit.map(|given| limit(given, ("export_limit_kw", "export_breach_price_per_kwh"))).transpose()?,
+        import_limit: import_limit
+            .map(|given| limit(given, ("import_limit_kw", "import_breach_price_per_kwh")))
+            .transpose()?,
+        export_limit: export_limit
+            .map(|given| limit(given, ("export_limit_kw", "export_breach_price_per_kwh")))
+            .transpose()?,
         demand_charge: demand.map(demand_charge).transpose()?,
         tiers: blocks.map(tiers).transpose()?,
         carbon: emissions.map(carbon),

@@ -71,7 +71,7 @@ fn samples(given: Vec<SampleTuple>) -> Result<Vec<sample::Sample>, Refused> {
         let name = |field: &str| format!("samples[{index}].{field}");
         let power = power.map(Power::from_kw).transpose().named(&name("power_kw"))?;
         let price = price.map(Price::from_per_kwh).transpose().named(&name("price_per_kwh"))?;
-        let non_smart = instead.map(Power::from_kw).transpose().named(&name("baseline_kw"))?;
+        let non_smart = instead.map(Power::from_kw).transpose().named(&name("non_smart_kw"))?;
         Ok(sample::Sample { start: start.0, end: end.0, power, price, non_smart })
     };
     given.into_iter().enumerate().map(sample).collect()

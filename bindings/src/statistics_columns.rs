@@ -39,7 +39,7 @@ struct FlowColumn {
 impl FlowColumn {
     fn find(columns: &Columns<'_>, stem: &str) -> Result<Option<Self>, Refused> {
         let names = match stem {
-            "non_smart" => ["baseline_kw", "baseline_kwh"],
+            "non_smart" => ["non_smart_kw", "non_smart_kwh"],
             _ => ["power_kw", "energy_kwh"],
         };
         if names.iter().all(|name| columns.find(name).is_some()) {
@@ -66,7 +66,7 @@ impl FlowColumn {
 
 /// Columns that are read.
 const KNOWN: [&str; 7] =
-    ["start", "end", "power_kw", "energy_kwh", "price_per_kwh", "baseline_kw", "baseline_kwh"];
+    ["start", "end", "power_kw", "energy_kwh", "price_per_kwh", "non_smart_kw", "non_smart_kwh"];
 
 /// The columns of one piece of samples.
 struct SampleColumns {
@@ -306,11 +306,11 @@ fn batch(keys: &Keys, items: &[(u32, Item)], zone: &str) -> Result<RecordBatch, 
     push("price_mean_per_kwh", price(|price| price.mean), true);
     push("cost", money(&|totals| Some(totals.cost))?, false);
     push("baseline_cost", money(&Totals::baseline_cost)?, true);
-    push("baseline_kwh", number(&|totals| Some(totals.non_smart?.energy.as_kwh())), true);
-    push("baseline_price_min_per_kwh", instead(|price| price.min), true);
-    push("baseline_price_max_per_kwh", instead(|price| price.max), true);
-    push("baseline_price_mean_per_kwh", instead(|price| price.mean), true);
-    push("baseline_cost", money(&|totals| Some(totals.non_smart?.cost))?, true);
+    push("non_smart_kwh", number(&|totals| Some(totals.non_smart?.energy.as_kwh())), true);
+    push("non_smart_price_min_per_kwh", instead(|price| price.min), true);
+    push("non_smart_price_max_per_kwh", instead(|price| price.max), true);
+    push("non_smart_price_mean_per_kwh", instead(|price| price.mean), true);
+    push("non_smart_cost", money(&|totals| Some(totals.non_smart?.cost))?, true);
     push("savings", money(&|totals| Some(totals.non_smart?.savings))?, true);
     RecordBatch::try_from_iter_with_nullable(columns).map_err(refused)
 }

@@ -98,8 +98,16 @@ mod tests {
 
     #[test]
     fn another_unit_is_doubted_by_name() {
-        check("power_max_kw", 11e3, Some("power_max_kw is 11000 kW; a power in W is divided by 1000"));
-        check("energy_kwh", 1e4, Some("energy_kwh is 10000 kWh; an energy in Wh is divided by 1000"));
+        check(
+            "power_max_kw",
+            11e3,
+            Some("power_max_kw is 11000 kW; a power in W is divided by 1000"),
+        );
+        check(
+            "energy_kwh",
+            1e4,
+            Some("energy_kwh is 10000 kWh; an energy in Wh is divided by 1000"),
+        );
         check("soc_percent", 0.3, Some("soc_percent is 0.3 %; a share is multiplied by 100"));
         let price = find_price_doubt("EUR", -130.0).unwrap().to_string();
         assert_eq!(price, "price_per_kwh is -130 per kWh; a price per MWh is divided by 1000");

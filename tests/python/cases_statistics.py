@@ -42,10 +42,10 @@ def _samples(given: Json) -> list[statistics.Sample]:
     measured = [(sample, sample.get("kw"), controlled) for sample in given["samples"]]
     would_be = [(sample, None, sample.get("kw")) for sample in instead]
     made = []
-    for sample, power, baseline in measured + would_be:
+    for sample, power, non_smart in measured + would_be:
         start = _instant(sample["start"])
         end = start + timedelta(minutes=sample["minutes"])
-        made.append(statistics.Sample(start, end, power, sample.get("price"), baseline))
+        made.append(statistics.Sample(start, end, power, sample.get("price"), non_smart))
     return made
 
 
@@ -55,7 +55,7 @@ def _spread(spread: statistics.Spread | None) -> Json:
 
 def _record(totals: statistics.Totals, **own: Json) -> dict[str, Json]:
     """Every member that any version of any record has."""
-    instead = totals.baseline
+    instead = totals.non_smart
     return {
         **own,
         "kw": _spread(totals.power_kw),

@@ -132,7 +132,7 @@ def hints_of(annotated: Any) -> dict[str, Any]:
     names = _public._names_of(annotated.__module__)
     hints: dict[str, Any] = {}
     for name, hint in annotated.__annotations__.items():
-        if name == "return":
+        if name == "return" or name.startswith("_"):
             continue
 
         def holder() -> None: ...
@@ -172,7 +172,7 @@ def public_calls() -> Iterator[Call]:
             if name.startswith("_") or id(value) in seen or name in LEFT_OUT:
                 continue
             where = getattr(value, "__module__", "")
-            if not isinstance(where, str) or not where.startswith("slackwater"):
+            if not isinstance(where, str) or not where.startswith("slackwater") or "._r" in where:
                 continue
             seen.add(id(value))
             label = f"{module.__name__.removeprefix('slackwater.')}.{name}"

@@ -31,7 +31,7 @@ def quarters(rows: int, *, seed: int = 0, devices: int = 3) -> pa.Table:
                 "end": begins + QUARTER,
                 "power_kw": None if kind < 0.1 else round(source.uniform(-2, 11), 3),
                 "price_per_kwh": None if 0.1 < kind < 0.2 else round(source.uniform(-0.1, 0.6), 4),
-                "baseline_kw": round(source.uniform(0, 11), 3) if kind > 0.7 else None,
+                "non_smart_kw": round(source.uniform(0, 11), 3) if kind > 0.7 else None,
             }
         )
     types = pa.schema(
@@ -41,7 +41,7 @@ def quarters(rows: int, *, seed: int = 0, devices: int = 3) -> pa.Table:
             ("end", pa.timestamp("us", "UTC")),
             ("power_kw", pa.float64()),
             ("price_per_kwh", pa.float64()),
-            ("baseline_kw", pa.float64()),
+            ("non_smart_kw", pa.float64()),
         ]
     )
     return pa.Table.from_pylist(built, schema=types)

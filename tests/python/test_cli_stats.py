@@ -16,7 +16,7 @@ import pytest
 from command_line import run
 
 SAMPLES = """\
-device,start,end,power_kw,price_per_kwh,baseline_kw
+device,start,end,power_kw,price_per_kwh,non_smart_kw
 van,2026-01-31T22:00Z,2026-02-01T00:00Z,4,0.25,
 bus,2026-01-05T18:00Z,2026-01-05T19:00Z,,0.35,8
 bus,2026-01-06T02:00Z,2026-01-06T03:00Z,8,0.10,0

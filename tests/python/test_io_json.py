@@ -73,7 +73,7 @@ def test_ways_to_pay() -> None:
         ({}, "octopus: there is no list of 'results'"),
         ({"results": "none"}, "octopus: there is no list of 'results'"),
         ([], "octopus: the list has no rows"),
-        ([7], "octopus, row 1: 7 is no rate"),
+        ([{}], "octopus, row 1: "),
         ([rate(1), rate(2, None)], "octopus, row 2: value_inc_vat is None, no number"),
         ([rate(1, 10**400)], "octopus, row 1: value_inc_vat is 1000000"),
         ([rate(1, "20")], "octopus, row 1: value_inc_vat is '20', no number"),

@@ -110,7 +110,7 @@ def test_no_later_price_changes_the_ledger() -> None:
         own = again.filter(pc.equal(again.column("session"), session))
         kept = [Sample(*row.values()) for row in own.drop_columns(["session"]).to_pylist()]
         item = statistics.session(kept)
-        found = item.totals.baseline.savings if item and item.totals.baseline else None
+        found = item.totals.non_smart.savings if item and item.totals.non_smart else None
         assert found == (None if item is None else expected)
 
 
@@ -143,11 +143,11 @@ def test_bars_are_the_columns_of_months_and_a_stream_is_read_once() -> None:
     assert heights == [float(bar) for bar in bars]
     # Some sessions are not smart: their cost is in either bar.
     assert (months["baseline_cost"] - months["cost"]).to_list() == months["savings"].to_list()
-    assert months["baseline_cost"].sum() < months["baseline_cost"].sum()
+    assert months["non_smart_cost"].sum() < months["baseline_cost"].sum()
 
 
 def test_pictures_of_nothing_and_of_no_smart_charging_are_drawn() -> None:
-    plain = quarters(40).drop_columns(["baseline_kw"])
+    plain = quarters(40).drop_columns(["non_smart_kw"])
     figure = statistics.plot_year(plain, currency="$US$")
     assert figure.axes[0].get_title(loc="left") == "Cost by month, Mar 2024"
     figure.canvas.draw()

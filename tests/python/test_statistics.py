@@ -35,7 +35,7 @@ def oracle(
     """The same sums with polars, of samples that no bucket splits."""
     shift = pl.duration(minutes=offset_minutes)
     power, price = pl.col("power_kw"), pl.col("price_per_kwh")
-    instead = pl.col("baseline_kw")
+    instead = pl.col("non_smart_kw")
     is_priced = power.is_not_null() & price.is_not_null()
     return (
         pl.DataFrame(table)
@@ -51,8 +51,8 @@ def oracle(
             price_min_per_kwh=price.filter(is_priced).min(),
             price_max_per_kwh=price.filter(is_priced).max(),
             cost=(power * price).sum() * hours,
-            baseline_kwh=pl.when(instead.count() > 0).then(instead.sum() * hours),
-            baseline_cost=pl.when(instead.count() > 0).then((instead * price).sum() * hours),
+            non_smart_kwh=pl.when(instead.count() > 0).then(instead.sum() * hours),
+            non_smart_cost=pl.when(instead.count() > 0).then((instead * price).sum() * hours),
             savings=pl.when(instead.count() > 0).then(
                 ((instead - power.fill_null(0)) * price).sum() * hours
             ),
@@ -96,7 +96,7 @@ def test_many_rows_take_the_short_way_to_the_same_sums() -> None:
             ),
             "power_kw": [None if row % 13 == 0 else row % 97 / 9 for row in range(rows)],
             "price_per_kwh": [None if row % 17 == 0 else row % 53 / 100 for row in range(rows)],
-            "baseline_kw": pa.nulls(rows, pa.float64()),
+            "non_smart_kw": pa.nulls(rows, pa.float64()),
         }
     )
     for resolution in ("day", "month", "year"):
@@ -130,7 +130,7 @@ def test_samples_are_split_as_polars_sums_up_their_minutes(
             "end": pa.array(map(add, at, lengths), pa.timestamp("us", "UTC")),
             "power_kw": [None if n % 11 == 3 else source.uniform(-5, 11) for n in range(60)],
             "price_per_kwh": [None if n % 7 == 1 else source.uniform(-0.1, 0.5) for n in range(60)],
-            "baseline_kw": [source.uniform(0, 11) if n % 3 == 0 else None for n in range(60)],
+            "non_smart_kw": [source.uniform(0, 11) if n % 3 == 0 else None for n in range(60)],
         }
     )
     found = aggregate(
@@ -181,7 +181,7 @@ def test_a_list_and_a_table_have_the_same_sums() -> None:
         found = aggregate(table, resolution=resolution, utc_offset_hours=-9.5)
         assert [item.date for item in items] == found["date"].to_list()
         assert [item.totals.cost for item in items] == found["cost"].to_list()
-        instead = [item.totals.baseline for item in items]
+        instead = [item.totals.non_smart for item in items]
         assert [own.savings if own else None for own in instead] == found["savings"].to_list()
         energies = [item.totals.energy_kwh for item in items]
         assert energies == pytest.approx(found["energy_kwh"].to_list(), rel=1e-9, abs=1e-12)
@@ -251,10 +251,10 @@ def test_keys_may_be_words_numbers_or_dictionaries_and_several() -> None:
 def test_energy_may_stand_for_power() -> None:
     table = quarters(200)
     energy = [None if kw is None else kw / 4 for kw in table.column("power_kw").to_pylist()]
-    instead = [None if kw is None else kw / 4 for kw in table.column("baseline_kw").to_pylist()]
-    as_energy = table.drop_columns(["power_kw", "baseline_kw"])
+    instead = [None if kw is None else kw / 4 for kw in table.column("non_smart_kw").to_pylist()]
+    as_energy = table.drop_columns(["power_kw", "non_smart_kw"])
     as_energy = as_energy.append_column("energy_kwh", pa.array(energy))
-    as_energy = as_energy.append_column("baseline_kwh", pa.array(instead))
+    as_energy = as_energy.append_column("non_smart_kwh", pa.array(instead))
     found = aggregate(as_energy, by="device", resolution="day")
     assert_same(found, aggregate(table, by="device", resolution="day"))
 

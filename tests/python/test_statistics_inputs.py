@@ -84,7 +84,7 @@ def test_any_session_is_frozen_or_refused(
     plugged_in: datetime,
     is_smart: bool,  # noqa: FBT001
 ) -> None:
-    bare = [sample._replace(baseline_kw=None) for sample in samples]
+    bare = [sample._replace(non_smart_kw=None) for sample in samples]
     prices = prices_of([0.2] * 120)
     try:
         frozen = statistics.freeze_session(
@@ -93,8 +93,8 @@ def test_any_session_is_frozen_or_refused(
     except sw.InputError:
         return
     item = statistics.session(frozen.samples)
-    if item is not None and item.totals.baseline is not None:
-        assert item.totals.baseline.savings == frozen.savings
+    if item is not None and item.totals.non_smart is not None:
+        assert item.totals.non_smart.savings == frozen.savings
 
 
 @settings(max_examples=40, deadline=None)

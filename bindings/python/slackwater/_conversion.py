@@ -83,7 +83,7 @@ DOUBTED = {
     "target_percent",
 }
 # A battery of a site may be as large as a container, or many of them.
-LARGE = {"StationaryBattery"}
+LARGE = {"Discharge", "StationaryBattery"}
 
 
 def _doubt(place: str, value: float) -> None:
@@ -103,7 +103,7 @@ def _levels_to_caller() -> int:
     folder = os.path.dirname(__file__)  # noqa: PTH120  compared with names of code objects
     while frame.f_back is not None and frame.f_code.co_filename.startswith(folder):
         frame, level = frame.f_back, level + 1
-    return level - 1
+    return level
 
 
 def _mistyped(place: str, words: str, value: object) -> WrongError:
@@ -178,10 +178,18 @@ def _instant(place: str, value: Any) -> datetime:
             name = type(value).__name__
             message = f"{place}: expected a datetime with a time zone, not {name}"
         raise WrongError(TypeError(message))
-    if value.tzinfo is None:
+    if value.tzinfo is None and not _is_missing(value):
         message = f"{place}: {value} has no time zone; give an aware datetime"
         raise WrongError(TypeError(message))
+    if _is_missing(value):
+        message = f"{place} is a missing time (NaT); give an aware datetime"
+        raise WrongError(_engine.InputError(message))
     return value
+
+
+def _is_missing(value: object) -> bool:
+    """Whether a time of pandas or NumPy is none."""
+    return type(value).__name__ == "NaTType"
 
 
 def _prices(place: str, value: Any) -> object:
@@ -204,6 +212,9 @@ def _table(place: str, value: Any) -> object:
 
 
 def _table_of_columns(place: str, columns: Mapping[str, object]) -> object:
+    for name, column in columns.items():
+        if isinstance(column, str | bytes) or not hasattr(column, "__len__"):
+            raise _mistyped(f"{place}[{name!a}]", "a column, such as a list", column)
     try:
         import pyarrow as pa  # noqa: PLC0415  an optional extra
     except ImportError:
@@ -242,7 +253,7 @@ def _several(item: Converter, kind: object) -> Converter:
         if is_one or (isinstance(kind, type) and isinstance(value, kind) and kind is not object):
             message = f"{place} is one {type(value).__name__}; give a list of them"
             raise WrongError(TypeError(message))
-        is_frame = hasattr(value, "columns") or isinstance(value, str | bytes | Mapping)
+        is_frame = hasattr(type(value), "columns") or isinstance(value, str | bytes | Mapping)
         if is_frame or not hasattr(value, "__iter__") or getattr(value, "shape", None) == ():
             raise _mistyped(place, words, value)
         given = list(value)
@@ -288,20 +299,31 @@ def _row(kind: type[Any], hints: Callable[[], Mapping[str, Converter]]) -> Conve
     """A named tuple. The function itself takes plain tuples for it where it can."""
 
     def convert(place: str, value: Any) -> object:
-        if not isinstance(value, kind):
-            if isinstance(value, tuple | list):
-                return value
-            name = type(value).__name__
-            raise WrongError(TypeError(f"{place} is a {name}; give a {kind.__name__}"))
+        if not isinstance(value, tuple | list) or _is_other_row(value, kind):
+            name = "None" if value is None else f"a {type(value).__name__}"
+            message = f"{place} is {name}; give a {kind.__name__} ({', '.join(kind._fields)})"
+            raise WrongError(TypeError(message))
+        least = len(kind._fields) - len(kind._field_defaults)
+        if not least <= len(value) <= len(kind._fields):
+            message = f"{place} has {len(value)} members; a {kind.__name__} has {kind._fields}"
+            raise WrongError(TypeError(message))
         fields = hints()
-        changed = {}
-        for name, old in zip(kind._fields, value, strict=True):
-            new = _inside(fields[name], f"{place}.{name}", old)
-            if new is not old:
-                changed[name] = new
-        return value._replace(**changed) if changed else value
+        found = [
+            _inside(fields[name], f"{place}.{name}", old)
+            for name, old in zip(kind._fields, value, strict=False)
+        ]
+        is_same = all(new is old for new, old in zip(found, value, strict=True))
+        if is_same and isinstance(value, kind):
+            return value
+        # A plain tuple stays one: some functions tell it from a row by that.
+        return kind(*found) if isinstance(value, kind) else tuple(kind(*found))
 
     return Converter(f"a {kind.__name__}", convert)
+
+
+def _is_other_row(value: object, kind: type[Any]) -> bool:
+    """Whether a value is a named tuple of another meaning."""
+    return hasattr(value, "_fields") and not isinstance(value, kind)
 
 
 def _mapping(key: Converter, item: Converter) -> Converter:
@@ -350,7 +372,7 @@ def _instance(kind: type[Any]) -> Converter:
     words = f"a {kind.__name__}"
 
     def convert(place: str, value: Any) -> object:
-        if not isinstance(value, kind):
+        if not isinstance(value, kind) or _is_missing(value):
             raise _mistyped(place, words, value)
         return value
 
@@ -359,6 +381,7 @@ def _instance(kind: type[Any]) -> Converter:
 
 ANYTHING = Converter("anything", lambda _, value: value)
 
+NOTHING = Converter("None", _nothing)
 UNDOUBTED = Converter("a number", _plain_number)
 
 PLAIN: dict[object, Converter] = {
@@ -371,8 +394,7 @@ PLAIN: dict[object, Converter] = {
     time: Converter("a datetime.time", _instance(time).convert),
     Prices: Converter("Prices", _prices),
     ArrowTable: Converter("a table", _table),
-    None: Converter("None", _nothing),
-    type(None): Converter("None", _nothing),
+    type(None): NOTHING,
 }
 
 
@@ -390,7 +412,7 @@ def converter_of(hint: Any, names: Mapping[str, Any]) -> Converter:
         return ANYTHING
     if get_origin(hint) is not None:
         return _generic(get_origin(hint), get_args(hint), names)
-    if not isinstance(hint, type) or hint is object or getattr(hint, "_is_protocol", False):
+    if hint in {Any, object} or not isinstance(hint, type) or getattr(hint, "_is_protocol", False):
         return ANYTHING
     if issubclass(hint, tuple) and hasattr(hint, "_fields"):
         return _row(hint, lambda: hints_of(hint, names))
@@ -410,15 +432,23 @@ def _generic(origin: Any, inner: tuple[Any, ...], names: Mapping[str, Any]) -> C
         found = _mapping(*parts)
     elif is_class and issubclass(origin, Iterable):
         found = _several(parts[0], inner[0])
+    elif origin is Callable:
+        found = Converter("a function", _function)
     else:
-        found = _instance(origin) if is_class and origin is not Callable else ANYTHING
+        found = _instance(origin) if is_class else ANYTHING
     return found
+
+
+def _function(place: str, value: Any) -> object:
+    if not callable(value):
+        raise _mistyped(place, "a function", value)
+    return value
 
 
 def _union(options: Sequence[Converter]) -> Converter:
     if any(option is ANYTHING for option in options):
         return ANYTHING
-    known = [option for option in options if option is not PLAIN[None]]
+    known = [option for option in options if option is not NOTHING]
     either = _either(known) if len(known) > 1 else known[0]
     if len(known) == len(options):
         return either
@@ -437,13 +467,14 @@ def hints_of(annotated: Any, names: Mapping[str, Any]) -> dict[str, Converter]:
     """The converters of the parameters of a function, or of the fields of a class."""
     known = _HINTS.get(annotated)
     if known is None:
-        given = {name: hint for name, hint in annotated.__annotations__.items() if name != "return"}
         known = _HINTS[annotated] = {
-            name: _converter_of_text(name, hint, names) for name, hint in given.items()
+            name: _converter_of_text(name, hint, names)
+            for name, hint in annotated.__annotations__.items()
+            if name != "return" and not name.startswith("_")
         }
         if annotated.__name__ in LARGE:
             undoubted = {name for name in known if name.endswith(("_kw", "_kwh"))}
-            known |= {name: _union([UNDOUBTED, PLAIN[None]]) for name in undoubted}
+            known |= {name: _union([UNDOUBTED, NOTHING]) for name in undoubted}
     return known
 
 

@@ -21,7 +21,7 @@ from datetime import date, datetime, time, timedelta
 from types import FunctionType
 from typing import Any
 
-from slackwater import _conversion, _engine
+from slackwater import _arguments, _conversion, _engine
 
 PACKAGE = "slackwater"
 # The only library that is not there without an extra.
@@ -165,8 +165,11 @@ def _guarded(
             raise wrong.error from None
         try:
             return function(*own, *rest, **named)
+        except _arguments.CONVERSIONS as error:
+            text = _arguments.describe(function, (*own, *rest), named, type(error))
+            raise _engine.InputError(text) from error
         except ModuleNotFoundError as error:
-            if error.name != DRAWING:
+            if str(error.name).partition(".")[0] != DRAWING:
                 raise
             message = f'drawing needs {DRAWING}: pip install "slackwater[plot]"'
             raise ModuleNotFoundError(message, name=DRAWING) from None

@@ -36,6 +36,9 @@ PLUGS_IN_AT_WORK_BELOW_PERCENT = 78.0
 CHARGES_ON_THE_WAY_BELOW_PERCENT = 10.0
 EFFICIENCY = 0.9
 
+# Years whose local midnights lie in the calendar of Python, in any zone.
+YEAR_MIN, YEAR_MAX = 10, 9990
+
 
 def year_of_prices(
     year: int = 2025,
@@ -88,6 +91,8 @@ def year_of_prices(
         8784
     """
     zone = _zone(time_zone)
+    if not YEAR_MIN <= year <= YEAR_MAX:
+        raise InputError(f"year is {year}; it lies from {YEAR_MIN} to {YEAR_MAX}")
     start = datetime(year, 1, 1, tzinfo=zone).astimezone(UTC)
     end = datetime(year + 1, 1, 1, tzinfo=zone).astimezone(UTC)
     hours = [(start + number * HOUR).astimezone(zone) for number in range((end - start) // HOUR)]

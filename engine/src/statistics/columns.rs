@@ -307,8 +307,8 @@ impl Flows<'_> {
         let column = match (self, is_non_smart) {
             (Self::PowerKw(_), false) => "power_kw",
             (Self::EnergyKwh(_), false) => "energy_kwh",
-            (Self::PowerKw(_), true) => "baseline_kw",
-            (Self::EnergyKwh(_), true) => "baseline_kwh",
+            (Self::PowerKw(_), true) => "non_smart_kw",
+            (Self::EnergyKwh(_), true) => "non_smart_kwh",
         };
         refuse(row, column, Power::from_kw(power).err()).map(|()| power)
     }

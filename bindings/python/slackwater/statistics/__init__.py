@@ -30,13 +30,13 @@ from slackwater.statistics.measurements import (
 )
 from slackwater.statistics.types import (
     RESOLUTIONS,
-    Baseline,
     Findings,
     FrozenSession,
     HomeSeries,
     Item,
     Ledger,
     Measured,
+    NonSmart,
     Point,
     Sample,
     SessionItem,
@@ -46,13 +46,13 @@ from slackwater.statistics.types import (
 
 __all__ = [
     "RESOLUTIONS",
-    "Baseline",
     "Findings",
     "FrozenSession",
     "HomeSeries",
     "Item",
     "Ledger",
     "Measured",
+    "NonSmart",
     "Point",
     "Sample",
     "SessionItem",

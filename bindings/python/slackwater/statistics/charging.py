@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from slackwater import _engine
-from slackwater.statistics.types import Baseline, Item, Sample, SessionItem, Spread, Totals
+from slackwater.statistics.types import Item, NonSmart, Sample, SessionItem, Spread, Totals
 
 _Spread: TypeAlias = tuple[float, float, float]
 _Native: TypeAlias = tuple[_Spread, float, float, float, _Spread | None, str]
@@ -191,10 +191,10 @@ def _sample(given: Sample | tuple[object, ...]) -> Sample:
 
 def _totals(totals: _Native, instead: _NativeNonSmart | None) -> Totals:
     power, hours, energy, priced, price, cost = totals
-    baseline = None
+    non_smart = None
     if instead is not None:
         own_energy, own_price, own_cost, savings = instead
         own_spread = None if own_price is None else Spread(*own_price)
-        baseline = Baseline(own_energy, own_spread, Decimal(own_cost), Decimal(savings))
+        non_smart = NonSmart(own_energy, own_spread, Decimal(own_cost), Decimal(savings))
     spread = None if price is None else Spread(*price)
-    return Totals(Spread(*power), hours, energy, priced, spread, Decimal(cost), baseline)
+    return Totals(Spread(*power), hours, energy, priced, spread, Decimal(cost), non_smart)

@@ -47,8 +47,8 @@ def aggregate(
             ``end``           timestamp with a zone                         or ``sample_length``
             ``power_kw``      mean power; null where nothing was measured   or ``energy_kwh``
             ``price_per_kwh`` price that held; null where none is known     no
-            ``baseline_kw``  power without smart charging; null where      no
-                              that had no part in it; or ``baseline_kwh``
+            ``non_smart_kw``  power without smart charging; null where      no
+                              that had no part in it; or ``non_smart_kwh``
             ================= ============================================= ========
         by: Columns of words or whole numbers to group by, such as a device, a
             location or a user. None sums up everything.
@@ -66,7 +66,7 @@ def aggregate(
         ``priced_kwh``, ``price_min_per_kwh``, ``price_max_per_kwh``,
         ``price_mean_per_kwh``, ``cost``; ``baseline_cost``, what everything
         would have cost without smart charging; energy, prices and cost of what
-        that moved (``baseline_…``); and ``savings``. The last seven are null
+        that moved (``non_smart_…``); and ``savings``. The last seven are null
         where smart charging had no part. Money is in exact decimals. Groups
         come in the order of their first row.
 

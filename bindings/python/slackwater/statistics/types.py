@@ -22,7 +22,7 @@ class Sample(NamedTuple):
         power_kw: Power that flowed; ``None`` where nothing was measured.
         price_per_kwh: Price of a kWh; ``None`` where none was known, which is
             not the same as 0.
-        baseline_kw: Power that would have flowed without smart charging, 0
+        non_smart_kw: Power that would have flowed without smart charging, 0
             included; ``None`` where smart charging had no part in it.
     """
 
@@ -30,7 +30,7 @@ class Sample(NamedTuple):
     end: datetime
     power_kw: float | None
     price_per_kwh: float | None = None
-    baseline_kw: float | None = None
+    non_smart_kw: float | None = None
 
 
 class Spread(NamedTuple):
@@ -41,7 +41,7 @@ class Spread(NamedTuple):
     mean: float
 
 
-class Baseline(NamedTuple):
+class NonSmart(NamedTuple):
     """What would have been without smart charging.
 
     Attributes:
@@ -72,7 +72,7 @@ class Totals(NamedTuple):
         price_per_kwh: Price, its mean weighted by energy, or by nothing where
             no energy flowed; ``None`` if no price is known.
         cost: Cost of the priced energy, exact.
-        baseline: What would have been; ``None`` where smart charging had no
+        non_smart: What would have been; ``None`` where smart charging had no
             part in it.
     """
 
@@ -82,7 +82,7 @@ class Totals(NamedTuple):
     priced_kwh: float
     price_per_kwh: Spread | None
     cost: Decimal
-    baseline: Baseline | None
+    non_smart: NonSmart | None
 
 
 class Item(NamedTuple):
@@ -131,11 +131,11 @@ class Ledger(NamedTuple):
 
     Attributes:
         rows: The column that tells sessions apart, ``start``, ``end``,
-            ``power_kw``, ``price_per_kwh`` and ``baseline_kw``: what
+            ``power_kw``, ``price_per_kwh`` and ``non_smart_kw``: what
             :func:`aggregate` takes.
         sessions: A row a session, in their order: ``start`` and ``end`` of
             what was measured, ``energy_kwh``, ``priced_kwh``, ``cost``,
-            ``baseline_cost`` and ``savings``. Money is in exact decimals,
+            ``non_smart_cost`` and ``savings``. Money is in exact decimals,
             null where it is not known.
     """
 

@@ -64,14 +64,15 @@ pub(crate) fn check(request: &SiteRequest) -> Checked {
             Device::Solar(solar) => {
                 check_series(request, &format!("{field}.power_kw"), &solar.forecast)?;
             }
-            Device::Load(load) => check_series(request, &format!("{field}.power_kw"), &load.forecast)?,
+            Device::Load(load) => {
+                check_series(request, &format!("{field}.power_kw"), &load.forecast)?
+            }
             Device::Shiftable(load) => check_shiftable(&field, request.now, load)?,
         }
     }
-    for (name, limit) in [
-        ("import", request.import_limit.as_ref()),
-        ("export", request.export_limit.as_ref()),
-    ] {
+    for (name, limit) in
+        [("import", request.import_limit.as_ref()), ("export", request.export_limit.as_ref())]
+    {
         let (power, breach) = (format!("{name}_limit_kw"), format!("{name}_breach_price_per_kwh"));
         limit.map_or(Ok(()), |limit| check_limit(request, (&power, &breach), limit))?;
     }
@@ -318,7 +319,13 @@ fn check_shiftable(field: &str, now: DateTime<Utc>, load: &ShiftableLoad) -> Che
 fn check_demand_charge(charge: &DemandCharge) -> Checked {
     let rule = "it is from 0 to 1e6 per kW";
     let range = (0.0, MAGNITUDE_MAX);
-    check_number("demand_charge.peak_price_per_kw".into(), charge.price_per_kw, "per kW", range, rule)?;
+    check_number(
+        "demand_charge.peak_price_per_kw".into(),
+        charge.price_per_kw,
+        "per kW",
+        range,
+        rule,
+    )?;
     check_power("demand_charge.peak_incurred_kw".into(), charge.peak)?;
     check_energy("demand_charge.window_energy_kwh".into(), charge.window_energy)?;
     let minutes = f64::from(charge.window_minutes);
@@ -573,7 +580,10 @@ mod tests {
         let uneven = charge(|charge| charge.window_minutes = 50);
         assert_eq!(uneven, format!("{window} 50 minutes; a whole number of windows is a day"));
         let paid = charge(|charge| charge.price_per_kw = -1.0);
-        assert_eq!(paid, "demand_charge.peak_price_per_kw is -1 per kW; it is from 0 to 1e6 per kW");
+        assert_eq!(
+            paid,
+            "demand_charge.peak_price_per_kw is -1 per kW; it is from 0 to 1e6 per kW"
+        );
         let period = charge(|charge| charge.periods = vec![Period { start: at(9), end: at(9) }]);
         assert!(period.starts_with("demand_charge.periods: slot 0 ends at"), "{period}");
     }
