@@ -33,7 +33,7 @@ pub use crate::config::admin::AdminSettings;
 use crate::config::error::ConfigError;
 pub use crate::config::events::EventSettings;
 pub use crate::config::link::LinkSettings;
-pub use crate::config::log::log_filter;
+pub use crate::config::log::{log_filter, unknown_crates};
 use crate::config::plans::PlanSettings;
 use crate::config::prices::{StatisticsSettings, ZoneSettings};
 use crate::config::serving::{AuthSettings, ServeSettings};

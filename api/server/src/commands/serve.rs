@@ -17,7 +17,7 @@ use slackwater_service::clock::{Clock, ClockError, Speed};
 use slackwater_service::config::error::ConfigError;
 use slackwater_service::config::load::ignored_variables;
 use slackwater_service::config::text::Listen;
-use slackwater_service::config::{Config, log_filter};
+use slackwater_service::config::{Config, log_filter, unknown_crates};
 use slackwater_service::state::App;
 use slackwater_service::supervise::keep_running;
 use slackwater_store::client::{Client, Environment};
@@ -46,6 +46,11 @@ pub(crate) async fn serve(
     let ignored = ignored_variables();
     if !ignored.is_empty() {
         warn!(variables = ignored.join(" "), "these variables are no settings and are ignored");
+    }
+    let unknown = unknown_crates(&arguments.log);
+    if !unknown.is_empty() {
+        let crates = unknown.join(" ");
+        warn!(crates, "these crates in the log filter are not of the service");
     }
     let config = settings(Config::load(file)?, arguments)?;
     let scenario = scenario(&config)?;

@@ -4,7 +4,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 use crate::config::error::ConfigError;
 
-/// Crates that write to the log: ours, and libraries whose lines help operators.
+/// Crates of the service that write to the log, and libraries whose lines help operators.
 const CRATES: &[&str] = &[
     "slackwater_engine",
     "slackwater_http",
@@ -29,36 +29,57 @@ const CRATES: &[&str] = &[
 
 /// Reads a log filter: a level, or levels per module.
 ///
+/// Crates of integrations are not known here. They may be named beside a level or a crate of the
+/// service; [`unknown_crates`] lists them.
+///
 /// # Errors
 ///
-/// [`ConfigError::Log`] when the text is empty or not understood, and when a word in it is
-/// neither a level nor a module that logs: such a filter would silence everything.
+/// [`ConfigError::Log`] when the text is empty or not understood, when a word in it is neither a
+/// level nor a crate, and when it would silence the service because it names no crate of it.
 pub fn log_filter(given: &str) -> Result<EnvFilter, ConfigError> {
     let refused = |reason: String| ConfigError::Log { given: given.to_owned(), reason };
     if given.trim().is_empty() {
         return Err(refused("it is empty".to_owned()));
     }
     let filter = EnvFilter::try_new(given).map_err(|error| refused(error.to_string()))?;
-    for directive in given.split(',').map(str::trim).filter(|directive| !directive.is_empty()) {
-        let target = directive.split(['=', '[']).next().unwrap_or_default();
-        let is_bare = target == directive;
-        let is_level = is_bare && target.parse::<LevelFilter>().is_ok();
-        let name = target.split("::").next().unwrap_or_default();
-        // A filter of spans has no target before its bracket.
-        if !is_level && !name.is_empty() && !CRATES.contains(&name) {
-            let reason = if is_bare {
-                format!("`{target}` is no level; one of error, warn, info, debug, trace, off")
-            } else {
-                format!("no module `{target}` writes to the log")
-            };
-            return Err(refused(reason));
-        }
+    let is_unknown = |directive: &&str| crate_of(directive).is_some_and(|name| !is_known(name));
+    if let Some(word) = directives(given).filter(is_unknown).find(|word| !word.contains('=')) {
+        let levels = "one of error, warn, info, debug, trace, off";
+        return Err(refused(format!("`{word}` is no level; {levels}")));
+    }
+    if directives(given).all(|directive| is_unknown(&directive)) {
+        let reason = "it names no crate of the service, whose lines would be lost";
+        return Err(refused(format!("{reason}; add a level, as in info,{}", given.trim())));
     }
     Ok(filter)
 }
 
+/// Crates in a log filter that are not of the service: those of integrations, or misspelt.
+#[must_use]
+pub fn unknown_crates(given: &str) -> Vec<&str> {
+    directives(given).filter_map(crate_of).filter(|name| !is_known(name)).collect()
+}
+
+fn is_known(name: &str) -> bool {
+    CRATES.contains(&name)
+}
+
+fn directives(given: &str) -> impl Iterator<Item = &str> {
+    given.split(',').map(str::trim).filter(|directive| !directive.is_empty())
+}
+
+/// Crate whose level a directive sets; `None` for a general level and for a filter of spans.
+fn crate_of(directive: &str) -> Option<&str> {
+    let target = directive.split(['=', '[']).next().unwrap_or_default();
+    let is_level = target == directive && target.parse::<LevelFilter>().is_ok();
+    let name = target.split("::").next().unwrap_or_default();
+    (!is_level && !name.is_empty()).then_some(name)
+}
+
 #[cfg(test)]
 mod tests {
+    use tracing::Level;
+
     use super::*;
 
     #[test]
@@ -69,6 +90,8 @@ mod tests {
             "warn,slackwater_http=debug",
             "info,sqlx::query=warn",
             "slackwater_http",
+            "info,fjord_integration=debug",
+            "slackwater_http=info,fjord_integration::calls=debug",
         ] {
             assert!(log_filter(good).is_ok(), "{good}");
         }
@@ -77,10 +100,24 @@ mod tests {
             ("slackwater_http=loud", "is not a log filter"),
             ("verbose", "`verbose` is no level; one of error, warn"),
             ("info,louder", "`louder` is no level"),
-            ("slackwatr_api=debug", "no module `slackwatr_api` writes to the log"),
+            ("slackwatr_api=debug", "add a level, as in info,slackwatr_api=debug"),
         ] {
             let error = log_filter(bad).unwrap_err().to_string();
             assert!(error.contains("is not a log filter") && error.contains(reason), "{error}");
         }
+    }
+
+    #[test]
+    fn the_crate_of_an_integration_logs_at_its_level() {
+        let given = "warn,fjord_integration=debug";
+        assert_eq!(unknown_crates(given), ["fjord_integration"]);
+        assert_eq!(unknown_crates("info,sqlx::query=warn,[span]=debug"), [""; 0]);
+        let lines = tracing_subscriber::fmt().with_env_filter(log_filter(given).unwrap());
+        tracing::subscriber::with_default(lines.with_writer(std::io::sink).finish(), || {
+            assert!(tracing::enabled!(target: "fjord_integration::calls", Level::DEBUG));
+            assert!(!tracing::enabled!(target: "fjord_integration::calls", Level::TRACE));
+            assert!(!tracing::enabled!(target: "other_integration", Level::INFO));
+            assert!(tracing::enabled!(target: "other_integration", Level::WARN));
+        });
     }
 }
