@@ -4,6 +4,7 @@
 mod imports;
 mod sources;
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
@@ -413,10 +414,6 @@ fn top(path: &str) -> &str {
     name.strip_suffix(".rs").unwrap_or(name)
 }
 
-fn is_folder(crate_folder: &str, top: &str) -> bool {
-    sources::root().join(crate_folder).join(top).is_dir()
-}
-
 /// Imports between the files of a crate, but for its root.
 fn imports_of(folder: &str) -> Imports {
     let mut sources = sources::below(folder, &[".rs"]);
@@ -474,18 +471,68 @@ fn no_circle_of_imports_in_the_service() {
     for folder in SERVICE_FOLDERS {
         let imports = imports_of(folder);
         assert!(!imports.all.is_empty(), "the imports of {folder} were read");
+        assert_eq!(imports.vague, [""; 0], "import these from the files that hold them");
         let edges: Vec<(&str, &str)> =
             imports.all.iter().map(|import| (&*import.from, &*import.to)).collect();
         let mut large = circles(&edges);
         large.retain(|circle| circle.len() > 2);
         assert!(large.is_empty(), "files of {folder} that import each other: {large:?}");
-        // A folder belongs to the file beside it; other files at the top stand for themselves.
-        let tops: Vec<(&str, &str)> =
-            edges.iter().map(|(from, to)| (top(from), top(to))).filter(|(a, b)| a != b).collect();
-        let mut across = circles(&tops);
-        across.retain(|circle| circle.iter().any(|top| is_folder(folder, top)));
-        assert!(across.is_empty(), "folders of {folder} that import each other: {across:?}");
+        let across = circles_across_folders(&imports);
+        assert_eq!(across, [""; 0], "folders of {folder} that import each other");
     }
+}
+
+/// Circles among the files and folders that lie in one folder, at any depth, with a folder in them.
+/// `x.rs` beside a folder `x` belongs to it; two files may import each other.
+fn circles_across_folders(imports: &Imports) -> Vec<String> {
+    let folders: BTreeSet<&str> = imports
+        .all
+        .iter()
+        .flat_map(|import| [&*import.from, &*import.to])
+        .flat_map(|path| path.match_indices('/').map(|(at, _)| &path[..at]))
+        .collect();
+    let siblings = imports.all.iter().filter_map(|import| siblings(&import.from, &import.to));
+    let mut found = circles(&siblings.collect::<Vec<_>>());
+    found.retain(|circle| circle.iter().any(|place| folders.contains(place)));
+    found.iter().map(|circle| circle.join(", ")).collect()
+}
+
+/// The two places in the lowest folder above both files that hold one file each; `None` if the
+/// files are of one place.
+fn siblings<'a>(from: &'a str, to: &'a str) -> Option<(&'a str, &'a str)> {
+    let end = |path: &str, start: usize| path[start..].find('/').map(|at| start + at);
+    let mut start = 0;
+    loop {
+        let place = |path: &'a str| {
+            let stem = path.strip_suffix(".rs").unwrap_or(path);
+            &path[..end(path, start).unwrap_or(stem.len())]
+        };
+        let (one, other) = (place(from), place(to));
+        if one != other {
+            return Some((one, other));
+        }
+        // A file is below the place of its folder's own file.
+        start = end(from, start).and(end(to, start))? + 1;
+    }
+}
+
+#[test]
+fn circles_across_folders_are_found_at_any_depth() {
+    let imports = made_up(&[
+        ("a.rs", "use crate::a::b::B;"),
+        ("a/b.rs", "use crate::a::A;\nuse crate::a::deep::x::X;"),
+        ("a/deep/x.rs", "use crate::a::b::B;\nuse crate::a::deep::y::Y;"),
+        ("a/deep/y.rs", "use crate::a::deep::x::X;\nuse crate::c::C;"),
+        ("c.rs", "use crate::d::D;"),
+        ("d.rs", "use crate::c::C;"),
+    ]);
+    assert_eq!(circles_across_folders(&imports), ["a/b, a/deep"]);
+    let imports = made_up(&[
+        ("a/b.rs", "use crate::c::C;"),
+        ("c.rs", "use crate::e::f::F;"),
+        ("e/f.rs", "use crate::a::b::B;"),
+    ]);
+    assert_eq!(circles_across_folders(&imports), ["a, c, e"]);
 }
 
 #[test]
