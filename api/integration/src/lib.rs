@@ -6,6 +6,12 @@
 //! trait, and has no other knowledge of a manufacturer. [`testing`] checks any implementation
 //! against the contract.
 //!
+//! Structs that the service passes to an integration, and errors of this crate, may get new members:
+//! they are `#[non_exhaustive]`. Values that an integration returns are not. Write readings with
+//! `..Default::default()` where a struct has it, and a new fact is `None` until you report it.
+//! [`VendorError`](error::VendorError) has no such mark either, so that the service cannot compile
+//! before a new failure is judged.
+//!
 //! | File | Holds |
 //! |---|---|
 //! | [`vendor`] | trait of an integration, with its arguments and results |

@@ -8,6 +8,7 @@ use slackwater_control::policy::flex::ReserveRule;
 /// A text that is no code of a manufacturer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{given:?} is no vendor code: capitals, digits and underscores, a capital first")]
+#[non_exhaustive]
 pub struct VendorCodeError {
     /// The text as given.
     pub given: String,

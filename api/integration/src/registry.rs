@@ -122,6 +122,7 @@ impl SettingsError {
 
 /// Reason why the integrations of the settings were not opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RegistryError {
     /// No integration of that type is part of the program.
     #[error("{name}.type: there is no integration `{kind}`; {}", listed(.known))]

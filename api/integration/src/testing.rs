@@ -7,7 +7,7 @@
 //! # use std::sync::Arc;
 //! # use slackwater_integration::{testing, vendor::{Login, Vendor}};
 //! # async fn test(vendor: Arc<dyn Vendor>) {
-//! let login = Login { user_name: "ada".into(), password: "a secret".into(), code: None };
+//! let login = Login::new("ada", "a secret");
 //! let now = "2026-01-05T18:00:00Z".parse().expect("an instant");
 //! let breaches = testing::check_vendor(&*vendor, &login, now).await;
 //! assert!(breaches.is_empty(), "{breaches:#?}");
@@ -37,6 +37,7 @@ const METERED: TimeDelta = TimeDelta::hours(24);
 
 /// Rule of the contract that an integration breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Breach {
     /// Method of the trait.
     pub method: &'static str,
@@ -60,7 +61,7 @@ pub async fn check_vendor(vendor: &dyn Vendor, login: &Login, now: DateTime<Utc>
         check.offers(&offers);
         check.secrets(login, &connection);
         for offer in &offers {
-            let device = Linked { connection: connection.clone(), device: offer.device.clone() };
+            let device = Linked::new(connection.clone(), &offer.device);
             check.reading(offer, &device).await;
             check.metered(&device).await;
         }
@@ -203,7 +204,7 @@ impl Check<'_> {
     }
 
     async fn unknown_device(&mut self, connection: Connection) {
-        let device = Linked { connection, device: NO_DEVICE.to_owned() };
+        let device = Linked::new(connection, NO_DEVICE);
         let answer = self.vendor.poll(&device, self.now).await;
         self.expect("poll", answer == Err(VendorError::NoSuchDevice), || {
             format!("expected NoSuchDevice for an unknown device; got {answer:?}")
@@ -212,7 +213,7 @@ impl Check<'_> {
 
     async fn ended_connection(&mut self, offer: &Offer) {
         let connection = Connection::new("a connection that no log-in yielded");
-        let device = Linked { connection, device: offer.device.clone() };
+        let device = Linked::new(connection, &offer.device);
         let answer = self.vendor.poll(&device, self.now).await;
         self.expect("poll", answer == Err(VendorError::Unauthorised), || {
             format!("expected Unauthorised for an unknown connection; got {answer:?}")

@@ -108,24 +108,42 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// A device, and the right to call it.
+/// A device, and the connection to call it by.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Linked {
-    /// What the log-in yielded.
+    /// Result of the log-in.
     pub connection: Connection,
-    /// The manufacturer's own identifier of the device.
+    /// Identifier of the device at the manufacturer.
     pub device: String,
 }
 
-/// What an owner enters.
+impl Linked {
+    /// Device with an identifier of the manufacturer.
+    #[must_use]
+    pub fn new(connection: Connection, device: impl Into<String>) -> Self {
+        Self { connection, device: device.into() }
+    }
+}
+
+/// Input of an owner who logs in.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Login {
     /// Name of the account.
     pub user_name: String,
     /// Its password.
     pub password: String,
-    /// The code that the manufacturer sent, in a second step.
+    /// Code that the manufacturer sent, in a second step.
     pub code: Option<String>,
+}
+
+impl Login {
+    /// Log-in with name and password. In a second step, set the `code`.
+    #[must_use]
+    pub fn new(user_name: impl Into<String>, password: impl Into<String>) -> Self {
+        Self { user_name: user_name.into(), password: password.into(), code: None }
+    }
 }
 
 impl fmt::Debug for Login {

@@ -258,7 +258,7 @@ impl Visit {
             let progress = Progress { step: Step::LogIn { vendor }, failure: None };
             return Ok(self.shown(Some(Mishap::Entry), &progress, &entered, &missing));
         }
-        let login = Login { user_name, password, code: None };
+        let login = Login::new(user_name, password);
         let answer = match flow::try_log_in(&self.app, &self.session, &vendor, &login).await? {
             Attempt::Answered(answer) => answer,
             Attempt::Spent => return Ok(self.spent()),
@@ -327,7 +327,8 @@ impl Visit {
         let counted = Progress { step: again(wrong + 1), failure: Some(Failure::AccessDenied) };
         let Some(kept) = self.go_on(from, &counted).await? else { return Ok(self.see_page()) };
         let (name, secret) = (user_name.clone(), password.clone());
-        let login = Login { user_name: name, password: secret, code: Some(code) };
+        let mut login = Login::new(name, secret);
+        login.code = Some(code);
         let entered = Entered::default();
         let answer = match flow::try_log_in(&self.app, &self.session, &vendor, &login).await? {
             Attempt::Answered(answer) => answer,

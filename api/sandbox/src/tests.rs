@@ -73,7 +73,7 @@ impl Setup {
         let device = devices.iter().map(Device::common).find(|it| it.id == device).unwrap();
         let code = device.vendor.unwrap();
         let connection = self.sandbox.connection(&device.user, &code);
-        (self.sandbox.vendor(&code).unwrap(), Linked { connection, device: device.id })
+        (self.sandbox.vendor(&code).unwrap(), Linked::new(connection, device.id))
     }
 
     async fn poll(&self, device: &str) -> Result<Reading, VendorError> {
@@ -269,10 +269,10 @@ async fn a_car_that_rests_falls_asleep_and_a_command_wakes_it() {
 #[tokio::test]
 async fn log_in_with_a_password_and_a_code() {
     let setup = Setup::new();
-    let entered = |password: &str, code: Option<&str>| Login {
-        user_name: "ada".to_owned(),
-        password: password.to_owned(),
-        code: code.map(str::to_owned),
+    let entered = |password: &str, code: Option<&str>| {
+        let mut login = Login::new("ada", password);
+        login.code = code.map(str::to_owned);
+        login
     };
     let vendor = |code| setup.sandbox.vendor(&VendorCode::parse(code).unwrap()).unwrap();
     let (fjord, hearth) = (vendor("FJORD"), vendor("HEARTH"));
@@ -308,9 +308,9 @@ async fn a_device_is_called_by_its_own_vendor_for_its_own_user_only() {
     let now = setup.clock.now();
     assert_eq!(hearth.poll(&linked, now).await, Err(VendorError::NoSuchDevice));
     let foreign = setup.sandbox.connection("bo", &VendorCode::parse("FJORD").unwrap());
-    let foreign = Linked { connection: foreign, ..linked.clone() };
+    let foreign = Linked::new(foreign, &linked.device);
     assert_eq!(fjord.poll(&foreign, now).await, Err(VendorError::Unauthorised));
-    let missing = Linked { device: "bike".to_owned(), ..linked };
+    let missing = Linked::new(linked.connection, "bike");
     assert_eq!(fjord.poll(&missing, now).await, Err(VendorError::NoSuchDevice));
 }
 

@@ -48,7 +48,7 @@ where
             user.accounts.get(&device.vendor)?.connection.clone()
         });
         let connection = connection.ok_or(VendorError::Unauthorised)?;
-        call(vendor, Linked { connection, device: device.vendor_device.clone() }).await
+        call(vendor, Linked::new(connection, &device.vendor_device)).await
     })
     .await
 }

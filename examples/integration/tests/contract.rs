@@ -38,7 +38,7 @@ fn settings(folder: &Path) -> Settings {
 #[tokio::test]
 async fn the_contract_is_kept() {
     let (_folder, vendor) = folder();
-    let login = Login { user_name: "ada".to_owned(), password: "sesame".to_owned(), code: None };
+    let login = Login::new("ada", "sesame");
     let breaches = check_vendor(&*vendor, &login, now()).await;
     assert!(breaches.is_empty(), "{breaches:#?}");
 }
@@ -46,7 +46,7 @@ async fn the_contract_is_kept() {
 #[tokio::test]
 async fn commands_are_appended_for_the_bridge() {
     let (folder, vendor) = folder();
-    let device = Linked { connection: Connection::new("owner ada"), device: "cellar".to_owned() };
+    let device = Linked::new(Connection::new("owner ada"), "cellar");
     for switch in [Switch::Start, Switch::Stop] {
         vendor.send(&device, &Command::Charge(switch), now()).await.unwrap();
     }

@@ -59,7 +59,8 @@ pub(crate) async fn accept(
     if !profile.is_some_and(|profile| session.takes(&profile)) {
         return Err(Problem::bad_request(format!("the session is not for {code}")));
     }
-    let login = Login { user_name: order.user_name, password: order.password, code: order.code };
+    let mut login = Login::new(order.user_name, order.password);
+    login.code = order.code;
     let entered = flow::log_in(app, &session, &code, &login).await;
     let (connection, offers) = match entered.map_err(|error| Problem::of_vendor(&error, true))? {
         LogIn::Connected { connection, offers } => (connection, offers),

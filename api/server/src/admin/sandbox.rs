@@ -243,7 +243,7 @@ async fn send(
         .ok_or_else(|| Problem::no_entity("device"))?;
     let connection = residents.sandbox.connection(&user, &vendor);
     let vendor = residents.sandbox.vendor(&vendor).ok_or_else(|| Problem::no_entity("vendor"))?;
-    let linked = Linked { connection, device: name.clone() };
+    let linked = Linked::new(connection, &name);
     let sent = vendor.send(&linked, &command, residents.app.now()).await;
     sent.map_err(|error| Problem::of_vendor(&error, true))?;
     show(&residents, neighbours(&residents, &name)).await;
