@@ -3,12 +3,12 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, FromRow};
 use uuid::Uuid;
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{Pair, instant, of_keys, parsed};
+use crate::rows::{Cells, Pair, of_keys};
 use crate::samples;
 use slackwater_integration::profile::VendorCode;
 use slackwater_integration::vendor::Connection;
@@ -68,7 +68,7 @@ pub async fn delete(to: &mut AnyConnection, account: &Account) -> Result<bool, S
     );
     let gone = gone.bind(client_id).bind(user_id).bind(vendor.as_str());
     for row in gone.fetch_all(&mut *to).await? {
-        let id = parsed(&row, "devices", "id", Uuid::parse_str)?;
+        let id: Uuid = Cells::new("devices", &row).get("id")?;
         samples::delete_of_device(to, (client_id.as_str(), user_id.as_str()), id).await?;
     }
     let done = sqlx::query(
@@ -85,8 +85,8 @@ pub async fn delete(to: &mut AnyConnection, account: &Account) -> Result<bool, S
 /// # Errors
 /// The database failed.
 pub async fn all(store: &Store) -> Result<Vec<Account>, StoreError> {
-    let rows = sqlx::query("select * from connections").fetch_all(store.reader()).await?;
-    rows.iter().map(connection).collect()
+    let query = sqlx::query_as("select * from connections");
+    Ok(query.fetch_all(store.reader()).await?)
 }
 
 /// The accounts of these users.
@@ -99,18 +99,19 @@ pub async fn of_users(
 ) -> Result<Vec<Account>, StoreError> {
     let query = "select * from connections where (client_id, user_id) in
          (select value ->> 0, value ->> 1 from json_array_elements(cast($1 as json)))";
-    of_keys(from, query, names, connection).await
+    of_keys(from, query, names).await
 }
 
-fn connection(row: &AnyRow) -> Result<Account, StoreError> {
-    let secret: Option<String> = row.try_get("secret")?;
-    let is_valid: i64 = row.try_get("is_valid")?;
-    Ok(Account {
-        client_id: row.try_get("client_id")?,
-        user_id: row.try_get("user_id")?,
-        vendor: parsed(row, "connections", "vendor", VendorCode::parse)?,
-        connection: secret.map(Connection::new),
-        is_valid: is_valid != 0,
-        created_at: instant(row, "created_at")?,
-    })
+impl FromRow<'_, AnyRow> for Account {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("connections", row);
+        Ok(Self {
+            client_id: row.get("client_id")?,
+            user_id: row.get("user_id")?,
+            vendor: row.get("vendor")?,
+            connection: row.get::<Option<String>>("secret")?.map(Connection::new),
+            is_valid: row.get("is_valid")?,
+            created_at: row.get("created_at")?,
+        })
+    }
 }

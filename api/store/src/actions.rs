@@ -3,7 +3,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use slackwater_control::device::action::{ActionState, Progress};
 use slackwater_control::device::command::Command;
@@ -11,12 +10,12 @@ use slackwater_control::device::control::Controller;
 use slackwater_control::device::pursuit::Attempts;
 use slackwater_control::device::scope::DeviceKind;
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, FromRow};
 use uuid::Uuid;
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{as_text, instant, of_keys, optional_instant, parsed};
+use crate::rows::{Cells, Json, as_text, of_keys};
 
 /// Who asked for an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,8 +151,8 @@ pub async fn attempt(
 /// # Errors
 /// The database failed.
 pub async fn get(store: &Store, id: Uuid) -> Result<Option<Action>, StoreError> {
-    let query = sqlx::query("select * from actions where id = $1").bind(id.to_string());
-    query.fetch_optional(store.reader()).await?.map(|row| action(&row)).transpose()
+    let query = sqlx::query_as("select * from actions where id = $1").bind(id.to_string());
+    Ok(query.fetch_optional(store.reader()).await?)
 }
 
 /// The same within a change.
@@ -161,8 +160,8 @@ pub async fn get(store: &Store, id: Uuid) -> Result<Option<Action>, StoreError> 
 /// # Errors
 /// The database failed.
 pub async fn get_in(from: &mut AnyConnection, id: Uuid) -> Result<Option<Action>, StoreError> {
-    let query = sqlx::query("select * from actions where id = $1").bind(id.to_string());
-    query.fetch_optional(from).await?.map(|row| action(&row)).transpose()
+    let query = sqlx::query_as("select * from actions where id = $1").bind(id.to_string());
+    Ok(query.fetch_optional(from).await?)
 }
 
 /// The pending action of a device; `None` if it has none.
@@ -173,9 +172,8 @@ pub async fn pending_of(
     from: &mut AnyConnection,
     target_id: Uuid,
 ) -> Result<Option<Action>, StoreError> {
-    let query = sqlx::query("select * from actions where target_id = $1 and state = 'pending'");
-    let row = query.bind(target_id.to_string()).fetch_optional(from).await?;
-    row.map(|row| action(&row)).transpose()
+    let query = sqlx::query_as("select * from actions where target_id = $1 and state = 'pending'");
+    Ok(query.bind(target_id.to_string()).fetch_optional(from).await?)
 }
 
 /// The action of which a device was told last; `None` if it is seen to be done,
@@ -187,13 +185,12 @@ pub async fn last_told(
     from: &mut AnyConnection,
     target_id: Uuid,
 ) -> Result<Option<Action>, StoreError> {
-    let query = sqlx::query(
+    let query = sqlx::query_as(
         "select * from actions where target_id = $1 and sent_at is not null
          order by sent_at desc, id desc limit 1",
     );
-    let row = query.bind(target_id.to_string()).fetch_optional(from).await?;
-    let action = row.map(|row| action(&row)).transpose()?;
-    Ok(action.filter(|action| action.progress.state != ActionState::Confirmed))
+    let last: Option<Action> = query.bind(target_id.to_string()).fetch_optional(from).await?;
+    Ok(last.filter(|action| action.progress.state != ActionState::Confirmed))
 }
 
 /// All pending actions.
@@ -201,8 +198,8 @@ pub async fn last_told(
 /// # Errors
 /// The database failed.
 pub async fn all_pending(store: &Store) -> Result<Vec<Action>, StoreError> {
-    let query = sqlx::query("select * from actions where state = 'pending'");
-    query.fetch_all(store.reader()).await?.iter().map(action).collect()
+    let query = sqlx::query_as("select * from actions where state = 'pending'");
+    Ok(query.fetch_all(store.reader()).await?)
 }
 
 /// The pending actions of these devices.
@@ -215,45 +212,37 @@ pub async fn pending_of_all(
 ) -> Result<Vec<Action>, StoreError> {
     let query = "select * from actions
          where state = 'pending' and target_id = any(string_to_array($1, ','))";
-    of_keys(from, query, ids, action).await
+    of_keys(from, query, ids).await
 }
 
-fn action(row: &AnyRow) -> Result<Action, StoreError> {
-    let text = |column| row.try_get::<&str, &str>(column);
-    let failure: Option<&str> = row.try_get("failure")?;
-    let failure = match failure {
-        None => None,
-        Some(_) => Some(json(row, "failure")?),
-    };
-    let count: i64 = row.try_get("sent_count")?;
-    Ok(Action {
-        id: parsed(row, "actions", "id", Uuid::parse_str)?,
-        client_id: text("client_id")?.into(),
-        user_id: text("user_id")?.into(),
-        target_id: parsed(row, "actions", "target_id", Uuid::parse_str)?,
-        kind: parsed(row, "actions", "kind", DeviceKind::parse)?,
-        command: json(row, "command")?,
-        origin: json(row, "origin")?,
-        progress: Progress {
-            state: parsed(row, "actions", "state", state)?,
-            created_at: instant(row, "created_at")?,
-            updated_at: instant(row, "updated_at")?,
-            completed_at: optional_instant(row, "completed_at")?,
-            failure,
-        },
-        attempts: Attempts {
-            count: u32::try_from(count).unwrap_or(u32::MAX),
-            last_at: optional_instant(row, "sent_at")?,
-            rival_created_at: optional_instant(row, "rival_created_at")?,
-        },
-    })
+impl FromRow<'_, AnyRow> for Action {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("actions", row);
+        Ok(Self {
+            id: row.get("id")?,
+            client_id: row.get("client_id")?,
+            user_id: row.get("user_id")?,
+            target_id: row.get("target_id")?,
+            kind: row.get("kind")?,
+            command: row.get::<Json<Command>>("command")?.0,
+            origin: row.get::<Json<Origin>>("origin")?.0,
+            progress: Progress {
+                state: row.parse("state", state)?,
+                created_at: row.get("created_at")?,
+                updated_at: row.get("updated_at")?,
+                completed_at: row.get("completed_at")?,
+                failure: row.get::<Option<Json<_>>>("failure")?.map(|Json(failure)| failure),
+            },
+            attempts: Attempts {
+                count: row.get("sent_count")?,
+                last_at: row.get("sent_at")?,
+                rival_created_at: row.get("rival_created_at")?,
+            },
+        })
+    }
 }
 
 fn state(word: &str) -> Result<ActionState, String> {
     let found = ActionState::ALL.into_iter().find(|state| state.as_str() == word);
     found.ok_or_else(|| format!("{word:?} is no state of an action"))
-}
-
-fn json<T: DeserializeOwned>(row: &AnyRow, column: &'static str) -> Result<T, StoreError> {
-    parsed(row, "actions", column, |text| serde_json::from_str(text))
 }

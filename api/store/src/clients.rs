@@ -1,12 +1,11 @@
 //! Clients: the applications that may ask.
-use slackwater_wire::version::dated::ApiVersion;
-use sqlx::Row;
+use sqlx::FromRow;
 use sqlx::any::AnyRow;
 
-use crate::client::{Client, Environment};
+use crate::client::Client;
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{instant, parsed};
+use crate::rows::Cells;
 
 /// A client and the hash of its secret.
 #[derive(Debug, Clone)]
@@ -43,11 +42,8 @@ pub async fn insert(store: &Store, row: &ClientRow) -> Result<(), StoreError> {
 /// # Errors
 /// The database failed.
 pub async fn get(store: &Store, id: &str) -> Result<Option<ClientRow>, StoreError> {
-    let row = sqlx::query("select * from clients where id = $1")
-        .bind(id)
-        .fetch_optional(store.reader())
-        .await?;
-    row.map(|row| client(&row)).transpose()
+    let query = sqlx::query_as("select * from clients where id = $1").bind(id);
+    Ok(query.fetch_optional(store.reader()).await?)
 }
 
 /// All clients, oldest first.
@@ -55,17 +51,20 @@ pub async fn get(store: &Store, id: &str) -> Result<Option<ClientRow>, StoreErro
 /// # Errors
 /// The database failed.
 pub async fn all(store: &Store) -> Result<Vec<ClientRow>, StoreError> {
-    let query = sqlx::query("select * from clients order by created_at, id");
-    query.fetch_all(store.reader()).await?.iter().map(client).collect()
+    let query = sqlx::query_as("select * from clients order by created_at, id");
+    Ok(query.fetch_all(store.reader()).await?)
 }
 
-fn client(row: &AnyRow) -> Result<ClientRow, StoreError> {
-    let client = Client {
-        id: row.try_get("id")?,
-        environment: parsed(row, "clients", "environment", Environment::parse)?,
-        name: row.try_get("name")?,
-        version: parsed(row, "clients", "version", ApiVersion::parse)?,
-        created_at: instant(row, "created_at")?,
-    };
-    Ok(ClientRow { client, secret_hash: row.try_get("secret_hash")? })
+impl FromRow<'_, AnyRow> for ClientRow {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("clients", row);
+        let client = Client {
+            id: row.get("id")?,
+            environment: row.get("environment")?,
+            name: row.get("name")?,
+            version: row.get("version")?,
+            created_at: row.get("created_at")?,
+        };
+        Ok(Self { client, secret_hash: row.get("secret_hash")? })
+    }
 }

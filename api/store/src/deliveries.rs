@@ -2,15 +2,15 @@
 use chrono::{DateTime, Utc};
 use slackwater_wire::version::dated::ApiVersion;
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, AssertSqlSafe, Row};
+use sqlx::{AnyConnection, AssertSqlSafe, FromRow, Row};
 use uuid::Uuid;
 
 use crate::client::Environment;
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::events::{self, Event};
+use crate::events::Event;
 use crate::lease::{Lease, LeasedTable};
-use crate::rows::{instant, parsed};
+use crate::rows::{Cell, Cells, Json, as_text};
 use crate::signing::SigningSecret;
 use crate::subscription::NewSubscription;
 use crate::template::Template;
@@ -111,7 +111,7 @@ async fn keep(
     .bind(&new.client)
     .bind(&new.url)
     .bind(new.version.map(ApiVersion::as_str))
-    .bind(serde_json::to_string(&new.events).unwrap_or_else(|_| "[]".to_owned()))
+    .bind(as_text(&new.events))
     .bind(&new.template)
     .bind(new.secret.as_ref().map(SigningSecret::text))
     .execute(to)
@@ -152,8 +152,8 @@ pub async fn remove(to: &mut AnyConnection, name: &str) -> Result<bool, StoreErr
 /// # Errors
 /// The database failed.
 pub async fn all(store: &Store) -> Result<Vec<Subscription>, StoreError> {
-    let query = sqlx::query("select * from subscriptions order by name");
-    query.fetch_all(store.reader()).await?.iter().map(subscription).collect()
+    let query = sqlx::query_as("select * from subscriptions order by name");
+    Ok(query.fetch_all(store.reader()).await?)
 }
 
 /// A subscription to serve.
@@ -187,16 +187,17 @@ pub async fn due(
          order by due_at, subscriptions.id",
         LEASED.is_available("$2"),
     );
-    let rows = sqlx::query(AssertSqlSafe(statement))
+    let query = sqlx::query_as(AssertSqlSafe(statement))
         .bind(environment.as_str())
-        .bind(now.timestamp_micros())
-        .fetch_all(store.reader())
-        .await?;
-    let due = |row: &AnyRow| {
-        let has_failed: i64 = row.try_get("has_failed")?;
-        Ok(DueSubscription { id: row.try_get("id")?, has_failed: has_failed != 0 })
-    };
-    rows.iter().map(due).collect()
+        .bind(now.timestamp_micros());
+    Ok(query.fetch_all(store.reader()).await?)
+}
+
+impl FromRow<'_, AnyRow> for DueSubscription {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("subscriptions", row);
+        Ok(Self { id: row.get("id")?, has_failed: row.get("has_failed")? })
+    }
 }
 
 /// Acquires the lease of a subscription; `None` if another process was faster, or the
@@ -209,8 +210,7 @@ pub async fn acquire_subscription(
     id: &str,
     lease: &Lease<'_>,
 ) -> Result<Option<Subscription>, StoreError> {
-    let row = LEASED.acquire(to, &[id], lease).await?;
-    row.as_ref().map(subscription).transpose()
+    LEASED.acquire(to, &[id], lease).await
 }
 
 /// Records the progress of a subscription and renews its lease. Returns `false`, and changes
@@ -279,8 +279,8 @@ pub async fn events_of(
     count_max: u32,
 ) -> Result<Vec<Event>, StoreError> {
     let query = "select * from events where client_id = $1 and seq > $2 order by seq limit $3";
-    let rows = sqlx::query(query).bind(client_id).bind(seq).bind(i64::from(count_max));
-    rows.fetch_all(store.reader()).await?.iter().map(events::event).collect()
+    let query = sqlx::query_as(query).bind(client_id).bind(seq).bind(i64::from(count_max));
+    Ok(query.fetch_all(store.reader()).await?)
 }
 
 /// How many events the receiver that is furthest behind has not got yet.
@@ -322,28 +322,35 @@ pub async fn forget(
     Ok(done.rows_affected())
 }
 
-fn subscription(row: &AnyRow) -> Result<Subscription, StoreError> {
-    let present = |column: &'static str| -> Result<Option<String>, StoreError> {
-        Ok(row.try_get::<Option<String>, _>(column)?)
-    };
-    let version = present("version")?.is_some();
-    let template = present("template")?.is_some();
-    let secret = present("secret")?.is_some();
-    let table = "subscriptions";
-    let failures: i64 = row.try_get("failures")?;
-    Ok(Subscription {
-        id: row.try_get("id")?,
-        name: row.try_get("name")?,
-        is_configured: row.try_get::<i64, _>("is_configured")? != 0,
-        client_id: row.try_get("client_id")?,
-        url: row.try_get("url")?,
-        version: version.then(|| parsed(row, table, "version", ApiVersion::parse)).transpose()?,
-        events: parsed(row, table, "events", |text| serde_json::from_str(text))?,
-        template: template.then(|| parsed(row, table, "template", Template::parse)).transpose()?,
-        secret: secret.then(|| parsed(row, table, "secret", str::parse)).transpose()?,
-        posted_seq: row.try_get("posted_seq")?,
-        failures: u32::try_from(failures).unwrap_or(u32::MAX),
-        due_at: instant(row, "due_at")?,
-        last_failure: present("last_failure")?,
-    })
+impl FromRow<'_, AnyRow> for Subscription {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("subscriptions", row);
+        Ok(Self {
+            id: row.get("id")?,
+            name: row.get("name")?,
+            is_configured: row.get("is_configured")?,
+            client_id: row.get("client_id")?,
+            url: row.get("url")?,
+            version: row.get("version")?,
+            events: row.get::<Json<Vec<String>>>("events")?.0,
+            template: row.get("template")?,
+            secret: row.get("secret")?,
+            posted_seq: row.get("posted_seq")?,
+            failures: row.get("failures")?,
+            due_at: row.get("due_at")?,
+            last_failure: row.get("last_failure")?,
+        })
+    }
+}
+
+impl Cell for Template {
+    fn read(row: Cells<'_>, column: &'static str) -> Result<Self, sqlx::Error> {
+        row.parse(column, Self::parse)
+    }
+}
+
+impl Cell for SigningSecret {
+    fn read(row: Cells<'_>, column: &'static str) -> Result<Self, sqlx::Error> {
+        row.parse(column, str::parse)
+    }
 }

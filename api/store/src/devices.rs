@@ -4,16 +4,15 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use futures_util::TryStreamExt as _;
-use serde::de::DeserializeOwned;
 use slackwater_control::device::scope::{DeviceKind, Granted, Permission};
 use slackwater_control::device::uptake::Uptake;
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, FromRow};
 use uuid::Uuid;
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{as_text, instant, of_keys, optional_instant, parsed};
+use crate::rows::{Cells, Json, as_text, of_keys};
 use slackwater_integration::profile::VendorCode;
 use slackwater_integration::reading::Reading;
 
@@ -113,9 +112,6 @@ pub async fn keep_location(
 
 /// Keeps what a poll found.
 ///
-/// # Panics
-/// Never: words and finite numbers have a JSON form.
-///
 /// # Errors
 /// The database failed.
 pub async fn keep_state(
@@ -160,12 +156,8 @@ pub async fn all(store: &Store) -> Result<impl Iterator<Item = Device>, StoreErr
 
 /// The devices that a statement finds. One is read while the next is fetched.
 async fn found(store: Store, statement: &'static str) -> Result<Vec<Device>, StoreError> {
-    let mut rows = sqlx::query(statement).fetch(store.reader());
-    let mut found = Vec::new();
-    while let Some(row) = rows.try_next().await? {
-        found.push(device(&row)?);
-    }
-    Ok(found)
+    let query = sqlx::query_as(statement);
+    Ok(query.fetch(store.reader()).try_collect().await?)
 }
 
 /// Those of these devices that are there.
@@ -177,49 +169,34 @@ pub async fn of_ids(
     ids: &BTreeSet<Uuid>,
 ) -> Result<Vec<Device>, StoreError> {
     let query = "select * from devices where id = any(string_to_array($1, ','))";
-    of_keys(from, query, ids, device).await
+    of_keys(from, query, ids).await
 }
 
-fn device(row: &AnyRow) -> Result<Device, StoreError> {
-    let text = |column| row.try_get::<&str, &str>(column);
-    let location_at = optional_instant(row, "location_at")?;
-    let location_id: Option<&str> = row.try_get("location_id")?;
-    let location_id = location_id.and_then(|id| Uuid::parse_str(id).ok());
-    Ok(Device {
-        id: parsed(row, "devices", "id", Uuid::parse_str)?,
-        client_id: text("client_id")?.into(),
-        user_id: text("user_id")?.into(),
-        kind: parsed(row, "devices", "kind", DeviceKind::parse)?,
-        vendor: parsed(row, "devices", "vendor", VendorCode::parse)?,
-        vendor_device: row.try_get("vendor_device")?,
-        scopes: parsed(row, "devices", "scopes", scopes)?,
-        linked_at: instant(row, "linked_at")?,
-        location: location_at.map(|at| SetLocation { id: location_id, at }),
-        state: state(row)?,
-    })
-}
-
-fn state(row: &AnyRow) -> Result<DeviceState, StoreError> {
-    let word = |column| row.try_get::<Option<i64>, &str>(column);
-    let (is_reachable, may_be_woken) = (word("is_reachable")?, word("may_be_woken")?);
-    let reading: Option<Reading> = written(row, "reading")?;
-    Ok(DeviceState {
-        heard_at: optional_instant(row, "heard_at")?,
-        is_reachable: is_reachable.map(|is| is != 0),
-        reading: reading.map(Arc::new),
-        may_be_woken: may_be_woken.map(|may| may != 0),
-        uptake: written(row, "uptake")?,
-    })
-}
-
-/// What a column holds as JSON.
-fn written<T: DeserializeOwned>(
-    row: &AnyRow,
-    column: &'static str,
-) -> Result<Option<T>, StoreError> {
-    let text: Option<&str> = row.try_get(column)?;
-    let read = |_: &str| parsed(row, "devices", column, |text| serde_json::from_str(text));
-    text.map(read).transpose()
+impl FromRow<'_, AnyRow> for Device {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("devices", row);
+        let (location_id, location_at) = (row.get("location_id")?, row.get("location_at")?);
+        let location_at: Option<DateTime<Utc>> = location_at;
+        let reading: Option<Json<Reading>> = row.get("reading")?;
+        Ok(Self {
+            id: row.get("id")?,
+            client_id: row.get("client_id")?,
+            user_id: row.get("user_id")?,
+            kind: row.get("kind")?,
+            vendor: row.get("vendor")?,
+            vendor_device: row.get("vendor_device")?,
+            scopes: row.parse("scopes", scopes)?,
+            linked_at: row.get("linked_at")?,
+            location: location_at.map(|at| SetLocation { id: location_id, at }),
+            state: DeviceState {
+                heard_at: row.get("heard_at")?,
+                is_reachable: row.get("is_reachable")?,
+                reading: reading.map(|Json(reading)| Arc::new(reading)),
+                may_be_woken: row.get("may_be_woken")?,
+                uptake: row.get::<Option<Json<_>>>("uptake")?.map(|Json(uptake)| uptake),
+            },
+        })
+    }
 }
 
 fn scope_words(granted: &Granted) -> String {

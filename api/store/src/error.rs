@@ -67,6 +67,18 @@ pub enum StoreError {
     },
 }
 
+/// Row that no version of this service has written.
+#[derive(Debug, thiserror::Error)]
+#[error("{table} {id}: {reason}")]
+pub(crate) struct Corrupt {
+    /// The table.
+    pub(crate) table: &'static str,
+    /// Identifier of the row, if it has one.
+    pub(crate) id: String,
+    /// The column, and what is wrong with it.
+    pub(crate) reason: String,
+}
+
 impl StoreError {
     /// Whether the change did not fit what somebody else had just kept, or
     /// waited for them while they waited for it. Nothing was kept, and it may be
@@ -120,6 +132,16 @@ pub(super) fn silence() -> sqlx::Error {
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
+        let error = match error {
+            sqlx::Error::Decode(source) => match source.downcast::<Corrupt>() {
+                Ok(corrupt) => {
+                    let Corrupt { table, id, reason } = *corrupt;
+                    return Self::Corrupt { table, id, reason };
+                }
+                Err(source) => sqlx::Error::Decode(source),
+            },
+            other => other,
+        };
         let kind = match &error {
             sqlx::Error::Io(_)
             | sqlx::Error::Tls(_)

@@ -3,12 +3,12 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 use slackwater_wire::version::dated::ApiVersion;
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, FromRow, Row};
 use uuid::Uuid;
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{instant, parsed};
+use crate::rows::{Cells, Json};
 
 /// Something that happened to a user of a client.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,21 +88,23 @@ pub async fn record(to: &mut AnyConnection, happening: &Happening) -> Result<(),
 /// The database failed.
 pub async fn after(store: &Store, seq: i64, count_max: u32) -> Result<Vec<Event>, StoreError> {
     let query = "select * from events where seq > $1 order by seq limit $2";
-    let rows = sqlx::query(query).bind(seq).bind(i64::from(count_max));
-    rows.fetch_all(store.reader()).await?.iter().map(event).collect()
+    let query = sqlx::query_as(query).bind(seq).bind(i64::from(count_max));
+    Ok(query.fetch_all(store.reader()).await?)
 }
 
-pub(super) fn event(row: &AnyRow) -> Result<Event, StoreError> {
-    let target_id: Option<&str> = row.try_get("target_id")?;
-    Ok(Event {
-        seq: row.try_get("seq")?,
-        id: parsed(row, "events", "id", Uuid::parse_str)?,
-        client_id: row.try_get("client_id")?,
-        user_id: row.try_get("user_id")?,
-        target_id: target_id.and_then(|id| Uuid::parse_str(id).ok()),
-        name: row.try_get("name")?,
-        version: parsed(row, "events", "version", ApiVersion::parse)?,
-        at: instant(row, "happened_at")?,
-        body: parsed(row, "events", "body", |text| serde_json::from_str(text))?,
-    })
+impl FromRow<'_, AnyRow> for Event {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("events", row);
+        Ok(Self {
+            seq: row.get("seq")?,
+            id: row.get("id")?,
+            client_id: row.get("client_id")?,
+            user_id: row.get("user_id")?,
+            target_id: row.get("target_id")?,
+            name: row.get("name")?,
+            version: row.get("version")?,
+            at: row.get("happened_at")?,
+            body: row.get::<Json<Value>>("body")?.0,
+        })
+    }
 }

@@ -4,13 +4,13 @@
 //! leaves the two apart, and the work is done again when the lease has run out.
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, AssertSqlSafe, Row};
+use sqlx::{AnyConnection, AssertSqlSafe, FromRow};
 
 use crate::client::Environment;
 use crate::database::Store;
 use crate::error::StoreError;
 use crate::lease::{Lease, LeasedTable};
-use crate::rows::instant;
+use crate::rows::Cells;
 
 /// Leases of areas.
 const LEASED: LeasedTable = LeasedTable {
@@ -100,15 +100,16 @@ pub async fn acquire_area(
          order by asked_at, client_id, zone_id, area_id limit 1",
         LEASED.is_available("$1"),
     );
-    let row = sqlx::query(AssertSqlSafe(statement))
+    let waiting: Option<AreaJob> = sqlx::query_as(AssertSqlSafe(statement))
         .bind(lease.now.timestamp_micros())
         .bind(environment.as_str())
         .fetch_optional(&mut *to)
         .await?;
-    let Some(waiting) = row.as_ref().map(job).transpose()? else { return Ok(None) };
     // Another process may have been faster since.
-    let row = LEASED.acquire(to, &waiting.key(), lease).await?;
-    row.as_ref().map(job).transpose()
+    match waiting {
+        Some(waiting) => LEASED.acquire(to, &waiting.key(), lease).await,
+        None => Ok(None),
+    }
 }
 
 /// Renews the lease of an area, within the change that needs it. Returns `false`, and nothing may
@@ -163,12 +164,15 @@ pub async fn is_any_waiting(store: &Store, environment: Environment) -> Result<b
     Ok(found.fetch_optional(store.reader()).await?.is_some())
 }
 
-fn job(row: &AnyRow) -> Result<AreaJob, StoreError> {
-    Ok(AreaJob {
-        client_id: row.try_get("client_id")?,
-        zone_id: row.try_get("zone_id")?,
-        area_id: row.try_get("area_id")?,
-        asked: row.try_get("asked")?,
-        asked_at: instant(row, "asked_at")?,
-    })
+impl FromRow<'_, AnyRow> for AreaJob {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("area_jobs", row);
+        Ok(Self {
+            client_id: row.get("client_id")?,
+            zone_id: row.get("zone_id")?,
+            area_id: row.get("area_id")?,
+            asked: row.get("asked")?,
+            asked_at: row.get("asked_at")?,
+        })
+    }
 }

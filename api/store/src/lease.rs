@@ -7,7 +7,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::query::Query;
-use sqlx::{Any, AnyConnection, AssertSqlSafe};
+use sqlx::{Any, AnyConnection, AssertSqlSafe, FromRow};
 
 use crate::error::StoreError;
 
@@ -54,12 +54,12 @@ impl LeasedTable {
 
     /// Acquires the lease of a row and returns the row; `None` if another process holds the lease,
     /// or the row is gone or has no work.
-    pub(crate) async fn acquire(
+    pub(crate) async fn acquire<T: for<'r> FromRow<'r, AnyRow>>(
         &self,
         to: &mut AnyConnection,
         key: &[&str],
         lease: &Lease<'_>,
-    ) -> Result<Option<AnyRow>, StoreError> {
+    ) -> Result<Option<T>, StoreError> {
         let statement = format!(
             "update {} set {} = $1, {} = $2 where {} and {} returning *",
             self.name,
@@ -72,7 +72,8 @@ impl LeasedTable {
             .bind(lease.holder)
             .bind(lease.until.timestamp_micros())
             .bind(lease.now.timestamp_micros());
-        Ok(bind_key(query, key).fetch_optional(to).await?)
+        let row = bind_key(query, key).fetch_optional(to).await?;
+        Ok(row.as_ref().map(T::from_row).transpose()?)
     }
 
     /// Extends a lease to `lease.until`. Returns `false` if the process does not hold it any more:

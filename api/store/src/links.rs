@@ -1,12 +1,12 @@
 //! Link sessions, by the hashes of their tokens.
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, FromRow, Row};
 use uuid::Uuid;
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{instant, optional_instant};
+use crate::rows::Cells;
 
 /// A session in which a user connects devices, once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,8 +96,8 @@ pub async fn connections_taken(
 /// # Errors
 /// The database failed.
 pub async fn get(store: &Store, hash: &str) -> Result<Option<KeptSession>, StoreError> {
-    let query = sqlx::query("select * from link_sessions where hash = $1").bind(hash);
-    query.fetch_optional(store.reader()).await?.map(|row| session(&row)).transpose()
+    let query = sqlx::query_as("select * from link_sessions where hash = $1").bind(hash);
+    Ok(query.fetch_optional(store.reader()).await?)
 }
 
 /// Keeps how far a user came, if that is still as it was read. Of many who go on
@@ -232,19 +232,18 @@ pub async fn other_connections(
     Ok(taken.unsigned_abs())
 }
 
-fn session(row: &AnyRow) -> Result<KeptSession, StoreError> {
-    let device_id: Option<&str> = row.try_get("device_id")?;
-    Ok(KeptSession {
-        made: LinkSession {
-            hash: row.try_get("hash")?,
-            client_id: row.try_get("client_id")?,
-            user_id: row.try_get("user_id")?,
-            request: row.try_get("request")?,
-            device_id: device_id.and_then(|id| Uuid::parse_str(id).ok()),
-            created_at: instant(row, "created_at")?,
-            expires_at: instant(row, "expires_at")?,
-        },
-        used_at: optional_instant(row, "used_at")?,
-        progress: row.try_get("progress")?,
-    })
+impl FromRow<'_, AnyRow> for KeptSession {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("link_sessions", row);
+        let made = LinkSession {
+            hash: row.get("hash")?,
+            client_id: row.get("client_id")?,
+            user_id: row.get("user_id")?,
+            request: row.get("request")?,
+            device_id: row.get("device_id")?,
+            created_at: row.get("created_at")?,
+            expires_at: row.get("expires_at")?,
+        };
+        Ok(Self { made, used_at: row.get("used_at")?, progress: row.get("progress")? })
+    }
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, FromRow};
 use uuid::Uuid;
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{Pair, of_keys, parsed};
+use crate::rows::{Cells, Json, Pair, as_text, of_keys};
 use slackwater_integration::reading::Position;
 
 /// A place of a user.
@@ -62,8 +62,8 @@ pub async fn keep(to: &mut AnyConnection, row: &Location) -> Result<(), StoreErr
 /// # Errors
 /// The database failed.
 pub async fn all(store: &Store) -> Result<Vec<Location>, StoreError> {
-    let rows = sqlx::query("select * from locations").fetch_all(store.reader()).await?;
-    rows.iter().map(location).collect()
+    let query = sqlx::query_as("select * from locations");
+    Ok(query.fetch_all(store.reader()).await?)
 }
 
 /// The places of these users.
@@ -76,18 +76,17 @@ pub async fn of_users(
 ) -> Result<Vec<Location>, StoreError> {
     let query = "select * from locations where (client_id, user_id) in
          (select value ->> 0, value ->> 1 from json_array_elements(cast($1 as json)))";
-    of_keys(from, query, names, location).await
+    of_keys(from, query, names).await
 }
 
-fn location(row: &AnyRow) -> Result<Location, StoreError> {
-    Ok(Location {
-        id: parsed(row, "locations", "id", Uuid::parse_str)?,
-        client_id: row.try_get("client_id")?,
-        user_id: row.try_get("user_id")?,
-        facts: parsed(row, "locations", "facts", |text| serde_json::from_str(text))?,
-    })
-}
-
-fn as_text(facts: &LocationFacts) -> String {
-    serde_json::to_string(facts).expect("names and numbers have a JSON form")
+impl FromRow<'_, AnyRow> for Location {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("locations", row);
+        Ok(Self {
+            id: row.get("id")?,
+            client_id: row.get("client_id")?,
+            user_id: row.get("user_id")?,
+            facts: row.get::<Json<LocationFacts>>("facts")?.0,
+        })
+    }
 }

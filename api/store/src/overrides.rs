@@ -5,12 +5,12 @@ use std::sync::Arc;
 use slackwater_control::device::override_::Override as Life;
 use slackwater_control::device::scope::DeviceKind;
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, FromRow};
 use uuid::Uuid;
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{instant, of_keys, optional_instant, parsed};
+use crate::rows::{Cells, of_keys};
 use slackwater_integration::profile::VendorCode;
 
 /// "Charge now" for a device.
@@ -92,9 +92,8 @@ pub async fn active_of(
     from: &mut AnyConnection,
     target_id: Uuid,
 ) -> Result<Option<Override>, StoreError> {
-    let query = sqlx::query("select * from overrides where target_id = $1 and ended_at is null");
-    let row = query.bind(target_id.to_string()).fetch_optional(from).await?;
-    row.map(|row| override_(&row)).transpose()
+    let query = sqlx::query_as("select * from overrides where target_id = $1 and ended_at is null");
+    Ok(query.bind(target_id.to_string()).fetch_optional(from).await?)
 }
 
 /// All active overrides.
@@ -102,8 +101,8 @@ pub async fn active_of(
 /// # Errors
 /// The database failed.
 pub async fn all_active(store: &Store) -> Result<Vec<Override>, StoreError> {
-    let query = sqlx::query("select * from overrides where ended_at is null");
-    query.fetch_all(store.reader()).await?.iter().map(override_).collect()
+    let query = sqlx::query_as("select * from overrides where ended_at is null");
+    Ok(query.fetch_all(store.reader()).await?)
 }
 
 /// The active overrides of these devices.
@@ -116,27 +115,27 @@ pub async fn active_of_all(
 ) -> Result<Vec<Override>, StoreError> {
     let query = "select * from overrides
          where ended_at is null and target_id = any(string_to_array($1, ','))";
-    of_keys(from, query, ids, override_).await
+    of_keys(from, query, ids).await
 }
 
-fn override_(row: &AnyRow) -> Result<Override, StoreError> {
-    let text = |column| row.try_get::<&str, &str>(column);
-    let is = |column| row.try_get::<i64, &str>(column).map(|is| is != 0);
-    let action_id: Option<&str> = row.try_get("action_id")?;
-    Ok(Override {
-        id: parsed(row, "overrides", "id", Uuid::parse_str)?,
-        client_id: text("client_id")?.into(),
-        user_id: text("user_id")?.into(),
-        target_id: parsed(row, "overrides", "target_id", Uuid::parse_str)?,
-        kind: parsed(row, "overrides", "kind", DeviceKind::parse)?,
-        vendor: parsed(row, "overrides", "vendor", VendorCode::parse)?,
-        action_id: action_id.and_then(|id| Uuid::parse_str(id).ok()),
-        life: Life {
-            created_at: instant(row, "created_at")?,
-            ended_at: optional_instant(row, "ended_at")?,
-            has_start_action: is("has_start_action")?,
-            has_charged: is("has_charged")?,
-            restart_until: optional_instant(row, "restart_until")?,
-        },
-    })
+impl FromRow<'_, AnyRow> for Override {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("overrides", row);
+        Ok(Self {
+            id: row.get("id")?,
+            client_id: row.get("client_id")?,
+            user_id: row.get("user_id")?,
+            target_id: row.get("target_id")?,
+            kind: row.get("kind")?,
+            vendor: row.get("vendor")?,
+            action_id: row.get("action_id")?,
+            life: Life {
+                created_at: row.get("created_at")?,
+                ended_at: row.get("ended_at")?,
+                has_start_action: row.get("has_start_action")?,
+                has_charged: row.get("has_charged")?,
+                restart_until: row.get("restart_until")?,
+            },
+        })
+    }
 }

@@ -9,12 +9,12 @@ use slackwater_control::policy::cycle::Cycle;
 use slackwater_engine::plan::record::PlanRecord;
 use slackwater_engine::prices::resolve::ResolvedPrices;
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, FromRow};
 use uuid::Uuid;
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{instant, of_keys, parsed};
+use crate::rows::{Cells, Json, as_text, of_keys};
 
 /// Rows of one statement. A statement of fewer is prepared anew, so that the
 /// number is a compromise between many statements and long ones.
@@ -86,9 +86,6 @@ pub struct Sheet {
 
 /// Keeps plans, each in place of the one before.
 ///
-/// # Panics
-/// Never: names and finite numbers have a JSON form.
-///
 /// # Errors
 /// The database failed.
 pub async fn keep(to: &mut AnyConnection, plans: &[&KeptPlan]) -> Result<(), StoreError> {
@@ -96,13 +93,12 @@ pub async fn keep(to: &mut AnyConnection, plans: &[&KeptPlan]) -> Result<(), Sto
     for rows in whole.chunks(ROWS).chain(rest.chunks(1)) {
         let mut query = sqlx::query(sqlx::AssertSqlSafe(insert(rows.len())));
         for plan in rows {
-            let state = serde_json::to_string(&plan.state);
             query = query
                 .bind(plan.device_id.to_string())
                 .bind(plan.flex_policy_id.map(|id| id.to_string()))
                 .bind(plan.made_at.timestamp_micros())
                 .bind(plan.sheet_id.as_deref().map(str::to_owned))
-                .bind(state.expect("names and finite numbers have a JSON form"));
+                .bind(as_text(&plan.state));
         }
         query.execute(&mut *to).await?;
     }
@@ -156,17 +152,8 @@ pub async fn keep_sheet(to: &mut AnyConnection, sheet: &Sheet) -> Result<(), Sto
 /// # Errors
 /// The database failed.
 pub async fn sheet(from: &mut AnyConnection, id: &str) -> Result<Option<Sheet>, StoreError> {
-    let query = sqlx::query("select * from price_sheets where id = $1").bind(id);
-    let row = query.fetch_optional(from).await?;
-    let read = |row: AnyRow| {
-        Ok(Sheet {
-            id: row.try_get::<&str, &str>("id")?.into(),
-            currency: row.try_get("currency")?,
-            prices: parsed(&row, "price_sheets", "prices", |text| serde_json::from_str(text))?,
-            text: row.try_get("prices")?,
-        })
-    };
-    row.map(read).transpose()
+    let query = sqlx::query_as("select * from price_sheets where id = $1").bind(id);
+    Ok(query.fetch_optional(from).await?)
 }
 
 /// Deletes the sheets that no plan rests on any more.
@@ -185,8 +172,7 @@ pub async fn drop_sheets(to: &mut AnyConnection) -> Result<(), StoreError> {
 /// # Errors
 /// The database failed.
 pub async fn all(store: &Store) -> Result<Vec<KeptPlan>, StoreError> {
-    let rows = sqlx::query("select * from plans").fetch_all(store.reader()).await?;
-    rows.iter().map(plan).collect()
+    Ok(sqlx::query_as("select * from plans").fetch_all(store.reader()).await?)
 }
 
 /// The plans of these devices.
@@ -198,17 +184,30 @@ pub async fn of_devices(
     ids: &BTreeSet<Uuid>,
 ) -> Result<Vec<KeptPlan>, StoreError> {
     let query = "select * from plans where device_id = any(string_to_array($1, ','))";
-    of_keys(from, query, ids, plan).await
+    of_keys(from, query, ids).await
 }
 
-fn plan(row: &AnyRow) -> Result<KeptPlan, StoreError> {
-    let policy: Option<&str> = row.try_get("flex_policy_id")?;
-    let sheet: Option<&str> = row.try_get("sheet_id")?;
-    Ok(KeptPlan {
-        device_id: parsed(row, "plans", "device_id", Uuid::parse_str)?,
-        flex_policy_id: policy.and_then(|id| Uuid::parse_str(id).ok()),
-        made_at: instant(row, "made_at")?,
-        sheet_id: sheet.map(Into::into),
-        state: parsed(row, "plans", "state", |text| serde_json::from_str(text))?,
-    })
+impl FromRow<'_, AnyRow> for KeptPlan {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("plans", row);
+        Ok(Self {
+            device_id: row.get("device_id")?,
+            flex_policy_id: row.get("flex_policy_id")?,
+            made_at: row.get("made_at")?,
+            sheet_id: row.get("sheet_id")?,
+            state: row.get::<Json<PlanState>>("state")?.0,
+        })
+    }
+}
+
+impl FromRow<'_, AnyRow> for Sheet {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("price_sheets", row);
+        Ok(Self {
+            id: row.get("id")?,
+            currency: row.get("currency")?,
+            prices: row.get::<Json<ResolvedPrices>>("prices")?.0,
+            text: row.get("prices")?,
+        })
+    }
 }

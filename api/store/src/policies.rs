@@ -11,12 +11,12 @@ use slackwater_control::policy::charger::ChargerPolicy;
 use slackwater_control::policy::flex::FlexRequest;
 use slackwater_control::policy::vehicle::VehiclePolicyRequest;
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, FromRow};
 use uuid::Uuid;
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{instant, of_keys, parsed};
+use crate::rows::{Cells, Json, as_text, of_keys};
 
 /// The smart charging policy of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -77,8 +77,9 @@ pub async fn smart_to_change(
 ) -> Result<Option<SmartPolicy>, StoreError> {
     let query = "update smart_charging_policies set policy = policy
          where device_id = $1 returning device_id, policy";
-    let row = sqlx::query(query).bind(device_id.to_string()).fetch_optional(to).await?;
-    row.as_ref().map(|row| Ok(smart(row)?.1)).transpose()
+    let query = sqlx::query_as(query).bind(device_id.to_string());
+    let row: Option<SmartRow> = query.fetch_optional(to).await?;
+    Ok(row.map(|SmartRow(_, policy)| policy))
 }
 
 /// Keeps a flex policy, in place of what was kept of it.
@@ -115,8 +116,8 @@ pub async fn flex_to_change(
 ) -> Result<Option<FlexRow>, StoreError> {
     let query = "update flex_policies set policy = policy
          where id = $1 and client_id = $2 returning *";
-    let row = sqlx::query(query).bind(id.to_string()).bind(client_id).fetch_optional(to).await?;
-    row.as_ref().map(flex).transpose()
+    let query = sqlx::query_as(query).bind(id.to_string()).bind(client_id);
+    Ok(query.fetch_optional(to).await?)
 }
 
 /// All smart charging policies.
@@ -124,8 +125,9 @@ pub async fn flex_to_change(
 /// # Errors
 /// The database failed.
 pub async fn all_smart(store: &Store) -> Result<Vec<(Uuid, SmartPolicy)>, StoreError> {
-    let rows = sqlx::query("select device_id, policy from smart_charging_policies");
-    rows.fetch_all(store.reader()).await?.iter().map(smart).collect()
+    let query = sqlx::query_as("select device_id, policy from smart_charging_policies");
+    let rows: Vec<SmartRow> = query.fetch_all(store.reader()).await?;
+    Ok(rows.into_iter().map(|SmartRow(id, policy)| (id, policy)).collect())
 }
 
 /// All flex policies.
@@ -133,8 +135,8 @@ pub async fn all_smart(store: &Store) -> Result<Vec<(Uuid, SmartPolicy)>, StoreE
 /// # Errors
 /// The database failed.
 pub async fn all_flex(store: &Store) -> Result<Vec<FlexRow>, StoreError> {
-    let rows = sqlx::query("select * from flex_policies").fetch_all(store.reader()).await?;
-    rows.iter().map(flex).collect()
+    let query = sqlx::query_as("select * from flex_policies");
+    Ok(query.fetch_all(store.reader()).await?)
 }
 
 /// The smart charging policies of these devices.
@@ -147,7 +149,8 @@ pub async fn smart_of(
 ) -> Result<Vec<(Uuid, SmartPolicy)>, StoreError> {
     let query = "select device_id, policy from smart_charging_policies
          where device_id = any(string_to_array($1, ','))";
-    of_keys(from, query, ids, smart).await
+    let rows: Vec<SmartRow> = of_keys(from, query, ids).await?;
+    Ok(rows.into_iter().map(|SmartRow(id, policy)| (id, policy)).collect())
 }
 
 /// The flex policies of these vehicles.
@@ -159,27 +162,30 @@ pub async fn flex_of(
     ids: &BTreeSet<Uuid>,
 ) -> Result<Vec<FlexRow>, StoreError> {
     let query = "select * from flex_policies where vehicle_id = any(string_to_array($1, ','))";
-    of_keys(from, query, ids, flex).await
+    of_keys(from, query, ids).await
 }
 
-fn smart(row: &AnyRow) -> Result<(Uuid, SmartPolicy), StoreError> {
-    let table = "smart_charging_policies";
-    let id = parsed(row, table, "device_id", Uuid::parse_str)?;
-    Ok((id, parsed(row, table, "policy", |text| serde_json::from_str(text))?))
+/// Smart charging policy of a device.
+struct SmartRow(Uuid, SmartPolicy);
+
+impl FromRow<'_, AnyRow> for SmartRow {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("smart_charging_policies", row);
+        let Json(policy) = row.get("policy")?;
+        Ok(Self(row.get("device_id")?, policy))
+    }
 }
 
-fn flex(row: &AnyRow) -> Result<FlexRow, StoreError> {
-    let table = "flex_policies";
-    Ok(FlexRow {
-        id: parsed(row, table, "id", Uuid::parse_str)?,
-        client_id: row.try_get::<&str, &str>("client_id")?.into(),
-        vehicle_id: parsed(row, table, "vehicle_id", Uuid::parse_str)?,
-        location_id: parsed(row, table, "location_id", Uuid::parse_str)?,
-        policy: parsed(row, table, "policy", |text| serde_json::from_str(text))?,
-        created_at: instant(row, "created_at")?,
-    })
-}
-
-fn as_text(policy: &impl Serialize) -> String {
-    serde_json::to_string(policy).expect("names and finite numbers have a JSON form")
+impl FromRow<'_, AnyRow> for FlexRow {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("flex_policies", row);
+        Ok(Self {
+            id: row.get("id")?,
+            client_id: row.get("client_id")?,
+            vehicle_id: row.get("vehicle_id")?,
+            location_id: row.get("location_id")?,
+            policy: row.get::<Json<FlexRequest>>("policy")?.0,
+            created_at: row.get("created_at")?,
+        })
+    }
 }

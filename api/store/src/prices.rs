@@ -7,12 +7,12 @@ use slackwater_engine::prices::overlay::overlaid;
 use slackwater_engine::prices::signal::Zone;
 use slackwater_engine::units::Price;
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, FromRow, Row};
 use uuid::Uuid;
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{Pair, as_text, instant, of_keys, parsed};
+use crate::rows::{Cells, Pair, as_text, of_keys};
 
 /// A market zone of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,8 +89,7 @@ pub async fn keep_zone(to: &mut AnyConnection, row: &ZoneRow) -> Result<(), Stor
 /// # Errors
 /// The database failed.
 pub async fn all_zones(store: &Store) -> Result<Vec<ZoneRow>, StoreError> {
-    let rows = sqlx::query("select * from zones").fetch_all(store.reader()).await?;
-    rows.iter().map(zone).collect()
+    Ok(sqlx::query_as("select * from zones").fetch_all(store.reader()).await?)
 }
 
 /// Those of these zones that are there.
@@ -103,17 +102,18 @@ pub async fn zones_of(
 ) -> Result<Vec<ZoneRow>, StoreError> {
     let query = "select * from zones where (client_id, id) in
          (select value ->> 0, value ->> 1 from json_array_elements(cast($1 as json)))";
-    of_keys(from, query, names, zone).await
+    of_keys(from, query, names).await
 }
 
-fn zone(row: &AnyRow) -> Result<ZoneRow, StoreError> {
-    let is_activated: i64 = row.try_get("is_activated")?;
-    let currency = parsed(row, "zones", "currency", Currency::parse)?;
-    Ok(ZoneRow {
-        client_id: row.try_get("client_id")?,
-        id: row.try_get("id")?,
-        zone: Zone { is_activated: is_activated != 0, currency },
-    })
+impl FromRow<'_, AnyRow> for ZoneRow {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("zones", row);
+        Ok(Self {
+            client_id: row.get("client_id")?,
+            id: row.get("id")?,
+            zone: Zone { is_activated: row.get("is_activated")?, currency: row.get("currency")? },
+        })
+    }
 }
 
 /// Lays prices over those of a series, making it if there is none, and says
@@ -277,7 +277,7 @@ fn name(row: &AnyRow) -> Result<SeriesName, StoreError> {
 fn series(row: &AnyRow, steps: &[AnyRow]) -> Result<Series, StoreError> {
     Ok(Series {
         revision: row.try_get("revision")?,
-        currency: parsed(row, "price_series", "currency", Currency::parse)?,
+        currency: Cells::new("price_series", row).get("currency")?,
         curve: curve(steps)?,
     })
 }
@@ -289,7 +289,8 @@ fn curve(steps: &[AnyRow]) -> Result<PriceCurve, StoreError> {
         let price: &str = row.try_get("price")?;
         let number: f64 = price.parse().map_err(|_| corrupt(format!("{price:?} is no price")))?;
         let price = Price::from_per_kwh(number).map_err(|error| corrupt(error.to_string()))?;
-        Ok(Slot { start: instant(row, "start_at")?, end: instant(row, "end_at")?, price })
+        let cells = Cells::new("price_steps", row);
+        Ok(Slot { start: cells.get("start_at")?, end: cells.get("end_at")?, price })
     };
     let slots: Vec<Slot> = steps.iter().map(slot).collect::<Result<_, StoreError>>()?;
     PriceCurve::new(&slots).map_err(|error| corrupt(error.to_string()))

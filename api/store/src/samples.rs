@@ -12,12 +12,12 @@ use slackwater_engine::statistics::recording::Stay;
 use slackwater_engine::statistics::sample::Sample;
 use slackwater_engine::units::{Power, Price};
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, FromRow};
 use uuid::Uuid;
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{instant, of_keys, optional_instant, parsed};
+use crate::rows::{Cells, Json, of_keys};
 
 /// A device that was measured, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -190,7 +190,7 @@ async fn of_day(
     session_id: Option<Uuid>,
     start: DateTime<Utc>,
 ) -> Result<Vec<Sample>, StoreError> {
-    let row = sqlx::query(
+    let day: Option<Day> = sqlx::query_as(
         "select device_id as id, columns from samples
          where device_id = $1 and start_at = $2 and session_id = $3",
     )
@@ -199,7 +199,7 @@ async fn of_day(
     .bind(word(session_id))
     .fetch_optional(to)
     .await?;
-    row.map_or(Ok(Vec::new()), |row| parsed(&row, "samples", "columns", read))
+    Ok(day.map(|Day(samples)| samples).unwrap_or_default())
 }
 
 async fn keep_day(
@@ -243,12 +243,9 @@ async fn keep_day(
 pub async fn of_session(to: &mut AnyConnection, id: Uuid) -> Result<Vec<Sample>, StoreError> {
     let query = "select device_id as id, columns from samples where session_id = $1 \
          order by start_at";
-    let rows = sqlx::query(query).bind(id.to_string()).fetch_all(to).await?;
-    let mut all = Vec::new();
-    for row in &rows {
-        all.extend(parsed(row, "samples", "columns", read)?);
-    }
-    Ok(all)
+    let query = sqlx::query_as(query).bind(id.to_string());
+    let days: Vec<Day> = query.fetch_all(to).await?;
+    Ok(days.into_iter().flat_map(|Day(samples)| samples).collect())
 }
 
 /// Puts samples in the place of all that a session has.
@@ -301,7 +298,7 @@ pub async fn keep_session(to: &mut AnyConnection, row: &ChargeSession) -> Result
 /// The database failed.
 pub async fn open_sessions(store: &Store) -> Result<Vec<ChargeSession>, StoreError> {
     let query = "select * from charge_sessions where is_frozen = 0 order by plugged_in_at";
-    sqlx::query(query).fetch_all(store.reader()).await?.iter().map(session).collect()
+    Ok(sqlx::query_as(query).fetch_all(store.reader()).await?)
 }
 
 /// Deletes all that was recorded of a device of a user. Until when it was
@@ -367,8 +364,8 @@ pub async fn is_known(from: &mut AnyConnection, device_id: Uuid) -> Result<bool,
 /// The database failed.
 pub async fn all_until(store: &Store) -> Result<Vec<(Uuid, DateTime<Utc>)>, StoreError> {
     let query = "select device_id as id, until from recordings";
-    let rows = sqlx::query(query).fetch_all(store.reader()).await?;
-    rows.iter().map(until).collect()
+    let rows: Vec<Recording> = sqlx::query_as(query).fetch_all(store.reader()).await?;
+    Ok(rows.into_iter().map(|Recording(id, until)| (id, until)).collect())
 }
 
 /// Until when these devices are recorded.
@@ -381,7 +378,8 @@ pub async fn until_of(
 ) -> Result<Vec<(Uuid, DateTime<Utc>)>, StoreError> {
     let query = "select device_id as id, until from recordings
          where device_id = any(string_to_array($1, ','))";
-    of_keys(from, query, ids, until).await
+    let rows: Vec<Recording> = of_keys(from, query, ids).await?;
+    Ok(rows.into_iter().map(|Recording(id, until)| (id, until)).collect())
 }
 
 /// Sessions of these devices that are not frozen yet.
@@ -394,11 +392,27 @@ pub async fn open_sessions_of(
 ) -> Result<Vec<ChargeSession>, StoreError> {
     let query = "select * from charge_sessions
          where is_frozen = 0 and device_id = any(string_to_array($1, ',')) order by plugged_in_at";
-    of_keys(from, query, ids, session).await
+    of_keys(from, query, ids).await
 }
 
-fn until(row: &AnyRow) -> Result<(Uuid, DateTime<Utc>), StoreError> {
-    Ok((parsed(row, "recordings", "id", Uuid::parse_str)?, instant(row, "until")?))
+/// Device, and the instant until which it is recorded.
+struct Recording(Uuid, DateTime<Utc>);
+
+impl FromRow<'_, AnyRow> for Recording {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("recordings", row);
+        Ok(Self(row.get("id")?, row.get("until")?))
+    }
+}
+
+/// Samples of a device on one day.
+struct Day(Vec<Sample>);
+
+impl FromRow<'_, AnyRow> for Day {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("samples", row);
+        Ok(Self(row.parse("columns", read)?))
+    }
 }
 
 /// All samples that share time with a range.
@@ -411,8 +425,8 @@ pub async fn columns(store: &Store, wanted: &Wanted<'_>) -> Result<Columns, Stor
     let rows = bound(sqlx::query(sqlx::AssertSqlSafe(query)), wanted);
     let mut all = Columns::default();
     for row in &rows.fetch_all(store.reader()).await? {
-        let read = |text: &str| serde_json::from_str::<Written>(text);
-        parsed(row, "samples", "columns", read)?.add_to(&mut all);
+        let Json(written) = Cells::new("samples", row).get::<Json<Written>>("columns")?;
+        written.add_to(&mut all);
     }
     Ok(all)
 }
@@ -436,7 +450,7 @@ pub async fn sessions(
     let mut connection = store.reader().acquire().await?;
     let mut all = Vec::with_capacity(rows.len());
     for row in &rows {
-        let session = session(row)?;
+        let session = ChargeSession::from_row(row)?;
         let samples = of_session(&mut connection, session.id).await?;
         all.push((session, samples));
     }
@@ -460,26 +474,26 @@ fn bound<'q>(query: Query<'q>, wanted: &'q Wanted<'_>) -> Query<'q> {
         .bind(word(wanted.location_id))
 }
 
-fn session(row: &AnyRow) -> Result<ChargeSession, StoreError> {
-    const TABLE: &str = "charge_sessions";
-    let location_id: Option<&str> = row.try_get("location_id")?;
-    let (is_smart, is_frozen): (i64, i64) = (row.try_get("is_smart")?, row.try_get("is_frozen")?);
-    Ok(ChargeSession {
-        id: parsed(row, TABLE, "id", Uuid::parse_str)?,
-        measured: Measured {
-            device_id: parsed(row, TABLE, "device_id", Uuid::parse_str)?,
-            client_id: row.try_get("client_id")?,
-            user_id: row.try_get("user_id")?,
-            kind: parsed(row, TABLE, "kind", DeviceKind::parse)?,
-            location_id: location_id.and_then(|id| Uuid::parse_str(id).ok()),
-        },
-        stay: Stay {
-            plugged_in: instant(row, "plugged_in_at")?,
-            unplugged: optional_instant(row, "unplugged_at")?,
-        },
-        is_smart: is_smart != 0,
-        is_frozen: is_frozen != 0,
-    })
+impl FromRow<'_, AnyRow> for ChargeSession {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("charge_sessions", row);
+        Ok(Self {
+            id: row.get("id")?,
+            measured: Measured {
+                device_id: row.get("device_id")?,
+                client_id: row.get("client_id")?,
+                user_id: row.get("user_id")?,
+                kind: row.get("kind")?,
+                location_id: row.get("location_id")?,
+            },
+            stay: Stay {
+                plugged_in: row.get("plugged_in_at")?,
+                unplugged: row.get("unplugged_at")?,
+            },
+            is_smart: row.get("is_smart")?,
+            is_frozen: row.get("is_frozen")?,
+        })
+    }
 }
 
 fn read(text: &str) -> Result<Vec<Sample>, String> {

@@ -7,12 +7,12 @@ use slackwater_control::schedule::place::TargetType;
 use slackwater_control::schedule::rule::{DraftRule, Rules};
 use slackwater_control::schedule::status::Snapshot;
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, FromRow};
 use uuid::Uuid;
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{instant, of_keys, optional_instant, parsed};
+use crate::rows::{Cells, Json, as_text, of_keys};
 
 /// A user's rules for charging a device.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,9 +50,6 @@ pub struct Wish {
 
 /// Keeps a schedule, in place of what was kept of it.
 ///
-/// # Panics
-/// Never: words and numbers have a JSON form.
-///
 /// # Errors
 /// The database failed.
 pub async fn keep(to: &mut AnyConnection, row: &Schedule) -> Result<(), StoreError> {
@@ -75,7 +72,7 @@ pub async fn keep(to: &mut AnyConnection, row: &Schedule) -> Result<(), StoreErr
     .bind(wish.location_id.map(|id| id.to_string()))
     .bind(i64::from(wish.is_enabled))
     .bind(i64::from(wish.rules.default_should_charge))
-    .bind(serde_json::to_string(&wish.drafts).expect("words and numbers have a JSON form"))
+    .bind(as_text(&wish.drafts))
     .bind(row.created_at.timestamp_micros())
     .execute(to)
     .await?;
@@ -83,9 +80,6 @@ pub async fn keep(to: &mut AnyConnection, row: &Schedule) -> Result<(), StoreErr
 }
 
 /// Keeps that a status changed.
-///
-/// # Panics
-/// Never: words and instants have a JSON form.
 ///
 /// # Errors
 /// The database failed.
@@ -96,7 +90,7 @@ pub async fn keep_seen(
 ) -> Result<(), StoreError> {
     sqlx::query("update schedules set status = $2, changed_at = $3 where id = $1")
         .bind(id.to_string())
-        .bind(serde_json::to_string(snapshot).expect("words and instants have a JSON form"))
+        .bind(as_text(snapshot))
         .bind(changed_at.timestamp_micros())
         .execute(to)
         .await?;
@@ -117,8 +111,8 @@ pub async fn delete(to: &mut AnyConnection, id: Uuid) -> Result<(), StoreError> 
 /// # Errors
 /// The database failed.
 pub async fn all(store: &Store) -> Result<Vec<Schedule>, StoreError> {
-    let rows = sqlx::query("select * from schedules").fetch_all(store.reader()).await?;
-    rows.iter().map(schedule).collect()
+    let query = sqlx::query_as("select * from schedules");
+    Ok(query.fetch_all(store.reader()).await?)
 }
 
 /// The schedules of these devices.
@@ -130,46 +124,40 @@ pub async fn of_targets(
     ids: &BTreeSet<Uuid>,
 ) -> Result<Vec<Schedule>, StoreError> {
     let query = "select * from schedules where target_id = any(string_to_array($1, ','))";
-    of_keys(from, query, ids, schedule).await
+    of_keys(from, query, ids).await
 }
 
-fn schedule(row: &AnyRow) -> Result<Schedule, StoreError> {
-    let text = |column| row.try_get::<&str, &str>(column);
-    let is = |column| row.try_get::<i64, &str>(column).map(|is| is != 0);
-    let location_id: Option<&str> = row.try_get("location_id")?;
-    let (drafts, rules) = rules(row, is("default_should_charge")?)?;
-    let changed_at = optional_instant(row, "changed_at")?;
-    let seen = match changed_at {
-        None => None,
-        Some(at) => Some(Arc::new((
-            parsed(row, "schedules", "status", |text| serde_json::from_str(text))?,
-            at,
-        ))),
-    };
-    Ok(Schedule {
-        id: parsed(row, "schedules", "id", Uuid::parse_str)?,
-        client_id: text("client_id")?.into(),
-        user_id: text("user_id")?.into(),
-        created_at: instant(row, "created_at")?,
-        wish: Wish {
-            is_enabled: is("is_enabled")?,
-            target_id: parsed(row, "schedules", "target_id", Uuid::parse_str)?,
-            target_type: parsed(row, "schedules", "target_type", target_type)?,
-            location_id: location_id.and_then(|id| Uuid::parse_str(id).ok()),
-            drafts,
-            rules,
-        },
-        seen,
-    })
+impl FromRow<'_, AnyRow> for Schedule {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("schedules", row);
+        let default = row.get("default_should_charge")?;
+        let (drafts, rules) = row.parse("rules", |text| rules(text, default))?;
+        let seen = match row.get("changed_at")? {
+            None => None,
+            Some(at) => Some(Arc::new((row.get::<Json<Snapshot>>("status")?.0, at))),
+        };
+        Ok(Self {
+            id: row.get("id")?,
+            client_id: row.get("client_id")?,
+            user_id: row.get("user_id")?,
+            created_at: row.get("created_at")?,
+            wish: Wish {
+                is_enabled: row.get("is_enabled")?,
+                target_id: row.get("target_id")?,
+                target_type: row.parse("target_type", target_type)?,
+                location_id: row.get("location_id")?,
+                drafts,
+                rules,
+            },
+            seen,
+        })
+    }
 }
 
-fn rules(row: &AnyRow, default: bool) -> Result<(Vec<DraftRule>, Rules), StoreError> {
-    parsed(row, "schedules", "rules", |text| {
-        let drafts: Vec<DraftRule> =
-            serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let rules = Rules::parse(default, &drafts).map_err(|error| error.to_string())?;
-        Ok::<_, String>((drafts, rules))
-    })
+fn rules(text: &str, default: bool) -> Result<(Vec<DraftRule>, Rules), String> {
+    let drafts: Vec<DraftRule> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let rules = Rules::parse(default, &drafts).map_err(|error| error.to_string())?;
+    Ok((drafts, rules))
 }
 
 /// The word that stands for a kind of target in rows.

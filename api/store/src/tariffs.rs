@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use slackwater_engine::prices::tariff::{IntervalRequest, RateRequest};
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, FromRow};
 use uuid::Uuid;
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{Pair, of_keys, parsed};
+use crate::rows::{Cells, Json, Pair, as_text, of_keys};
 
 /// A tariff of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,8 +81,7 @@ pub async fn assign(
 /// # Errors
 /// The database failed.
 pub async fn all(store: &Store) -> Result<Vec<TariffRow>, StoreError> {
-    let rows = sqlx::query("select * from tariffs").fetch_all(store.reader()).await?;
-    rows.iter().map(tariff).collect()
+    Ok(sqlx::query_as("select * from tariffs").fetch_all(store.reader()).await?)
 }
 
 /// The schedules of all locations.
@@ -91,8 +90,8 @@ pub async fn all(store: &Store) -> Result<Vec<TariffRow>, StoreError> {
 /// The database failed.
 pub async fn all_schedules(store: &Store) -> Result<Vec<(Uuid, TariffSchedule)>, StoreError> {
     let query = "select location_id as id, tariff_id, intervals from tariff_schedules";
-    let rows = sqlx::query(query).fetch_all(store.reader()).await?;
-    rows.iter().map(schedule).collect()
+    let rows: Vec<Assigned> = sqlx::query_as(query).fetch_all(store.reader()).await?;
+    Ok(rows.into_iter().map(|Assigned(id, schedule)| (id, schedule)).collect())
 }
 
 /// Those of these tariffs that are there.
@@ -105,7 +104,7 @@ pub async fn of_names(
 ) -> Result<Vec<TariffRow>, StoreError> {
     let query = "select * from tariffs where (client_id, id) in
          (select value ->> 0, value ->> 1 from json_array_elements(cast($1 as json)))";
-    of_keys(from, query, names, tariff).await
+    of_keys(from, query, names).await
 }
 
 /// The schedules of these locations.
@@ -118,26 +117,31 @@ pub async fn schedules_of(
 ) -> Result<Vec<(Uuid, TariffSchedule)>, StoreError> {
     let query = "select location_id as id, tariff_id, intervals from tariff_schedules
          where location_id = any(string_to_array($1, ','))";
-    of_keys(from, query, ids, schedule).await
+    let rows: Vec<Assigned> = of_keys(from, query, ids).await?;
+    Ok(rows.into_iter().map(|Assigned(id, schedule)| (id, schedule)).collect())
 }
 
-fn tariff(row: &AnyRow) -> Result<TariffRow, StoreError> {
-    Ok(TariffRow {
-        client_id: row.try_get("client_id")?,
-        id: row.try_get("id")?,
-        rates: parsed(row, "tariffs", "rates", |text| serde_json::from_str(text))?,
-    })
+impl FromRow<'_, AnyRow> for TariffRow {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("tariffs", row);
+        Ok(Self {
+            client_id: row.get("client_id")?,
+            id: row.get("id")?,
+            rates: row.get::<Json<Vec<RateRequest>>>("rates")?.0,
+        })
+    }
 }
 
-fn schedule(row: &AnyRow) -> Result<(Uuid, TariffSchedule), StoreError> {
-    let read = |text: &str| serde_json::from_str(text);
-    let schedule = TariffSchedule {
-        tariff_id: row.try_get("tariff_id")?,
-        intervals: parsed(row, "tariff_schedules", "intervals", read)?,
-    };
-    Ok((parsed(row, "tariff_schedules", "id", Uuid::parse_str)?, schedule))
-}
+/// Tariff schedule of a location.
+struct Assigned(Uuid, TariffSchedule);
 
-fn as_text<T: Serialize>(list: &[T]) -> String {
-    serde_json::to_string(list).expect("names and times have a JSON form")
+impl FromRow<'_, AnyRow> for Assigned {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("tariff_schedules", row);
+        let schedule = TariffSchedule {
+            tariff_id: row.get("tariff_id")?,
+            intervals: row.get::<Json<Vec<IntervalRequest>>>("intervals")?.0,
+        };
+        Ok(Self(row.get("id")?, schedule))
+    }
 }

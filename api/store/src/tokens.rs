@@ -1,10 +1,11 @@
 //! Tokens, by their hashes. A token itself is never kept.
 use chrono::{DateTime, Utc};
-use sqlx::Row;
+use sqlx::FromRow;
+use sqlx::any::AnyRow;
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::instant;
+use crate::rows::Cells;
 
 /// What a token stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,11 +56,13 @@ pub async fn delete(store: &Store, hash: &str) -> Result<(), StoreError> {
 /// # Errors
 /// The database failed.
 pub async fn get(store: &Store, hash: &str) -> Result<Option<TokenRow>, StoreError> {
-    let row = sqlx::query("select client_id, expires_at from tokens where hash = $1")
-        .bind(hash)
-        .fetch_optional(store.reader())
-        .await?;
-    let Some(row) = row else { return Ok(None) };
-    let expires_at = instant(&row, "expires_at")?;
-    Ok(Some(TokenRow { client_id: row.try_get("client_id")?, expires_at }))
+    let query = sqlx::query_as("select * from tokens where hash = $1").bind(hash);
+    Ok(query.fetch_optional(store.reader()).await?)
+}
+
+impl FromRow<'_, AnyRow> for TokenRow {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("tokens", row);
+        Ok(Self { client_id: row.get("client_id")?, expires_at: row.get("expires_at")? })
+    }
 }

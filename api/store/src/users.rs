@@ -3,11 +3,11 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, FromRow};
 
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::rows::{Pair, instant, of_keys, optional_instant};
+use crate::rows::{Cells, Pair, of_keys};
 
 /// A user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,8 +113,7 @@ pub async fn deauthorise(
 /// # Errors
 /// The database failed.
 pub async fn all(store: &Store) -> Result<Vec<User>, StoreError> {
-    let rows = sqlx::query("select * from users").fetch_all(store.reader()).await?;
-    rows.iter().map(user).collect()
+    Ok(sqlx::query_as("select * from users").fetch_all(store.reader()).await?)
 }
 
 /// Those of these users that are there.
@@ -127,14 +126,17 @@ pub async fn of_names(
 ) -> Result<Vec<User>, StoreError> {
     let query = "select * from users where (client_id, id) in
          (select value ->> 0, value ->> 1 from json_array_elements(cast($1 as json)))";
-    of_keys(from, query, names, user).await
+    of_keys(from, query, names).await
 }
 
-fn user(row: &AnyRow) -> Result<User, StoreError> {
-    Ok(User {
-        client_id: row.try_get("client_id")?,
-        id: row.try_get("id")?,
-        created_at: instant(row, "created_at")?,
-        deauthorised_at: optional_instant(row, "deauthorised_at")?,
-    })
+impl FromRow<'_, AnyRow> for User {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let row = Cells::new("users", row);
+        Ok(Self {
+            client_id: row.get("client_id")?,
+            id: row.get("id")?,
+            created_at: row.get("created_at")?,
+            deauthorised_at: row.get("deauthorised_at")?,
+        })
+    }
 }
