@@ -1,7 +1,7 @@
-//! What may go wrong between the service and a manufacturer.
+//! Failures of a call to a manufacturer.
 use serde::{Deserialize, Serialize};
 
-/// Why a manufacturer did not do, or say, what it was asked.
+/// Failure of a call to a manufacturer.
 ///
 /// Facts only: what a client is told about them is decided in
 /// the HTTP interface. Texts come from the manufacturer where a variant
@@ -16,7 +16,7 @@ pub enum VendorError {
     #[serde(rename = "asleep")]
     #[error("the device is asleep")]
     Asleep {
-        /// Whether a command may wake it. If not, calling would do it harm.
+        /// True if a command may wake the device. If not, calling would do it harm.
         may_be_woken: bool,
     },
     /// The manufacturer does not pass the command on.
@@ -63,8 +63,8 @@ pub enum VendorError {
 }
 
 impl VendorError {
-    /// Whether the device was not heard of, so that what is known of it stays
-    /// as it is and shows as not reachable.
+    /// Returns `true` if the device was not reached: its last reading stays, and it shows as not
+    /// reachable.
     #[must_use]
     pub const fn is_silence(&self) -> bool {
         matches!(

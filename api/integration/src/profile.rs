@@ -1,4 +1,4 @@
-//! What is known of a manufacturer before anybody calls it.
+//! Facts about a manufacturer that need no call.
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -68,23 +68,23 @@ impl From<VendorCode> for String {
     }
 }
 
-/// What is known of a manufacturer beforehand.
+/// Facts about a manufacturer that need no call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// Its code.
     pub code: VendorCode,
-    /// What people call it.
+    /// Name for people.
     pub display_name: String,
-    /// What its customers log in to.
+    /// Name of the account that its customers log in to.
     pub portal_name: String,
     /// The kinds of device that it makes.
     pub kinds: Vec<DeviceKind>,
-    /// What its vehicles allow as reserve of a flex policy.
+    /// Values that its vehicles allow as reserve of a flex policy.
     pub reserve: ReserveRule,
 }
 
-/// How a manufacturer's service does.
+/// State of a manufacturer's service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Health {
     /// As it should.
@@ -98,7 +98,7 @@ pub enum Health {
     Outage,
 }
 
-/// How both sides of a manufacturer do: its devices, and linking new ones.
+/// State of both sides of a manufacturer: its devices, and linking new ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VendorHealth {

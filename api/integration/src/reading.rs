@@ -15,24 +15,24 @@ use slackwater_engine::units::{Current, Energy, Percent, Power, Temperature};
 
 use crate::profile::VendorCode;
 
-/// What a manufacturer says about a device.
+/// Report of a manufacturer about a device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {
     /// When the manufacturer last heard from the device.
     pub at: DateTime<Utc>,
-    /// Whether what it says is live.
+    /// True if the facts are live.
     pub is_reachable: Option<bool>,
-    /// What the device can do, and what a person could do about it.
+    /// Abilities of the device, and advice for a person who could add one.
     pub capabilities: Capabilities,
-    /// What the device's own counters show.
+    /// Counters of the device.
     pub counters: Option<Counters>,
-    /// What it is and how it stands.
+    /// Facts of its kind.
     pub facts: Facts,
 }
 
 impl Reading {
-    /// What is known of the power that the device takes, with this reading.
+    /// Observed power of the device, with this reading.
     #[must_use]
     pub fn uptake_after(&self, before: Option<Uptake>) -> Option<Uptake> {
         let (charging, soc, sighting) = match &self.facts {
@@ -99,7 +99,7 @@ impl Facts {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sighting {
-    /// Where the device was.
+    /// Position of the device.
     pub position: Position,
     /// When.
     pub at: DateTime<Utc>,
@@ -119,17 +119,17 @@ pub struct OtherEnd {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VehicleFacts {
-    /// What it is.
+    /// Model of the vehicle.
     pub information: VehicleInformation,
-    /// How its charging stands.
+    /// State of charging.
     pub charging: ChargeState,
-    /// How full its battery is.
+    /// State of charge of the battery.
     #[serde(rename = "soc_percent")]
     pub soc: Option<Percent>,
     /// Usable capacity.
     #[serde(rename = "capacity_kwh")]
     pub capacity: Option<Energy>,
-    /// Where it stops by itself.
+    /// Percent at which the vehicle stops by itself.
     #[serde(rename = "charge_limit_percent")]
     pub charge_limit: Option<Percent>,
     /// Its limit of the current.
@@ -137,15 +137,15 @@ pub struct VehicleFacts {
     pub max_current: Option<Current>,
     /// The charger that it is plugged into.
     pub plugged_into: Option<OtherEnd>,
-    /// How far it has been driven.
+    /// Distance driven.
     pub odometer_km: Option<f64>,
     /// When that was read.
     pub odometer_at: Option<DateTime<Utc>>,
-    /// Where it is.
+    /// Last known position.
     pub sighting: Option<Sighting>,
 }
 
-/// What a vehicle is.
+/// Model of a vehicle.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VehicleInformation {
@@ -163,9 +163,9 @@ pub struct VehicleInformation {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChargerFacts {
-    /// What it is.
+    /// Model of the charger.
     pub information: ChargerInformation,
-    /// How its charging stands.
+    /// State of charging.
     pub charging: ChargeState,
     /// Its limit of the current.
     #[serde(rename = "max_current_amps")]
@@ -174,7 +174,7 @@ pub struct ChargerFacts {
     pub plugged_into: Option<OtherEnd>,
 }
 
-/// What a charger is.
+/// Model of a charger.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChargerInformation {
@@ -182,7 +182,7 @@ pub struct ChargerInformation {
     pub brand: String,
     /// Model.
     pub model: String,
-    /// What its owner calls it.
+    /// Name that its owner gave it.
     pub display_name: Option<String>,
     /// Year of the model.
     pub year: Option<i32>,
@@ -192,7 +192,7 @@ pub struct ChargerInformation {
     pub image_url: Option<String>,
 }
 
-/// Who decides what a unit is set to.
+/// End of a setting that was made by hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HoldType {
     /// A setting that stays until somebody changes it.
@@ -203,7 +203,7 @@ pub enum HoldType {
     Scheduled,
 }
 
-/// What kind of unit it is.
+/// Kind of a heating or cooling unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HvacCategory {
     /// Heats.
@@ -224,19 +224,19 @@ pub enum HvacCategory {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HvacFacts {
-    /// What it is.
+    /// Model of the unit.
     pub information: HvacInformation,
-    /// Whether it heats or cools now.
+    /// True if it heats or cools now.
     pub is_active: bool,
     /// Temperature where it measures.
     #[serde(rename = "temperature_celsius")]
     pub temperature: Option<Temperature>,
     /// When the temperature and the activity were read.
     pub temperature_at: Option<DateTime<Utc>>,
-    /// What it takes.
+    /// Power that it takes.
     #[serde(rename = "consumption_kw")]
     pub consumption: Option<Power>,
-    /// What its thermostat does.
+    /// Mode of its thermostat.
     pub mode: Option<Mode>,
     /// Heats below this.
     #[serde(rename = "heat_setpoint_celsius")]
@@ -244,15 +244,15 @@ pub struct HvacFacts {
     /// Cools above this.
     #[serde(rename = "cool_setpoint_celsius")]
     pub cool_setpoint: Option<Temperature>,
-    /// Who decides that.
+    /// End of the present setting.
     pub hold_type: Option<HoldType>,
     /// When the thermostat was read.
     pub thermostat_at: Option<DateTime<Utc>>,
-    /// What it may be set to.
+    /// Limits of its settings.
     pub limits: HvacLimits,
 }
 
-/// What a unit is.
+/// Model of a unit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HvacInformation {
@@ -260,11 +260,11 @@ pub struct HvacInformation {
     pub brand: Option<String>,
     /// Model.
     pub model: Option<String>,
-    /// What its owner calls it.
+    /// Name that its owner gave it.
     pub display_name: String,
     /// The group of units that it belongs to.
     pub group_name: Option<String>,
-    /// What kind it is.
+    /// Kind of the unit.
     pub category: HvacCategory,
 }
 
@@ -272,20 +272,20 @@ pub struct HvacInformation {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InverterFacts {
-    /// What it is.
+    /// Model of the inverter.
     pub information: InverterInformation,
     /// Power that it gives, as a positive number.
     #[serde(rename = "production_kw")]
     pub production: Power,
-    /// Whether it gives any.
+    /// True if it gives power.
     pub is_producing: bool,
     /// When that was read.
     pub production_at: DateTime<Utc>,
-    /// Where it is.
+    /// Position of the inverter.
     pub position: Option<Position>,
 }
 
-/// What an inverter is.
+/// Model of an inverter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InverterInformation {
@@ -293,7 +293,7 @@ pub struct InverterInformation {
     pub brand: String,
     /// Model.
     pub model: String,
-    /// What its owner calls the site.
+    /// Name that its owner gave the site.
     pub site_name: String,
     /// When it was put up.
     pub installed_on: NaiveDate,
@@ -303,9 +303,9 @@ pub struct InverterInformation {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BatteryFacts {
-    /// What it aims at.
+    /// Operation mode.
     pub mode: Option<OperationMode>,
-    /// How full it is.
+    /// State of charge.
     #[serde(rename = "soc_percent")]
     pub soc: Option<Percent>,
     /// Usable capacity.
@@ -314,7 +314,7 @@ pub struct BatteryFacts {
     /// Power now; positive charges.
     #[serde(rename = "power_kw")]
     pub power: Option<Power>,
-    /// Where it is.
+    /// Position of the battery.
     pub position: Option<Position>,
 }
 
@@ -325,6 +325,6 @@ pub struct MeterFacts {
     /// Power now; positive is taken from the grid.
     #[serde(rename = "power_kw")]
     pub power: Option<Power>,
-    /// Where it is.
+    /// Position of the meter.
     pub position: Option<Position>,
 }

@@ -32,10 +32,10 @@ use crate::reading::Reading;
 ///   knows how often and how long.
 #[async_trait]
 pub trait Vendor: fmt::Debug + Send + Sync {
-    /// What is known of the manufacturer beforehand. Costs nothing.
+    /// Facts about the manufacturer. Costs nothing.
     fn profile(&self) -> Arc<Profile>;
 
-    /// How the manufacturer's service does. Costs nothing, or is remembered.
+    /// State of the manufacturer's service. Costs nothing, or is remembered.
     fn health(&self, now: DateTime<Utc>) -> VendorHealth;
 
     /// Logs an owner in. Where the manufacturer sends a code first, the answer
@@ -66,9 +66,9 @@ pub trait Vendor: fmt::Debug + Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<(), VendorError>;
 
-    /// What the device's own meter counted in `[from, to)`, quarter of an hour
-    /// by quarter of an hour, in order and without overlap. Ends of the range
-    /// that cut a quarter may be left out. A device without a meter has nothing.
+    /// Counts of the device's own meter in `[from, to)`, by quarter of an hour, in order and
+    /// without overlap. Ends of the range that cut a quarter may be left out. A device without a
+    /// meter has none.
     ///
     /// # Errors
     /// The call failed.
@@ -95,7 +95,7 @@ impl Connection {
         Self(secret.into())
     }
 
-    /// What to keep.
+    /// Text to store.
     #[must_use]
     pub fn secret(&self) -> &str {
         &self.0
@@ -152,12 +152,12 @@ impl fmt::Debug for Login {
     }
 }
 
-/// How far a log-in came.
+/// Result of a step of a log-in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogIn {
     /// The manufacturer sent a code, and wants it.
     CodeNeeded {
-        /// Where the code went, in words for the owner.
+        /// Destination of the code, in words for the owner.
         sent_to: String,
     },
     /// The owner is in.
@@ -174,13 +174,13 @@ pub enum LogIn {
 pub struct Offer {
     /// The manufacturer's own identifier.
     pub device: String,
-    /// What it is.
+    /// Kind of the device.
     pub kind: DeviceKind,
-    /// What the owner calls it.
+    /// Name that its owner gave it.
     pub name: String,
 }
 
-/// What a device's meter counted in a period.
+/// Count of a device's meter in a period.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metered {
