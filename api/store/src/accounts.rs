@@ -22,9 +22,9 @@ pub struct Account {
     pub user_id: String,
     /// The manufacturer.
     pub vendor: VendorCode,
-    /// What to call it with; nothing after the client let go of it.
+    /// Connection to call it by; `None` after the client let go of it.
     pub connection: Option<Connection>,
-    /// Whether the manufacturer accepts that.
+    /// True if the manufacturer accepts the connection.
     pub is_valid: bool,
     /// When it was first linked.
     pub created_at: DateTime<Utc>,
@@ -55,9 +55,9 @@ pub async fn keep(to: &mut AnyConnection, row: &Account) -> Result<(), StoreErro
 
 /// Deletes an account, the devices on it, and what was recorded of them (LNK-33).
 ///
-/// The devices go first: whoever records one at the same moment has the row of it
-/// until then, or finds none afterwards. Returns whether there was an account of
-/// this creation; if not, the change must not be committed.
+/// The devices go first: whoever records one at the same moment has the row of it until then, or
+/// finds none afterwards. Returns `true` if there was an account of this creation; if not, the
+/// change must not be committed.
 ///
 /// # Errors
 /// The database failed.

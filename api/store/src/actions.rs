@@ -17,7 +17,7 @@ use crate::database::Store;
 use crate::error::StoreError;
 use crate::rows::{Cells, Json, as_text, of_keys};
 
-/// Who asked for an action.
+/// Origin of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Origin {
     /// A client by hand.
@@ -59,15 +59,15 @@ pub struct Action {
     pub user_id: Arc<str>,
     /// The device.
     pub target_id: Uuid,
-    /// What the device is.
+    /// Kind of the device.
     pub kind: DeviceKind,
-    /// What it is told.
+    /// Command to the device.
     pub command: Command,
-    /// Who asked for it.
+    /// Origin of the action.
     pub origin: Origin,
-    /// How far it has come.
+    /// Progress of the action.
     pub progress: Progress,
-    /// What was sent so far.
+    /// Attempts to send the command.
     pub attempts: Attempts,
 }
 
@@ -99,8 +99,8 @@ pub async fn insert(to: &mut AnyConnection, row: &Action) -> Result<(), StoreErr
     Ok(())
 }
 
-/// Keeps the end of an action that is pending. Returns whether it was: of two
-/// who end it, one does.
+/// Marks a pending action as ended. Returns `false` if it had ended already (compare and set), so
+/// that one caller alone tells of the end.
 ///
 /// # Errors
 /// The database failed.
@@ -123,8 +123,8 @@ pub async fn end(
     Ok(done.rows_affected() == 1)
 }
 
-/// Keeps that a command is about to be sent for the next time. Returns whether
-/// it may be: not if the action has ended, or somebody else is about to send it.
+/// Counts an attempt before its command is sent. Returns `false` if it must not be sent: the action
+/// has ended, or another replica is about to send it.
 ///
 /// # Errors
 /// The database failed.
@@ -155,7 +155,7 @@ pub async fn get(store: &Store, id: Uuid) -> Result<Option<Action>, StoreError> 
     Ok(query.fetch_optional(store.reader()).await?)
 }
 
-/// The same within a change.
+/// Reads an action within a change; `None` if there is none of that identifier.
 ///
 /// # Errors
 /// The database failed.

@@ -15,7 +15,7 @@ use crate::finish::Finish;
 use crate::health::Health;
 use crate::writer::Turn;
 
-/// How long a commit may take before its outcome counts as unknown.
+/// Time after which the outcome of a commit counts as unknown.
 const COMMIT_WITHIN: Duration = Duration::from_secs(15);
 
 /// A change that is being made. Nothing of it is kept before [`commit`](Self::commit).
@@ -86,9 +86,9 @@ impl Change {
         Ok(())
     }
 
-    /// Makes the change and shows it, as one of many steps that are done again
-    /// from the first if the machine fails before the last, an ordinary
-    /// [`commit`](Self::commit), which brings all of them to the disk.
+    /// Commits without waiting for the disk, and shows the change. For the middle steps of a job
+    /// that begins anew after a crash; its last step must be a [`commit`](Self::commit), which
+    /// brings all of them to the disk.
     ///
     /// # Errors
     /// It was not made, and not shown.

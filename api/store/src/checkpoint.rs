@@ -1,9 +1,9 @@
-//! The log of a file is taken over into it beside those who write.
+//! Checkpoints of SQLite's write-ahead log, in a task of their own, so that no commit pays for them.
 //!
-//! SQLite does so by itself within the commit that finds its log long: the writer's
-//! turn is held meanwhile, and everybody waits for the disk. Here most of the log is
-//! taken over while others write, and the turn is held for the little that they
-//! added. After that nothing is left of it, and the next writer begins it anew.
+//! SQLite by itself runs a checkpoint within the commit that finds the log long: the turn to write
+//! is held meanwhile, and all other writers wait for the disk. Here most of the log is taken over
+//! into the file while others write, and the turn is held for the little that they added. The log
+//! is empty after that, and the next writer begins it anew.
 use std::sync::Arc;
 
 use sqlx::{AnyConnection, Row};
@@ -21,7 +21,7 @@ const PAGES: i64 = 8_192;
 /// Commits from one look at the length to the next.
 const LOOK_EACH: u64 = 16;
 
-/// How many pages the log has, without taking any over.
+/// Length of the log in pages, without a checkpoint.
 const LENGTH: &str = "pragma wal_checkpoint(noop)";
 
 /// Takes over what nobody reads the older version of; nobody has to wait for it.
@@ -43,9 +43,9 @@ pub struct Checkpointer {
     own: Mutex<Option<AnyConnection>>,
 }
 
-/// What a statement about the log said.
+/// Result of a statement about the log.
 struct Look {
-    /// Whether readers kept it from its end.
+    /// True if readers kept it from its end.
     is_busy: bool,
     /// Pages of the log.
     pages: i64,

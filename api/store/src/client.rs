@@ -51,7 +51,7 @@ pub struct Client {
     pub id: String,
     /// The environment that it belongs to, for ever.
     pub environment: Environment,
-    /// What its operator calls it.
+    /// Name that its operator gave it.
     pub name: String,
     /// The version that it is pinned to.
     pub version: ApiVersion,

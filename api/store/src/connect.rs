@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use crate::url::StoreUrl;
 
-/// How long a request waits for a connection, for its turn or for the database
-/// before it is told to come again.
+/// Longest wait of a request for a connection, for its turn to write or for an answer of the
+/// database.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Session settings of a file: readers beside the writer, a commit does not flush

@@ -128,7 +128,7 @@ impl Store {
         place.map_err(|_| StoreError::Queue)
     }
 
-    /// Whether other processes may work on the same rows. A file has one process.
+    /// Returns `true` if other processes may work on the same rows. A file has one process.
     #[must_use]
     pub const fn is_shared(&self) -> bool {
         self.log.is_none()
@@ -148,8 +148,8 @@ impl Store {
         self.begin_in(turn).await
     }
 
-    /// Begins a change if there is something to change when its turn comes. `None`
-    /// says that others did it meanwhile, and that what they did is on disk.
+    /// Waits for the turn to write, and begins a change if `is_needed` still holds. Returns `None`
+    /// if another task has written the pending items meanwhile; they are on disk.
     ///
     /// # Errors
     /// The turn did not come, the database does not answer, or the disk failed.

@@ -29,13 +29,13 @@ const LEASED: LeasedTable = LeasedTable {
 pub struct Subscription {
     /// Its identifier.
     pub id: String,
-    /// What operators call it.
+    /// Name that its operator gave it.
     pub name: String,
-    /// Whether it comes from the settings.
+    /// True if it comes from the settings.
     pub is_configured: bool,
     /// The client whose events they are.
     pub client_id: String,
-    /// Where to post.
+    /// Address of the receiver.
     pub url: String,
     /// The version that events carry, if not that of the client.
     pub version: Option<ApiVersion>,
@@ -43,7 +43,7 @@ pub struct Subscription {
     pub events: Vec<String>,
     /// The body. Without it nothing is posted.
     pub template: Option<Template>,
-    /// What requests are signed with, if they are.
+    /// Secret that signs requests, if they are signed.
     pub secret: Option<SigningSecret>,
     /// The event up to which all were posted, or passed over.
     pub posted_seq: i64,
@@ -51,11 +51,11 @@ pub struct Subscription {
     pub failures: u32,
     /// When to try next by the machine's clock, if there is something to post.
     pub due_at: DateTime<Utc>,
-    /// What went wrong last.
+    /// Last failure.
     pub last_failure: Option<String>,
 }
 
-/// How far a subscription was served.
+/// Progress of a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
     /// The event up to which all were posted, or passed over.
@@ -64,11 +64,11 @@ pub struct Served {
     pub failures: u32,
     /// When to try next, by the machine's clock.
     pub due_at: DateTime<Utc>,
-    /// What went wrong.
+    /// Failure of the attempt.
     pub last_failure: Option<String>,
 }
 
-/// Keeps a subscription to events from now on. Returns whether its name was free.
+/// Inserts a subscription to events from now on. Returns `false` if its name is taken.
 ///
 /// # Errors
 /// The database failed.
@@ -76,9 +76,9 @@ pub async fn insert(to: &mut AnyConnection, new: &NewSubscription) -> Result<boo
     keep(to, new, false).await
 }
 
-/// Keeps a subscription of the settings, in place of what was kept of it. It
-/// goes on where it was; one that had no template begins now. Returns whether
-/// its name was not that of one made by hand.
+/// Inserts or updates a subscription of the settings. Its position stays; if it had no template so
+/// far, it begins at the newest event. Returns `false`, and changes nothing, if the name belongs to
+/// a subscription that was made by hand.
 ///
 /// # Errors
 /// The database failed.
@@ -119,7 +119,7 @@ async fn keep(
     Ok(done.rows_affected() == 1)
 }
 
-/// Lets go of subscriptions that were in the settings and no longer are.
+/// Deletes subscriptions that were in the settings and no longer are.
 ///
 /// # Errors
 /// The database failed.
@@ -138,7 +138,7 @@ pub async fn keep_configured(
     Ok(())
 }
 
-/// Removes a subscription that was made by hand. Returns whether there was one.
+/// Deletes a subscription that was made by hand. Returns `false` if there was none.
 ///
 /// # Errors
 /// The database failed.
@@ -161,12 +161,11 @@ pub async fn all(store: &Store) -> Result<Vec<Subscription>, StoreError> {
 pub struct DueSubscription {
     /// Its identifier.
     pub id: String,
-    /// Whether the last attempt failed.
+    /// True if the last attempt failed.
     pub has_failed: bool,
 }
 
-/// Subscriptions of an environment for which there may be something to post
-/// now, and which nobody serves.
+/// Subscriptions of an environment with events to post now, and without a lease.
 ///
 /// # Errors
 /// The database failed.
@@ -283,7 +282,7 @@ pub async fn events_of(
     Ok(query.fetch_all(store.reader()).await?)
 }
 
-/// How many events the receiver that is furthest behind has not got yet.
+/// Number of events that wait for the receiver that is furthest behind.
 ///
 /// # Errors
 /// The database failed.
@@ -302,7 +301,7 @@ pub async fn behind(store: &Store, environment: Environment) -> Result<i64, Stor
     Ok(row.try_get("behind")?)
 }
 
-/// Forgets events of an environment that are older than `before`, posted or not.
+/// Deletes events of an environment that are older than `before`, posted or not.
 ///
 /// # Errors
 /// The database failed.

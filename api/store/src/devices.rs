@@ -25,19 +25,19 @@ pub struct Device {
     pub client_id: Arc<str>,
     /// The user who linked it.
     pub user_id: Arc<str>,
-    /// What it is.
+    /// Kind of the device.
     pub kind: DeviceKind,
     /// Its manufacturer.
     pub vendor: VendorCode,
     /// The manufacturer's identifier.
     pub vendor_device: String,
-    /// What its owner granted.
+    /// Permissions that its owner granted.
     pub scopes: Granted,
     /// When it was linked.
     pub linked_at: DateTime<Utc>,
-    /// Where it stands, as somebody set it.
+    /// Location that was set for it.
     pub location: Option<SetLocation>,
-    /// What is known of its state.
+    /// State of the device.
     pub state: DeviceState,
 }
 
@@ -50,18 +50,18 @@ pub struct SetLocation {
     pub at: DateTime<Utc>,
 }
 
-/// What the last polls found.
+/// Result of the last polls.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DeviceState {
     /// When there was live data last.
     pub heard_at: Option<DateTime<Utc>>,
-    /// Whether the last poll reached it; `None` if there was none.
+    /// True if the last poll reached it; `None` if there was none.
     pub is_reachable: Option<bool>,
     /// The last reading.
     pub reading: Option<Arc<Reading>>,
-    /// Whether it may be woken, as it was found asleep last.
+    /// True if it may be woken, as it was found asleep last.
     pub may_be_woken: Option<bool>,
-    /// What they have shown of the power that it takes.
+    /// Highest power that readings have shown.
     pub uptake: Option<Uptake>,
 }
 

@@ -12,7 +12,7 @@ const SOON: Duration = Duration::from_secs(1);
 /// Time after which a database that takes no writes or does not answer is tried again.
 pub const LATER: Duration = Duration::from_secs(5);
 
-/// Why rows could not be read or kept.
+/// Failure of the database.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database cannot be opened or brought up to date.
@@ -31,7 +31,7 @@ pub enum StoreError {
     File {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         reason: io::Error,
     },
     /// Its tables are not those of this version.
@@ -49,7 +49,7 @@ pub enum StoreError {
     /// There is no room for a change, or the disk did not take it.
     #[error("the disk of the database is full or failed: {0}")]
     Full(sqlx::Error),
-    /// What was committed may not outlive a failure of the machine.
+    /// A commit that may not outlive a failure of the machine.
     #[error("the disk of the database failed: {0}")]
     Disk(#[from] io::Error),
     /// A statement failed.
@@ -62,7 +62,7 @@ pub enum StoreError {
         table: &'static str,
         /// The row.
         id: String,
-        /// What is wrong with it.
+        /// The column, and the fault.
         reason: String,
     },
 }
@@ -80,9 +80,8 @@ pub(crate) struct Corrupt {
 }
 
 impl StoreError {
-    /// Whether the change did not fit what somebody else had just kept, or
-    /// waited for them while they waited for it. Nothing was kept, and it may be
-    /// tried again from its beginning.
+    /// Returns `true` if the change collided with one of another process, or each waited for the
+    /// other. Nothing was kept, and the change may be tried again from its beginning.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         let (Self::Statement(error) | Self::Busy(error)) = self else { return false };

@@ -23,7 +23,7 @@ pub struct Happening {
     pub name: &'static str,
     /// When.
     pub at: DateTime<Utc>,
-    /// What there is to say about it.
+    /// Data of the event.
     pub body: Value,
 }
 
@@ -38,7 +38,7 @@ pub struct Event {
     pub client_id: String,
     /// The user.
     pub user_id: String,
-    /// What it is about.
+    /// Device, policy or schedule that it is about.
     pub target_id: Option<Uuid>,
     /// Its name.
     pub name: String,
@@ -46,7 +46,7 @@ pub struct Event {
     pub version: ApiVersion,
     /// When it happened.
     pub at: DateTime<Utc>,
-    /// What there is to say about it.
+    /// Data of the event.
     pub body: Value,
 }
 

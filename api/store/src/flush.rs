@@ -31,7 +31,7 @@ struct Log {
     file: std::sync::Mutex<Option<File>>,
 }
 
-/// How many changes were committed, and how many of them are on disk.
+/// Number of committed changes, and of those on disk.
 #[derive(Debug, Default)]
 struct Count {
     committed: AtomicU64,
@@ -101,14 +101,14 @@ impl Flusher {
         self.count.committed()
     }
 
-    /// How many changes were committed.
+    /// Number of committed changes.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count.committed.load(Ordering::Acquire)
     }
 
-    /// Whether a change may not have reached the disk, and none is acknowledged
-    /// until the log is taken over into its file.
+    /// Returns `true` if a change may not have reached the disk. None is acknowledged until the log
+    /// is taken over into its file.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.count.has_failed.load(Ordering::Acquire)
@@ -126,7 +126,7 @@ impl Flusher {
         self.count.has_failed.store(true, Ordering::Release);
     }
 
-    /// How many of them are on disk.
+    /// Number of changes on disk.
     #[cfg(test)]
     pub(crate) async fn flushed(&self) -> u64 {
         *self.count.flushed.lock().await
@@ -170,7 +170,7 @@ impl Log {
     }
 }
 
-/// Whether an open file is the one of this device and number.
+/// Returns `true` if an open file is the one of this device and number.
 fn is_at(file: &File, found: (u64, u64)) -> io::Result<bool> {
     let open = file.metadata()?;
     Ok((open.dev(), open.ino()) == found)

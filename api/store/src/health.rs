@@ -2,7 +2,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How the last change ended. Clones share it.
+/// Outcome of the last change. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Health {
     is_in_doubt: Arc<AtomicBool>,
@@ -19,7 +19,8 @@ impl Health {
         self.is_in_doubt.store(true, Ordering::Relaxed);
     }
 
-    /// Whether nothing was made since a change was undone. Only a write can tell why.
+    /// Returns `true` if nothing was made since a change was undone. Only a write can tell the
+    /// reason.
     #[must_use]
     pub fn is_in_doubt(&self) -> bool {
         self.is_in_doubt.load(Ordering::Relaxed)

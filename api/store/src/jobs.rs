@@ -152,7 +152,7 @@ pub async fn finish_area(
     Ok(())
 }
 
-/// Whether an area of an environment waits for new plans.
+/// Returns `true` if an area of an environment has unfinished work.
 ///
 /// # Errors
 /// The database failed.

@@ -17,7 +17,7 @@ pub struct LinkSession {
     pub client_id: String,
     /// The user.
     pub user_id: String,
-    /// What the client asked for, as JSON.
+    /// Request of the client, as JSON.
     pub request: String,
     /// The device that is linked again, if it is one.
     pub device_id: Option<Uuid>,
@@ -34,7 +34,7 @@ pub struct KeptSession {
     pub made: LinkSession,
     /// When it was used; nothing before that.
     pub used_at: Option<DateTime<Utc>>,
-    /// How far its user came, sealed.
+    /// Progress of the user, sealed.
     pub progress: Option<String>,
 }
 
@@ -139,9 +139,9 @@ pub async fn keep_progress(
     Ok(())
 }
 
-/// Takes one of the log-ins that a session has, before the manufacturer is asked:
-/// of many at once no more than `most` are under way or refused. Returns whether
-/// there was one; a session that is used has none.
+/// Takes one of the log-ins that a session has, before the manufacturer is asked: of many at once
+/// no more than `most` are under way or refused. Returns `true` if there was one; a session that is
+/// used has none.
 ///
 /// # Errors
 /// The database failed.
@@ -173,7 +173,7 @@ pub async fn return_attempt(to: &mut AnyConnection, hash: &str) -> Result<(), St
     Ok(())
 }
 
-/// Whether a session that can still be used has no log-in left.
+/// Returns `true` if a session that can still be used has no log-in left.
 ///
 /// # Errors
 /// The database failed.
@@ -188,8 +188,8 @@ pub async fn is_spent(from: &mut AnyConnection, hash: &str, most: u64) -> Result
     Ok(row.is_some())
 }
 
-/// Uses a session up, and forgets how far its user came. Returns whether it
-/// could still be used: of many who try, one does (LNK-13, LNK-14).
+/// Uses a session up, and forgets how far its user came. Returns `true` if it could still be used:
+/// of many who try, one does (LNK-13, LNK-14).
 ///
 /// # Errors
 /// The database failed.

@@ -21,17 +21,17 @@ pub struct Location {
     pub client_id: String,
     /// The user whose place it is.
     pub user_id: String,
-    /// What is known of it.
+    /// Facts about the place.
     pub facts: LocationFacts,
 }
 
-/// What is known of a place.
+/// Facts about a place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LocationFacts {
-    /// Whose clock rules there; UTC if it is not known.
+    /// Time zone of the place; UTC if it is not known.
     pub time_zone: Option<Tz>,
-    /// Where it is.
+    /// Coordinates of the place.
     pub position: Option<Position>,
     /// The market zone that it lies in.
     pub zone_id: Option<String>,

@@ -1,4 +1,4 @@
-//! What other processes have changed, as PostgreSQL tells it.
+//! Notifications of changes that other processes made, by LISTEN and NOTIFY of PostgreSQL.
 //!
 //! Triggers note every change of a row that processes keep in memory (see the
 //! migration), so that no statement can forget to. A note arrives after its
@@ -30,7 +30,7 @@ pub struct Notes {
     replica: String,
 }
 
-/// What arrived.
+/// Result of waiting for a notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
     /// Another process changed something.
@@ -52,15 +52,15 @@ pub struct Touched {
     pub plans: BTreeSet<Uuid>,
     /// Pending actions, active overrides and schedules, by device.
     pub control: BTreeSet<Uuid>,
-    /// How far devices are recorded.
+    /// Devices with new recordings.
     pub recordings: BTreeSet<Uuid>,
     /// Tariffs, by client and identifier.
     pub tariffs: BTreeSet<Pair>,
-    /// Which tariff places have.
+    /// Locations with another tariff.
     pub places: BTreeSet<Uuid>,
     /// Zones, by client and name.
     pub zones: BTreeSet<Pair>,
-    /// Whether there is more, of which the keys are not known.
+    /// True if there are more changes, of unknown keys.
     pub is_more: bool,
 }
 
@@ -131,7 +131,7 @@ impl Notes {
 }
 
 impl Touched {
-    /// Adds a note. Returns whether its kind is known.
+    /// Adds a note. Returns `true` if its kind is known.
     fn add(&mut self, kind: &str, key: &[&str]) -> bool {
         let pairs = match kind {
             "users" => Some(&mut self.users),
@@ -192,7 +192,7 @@ impl Touched {
         [devices, policies, plans, control, recordings].into_iter().flatten().copied().collect()
     }
 
-    /// How many keys there are.
+    /// Number of keys.
     #[must_use]
     pub fn count(&self) -> usize {
         let Self { users, devices, policies, plans, control, .. } = self;
@@ -201,7 +201,7 @@ impl Touched {
         users.len() + by_device + self.recordings.len() + prices
     }
 
-    /// The same in parts of so many keys at most. Users come before devices.
+    /// Splits the keys into parts of at most `most`. Users come before devices.
     #[must_use]
     pub fn parts(&self, most: usize) -> Vec<Self> {
         let users = cut(&self.users, most).map(|users| Self { users, ..Self::default() });

@@ -24,13 +24,13 @@ pub struct Override {
     pub user_id: Arc<str>,
     /// The device.
     pub target_id: Uuid,
-    /// What the device is.
+    /// Kind of the device.
     pub kind: DeviceKind,
     /// Its manufacturer.
     pub vendor: VendorCode,
     /// The action that starts charging, if one was needed.
     pub action_id: Option<Uuid>,
-    /// How far it has come.
+    /// Progress of the override.
     pub life: Life,
 }
 
@@ -63,7 +63,7 @@ pub async fn insert(to: &mut AnyConnection, row: &Override) -> Result<(), StoreE
     Ok(())
 }
 
-/// Keeps what became of an active override. Returns whether it was active.
+/// Keeps what became of an active override. Returns `true` if it was active.
 ///
 /// # Errors
 /// The database failed.

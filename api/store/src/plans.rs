@@ -20,7 +20,7 @@ use crate::rows::{Cells, Json, as_text, of_keys};
 /// number is a compromise between many statements and long ones.
 const ROWS: usize = 100;
 
-/// What planning for a device came to.
+/// Result of planning for a device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeptPlan {
     /// The device.
@@ -39,7 +39,7 @@ pub struct KeptPlan {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanState {
-    /// What made it necessary.
+    /// Cause of the plan.
     pub cause: Cause,
     /// The stay at the plug that it belongs to.
     pub cycle: Option<Cycle>,
@@ -80,7 +80,7 @@ pub struct Sheet {
     pub currency: String,
     /// The prices, each with its source.
     pub prices: ResolvedPrices,
-    /// The same as text.
+    /// The prices as JSON, of which `id` is the hash.
     pub text: String,
 }
 

@@ -1,4 +1,4 @@
-//! What is to be done with devices: smart charging policies and flex policies.
+//! Rows of smart charging policies and flex policies.
 //!
 //! Changes of one policy are made from its row, under the lock of the row, so
 //! that those of other replicas are not lost.
@@ -38,9 +38,9 @@ pub struct FlexRow {
     pub client_id: Arc<str>,
     /// The vehicle.
     pub vehicle_id: Uuid,
-    /// Where it holds.
+    /// Location at which it holds.
     pub location_id: Uuid,
-    /// What it wants.
+    /// Request of the policy.
     pub policy: FlexRequest,
     /// When it was made.
     pub created_at: DateTime<Utc>,

@@ -25,7 +25,7 @@ pub struct ZoneRow {
     pub zone: Zone,
 }
 
-/// What a series of prices is about.
+/// Subject of a series of prices.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum SeriesName {
     /// The market of a zone.
@@ -33,7 +33,7 @@ pub enum SeriesName {
         /// The zone.
         zone_id: String,
     },
-    /// What a client pushed for an area.
+    /// Price signal of a client for an area.
     Area {
         /// The client.
         client_id: String,
@@ -47,7 +47,7 @@ pub enum SeriesName {
 /// A series of prices.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// How often it was changed.
+    /// Number of changes.
     pub revision: i64,
     /// The currency of its prices.
     pub currency: Currency,

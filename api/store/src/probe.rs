@@ -9,8 +9,8 @@ use crate::settings;
 const WRITE_PROBE: &str = "write_probe";
 
 impl Store {
-    /// Whether the database answers, and takes writes. While changes are made nothing
-    /// is written for it; after one that was not, a value is.
+    /// Checks that the database answers and takes writes. While changes are made nothing is written
+    /// for it; after one that was not, a value is.
     ///
     /// # Errors
     /// It does not.

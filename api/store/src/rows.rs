@@ -136,7 +136,7 @@ pub fn as_text(value: &impl Serialize) -> String {
 /// A key of two texts: a client, and what it calls something.
 pub type Pair = (String, String);
 
-/// Which rows of a server to read again.
+/// Keys of rows to read again from a server.
 pub trait Keys {
     /// The keys as one text, as the statement takes it; `None` if there are none.
     fn as_parameter(&self) -> Option<String>;

@@ -28,7 +28,7 @@ pub struct Measured {
     pub client_id: String,
     /// The user.
     pub user_id: String,
-    /// What it is.
+    /// Kind of the device.
     pub kind: DeviceKind,
     /// The place at which it was.
     pub location_id: Option<Uuid>,
@@ -39,17 +39,17 @@ pub struct Measured {
 pub struct ChargeSession {
     /// Its identifier.
     pub id: Uuid,
-    /// What was measured, and where.
+    /// Device and location of the measurement.
     pub measured: Measured,
     /// From when to when.
     pub stay: Stay,
-    /// Whether smart charging controlled it.
+    /// True if smart charging controlled it.
     pub is_smart: bool,
-    /// Whether nothing of it changes any more.
+    /// True if nothing of it changes any more.
     pub is_frozen: bool,
 }
 
-/// Whose samples are asked for.
+/// Selection of samples.
 #[derive(Debug, Clone)]
 pub struct Wanted<'a> {
     /// The client.
@@ -73,11 +73,11 @@ pub struct Columns {
     pub start: Vec<i64>,
     /// First microsecond after each.
     pub end: Vec<i64>,
-    /// What flowed, in kW.
+    /// Measured power in kW.
     pub power_kw: Vec<f64>,
     /// Price of a kWh.
     pub price_per_kwh: Vec<f64>,
-    /// What would have flowed without smart charging, in kW.
+    /// Power without smart charging, in kW.
     pub non_smart_kw: Vec<f64>,
 }
 
@@ -149,7 +149,7 @@ impl Written {
     }
 }
 
-/// What becomes of samples that are there already.
+/// Treatment of samples that exist already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum There {
     /// They stay, and the new ones come beside them.
@@ -323,9 +323,8 @@ pub async fn delete_of_device(
     Ok(())
 }
 
-/// Keeps until when a device is recorded, if it was recorded until `before`.
-/// Returns whether it was: not if it was removed meanwhile, or another replica
-/// recorded it.
+/// Keeps until when a device is recorded, if it was recorded until `before`. Returns `true` if it
+/// was: not if it was removed meanwhile, or another replica recorded it.
 ///
 /// # Errors
 /// The database failed.
@@ -349,7 +348,7 @@ pub async fn keep_until(
     Ok(kept.rows_affected() == 1)
 }
 
-/// Whether a device is there.
+/// Returns `true` if a device exists.
 ///
 /// # Errors
 /// The database failed.
@@ -457,7 +456,7 @@ pub async fn sessions(
     Ok(all)
 }
 
-/// Which samples are meant.
+/// SQL condition of a selection of samples.
 const OF_USER: &str = "client_id = $1 and user_id = $2 and kind = $3 and end_at > $4 \
      and start_at < $5 and ($6 = '' or device_id = $6) and ($7 = '' or location_id = $7)";
 

@@ -25,26 +25,26 @@ pub struct Schedule {
     pub user_id: Arc<str>,
     /// When it was made.
     pub created_at: DateTime<Utc>,
-    /// What the user wants.
+    /// Request of the user.
     pub wish: Wish,
     /// The status as it was last seen to change, and when.
     pub seen: Option<Arc<(Snapshot, DateTime<Utc>)>>,
 }
 
-/// What a user wants of a schedule.
+/// Request of a user for a schedule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wish {
-    /// Whether it is switched on.
+    /// True if it is switched on.
     pub is_enabled: bool,
     /// The device.
     pub target_id: Uuid,
-    /// What the device is.
+    /// Kind of the device.
     pub target_type: TargetType,
-    /// Where it applies.
+    /// Location at which it applies.
     pub location_id: Option<Uuid>,
     /// The rules as they were written.
     pub drafts: Vec<DraftRule>,
-    /// What they mean.
+    /// Rules after parsing.
     pub rules: Rules,
 }
 

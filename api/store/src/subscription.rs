@@ -22,20 +22,20 @@ pub enum SubscriptionError {
     Template {
         /// The subscription.
         name: String,
-        /// What is wrong with it.
+        /// Fault of the template.
         error: TemplateError,
     },
 }
 
-/// Who wants to know what, and how.
+/// Subscription as it is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewSubscription {
-    /// What operators call it.
+    /// Name that its operator gave it.
     pub name: String,
     /// The client whose events they are.
     pub client: String,
-    /// Where to post.
+    /// Address of the receiver.
     pub url: String,
     /// The version that events carry, if not that of the client.
     #[serde(default)]
@@ -46,7 +46,7 @@ pub struct NewSubscription {
     /// The body, as JSON with placeholders. Without it nothing is posted.
     #[serde(default)]
     pub template: Option<String>,
-    /// What requests are signed with, if they are.
+    /// Secret that signs requests, if they are signed.
     #[serde(default)]
     pub secret: Option<SigningSecret>,
 }

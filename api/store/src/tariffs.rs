@@ -22,7 +22,7 @@ pub struct TariffRow {
     pub rates: Vec<RateRequest>,
 }
 
-/// Which tariff a location has, and when which of its rates holds.
+/// Tariff of a location, with the weekly hours of its rates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TariffSchedule {

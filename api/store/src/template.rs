@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 
 use crate::events::Event;
 
-/// Why a text is no template.
+/// Fault of a template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     /// It is no JSON.
     #[error("the template is no JSON: {reason}")]
     Json {
-        /// What the parser said.
+        /// Message of the parser.
         reason: String,
     },
     /// A placeholder that stands for nothing.
@@ -59,7 +59,7 @@ enum Part {
     Target,
     At,
     Seq,
-    /// What there is to say about it, or a member of that.
+    /// Data of the event, or a member of it.
     Data(Vec<String>),
 }
 

@@ -7,7 +7,7 @@ use crate::database::Store;
 use crate::error::StoreError;
 use crate::rows::Cells;
 
-/// What a token stands for.
+/// Owner and lifetime of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRow {
     /// The client that it was issued to.

@@ -12,7 +12,7 @@ pub struct StoreUrlError {
     pub given: String,
 }
 
-/// Where rows are kept: `sqlite:slackwater.db` or `postgres://…`.
+/// Address of the database: `sqlite:slackwater.db` or `postgres://…`.
 ///
 /// Its debug form has no password.
 #[derive(Clone, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl StoreUrl {
         }
     }
 
-    /// Whether it names a file.
+    /// Returns `true` if it names a file.
     #[must_use]
     pub fn is_sqlite(&self) -> bool {
         self.0.starts_with("sqlite:")

@@ -60,9 +60,8 @@ pub async fn authorise(
     Ok(())
 }
 
-/// Deletes a user of this creation with all that is theirs. Returns whether there
-/// was one: of two who delete a user, one does, and a user who was created anew
-/// meanwhile stays.
+/// Deletes a user of this creation with all that is theirs. Returns `true` if there was one: of two
+/// who delete a user, one does, and a user who was created anew meanwhile stays.
 ///
 /// # Errors
 /// The database failed.

@@ -26,7 +26,7 @@ pub type Turn = OwnedMutexGuard<Option<AnyConnection>>;
 pub struct Writer {
     connection: Arc<Mutex<Option<AnyConnection>>>,
     places: Arc<Semaphore>,
-    /// How long the turn may take to come.
+    /// Longest wait for the turn.
     patience: Duration,
 }
 
