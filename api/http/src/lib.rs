@@ -140,8 +140,7 @@ pub fn answered(routes: Router<App>) -> Router<App> {
         })
 }
 
-/// What all addresses have in common: problems for panics, and the version on
-/// each answer.
+/// Adds to routes what all addresses share: problems for panics, and the version on each answer.
 pub fn finished(routes: Router<App>, app: App) -> Router {
     routes
         .layer(CatchPanicLayer::custom(problem::of_panic))

@@ -36,11 +36,11 @@ const HEAD_BYTES: usize = 9;
 pub struct Listing<T> {
     /// The items.
     pub data: Vec<T>,
-    /// Where the neighbouring pages are.
+    /// Cursors of the neighbouring pages.
     pub pagination: Pagination,
 }
 
-/// Where the neighbouring pages are.
+/// Cursors of the neighbouring pages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Pagination {
     /// For the page of newer items; null if there are none.
@@ -49,7 +49,7 @@ pub struct Pagination {
     pub after: Option<String>,
 }
 
-/// What a request says about the page it wants.
+/// Page that a request asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PageQuery {
     before: Option<String>,

@@ -97,14 +97,14 @@ pub struct Problem {
     /// URI reference that names the kind of problem. It is a name, not a route.
     #[serde(rename = "type")]
     kind: &'static str,
-    /// What kind of problem it is, in words.
+    /// Kind of the problem, in words.
     title: &'static str,
-    /// What went wrong this time.
+    /// Description of this occurrence.
     detail: String,
-    /// What is wrong with the request: JSON pointers, each followed by a reason.
+    /// Faults of the request: JSON pointers, each followed by a reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     issues: Vec<String>,
-    /// What the problem is about, beside the other members (RFC 7807, 3.2).
+    /// Members about the subject of the problem, beside the others (RFC 7807, 3.2).
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     #[schema(ignore)]
     about: Option<Box<Map<String, Value>>>,
@@ -216,7 +216,7 @@ impl Problem {
         Self::new(MEDIA_TYPE, detail)
     }
 
-    /// What a manufacturer's failure means for a read that waited for it.
+    /// Problem of a read that waited for a manufacturer in vain.
     ///
     /// A device that was never heard of has no data to fall back on.
     #[must_use]
@@ -309,8 +309,8 @@ pub fn of_panic(panic: Box<dyn Any + Send>) -> Response {
     Problem::server_error().into_response()
 }
 
-/// What went wrong on a page for people. The page says it in words; this is
-/// its number, for those who only see that.
+/// Error of a page for people. The page says it in words; this is its number, for those who only
+/// see that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mishap {
     /// Something is missing or wrong in what was entered: 422.

@@ -1,4 +1,4 @@
-//! What comes in: paths, queries and bodies, each refused as a problem.
+//! Extractors of paths, queries and bodies; each refusal is a problem.
 use std::borrow::Cow;
 
 use axum::body::Bytes;
@@ -74,7 +74,7 @@ impl Raw {
     }
 }
 
-/// What a body that is no JSON is answered.
+/// Problem of a body that is no JSON.
 #[must_use]
 pub fn no_json(error: &serde_json::Error) -> Problem {
     Problem::bad_request(format!("the body is no JSON: {error}"))

@@ -19,7 +19,7 @@ pub enum Scalar {
     Other,
 }
 
-/// What is wrong with a body, as far as a problem lists it.
+/// Faults of a body, as far as a problem lists them.
 #[derive(Debug, Default)]
 pub struct Issues(Vec<String>);
 
@@ -214,13 +214,13 @@ impl<'de, const N: usize> Visitor<'de> for Flat<N> {
 
 /// An array of flat objects, and how an item of it is read.
 pub struct Rows<'a, F, const N: usize> {
-    /// Where the array is, as a JSON pointer.
+    /// Place of the array, as a JSON pointer.
     pub place: &'static str,
     /// The members of an item.
     pub names: [&'static str; N],
     /// Reads the members of an item, given its place.
     pub read: F,
-    /// What is wrong so far.
+    /// Faults so far.
     pub issues: &'a mut Issues,
 }
 

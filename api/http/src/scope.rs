@@ -60,10 +60,10 @@ pub fn parse(given: &str) -> Option<(DeviceKind, Permission)> {
     pairs.find(|(kind, permission)| word(*kind, *permission) == given)
 }
 
-/// What is granted on each kind of device; kinds that are not named have nothing.
+/// Permissions by kind of device; kinds that are not named have none.
 pub type GrantedByKind = Vec<(DeviceKind, Granted)>;
 
-/// What a list of words grants, in a version with old names or without.
+/// Permissions that a list of words grants, in a version with old names or without.
 ///
 /// # Errors
 /// The position of a word that means nothing.

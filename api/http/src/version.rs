@@ -22,7 +22,7 @@ pub const SERVICE_VERSION: HeaderName = HeaderName::from_static("service-version
 pub struct Version(pub ApiVersion);
 
 impl Version {
-    /// Whether this version has a member, path or habit.
+    /// Returns `true` if this version has a member, path or habit.
     #[must_use]
     pub fn has(self, field: Field) -> bool {
         field.is_in(self.0)

@@ -1,4 +1,4 @@
-//! What time it is. The only file that asks the machine.
+//! Clocks of the service. The only file that reads the time of the machine.
 //!
 //! A [`Clock`] is read where a request or a job begins, and `now` travels on as
 //! an argument. Production has the system's clock. A sandbox has one of its own,
@@ -20,7 +20,7 @@ const SPEED_MAX: f64 = 1e6;
 /// Longest wait in one piece, so that a correction of the system's clock is noticed.
 const LOOK_AGAIN: Duration = Duration::from_mins(1);
 
-/// Why a clock cannot be set so.
+/// Fault of a setting of a clock.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ClockError {
     /// The system's clock belongs to the system.
@@ -46,7 +46,7 @@ pub enum ClockError {
     },
 }
 
-/// How many times faster than the machine's a clock runs. Zero stands still.
+/// Speed of a clock relative to the machine's. At zero it stands still.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Speed(f64);
 
@@ -94,12 +94,12 @@ impl Speed {
     }
 }
 
-/// Where a sandbox's clock stands and how it goes on from there.
+/// Time of a sandbox's clock, and its speed since then.
 #[derive(Debug, Clone, Copy)]
 struct Pace {
-    /// What it showed when the pace was last changed.
+    /// Time of the clock when the pace was last changed.
     shown: DateTime<Utc>,
-    /// What the machine's steady clock showed then.
+    /// Time of the machine's steady clock then.
     since: Instant,
     speed: Speed,
 }

@@ -1,4 +1,4 @@
-//! What an operator can set. Every value is checked before anything starts.
+//! Settings of an operator. Every value is checked before anything starts.
 //!
 //! A file in TOML comes first, then the environment (`SLACKWATER_STORE__URL` is
 //! `url` in `[store]`), then arguments. A value that cannot be used is refused
@@ -42,7 +42,7 @@ use slackwater_integration::registry::Settings as IntegrationSettings;
 use slackwater_store::subscription::SubscriptionError;
 use slackwater_store::url::StoreUrl;
 
-/// Where a service listens, and under which address its users reach it.
+/// Address on which a service listens, and the address at which its users reach it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Door {
@@ -60,9 +60,9 @@ pub struct Door {
 pub struct Doors {
     /// The service itself.
     pub base: Door,
-    /// Where tokens are issued.
+    /// Address at which tokens are issued.
     pub auth: Door,
-    /// Where people link devices.
+    /// Address at which people link devices.
     pub link: Door,
     /// Integrations of manufacturers, by names of the operator's choice; of production only.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -81,7 +81,7 @@ pub struct Environments {
     pub production: Option<Doors>,
 }
 
-/// Where rows are kept.
+/// Settings of the database.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoreSettings {
@@ -100,7 +100,7 @@ pub struct Budget {
     pub seconds: u32,
 }
 
-/// What is limited. Nothing is, unless it is set (NS-29 to NS-31).
+/// Limits. There are none unless they are set (NS-29 to NS-31).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitSettings {
@@ -114,7 +114,7 @@ pub struct LimitSettings {
     pub clients: BTreeMap<String, BTreeMap<Limited, Budget>>,
 }
 
-/// What a budget is for.
+/// Subject of a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limited {
@@ -136,11 +136,11 @@ pub enum Limited {
 pub struct PollingSettings {
     /// Devices that are read at one time, at most.
     pub concurrency: u32,
-    /// How long a read may take.
+    /// Longest time that a read may take.
     pub timeout_seconds: u32,
 }
 
-/// How commands are pursued, and how patient schedules and plans are.
+/// Settings of commands: attempts, and the patience of schedules and plans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ActionSettings {
@@ -172,7 +172,8 @@ pub struct VersionSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct NameSettings {
-    /// Whether a user's credentials with a manufacturer are valid (LNK-27).
+    /// Name of the member that tells if a user's credentials with a manufacturer are valid
+    /// (LNK-27).
     pub credentials_valid: Option<String>,
     /// The language of the pages, in requests for a link session (LNK-15).
     pub link_language: Option<String>,
@@ -182,7 +183,7 @@ pub struct NameSettings {
     pub charging_interval_planned: Option<String>,
 }
 
-/// What the sandbox simulates.
+/// Settings of the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SandboxSettings {
@@ -192,7 +193,7 @@ pub struct SandboxSettings {
     pub homes: Option<u32>,
     /// The client whose users live in the scenario; the first of the sandbox, if none is named.
     pub client: Option<String>,
-    /// How fast time runs, such as `60x`; `0x` stands still.
+    /// Speed of time, such as `60x`; `0x` stands still.
     pub clock: Option<String>,
     /// When the simulated time starts; now, if it is not given.
     pub start: Option<DateTime<Utc>>,
@@ -202,28 +203,28 @@ pub struct SandboxSettings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// What is served, and where.
+    /// Environments that are served.
     pub environments: Environments,
     /// The door for operators.
     pub admin: AdminSettings,
-    /// Where rows are kept.
+    /// Database.
     pub store: StoreSettings,
-    /// Who asks.
+    /// Clients and their tokens.
     #[serde(default)]
     pub auth: AuthSettings,
-    /// How connections are held, and how they end.
+    /// Connections, and their end.
     #[serde(default)]
     pub serve: ServeSettings,
-    /// What is limited.
+    /// Limits.
     #[serde(default)]
     pub limits: LimitSettings,
-    /// How often vendors are asked.
+    /// Polls of manufacturers.
     #[serde(default)]
     pub polling: PollingSettings,
-    /// How commands are pursued.
+    /// Commands.
     #[serde(default)]
     pub action: ActionSettings,
-    /// How plans are made.
+    /// Plans.
     #[serde(default)]
     pub plans: PlanSettings,
     /// The life of versions.
@@ -238,13 +239,13 @@ pub struct Config {
     /// Events, and who is told of them.
     #[serde(default)]
     pub events: EventSettings,
-    /// What the sandbox simulates.
+    /// Sandbox.
     #[serde(default)]
     pub sandbox: SandboxSettings,
     /// Market zones, by their names.
     #[serde(default)]
     pub zones: BTreeMap<String, ZoneSettings>,
-    /// What statistics requests may ask.
+    /// Statistics.
     #[serde(default)]
     pub statistics: StatisticsSettings,
 }
@@ -269,14 +270,14 @@ impl Default for ActionSettings {
 }
 
 impl ActionSettings {
-    /// How long, and how often, a command is sent.
+    /// Number and spacing of the attempts to send a command.
     #[must_use]
     pub const fn persistence(&self) -> Persistence {
         let Self { timeout_seconds, retry_seconds, .. } = *self;
         Persistence { timeout_seconds, retry_seconds }
     }
 
-    /// How long schedules and plans wait before they order the same again.
+    /// Time that schedules and plans wait before they order the same again.
     #[must_use]
     pub const fn patience(&self) -> Patience {
         let Self { pause_seconds, pause_seconds_max, .. } = *self;

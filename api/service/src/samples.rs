@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::state::App;
 
-/// What a kWh cost at a place; nothing is known of the price elsewhere.
+/// Price of a kWh at a location; elsewhere no price is known.
 pub fn prices_at(
     app: &App,
     location_id: Option<Uuid>,

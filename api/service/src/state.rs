@@ -1,4 +1,4 @@
-//! What all requests share.
+//! State that all requests share.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +31,7 @@ use slackwater_store::settings::get_or_keep;
 /// The name under which the key of cursors is kept.
 const CURSOR_KEY: &str = "cursor_key";
 
-/// Why a service cannot be set up.
+/// Failure to set up a service.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// Rows cannot be read.
@@ -42,18 +42,18 @@ pub enum SetupError {
     Randomness(#[from] NoRandomness),
 }
 
-/// Where users reach an environment.
+/// Public addresses of an environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Urls {
     /// The service itself.
     pub base: String,
-    /// Where tokens are issued.
+    /// Address at which tokens are issued.
     pub auth: String,
-    /// Where people link devices.
+    /// Address at which people link devices.
     pub link: String,
 }
 
-/// What both environments share.
+/// State that both environments share.
 #[derive(Debug)]
 struct Shared {
     config: Config,
@@ -71,7 +71,7 @@ struct Shared {
     stopping: AtomicBool,
 }
 
-/// What one environment has of its own.
+/// State of one environment.
 struct World {
     environment: Environment,
     clock: Clock,
@@ -121,7 +121,7 @@ impl App {
         Ok(Self::in_world(Arc::new(shared), environment, clock, urls))
     }
 
-    /// The same service for the other environment.
+    /// State of the other environment of the same service.
     #[must_use]
     pub fn beside(&self, environment: Environment, clock: Clock, urls: Urls) -> Self {
         Self::in_world(Arc::clone(&self.shared), environment, clock, urls)
@@ -153,7 +153,7 @@ impl App {
         self.world.environment
     }
 
-    /// Where users reach it.
+    /// Public addresses.
     #[must_use]
     pub fn urls(&self) -> &Urls {
         &self.world.urls
@@ -165,7 +165,7 @@ impl App {
         &self.world.clock
     }
 
-    /// What the clock shows.
+    /// Time of the clock.
     #[must_use]
     pub fn now(&self) -> DateTime<Utc> {
         self.world.clock.now()
@@ -177,19 +177,19 @@ impl App {
         &self.shared.store
     }
 
-    /// What is known without asking the database.
+    /// Tables in memory.
     #[must_use]
     pub fn cache(&self) -> &Cache {
         &self.shared.cache
     }
 
-    /// What is known of prices without asking the database.
+    /// Prices in memory.
     #[must_use]
     pub fn prices(&self) -> &Prices {
         &self.shared.prices
     }
 
-    /// How far devices are recorded.
+    /// Progress of the recording of devices.
     #[must_use]
     pub fn recorders(&self) -> &Recorders {
         &self.shared.recorders
@@ -273,7 +273,7 @@ impl App {
         *self.world.vendors.write().unwrap_or_else(PoisonError::into_inner) = vendors;
     }
 
-    /// How long the process has been up, on the machine's steady clock.
+    /// Time since the start of the process, on the machine's steady clock.
     #[must_use]
     pub fn uptime(&self) -> Duration {
         self.shared.started.elapsed()
@@ -309,7 +309,7 @@ impl App {
         self.shared.stopping.store(true, Ordering::Relaxed);
     }
 
-    /// Whether [`stop`](Self::stop) was called.
+    /// Returns `true` if [`stop`](Self::stop) was called.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.shared.stopping.load(Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! What becomes of work in the background that panics.
+//! Restart of background work after a panic.
 use std::thread;
 
 use chrono::TimeDelta;

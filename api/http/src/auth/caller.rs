@@ -1,4 +1,4 @@
-//! Who asks, as handlers see it.
+//! Caller of a request, as handlers see it.
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
@@ -9,7 +9,7 @@ use crate::problem::Problem;
 use crate::version::Version;
 use slackwater_store::client::Client;
 
-/// Who asks, in which version, about whom, and when.
+/// Client of a request, with version, user and time.
 #[derive(Debug, Clone)]
 pub struct Caller {
     /// The client.

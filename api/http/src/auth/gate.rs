@@ -27,7 +27,7 @@ pub const SERVICE_USER_ID: HeaderName = HeaderName::from_static("service-user-id
 const OF_A_USER: &[&str] =
     &["/me", "/vehicles", "/chargers", "/hvacs", "/inverters", "/schedules", STATISTICS];
 
-/// Where statistics lie in the oldest version; later they lie under their user.
+/// Path of statistics in the oldest version; later they lie under their user.
 const STATISTICS: &str = "/statistics";
 
 /// Lets a request in that may be answered, and says who asks.
@@ -82,7 +82,7 @@ async fn client(app: &App, headers: &HeaderMap) -> Result<Arc<Client>, Problem> 
     client.filter(|client| client.environment == app.environment()).ok_or_else(refused)
 }
 
-/// Who asks, if nothing speaks against an answer.
+/// Caller of a request that may be answered.
 fn caller(
     app: &App,
     client: Arc<Client>,
@@ -112,7 +112,7 @@ pub async fn name_user(State(app): State<App>, mut request: Request, next: Next)
     next.run(request).await
 }
 
-/// Whether a path exists in a version (VER-18).
+/// Returns `true` if a path exists in a version (VER-18).
 fn is_served(path: &str, version: Version) -> bool {
     if path == "/me" || path.starts_with("/me/") {
         return version.has(Field::MeResource);

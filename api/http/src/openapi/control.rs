@@ -115,7 +115,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     .one(),
 ];
 
-/// What they take and answer.
+/// Schemas of their bodies and answers.
 pub(super) fn add_schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
     add::<ActionBody>(schemas);
     add::<MaxCurrentBody>(schemas);

@@ -3,7 +3,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
-/// What an operation answers when nothing is wrong.
+/// Answer of an operation that succeeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// 200 with one object of that name.
@@ -27,11 +27,11 @@ pub struct Operation {
     pub path: &'static str,
     /// The group that it is shown in.
     pub tag: &'static str,
-    /// What it does.
+    /// Summary of the operation.
     pub summary: &'static str,
     /// The name of what it takes.
     pub body: Option<&'static str>,
-    /// What it answers.
+    /// Answer of the operation.
     pub answer: Answer,
     /// Statuses of its refusals, besides 401 and 429.
     pub refusals: &'static [u16],

@@ -50,7 +50,7 @@ pub(super) fn of(name: &str) -> Content {
     Content::new(Some(Ref::from_schema_name(name)))
 }
 
-/// What the path, the query and the headers of an operation say.
+/// Parameters of an operation in path, query and headers.
 pub(super) fn parameters(operation: &Operation) -> Vec<Parameter> {
     let named =
         operation.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));

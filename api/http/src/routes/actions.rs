@@ -154,7 +154,7 @@ async fn cancel<T: Shape>(
     answer(cancelled)
 }
 
-/// What somebody who calls an action off is answered.
+/// Answer to a request to cancel an action.
 ///
 /// # Errors
 /// There is no such action, or it had ended before.
@@ -166,7 +166,7 @@ pub fn answer(cancelled: Option<Cancelled>) -> Result<Response, Problem> {
     }
 }
 
-/// Whether an action is one that the caller may see below a path.
+/// Returns `true` if an action is one that the caller may see below a path.
 fn is_callers<T: Shape>(caller: &Caller) -> impl Fn(&Action) -> bool {
     let is_theirs = is_of(&caller.client.id, T::KIND);
     let user_id = caller.user_id.clone();

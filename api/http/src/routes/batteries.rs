@@ -17,7 +17,7 @@ pub struct Battery {
     pub user_id: String,
     /// Its manufacturer.
     pub vendor: String,
-    /// What its owner granted.
+    /// Scopes that its owner granted.
     pub scopes: Vec<String>,
 }
 

@@ -5,7 +5,7 @@ use slackwater_control::device::power_state::PowerState;
 use slackwater_engine::units::{Current, Power};
 use utoipa::ToSchema;
 
-/// Whether a device can do something, and what a person could do about it.
+/// Ability of a device, and advice for a person who could add it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CapabilityBody {
@@ -15,7 +15,7 @@ pub struct CapabilityBody {
     pub intervention_ids: Vec<String>,
 }
 
-/// The same for the limit of the charge rate, which has a range.
+/// Ability to limit the charge rate, with the range of the limit.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RangedCapabilityBody {
@@ -44,13 +44,13 @@ pub struct MinMax {
     pub max: Option<f64>,
 }
 
-/// What a device says about an ability. One that it does not name, it does not have.
+/// Ability that a device reports. One that it does not name, it does not have.
 #[must_use]
 pub fn capability(of: &Capabilities, ability: Ability) -> CapabilityBody {
     of.get(&ability).map_or_else(CapabilityBody::default, body)
 }
 
-/// The same with the range of the limit.
+/// Ability that a device reports, with the range of the limit.
 #[must_use]
 pub fn ranged_capability(of: &Capabilities, ability: Ability) -> RangedCapabilityBody {
     let CapabilityBody { is_capable, intervention_ids } = capability(of, ability);

@@ -41,31 +41,31 @@ pub struct Charger {
     pub vendor: String,
     /// Last live data, or when it was linked.
     pub last_seen: DateTime<Utc>,
-    /// Whether live data come.
+    /// True if its data are live.
     pub is_reachable: bool,
-    /// How its charging stands.
+    /// State of charging.
     pub charge_state: ChargerChargeState,
-    /// What it can do.
+    /// Abilities.
     pub capabilities: ChargerCapabilities,
-    /// What its owner granted.
+    /// Scopes that its owner granted.
     pub scopes: Vec<String>,
-    /// What it is.
+    /// Model.
     pub information: ChargerInformation,
-    /// Where it stands; from version 2023-08-01 on.
+    /// Location that was set for it; from version 2023-08-01 on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<StandingAt>,
-    /// The same in version 2023-05-01.
+    /// Location that was set for it, in version 2023-05-01.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub charging_location_id: Option<Option<Uuid>>,
 }
 
-/// How the charging of a charger stands.
+/// State of charging of a charger.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChargerChargeState {
-    /// Whether a plug is in.
+    /// True if a plug is in.
     pub is_plugged_in: Option<bool>,
-    /// Whether it charges.
+    /// True if it charges.
     pub is_charging: Option<bool>,
     /// Power now in kW; null while it does not charge.
     pub charge_rate: Option<f64>,
@@ -82,7 +82,7 @@ pub struct ChargerChargeState {
     pub charge_rate_limit: Option<f64>,
 }
 
-/// What a charger can do.
+/// Abilities of a charger.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChargerCapabilities {
@@ -100,7 +100,7 @@ pub struct ChargerCapabilities {
     pub set_charge_rate_limit: RangedCapabilityBody,
 }
 
-/// What a charger is.
+/// Model of a charger.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChargerInformation {
@@ -108,7 +108,7 @@ pub struct ChargerInformation {
     pub brand: Option<String>,
     /// Model; null before the first reading.
     pub model: Option<String>,
-    /// What its owner calls it.
+    /// Name that its owner gave it.
     pub display_name: Option<String>,
     /// Year of the model.
     pub year: Option<i32>,
@@ -131,7 +131,7 @@ pub struct StandingAt {
     pub last_updated: Option<DateTime<Utc>>,
 }
 
-/// Where a charger is said to stand.
+/// Location of a charger, as a client sets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChargerUpdate {

@@ -1,4 +1,4 @@
-//! Whether this service, and those of manufacturers, can be used.
+//! Health of this service, and of those of manufacturers.
 
 use axum::Json;
 use axum::extract::State;
@@ -14,18 +14,18 @@ use slackwater_service::state::App;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Ready {}
 
-/// How a manufacturer of chargers does.
+/// Health of a manufacturer of chargers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VendorHealthBody {
     /// Its code.
     pub vendor: String,
-    /// What people call it.
+    /// Name for people.
     pub display_name: String,
     /// `READY`, `ELEVATED_ERROR_RATE` or `OUTAGE`.
     #[schema(value_type = String)]
     pub status: &'static str,
-    /// What its customers log in to.
+    /// Name of the account that its customers log in to.
     pub portal_name: String,
     /// `READY`, or `ELEVATED_ERROR_RATE` if several attempts may be needed.
     #[schema(value_type = String)]
@@ -46,7 +46,7 @@ pub async fn ready(State(app): State<App>) -> Result<Json<Ready>, Problem> {
     Ok(Json(Ready {}))
 }
 
-/// How the manufacturers of chargers do, in the order of their codes.
+/// Health of the manufacturers of chargers, in the order of their codes.
 pub(crate) async fn chargers(State(app): State<App>) -> Json<Vec<VendorHealthBody>> {
     let now = app.now();
     let makers = app

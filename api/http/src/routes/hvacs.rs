@@ -27,24 +27,24 @@ pub struct Hvac {
     pub vendor: String,
     /// Last live data, or when it was linked.
     pub last_seen: DateTime<Utc>,
-    /// Whether live data come.
+    /// True if its data are live.
     pub is_reachable: bool,
     /// Power in kW; 0 while inactive, null where the unit does not tell.
     pub consumption_rate: Option<f64>,
-    /// What it is.
+    /// Model.
     pub information: HvacInformation,
-    /// How warm it is.
+    /// Temperature of the room.
     pub temperature_state: TemperatureState,
-    /// What it is set to.
+    /// Setting of the thermostat.
     pub thermostat_state: ThermostatState,
-    /// What it can be set to.
+    /// Settings that are possible.
     pub capabilities: HvacCapabilities,
-    /// What its owner granted.
+    /// Scopes that its owner granted.
     pub scopes: Vec<String>,
     /// The place that it stands at; from version 2023-08-01 on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location_id: Option<Option<Uuid>>,
-    /// The same in version 2023-05-01.
+    /// Location that was set for it, in version 2023-05-01.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub charging_location_id: Option<Option<Uuid>>,
     /// Deprecated: as in `thermostatState`.
@@ -63,7 +63,7 @@ pub struct Hvac {
     pub current_temperature: Option<f64>,
 }
 
-/// What a unit is.
+/// Model of a unit.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HvacInformation {
@@ -71,7 +71,7 @@ pub struct HvacInformation {
     pub brand: Option<String>,
     /// Model.
     pub model: Option<String>,
-    /// What its owner calls it; null before the first reading.
+    /// Name that its owner gave it; null before the first reading.
     pub display_name: Option<String>,
     /// The group of units that it belongs to.
     pub group_name: Option<String>,
@@ -80,19 +80,19 @@ pub struct HvacInformation {
     pub category: Option<&'static str>,
 }
 
-/// How warm it is.
+/// Temperature of the room of a unit.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TemperatureState {
     /// In degrees Celsius.
     pub current_temperature: Option<f64>,
-    /// Whether it heats or cools now; null before the first reading.
+    /// True if it heats or cools now; null before the first reading.
     pub is_active: Option<bool>,
     /// When this was read.
     pub last_updated: Option<DateTime<Utc>>,
 }
 
-/// What a thermostat is set to.
+/// Setting of a thermostat.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThermostatState {
@@ -110,7 +110,7 @@ pub struct ThermostatState {
     pub last_updated: Option<DateTime<Utc>>,
 }
 
-/// What a unit can be set to.
+/// Settings that are possible for a unit.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HvacCapabilities {
@@ -121,7 +121,7 @@ pub struct HvacCapabilities {
     pub cool_setpoint_range: Option<MinMax>,
     /// Setpoints of heating, both ends included.
     pub heat_setpoint_range: Option<MinMax>,
-    /// How far the two are apart, in `AUTO`.
+    /// Distance between the two setpoints in `AUTO`.
     pub setpoint_difference_range: Option<MinMax>,
     /// Follow the schedule on the device.
     pub set_follow_schedule: CapabilityBody,

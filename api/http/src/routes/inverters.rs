@@ -19,39 +19,39 @@ pub struct Inverter {
     pub id: Uuid,
     /// Its manufacturer.
     pub vendor: String,
-    /// What its owner granted.
+    /// Scopes that its owner granted.
     pub scopes: Vec<String>,
     /// The place that it stands at; from version 2023-08-01 on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location_id: Option<Option<Uuid>>,
-    /// The same in version 2023-05-01; absent where none is set.
+    /// Location that was set for it, in version 2023-05-01; absent where none is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub charging_location_id: Option<Uuid>,
     /// Last live data, or when it was linked.
     pub last_seen: DateTime<Utc>,
-    /// Whether live data come.
+    /// True if its data are live.
     pub is_reachable: bool,
-    /// What it produces.
+    /// State of production.
     pub production_state: ProductionState,
-    /// What it is.
+    /// Model.
     pub information: InverterInformation,
-    /// Where it is.
+    /// Position of the inverter.
     pub location: InverterLocation,
 }
 
-/// What an inverter produces.
+/// Production of an inverter.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProductionState {
     /// Power in kW; null before the first reading.
     pub production_rate: Option<f64>,
-    /// Whether it produces; null before the first reading.
+    /// True if it produces; null before the first reading.
     pub is_producing: Option<bool>,
     /// When this was read; null before the first reading.
     pub last_updated: Option<DateTime<Utc>>,
 }
 
-/// What an inverter is.
+/// Model of an inverter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InverterInformation {
@@ -61,13 +61,13 @@ pub struct InverterInformation {
     pub brand: Option<String>,
     /// Model.
     pub model: Option<String>,
-    /// What its owner calls the site.
+    /// Name that its owner gave the site.
     pub site_name: Option<String>,
     /// When it was put up.
     pub installation_date: Option<NaiveDate>,
 }
 
-/// Where an inverter is. Null without the scope `inverter:read:location`.
+/// Position of an inverter. Null without the scope `inverter:read:location`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, ToSchema)]
 pub struct InverterLocation {
     /// Degrees east.

@@ -1,4 +1,4 @@
-//! What all kinds of device have in common: lists of them, and one of them.
+//! Lists and single devices of all kinds.
 use std::sync::Arc;
 
 use axum::Json;
@@ -24,13 +24,13 @@ use slackwater_service::jobs::reading::refresh;
 use slackwater_service::state::App;
 use slackwater_store::devices::Device;
 
-/// What a device looks like to a client.
+/// View of a device for a client.
 pub trait Shape: Serialize {
     /// The kind of device.
     const KIND: DeviceKind;
     /// The last word of the path of its lists.
     const LIST: &'static str;
-    /// What problems call it.
+    /// Name of the kind in problems.
     const WORD: &'static str;
 
     /// The shape of a device, as it is shown.
@@ -154,7 +154,7 @@ pub fn find_any(app: &App, caller: &Caller, id: &str) -> Option<Arc<Device>> {
     is_users.then_some(device)
 }
 
-/// Whether a read is to ask the manufacturer first.
+/// Returns `true` if a read is to ask the manufacturer first.
 fn must_fetch<T: Shape>(caller: &Caller, uri: &Uri) -> bool {
     let fields = query_pairs(uri).filter(|(name, _)| name == "fields" || name == "fields[]");
     let costs =
@@ -187,7 +187,7 @@ async fn fetch_all<T: Shape>(
     if failed > 0 { Err(Problem::some_vendors_failed(failed, of)) } else { Ok(()) }
 }
 
-/// Whether it is the device that did not answer, not its manufacturer.
+/// Returns `true` if the device did not answer, not its manufacturer.
 const fn is_of_device(error: &VendorError) -> bool {
     matches!(error, VendorError::Asleep { .. } | VendorError::Unreachable)
 }

@@ -146,7 +146,7 @@ fn instant(member: &Scalar) -> Result<DateTime<Utc>, String> {
     read.map(|at| at.to_utc()).ok_or_else(expected)
 }
 
-/// What is wrong with a price signal, and where.
+/// Problem of a price signal, with the place of the fault.
 fn refused(error: &SignalError) -> Problem {
     let place = match error {
         SignalError::Currency(_) => "/currency".to_owned(),

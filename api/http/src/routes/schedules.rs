@@ -30,9 +30,9 @@ const BYTES_EACH: usize = 512;
 pub struct ScheduleBody {
     /// Its identifier.
     pub id: String,
-    /// Whether it is switched on.
+    /// True if it is switched on.
     pub is_enabled: bool,
-    /// What holds where no rule does.
+    /// Value that holds where no rule does.
     pub default_should_charge: bool,
     /// Earlier rules win.
     pub rules: Vec<RuleBody>,
@@ -41,11 +41,12 @@ pub struct ScheduleBody {
     /// `vehicle` or `charger`.
     #[schema(value_type = String)]
     pub target_type: &'static str,
-    /// Where it applies. Null: a charger's anywhere, a vehicle's at every known location.
+    /// Location at which it applies. Null: a charger's anywhere, a vehicle's at every known
+    /// location.
     pub location_id: Option<Uuid>,
 }
 
-/// How a schedule stands.
+/// Status of a schedule.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScheduleStatus {
@@ -59,11 +60,11 @@ pub struct ScheduleStatus {
     /// One of seven words, such as `ALIGNED` or `INACTIVE:AWAY`.
     #[schema(value_type = String)]
     pub state: &'static str,
-    /// What the device does.
+    /// True if the device charges.
     pub is_charging: bool,
-    /// Whether all of the parts hold.
+    /// True if all of the parts hold.
     pub is_charging_expected: bool,
-    /// What has to hold so that charging is expected.
+    /// Conditions under which charging is expected.
     pub is_charging_expected_parts: ExpectedPartsBody,
     /// The next changes of what the rules say, at most two.
     pub upcoming_transitions: Vec<TransitionBody>,
@@ -71,7 +72,7 @@ pub struct ScheduleStatus {
     pub smart_override: Option<SmartOverride>,
 }
 
-/// What has to hold so that charging is expected.
+/// Conditions under which charging is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExpectedPartsBody {
@@ -89,7 +90,7 @@ pub struct ExpectedPartsBody {
 pub struct TransitionBody {
     /// When.
     pub at: DateTime<Utc>,
-    /// What they say from then on.
+    /// Value of the rules from then on.
     pub should_charge: bool,
 }
 
@@ -221,7 +222,7 @@ pub(crate) async fn delete(
     was_there.then_some(StatusCode::NO_CONTENT).ok_or_else(missing)
 }
 
-/// How a schedule stands.
+/// Status of a schedule.
 pub(crate) async fn status(
     State(app): State<App>,
     caller: Caller,

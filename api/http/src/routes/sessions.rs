@@ -27,7 +27,7 @@ use slackwater_store::users;
 const KINDS: [DeviceKind; 4] =
     [DeviceKind::Vehicle, DeviceKind::Charger, DeviceKind::Hvac, DeviceKind::Inverter];
 
-/// What a client may ask of a session.
+/// Request for a link session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LinkBody {
@@ -37,12 +37,12 @@ pub struct LinkBody {
     /// `vehicle`, `charger`, `hvac` or `inverter`; without it any, in version 2023-05-01 `vehicle`.
     #[schema(required = false)]
     pub vendor_type: String,
-    /// What the user is asked to grant. At least one scope that reads data.
+    /// Scopes that the user is asked to grant. At least one that reads data.
     pub scopes: Vec<String>,
     /// Language of the pages, in older versions.
     #[schema(required = false)]
     pub force_language: String,
-    /// Where the user's browser goes in the end.
+    /// Address to which the user's browser returns in the end.
     #[schema(required = false)]
     pub redirect_uri: String,
 }
@@ -51,7 +51,7 @@ pub struct LinkBody {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LinkSessionBody {
-    /// Where to send the user. Good for 24 hours, once.
+    /// Address to send the user to. Good for 24 hours, once.
     pub link_url: String,
     /// For software that shows the session itself.
     pub link_token: String,

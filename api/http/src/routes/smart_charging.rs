@@ -27,11 +27,11 @@ use slackwater_service::state::App;
 use slackwater_store::devices::Device;
 use slackwater_store::plans::{KeptPlan, Outcome};
 
-/// What smart charging is to do with a charger.
+/// Smart charging policy of a charger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChargerPolicyBody {
-    /// Whether it controls the charger.
+    /// True if smart charging controls the charger.
     pub is_enabled: bool,
     /// `HH:MM` by which charging is done, on the clocks of the location, else UTC.
     pub deadline: Option<String>,
@@ -43,7 +43,7 @@ pub struct ChargerPolicyBody {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChargerPolicyUpdate {
-    /// Whether it controls the charger.
+    /// True if smart charging controls the charger.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_enabled: Option<bool>,
     /// `HH:MM`, or null for no deadline.
@@ -54,7 +54,7 @@ pub struct ChargerPolicyUpdate {
     pub charging_duration: Option<String>,
 }
 
-/// What comes of it.
+/// Status of smart charging.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SmartChargingStatus {
@@ -136,7 +136,7 @@ pub(crate) async fn put_policy(
     Ok(Json(ChargerPolicyBody::from(policy)).into_response())
 }
 
-/// What comes of the policy now.
+/// Status of smart charging of a charger.
 pub(crate) async fn status(
     State(app): State<App>,
     caller: Caller,

@@ -77,8 +77,7 @@ pub struct ChargingStatistic {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<f64>)]
     pub non_smart_cost_sum: Option<Option<f64>>,
-    /// What smart charging saved; null where it shifted nothing. Not in
-    /// version 2023-05-01.
+    /// Amount that smart charging saved; null where it shifted nothing. Not in version 2023-05-01.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<f64>)]
     pub estimated_savings: Option<Option<f64>>,
@@ -96,7 +95,7 @@ pub struct ProductionStatistic {
     pub kwh_sum: f64,
     /// Price of a kWh; null if none is known.
     pub price: Option<Aggregate>,
-    /// What the energy whose price is known earned.
+    /// Earnings of the energy whose price is known.
     pub earnings_sum: f64,
     /// Start of the bucket on the clock of the offset, written with a `Z`.
     pub date: DateTime<Utc>,
@@ -129,20 +128,19 @@ pub struct ChargingSession {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Aggregate>)]
     pub non_smart_price: Option<Option<Aggregate>>,
-    /// What smart charging saved; null for a session without it. Not in
-    /// version 2023-05-01.
+    /// Amount that smart charging saved; null for a session without it. Not in version 2023-05-01.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<f64>)]
     pub estimated_savings: Option<Option<f64>>,
-    /// Whether smart charging had a part in it. In version 2023-05-01 only.
+    /// True if smart charging had a part in it. In version 2023-05-01 only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smart_session: Option<bool>,
-    /// What that part was. In version 2023-05-01 only.
+    /// Comparison with the session without smart charging. In version 2023-05-01 only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smart_stats: Option<SmartStats>,
 }
 
-/// What a session would have been without smart charging; all null for one without it.
+/// Comparison of a session with one without smart charging; all null for one without it.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SmartStats {
@@ -150,11 +148,11 @@ pub struct SmartStats {
     pub non_smart_price: Option<Aggregate>,
     /// The cost.
     pub non_smart_cost_sum: Option<f64>,
-    /// What was saved.
+    /// Amount that was saved.
     pub estimated_savings: Option<f64>,
 }
 
-/// What a request asks.
+/// Parameters of a request for statistics.
 #[derive(Debug)]
 struct Asked {
     kind: DeviceKind,
@@ -236,7 +234,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Subject {
     }
 }
 
-/// Whether the user is the caller's, and neither budget is spent (STA-36).
+/// Checks that the user is the caller's, and that neither budget is spent (STA-36).
 fn check_user(app: &App, caller: &Caller, user_id: &str) -> Result<(), Problem> {
     with_user(app, caller, user_id, |_| ())?;
     app.spend(&caller.client.id, Limited::Statistics)?;

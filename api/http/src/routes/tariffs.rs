@@ -66,7 +66,7 @@ fn rate(
     Some(RateRequest { name: name?, cost: cost? })
 }
 
-/// What is wrong with rates, and where.
+/// Fault of rates, with its place.
 fn issue(error: &TariffError) -> String {
     match error {
         TariffError::Cost { index, source } => format!("/{index}/cost: {source}"),

@@ -103,7 +103,7 @@ pub(crate) async fn disconnect(
     deleted(connect::disconnect(&app, &account).await?, "vendor")
 }
 
-/// The same for the user in the header. Exists in version 2023-05-01 only.
+/// Takes away the account of the user in the header. Exists in version 2023-05-01 only.
 pub(crate) async fn disconnect_me(
     State(app): State<App>,
     caller: Caller,

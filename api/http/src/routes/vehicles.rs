@@ -30,25 +30,25 @@ pub struct Vehicle {
     pub vendor: String,
     /// Last live data, or when it was linked.
     pub last_seen: DateTime<Utc>,
-    /// Whether live data come; null if nobody knows yet.
+    /// True if its data are live; null if that is not known yet.
     pub is_reachable: Option<bool>,
-    /// What it is.
+    /// Model.
     pub information: VehicleInformation,
-    /// How its charging stands.
+    /// State of charging.
     pub charge_state: VehicleChargeState,
-    /// What smart charging is to do.
+    /// Policy of smart charging.
     pub smart_charging_policy: SmartChargingPolicy,
-    /// How far it has been driven.
+    /// Distance driven.
     pub odometer: Odometer,
-    /// Where it is.
+    /// Position.
     pub location: VehicleLocation,
-    /// What it can do.
+    /// Abilities.
     pub capabilities: VehicleCapabilities,
-    /// What its owner granted.
+    /// Scopes that its owner granted.
     pub scopes: Vec<String>,
 }
 
-/// What a vehicle is.
+/// Model of a vehicle.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, ToSchema)]
 pub struct VehicleInformation {
     /// Vehicle identification number.
@@ -61,21 +61,21 @@ pub struct VehicleInformation {
     pub year: Option<i32>,
 }
 
-/// How the charging of a vehicle stands.
+/// State of charging of a vehicle.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VehicleChargeState {
     /// State of charge in percent.
     pub battery_level: Option<f64>,
-    /// Whether a plug is in.
+    /// True if a plug is in.
     pub is_plugged_in: Option<bool>,
-    /// Whether it charges.
+    /// True if it charges.
     pub is_charging: Option<bool>,
-    /// Whether it is full; null while the delivery of power is unknown.
+    /// True if it is full; null while the delivery of power is unknown.
     pub is_fully_charged: Option<bool>,
     /// Usable capacity in kWh.
     pub battery_capacity: Option<f64>,
-    /// Where it stops by itself, in percent of the capacity; null means 100.
+    /// Percent of the capacity at which it stops by itself; null means 100.
     pub charge_limit: Option<f64>,
     /// Power now in kW; null while it does not charge.
     pub charge_rate: Option<f64>,
@@ -94,11 +94,11 @@ pub struct VehicleChargeState {
     pub charge_rate_limit: Option<f64>,
 }
 
-/// What smart charging is to do with a vehicle.
+/// Smart charging policy of a vehicle.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SmartChargingPolicy {
-    /// Whether it controls the vehicle.
+    /// True if smart charging controls the vehicle.
     pub is_enabled: bool,
     /// When the vehicle is to be ready, on the clocks of its location, else UTC.
     pub deadline: Option<String>,
@@ -106,7 +106,7 @@ pub struct SmartChargingPolicy {
     pub minimum_charge_limit: f64,
 }
 
-/// How far a vehicle has been driven.
+/// Distance that a vehicle has been driven.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Odometer {
@@ -116,7 +116,7 @@ pub struct Odometer {
     pub last_updated: Option<DateTime<Utc>>,
 }
 
-/// Where a vehicle is. All null without the scope `vehicle:read:location`.
+/// Position of a vehicle. All null without the scope `vehicle:read:location`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VehicleLocation {
@@ -130,7 +130,7 @@ pub struct VehicleLocation {
     pub id: Option<Uuid>,
 }
 
-/// What a vehicle can do. At a linked charger, advice is that for both.
+/// Abilities of a vehicle. At a linked charger, advice is that for both.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VehicleCapabilities {
@@ -190,8 +190,8 @@ impl Shape for Vehicle {
     }
 }
 
-/// What the vehicle can do, with the advice of the charger that it stands at,
-/// within what its owner granted.
+/// Abilities of a vehicle, with the advice of the charger that it stands at, within the scopes that
+/// its owner granted.
 fn capabilities(seen: &Seen<'_>) -> Capabilities {
     let Some(own) = &seen.device.state.reading else { return Capabilities::new() };
     let charger = seen.tables.other_end(seen.device);

@@ -1,4 +1,4 @@
-//! What a body says about a schedule, checked against what is known.
+//! Request bodies of schedules, checked against users, devices and locations.
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -18,9 +18,9 @@ use slackwater_store::schedules::{Schedule, Wish};
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NewSchedule {
-    /// Whether it is switched on.
+    /// True if it is switched on.
     pub is_enabled: bool,
-    /// What holds where no rule does.
+    /// Value that holds where no rule does.
     pub default_should_charge: bool,
     /// Earlier rules win.
     pub rules: Vec<RuleBody>,
@@ -29,7 +29,7 @@ pub struct NewSchedule {
     /// `vehicle` or `charger`.
     #[schema(pattern = "^(vehicle|charger)$")]
     pub target_type: String,
-    /// Where it applies; null must be said.
+    /// Location at which it applies; null must be said.
     #[schema(required = true)]
     pub location_id: Option<Uuid>,
 }
@@ -38,10 +38,10 @@ pub struct NewSchedule {
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScheduleUpdate {
-    /// Whether it is switched on.
+    /// True if it is switched on.
     #[schema(required = false)]
     pub is_enabled: bool,
-    /// What holds where no rule does.
+    /// Value that holds where no rule does.
     #[schema(required = false)]
     pub default_should_charge: bool,
     /// Earlier rules win.
@@ -53,7 +53,7 @@ pub struct ScheduleUpdate {
     /// `vehicle` or `charger`.
     #[schema(required = false)]
     pub target_type: String,
-    /// Where it applies; null for anywhere.
+    /// Location at which it applies; null for anywhere.
     pub location_id: Option<Uuid>,
 }
 
@@ -61,7 +61,7 @@ pub struct ScheduleUpdate {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleBody {
-    /// What the rule says while it holds.
+    /// Value of the rule while it holds.
     pub should_charge: bool,
     /// Holds in this part of each day.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -117,7 +117,7 @@ struct Draft {
     location: Option<Where>,
 }
 
-/// Where a schedule is to apply.
+/// Location at which a schedule is to apply.
 #[derive(Debug, Clone, Copy)]
 enum Where {
     Anywhere,
@@ -133,7 +133,7 @@ impl Where {
     }
 }
 
-/// What a body says about a new schedule of a user.
+/// Reads a body that asks for a new schedule of a user.
 ///
 /// # Errors
 /// A member is missing or makes no sense, or there is no such device.
@@ -162,7 +162,7 @@ pub(crate) fn new_wish(
     Ok(Wish { is_enabled, target_id, target_type, location_id, drafts, rules })
 }
 
-/// What a body makes of a schedule: members that it does not name stay (AMB-74).
+/// Reads a body that changes a schedule: members that it does not name stay (AMB-74).
 ///
 /// # Errors
 /// A member makes no sense, alone or with the others, or there is no such device.
@@ -242,7 +242,7 @@ fn target(
     device.map(|device| device.id).ok_or_else(|| Problem::no_entity(target_word(wanted)))
 }
 
-/// What rules mean; what does not make sense is added to the issues.
+/// Parses rules; faults are added to the issues.
 fn rules(
     members: &mut Members,
     default: Option<bool>,
@@ -294,7 +294,7 @@ fn rules_of(members: &mut Members) -> Option<Vec<DraftRule>> {
     None
 }
 
-/// Where something is wrong, and what.
+/// Faults: place and reason.
 type Issues = Vec<(String, String)>;
 
 fn draft(rule: &Map<String, Value>, at: &str, issues: &mut Issues) -> DraftRule {

@@ -1,4 +1,4 @@
-//! How many requests a client may make in a time.
+//! Rate limits: requests of a client in a period.
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -27,7 +27,7 @@ struct Spent {
     requests: u32,
 }
 
-/// What is left of the budgets. Times are measured from the start of the process.
+/// Rest of each budget. Times are measured from the start of the process.
 #[derive(Debug, Default)]
 pub struct Budgets {
     spent: Mutex<HashMap<(String, Limited), Spent>>,

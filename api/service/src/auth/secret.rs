@@ -40,7 +40,7 @@ pub fn generate() -> Result<String, NoRandomness> {
     Ok(URL_SAFE_NO_PAD.encode(random::<SECRET_BYTES>()?))
 }
 
-/// What is kept of a token or link: its SHA-256, in hexadecimal digits.
+/// Stored form of a token or link: its SHA-256, in hexadecimal digits.
 #[must_use]
 pub fn digest(secret: &str) -> String {
     let hash = Sha256::digest(secret.as_bytes());
@@ -55,7 +55,7 @@ fn hex_digit(value: u8) -> char {
     char::from_digit(u32::from(value), 16).expect("four bits are a hexadecimal digit")
 }
 
-/// What is kept of a client's secret: argon2id with a salt of its own.
+/// Stored form of a client's secret: argon2id with a salt of its own.
 ///
 /// Takes tens of milliseconds and 19 MiB, on purpose: call it off the async threads.
 ///
@@ -66,7 +66,7 @@ pub fn hash(secret: &str) -> Result<String, NoRandomness> {
     Ok(hash.to_string())
 }
 
-/// Whether a secret is the one that was hashed. Costs as much as [`hash`].
+/// Returns `true` if a secret is the one that was hashed. Costs as much as [`hash`].
 #[must_use]
 pub fn matches(secret: &str, hash: &str) -> bool {
     PasswordHash::new(hash)

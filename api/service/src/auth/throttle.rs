@@ -35,8 +35,8 @@ pub const QUEUE_TIME: Duration = Duration::from_secs(2);
 /// Sources that are remembered. Beyond it, those that are over are forgotten.
 const SOURCES_MAX: usize = 10_000;
 
-/// Where attempts come from: an address, or the network of one in IPv6, since
-/// there a household has as many addresses as it likes.
+/// Origin of attempts: an address, or the network of one in IPv6, since a household has as many
+/// addresses as it likes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Source(IpAddr);
 
@@ -120,8 +120,7 @@ impl Throttle {
         lane.turn().await
     }
 
-    /// How long the source has to wait before a wrong secret is just a wrong
-    /// secret again; `None` if it may go on.
+    /// Time until a wrong secret of the source is checked again; `None` if it is checked now.
     #[must_use]
     pub fn wait(&self, source: Source, now: Duration) -> Option<Duration> {
         let sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);

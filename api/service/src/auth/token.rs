@@ -19,13 +19,13 @@ use slackwater_store::database::Store;
 use slackwater_store::error::StoreError;
 use slackwater_store::tokens::{self, TokenRow};
 
-/// How long a token is good (LIM-02).
+/// Lifetime of a token (LIM-02).
 pub const LIFETIME: TimeDelta = TimeDelta::hours(1);
 
 /// Tokens that are remembered before those that expired are forgotten.
 const KNOWN_MAX: usize = 10_000;
 
-/// Why no token was issued.
+/// Failure to issue a token.
 #[derive(Debug, thiserror::Error)]
 pub enum IssueError {
     /// The system has no random numbers.
@@ -36,12 +36,12 @@ pub enum IssueError {
     Store(#[from] StoreError),
 }
 
-/// What a token stands for.
+/// Owner and lifetime of a token.
 #[derive(Debug, Clone)]
 struct Known {
     client: Arc<Client>,
     expires_at: DateTime<Utc>,
-    /// The same on the steady clock.
+    /// End of its lifetime on the steady clock.
     ends: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! What controls devices, in memory: pending actions, active overrides, schedules.
+//! Pending actions, active overrides and schedules, in memory.
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -97,8 +97,8 @@ impl Control {
         self.schedules.insert(schedule.id, Arc::new(schedule));
     }
 
-    /// Changes what is known of a schedule, if it is still there. Not what
-    /// identifies it, nor whose or what for it is.
+    /// Edits a schedule in place; does nothing if it was deleted. `change` must not touch
+    /// identifier, client, user or target: the indexes are not rebuilt.
     pub fn change_schedule(&mut self, id: Uuid, change: impl FnOnce(&mut Schedule)) {
         if let Some(schedule) = self.schedules.get_mut(&id) {
             change(Arc::make_mut(schedule));
@@ -124,8 +124,7 @@ impl Control {
         }
     }
 
-    /// Keeps what controls a device now, in place of all that did. Returns
-    /// whether that is something else.
+    /// Replaces all schedules and overrides of a device. Returns `true` if anything changed.
     pub fn replace(
         &mut self,
         target_id: Uuid,
@@ -159,8 +158,7 @@ impl Control {
     }
 }
 
-/// Puts a value in the place of another, or takes it away. Returns whether it is
-/// another value.
+/// Puts a value in the place of another, or takes it away. Returns `true` if it is another value.
 fn replace_in<T: PartialEq>(map: &mut HashMap<Uuid, Arc<T>>, id: Uuid, value: Option<T>) -> bool {
     if map.get(&id).map(|before| &**before) == value.as_ref() {
         return false;

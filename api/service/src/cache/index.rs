@@ -6,7 +6,7 @@ use chrono::DateTime;
 use slackwater_wire::page::cursor::{Cursor, Key, Side};
 use slackwater_wire::page::list::{Page, PageRequest};
 
-/// What identifies an item of a list, in the order of the identifier's text.
+/// Identifier of an item of a list, in the order of its text.
 pub trait Id: Ord + Clone {
     /// As text.
     fn to_text(&self) -> String;
@@ -70,13 +70,13 @@ impl<I: Id> Index<I> {
         self.0.iter().map(|(_, id)| id)
     }
 
-    /// How many items there are.
+    /// Number of items.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no items.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -103,7 +103,7 @@ impl<I: Id> Index<I> {
         }
     }
 
-    /// Where the newer side of a cursor starts and its older side ends.
+    /// Start of the newer side of a cursor, and end of its older side.
     fn split(cursor: &Cursor) -> (Edge<I>, Edge<I>) {
         let micros = cursor.key.created_at.timestamp_micros();
         let Some(id) = I::from_text(&cursor.key.id) else {

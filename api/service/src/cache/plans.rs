@@ -15,16 +15,16 @@ use slackwater_store::policies::{self, FlexRow, SmartPolicy};
 /// A user of a client.
 type Resident = (Arc<str>, Arc<str>);
 
-/// What is to be done with devices, and what is planned.
+/// Policies and plans of devices.
 #[derive(Debug, Default)]
 pub struct PlanTables {
     smart: HashMap<Uuid, SmartPolicy>,
     flex: HashMap<Uuid, Arc<FlexRow>>,
     flex_of: HashMap<Uuid, BTreeSet<Uuid>>,
     plans: HashMap<Uuid, Arc<KeptPlan>>,
-    /// Whose a place is.
+    /// Owner of each location.
     places: HashMap<Uuid, Resident>,
-    /// Who has a place in which area of which zone.
+    /// Users with a location, by zone and area.
     residents: BTreeMap<String, BTreeMap<Option<String>, BTreeSet<Resident>>>,
 }
 
@@ -81,7 +81,7 @@ impl PlanTables {
         ids.filter_map(|id| self.flex.get(id))
     }
 
-    /// Whether anybody ever set a policy for a device.
+    /// Returns `true` if a policy was ever set for a device.
     #[must_use]
     pub fn has_policy(&self, device_id: Uuid) -> bool {
         self.smart.contains_key(&device_id) || self.flex_of.contains_key(&device_id)
@@ -98,7 +98,7 @@ impl PlanTables {
         self.plans.get(&device_id)
     }
 
-    /// Who has a place in an area, or anywhere in a zone, as client and user.
+    /// Users with a location in an area, or anywhere in a zone, as client and user.
     pub fn residents<'a>(
         &'a self,
         zone_id: &str,
@@ -111,7 +111,7 @@ impl PlanTables {
         areas.filter(move |(area, _)| wanted(area)).flat_map(|(_, residents)| residents)
     }
 
-    /// Whose a place is, as client and user.
+    /// Owner of a location, as client and user.
     #[must_use]
     pub fn resident(&self, location_id: Uuid) -> Option<&(Arc<str>, Arc<str>)> {
         self.places.get(&location_id)
@@ -138,8 +138,8 @@ impl PlanTables {
         self.plans.insert(plan.device_id, Arc::new(plan));
     }
 
-    /// Keeps what is to be done with a device now, in place of all that was.
-    /// Returns whether that is something else.
+    /// Keeps what is to be done with a device now, in place of all that was. Returns `true` if that
+    /// is something else.
     pub fn replace_policies(
         &mut self,
         device_id: Uuid,
@@ -175,7 +175,7 @@ impl PlanTables {
         }
     }
 
-    /// Forgets the plan of a device. Returns whether there was one.
+    /// Forgets the plan of a device. Returns `true` if there was one.
     pub fn remove_plan(&mut self, device_id: Uuid) -> bool {
         self.plans.remove(&device_id).is_some()
     }

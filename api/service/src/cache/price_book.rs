@@ -78,7 +78,7 @@ impl Book {
         self.tariffs.get(&(client_id.to_owned(), id.to_owned()))
     }
 
-    /// Which tariff a location has, and when which of its rates holds.
+    /// Tariff of a location, with the weekly hours of its rates.
     #[must_use]
     pub fn schedule(&self, location_id: Uuid) -> Option<&TariffSchedule> {
         self.schedules.get(&location_id)
@@ -125,7 +125,7 @@ impl Book {
         self.tariffs.insert((row.client_id.clone(), row.id.clone()), row);
     }
 
-    /// Keeps a tariff of that name, or forgets it. Returns whether it is another.
+    /// Keeps a tariff of that name, or forgets it. Returns `true` if it is another.
     pub fn replace_tariff(&mut self, name: &Pair, row: Option<TariffRow>) -> bool {
         let has_changed = self.tariffs.get(name) != row.as_ref();
         match row {

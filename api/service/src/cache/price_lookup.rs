@@ -17,8 +17,8 @@ use slackwater_store::prices::SeriesName;
 use crate::cache::price_book::{Book, Prices};
 use crate::config::prices::ZoneSettings;
 
-/// What prices are for. Flex goes by the price signal of the area first, smart
-/// charging does not know signals (AMB-35).
+/// Purpose of prices. Flex goes by the price signal of the area first, smart charging does not know
+/// signals (AMB-35).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// Smart charging of a charger or a vehicle.
@@ -36,7 +36,7 @@ pub struct Priced {
     pub currency: String,
 }
 
-/// Where prices come from.
+/// Source of prices.
 pub trait PriceBook: fmt::Debug + Send + Sync {
     /// The prices of a place in `[from, to)`.
     fn resolved(
@@ -46,8 +46,8 @@ pub trait PriceBook: fmt::Debug + Send + Sync {
         window: (DateTime<Utc>, DateTime<Utc>),
     ) -> Priced;
 
-    /// A name that places share which have the same prices for one purpose;
-    /// `None` if nobody can say so beforehand.
+    /// Cache key: two locations with one key have the same prices for any one purpose. `None` if
+    /// that is not known beforehand.
     fn alike(&self, location: &Location) -> Option<String>;
 }
 

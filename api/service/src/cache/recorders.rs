@@ -19,7 +19,7 @@ const COUNTED_MAX: usize = 500;
 /// Reading of a counter: its total at an instant.
 pub type Counted = (DateTime<Utc>, Energy);
 
-/// How far a device is recorded.
+/// Progress of the recording of a device.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Recorder {
     /// Until when; `None` if not at all.
@@ -28,14 +28,14 @@ pub struct Recorder {
     pub sessions: Vec<ChargeSession>,
 }
 
-/// What is added to the record of a device.
+/// Addition to the record of a device.
 #[derive(Debug)]
 pub struct Recorded {
     /// The device.
     pub device_id: Uuid,
     /// Until when it was recorded before.
     pub before: Option<DateTime<Utc>>,
-    /// How far it is recorded with it.
+    /// Progress with the addition.
     pub recorder: Recorder,
     /// The samples, by session and place.
     pub parts: Vec<(Measured, Option<Uuid>, Vec<Sample>)>,
@@ -66,7 +66,7 @@ impl Recorders {
         Ok(Self { known: Mutex::new(known), ..Self::default() })
     }
 
-    /// How far a device is recorded.
+    /// Progress of the recording of a device.
     #[must_use]
     pub fn of(&self, device_id: Uuid) -> Recorder {
         self.known().get(&device_id).cloned().unwrap_or_default()

@@ -37,7 +37,7 @@ pub struct Tables {
     pub plans: PlanTables,
 }
 
-/// What is known of a client.
+/// Rows of a client.
 #[derive(Debug, Default)]
 pub struct OfClient {
     users: BTreeMap<Arc<str>, OfUser>,
@@ -48,14 +48,14 @@ pub struct OfClient {
 /// Lists of devices by their kind.
 type Lists = BTreeMap<DeviceKind, Index<Uuid>>;
 
-/// What is known of a user.
+/// Rows of a user.
 #[derive(Debug)]
 pub struct OfUser {
     /// The identifier that the client chose.
     pub id: Arc<str>,
     /// When the client first named it.
     pub created_at: DateTime<Utc>,
-    /// Whether the client let go of its accounts.
+    /// True if the client let go of the user's accounts.
     pub is_deauthorised: bool,
     /// Its accounts with manufacturers.
     pub accounts: BTreeMap<VendorCode, Account>,
@@ -131,7 +131,7 @@ impl Tables {
         self.devices.values()
     }
 
-    /// What controls devices.
+    /// Pending actions, active overrides and schedules.
     #[must_use]
     pub const fn control(&self) -> &Control {
         &self.control
@@ -399,7 +399,7 @@ impl OfUser {
     }
 }
 
-/// What a device says it is plugged into.
+/// End of a cable that a device names.
 fn plugged_into(device: &Device) -> Option<&OtherEnd> {
     match &device.state.reading.as_ref()?.facts {
         Facts::Vehicle(facts) => facts.plugged_into.as_ref(),

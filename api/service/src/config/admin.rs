@@ -37,8 +37,8 @@ impl AdminToken {
         &self.0
     }
 
-    /// Whether a text is the token. The time that this takes does not depend on where
-    /// the two differ: their digests are compared to the last byte.
+    /// Compares a text with the token. The time that this takes does not depend on where the two
+    /// differ: their digests are compared to the last byte.
     #[must_use]
     pub fn is(&self, given: &str) -> bool {
         let (own, given) = (Sha256::digest(&self.0), Sha256::digest(given));

@@ -2,7 +2,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Why a setting cannot be used.
+/// Fault of a setting.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ConfigError {
     /// Not an address with a port.
@@ -16,7 +16,7 @@ pub enum ConfigError {
     Log {
         /// The text that was given.
         given: String,
-        /// What the filter's parser said.
+        /// Message of the filter's parser.
         reason: String,
     },
     /// Not an address of the web.
@@ -90,7 +90,7 @@ pub enum ConfigError {
     Ambiguous {
         /// The socket.
         listen: SocketAddr,
-        /// What both would answer to.
+        /// Host that both would answer to.
         host: String,
     },
     /// A receiver of events.

@@ -9,15 +9,15 @@ use slackwater_store::subscription::NewSubscription;
 pub struct EventSettings {
     /// Receivers. Those that are no longer named are let go of at the next start.
     pub subscriptions: Vec<NewSubscription>,
-    /// How long a receiver may take.
+    /// Longest time that a receiver may take.
     pub timeout_seconds: u32,
     /// Attempts after which an event is given up; without it there is no end to them.
     pub attempts_max: Option<u32>,
-    /// How long events are kept, posted or not.
+    /// Days for which events are kept, posted or not.
     pub keep_days: u32,
     /// The name under which receivers see that a device changed; they do not, without one.
     pub device_changed: Option<String>,
-    /// The same for the account of a user.
+    /// Public name of a change of a user's account.
     pub user_changed: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Which language, and which colours.
+//! Language and colours of a page.
 use http::{HeaderMap, header};
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +78,7 @@ pub enum ColourScheme {
     Light,
     /// Light on dark.
     Dark,
-    /// What the device is set to.
+    /// Colours of the device's own setting.
     #[default]
     System,
 }

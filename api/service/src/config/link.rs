@@ -14,7 +14,7 @@ pub struct LinkSettings {
     pub language: Option<Language>,
     /// `light`, `dark`, or `system`: what the device is set to.
     pub colour_scheme: ColourScheme,
-    /// How long a manufacturer may take for a log-in.
+    /// Longest time that a manufacturer may take for a log-in.
     pub login_timeout_seconds: u32,
     /// Addresses to which users of a client may be sent back, by client ID and
     /// without query. A client that is not named here may give any.

@@ -58,7 +58,7 @@ fn sections() -> Vec<String> {
     defaults.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
 }
 
-/// Whether a variable, without its prefix, is a setting or a whole section.
+/// Returns `true` if a variable, without its prefix, is a setting or a whole section.
 fn is_setting(name: &str, sections: &[String]) -> bool {
     name.contains(SEPARATOR) || sections.iter().any(|section| section.eq_ignore_ascii_case(name))
 }
@@ -137,7 +137,7 @@ fn value_of(found: &Actual) -> String {
     }
 }
 
-/// What a value should be, in words for people who do not write Rust.
+/// Kind of a value, in words for people who do not write Rust.
 fn in_words(expected: &str) -> String {
     let max = match expected {
         "u8" => u64::from(u8::MAX),

@@ -1,13 +1,13 @@
-//! What an operator can set about plans.
+//! Settings of plans.
 use serde::{Deserialize, Serialize};
 use slackwater_control::policy::assumptions::Assumptions;
 use slackwater_engine::units::{Money, Power};
 
-/// How plans are made.
+/// Settings of plans.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PlanSettings {
-    /// What is assumed of devices that do not say it (NS-37).
+    /// Values that are assumed of devices that do not report them (NS-37).
     pub assume: Assumptions,
     /// Money that a stay at the plug may cost beyond the cheapest plans, so that
     /// a new plan changes little against the one before. Without it each plan is
@@ -38,7 +38,7 @@ impl PlanSettings {
         limit.map(|limit| limit.power_max)
     }
 
-    /// What makes no sense, with the name of the setting.
+    /// First fault of the settings, with the name of the setting.
     #[must_use]
     pub fn flaw(&self) -> Option<String> {
         let assume = &self.assume;

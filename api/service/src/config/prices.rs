@@ -13,7 +13,7 @@ use slackwater_engine::units::{Power, kw};
 pub struct ZoneSettings {
     /// The currency of its prices.
     pub currency: Currency,
-    /// Whether price signals are taken for it.
+    /// True if price signals are taken for it.
     #[serde(default = "yes")]
     pub is_activated: bool,
     /// A list of its market prices, read at each start (NS-38).
@@ -27,10 +27,10 @@ pub struct ZoneSettings {
 pub struct PriceFile {
     /// The file.
     pub file: PathBuf,
-    /// What its numbers count, such as `EUR/MWh`, if its header does not say so.
+    /// Unit of its numbers, such as `EUR/MWh`, if its header does not say so.
     #[serde(default)]
     pub unit: Option<String>,
-    /// Whose clocks its times are, where they name no offset.
+    /// Time zone of its times, where they name no offset.
     #[serde(default)]
     pub time_zone: Option<Tz>,
 }
@@ -43,13 +43,13 @@ impl ZoneSettings {
     }
 }
 
-/// What statistics requests may ask.
+/// Settings of statistics.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StatisticsSettings {
     /// Names of parameters that the specification withholds (NS-13).
     pub query: StatisticsQuery,
-    /// What a counter says beyond this power is a fault and not recorded.
+    /// Power above which a counter is taken to be at fault; its energy is not recorded.
     #[serde(rename = "power_max_kw")]
     pub power_max: Power,
 }

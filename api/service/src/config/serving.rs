@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::proxies::Proxies;
 
-/// Who asks.
+/// Settings of clients and tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AuthSettings {
@@ -11,7 +11,7 @@ pub struct AuthSettings {
     pub trusted_proxies: Proxies,
 }
 
-/// How connections are held, and how they end.
+/// Settings of connections, and of their end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServeSettings {

@@ -101,7 +101,7 @@ pub(crate) mod as_text {
     }
 }
 
-/// The same for values that may be missing.
+/// Text form of a value that may be missing.
 pub(crate) mod as_optional_text {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

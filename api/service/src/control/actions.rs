@@ -27,7 +27,7 @@ use slackwater_store::overrides::{self, Override};
 /// The event of each state that an action enters (EVT-03).
 pub const ACTION_UPDATED: &str = "user:vendor-action:updated";
 
-/// What a change did, to be shown once it is made.
+/// Updates of memory and queues that a change brings, for after its commit.
 #[derive(Debug, Default)]
 pub struct Effects {
     began: Vec<Action>,
@@ -37,7 +37,7 @@ pub struct Effects {
 }
 
 impl Effects {
-    /// Whether nothing was done.
+    /// Returns `true` if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.began.is_empty() && self.ended.is_empty() && self.overrides.is_empty()
@@ -205,8 +205,7 @@ async fn keep_life(
     Ok(())
 }
 
-/// Ends the pending action of a device, if it is one of those. Returns whether
-/// there was one.
+/// Ends the pending action of a device, if it is one of those. Returns `true` if there was one.
 ///
 /// # Errors
 /// The database failed.

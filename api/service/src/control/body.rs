@@ -32,18 +32,18 @@ pub struct ActionBody {
     /// `vehicle`, `charger`, `battery` or `hvac`.
     #[schema(value_type = String)]
     pub target_type: &'static str,
-    /// What the device is to be set to; not of actions that start or stop charging.
+    /// Target state of the device; not of actions that start or stop charging.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_state: Option<TargetState>,
     /// `START` or `STOP`; of those actions only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub kind: Option<&'static str>,
-    /// Why it did not end as wished; null while pending and if confirmed.
+    /// Reason why the action failed; null while pending and if confirmed.
     pub failure_reason: Option<FailureReason>,
 }
 
-/// What a device is to be set to: one of these.
+/// Target state of a device: one of these.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetState {
@@ -59,7 +59,7 @@ pub struct TargetState {
     pub charge_rate_limit: Option<f64>,
 }
 
-/// Why an action did not end as wished.
+/// Reason why an action failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct FailureReason {
     /// One of six words, such as `NO_RESPONSE`.
@@ -98,7 +98,7 @@ impl ActionBody {
         }
     }
 
-    /// The same as JSON.
+    /// Body as a JSON value.
     #[must_use]
     pub fn to_value(&self) -> Value {
         serde_json::to_value(self).unwrap_or_else(|_| Value::Object(Map::new()))

@@ -1,4 +1,4 @@
-//! What the engine decides on: a device, its reading, and who wants what of it.
+//! Inputs of the decisions of control: a device, its reading, and its policies and schedules.
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use slackwater_control::device::capability::{Capabilities, within_scopes};
@@ -35,14 +35,14 @@ pub struct Scene<'a> {
     pub now: DateTime<Utc>,
 }
 
-/// What a vehicle or charger shows.
+/// State of a vehicle or charger, as it is shown.
 struct Shown {
     state: ChargeState,
     max_current: Option<Current>,
     fullness: Option<Fullness>,
 }
 
-/// What a device is to a schedule; `None` if it has nothing to switch.
+/// Target of a schedule; `None` if the device has nothing to switch.
 #[must_use]
 pub const fn target_type(kind: DeviceKind) -> Option<TargetType> {
     match kind {
@@ -53,7 +53,7 @@ pub const fn target_type(kind: DeviceKind) -> Option<TargetType> {
 }
 
 impl Scene<'_> {
-    /// What was last read from the device, as a command sees it.
+    /// Last reading of the device, as a command sees it.
     #[must_use]
     pub fn reading(&self) -> DeviceReading {
         let unknown = DeviceReading::of(PowerState::Unknown);
@@ -70,7 +70,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Whether a command is accepted from who asks for it.
+    /// Checks that a command of an origin is accepted.
     #[must_use]
     pub fn of_command(&self, command: &Command, origin: Origin) -> CommandFacts {
         let can = self.capabilities();
@@ -93,7 +93,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Whether the owner granted something on this kind of device.
+    /// Returns `true` if the owner granted something on this kind of device.
     #[must_use]
     pub fn is_permitted(&self, permission: Permission) -> bool {
         self.device.kind.permissions().contains(&permission)
@@ -113,7 +113,7 @@ impl Scene<'_> {
         }
     }
 
-    /// What a heating unit takes; nothing is known of other devices.
+    /// Limits of a heating unit; none of other devices.
     #[must_use]
     pub fn hvac_limits(&self) -> HvacLimits {
         match self.device.state.reading.as_deref().map(|reading| &reading.facts) {
@@ -122,7 +122,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Who decides whether the device charges.
+    /// Present controller of the device's charging.
     #[must_use]
     pub fn controller(&self) -> Controller {
         let Some(target_type) = target_type(self.device.kind) else { return Controller::Nobody };
@@ -135,13 +135,13 @@ impl Scene<'_> {
         Controller::of(target_type, here.as_deref(), is_overridden, &candidates, is_planned)
     }
 
-    /// Whether the device charges; `None` if nobody knows.
+    /// Returns `true` if the device charges; `None` if that is not known.
     #[must_use]
     pub fn is_charging(&self) -> Option<bool> {
         is_charging(&self.shown()?.state)
     }
 
-    /// What a schedule sees of the device.
+    /// Last reading of the device, as a schedule sees it.
     #[must_use]
     pub fn target(&self) -> TargetReading {
         let here = self.location().map(|id| id.to_string());
@@ -152,7 +152,7 @@ impl Scene<'_> {
         }
     }
 
-    /// How a schedule stands, if `pending` is the device's pending action.
+    /// Status of a schedule, if `pending` is the device's pending action.
     #[must_use]
     pub fn status(&self, schedule: &Schedule, pending: Option<&Action>) -> Status {
         let wish = &schedule.wish;
@@ -168,7 +168,7 @@ impl Scene<'_> {
         })
     }
 
-    /// The same with all that a reader can see change.
+    /// Status of a schedule, with all that a reader can see change.
     #[must_use]
     pub fn snapshot(&self, schedule: &Schedule, pending: Option<&Action>) -> Snapshot {
         let wish = &schedule.wish;
@@ -180,13 +180,13 @@ impl Scene<'_> {
         }
     }
 
-    /// Where the device is, among the places of its user.
+    /// Location at which the device is.
     #[must_use]
     pub fn location(&self) -> Option<Uuid> {
         self.tables.whereabouts(self.device).map(|location| location.id)
     }
 
-    /// Whose clock a schedule reads (SCH-20).
+    /// Time zone of a schedule (SCH-20).
     fn time_zone(&self, wish: &Wish) -> Tz {
         let user = self.tables.user(&self.device.client_id, &self.device.user_id);
         let place = |id: Uuid| {
@@ -197,7 +197,7 @@ impl Scene<'_> {
         time_zone_of(wish.location_id.and_then(place), here())
     }
 
-    /// What the device can do, within what its owner granted.
+    /// Abilities of the device, within the scopes that its owner granted.
     fn capabilities(&self) -> Capabilities {
         let reading = self.device.state.reading.as_deref();
         reading.map_or_else(Capabilities::new, |reading| {

@@ -12,9 +12,8 @@ use crate::control::actions::{self, Effects};
 use crate::control::facts::Scene;
 use crate::state::App;
 
-/// What readings mean for the pending actions and active overrides of their
-/// devices, in the change that keeps the readings: an action that has reached
-/// what it wanted is confirmed by the very reading that shows it.
+/// Applies readings to the pending actions and active overrides of their devices, in the change
+/// that keeps the readings: a reading that shows the target state confirms the action.
 ///
 /// # Errors
 /// The database failed.
@@ -42,7 +41,7 @@ pub async fn observed(
     Ok(())
 }
 
-/// What a reading shows of a device that is being controlled.
+/// Meaning of a reading of a device that is being controlled.
 struct Observed {
     action: Option<(Action, ActionEvent)>,
     is_overridden: bool,

@@ -12,10 +12,10 @@ use crate::state::App;
 use slackwater_store::actions::{self as rows, Action, Origin};
 use slackwater_store::error::StoreError;
 
-/// How often an order begins again because another replica was faster.
+/// Number of attempts of an order when other replicas are faster.
 const ATTEMPTS_MAX: usize = 10;
 
-/// Why a command does not become an action.
+/// Reason why a command does not become an action.
 #[derive(Debug, thiserror::Error)]
 pub enum OrderError {
     /// There is no such device.
@@ -86,7 +86,7 @@ async fn try_order(
     Ok(action)
 }
 
-/// What somebody who calls an action off is answered.
+/// Answer to a request to cancel an action.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cancelled {
     /// It is cancelled (ACT-16).
@@ -136,7 +136,7 @@ pub async fn cancel(
     }
 }
 
-/// Whether an action is one of a client, about a device of a kind.
+/// Returns `true` if an action is one of a client, about a device of a kind.
 pub fn is_of(client_id: &str, kind: DeviceKind) -> impl Fn(&Action) -> bool {
     move |action| &*action.client_id == client_id && action.kind == kind
 }

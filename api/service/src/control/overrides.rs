@@ -93,7 +93,7 @@ fn request(app: &App, is_charging: Option<bool>, told: Option<&Action>) -> Overr
     }
 }
 
-/// Whether the device charges, unless it cannot be overridden.
+/// Checks that a device can be overridden. Returns `true` if it charges.
 fn check(app: &App, device: &Device) -> Result<Option<bool>, Refusal> {
     let now = app.now();
     let start = Command::Charge(Switch::Start);

@@ -30,7 +30,7 @@ pub async fn refresh(app: &App, device: &Device) -> Result<(), VendorError> {
     read.map(|_| ())
 }
 
-/// What is known of a device after a read (ENV-15).
+/// State of a device after a read (ENV-15).
 fn after(before: &DeviceState, read: &Result<Arc<Reading>, VendorError>) -> DeviceState {
     match read {
         Ok(reading) => DeviceState {
@@ -49,7 +49,7 @@ fn after(before: &DeviceState, read: &Result<Arc<Reading>, VendorError>) -> Devi
     }
 }
 
-/// How long a device is left alone after a read, the `failures`-th failure on end.
+/// Pause after a read, the `failures`-th failure in a row.
 #[must_use]
 pub fn pause(device: &Device, read: &Result<(), VendorError>, failures: u32) -> TimeDelta {
     match read {

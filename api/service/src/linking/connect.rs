@@ -36,7 +36,7 @@ pub struct NewUser {
 pub struct NewAccount {
     /// The manufacturer.
     pub vendor: VendorCode,
-    /// What the log-in yielded.
+    /// Connection that the log-in yielded.
     pub connection: Connection,
     /// The devices.
     pub devices: Vec<NewDevice>,
@@ -49,11 +49,11 @@ pub struct NewDevice {
     pub id: Option<Uuid>,
     /// The manufacturer's identifier.
     pub vendor_device: String,
-    /// What it is.
+    /// Kind of the device.
     pub kind: DeviceKind,
-    /// What its owner grants.
+    /// Permissions that its owner grants.
     pub scopes: Granted,
-    /// Where it stands, if somebody says so.
+    /// Location that was set for it, if there is one.
     pub location: Option<Uuid>,
 }
 
@@ -73,7 +73,7 @@ pub async fn connect(
     connect_within(app, app.store().begin().await?, client_id, new).await
 }
 
-/// The same as the end of a change that has begun, which it commits.
+/// Links accounts and devices of users as the end of a change that has begun, and commits it.
 ///
 /// # Errors
 /// The database failed, and nothing of the change is kept.
@@ -118,7 +118,7 @@ pub async fn connect_within(
     Ok(ids)
 }
 
-/// What is written for one user who is kept.
+/// Rows of one user.
 struct Kept {
     id: String,
     accounts: Vec<Account>,
@@ -196,8 +196,8 @@ fn device(
     }
 }
 
-/// Deletes a user of this creation with all that is theirs. Returns whether there
-/// was one: not if somebody else deleted it first, or if it was created anew.
+/// Deletes a user of this creation with all that is theirs. Returns `true` if there was one: not if
+/// somebody else deleted it first, or if it was created anew.
 ///
 /// # Errors
 /// The database failed, and the user stays.
@@ -246,8 +246,8 @@ pub async fn deauthorise(app: &App, client_id: &str, user_id: &str) -> Result<()
         .await
 }
 
-/// Takes away an account of a user, and the devices on it. Returns whether there
-/// was one of this creation, as [`delete_user`] does.
+/// Takes away an account of a user, and the devices on it. Returns `true` if there was one of this
+/// creation, as [`delete_user`] does.
 ///
 /// # Errors
 /// The database failed, and nothing changed.

@@ -1,9 +1,8 @@
-//! Where the user's browser goes in the end, and with what.
+//! Redirect of the user's browser at the end of a link session.
 use http::Uri;
 use serde::{Deserialize, Serialize};
 
-/// Why a user comes back without devices: the seven words that there are for
-/// it (LNK-19).
+/// Reason why a user comes back without devices: one of seven words (LNK-19).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failure {
@@ -15,7 +14,7 @@ pub enum Failure {
     AccessDenied,
     /// An answer that nobody gives. Never sent by these pages.
     UnsupportedResponseType,
-    /// What was asked for cannot be granted.
+    /// Scopes that cannot be granted.
     InvalidScope,
     /// A defect on our side.
     ServerError,

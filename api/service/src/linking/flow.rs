@@ -21,7 +21,7 @@ use slackwater_store::{events, links, users};
 /// has no say in the count: who comes without its cookie is the same guesser.
 pub const REFUSED_MAX: u64 = 20;
 
-/// Why nothing was linked.
+/// Reason why nothing was linked.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// The session was used, or expired, before.
@@ -116,8 +116,7 @@ pub async fn accept(
     Ok(connect_within(app, change, client_id, vec![user]).await?)
 }
 
-/// Uses a session up without linking anything. Returns whether that was still
-/// possible.
+/// Uses a session up without linking anything. Returns `true` if that was still possible.
 ///
 /// # Errors
 /// The database failed.
@@ -128,10 +127,10 @@ pub async fn leave(app: &App, session: &Session) -> Result<bool, StoreError> {
     change.commit(move || was_open).await
 }
 
-/// What came of a log-in on the pages.
+/// Result of a log-in on the pages.
 #[derive(Debug)]
 pub enum Attempt {
-    /// What the manufacturer said.
+    /// Answer of the manufacturer.
     Answered(Result<LogIn, VendorError>),
     /// The session is over: too many log-ins were refused, this one or those before.
     Spent,
@@ -155,7 +154,7 @@ pub async fn try_log_in(
     let mut change = app.store().begin().await?;
     let hash = session.hash();
     if !links::take_attempt(change.connection(), hash, REFUSED_MAX).await? {
-        // All that it had are refused or under way: nobody but a guesser has so many.
+        // No log-in is left: all are refused or under way. No honest user needs so many.
         links::use_up(change.connection(), hash, app.clock().machine().now()).await?;
         return change.commit(|| Attempt::Spent).await;
     }
@@ -174,7 +173,7 @@ pub async fn try_log_in(
     change.commit(move || attempt).await
 }
 
-/// What a client is told of a user who gives up because of an error.
+/// Reason to tell a client if the user gives up because of an error.
 #[must_use]
 pub const fn failure_of(error: &VendorError) -> Failure {
     match error {

@@ -17,10 +17,10 @@ use slackwater_store::devices::Device;
 use slackwater_store::error::StoreError;
 use slackwater_store::links::{self, KeptSession};
 
-/// How long a session can be used, once (LIM-03).
+/// Lifetime of a session, which is used once (LIM-03).
 pub const LIFETIME: TimeDelta = TimeDelta::hours(24);
 
-/// What was asked of a session, as it is kept.
+/// Request of a client for a session, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkRequest {
@@ -28,14 +28,14 @@ pub struct LinkRequest {
     pub vendor: Option<VendorCode>,
     /// The kind of device, if it is limited to one.
     pub kind: Option<DeviceKind>,
-    /// What the user is asked to grant.
+    /// Scopes that the user is asked to grant.
     pub scopes: Vec<(DeviceKind, Granted)>,
     /// Language of the pages, if it is not the browser's.
     pub language: Option<String>,
     /// Their colours, if they are not the operator's.
     #[serde(default)]
     pub colour_scheme: Option<ColourScheme>,
-    /// Where the user's browser goes in the end.
+    /// Address to which the user's browser returns in the end.
     pub redirect_uri: Option<String>,
 }
 
@@ -44,7 +44,7 @@ pub struct LinkRequest {
 pub struct Session {
     token: String,
     kept: KeptSession,
-    /// What the client asked for.
+    /// Request of the client.
     pub request: LinkRequest,
     /// The client.
     pub client: Client,
@@ -52,7 +52,7 @@ pub struct Session {
     pub device: Option<Arc<Device>>,
 }
 
-/// Whether a session can be used.
+/// Stage of the life of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It can.
@@ -63,19 +63,19 @@ pub enum State {
     Expired,
 }
 
-/// How far a user came.
+/// Progress of a user.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    /// What is asked next.
+    /// Next step.
     pub step: Step,
-    /// What the client is told if the user leaves now.
+    /// Reason to tell the client if the user leaves now.
     pub failure: Option<Failure>,
 }
 
-/// What is asked of a user.
+/// Step of a link session.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Step {
-    /// Which manufacturer?
+    /// Choice of the manufacturer.
     Choose,
     /// Name and password.
     LogIn {
@@ -90,16 +90,16 @@ pub enum Step {
         user_name: String,
         /// The password that was entered; manufacturers want it again with the code.
         password: String,
-        /// Where the code went.
+        /// Destination of the code.
         sent_to: String,
         /// Wrong codes so far.
         wrong: u8,
     },
-    /// Which devices, and yes or no?
+    /// Choice of devices, and consent.
     Consent {
         /// The manufacturer.
         vendor: VendorCode,
-        /// What the log-in yielded.
+        /// Connection that the log-in yielded.
         connection: Connection,
         /// The devices of the account that may be linked in this session.
         offers: Vec<Offer>,
@@ -135,7 +135,7 @@ impl Session {
         Ok(Some(Self { token: token.to_owned(), kept, request, client, device }))
     }
 
-    /// Whether it can be used at `now`.
+    /// State of the session at `now`.
     #[must_use]
     pub fn state(&self, now: DateTime<Utc>) -> State {
         match self.kept.used_at {
@@ -145,7 +145,7 @@ impl Session {
         }
     }
 
-    /// What it is kept by.
+    /// Key of the stored session.
     #[must_use]
     pub fn hash(&self) -> &str {
         &self.kept.made.hash
@@ -163,13 +163,13 @@ impl Session {
         &self.kept.made.user_id
     }
 
-    /// How far its user came, sealed.
+    /// Progress of the user, sealed.
     #[must_use]
     pub fn sealed(&self) -> Option<&str> {
         self.kept.progress.as_deref()
     }
 
-    /// What is asked for of a kind of device; `None` if such are not wanted.
+    /// Permissions asked for on a kind of device; `None` if such devices are not wanted.
     #[must_use]
     pub fn granted(&self, kind: DeviceKind) -> Option<&Granted> {
         let is_wanted = self.request.kind.is_none_or(|wanted| wanted == kind);
@@ -178,7 +178,7 @@ impl Session {
         (is_wanted && reads).then_some(granted)
     }
 
-    /// Whether a manufacturer may be chosen.
+    /// Returns `true` if a manufacturer may be chosen.
     #[must_use]
     pub fn takes(&self, profile: &Profile) -> bool {
         let is_named = self.request.vendor.as_ref().is_none_or(|code| *code == profile.code);
@@ -196,7 +196,7 @@ impl Session {
         all
     }
 
-    /// What of an account may be linked here.
+    /// Devices of an account that may be linked here.
     #[must_use]
     pub fn fitting(&self, offers: Vec<Offer>) -> Vec<Offer> {
         let fits = |offer: &Offer| {
@@ -207,7 +207,7 @@ impl Session {
         offers.into_iter().filter(fits).collect()
     }
 
-    /// Where it begins: at the log-in, if the client named the manufacturer (LNK-04).
+    /// First step: the log-in, if the client named the manufacturer (LNK-04).
     #[must_use]
     pub fn beginning(&self) -> Progress {
         let step = match &self.request.vendor {
@@ -217,7 +217,7 @@ impl Session {
         Progress { step, failure: None }
     }
 
-    /// Where its user's browser goes, if the client said so.
+    /// Address to which the user's browser returns, if the client named one.
     #[must_use]
     pub fn end(&self, failure: Option<Failure>) -> Option<String> {
         let uri = self.request.redirect_uri.as_ref()?;

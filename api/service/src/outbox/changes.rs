@@ -1,4 +1,4 @@
-//! What a read of a device changed.
+//! Events of changed devices and accounts.
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use slackwater_control::device::scope::Permission;
@@ -43,7 +43,7 @@ pub fn of_device(change: &DeviceChange, now: DateTime<Utc>) -> Option<Happening>
     })
 }
 
-/// What happened to a user whose account a manufacturer accepts, or no longer.
+/// Event of an account that a manufacturer accepts, or no longer.
 #[must_use]
 pub fn of_account(account: &Account, now: DateTime<Utc>) -> Happening {
     Happening {
@@ -56,8 +56,8 @@ pub fn of_account(account: &Account, now: DateTime<Utc>) -> Happening {
     }
 }
 
-/// Whether it may be told that a member changed: that a device moved says where it
-/// no longer is, which needs the scope for it (SCOPE-13).
+/// Returns `true` if a member may be named among the changes. `location` is left out unless the
+/// client has the scope for it: even that a device moved tells where it no longer is (SCOPE-13).
 fn may_be_told(device: &Device, name: &str) -> bool {
     !PLACES.contains(&name) || device.scopes.contains(&Permission::ReadLocation)
 }

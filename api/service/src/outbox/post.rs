@@ -14,10 +14,10 @@ use tracing::warn;
 
 use slackwater_store::signing::SigningSecret;
 
-/// Who we say we are.
+/// Name of the service in its requests.
 const USER_AGENT: &str = concat!("slackwater/", env!("CARGO_PKG_VERSION"));
 
-/// What of an answer is read, so that its connection can be used again.
+/// Longest part of an answer that is read, so that its connection can be used again.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
 
 /// Headers of Standard Webhooks.
@@ -25,19 +25,19 @@ const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
-/// Why a receiver did not get an event.
+/// Reason why a receiver did not get an event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PostError {
     /// It is not there, or does not speak HTTP.
     #[error("not reached: {reason}")]
     Unreached {
-        /// What the system said.
+        /// Error of the system.
         reason: String,
     },
     /// It took too long.
     #[error("no answer in {seconds} s")]
     TimedOut {
-        /// How long we waited.
+        /// Length of the wait.
         seconds: u64,
     },
     /// It answered, but did not take it.
@@ -53,10 +53,10 @@ pub enum PostError {
 #[error("cannot set up TLS: {0}")]
 pub struct TlsError(#[from] rustls::Error);
 
-/// What is posted.
+/// Request to a receiver.
 #[derive(Debug, Clone, Copy)]
 pub struct Letter<'a> {
-    /// Where to.
+    /// Address of the receiver.
     pub url: &'a str,
     /// The identifier of the event.
     pub id: &'a str,
@@ -64,7 +64,7 @@ pub struct Letter<'a> {
     pub timestamp: i64,
     /// The body.
     pub body: &'a str,
-    /// What to sign with.
+    /// Secret that signs the request.
     pub secret: Option<&'a SigningSecret>,
 }
 

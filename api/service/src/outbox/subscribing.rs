@@ -1,4 +1,4 @@
-//! What makes a subscription.
+//! Making of subscriptions.
 
 use slackwater_store::clients;
 use slackwater_store::database::Store;
@@ -6,7 +6,7 @@ use slackwater_store::deliveries;
 use slackwater_store::error::StoreError;
 use slackwater_store::subscription::{NewSubscription, SubscriptionError};
 
-/// Why nobody can be subscribed so.
+/// Reason why a subscription is not made.
 #[derive(Debug, thiserror::Error)]
 pub enum SubscribeError {
     /// The subscription itself.

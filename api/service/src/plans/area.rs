@@ -67,7 +67,7 @@ pub async fn idle(app: &App) -> Result<(), StoreError> {
     }
 }
 
-/// Whether no area waits for new plans.
+/// Returns `true` if no area has unfinished work.
 ///
 /// # Errors
 /// The database failed.

@@ -27,7 +27,7 @@ pub(crate) struct Area {
     pub(crate) name: String,
 }
 
-/// What was planned beside others.
+/// Plans within what other devices leave of a shared limit.
 #[derive(Debug, Default)]
 pub(crate) struct Beside {
     /// Plans, by position.

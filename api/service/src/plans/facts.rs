@@ -1,4 +1,4 @@
-//! What plans rest on, from readings and policies as they are kept.
+//! Inputs of plans, from readings and policies as they are stored.
 use chrono::{DateTime, Utc};
 use slackwater_control::device::charge_state::{ChargeState, Reporter};
 use slackwater_control::device::reading::charger_is_reachable;
@@ -17,14 +17,14 @@ use slackwater_store::policies::{FlexRow, SmartPolicy};
 /// The policy of a device that counts now.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counting {
-    /// What it wants.
+    /// Policy in force.
     pub policy: DevicePolicy,
     /// The flex policy, if it is one.
     pub flex_policy_id: Option<Uuid>,
-    /// Whose clocks and prices count: the place of a flex policy, else the one
-    /// that the device is at.
+    /// Location whose time zone and prices count: that of a flex policy, else the one that the
+    /// device is at.
     pub location: Option<Location>,
-    /// What is known of the device.
+    /// Facts about the device.
     pub known: DeviceFacts,
 }
 
@@ -68,7 +68,7 @@ fn smart_policy(policy: &SmartPolicy) -> Option<DevicePolicy> {
     }
 }
 
-/// What is known of a device for its plan.
+/// Facts about a device for its plan.
 #[must_use]
 pub fn known(tables: &Tables, device: &Device, now: DateTime<Utc>) -> DeviceFacts {
     let location = tables.whereabouts(device).map(|location| location.id.to_string());

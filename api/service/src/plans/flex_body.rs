@@ -16,7 +16,7 @@ pub struct FlexPolicyBody {
     pub id: Uuid,
     /// The vehicle.
     pub vehicle_id: Uuid,
-    /// Where it holds.
+    /// Location at which it holds.
     pub location_id: Uuid,
     /// Percent that the vehicle charges to at once on arrival, at any price.
     pub battery_reserve: f64,

@@ -1,4 +1,4 @@
-//! What kept plans want of devices now.
+//! Orders of stored plans to devices.
 use chrono::{DateTime, Utc};
 use slackwater_control::device::command::Switch;
 use slackwater_control::policy::switch::switch_at;
@@ -10,17 +10,17 @@ use crate::state::App;
 use slackwater_store::devices::Device;
 use slackwater_store::plans::Outcome;
 
-/// What the plan of a device wants.
+/// Order of the plan of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wanted {
-    /// Whether it is to charge; `None` if no plan says anything.
+    /// Switch to set; `None` if no plan orders anything.
     pub switch: Option<Switch>,
     /// When that changes next; `None` if the plan knows no such time.
     pub until: Option<DateTime<Utc>>,
 }
 
-/// What the kept plan of a device wants at an instant. Do not call it while
-/// looking at the tables: [`wanted_in`] is for that.
+/// Order of the stored plan of a device at an instant. Do not call it while looking at the tables:
+/// [`wanted_in`] is for that.
 #[must_use]
 pub fn wanted(app: &App, device: &Device, now: DateTime<Utc>) -> Wanted {
     app.cache().read(|tables| wanted_in(tables, device.id, now))
@@ -42,8 +42,8 @@ pub fn wanted_in(tables: &Tables, device_id: Uuid, now: DateTime<Utc>) -> Wanted
     }
 }
 
-/// Whether smart charging would control a device: a policy is on, and the
-/// device is where it holds. For who looks at the tables already.
+/// Returns `true` if smart charging would control a device: a policy is on, and the device is where
+/// it holds. For callers that look at the tables already.
 #[must_use]
 pub fn is_in_force(tables: &Tables, device: &Device, now: DateTime<Utc>) -> bool {
     counting(tables, device, now)

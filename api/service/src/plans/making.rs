@@ -28,14 +28,14 @@ use slackwater_store::jobs;
 use slackwater_store::plans::{self, KeptPlan, Outcome, PlanState, Sheet};
 use slackwater_store::policies::{self, FlexRow};
 
-/// What was planned and is not shown yet.
+/// Plans that are not in memory yet.
 #[derive(Debug, Default)]
 pub struct Made {
     /// Plans.
     pub plans: Vec<KeptPlan>,
     /// Flex policies whose vehicle was seen with another charge limit.
     pub flex: Vec<FlexRow>,
-    /// Whether areas were asked to be planned together.
+    /// True if areas were asked to be planned together.
     pub is_shared: bool,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Ready {
     before: Option<Arc<KeptPlan>>,
 }
 
-/// What is asked for a device, and with which prices.
+/// Request for a plan of a device, with its prices.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) ready: Ready,
@@ -96,7 +96,7 @@ pub(crate) async fn keep(
     plans::keep(to, &rows).await
 }
 
-/// What is asked for each device that is due and still there.
+/// Requests of all devices that are due and still exist.
 pub(crate) fn ask_all(
     app: &App,
     pricer: &mut Pricer,

@@ -30,10 +30,10 @@ use slackwater_store::policies::{self, FlexRow, SmartPolicy};
 /// A flex policy was changed.
 pub const UPDATED: &str = "Flex Policy Updated";
 
-/// What a flex policy is doing was looked at anew after a change.
+/// Event after a change: the status of a flex policy was evaluated.
 pub const STATUS: &str = "Flex Policy Status";
 
-/// Why a policy was not changed.
+/// Reason why a policy was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
     /// There is no such policy.
@@ -224,8 +224,8 @@ fn happening(
     }
 }
 
-/// What a flex policy is doing, with the members that the specification names
-/// and no other: a state without a printed name is not shown (NS-08, AMB-33).
+/// Status of a flex policy, with the members that the specification names and no other: a state
+/// without a printed name is not shown (NS-08, AMB-33).
 fn status(row: &FlexRow, policy: &FlexPolicy, known: &DeviceFacts) -> Value {
     let facts = known.flex_facts(&row.location_id.to_string());
     let state: FlexState = flex_state(policy.reserve(), &facts);
@@ -238,7 +238,7 @@ fn status(row: &FlexRow, policy: &FlexPolicy, known: &DeviceFacts) -> Value {
     status
 }
 
-/// What a manufacturer allows as reserve.
+/// Rule of a manufacturer for the reserve.
 fn rule_of(app: &App, vendor: &VendorCode) -> ReserveRule {
     app.vendor(vendor).map_or(ReserveRule::Range, |vendor| vendor.profile().reserve)
 }

@@ -1,4 +1,4 @@
-//! What plans are made by: the queue, the source of prices, and who calls it.
+//! Planner: takes due devices from the queue, plans for them, and keeps the plans.
 
 use slackwater_control::policy::ask::{Cause, managing_policy};
 use tracing::error;
@@ -14,8 +14,7 @@ use crate::state::App;
 use crate::supervise::{AGAIN, OnPanic};
 use slackwater_store::error::StoreError;
 
-/// Devices that are planned for in one change. Others wait for the writer so
-/// long, and no longer.
+/// Devices that are planned for in one change, which bounds the wait of others for the writer.
 pub(crate) const TURN: usize = 256;
 
 /// After a failure of the database nothing is planned for so long.

@@ -21,19 +21,19 @@ pub struct ShownPlan {
     pub flex_policy_id: Option<Uuid>,
     /// When it was made.
     pub made_at: DateTime<Utc>,
-    /// What made it necessary.
+    /// Cause of the plan.
     pub cause: Cause,
     /// When it is looked at again.
     pub review_at: Option<DateTime<Utc>>,
     /// The stay at the plug that it belongs to.
     pub cycle: Option<Cycle>,
-    /// Why there is none.
+    /// Reason why there is no plan.
     pub idle: Option<NoRequest>,
     /// When to charge, and at what cost.
     pub plan: Option<PlanSummary>,
-    /// Why it charges when it does; none of a plan that was made with others.
+    /// Reasons of its periods; none of a plan that was made with others.
     pub reasons: Vec<Reason>,
-    /// Whether it was made together with others, within a shared limit.
+    /// True if it was made together with others, within a shared limit.
     pub is_shared: bool,
     /// Prices with their sources, request, plan and certificate: a saved plan,
     /// which can be loaded and planned again.

@@ -27,7 +27,7 @@ use slackwater_store::locations::Location;
 use slackwater_store::prices::{Series, SeriesName, get, lay_over};
 use slackwater_store::tariffs::{self, TariffRow, TariffSchedule};
 
-/// Why a price signal is not taken.
+/// Reason why a price signal is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum SignalRefusal {
     /// The zone does not take it.
@@ -38,7 +38,7 @@ pub enum SignalRefusal {
     Store(#[from] StoreError),
 }
 
-/// Why a location is not given a tariff.
+/// Reason why a location is not given a tariff.
 #[derive(Debug, thiserror::Error)]
 pub enum AssignError {
     /// The client has no such tariff.
@@ -55,7 +55,7 @@ pub enum AssignError {
     Store(#[from] StoreError),
 }
 
-/// Why a list of the settings is not kept.
+/// Reason why a price list of the settings is not kept.
 #[derive(Debug, thiserror::Error)]
 pub enum PriceFileError {
     /// The file cannot be read.

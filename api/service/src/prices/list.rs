@@ -13,19 +13,18 @@ use slackwater_engine::import::series::{
 };
 use slackwater_engine::prices::currency::Currency;
 
-/// How to read a list.
+/// Format of a price list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListOptions {
     /// The currency of its prices.
     pub currency: Currency,
-    /// What its numbers count, such as `EUR/MWh`; without it the header of the
-    /// prices says so.
+    /// Unit of its numbers, such as `EUR/MWh`; without it the header of the prices says so.
     pub unit: Option<String>,
-    /// Whose clocks its times are, where they name no offset.
+    /// Time zone of its times, where they name no offset.
     pub time_zone: Option<Tz>,
 }
 
-/// Why a text is no price list.
+/// Reason why a text is no price list.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ListError {
     /// Not delimited text.
@@ -37,7 +36,7 @@ pub enum ListError {
     /// No column is what is looked for, or several may be.
     #[error("there is not one column of {what}; the header has {header}")]
     NoColumn {
-        /// What was looked for.
+        /// Column that is missing.
         what: &'static str,
         /// The names of all columns.
         header: String,

@@ -11,7 +11,7 @@ use crate::state::App;
 use slackwater_store::error::StoreError;
 use slackwater_store::prices::{SeriesName, get, revisions};
 
-/// How long the prices of another replica may stay unseen.
+/// Longest time that the prices of another replica stay unseen.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Follows the prices of other replicas until the task is dropped.

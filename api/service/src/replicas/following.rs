@@ -14,7 +14,7 @@ use crate::state::App;
 use slackwater_store::error::StoreError;
 use slackwater_store::notes::{Heard, Notes, Touched};
 
-/// What arrives within so long after the first note is read together.
+/// Time after the first notification within which others are read together.
 const TOGETHER: Duration = Duration::from_millis(100);
 
 /// Keys that are read in one turn of the writer, which others wait for.
@@ -23,13 +23,13 @@ const KEYS_MAX: usize = 1_000;
 /// After so long without a note the connection is tried.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// How long a connection that is tried may take.
+/// Longest time that an attempt to connect may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How soon after a loss the next connection is tried.
+/// Pause between the loss of a connection and the next attempt.
 const AGAIN: chrono::TimeDelta = chrono::TimeDelta::seconds(1);
 
-/// What this process has to know of the others.
+/// Rows of other processes that this one keeps in memory.
 #[derive(Debug)]
 pub struct Replicas {
     worlds: Worlds,

@@ -1,4 +1,4 @@
-//! What the jobs of this process are told of changes of others.
+//! Notifications of the workers of this process about changes of others.
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use slackwater_store::clients;
 use slackwater_store::database::Store;
 use slackwater_store::error::StoreError;
 
-/// What follows from a change is the work of the process that made it. The others
-/// look after so long whether it was done, in case that process is no more.
+/// Time after which other replicas look whether the work that follows a change was done. The
+/// replica that commits the change does it; another takes over if that one died.
 pub const LATER: TimeDelta = TimeDelta::seconds(10);
 
 /// Something that a job has to know.
@@ -24,9 +24,9 @@ pub enum Job {
     Watch(Uuid),
     /// A device has another pending action.
     Pursue(Uuid),
-    /// What controls a device has changed, or what it does.
+    /// The controller or the state of a device changed.
     Look(Uuid),
-    /// What the plan of a device rests on has changed.
+    /// An input of the plan of a device changed.
     Replan(Uuid),
     /// A device has another plan, to be looked at again then.
     Review(Uuid, Option<DateTime<Utc>>),
@@ -60,7 +60,7 @@ impl Worlds {
         Self { apps, of_clients: Arc::default() }
     }
 
-    /// What the environments share.
+    /// State that the environments share.
     pub(super) fn shared(&self) -> Option<&App> {
         self.apps.first()
     }

@@ -1,4 +1,4 @@
-//! What one poll adds to the record of a device.
+//! Addition of one poll to the record of a device.
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -47,7 +47,7 @@ pub async fn record(app: &App, DeviceChange { before: earlier, after: device }: 
     waiting::keep(app, Recorded { device_id: device.id, before, recorder, parts }).await;
 }
 
-/// Which energy of a device counts; `None` for one without statistics.
+/// Direction of energy that counts for a kind of device; `None` for one without statistics.
 const fn counts(kind: DeviceKind) -> Option<Counts> {
     match kind {
         DeviceKind::Vehicle | DeviceKind::Charger | DeviceKind::Hvac => Some(Counts::Taken),
@@ -110,7 +110,7 @@ fn measured(app: &App, device: &Device) -> Measured {
 
 type Flowed = (Vec<Sample>, Option<DateTime<Utc>>);
 
-/// What flowed since the device was recorded last, and until when that is known.
+/// Energy since the device was recorded last, and the instant until which it is known.
 async fn flowed(
     app: &App,
     device: &Device,

@@ -1,4 +1,4 @@
-//! What is recorded of each device, and keeping it, many devices at a time.
+//! Group commit of recordings: many devices in one commit.
 //!
 //! As with what polls find: whoever has the writer's turn keeps all that is
 //! waiting, in one commit; the others find their work done.
@@ -45,16 +45,16 @@ async fn keep_all(app: &App) -> Result<(), StoreError> {
         .await
 }
 
-/// Keeps what was recorded of one device. Returns whether it was: not if another
-/// replica has recorded the same time, whose energy must not count twice.
+/// Keeps what was recorded of one device. Returns `true` if it was: not if another replica has
+/// recorded the same time, whose energy must not count twice.
 async fn keep_one(
     app: &App,
     to: &mut AnyConnection,
     recorded: &mut Recorded,
 ) -> Result<bool, StoreError> {
     let Recorded { device_id, before, recorder, parts } = recorded;
-    // First of all, as it is the one row that goes with the device: another process
-    // that records or deletes it waits for this change, or was before it.
+    // The row of the device first: another replica that records or deletes the device waits for
+    // its lock, or had it before.
     let is_ours = match recorder.until.filter(|until| Some(*until) != *before) {
         Some(until) => samples::keep_until(to, *device_id, *before, until).await?,
         None => samples::is_known(to, *device_id).await?,

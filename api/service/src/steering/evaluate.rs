@@ -22,7 +22,7 @@ use slackwater_store::schedules::{self, Schedule};
 /// When a look that the database cut short is taken again.
 const AGAIN: TimeDelta = TimeDelta::seconds(5);
 
-/// What a look at one device found.
+/// Decision about one device.
 struct Found {
     device: Device,
     next: Move,
@@ -117,7 +117,7 @@ impl Found {
     }
 }
 
-/// Does what a look found. Returns the pending action afterwards.
+/// Carries out a decision. Returns the pending action afterwards.
 async fn act(
     app: &App,
     change: &mut Change,
@@ -171,8 +171,7 @@ async fn begun_elsewhere(
     Ok((!is_known).then_some(kept))
 }
 
-/// What is to be done about a device now; `None` if there is nothing to switch,
-/// or nobody who would.
+/// Decides about a device; `None` if there is nothing to switch, or no controller that would.
 fn glance(app: &App, id: Uuid) -> Option<Found> {
     let device = app.cache().read(|tables| tables.any_device(id).cloned())?;
     target_type(device.kind)?;
@@ -212,7 +211,7 @@ fn glance(app: &App, id: Uuid) -> Option<Found> {
     })
 }
 
-/// What the one in charge wants, and in whose name it is ordered.
+/// Order of the controller, and its origin.
 fn desire(
     scene: &Scene<'_>,
     controller: &Controller,
@@ -259,7 +258,7 @@ impl Scene<'_> {
     }
 }
 
-/// Whether a schedule stands otherwise than was kept.
+/// Returns `true` if the status of a schedule differs from the stored one.
 fn is_news(schedule: &Schedule, shown: &Snapshot) -> bool {
     schedule.seen.as_deref().is_none_or(|(kept, _)| kept != shown)
 }

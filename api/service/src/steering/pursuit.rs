@@ -123,8 +123,8 @@ async fn attempt(
     Ok(kept.filter(|_| is_mine))
 }
 
-/// What a manufacturer's failure makes of an action that further attempts would
-/// not help. After all others the command is sent again: the window bounds it.
+/// End of an action after a failure that further attempts would not help. After all other failures
+/// the command is sent again: the window bounds it.
 fn hopeless(error: &VendorError) -> Option<ActionEvent> {
     // No wildcard arm: a new failure must be judged before this compiles.
     match error {

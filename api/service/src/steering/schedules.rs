@@ -15,12 +15,12 @@ use slackwater_store::error::StoreError;
 use slackwater_store::overrides::Override;
 use slackwater_store::schedules::{self, Schedule, Wish};
 
-/// How a schedule stands, since when, and what overrides it.
+/// Status of a schedule, since when, and the override of it.
 #[derive(Debug, Clone)]
 pub struct Standing {
     /// The schedule.
     pub schedule: Arc<Schedule>,
-    /// How it stands.
+    /// Status.
     pub snapshot: Snapshot,
     /// When any value of that last changed.
     pub changed_at: DateTime<Utc>,
@@ -98,7 +98,7 @@ pub async fn change<E: From<StoreError>>(
     Ok(Some(after))
 }
 
-/// Deletes a schedule, and calls its action off. Returns whether there was one.
+/// Deletes a schedule, and calls its action off. Returns `true` if there was one.
 ///
 /// # Errors
 /// The database failed, and it stays.
@@ -133,7 +133,7 @@ async fn call_off(
     Ok(())
 }
 
-/// How a schedule stands now; `None` if there is none, or its device is gone.
+/// Status of a schedule now; `None` if there is none, or its device is gone.
 ///
 /// Where it stands otherwise than was last seen, this is the look that sees it:
 /// what is due is done, and the change keeps its time (SCH-31).
@@ -183,7 +183,7 @@ fn stands(
 }
 
 impl Standing {
-    /// Whether it is what was last seen.
+    /// Returns `true` if it is the status that was last seen.
     fn is_seen(&self) -> bool {
         self.schedule.seen.as_deref().is_some_and(|(kept, _)| *kept == self.snapshot)
     }

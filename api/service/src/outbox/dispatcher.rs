@@ -1,4 +1,4 @@
-//! Who gets what, and when again.
+//! Dispatch of events to their receivers, with leases and retries.
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,21 +21,20 @@ use slackwater_store::error::StoreError;
 use slackwater_store::events::Event;
 use slackwater_store::lease::Lease;
 
-/// How often the outbox is looked at, in time of the machine.
+/// Interval between two looks at the outbox, in time of the machine.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Receivers that are served at one time.
+/// Subscriptions that are served at one time.
 const RECEIVERS_MAX: usize = 64;
 
-/// Those of them that did not take the last event they were sent. A receiver that
-/// hangs has its place for as long as a request may last: however many there are,
-/// the other places stay for those that answer.
+/// Places for subscriptions whose last delivery failed. A receiver that hangs keeps its place until
+/// the request times out; the other places stay free for receivers that answer.
 const FAILING_MAX: usize = 8;
 
 /// Events that are read at one time.
 const BATCH: u32 = 64;
 
-/// How much longer than a request a lease lasts.
+/// Time by which a lease is longer than a request.
 const MARGIN: TimeDelta = TimeDelta::seconds(30);
 
 /// Looks between two times that it is counted what receivers are behind by.
@@ -44,7 +43,7 @@ const LOOKS_PER_MEASURE: u64 = 15;
 /// Looks between two times that old events are forgotten.
 const LOOKS_PER_SWEEP: u64 = 3600;
 
-/// Why nothing can be posted.
+/// Reason why nothing can be posted.
 #[derive(Debug, thiserror::Error)]
 pub enum PosterError {
     /// TLS.
@@ -60,7 +59,7 @@ pub enum PosterError {
 pub struct Poster {
     app: App,
     http: Http,
-    /// What this process calls itself in leases.
+    /// Name of this process in leases.
     holder: Arc<str>,
     /// Receivers, and leases, live in the machine's time: a sandbox's clock may
     /// run a thousand times faster, or stand still.
@@ -68,7 +67,7 @@ pub struct Poster {
     places: Places,
 }
 
-/// Who is served, and how many may be at one time.
+/// Subscriptions that are served, within the number that may be served at a time.
 #[derive(Debug, Clone)]
 struct Places {
     answering: Arc<Semaphore>,
@@ -122,7 +121,7 @@ impl Drop for Taken {
     }
 }
 
-/// What became of an event.
+/// Outcome of an event.
 enum Outcome {
     Posted,
     PassedOver,
@@ -283,7 +282,7 @@ impl Poster {
         Served { posted_seq, failures: 0, due_at: self.machine.now(), last_failure: None }
     }
 
-    /// What follows a failure: another attempt later, or the end of this event.
+    /// Progress after a failure: another attempt later, or the end of this event.
     fn after(
         &self,
         subscription: &Subscription,
