@@ -19,16 +19,16 @@ use slackwater_service::auth::secret::{NoRandomness, SECRET_BYTES, generate, ran
 /// Bytes of a nonce.
 const NONCE_BYTES: usize = 12;
 
-/// How long a browser keeps its secret: as long as a session lives.
+/// Lifetime of a browser's secret, as long as that of a session.
 const COOKIE_SECONDS: i64 = slackwater_service::linking::session::LIFETIME.num_seconds();
 
 /// The secret of a browser.
 #[derive(Clone)]
 pub struct Browser {
     secret: String,
-    /// Whether the browser has yet to be told.
+    /// True if the browser does not have the cookie yet.
     is_new: bool,
-    /// Whether the pages are reached by TLS.
+    /// True if the pages are reached by TLS.
     is_secure: bool,
 }
 
@@ -46,8 +46,8 @@ impl Browser {
         }
     }
 
-    /// What to tell the browser, if it has yet to be told. Other sites may lead
-    /// to the pages (`Lax`), but never send a form with it.
+    /// Cookie to set, if the browser does not have it yet. Other sites may lead to the pages
+    /// (`Lax`), but never send a form with it.
     #[must_use]
     pub fn set_cookie(&self) -> Option<HeaderValue> {
         let secure = if self.is_secure { "; Secure" } else { "" };
@@ -64,7 +64,7 @@ impl Browser {
         URL_SAFE_NO_PAD.encode(self.derived("form", session).finalize().into_bytes())
     }
 
-    /// Whether a form of a session is this browser's own.
+    /// Returns `true` if a form of a session is this browser's own.
     #[must_use]
     pub fn owns(&self, session: &str, word: &str) -> bool {
         let given = URL_SAFE_NO_PAD.decode(word).unwrap_or_default();
@@ -84,7 +84,7 @@ impl Browser {
         Ok(URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat()))
     }
 
-    /// What was sealed; `None` if it was for another browser or session.
+    /// Opens a sealed text; `None` if it was sealed for another browser or session.
     #[must_use]
     pub fn open<T: DeserializeOwned>(&self, session: &str, sealed: &str) -> Option<T> {
         let bytes = URL_SAFE_NO_PAD.decode(sealed).ok()?;
@@ -127,7 +127,7 @@ fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     pairs.find(|(given, _)| *given == name).map(|(_, value)| value)
 }
 
-/// Whether a text has the form of a secret that the service made.
+/// Returns `true` if a text has the form of a secret that the service made.
 fn is_secret(text: &str) -> bool {
     URL_SAFE_NO_PAD.decode(text).is_ok_and(|bytes| bytes.len() == SECRET_BYTES)
 }

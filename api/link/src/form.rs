@@ -1,10 +1,10 @@
-//! What a form says.
+//! Fields of a form.
 
 /// Names and values, as a browser posts them.
 pub struct Form(Vec<(String, String)>);
 
 impl Form {
-    /// What a body says; what is no form says nothing.
+    /// Reads the fields of a body; a body that is no form has none.
     #[must_use]
     pub fn read(body: &[u8]) -> Self {
         Self(form_urlencoded::parse(body).into_owned().collect())

@@ -1,4 +1,4 @@
-//! What all pages have around them, and their one style.
+//! Frame and style that all pages share.
 use axum::http::HeaderMap;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -12,16 +12,16 @@ use slackwater_store::client::Environment;
 /// The style of all pages.
 pub const STYLE: &str = include_str!("style.css");
 
-/// What a page is shown with.
+/// Language, client and style of a page.
 #[derive(Debug, Clone)]
 pub struct Frame {
     /// The language.
     pub language: Language,
     /// The colours.
     pub scheme: ColourScheme,
-    /// What people call the client; nothing if that is not known.
+    /// Name of the client; empty if it is not known.
     pub app: String,
-    /// Whether devices are simulated.
+    /// True if devices are simulated.
     pub is_sandbox: bool,
 }
 

@@ -1,5 +1,5 @@
-//! What every page tells the browser not to do: load anything, run anything,
-//! be shown inside another page, keep a copy, or say where it came from.
+//! Headers of every page that forbid the browser to load or run anything, to show the page inside
+//! another, to keep a copy, or to tell the address of the page.
 use std::sync::LazyLock;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -45,7 +45,7 @@ fn policy(end: Option<&str>) -> String {
     )
 }
 
-/// Whether the browser says that another site made the request.
+/// Returns `true` if the browser says that another site made the request.
 #[must_use]
 pub fn is_cross_site(headers: &HeaderMap) -> bool {
     let site = headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());

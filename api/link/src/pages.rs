@@ -10,7 +10,7 @@ use slackwater_integration::vendor::Offer;
 use slackwater_service::linking::session::{Session, Step};
 use slackwater_service::state::App;
 
-/// Where on a page something is wrong.
+/// Place of a fault on a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// In the name.
@@ -27,7 +27,7 @@ pub enum Place {
     Elsewhere,
 }
 
-/// What is wrong, in words, and where.
+/// Fault in words, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// Where.
@@ -43,11 +43,11 @@ pub struct StepPage<'a> {
     pub app: &'a App,
     /// The session.
     pub session: &'a Session,
-    /// What the page is shown with.
+    /// Frame of the page.
     pub frame: &'a Frame,
-    /// What its form carries.
+    /// Hidden word of its form.
     pub form_word: &'a str,
-    /// What is wrong.
+    /// Faults to show.
     pub notices: &'a [Notice],
     /// The name that was entered before.
     pub user_name: &'a str,
@@ -85,7 +85,7 @@ impl StepPage<'_> {
         self.frame.page(&title, !self.notices.is_empty(), &content)
     }
 
-    /// How far it is.
+    /// Progress bar.
     fn progress(&self, step: &Step) -> Markup {
         let chooses = self.session.request.vendor.is_none();
         let of = if chooses { 3 } else { 2 };
@@ -310,7 +310,7 @@ impl StepPage<'_> {
         self.notices.iter().find(|notice| notice.place == place)
     }
 
-    /// What is wrong with nothing that was entered.
+    /// Faults that belong to no field.
     fn elsewhere(&self) -> Markup {
         html! {
             @if let Some(notice) = self.notice(Place::Elsewhere) {
@@ -344,7 +344,7 @@ struct Input<'a> {
     autocomplete: &'static str,
     value: &'a str,
     notice: Option<&'a Notice>,
-    /// Whether something is wrong that the page says above the form.
+    /// True if the page shows a fault above the form.
     is_wrong: bool,
     has_focus: bool,
 }

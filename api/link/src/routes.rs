@@ -37,7 +37,7 @@ const FORM_BYTES_MAX: usize = 64 * 1024;
 /// Wrong codes after which the log-in begins anew.
 const WRONG_CODES_MAX: u8 = 5;
 
-/// What answers at the link address.
+/// Routes of the link address.
 pub fn router() -> Router<App> {
     Router::new()
         .route("/link/{token}", get(show).post(act))
@@ -85,14 +85,14 @@ async fn act(
     done.unwrap_or_else(|failure| visit.failed(&failure))
 }
 
-/// What was entered before and is shown again. Never a password.
+/// Input that is shown again. Never a password.
 #[derive(Debug, Default)]
 struct Entered {
     user_name: String,
     chosen: Vec<String>,
 }
 
-/// Why a form could not be dealt with.
+/// Failure of a visit.
 #[derive(Debug, thiserror::Error)]
 enum VisitError {
     #[error(transparent)]
@@ -152,7 +152,7 @@ impl Visit {
         }
     }
 
-    /// How far this browser came.
+    /// Progress of this browser.
     fn progress(&self) -> Progress {
         let sealed = self.session.sealed();
         let opened = sealed.and_then(|sealed| self.browser.open(self.session.hash(), sealed));
@@ -284,7 +284,7 @@ impl Visit {
         self.over(Some(Failure::AccessDenied), (texts.left_title, texts.spent_lead))
     }
 
-    /// What follows a log-in: the devices, if the account has the right ones.
+    /// Page after a log-in: the devices, if the account has the right ones.
     async fn logged_in(
         &self,
         vendor: VendorCode,

@@ -200,7 +200,7 @@ pub const fn texts_in(language: Language) -> &'static Texts {
 }
 
 impl Texts {
-    /// What a kind of device is called.
+    /// Name of a kind of device.
     #[must_use]
     pub const fn kind(&self, kind: DeviceKind) -> &'static str {
         match kind {
@@ -213,8 +213,7 @@ impl Texts {
         }
     }
 
-    /// What a scope means, for the owner of the device; nothing for pairs that
-    /// are no scope.
+    /// Meaning of a scope for the owner of the device; empty for pairs that are no scope.
     #[must_use]
     pub const fn scope(&self, kind: DeviceKind, permission: Permission) -> Option<&'static str> {
         use DeviceKind::{Battery, Charger, Hvac, Inverter, Meter, Vehicle};
