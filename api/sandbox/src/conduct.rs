@@ -1,4 +1,4 @@
-//! What a simulated device or vendor does when it is called.
+//! Behaviour of a simulated device or vendor that is called.
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slackwater_control::device::power_state::PowerState;
@@ -8,7 +8,7 @@ use slackwater_integration::error::VendorError;
 
 use super::words;
 
-/// How a device, or all of a vendor's, behave towards those who call.
+/// Behaviour of a device, or of all devices of a vendor, towards callers.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Conduct {
@@ -19,7 +19,7 @@ pub enum Conduct {
     Freeze,
     /// Sleeps: shows nothing. A command may wake it, or not.
     Sleep {
-        /// Whether a command wakes it. If not, calling would do it harm.
+        /// True if a command wakes it. If not, calling would do it harm.
         may_be_woken: bool,
     },
     /// The vendor does not reach the device.
@@ -50,7 +50,7 @@ pub enum Conduct {
 }
 
 impl Conduct {
-    /// What a poll comes back with, if not with a reading.
+    /// Error of a poll, if it does not return a reading.
     #[must_use]
     pub fn poll_error(&self) -> Option<VendorError> {
         match self {
@@ -70,8 +70,7 @@ impl Conduct {
         }
     }
 
-    /// What a command comes back with, if it is not taken. One that may wake
-    /// the device is.
+    /// Error of a command that is not taken. One that may wake the device is taken.
     #[must_use]
     pub fn send_error(&self) -> Option<VendorError> {
         match self {

@@ -14,13 +14,13 @@ use super::document::Flaw;
 use super::scenario::Scenario;
 use super::world::Received;
 
-/// Why an order cannot be carried out.
+/// Reason why an order cannot be carried out.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ControlError {
     /// Nothing has this name.
     #[error("there is no {what} {name:?} in the sandbox")]
     Missing {
-        /// What was looked for.
+        /// Thing that is missing.
         what: &'static str,
         /// The name as given.
         name: String,
@@ -46,7 +46,7 @@ impl ControlError {
     }
 }
 
-/// What a patch added or changed, by name.
+/// Names that a patch added or changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 pub struct Applied {
     /// Users.
@@ -72,7 +72,7 @@ pub struct Applied {
 }
 
 impl Applied {
-    /// What a patch names.
+    /// Names in a patch.
     #[must_use]
     pub fn of(patch: &Scenario) -> Self {
         Self {
@@ -106,7 +106,7 @@ pub enum ConductOrder {
     Device {
         /// Its name in the scenario.
         device: String,
-        /// What it does.
+        /// Behaviour of the device.
         conduct: Conduct,
         /// So many commands are taken and not done; as before if left out.
         #[serde(default)]
@@ -116,7 +116,7 @@ pub enum ConductOrder {
     Vendor {
         /// Its code.
         vendor: String,
-        /// What it does, whatever its devices would do.
+        /// Behaviour of the vendor, whatever its devices would do.
         conduct: Conduct,
     },
 }
@@ -127,11 +127,11 @@ pub enum ConductOrder {
 pub struct HandOrder {
     /// Its name in the scenario.
     pub device: String,
-    /// What is done.
+    /// Deed of the person.
     pub hand: HandWord,
 }
 
-/// What a person on site does.
+/// Deed of a person on site.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HandWord {
@@ -166,10 +166,10 @@ impl HandWord {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClockOrder {
-    /// How far it is put forward.
+    /// Time by which the clock is put forward.
     #[serde(default)]
     pub step_seconds: Option<f64>,
-    /// How many times faster than the machine's it runs from then on; 0 stands still.
+    /// Speed of the clock from then on, relative to the machine's; 0 stands still.
     #[serde(default)]
     pub speed: Option<f64>,
 }
@@ -191,12 +191,12 @@ impl ClockOrder {
     }
 }
 
-/// What a clock shows.
+/// State of a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ClockState {
     /// The time.
     pub now: DateTime<Utc>,
-    /// How many times faster than the machine's it runs.
+    /// Speed relative to the machine's clock.
     pub speed: f64,
 }
 
@@ -212,7 +212,7 @@ pub struct ReceivedCommand {
     /// What, such as `{"charge": "start"}` or `{"max_current_amps": 16.0}`.
     #[schema(value_type = Object)]
     pub command: Command,
-    /// Why it was not taken, if it was not.
+    /// Reason of the refusal, if it was refused.
     pub refused: Option<String>,
     /// When the device does it; `null` if it never will.
     pub done_at: Option<DateTime<Utc>>,
@@ -238,7 +238,7 @@ pub struct FlawBody {
     pub line: Option<u64>,
     /// The field.
     pub field: String,
-    /// What is wrong.
+    /// Fault.
     pub reason: String,
 }
 

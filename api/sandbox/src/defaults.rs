@@ -1,4 +1,4 @@
-//! What a field of a device is when it is left out.
+//! Default values of fields of a device.
 use chrono::NaiveDate;
 use slackwater_control::device::battery::OperationMode;
 use slackwater_control::device::hvac::Mode;

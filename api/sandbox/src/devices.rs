@@ -18,32 +18,32 @@ use super::conduct::Conduct;
 use super::defaults;
 use super::words;
 
-/// What all kinds of device have in a scenario.
+/// Fields that all kinds of device have in a scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Common {
     /// Its name in the scenario, and its vendor's identifier of it.
     pub id: String,
-    /// What it is.
+    /// Kind of the device.
     pub kind: DeviceKind,
-    /// Whose it is.
+    /// Owner of the device.
     pub user: String,
-    /// Who makes it; none for what no vendor connects.
+    /// Vendor of the device; none for one that no vendor connects.
     pub vendor: Option<VendorCode>,
-    /// Where it stands, or is at home.
+    /// Location at which it stands, or is at home.
     pub location: String,
-    /// What its owner calls it.
+    /// Name that its owner gave it.
     pub name: String,
-    /// What its owner granted.
+    /// Permissions that its owner granted.
     pub scopes: Vec<Permission>,
-    /// Whether its owner has linked it already.
+    /// True if its owner has linked it already.
     pub is_linked: bool,
-    /// How it behaves.
+    /// Behaviour of the device.
     pub conduct: Conduct,
     /// Commands that it takes and does not do.
     pub ignores_commands: u32,
-    /// What it cannot do.
+    /// Abilities that it lacks.
     pub incapable: Vec<Ability>,
-    /// What a person could do about that.
+    /// Advice for a person who could add them.
     pub interventions: BTreeMap<Ability, Vec<String>>,
 }
 
@@ -62,30 +62,29 @@ macro_rules! device {
             #[serde(default)]
             #[schemars(schema_with = "words::vendor_or_none")]
             pub vendor: Option<VendorCode>,
-            /// Where it stands, or is at home.
+            /// Location at which it stands, or is at home.
             pub location: String,
-            /// What its owner calls it; its id if that is left out.
+            /// Name that its owner gave it; its id if that is left out.
             #[serde(default)]
             pub name: Option<String>,
-            /// What its owner granted; all that exists for its kind if left out.
+            /// Permissions that its owner granted; all that exist for its kind if left out.
             #[serde(default)]
             #[schemars(schema_with = "words::permissions")]
             pub scopes: Option<Vec<Permission>>,
-            /// Whether its owner has linked it already. If not, it is offered
-            /// to whoever logs in.
+            /// True if its owner has linked it already. If not, it is offered to every log-in.
             #[serde(default = "defaults::yes")]
             pub is_linked: bool,
-            /// What it does when it is called.
+            /// Behaviour when it is called.
             #[serde(default)]
             pub conduct: Conduct,
             /// So many commands are taken and not done.
             #[serde(default)]
             pub ignores_commands: u32,
-            /// What it cannot do.
+            /// Abilities that it lacks.
             #[serde(default)]
             #[schemars(schema_with = "words::abilities")]
             pub incapable: Vec<Ability>,
-            /// What a person could do, by what it would help.
+            /// Advice for a person, by the ability that it would add.
             #[serde(default)]
             #[schemars(schema_with = "words::interventions")]
             pub interventions: BTreeMap<Ability, Vec<String>>,
@@ -93,7 +92,7 @@ macro_rules! device {
         }
 
         impl $name {
-            /// What it has in common with all devices.
+            /// Fields that all devices have.
             #[must_use]
             pub fn common(&self) -> Common {
                 let granted = || $kind.permissions().to_vec();
@@ -138,11 +137,11 @@ device!(
         #[serde(rename = "capacity_kwh")]
         #[schemars(schema_with = "words::amount")]
         pub capacity: Energy,
-        /// How full it is at first.
+        /// State of charge at first.
         #[serde(rename = "soc_percent", default = "defaults::half")]
         #[schemars(schema_with = "words::percent")]
         pub soc: Percent,
-        /// Where it stops by itself.
+        /// Percent at which it stops by itself.
         #[serde(rename = "charge_limit_percent", default = "defaults::full")]
         #[schemars(schema_with = "words::percent")]
         pub charge_limit: Percent,
@@ -158,7 +157,7 @@ device!(
         #[serde(rename = "taper_from_percent", default = "defaults::ninety")]
         #[schemars(schema_with = "words::percent")]
         pub taper_from: Percent,
-        /// What it still takes when full, of the most.
+        /// Power that it still takes when full, in percent of the most.
         #[serde(rename = "taper_end_percent", default = "defaults::thirty")]
         #[schemars(schema_with = "words::percent")]
         pub taper_end: Percent,
@@ -173,7 +172,7 @@ device!(
         /// The charger that it uses at home; without one a socket.
         #[serde(default)]
         pub charger: Option<String>,
-        /// What the socket gives.
+        /// Power of the socket.
         #[serde(default = "defaults::socket")]
         pub socket: Outlet,
         /// When it is away.
@@ -182,17 +181,17 @@ device!(
         /// Minutes by which its people are early or late.
         #[serde(default = "defaults::ten_minutes")]
         pub jitter_minutes: u16,
-        /// How often it is plugged in when it comes home.
+        /// Probability that it is plugged in when it comes home, in percent.
         #[serde(rename = "plugs_in_percent", default = "defaults::full")]
         #[schemars(schema_with = "words::percent")]
         pub plugs_in: Percent,
         /// Minutes from coming home to the plug.
         #[serde(default = "defaults::two_minutes")]
         pub plug_in_after_minutes: u16,
-        /// Whether it is plugged in at first.
+        /// True if it is plugged in at first.
         #[serde(default = "defaults::yes")]
         pub is_plugged_in: bool,
-        /// Whether it charges without being told once it is plugged in.
+        /// True if it charges without being told once it is plugged in.
         #[serde(default = "defaults::yes")]
         pub charges_on_plug_in: bool,
         /// Seconds from the plug, or a start, to the first power.
@@ -201,7 +200,7 @@ device!(
         /// Minutes without power and wheels until it sleeps; never if left out.
         #[serde(default)]
         pub sleeps_after_minutes: Option<u32>,
-        /// Whether a command may wake it then.
+        /// True if a command may wake it then.
         #[serde(default = "defaults::yes")]
         pub may_be_woken: bool,
     }
@@ -225,7 +224,7 @@ device!(
         /// Address of a picture.
         #[serde(default)]
         pub image_url: Option<String>,
-        /// What it gives.
+        /// Power that it gives.
         #[serde(default = "defaults::three_phases")]
         pub outlet: Outlet,
     }
@@ -243,11 +242,11 @@ device!(
         /// The group of units that it belongs to.
         #[serde(default)]
         pub group_name: Option<String>,
-        /// What kind it is.
+        /// Kind of the unit.
         #[serde(default = "defaults::heat_pump")]
         #[schemars(schema_with = "words::category")]
         pub category: HvacCategory,
-        /// What it takes while it is on, in kW.
+        /// Power while it is on, in kW.
         #[serde(rename = "power_kw", default = "defaults::two_kw")]
         #[schemars(schema_with = "words::amount")]
         pub power: Power,
@@ -263,11 +262,11 @@ device!(
         #[serde(default = "defaults::five")]
         #[schemars(range(min = 0))]
         pub celsius_per_kw: f64,
-        /// What the room is like at first.
+        /// Temperature of the room at first.
         #[serde(rename = "temperature_celsius", default = "defaults::twenty")]
         #[schemars(with = "f64")]
         pub temperature: Temperature,
-        /// What the schedule on the device does.
+        /// Mode of the schedule on the device.
         #[serde(default = "defaults::heating")]
         #[schemars(schema_with = "words::mode")]
         pub mode: Mode,
@@ -299,7 +298,7 @@ device!(
         #[serde(default = "defaults::all_modes")]
         #[schemars(schema_with = "words::modes")]
         pub modes: Vec<Mode>,
-        /// Whether its vendor tells what it takes.
+        /// True if its vendor reports its consumption.
         #[serde(default)]
         pub tells_consumption: bool,
     }
@@ -329,7 +328,7 @@ device!(
         #[serde(default = "defaults::thirty_five")]
         #[schemars(range(min = 0, max = 90))]
         pub tilt_degrees: f64,
-        /// Where they face: 90 is east, 180 south, 270 west.
+        /// Direction of the panels: 90 is east, 180 south, 270 west.
         #[serde(default = "defaults::south")]
         #[schemars(range(min = 0, max = 360))]
         pub azimuth_degrees: f64,
@@ -351,11 +350,11 @@ device!(
         #[serde(rename = "round_trip_percent", default = "defaults::ninety")]
         #[schemars(schema_with = "words::percent")]
         pub round_trip: Percent,
-        /// How full it is at first.
+        /// State of charge at first.
         #[serde(rename = "soc_percent", default = "defaults::half")]
         #[schemars(schema_with = "words::percent")]
         pub soc: Percent,
-        /// What it aims at, at first.
+        /// Operation mode at first.
         #[serde(default = "defaults::self_reliance")]
         #[schemars(schema_with = "words::operation_mode")]
         pub mode: OperationMode,
@@ -393,7 +392,7 @@ pub enum Device {
 }
 
 impl Device {
-    /// What it has in common with all devices.
+    /// Fields that all devices have.
     #[must_use]
     pub fn common(&self) -> Common {
         match self {
@@ -415,21 +414,21 @@ impl Device {
 pub enum VehicleFact {
     /// Vehicle identification number.
     Vin,
-    /// How far it has been driven.
+    /// Distance driven.
     Odometer,
-    /// Where it is.
+    /// Position.
     Location,
-    /// How full it is.
+    /// State of charge.
     Soc,
     /// Usable capacity.
     Capacity,
-    /// Where it stops by itself.
+    /// Percent at which it stops by itself.
     ChargeLimit,
-    /// Whether it is reachable.
+    /// Reachability.
     IsReachable,
 }
 
-/// What an outlet gives.
+/// Power of an outlet.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Outlet {

@@ -118,7 +118,7 @@ impl Scenario {
 pub struct Patched {
     /// All of it.
     pub whole: Scenario,
-    /// What is new in it.
+    /// Additions of the patch.
     pub patch: Scenario,
 }
 
@@ -127,7 +127,7 @@ pub struct Patched {
 pub(crate) struct Finding {
     pub(crate) field: String,
     pub(crate) reason: String,
-    /// Whether it is wrong whatever else the scenario holds.
+    /// True if it is wrong whatever else the scenario holds.
     pub(crate) stands_alone: bool,
 }
 
@@ -183,12 +183,12 @@ fn words(error: &serde_saphyr::Error) -> String {
     text.trim_end_matches(['.', ':']).to_owned()
 }
 
-/// Where each field of a text begins, in the order of the text.
+/// Start of each field of a text, in the order of the text.
 #[derive(Debug, Default)]
 struct Places(Vec<Place>);
 
-/// Where a field begins. Its name is that of the place around it and one step more: whole
-/// names of deep fields would take more memory than the text.
+/// Start of a field. Its name is that of the place around it and one step more: whole names of deep
+/// fields would take more memory than the text.
 #[derive(Debug)]
 struct Place {
     around: Option<usize>,
@@ -288,7 +288,7 @@ impl Places {
         }
     }
 
-    /// Whether the field of a place has a name, without making up the whole name.
+    /// Returns `true` if the field of a place has a name, without making up the whole name.
     fn is_named(&self, place: usize, field: &str) -> bool {
         let mut rest = field;
         let mut inner = Some(place);

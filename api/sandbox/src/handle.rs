@@ -75,7 +75,7 @@ impl Sandbox {
         &self.0.clock
     }
 
-    /// What there is, patches included.
+    /// Scenario with all patches.
     #[must_use]
     pub fn scenario(&self) -> Scenario {
         self.world().scenario.clone()
@@ -219,8 +219,8 @@ impl Sandbox {
         Ok(ClockState { now: self.0.clock.now(), speed: self.0.clock.speed().as_times() })
     }
 
-    /// What a device would report now if it were awake and its vendor honest:
-    /// for those who check a service, not for the service.
+    /// Reading of a device that is awake and whose vendor is honest: for those who check a service,
+    /// not for the service.
     #[must_use]
     pub fn truth(&self, device: &str) -> Option<Reading> {
         let now = self.0.clock.now();
@@ -231,7 +231,7 @@ impl Sandbox {
         Some(report(&house, resident, now))
     }
 
-    /// What a device's own meter showed at an instant of the last six weeks.
+    /// Reading of a device's own meter at an instant of the last six weeks.
     #[must_use]
     pub fn meter(&self, device: &str, at: DateTime<Utc>) -> Option<Counted> {
         let world = self.world();
@@ -241,7 +241,7 @@ impl Sandbox {
         Some(house.home.counters(part, at))
     }
 
-    /// What it counted in each whole quarter of an hour of `[from, to)`.
+    /// Count of a device's own meter in each whole quarter of an hour of `[from, to)`.
     #[must_use]
     pub fn metered(&self, device: &str, from: DateTime<Utc>, to: DateTime<Utc>) -> Vec<Metered> {
         let now = self.0.clock.now();

@@ -1,4 +1,4 @@
-//! What a simulated device reports.
+//! Readings of simulated devices.
 use chrono::{DateTime, Utc};
 use slackwater_control::device::capability::{Ability, Capabilities, Capability, PowerRange};
 use slackwater_control::device::charge_state::ChargeState;
@@ -162,7 +162,7 @@ fn charger(
     }
 }
 
-/// What a unit may be set to: what most units may.
+/// Limits of a unit, which are those of most units.
 pub(crate) fn hvac_limits(spec: &Hvac) -> HvacLimits {
     let has = |mode: Mode| spec.modes.contains(&mode) || spec.modes.contains(&Mode::Auto);
     let range = |min: f64, max: f64| TemperatureRange { min: celsius(min), max: celsius(max) };

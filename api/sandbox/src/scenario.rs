@@ -1,4 +1,4 @@
-//! What a scenario file says.
+//! Types of a scenario file.
 //!
 //! A scenario is lists of named things that refer to each other by name. A
 //! patch is a scenario too: what it names is added, or put in the place of what
@@ -23,11 +23,11 @@ use super::words::{self, TimeZone};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Where everything that looks random comes from: same seed, same days.
+    /// Seed of everything that looks random: same seed, same days.
     /// One if left out.
     #[serde(default)]
     pub seed: Option<u64>,
-    /// What the clock shows at first; the time of the machine if left out.
+    /// Time of the clock at first; the time of the machine if left out.
     #[serde(default)]
     pub starts: Option<DateTime<Utc>>,
     /// Market zones.
@@ -86,7 +86,7 @@ pub struct Zone {
     /// The currency of its prices.
     #[schemars(schema_with = "words::currency")]
     pub currency: Currency,
-    /// Whether price signals are taken for it.
+    /// True if price signals are taken for it.
     #[serde(default = "yes")]
     pub is_activated: bool,
     /// Parts of it that are known from the start.
@@ -101,9 +101,9 @@ pub struct Vendor {
     /// Its code: capitals, digits and underscores.
     #[schemars(schema_with = "words::vendor")]
     pub code: VendorCode,
-    /// What people call it.
+    /// Name for people.
     pub display_name: String,
-    /// What its customers log in to; its display name if left out.
+    /// Name of the account that its customers log in to; its display name if left out.
     #[serde(default)]
     pub portal_name: Option<String>,
     /// The kinds of device that it makes.
@@ -114,14 +114,14 @@ pub struct Vendor {
     #[serde(rename = "reserve_percent", default)]
     #[schemars(schema_with = "words::percent_or_none")]
     pub reserve: Option<Percent>,
-    /// How long a device takes to do what it is told.
+    /// Time that a device takes to carry out a command.
     #[serde(default)]
     pub command_seconds: Latency,
-    /// How long the vendor takes to answer a poll or a command.
+    /// Time that the vendor takes to answer a poll or a command.
     #[serde(default = "nothing")]
     #[schemars(range(min = 0))]
     pub answer_seconds: f64,
-    /// How long a log-in takes.
+    /// Time that a log-in takes.
     #[serde(default = "nothing")]
     #[schemars(range(min = 0))]
     pub login_seconds: f64,
@@ -140,7 +140,7 @@ pub struct Vendor {
     #[serde(rename = "rejects_percent", default)]
     #[schemars(schema_with = "words::percent")]
     pub rejects: Percent,
-    /// What it does when it is called, whatever its devices would do.
+    /// Behaviour when it is called, whatever its devices would do.
     #[serde(default)]
     pub conduct: Conduct,
     /// Times at which its service is down.
@@ -235,7 +235,7 @@ pub struct Location {
     pub id: String,
     /// The user whose it is.
     pub user: String,
-    /// Where clocks are read.
+    /// Time zone of its clocks.
     pub time_zone: TimeZone,
     /// Degrees north.
     #[schemars(range(min = -90, max = 90))]
@@ -252,7 +252,7 @@ pub struct Location {
     /// Its tariff.
     #[serde(default)]
     pub tariff: Option<TariffSchedule>,
-    /// What its household takes in a year, apart from the devices, in kWh.
+    /// Energy of its household in a year, apart from the devices, in kWh.
     #[serde(rename = "household_kwh_per_year", default)]
     #[schemars(schema_with = "words::amount")]
     pub household: Energy,
@@ -278,7 +278,7 @@ pub struct FlexPolicy {
     pub id: String,
     /// The vehicle.
     pub vehicle: String,
-    /// Where it holds.
+    /// Location at which it holds.
     pub location: String,
     /// State of charge reached at once on arrival.
     #[serde(default)]
@@ -307,14 +307,14 @@ pub struct FlexDay {
 pub struct ChargerPolicy {
     /// The charger.
     pub charger: String,
-    /// Whether smart charging controls it.
+    /// True if smart charging controls it.
     #[serde(default = "yes")]
     pub is_enabled: bool,
     /// When charging must be done.
     #[serde(default)]
     #[schemars(schema_with = "words::clock_or_none")]
     pub deadline: Option<HourMinute>,
-    /// How long it is to be on in each cycle.
+    /// Time that it is to be on in each cycle.
     #[serde(default)]
     #[schemars(schema_with = "words::clock_or_none")]
     pub charging_duration: Option<HourMinute>,
@@ -326,7 +326,7 @@ pub struct ChargerPolicy {
 pub struct VehiclePolicy {
     /// The vehicle.
     pub vehicle: String,
-    /// Whether smart charging controls it.
+    /// True if smart charging controls it.
     #[serde(default = "yes")]
     pub is_enabled: bool,
     /// When it must be ready.
@@ -366,7 +366,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// What sets them apart: the device and the start.
+    /// Key that is unique in the scenario: the device and the start.
     fn name(&self) -> String {
         format!("{} from {}", self.device, self.start)
     }

@@ -13,7 +13,7 @@ pub fn schema() -> Value {
     schema.to_value()
 }
 
-/// The same as text, as it is published.
+/// JSON Schema of scenarios as text, as it is published.
 #[must_use]
 pub fn schema_text() -> String {
     let text = serde_json::to_string_pretty(&schema());

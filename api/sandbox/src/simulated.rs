@@ -57,7 +57,7 @@ impl Simulated {
         Ok(vendor)
     }
 
-    /// Whether a device exists, is this vendor's, and may be called so.
+    /// Checks that a device exists, is this vendor's, and may be called by the connection.
     fn known(&self, house: &House, linked: &Linked) -> Result<(), VendorError> {
         let resident = house.residents.get(&linked.device).ok_or(VendorError::NoSuchDevice)?;
         if resident.common.vendor.as_ref() != Some(&self.code) {
@@ -151,13 +151,14 @@ impl Simulated {
 
 type Answer = Result<Reading, VendorError>;
 
-/// Whether a vehicle sleeps, and may be woken.
+/// Returns `true` for a vehicle that sleeps and may be woken, `false` if it may not; `None` if it
+/// is awake.
 fn sleeps(house: &House, resident: &Resident) -> Option<bool> {
     let Device::Vehicle(vehicle) = &resident.device else { return None };
     house.home.is_asleep(resident.part).then_some(vehicle.may_be_woken)
 }
 
-/// Why a command is not taken.
+/// Reason why a command is not taken.
 fn refusal(
     house: &House,
     resident: &Resident,
@@ -298,7 +299,7 @@ impl Vendor for Simulated {
     }
 }
 
-/// What a part counted in each whole quarter of `[from, to)`, the last six weeks of it.
+/// Count of a part in each whole quarter of `[from, to)`, the last six weeks of it.
 pub(crate) fn quarters(
     house: &House,
     part: usize,

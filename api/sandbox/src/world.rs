@@ -33,7 +33,7 @@ pub struct Received {
     pub device: String,
     /// What.
     pub command: Command,
-    /// Why it was not taken, if it was not.
+    /// Reason of the refusal, if it was refused.
     pub refused: Option<String>,
     /// When the device does it; `None` if it never will.
     pub done_at: Option<DateTime<Utc>>,
@@ -48,7 +48,7 @@ pub(crate) struct Resident {
     pub(crate) conduct: Conduct,
     /// Commands that it will take and not do.
     pub(crate) ignores: u32,
-    /// What it shows while it is frozen.
+    /// Reading that it shows while it is frozen.
     pub(crate) frozen: Option<Box<Reading>>,
     pub(crate) polls: i64,
     pub(crate) sends: i64,
@@ -253,7 +253,7 @@ impl World {
     }
 }
 
-/// Whether a vendor's service is down.
+/// Returns `true` if a vendor's service is down.
 pub(crate) fn is_out(vendor: &Vendor, now: DateTime<Utc>) -> bool {
     vendor.conduct == Conduct::Outage
         || vendor.outages.iter().any(|outage| outage.from <= now && now < outage.to)

@@ -1,4 +1,4 @@
-//! Whether a scenario makes sense.
+//! Check of a scenario.
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -165,7 +165,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Who owns, makes and houses a device exists.
+    /// Checks that the owner, the vendor and the location of each device exist.
     fn devices(&mut self) {
         let s = self.scenario;
         let fields = self.device_fields();
@@ -383,13 +383,13 @@ fn vehicles_of(scenario: &Scenario) -> BTreeMap<&str, &Vehicle> {
     scenario.vehicles.iter().map(|vehicle| (vehicle.id.as_str(), vehicle)).collect()
 }
 
-/// What each vendor's vehicles allow as reserve.
+/// Reserve that vehicles of each vendor allow.
 fn reserves_of(scenario: &Scenario) -> BTreeMap<&str, ReserveRule> {
     let vendors = scenario.vendors.iter();
     vendors.map(|vendor| (vendor.code.as_str(), reserve_of(vendor))).collect()
 }
 
-/// What a vendor's vehicles allow as reserve.
+/// Reserve that vehicles of a vendor allow.
 pub(crate) fn reserve_of(vendor: &Vendor) -> ReserveRule {
     vendor.reserve.map_or(ReserveRule::Range, ReserveRule::Fixed)
 }
