@@ -36,10 +36,10 @@ use slackwater_store::database::Store;
 use slackwater_store::error::StoreError;
 use slackwater_store::notes::Notes;
 
-/// How long the database may take to be closed. The process ends in any case.
+/// Longest time that the database may take to be closed. The process ends in any case.
 const CLOSED_WITHIN: Duration = Duration::from_secs(10);
 
-/// Why the service cannot run.
+/// Reason why the service cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
     /// The database.
@@ -68,7 +68,7 @@ pub enum ServiceError {
     Nothing,
 }
 
-/// Which service answers at a door.
+/// Service that answers at an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Base(Environment),
@@ -94,7 +94,7 @@ pub struct Service {
     worlds: Vec<App>,
     residents: Option<Residents>,
     admin_url: String,
-    /// What other processes change, on a server.
+    /// Notifications of changes of other processes, on a server.
     notes: Option<Notes>,
 }
 
@@ -156,7 +156,7 @@ impl Service {
         self.worlds.iter().find(|app| app.environment() == environment)
     }
 
-    /// Where operators reach metrics, documentation and sandbox control.
+    /// Address of metrics, documentation and sandbox control for operators.
     #[must_use]
     pub fn admin_url(&self) -> &str {
         &self.admin_url

@@ -41,13 +41,13 @@ use slackwater_service::config::Door;
 use slackwater_service::config::error::ConfigError;
 use slackwater_service::config::proxies::Proxies;
 
-/// How long requests may take to finish once the service is told to stop.
+/// Time in which requests may finish once the service is told to stop.
 pub const GRACE: Duration = Duration::from_secs(10);
 
 /// Pause after a failure to accept.
 const ACCEPT_AGAIN: Duration = Duration::from_secs(1);
 
-/// Why the service does not answer.
+/// Reason why the service does not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// An address is taken, or not ours.
@@ -55,7 +55,7 @@ pub enum ServeError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// Error of the system.
         reason: io::Error,
     },
     /// Two services share a socket and cannot be told apart.
@@ -99,7 +99,7 @@ impl<R: Copy> Sockets<R> {
         Ok(Self { bound })
     }
 
-    /// Where users reach each door.
+    /// Address at which users reach each door.
     pub fn urls(&self) -> impl Iterator<Item = (R, String)> {
         let each = |(_, address, doors): &(_, SocketAddr, Vec<(Door, R)>)| {
             let url = |(door, role): &(Door, R)| (*role, door.public_url(*address));

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::Failure;
 
-/// What many requests took.
+/// Durations of many requests.
 pub(crate) struct Run {
     requests_per_second: f64,
     p50: Duration,

@@ -1,4 +1,4 @@
-//! How fast the service is with a hundred thousand devices.
+//! Speed of the service with a hundred thousand devices.
 //!
 //! The tool that asks and the service that answers share the processors, and a
 //! handler that answers the same bytes without looking anything up runs beside

@@ -28,7 +28,7 @@ use slackwater_store::devices::Device;
 /// The services of all environments.
 type Worlds = Vec<App>;
 
-/// What answers below `/control`.
+/// Routes below `/control`.
 pub fn router(worlds: &[App]) -> Router {
     Router::new()
         .route("/control/devices/{device}/command", post(command))

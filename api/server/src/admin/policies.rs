@@ -25,13 +25,13 @@ use slackwater_service::state::App;
 pub struct FlexOrder {
     /// The vehicle.
     pub vehicle_id: Uuid,
-    /// Where it holds.
+    /// Location at which it holds.
     pub location_id: Uuid,
-    /// What it wants.
+    /// Request of the policy.
     pub policy: FlexRequest,
 }
 
-/// What answers below `/policies` and `/plans`.
+/// Routes below `/policies` and `/plans`.
 pub fn router(worlds: Vec<App>) -> Router {
     Router::new()
         .route("/policies/devices/{device}", get(show).put(set))

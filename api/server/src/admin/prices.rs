@@ -25,7 +25,7 @@ use slackwater_store::locations::Location;
 use slackwater_store::prices::SeriesName;
 use slackwater_store::tariffs::TariffSchedule;
 
-/// What answers about prices.
+/// Routes of prices.
 pub fn router(app: App) -> Router {
     Router::new()
         .route("/prices/market", post(import).layer(DefaultBodyLimit::max(BODY_MAX)))
@@ -100,7 +100,7 @@ async fn at_place(
     })
 }
 
-/// What a client pushed for an area in a window (NS-26).
+/// Price signal of a client for an area in a window (NS-26).
 async fn signal(State(app): State<App>, uri: Uri) -> Result<Json<PriceCurve>, Problem> {
     let name = SeriesName::Area {
         client_id: client(&app, &uri).await?,

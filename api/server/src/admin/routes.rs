@@ -1,4 +1,4 @@
-//! What answers on the operators' address.
+//! Routes of the operators' address.
 use axum::Router;
 use axum::http::{Method, Uri};
 use axum::middleware::from_fn_with_state;

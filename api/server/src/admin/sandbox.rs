@@ -41,11 +41,11 @@ use slackwater_service::state::App;
 use slackwater_store::clients;
 use slackwater_store::error::StoreError;
 
-/// How long a call waits for readers, in time of the machine. A device that
-/// hangs, or a clock that stands still, does not hold it up for ever.
+/// Longest wait of a call for readers, in time of the machine. A device that hangs, or a clock that
+/// stands still, does not hold it up for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What answers below `/sandbox`.
+/// Routes below `/sandbox`.
 pub fn router(residents: Residents) -> Router {
     Router::new()
         .route("/sandbox/scenario", get(scenario).post(apply))
@@ -130,7 +130,7 @@ async fn devices(State(residents): State<Residents>) -> Json<Value> {
     Json(all.collect())
 }
 
-/// What a device would report if it were awake and its manufacturer honest.
+/// Reading of a device that is awake and whose manufacturer is honest.
 async fn truth(
     State(residents): State<Residents>,
     Path(device): Path<String>,
@@ -140,7 +140,7 @@ async fn truth(
     reading.map(Json).ok_or_else(|| Problem::no_entity("device"))
 }
 
-/// The same of all devices, or of those of `?kind=`.
+/// Readings of all devices, or of those of `?kind=`, as of [`truth`].
 async fn truth_of_all(State(residents): State<Residents>, uri: Uri) -> Json<Vec<Value>> {
     let kind = query_pairs(&uri).find(|(name, _)| name == "kind").map(|(_, kind)| kind);
     let all = residents.sandbox.devices();
@@ -153,8 +153,8 @@ async fn truth_of_all(State(residents): State<Residents>, uri: Uri) -> Json<Vec<
     Json(truth.collect())
 }
 
-/// What devices' own meters counted in each whole quarter of an hour of
-/// `[from, to)`, in kWh: of `?device=`, or of all.
+/// Counts of devices' own meters in each whole quarter of an hour of `[from, to)`, in kWh: of
+/// `?device=`, or of all.
 async fn metered(
     State(residents): State<Residents>,
     uri: Uri,
@@ -260,13 +260,13 @@ async fn commands(
     Ok(Json(residents.sandbox.received(device.as_deref()).map_err(order_problem)?))
 }
 
-/// What the clock shows.
+/// State of the clock.
 async fn clock(State(residents): State<Residents>) -> Result<Json<ClockState>, Problem> {
     let clock = residents.sandbox.set_clock(&ClockOrder::default());
     Ok(Json(clock.map_err(order_problem)?))
 }
 
-/// What a clock shows, and whether all that was due then is done.
+/// State of a clock, and if all that was due then is done.
 #[derive(Debug, Serialize)]
 struct Stepped {
     #[serde(flatten)]

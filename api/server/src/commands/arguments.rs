@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! Arguments of the command line.
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
@@ -215,7 +215,7 @@ pub(crate) struct Serve {
     #[arg(long, env = "SLACKWATER_LISTEN", value_name = "ADDRESS")]
     pub(crate) listen: Option<Listen>,
 
-    /// What to log: a level, or levels per module.
+    /// Log filter: a level, or levels per module.
     #[arg(
         long,
         env = "SLACKWATER_LOG",
@@ -274,14 +274,14 @@ pub(crate) struct Tail {
 
 #[derive(Debug, Args)]
 pub(crate) struct Subscribe {
-    /// What to call it.
+    /// Name of the subscription.
     pub(crate) name: String,
 
     /// The client whose events are posted.
     #[arg(long)]
     pub(crate) client: String,
 
-    /// Where to post them.
+    /// Address to post them to.
     #[arg(long)]
     pub(crate) url: String,
 
@@ -415,7 +415,7 @@ pub(crate) struct CreateClient {
     #[arg(long, value_parser = environment)]
     pub(crate) environment: Environment,
 
-    /// What to call it.
+    /// Name of the client.
     #[arg(long, default_value = "")]
     pub(crate) name: String,
 

@@ -14,7 +14,7 @@ use slackwater_service::config::Config;
 use slackwater_store::clients;
 use slackwater_store::database::Store;
 
-/// Does what the command line says, at a running server or in the database.
+/// Runs a command about clients, at a running server or in the database.
 pub(crate) async fn run(file: Option<&Path>, line: Kept<ClientCommand>) -> Result<(), Failure> {
     if line.store {
         return run_in_store(file, line.command).await;

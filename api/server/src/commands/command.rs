@@ -53,7 +53,7 @@ enum What {
     /// Hold a heating unit at a setting until told otherwise.
     Hold {
         device: String,
-        /// What it does.
+        /// Mode of the unit.
         #[arg(long, value_enum)]
         mode: HvacMode,
         /// Heat below this, in degrees Celsius.
@@ -75,7 +75,7 @@ enum What {
     Cancel { action: String },
 }
 
-/// What a battery aims at.
+/// Operation mode of a battery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum BatteryMode {
     SelfReliance,
@@ -85,7 +85,7 @@ enum BatteryMode {
     Idle,
 }
 
-/// What a thermostat does.
+/// Mode of a thermostat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum HvacMode {
     Off,
@@ -94,7 +94,7 @@ enum HvacMode {
     Heat,
 }
 
-/// Does what the command line says and prints the answer.
+/// Runs a command to a device and prints the answer.
 pub(crate) async fn run(file: Option<&Path>, line: CommandLine) -> Result<(), Failure> {
     let (method, path, body) = line.what.request();
     let body = body.map(|body| Body::json(&body)).unwrap_or_default();

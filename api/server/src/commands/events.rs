@@ -21,13 +21,13 @@ use crate::commands::failure::Failure;
 use crate::commands::operator::{Body, Operator, segment};
 use crate::commands::output::print;
 
-/// How often the outbox is looked at for more.
+/// Interval between two looks at the outbox for more.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// Events that are read at one time.
 const BATCH: u32 = 500;
 
-/// Does what the command line says, at a running server or in the database.
+/// Runs a command about events, at a running server or in the database.
 pub(crate) async fn run(file: Option<&Path>, line: Kept<EventsCommand>) -> Result<(), Failure> {
     if line.store {
         return run_in_store(file, line.command).await;
@@ -74,7 +74,7 @@ async fn run_in_store(file: Option<&Path>, command: EventsCommand) -> Result<(),
     }
 }
 
-/// Where events are read.
+/// Source of events.
 enum Source<'a> {
     Server(&'a Operator),
     Store(&'a Store),

@@ -1,4 +1,4 @@
-//! Why a command could not do its work.
+//! Failures of commands.
 use std::io;
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use slackwater_service::outbox::subscribing::SubscribeError;
 use slackwater_store::error::StoreError;
 use slackwater_store::signing::SecretError;
 
-/// Why the process could not do its work.
+/// Failure of the process.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(transparent)]

@@ -14,7 +14,7 @@ use crate::commands::failure::Failure;
 use crate::commands::operator::{Body, Operator, segment};
 use crate::commands::output::print;
 
-/// Does what the command line says and prints the answer.
+/// Runs a command to the sandbox and prints the answer.
 pub(crate) async fn pull(
     settings: Option<&Path>,
     line: Asked<SandboxCommand>,

@@ -192,7 +192,7 @@ impl Residents {
         device.map_or_else(|| given.to_owned(), |device| device.vendor_device.clone())
     }
 
-    /// What clients know a device by.
+    /// Identifiers by which clients know a device.
     #[must_use]
     pub fn linked_as(&self, name: &str) -> Vec<Uuid> {
         self.app.cache().read(|tables| {

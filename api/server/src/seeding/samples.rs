@@ -19,13 +19,12 @@ use slackwater_store::prices::{ZoneRow, keep_zone};
 use slackwater_store::samples::{self, ChargeSession, Measured, There};
 use slackwater_store::tariffs::{self, TariffRow, TariffSchedule};
 
-/// Which of what a scenario says is kept.
+/// Rows of a scenario that are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// What is not there yet. So clients keep what they have changed since,
-    /// when the service starts again.
+    /// Rows that do not exist yet, so that changes by clients survive a restart of the service.
     New,
-    /// All of it, in the place of what is there: somebody patched it in.
+    /// All rows, in place of those that exist: a patch brought them.
     All,
 }
 

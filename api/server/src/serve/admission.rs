@@ -138,8 +138,7 @@ impl Admission {
 }
 
 impl Open {
-    /// Displaces the connection of a kind that has waited longest. Returns
-    /// whether there was one.
+    /// Displaces the connection of a kind that has waited longest. Returns `true` if there was one.
     fn displace(&mut self, is_of_kind: impl Fn(&Entry) -> bool) -> bool {
         loop {
             let waiting = self.entries.iter().filter(|(_, entry)| is_of_kind(entry));
@@ -194,8 +193,8 @@ impl Admitted {
         self.entry.is_answered.store(true, Ordering::Release);
     }
 
-    /// Notes that all that was handed over was sent. Returns whether that was the
-    /// end of an answer: then the connection begins to wait.
+    /// Notes that all that was handed over was sent. Returns `true` if that was the end of an
+    /// answer: then the connection begins to wait.
     pub(super) fn flushed(&self) -> bool {
         let is_end = self.entry.is_answered.swap(false, Ordering::AcqRel);
         if is_end {
@@ -210,7 +209,7 @@ impl Admitted {
         Some(self.entry.phase.load(Ordering::Acquire)).filter(|phase| *phase != BUSY)
     }
 
-    /// Displaces the connection if it waits. Returns whether it did.
+    /// Displaces the connection if it waits. Returns `true` if it did.
     pub(super) fn displace_if_waiting(&self) -> bool {
         self.waiting().is_some_and(|turn| turn == DISPLACED || self.entry.displace(turn))
     }

@@ -53,7 +53,7 @@ pub(super) enum Outcome {
     TooSlow,
 }
 
-/// What becomes of a body.
+/// Fate of a body.
 #[derive(Debug)]
 pub(super) struct Fate {
     rest: Option<oneshot::Receiver<Rest>>,

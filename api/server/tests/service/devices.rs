@@ -1,4 +1,4 @@
-//! What devices show, and how reads and polls go together.
+//! Views of devices, and reads beside polls.
 use axum::http::Method;
 use chrono::TimeDelta;
 use serde_json::{Value, json};

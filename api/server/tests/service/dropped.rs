@@ -15,7 +15,7 @@ use crate::harness::{Asker, On, Stage, add_zone, six};
 use crate::plans::{car, flexible};
 use crate::readings::{charger, hvac, reading};
 
-/// What a request is: method, path, body.
+/// Request: method, path, body.
 type Ask = (Method, String, Option<Value>);
 
 /// Every operation that is no `GET`. A new one is found by [`operations`].

@@ -1,4 +1,4 @@
-//! How reads, polls and fetches go together.
+//! Reads, polls and fetches side by side.
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 use slackwater_control::device::scope::DeviceKind;

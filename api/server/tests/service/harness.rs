@@ -46,7 +46,7 @@ pub(crate) fn six() -> DateTime<Utc> {
     "2026-01-05T18:00:00Z".parse().unwrap()
 }
 
-/// Where rows are kept.
+/// Database of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum On {
     Sqlite,
@@ -98,7 +98,7 @@ impl Stage {
         Self { app, fjord, heath, url, folder }
     }
 
-    /// The same service after a restart.
+    /// Restarts the service.
     pub(crate) async fn restarted(self) -> Self {
         let clock = self.app.clock().clone();
         let config = self.app.config().clone();
@@ -157,7 +157,7 @@ impl Stage {
         Asker { router: router(self.app.clone()), ..asker.clone() }
     }
 
-    /// The same client with a new token: the old one ends after an hour.
+    /// Client with a new token: the old one ends after an hour.
     pub(crate) async fn renewed(&self, asker: &Asker) -> Asker {
         let row = clients::get(self.app.store(), &asker.id).await.unwrap().unwrap();
         let client = Arc::new(row.client);

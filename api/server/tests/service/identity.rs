@@ -1,4 +1,4 @@
-//! Who may ask, how often, and in which environment.
+//! Clients, their budgets and their environments.
 use std::time::Duration;
 
 use axum::body::Body;

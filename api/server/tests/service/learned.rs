@@ -1,4 +1,4 @@
-//! What one process changes is seen by the others on the same database.
+//! Changes of one process, seen by others on the same database.
 use std::sync::Arc;
 
 use axum::http::Method;
@@ -44,7 +44,7 @@ struct Two {
     other: Stage,
     /// A client at the first.
     mine: Asker,
-    /// The same client at the second.
+    /// The client at the second process.
     theirs: Asker,
     replicas: Replicas,
 }
@@ -62,7 +62,7 @@ impl Two {
         Self { one, other, mine, theirs, replicas }
     }
 
-    /// What the first answers, and the second only once it has caught up.
+    /// Answer of the first process, which the second gives only once it has caught up.
     async fn learns(&mut self, path: &str) -> Answer {
         let expected = self.mine.get(path).await;
         let before = self.theirs.get(path).await;

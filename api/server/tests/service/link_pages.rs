@@ -334,7 +334,7 @@ async fn forms_of_others_do_nothing() {
     assert!(end.header("location").starts_with(END));
 }
 
-/// The same page with the word of another step.
+/// Page with the word of another step.
 fn others_page_of(page: &Seen) -> Seen {
     let html =
         page.html.replace("name=\"step\" value=\"consent\"", "name=\"step\" value=\"login\"");

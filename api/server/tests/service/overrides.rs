@@ -259,7 +259,7 @@ async fn a_target_that_stops_after_the_time_of_that_stop_has_stopped() {
     assert_eq!(asker.delete(&door).await.status, 404);
 }
 
-/// What was known was older than the start: it charges already.
+/// Known state that is older than the start: the device charges already.
 #[tokio::test]
 async fn a_start_that_is_not_needed_ends_no_override() {
     for on in [On::Sqlite, On::Postgres] {

@@ -28,7 +28,7 @@ use crate::harness::{Asker, On, Stage, six};
 use crate::priced::{Book, at, charger_at, place, place_in, stage_with};
 use crate::readings::{charger, reading, vehicle};
 
-/// The same client with a token that has not expired.
+/// Client with a token that has not expired.
 async fn fresh(stage: &Stage, mut asker: Asker) -> Asker {
     let row = clients::get(stage.app.store(), &asker.id).await.unwrap().unwrap();
     let app = &stage.app;

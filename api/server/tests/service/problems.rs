@@ -154,7 +154,7 @@ async fn operators_see_readiness_without_a_token() {
     assert_eq!(answer.status(), 200);
 }
 
-/// What a stranger is told does not depend on what there is.
+/// Answers to strangers do not depend on what exists.
 #[tokio::test]
 async fn who_asks_is_looked_at_before_what_is_there() {
     let stage = Stage::new().await;

@@ -203,7 +203,7 @@ async fn of_many_cancels_one_is_the_first() {
     }
 }
 
-/// How many of these answers have a status.
+/// Number of these answers that have a status.
 fn count(answers: &[Answer], status: u16) -> usize {
     answers.iter().filter(|answer| answer.status == status).count()
 }

@@ -1,4 +1,4 @@
-//! What devices report in these tests.
+//! Readings of devices in these tests.
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};

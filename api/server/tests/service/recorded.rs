@@ -1,4 +1,4 @@
-//! What is recorded of devices, and how long it stays.
+//! Recordings of devices, and their lifetime.
 use std::sync::Arc;
 
 use chrono::TimeDelta;

@@ -414,7 +414,7 @@ async fn samples_of_a_patch_take_the_place_of_what_was_there() {
     assert_eq!(cost(&home.stage.app), "7");
 }
 
-/// What smart charging plans in the small hours.
+/// Smart charging policy for the small hours.
 fn night_policy() -> Value {
     json!({ "isEnabled": true, "deadline": "07:00", "chargingDuration": "02:00" })
 }

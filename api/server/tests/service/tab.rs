@@ -104,7 +104,7 @@ impl Seen {
         self.html.contains(text)
     }
 
-    /// What holds for every page.
+    /// Checks that hold for every page.
     pub(crate) fn check(&self) {
         for (name, value) in [
             ("cache-control", "no-store"),

@@ -14,10 +14,10 @@ use slackwater_integration::reading::Reading;
 use slackwater_integration::vendor::{Linked, LogIn, Login, Metered, Vendor};
 use tokio::sync::watch;
 
-/// What a device answers.
+/// Answer of a device.
 type Script = Result<Reading, VendorError>;
 
-/// What comes of a command: what the device reads from then on, if anything changes.
+/// Outcome of a command: the reading from then on, if anything changes.
 pub(crate) type Outcome = Result<Option<Reading>, VendorError>;
 
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct Scripted {
     profile: Arc<Profile>,
     scripts: Mutex<BTreeMap<String, Script>>,
     health: Mutex<VendorHealth>,
-    /// What a log-in yields.
+    /// Result of a log-in.
     door: Mutex<Result<LogIn, VendorError>>,
     polls: AtomicUsize,
     log_ins: watch::Sender<usize>,
@@ -74,7 +74,7 @@ impl Scripted {
         *self.health.lock().unwrap() = VendorHealth { devices, linking };
     }
 
-    /// What comes of the next commands to a device; later ones come to nothing.
+    /// Sets the outcomes of the next commands to a device; later ones come to nothing.
     pub(crate) fn obeys(&self, device: &str, outcomes: impl IntoIterator<Item = Outcome>) {
         self.outcomes.lock().unwrap().insert(device.to_owned(), outcomes.into_iter().collect());
     }
@@ -89,7 +89,7 @@ impl Scripted {
         self.hangs.send_replace(hangs);
     }
 
-    /// How often it was asked to let somebody in.
+    /// Number of log-ins.
     pub(crate) fn log_ins(&self) -> usize {
         *self.log_ins.borrow()
     }
