@@ -168,7 +168,7 @@ impl Service {
     /// The database failed.
     pub async fn populate(&mut self, sandbox: Sandbox, client: &Client) -> Result<(), StoreError> {
         let Some(app) = self.app(Environment::Sandbox).cloned() else { return Ok(()) };
-        let all = clients::all(app.store()).await?.into_iter().map(|row| row.client);
+        let all = clients::all_clients(app.store()).await?.into_iter().map(|row| row.client);
         let mut ours = all.filter(|other| other.environment == Environment::Sandbox);
         let first_id = ours.next().map_or_else(|| client.id.clone(), |first| first.id).into();
         let client_id = client.id.as_str().into();
@@ -259,7 +259,7 @@ where
 
 /// Polls the devices of the clients of an environment.
 async fn watch_devices(app: &App) -> Result<(), StoreError> {
-    let all = clients::all(app.store()).await?;
+    let all = clients::all_clients(app.store()).await?;
     let ours: Vec<String> = all
         .into_iter()
         .filter(|row| row.client.environment == app.environment())

@@ -26,7 +26,7 @@ use slackwater_integration::vendor::Vendor;
 use slackwater_store::client::Environment;
 use slackwater_store::database::Store;
 use slackwater_store::error::StoreError;
-use slackwater_store::settings::get_or_keep;
+use slackwater_store::settings::get_or_insert_setting;
 
 /// The name under which the key of cursors is kept.
 const CURSOR_KEY: &str = "cursor_key";
@@ -104,7 +104,7 @@ impl App {
         let prices = Arc::new(Prices::load(&store).await?);
         let price_lookup = Arc::new(PriceLookup::new(Arc::clone(&prices), config.zones.clone()));
         let shared = Shared {
-            cursor_key: get_or_keep(&store, CURSOR_KEY, &fresh_key).await?,
+            cursor_key: get_or_insert_setting(&store, CURSOR_KEY, &fresh_key).await?,
             cache: Cache::load(&store).await?,
             prices,
             price_lookup,

@@ -34,7 +34,7 @@ pub struct Account {
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep(to: &mut AnyConnection, row: &Account) -> Result<(), StoreError> {
+pub async fn upsert_account(to: &mut AnyConnection, row: &Account) -> Result<(), StoreError> {
     sqlx::query(
         "insert into connections (client_id, user_id, vendor, secret, is_valid, created_at)
          values ($1, $2, $3, $4, $5, $6)
@@ -61,7 +61,7 @@ pub async fn keep(to: &mut AnyConnection, row: &Account) -> Result<(), StoreErro
 ///
 /// # Errors
 /// The database failed.
-pub async fn delete(to: &mut AnyConnection, account: &Account) -> Result<bool, StoreError> {
+pub async fn delete_account(to: &mut AnyConnection, account: &Account) -> Result<bool, StoreError> {
     let Account { client_id, user_id, vendor, created_at, .. } = account;
     let gone = sqlx::query(
         "delete from devices where client_id = $1 and user_id = $2 and vendor = $3 returning id",
@@ -69,7 +69,7 @@ pub async fn delete(to: &mut AnyConnection, account: &Account) -> Result<bool, S
     let gone = gone.bind(client_id).bind(user_id).bind(vendor.as_str());
     for row in gone.fetch_all(&mut *to).await? {
         let id: Uuid = Cells::new("devices", &row).get("id")?;
-        samples::delete_of_device(to, (client_id.as_str(), user_id.as_str()), id).await?;
+        samples::delete_device_samples(to, (client_id.as_str(), user_id.as_str()), id).await?;
     }
     let done = sqlx::query(
         "delete from connections
@@ -84,7 +84,7 @@ pub async fn delete(to: &mut AnyConnection, account: &Account) -> Result<bool, S
 ///
 /// # Errors
 /// The database failed.
-pub async fn all(store: &Store) -> Result<Vec<Account>, StoreError> {
+pub async fn all_accounts(store: &Store) -> Result<Vec<Account>, StoreError> {
     let query = sqlx::query_as("select * from connections");
     Ok(query.fetch_all(store.reader()).await?)
 }
@@ -93,7 +93,7 @@ pub async fn all(store: &Store) -> Result<Vec<Account>, StoreError> {
 ///
 /// # Errors
 /// As [`of_keys`].
-pub async fn of_users(
+pub async fn accounts_of_users(
     from: &mut AnyConnection,
     names: &BTreeSet<Pair>,
 ) -> Result<Vec<Account>, StoreError> {

@@ -76,7 +76,7 @@ pub struct Action {
 ///
 /// # Errors
 /// The database failed.
-pub async fn insert(to: &mut AnyConnection, row: &Action) -> Result<(), StoreError> {
+pub async fn insert_action(to: &mut AnyConnection, row: &Action) -> Result<(), StoreError> {
     sqlx::query(
         "insert into actions
              (id, client_id, user_id, target_id, kind, command, origin, state,
@@ -104,7 +104,7 @@ pub async fn insert(to: &mut AnyConnection, row: &Action) -> Result<(), StoreErr
 ///
 /// # Errors
 /// The database failed.
-pub async fn end(
+pub async fn end_action(
     to: &mut AnyConnection,
     id: Uuid,
     progress: &Progress,
@@ -128,7 +128,7 @@ pub async fn end(
 ///
 /// # Errors
 /// The database failed.
-pub async fn attempt(
+pub async fn count_attempt(
     to: &mut AnyConnection,
     id: Uuid,
     before: Attempts,
@@ -150,7 +150,7 @@ pub async fn attempt(
 ///
 /// # Errors
 /// The database failed.
-pub async fn get(store: &Store, id: Uuid) -> Result<Option<Action>, StoreError> {
+pub async fn get_action(store: &Store, id: Uuid) -> Result<Option<Action>, StoreError> {
     let query = sqlx::query_as("select * from actions where id = $1").bind(id.to_string());
     Ok(query.fetch_optional(store.reader()).await?)
 }
@@ -159,7 +159,10 @@ pub async fn get(store: &Store, id: Uuid) -> Result<Option<Action>, StoreError> 
 ///
 /// # Errors
 /// The database failed.
-pub async fn get_in(from: &mut AnyConnection, id: Uuid) -> Result<Option<Action>, StoreError> {
+pub async fn get_action_in(
+    from: &mut AnyConnection,
+    id: Uuid,
+) -> Result<Option<Action>, StoreError> {
     let query = sqlx::query_as("select * from actions where id = $1").bind(id.to_string());
     Ok(query.fetch_optional(from).await?)
 }
@@ -168,7 +171,7 @@ pub async fn get_in(from: &mut AnyConnection, id: Uuid) -> Result<Option<Action>
 ///
 /// # Errors
 /// The database failed.
-pub async fn pending_of(
+pub async fn pending_action(
     from: &mut AnyConnection,
     target_id: Uuid,
 ) -> Result<Option<Action>, StoreError> {
@@ -181,7 +184,7 @@ pub async fn pending_of(
 ///
 /// # Errors
 /// The database failed.
-pub async fn last_told(
+pub async fn last_sent_action(
     from: &mut AnyConnection,
     target_id: Uuid,
 ) -> Result<Option<Action>, StoreError> {
@@ -197,7 +200,7 @@ pub async fn last_told(
 ///
 /// # Errors
 /// The database failed.
-pub async fn all_pending(store: &Store) -> Result<Vec<Action>, StoreError> {
+pub async fn all_pending_actions(store: &Store) -> Result<Vec<Action>, StoreError> {
     let query = sqlx::query_as("select * from actions where state = 'pending'");
     Ok(query.fetch_all(store.reader()).await?)
 }
@@ -206,7 +209,7 @@ pub async fn all_pending(store: &Store) -> Result<Vec<Action>, StoreError> {
 ///
 /// # Errors
 /// As [`of_keys`].
-pub async fn pending_of_all(
+pub async fn pending_actions_of(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,
 ) -> Result<Vec<Action>, StoreError> {

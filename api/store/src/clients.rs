@@ -20,7 +20,7 @@ pub struct ClientRow {
 ///
 /// # Errors
 /// The database failed.
-pub async fn insert(store: &Store, row: &ClientRow) -> Result<(), StoreError> {
+pub async fn insert_client(store: &Store, row: &ClientRow) -> Result<(), StoreError> {
     let mut change = store.begin().await?;
     sqlx::query(
         "insert into clients (id, environment, name, secret_hash, version, created_at)
@@ -41,7 +41,7 @@ pub async fn insert(store: &Store, row: &ClientRow) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// The database failed.
-pub async fn get(store: &Store, id: &str) -> Result<Option<ClientRow>, StoreError> {
+pub async fn get_client(store: &Store, id: &str) -> Result<Option<ClientRow>, StoreError> {
     let query = sqlx::query_as("select * from clients where id = $1").bind(id);
     Ok(query.fetch_optional(store.reader()).await?)
 }
@@ -50,7 +50,7 @@ pub async fn get(store: &Store, id: &str) -> Result<Option<ClientRow>, StoreErro
 ///
 /// # Errors
 /// The database failed.
-pub async fn all(store: &Store) -> Result<Vec<ClientRow>, StoreError> {
+pub async fn all_clients(store: &Store) -> Result<Vec<ClientRow>, StoreError> {
     let query = sqlx::query_as("select * from clients order by created_at, id");
     Ok(query.fetch_all(store.reader()).await?)
 }

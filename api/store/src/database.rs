@@ -253,7 +253,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let address = format!("sqlite:{}/one.db", folder.path().display());
         let store = Store::open(&address.parse().unwrap()).await.unwrap();
-        settings::keep(&store, "a", "b").await.unwrap();
+        settings::set_setting(&store, "a", "b").await.unwrap();
         let CommitLog { flusher, .. } = store.log.clone().unwrap();
         assert_ne!(std::fs::metadata(flusher.log()).unwrap().len(), 0);
         flusher.fail();

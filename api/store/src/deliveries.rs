@@ -72,8 +72,11 @@ pub struct Served {
 ///
 /// # Errors
 /// The database failed.
-pub async fn insert(to: &mut AnyConnection, new: &NewSubscription) -> Result<bool, StoreError> {
-    keep(to, new, false).await
+pub async fn insert_subscription(
+    to: &mut AnyConnection,
+    new: &NewSubscription,
+) -> Result<bool, StoreError> {
+    upsert_subscription(to, new, false).await
 }
 
 /// Inserts or updates a subscription of the settings. Its position stays; if it had no template so
@@ -82,11 +85,14 @@ pub async fn insert(to: &mut AnyConnection, new: &NewSubscription) -> Result<boo
 ///
 /// # Errors
 /// The database failed.
-pub async fn configure(to: &mut AnyConnection, new: &NewSubscription) -> Result<bool, StoreError> {
-    keep(to, new, true).await
+pub async fn configure_subscription(
+    to: &mut AnyConnection,
+    new: &NewSubscription,
+) -> Result<bool, StoreError> {
+    upsert_subscription(to, new, true).await
 }
 
-async fn keep(
+async fn upsert_subscription(
     to: &mut AnyConnection,
     new: &NewSubscription,
     is_configured: bool,
@@ -123,7 +129,7 @@ async fn keep(
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep_configured(
+pub async fn delete_unconfigured(
     to: &mut AnyConnection,
     all: &[NewSubscription],
 ) -> Result<(), StoreError> {
@@ -142,7 +148,7 @@ pub async fn keep_configured(
 ///
 /// # Errors
 /// The database failed.
-pub async fn remove(to: &mut AnyConnection, name: &str) -> Result<bool, StoreError> {
+pub async fn delete_subscription(to: &mut AnyConnection, name: &str) -> Result<bool, StoreError> {
     let query = sqlx::query("delete from subscriptions where name = $1 and is_configured = 0");
     Ok(query.bind(name).execute(to).await?.rows_affected() == 1)
 }
@@ -151,7 +157,7 @@ pub async fn remove(to: &mut AnyConnection, name: &str) -> Result<bool, StoreErr
 ///
 /// # Errors
 /// The database failed.
-pub async fn all(store: &Store) -> Result<Vec<Subscription>, StoreError> {
+pub async fn all_subscriptions(store: &Store) -> Result<Vec<Subscription>, StoreError> {
     let query = sqlx::query_as("select * from subscriptions order by name");
     Ok(query.fetch_all(store.reader()).await?)
 }
@@ -169,7 +175,7 @@ pub struct DueSubscription {
 ///
 /// # Errors
 /// The database failed.
-pub async fn due(
+pub async fn due_subscriptions(
     store: &Store,
     environment: Environment,
     now: DateTime<Utc>,
@@ -271,7 +277,7 @@ async fn record_progress(
 ///
 /// # Errors
 /// The database failed.
-pub async fn events_of(
+pub async fn client_events_after(
     store: &Store,
     client_id: &str,
     seq: i64,
@@ -286,7 +292,10 @@ pub async fn events_of(
 ///
 /// # Errors
 /// The database failed.
-pub async fn behind(store: &Store, environment: Environment) -> Result<i64, StoreError> {
+pub async fn count_waiting_events(
+    store: &Store,
+    environment: Environment,
+) -> Result<i64, StoreError> {
     let row = sqlx::query(
         "select coalesce(max(waiting), 0) as behind from (
              select (select count(*) from events
@@ -305,7 +314,7 @@ pub async fn behind(store: &Store, environment: Environment) -> Result<i64, Stor
 ///
 /// # Errors
 /// The database failed.
-pub async fn forget(
+pub async fn delete_events_before(
     to: &mut AnyConnection,
     environment: Environment,
     before: DateTime<Utc>,

@@ -69,7 +69,7 @@ pub struct DeviceState {
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep(to: &mut AnyConnection, device: &Device) -> Result<(), StoreError> {
+pub async fn upsert_device(to: &mut AnyConnection, device: &Device) -> Result<(), StoreError> {
     sqlx::query(
         "insert into devices
              (id, client_id, user_id, kind, vendor, vendor_device, scopes, linked_at)
@@ -87,7 +87,7 @@ pub async fn keep(to: &mut AnyConnection, device: &Device) -> Result<(), StoreEr
     .execute(&mut *to)
     .await?;
     if let Some(location) = device.location {
-        keep_location(to, device.id, location).await?;
+        set_location(to, device.id, location).await?;
     }
     Ok(())
 }
@@ -96,7 +96,7 @@ pub async fn keep(to: &mut AnyConnection, device: &Device) -> Result<(), StoreEr
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep_location(
+pub async fn set_location(
     to: &mut AnyConnection,
     id: Uuid,
     location: SetLocation,
@@ -114,7 +114,7 @@ pub async fn keep_location(
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep_state(
+pub async fn set_state(
     to: &mut AnyConnection,
     id: Uuid,
     state: &DeviceState,
@@ -143,19 +143,20 @@ pub async fn keep_state(
 ///
 /// # Errors
 /// The database failed, or holds what no version of this service has written.
-pub async fn all(store: &Store) -> Result<impl Iterator<Item = Device>, StoreError> {
+pub async fn all_devices(store: &Store) -> Result<impl Iterator<Item = Device>, StoreError> {
     let halves = [
         "select * from devices where substr(id, 36, 1) < '8'",
         "select * from devices where substr(id, 36, 1) >= '8'",
     ];
-    let [one, other] = halves.map(|statement| tokio::spawn(found(store.clone(), statement)));
+    let [one, other] =
+        halves.map(|statement| tokio::spawn(fetch_devices(store.clone(), statement)));
     let ended = |_| StoreError::Down(sqlx::Error::WorkerCrashed);
     let (one, other) = (one.await.map_err(ended)??, other.await.map_err(ended)??);
     Ok(one.into_iter().chain(other))
 }
 
 /// The devices that a statement finds. One is read while the next is fetched.
-async fn found(store: Store, statement: &'static str) -> Result<Vec<Device>, StoreError> {
+async fn fetch_devices(store: Store, statement: &'static str) -> Result<Vec<Device>, StoreError> {
     let query = sqlx::query_as(statement);
     Ok(query.fetch(store.reader()).try_collect().await?)
 }
@@ -164,7 +165,7 @@ async fn found(store: Store, statement: &'static str) -> Result<Vec<Device>, Sto
 ///
 /// # Errors
 /// As [`of_keys`].
-pub async fn of_ids(
+pub async fn devices_of_ids(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,
 ) -> Result<Vec<Device>, StoreError> {

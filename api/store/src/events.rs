@@ -55,7 +55,7 @@ pub struct Event {
 ///
 /// # Errors
 /// The database failed.
-pub async fn record(to: &mut AnyConnection, happening: &Happening) -> Result<(), StoreError> {
+pub async fn record_event(to: &mut AnyConnection, happening: &Happening) -> Result<(), StoreError> {
     let counted = "update counters set value = value + 1 where name = 'events' returning value";
     let seq: i64 = sqlx::query(counted).fetch_one(&mut *to).await?.try_get("value")?;
     sqlx::query(
@@ -86,7 +86,11 @@ pub async fn record(to: &mut AnyConnection, happening: &Happening) -> Result<(),
 ///
 /// # Errors
 /// The database failed.
-pub async fn after(store: &Store, seq: i64, count_max: u32) -> Result<Vec<Event>, StoreError> {
+pub async fn events_after(
+    store: &Store,
+    seq: i64,
+    count_max: u32,
+) -> Result<Vec<Event>, StoreError> {
     let query = "select * from events where seq > $1 order by seq limit $2";
     let query = sqlx::query_as(query).bind(seq).bind(i64::from(count_max));
     Ok(query.fetch_all(store.reader()).await?)

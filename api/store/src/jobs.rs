@@ -47,19 +47,19 @@ impl AreaJob {
 ///
 /// # Errors
 /// The database failed.
-pub async fn ask(
+pub async fn request_area(
     to: &mut AnyConnection,
     area: (&str, &str, &str),
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
-    ask_after(to, area, now, TimeDelta::zero()).await
+    request_area_after(to, area, now, TimeDelta::zero()).await
 }
 
 /// The same, unless the area was asked for less than `patience` before.
 ///
 /// # Errors
 /// The database failed.
-pub async fn ask_after(
+pub async fn request_area_after(
     to: &mut AnyConnection,
     (client_id, zone_id, area_id): (&str, &str, &str),
     now: DateTime<Utc>,

@@ -45,7 +45,7 @@ const REMEMBERED: TimeDelta = TimeDelta::days(30);
 ///
 /// # Errors
 /// The database failed.
-pub async fn insert(to: &mut AnyConnection, row: &LinkSession) -> Result<(), StoreError> {
+pub async fn insert_session(to: &mut AnyConnection, row: &LinkSession) -> Result<(), StoreError> {
     sqlx::query("delete from link_sessions where expires_at < $1")
         .bind((row.created_at - REMEMBERED).timestamp_micros())
         .execute(&mut *to)
@@ -71,7 +71,7 @@ pub async fn insert(to: &mut AnyConnection, row: &LinkSession) -> Result<(), Sto
 ///
 /// # Errors
 /// The database failed.
-pub async fn connections_taken(
+pub async fn count_connections(
     from: &mut AnyConnection,
     client_id: &str,
     now: DateTime<Utc>,
@@ -95,7 +95,7 @@ pub async fn connections_taken(
 ///
 /// # Errors
 /// The database failed.
-pub async fn get(store: &Store, hash: &str) -> Result<Option<KeptSession>, StoreError> {
+pub async fn get_session(store: &Store, hash: &str) -> Result<Option<KeptSession>, StoreError> {
     let query = sqlx::query_as("select * from link_sessions where hash = $1").bind(hash);
     Ok(query.fetch_optional(store.reader()).await?)
 }
@@ -193,7 +193,7 @@ pub async fn is_spent(from: &mut AnyConnection, hash: &str, most: u64) -> Result
 ///
 /// # Errors
 /// The database failed.
-pub async fn use_up(
+pub async fn use_session(
     to: &mut AnyConnection,
     hash: &str,
     now: DateTime<Utc>,
@@ -214,7 +214,7 @@ pub async fn use_up(
 ///
 /// # Errors
 /// The database failed.
-pub async fn other_connections(
+pub async fn count_other_connections(
     from: &mut AnyConnection,
     client_id: &str,
     (user_id, vendor): (&str, &str),

@@ -43,7 +43,7 @@ pub struct LocationFacts {
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep(to: &mut AnyConnection, row: &Location) -> Result<(), StoreError> {
+pub async fn upsert_location(to: &mut AnyConnection, row: &Location) -> Result<(), StoreError> {
     sqlx::query(
         "insert into locations (id, client_id, user_id, facts) values ($1, $2, $3, $4)
          on conflict (id) do update set facts = excluded.facts",
@@ -61,7 +61,7 @@ pub async fn keep(to: &mut AnyConnection, row: &Location) -> Result<(), StoreErr
 ///
 /// # Errors
 /// The database failed.
-pub async fn all(store: &Store) -> Result<Vec<Location>, StoreError> {
+pub async fn all_locations(store: &Store) -> Result<Vec<Location>, StoreError> {
     let query = sqlx::query_as("select * from locations");
     Ok(query.fetch_all(store.reader()).await?)
 }
@@ -70,7 +70,7 @@ pub async fn all(store: &Store) -> Result<Vec<Location>, StoreError> {
 ///
 /// # Errors
 /// As [`of_keys`].
-pub async fn of_users(
+pub async fn locations_of_users(
     from: &mut AnyConnection,
     names: &BTreeSet<Pair>,
 ) -> Result<Vec<Location>, StoreError> {

@@ -39,7 +39,7 @@ pub struct Override {
 ///
 /// # Errors
 /// The database failed.
-pub async fn insert(to: &mut AnyConnection, row: &Override) -> Result<(), StoreError> {
+pub async fn insert_override(to: &mut AnyConnection, row: &Override) -> Result<(), StoreError> {
     sqlx::query(
         "insert into overrides
              (id, client_id, user_id, target_id, kind, vendor, action_id,
@@ -67,7 +67,7 @@ pub async fn insert(to: &mut AnyConnection, row: &Override) -> Result<(), StoreE
 ///
 /// # Errors
 /// The database failed.
-pub async fn change(to: &mut AnyConnection, row: &Override) -> Result<bool, StoreError> {
+pub async fn update_override(to: &mut AnyConnection, row: &Override) -> Result<bool, StoreError> {
     let done = sqlx::query(
         "update overrides set ended_at = $2, has_charged = $3, has_start_action = $4,
              action_id = $5, restart_until = $6
@@ -88,7 +88,7 @@ pub async fn change(to: &mut AnyConnection, row: &Override) -> Result<bool, Stor
 ///
 /// # Errors
 /// The database failed.
-pub async fn active_of(
+pub async fn active_override(
     from: &mut AnyConnection,
     target_id: Uuid,
 ) -> Result<Option<Override>, StoreError> {
@@ -100,7 +100,7 @@ pub async fn active_of(
 ///
 /// # Errors
 /// The database failed.
-pub async fn all_active(store: &Store) -> Result<Vec<Override>, StoreError> {
+pub async fn all_active_overrides(store: &Store) -> Result<Vec<Override>, StoreError> {
     let query = sqlx::query_as("select * from overrides where ended_at is null");
     Ok(query.fetch_all(store.reader()).await?)
 }
@@ -109,7 +109,7 @@ pub async fn all_active(store: &Store) -> Result<Vec<Override>, StoreError> {
 ///
 /// # Errors
 /// As [`of_keys`].
-pub async fn active_of_all(
+pub async fn active_overrides_of(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,
 ) -> Result<Vec<Override>, StoreError> {

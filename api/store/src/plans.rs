@@ -88,10 +88,10 @@ pub struct Sheet {
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep(to: &mut AnyConnection, plans: &[&KeptPlan]) -> Result<(), StoreError> {
+pub async fn upsert_plans(to: &mut AnyConnection, plans: &[&KeptPlan]) -> Result<(), StoreError> {
     let (whole, rest) = plans.split_at(plans.len() / ROWS * ROWS);
     for rows in whole.chunks(ROWS).chain(rest.chunks(1)) {
-        let mut query = sqlx::query(sqlx::AssertSqlSafe(insert(rows.len())));
+        let mut query = sqlx::query(sqlx::AssertSqlSafe(upsert_statement(rows.len())));
         for plan in rows {
             query = query
                 .bind(plan.device_id.to_string())
@@ -106,7 +106,7 @@ pub async fn keep(to: &mut AnyConnection, plans: &[&KeptPlan]) -> Result<(), Sto
 }
 
 /// The statement that keeps so many plans.
-fn insert(rows: usize) -> String {
+fn upsert_statement(rows: usize) -> String {
     let row = |index: usize| {
         let places: Vec<String> = (1..=5).map(|place| format!("${}", 5 * index + place)).collect();
         format!("({})", places.join(", "))
@@ -124,7 +124,7 @@ fn insert(rows: usize) -> String {
 ///
 /// # Errors
 /// The database failed.
-pub async fn forget(to: &mut AnyConnection, device_id: Uuid) -> Result<(), StoreError> {
+pub async fn delete_plan(to: &mut AnyConnection, device_id: Uuid) -> Result<(), StoreError> {
     let query = sqlx::query("delete from plans where device_id = $1");
     query.bind(device_id.to_string()).execute(to).await?;
     Ok(())
@@ -134,7 +134,7 @@ pub async fn forget(to: &mut AnyConnection, device_id: Uuid) -> Result<(), Store
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep_sheet(to: &mut AnyConnection, sheet: &Sheet) -> Result<(), StoreError> {
+pub async fn insert_sheet(to: &mut AnyConnection, sheet: &Sheet) -> Result<(), StoreError> {
     sqlx::query(
         "insert into price_sheets (id, currency, prices) values ($1, $2, $3)
          on conflict (id) do nothing",
@@ -151,7 +151,7 @@ pub async fn keep_sheet(to: &mut AnyConnection, sheet: &Sheet) -> Result<(), Sto
 ///
 /// # Errors
 /// The database failed.
-pub async fn sheet(from: &mut AnyConnection, id: &str) -> Result<Option<Sheet>, StoreError> {
+pub async fn get_sheet(from: &mut AnyConnection, id: &str) -> Result<Option<Sheet>, StoreError> {
     let query = sqlx::query_as("select * from price_sheets where id = $1").bind(id);
     Ok(query.fetch_optional(from).await?)
 }
@@ -160,7 +160,7 @@ pub async fn sheet(from: &mut AnyConnection, id: &str) -> Result<Option<Sheet>, 
 ///
 /// # Errors
 /// The database failed.
-pub async fn drop_sheets(to: &mut AnyConnection) -> Result<(), StoreError> {
+pub async fn delete_unused_sheets(to: &mut AnyConnection) -> Result<(), StoreError> {
     let query = "delete from price_sheets
          where not exists (select 1 from plans where plans.sheet_id = price_sheets.id)";
     sqlx::query(query).execute(to).await?;
@@ -171,7 +171,7 @@ pub async fn drop_sheets(to: &mut AnyConnection) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// The database failed.
-pub async fn all(store: &Store) -> Result<Vec<KeptPlan>, StoreError> {
+pub async fn all_plans(store: &Store) -> Result<Vec<KeptPlan>, StoreError> {
     Ok(sqlx::query_as("select * from plans").fetch_all(store.reader()).await?)
 }
 
@@ -179,7 +179,7 @@ pub async fn all(store: &Store) -> Result<Vec<KeptPlan>, StoreError> {
 ///
 /// # Errors
 /// As [`of_keys`].
-pub async fn of_devices(
+pub async fn plans_of_devices(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,
 ) -> Result<Vec<KeptPlan>, StoreError> {

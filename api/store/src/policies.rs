@@ -50,7 +50,7 @@ pub struct FlexRow {
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep_smart(
+pub async fn upsert_smart_policy(
     to: &mut AnyConnection,
     device_id: Uuid,
     policy: &SmartPolicy,
@@ -71,7 +71,7 @@ pub async fn keep_smart(
 ///
 /// # Errors
 /// The database failed.
-pub async fn smart_to_change(
+pub async fn lock_smart_policy(
     to: &mut AnyConnection,
     device_id: Uuid,
 ) -> Result<Option<SmartPolicy>, StoreError> {
@@ -86,7 +86,7 @@ pub async fn smart_to_change(
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep_flex(to: &mut AnyConnection, row: &FlexRow) -> Result<(), StoreError> {
+pub async fn upsert_flex_policy(to: &mut AnyConnection, row: &FlexRow) -> Result<(), StoreError> {
     sqlx::query(
         "insert into flex_policies
              (id, client_id, vehicle_id, location_id, policy, created_at)
@@ -109,7 +109,7 @@ pub async fn keep_flex(to: &mut AnyConnection, row: &FlexRow) -> Result<(), Stor
 ///
 /// # Errors
 /// The database failed.
-pub async fn flex_to_change(
+pub async fn lock_flex_policy(
     to: &mut AnyConnection,
     client_id: &str,
     id: Uuid,
@@ -124,7 +124,7 @@ pub async fn flex_to_change(
 ///
 /// # Errors
 /// The database failed.
-pub async fn all_smart(store: &Store) -> Result<Vec<(Uuid, SmartPolicy)>, StoreError> {
+pub async fn all_smart_policies(store: &Store) -> Result<Vec<(Uuid, SmartPolicy)>, StoreError> {
     let query = sqlx::query_as("select device_id, policy from smart_charging_policies");
     let rows: Vec<SmartRow> = query.fetch_all(store.reader()).await?;
     Ok(rows.into_iter().map(|SmartRow(id, policy)| (id, policy)).collect())
@@ -134,7 +134,7 @@ pub async fn all_smart(store: &Store) -> Result<Vec<(Uuid, SmartPolicy)>, StoreE
 ///
 /// # Errors
 /// The database failed.
-pub async fn all_flex(store: &Store) -> Result<Vec<FlexRow>, StoreError> {
+pub async fn all_flex_policies(store: &Store) -> Result<Vec<FlexRow>, StoreError> {
     let query = sqlx::query_as("select * from flex_policies");
     Ok(query.fetch_all(store.reader()).await?)
 }
@@ -143,7 +143,7 @@ pub async fn all_flex(store: &Store) -> Result<Vec<FlexRow>, StoreError> {
 ///
 /// # Errors
 /// As [`of_keys`].
-pub async fn smart_of(
+pub async fn smart_policies_of(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,
 ) -> Result<Vec<(Uuid, SmartPolicy)>, StoreError> {
@@ -157,7 +157,7 @@ pub async fn smart_of(
 ///
 /// # Errors
 /// As [`of_keys`].
-pub async fn flex_of(
+pub async fn flex_policies_of(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,
 ) -> Result<Vec<FlexRow>, StoreError> {

@@ -69,7 +69,7 @@ impl SeriesName {
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep_zone(to: &mut AnyConnection, row: &ZoneRow) -> Result<(), StoreError> {
+pub async fn upsert_zone(to: &mut AnyConnection, row: &ZoneRow) -> Result<(), StoreError> {
     sqlx::query(
         "insert into zones (client_id, id, currency, is_activated) values ($1, $2, $3, $4)
          on conflict (client_id, id) do update
@@ -125,7 +125,7 @@ impl FromRow<'_, AnyRow> for ZoneRow {
 ///
 /// # Errors
 /// The database failed.
-pub async fn lay_over(
+pub async fn overlay_prices(
     to: &mut AnyConnection,
     name: &SeriesName,
     currency: Currency,
@@ -218,7 +218,10 @@ async fn insert(to: &mut AnyConnection, id: &str, curve: &PriceCurve) -> Result<
 ///
 /// # Errors
 /// The database failed, or holds what no version of this service has written.
-pub async fn get(to: &mut AnyConnection, name: &SeriesName) -> Result<Option<Series>, StoreError> {
+pub async fn get_series(
+    to: &mut AnyConnection,
+    name: &SeriesName,
+) -> Result<Option<Series>, StoreError> {
     let (client_id, zone_id, area_id) = name.columns();
     let row = sqlx::query(
         "select * from price_series
@@ -240,8 +243,8 @@ pub async fn get(to: &mut AnyConnection, name: &SeriesName) -> Result<Option<Ser
 /// All series.
 ///
 /// # Errors
-/// As for [`get`].
-pub async fn all(store: &Store) -> Result<Vec<(SeriesName, Series)>, StoreError> {
+/// As for [`get_series`].
+pub async fn all_series(store: &Store) -> Result<Vec<(SeriesName, Series)>, StoreError> {
     let rows = sqlx::query("select * from price_series").fetch_all(store.reader()).await?;
     let mut all = Vec::with_capacity(rows.len());
     for row in &rows {
@@ -258,7 +261,7 @@ pub async fn all(store: &Store) -> Result<Vec<(SeriesName, Series)>, StoreError>
 ///
 /// # Errors
 /// The database failed.
-pub async fn revisions(store: &Store) -> Result<Vec<(SeriesName, i64)>, StoreError> {
+pub async fn series_revisions(store: &Store) -> Result<Vec<(SeriesName, i64)>, StoreError> {
     let query = "select client_id, zone_id, area_id, revision from price_series";
     let rows = sqlx::query(query).fetch_all(store.reader()).await?;
     rows.iter().map(|row| Ok((name(row)?, row.try_get("revision")?))).collect()

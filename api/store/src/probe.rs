@@ -17,7 +17,7 @@ impl Store {
     pub async fn ping(&self) -> Result<(), StoreError> {
         sqlx::query("select 1").execute(self.reader()).await?;
         if self.is_in_doubt() {
-            settings::keep(self, WRITE_PROBE, &Uuid::new_v4().to_string()).await?;
+            settings::set_setting(self, WRITE_PROBE, &Uuid::new_v4().to_string()).await?;
         }
         Ok(())
     }

@@ -164,7 +164,7 @@ pub enum There {
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep(
+pub async fn insert_samples(
     to: &mut AnyConnection,
     of: &Measured,
     session_id: Option<Uuid>,
@@ -176,15 +176,15 @@ pub async fn keep(
         let start = own[0].start.date_naive().and_time(NaiveTime::MIN).and_utc();
         let mut all = Vec::new();
         if there == There::Join {
-            all = of_day(to, of.device_id, session_id, start).await?;
+            all = samples_of_day(to, of.device_id, session_id, start).await?;
         }
         all.extend_from_slice(own);
-        keep_day(to, of, session_id, start, &all, there).await?;
+        insert_day(to, of, session_id, start, &all, there).await?;
     }
     Ok(())
 }
 
-async fn of_day(
+async fn samples_of_day(
     to: &mut AnyConnection,
     device_id: Uuid,
     session_id: Option<Uuid>,
@@ -202,7 +202,7 @@ async fn of_day(
     Ok(day.map(|Day(samples)| samples).unwrap_or_default())
 }
 
-async fn keep_day(
+async fn insert_day(
     to: &mut AnyConnection,
     of: &Measured,
     session_id: Option<Uuid>,
@@ -240,7 +240,10 @@ async fn keep_day(
 ///
 /// # Errors
 /// The database failed.
-pub async fn of_session(to: &mut AnyConnection, id: Uuid) -> Result<Vec<Sample>, StoreError> {
+pub async fn samples_of_session(
+    to: &mut AnyConnection,
+    id: Uuid,
+) -> Result<Vec<Sample>, StoreError> {
     let query = "select device_id as id, columns from samples where session_id = $1 \
          order by start_at";
     let query = sqlx::query_as(query).bind(id.to_string());
@@ -252,7 +255,7 @@ pub async fn of_session(to: &mut AnyConnection, id: Uuid) -> Result<Vec<Sample>,
 ///
 /// # Errors
 /// The database failed.
-pub async fn replace_of_session(
+pub async fn replace_session_samples(
     to: &mut AnyConnection,
     session: &ChargeSession,
     samples: &[Sample],
@@ -261,14 +264,14 @@ pub async fn replace_of_session(
     gone.bind(session.id.to_string()).execute(&mut *to).await?;
     let mut samples = samples.to_vec();
     samples.sort_by_key(|sample| sample.start);
-    keep(to, &session.measured, Some(session.id), &samples, There::Yield).await
+    insert_samples(to, &session.measured, Some(session.id), &samples, There::Yield).await
 }
 
 /// Keeps a session, in place of what was kept of it.
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep_session(to: &mut AnyConnection, row: &ChargeSession) -> Result<(), StoreError> {
+pub async fn upsert_session(to: &mut AnyConnection, row: &ChargeSession) -> Result<(), StoreError> {
     sqlx::query(
         "insert into charge_sessions (id, client_id, user_id, device_id, kind, location_id,
              plugged_in_at, unplugged_at, is_smart, is_frozen)
@@ -306,7 +309,7 @@ pub async fn open_sessions(store: &Store) -> Result<Vec<ChargeSession>, StoreErr
 ///
 /// # Errors
 /// The database failed.
-pub async fn delete_of_device(
+pub async fn delete_device_samples(
     to: &mut AnyConnection,
     (client_id, user_id): (&str, &str),
     device_id: Uuid,
@@ -328,7 +331,7 @@ pub async fn delete_of_device(
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep_until(
+pub async fn advance_recording(
     to: &mut AnyConnection,
     device_id: Uuid,
     before: Option<DateTime<Utc>>,
@@ -352,7 +355,10 @@ pub async fn keep_until(
 ///
 /// # Errors
 /// The database failed.
-pub async fn is_known(from: &mut AnyConnection, device_id: Uuid) -> Result<bool, StoreError> {
+pub async fn is_device_known(
+    from: &mut AnyConnection,
+    device_id: Uuid,
+) -> Result<bool, StoreError> {
     let query = sqlx::query("select id from devices where id = $1").bind(device_id.to_string());
     Ok(query.fetch_optional(from).await?.is_some())
 }
@@ -361,7 +367,7 @@ pub async fn is_known(from: &mut AnyConnection, device_id: Uuid) -> Result<bool,
 ///
 /// # Errors
 /// The database failed.
-pub async fn all_until(store: &Store) -> Result<Vec<(Uuid, DateTime<Utc>)>, StoreError> {
+pub async fn all_recordings(store: &Store) -> Result<Vec<(Uuid, DateTime<Utc>)>, StoreError> {
     let query = "select device_id as id, until from recordings";
     let rows: Vec<Recording> = sqlx::query_as(query).fetch_all(store.reader()).await?;
     Ok(rows.into_iter().map(|Recording(id, until)| (id, until)).collect())
@@ -371,7 +377,7 @@ pub async fn all_until(store: &Store) -> Result<Vec<(Uuid, DateTime<Utc>)>, Stor
 ///
 /// # Errors
 /// As [`of_keys`].
-pub async fn until_of(
+pub async fn recordings_of(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,
 ) -> Result<Vec<(Uuid, DateTime<Utc>)>, StoreError> {
@@ -418,10 +424,10 @@ impl FromRow<'_, AnyRow> for Day {
 ///
 /// # Errors
 /// The database failed.
-pub async fn columns(store: &Store, wanted: &Wanted<'_>) -> Result<Columns, StoreError> {
+pub async fn sample_columns(store: &Store, wanted: &Wanted<'_>) -> Result<Columns, StoreError> {
     let query =
         format!("select device_id as id, columns from samples where {OF_USER} order by start_at");
-    let rows = bound(sqlx::query(sqlx::AssertSqlSafe(query)), wanted);
+    let rows = bind_filter(sqlx::query(sqlx::AssertSqlSafe(query)), wanted);
     let mut all = Columns::default();
     for row in &rows.fetch_all(store.reader()).await? {
         let Json(written) = Cells::new("samples", row).get::<Json<Written>>("columns")?;
@@ -435,7 +441,7 @@ pub async fn columns(store: &Store, wanted: &Wanted<'_>) -> Result<Columns, Stor
 ///
 /// # Errors
 /// The database failed.
-pub async fn sessions(
+pub async fn frozen_sessions(
     store: &Store,
     wanted: &Wanted<'_>,
 ) -> Result<Vec<(ChargeSession, Vec<Sample>)>, StoreError> {
@@ -444,13 +450,13 @@ pub async fn sessions(
              select session_id from samples where {OF_USER}
          ) order by plugged_in_at, id"
     );
-    let rows = bound(sqlx::query(sqlx::AssertSqlSafe(query)), wanted);
+    let rows = bind_filter(sqlx::query(sqlx::AssertSqlSafe(query)), wanted);
     let rows = rows.fetch_all(store.reader()).await?;
     let mut connection = store.reader().acquire().await?;
     let mut all = Vec::with_capacity(rows.len());
     for row in &rows {
         let session = ChargeSession::from_row(row)?;
-        let samples = of_session(&mut connection, session.id).await?;
+        let samples = samples_of_session(&mut connection, session.id).await?;
         all.push((session, samples));
     }
     Ok(all)
@@ -462,7 +468,7 @@ const OF_USER: &str = "client_id = $1 and user_id = $2 and kind = $3 and end_at 
 
 type Query<'q> = sqlx::query::Query<'q, sqlx::Any, <sqlx::Any as sqlx::Database>::Arguments>;
 
-fn bound<'q>(query: Query<'q>, wanted: &'q Wanted<'_>) -> Query<'q> {
+fn bind_filter<'q>(query: Query<'q>, wanted: &'q Wanted<'_>) -> Query<'q> {
     query
         .bind(wanted.client_id)
         .bind(wanted.user_id)

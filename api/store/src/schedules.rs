@@ -52,7 +52,7 @@ pub struct Wish {
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep(to: &mut AnyConnection, row: &Schedule) -> Result<(), StoreError> {
+pub async fn upsert_schedule(to: &mut AnyConnection, row: &Schedule) -> Result<(), StoreError> {
     let wish = &row.wish;
     sqlx::query(
         "insert into schedules
@@ -83,7 +83,7 @@ pub async fn keep(to: &mut AnyConnection, row: &Schedule) -> Result<(), StoreErr
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep_seen(
+pub async fn set_status(
     to: &mut AnyConnection,
     id: Uuid,
     (snapshot, changed_at): &(Snapshot, DateTime<Utc>),
@@ -101,7 +101,7 @@ pub async fn keep_seen(
 ///
 /// # Errors
 /// The database failed.
-pub async fn delete(to: &mut AnyConnection, id: Uuid) -> Result<(), StoreError> {
+pub async fn delete_schedule(to: &mut AnyConnection, id: Uuid) -> Result<(), StoreError> {
     sqlx::query("delete from schedules where id = $1").bind(id.to_string()).execute(to).await?;
     Ok(())
 }
@@ -110,7 +110,7 @@ pub async fn delete(to: &mut AnyConnection, id: Uuid) -> Result<(), StoreError> 
 ///
 /// # Errors
 /// The database failed.
-pub async fn all(store: &Store) -> Result<Vec<Schedule>, StoreError> {
+pub async fn all_schedules(store: &Store) -> Result<Vec<Schedule>, StoreError> {
     let query = sqlx::query_as("select * from schedules");
     Ok(query.fetch_all(store.reader()).await?)
 }
@@ -119,7 +119,7 @@ pub async fn all(store: &Store) -> Result<Vec<Schedule>, StoreError> {
 ///
 /// # Errors
 /// As [`of_keys`].
-pub async fn of_targets(
+pub async fn schedules_of_targets(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,
 ) -> Result<Vec<Schedule>, StoreError> {

@@ -8,7 +8,7 @@ use crate::error::StoreError;
 ///
 /// # Errors
 /// The database failed.
-pub async fn get(store: &Store, name: &str) -> Result<Option<String>, StoreError> {
+pub async fn get_setting(store: &Store, name: &str) -> Result<Option<String>, StoreError> {
     let query = sqlx::query("select value from settings where name = $1").bind(name);
     let row = query.fetch_optional(store.reader()).await?;
     Ok(row.map(|row| row.try_get("value")).transpose()?)
@@ -18,7 +18,7 @@ pub async fn get(store: &Store, name: &str) -> Result<Option<String>, StoreError
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep(store: &Store, name: &str, value: &str) -> Result<(), StoreError> {
+pub async fn set_setting(store: &Store, name: &str, value: &str) -> Result<(), StoreError> {
     let mut change = store.begin().await?;
     sqlx::query(
         "insert into settings (name, value) values ($1, $2)
@@ -35,7 +35,11 @@ pub async fn keep(store: &Store, name: &str, value: &str) -> Result<(), StoreErr
 ///
 /// # Errors
 /// The database failed.
-pub async fn get_or_keep(store: &Store, name: &str, made: &str) -> Result<String, StoreError> {
+pub async fn get_or_insert_setting(
+    store: &Store,
+    name: &str,
+    made: &str,
+) -> Result<String, StoreError> {
     let mut change = store.begin().await?;
     sqlx::query("insert into settings (name, value) values ($1, $2) on conflict (name) do nothing")
         .bind(name)

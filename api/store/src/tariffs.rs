@@ -36,7 +36,7 @@ pub struct TariffSchedule {
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep(to: &mut AnyConnection, row: &TariffRow) -> Result<(), StoreError> {
+pub async fn upsert_tariff(to: &mut AnyConnection, row: &TariffRow) -> Result<(), StoreError> {
     sqlx::query(
         "insert into tariffs (client_id, id, rates) values ($1, $2, $3)
          on conflict (client_id, id) do update set rates = excluded.rates",
@@ -53,7 +53,7 @@ pub async fn keep(to: &mut AnyConnection, row: &TariffRow) -> Result<(), StoreEr
 ///
 /// # Errors
 /// The database failed.
-pub async fn assign(
+pub async fn assign_tariff(
     to: &mut AnyConnection,
     location_id: Uuid,
     schedule: Option<&TariffSchedule>,
@@ -80,7 +80,7 @@ pub async fn assign(
 ///
 /// # Errors
 /// The database failed.
-pub async fn all(store: &Store) -> Result<Vec<TariffRow>, StoreError> {
+pub async fn all_tariffs(store: &Store) -> Result<Vec<TariffRow>, StoreError> {
     Ok(sqlx::query_as("select * from tariffs").fetch_all(store.reader()).await?)
 }
 
@@ -88,7 +88,9 @@ pub async fn all(store: &Store) -> Result<Vec<TariffRow>, StoreError> {
 ///
 /// # Errors
 /// The database failed.
-pub async fn all_schedules(store: &Store) -> Result<Vec<(Uuid, TariffSchedule)>, StoreError> {
+pub async fn all_tariff_schedules(
+    store: &Store,
+) -> Result<Vec<(Uuid, TariffSchedule)>, StoreError> {
     let query = "select location_id as id, tariff_id, intervals from tariff_schedules";
     let rows: Vec<Assigned> = sqlx::query_as(query).fetch_all(store.reader()).await?;
     Ok(rows.into_iter().map(|Assigned(id, schedule)| (id, schedule)).collect())
@@ -98,7 +100,7 @@ pub async fn all_schedules(store: &Store) -> Result<Vec<(Uuid, TariffSchedule)>,
 ///
 /// # Errors
 /// As [`of_keys`].
-pub async fn of_names(
+pub async fn tariffs_of_names(
     from: &mut AnyConnection,
     names: &BTreeSet<Pair>,
 ) -> Result<Vec<TariffRow>, StoreError> {
@@ -111,7 +113,7 @@ pub async fn of_names(
 ///
 /// # Errors
 /// As [`of_keys`].
-pub async fn schedules_of(
+pub async fn tariff_schedules_of(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,
 ) -> Result<Vec<(Uuid, TariffSchedule)>, StoreError> {

@@ -20,7 +20,7 @@ pub struct TokenRow {
 ///
 /// # Errors
 /// The database failed.
-pub async fn insert(
+pub async fn insert_token(
     store: &Store,
     hash: &str,
     token: &TokenRow,
@@ -44,7 +44,7 @@ pub async fn insert(
 ///
 /// # Errors
 /// The database failed.
-pub async fn delete(store: &Store, hash: &str) -> Result<(), StoreError> {
+pub async fn delete_token(store: &Store, hash: &str) -> Result<(), StoreError> {
     let mut change = store.begin().await?;
     let delete = sqlx::query("delete from tokens where hash = $1").bind(hash);
     delete.execute(change.connection()).await?;
@@ -55,7 +55,7 @@ pub async fn delete(store: &Store, hash: &str) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// The database failed.
-pub async fn get(store: &Store, hash: &str) -> Result<Option<TokenRow>, StoreError> {
+pub async fn get_token(store: &Store, hash: &str) -> Result<Option<TokenRow>, StoreError> {
     let query = sqlx::query_as("select * from tokens where hash = $1").bind(hash);
     Ok(query.fetch_optional(store.reader()).await?)
 }

@@ -27,7 +27,7 @@ pub struct User {
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep(
+pub async fn insert_user(
     to: &mut AnyConnection,
     (client_id, id): (&str, &str),
     created_at: DateTime<Utc>,
@@ -48,7 +48,7 @@ pub async fn keep(
 ///
 /// # Errors
 /// The database failed.
-pub async fn authorise(
+pub async fn authorise_user(
     to: &mut AnyConnection,
     (client_id, id): (&str, &str),
 ) -> Result<(), StoreError> {
@@ -65,7 +65,7 @@ pub async fn authorise(
 ///
 /// # Errors
 /// The database failed.
-pub async fn delete(
+pub async fn delete_user(
     to: &mut AnyConnection,
     (client_id, id): (&str, &str),
     created_at: DateTime<Utc>,
@@ -85,7 +85,7 @@ pub async fn delete(
 ///
 /// # Errors
 /// The database failed.
-pub async fn deauthorise(
+pub async fn deauthorise_user(
     to: &mut AnyConnection,
     client_id: &str,
     id: &str,
@@ -111,7 +111,7 @@ pub async fn deauthorise(
 ///
 /// # Errors
 /// The database failed.
-pub async fn all(store: &Store) -> Result<Vec<User>, StoreError> {
+pub async fn all_users(store: &Store) -> Result<Vec<User>, StoreError> {
     Ok(sqlx::query_as("select * from users").fetch_all(store.reader()).await?)
 }
 
@@ -119,7 +119,7 @@ pub async fn all(store: &Store) -> Result<Vec<User>, StoreError> {
 ///
 /// # Errors
 /// As [`of_keys`].
-pub async fn of_names(
+pub async fn users_of_names(
     from: &mut AnyConnection,
     names: &BTreeSet<Pair>,
 ) -> Result<Vec<User>, StoreError> {

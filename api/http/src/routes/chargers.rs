@@ -261,7 +261,7 @@ pub(crate) async fn put(
 /// Keeps where a charger stands, and has what rests on that follow.
 async fn place(app: App, id: Uuid, location: SetLocation) -> Result<(), StoreError> {
     let mut change = app.store().begin().await?;
-    devices::keep_location(change.connection(), id, location).await?;
+    devices::set_location(change.connection(), id, location).await?;
     let shown_in = app.clone();
     let show = move || {
         shown_in.cache().write(|tables| {

@@ -116,7 +116,7 @@ async fn authenticate(
     id: String,
     secret: String,
 ) -> Result<Arc<Client>, OauthError> {
-    let known = clients::get(app.store(), &id).await.map_err(Problem::from)?;
+    let known = clients::get_client(app.store(), &id).await.map_err(Problem::from)?;
     // ENV-08: a client of the other environment is unknown here.
     let known = known.filter(|row| row.client.environment == app.environment());
     let hash = known.as_ref().map_or(NOBODY, |row| row.secret_hash.as_str());

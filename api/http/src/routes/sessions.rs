@@ -118,14 +118,14 @@ async fn begin(
     };
     let mut change = app.store().begin().await?;
     if let (Some(most), None) = (app.config().limits.connections_max, device_id) {
-        let connections = links::connections_taken(change.connection(), &client_id, now);
+        let connections = links::count_connections(change.connection(), &client_id, now);
         if connections.await? >= u64::from(most) {
             return Err(Problem::forbidden(format!("the limit of {most} connections is reached")));
         }
     }
     let created = app.cache().read(|tables| tables.created_now(&client_id, caller.now));
-    users::keep(change.connection(), (&client_id, user_id), created).await?;
-    links::insert(change.connection(), &session).await?;
+    users::insert_user(change.connection(), (&client_id, user_id), created).await?;
+    links::insert_session(change.connection(), &session).await?;
     let (kept_in, user_id) = (app.clone(), user_id.to_owned());
     change
         .commit(move || {

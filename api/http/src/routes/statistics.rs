@@ -201,7 +201,7 @@ pub(crate) async fn sessions(
     check_user(&app, &caller, &user_id)?;
     let asked = Asking::of(&app, &caller, &uri).sessions(CHARGING)?;
     let _place = asked.place(&app).await?;
-    let kept = samples::sessions(app.store(), &asked.wanted(&caller, &user_id)).await?;
+    let kept = samples::frozen_sessions(app.store(), &asked.wanted(&caller, &user_id)).await?;
     let members = shape(caller.version)?.members(Record::Session);
     let is_flat = members.contains(&"estimatedSavings");
     let mut all = Vec::with_capacity(kept.len());
@@ -257,7 +257,7 @@ async fn series<T: Serialize + Send + 'static>(
     shown: impl Fn(&Item) -> T + Send + 'static,
 ) -> Result<Response, Problem> {
     let place = asked.place(app).await?;
-    let columns = samples::columns(app.store(), &asked.wanted(caller, user_id)).await?;
+    let columns = samples::sample_columns(app.store(), &asked.wanted(caller, user_id)).await?;
     let (range, buckets) = (asked.range, asked.buckets);
     let summed = spawn_blocking(move || {
         let _place = place;

@@ -49,7 +49,7 @@ async fn client(app: &App) -> Result<String, Failure> {
         created_at: app.now(),
     };
     let row = ClientRow { client: client.clone(), secret_hash: String::new() };
-    clients::insert(app.store(), &row).await?;
+    clients::insert_client(app.store(), &row).await?;
     let token =
         app.tokens().issue(app.store(), &Arc::new(client), app.clock().machine().moment()).await;
     token.map_err(|problem| format!("{problem:?}").into())
@@ -92,7 +92,7 @@ pub(crate) async fn vehicles(config: &Config) -> Result<(String, Vec<Uuid>), Fai
         let mut change = app.store().begin().await?;
         for (index, id) in ids.iter().enumerate() {
             let row = policy(*id, places[index / DEVICES_EACH], all.len() + index, app.now())?;
-            policies::keep_flex(change.connection(), &row).await?;
+            policies::upsert_flex_policy(change.connection(), &row).await?;
         }
         change.commit(|| ()).await?;
         all.extend(ids);
@@ -109,7 +109,7 @@ async fn read(app: &App, ids: &[Uuid], reading: &Reading) -> Result<(), Failure>
         let (heard_at, reading) = (Some(app.now()), Some(Arc::clone(&reading)));
         let is_reachable = Some(true);
         let state = DeviceState { heard_at, is_reachable, reading, ..DeviceState::default() };
-        devices::keep_state(change.connection(), *id, &state).await?;
+        devices::set_state(change.connection(), *id, &state).await?;
     }
     Ok(change.commit(|| ()).await?)
 }

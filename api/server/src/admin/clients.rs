@@ -114,13 +114,13 @@ pub(crate) fn shown(client: &Client) -> Value {
 pub(crate) async fn create(State(app): State<App>, body: Bytes) -> Result<Response, Problem> {
     let wish: NewClient = read(&body)?;
     let made = wish.make(&app.config().versions, Clock::system().now()).await?;
-    clients::insert(app.store(), &made.row).await?;
+    clients::insert_client(app.store(), &made.row).await?;
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(made.shown())).into_response())
 }
 
 /// All clients, without their secrets.
 pub(crate) async fn list(State(app): State<App>) -> Result<Json<Value>, Problem> {
-    let all = clients::all(app.store()).await?;
+    let all = clients::all_clients(app.store()).await?;
     Ok(Json(all.iter().map(|row| shown(&row.client)).collect()))
 }
 

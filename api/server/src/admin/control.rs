@@ -128,7 +128,7 @@ pub(crate) async fn device_of(worlds: &[App], given: &str) -> Result<(App, Arc<D
 
 /// The service of the environment that a client belongs to.
 async fn world_of(worlds: &[App], client_id: &str) -> Result<App, Problem> {
-    let client = clients::get(first(worlds)?.store(), client_id).await?;
+    let client = clients::get_client(first(worlds)?.store(), client_id).await?;
     let environment = client.map(|row| row.client.environment);
     let world = worlds.iter().find(|app| Some(app.environment()) == environment);
     world.cloned().ok_or_else(|| Problem::no_entity("environment"))
@@ -137,7 +137,7 @@ async fn world_of(worlds: &[App], client_id: &str) -> Result<App, Problem> {
 /// A mode that came with a later version than the client's does not exist for it (BAT-04).
 async fn check_version(app: &App, device: &Device, command: &Command) -> Result<(), Problem> {
     let Command::OperationMode(mode) = command else { return Ok(()) };
-    let client = clients::get(app.store(), &device.client_id).await?;
+    let client = clients::get_client(app.store(), &device.client_id).await?;
     let client = client.ok_or_else(|| Problem::no_entity("client"))?.client;
     let known = parse_operation_mode(mode.as_str(), client.version);
     known.map(|_| ()).map_err(|error| Problem::bad_request(error.to_string()))

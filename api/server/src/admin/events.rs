@@ -32,8 +32,8 @@ pub(crate) async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Value>
     let after = number("after", 0)?;
     let count = u32::try_from(number("limit", COUNT.into())?).unwrap_or(COUNT_MAX).min(COUNT_MAX);
     let found = match given("client") {
-        Some(client) => deliveries::events_of(app.store(), &client, after, count).await?,
-        None => events::after(app.store(), after, count).await?,
+        Some(client) => deliveries::client_events_after(app.store(), &client, after, count).await?,
+        None => events::events_after(app.store(), after, count).await?,
     };
     let last = found.last().map_or(after, |event| event.seq);
     Ok(Json(json!({ "events": found.iter().map(line).collect::<Vec<_>>(), "last": last })))
@@ -41,7 +41,7 @@ pub(crate) async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Value>
 
 /// Subscriptions, and how far each was served. No secrets.
 pub(crate) async fn subscriptions(State(app): State<App>) -> Result<Json<Value>, Problem> {
-    let all = deliveries::all(app.store()).await?;
+    let all = deliveries::all_subscriptions(app.store()).await?;
     Ok(Json(all.iter().map(slackwater_service::outbox::lines::subscription).collect()))
 }
 
@@ -58,7 +58,7 @@ pub(crate) async fn unsubscribe(
     Path(name): Path<String>,
 ) -> Result<Json<Value>, Problem> {
     let mut change = app.store().begin().await?;
-    let was_there = deliveries::remove(change.connection(), &name).await?;
+    let was_there = deliveries::delete_subscription(change.connection(), &name).await?;
     change.commit(|| ()).await?;
     if was_there {
         Ok(Json(json!({ "removed": name })))
@@ -69,7 +69,7 @@ pub(crate) async fn unsubscribe(
 
 /// A subscription by its name.
 async fn shown(app: &App, name: &str) -> Result<Value, Problem> {
-    let all = deliveries::all(app.store()).await?;
+    let all = deliveries::all_subscriptions(app.store()).await?;
     let shown = all.iter().map(slackwater_service::outbox::lines::subscription);
     Ok(shown.into_iter().find(|one| one["name"] == name).unwrap_or_default())
 }

@@ -127,7 +127,7 @@ async fn schedule(State(app): State<App>, uri: Uri, body: Bytes) -> Result<Json<
 /// The client of `?client=`.
 async fn client(app: &App, uri: &Uri) -> Result<String, Problem> {
     let id = required(uri, "client")?;
-    let known = clients::get(app.store(), &id).await?;
+    let known = clients::get_client(app.store(), &id).await?;
     known.map(|row| row.client.id).ok_or_else(|| Problem::no_entity("client"))
 }
 

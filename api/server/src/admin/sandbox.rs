@@ -110,7 +110,7 @@ fn patched(whole: &Scenario, applied: &Applied) -> Scenario {
 async fn client(residents: &Residents, uri: &Uri) -> Result<String, Problem> {
     let named = query_pairs(uri).find(|(name, _)| name == "client");
     let Some((_, id)) = named else { return Ok(residents.client_id.to_string()) };
-    let known = clients::get(residents.app.store(), &id).await?;
+    let known = clients::get_client(residents.app.store(), &id).await?;
     let known = known.filter(|row| row.client.environment == residents.app.environment());
     known.map(|row| row.client.id).ok_or_else(|| Problem::no_entity("client"))
 }

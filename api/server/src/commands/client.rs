@@ -36,7 +36,7 @@ async fn run_in_store(file: Option<&Path>, command: ClientCommand) -> Result<(),
     let store = Store::open(&config.store.url).await?;
     match command {
         ClientCommand::List => {
-            let all = clients::all(&store).await?;
+            let all = clients::all_clients(&store).await?;
             let all: Vec<Value> = all.iter().map(|row| shown(&row.client)).collect();
             print(&format!("{:#}", Value::from(all)))
         }
@@ -44,7 +44,7 @@ async fn run_in_store(file: Option<&Path>, command: ClientCommand) -> Result<(),
             let made = NewClient::from(new).make(&config.versions, Clock::system().now()).await?;
             // Printed first: a client whose secret nobody read would be of no use.
             print_secret(&format!("{:#}", made.shown()))?;
-            Ok(clients::insert(&store, &made.row).await?)
+            Ok(clients::insert_client(&store, &made.row).await?)
         }
     }
 }

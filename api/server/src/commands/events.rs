@@ -53,7 +53,7 @@ async fn run_in_store(file: Option<&Path>, command: EventsCommand) -> Result<(),
     match command {
         EventsCommand::Tail(tail) => follow(Source::Store(&store), &tail).await,
         EventsCommand::List => {
-            let all = deliveries::all(&store).await?;
+            let all = deliveries::all_subscriptions(&store).await?;
             let all: Vec<Value> = all.iter().map(lines::subscription).collect();
             print(&format!("{:#}", Value::from(all)))
         }
@@ -64,7 +64,7 @@ async fn run_in_store(file: Option<&Path>, command: EventsCommand) -> Result<(),
         }
         EventsCommand::Remove { name } => {
             let mut change = store.begin().await?;
-            let was_there = deliveries::remove(change.connection(), &name).await?;
+            let was_there = deliveries::delete_subscription(change.connection(), &name).await?;
             change.commit(|| ()).await?;
             if !was_there {
                 return Err(Failure::NoSubscription(name));
@@ -101,8 +101,10 @@ impl Source<'_> {
             }
             Self::Store(store) => {
                 let batch = match &tail.client {
-                    Some(client) => deliveries::events_of(store, client, seq, BATCH).await?,
-                    None => events::after(store, seq, BATCH).await?,
+                    Some(client) => {
+                        deliveries::client_events_after(store, client, seq, BATCH).await?
+                    }
+                    None => events::events_after(store, seq, BATCH).await?,
                 };
                 let last = batch.last().map_or(seq, |event| event.seq);
                 Ok((batch.iter().map(|event| lines::line(event).to_string()).collect(), last))

@@ -175,7 +175,7 @@ fn clock(config: &Config, scenario: Option<&Scenario>) -> Result<Clock, ClockErr
 /// The client whose users live in the scenario: the one that is configured, else
 /// the first of the sandbox, else a new one, whose secret is printed.
 async fn resident_client(app: &App) -> Result<Client, Failure> {
-    let all = clients::all(app.store()).await?.into_iter().map(|row| row.client);
+    let all = clients::all_clients(app.store()).await?.into_iter().map(|row| row.client);
     let mut own = all.filter(|client| client.environment == Environment::Sandbox);
     if let Some(id) = &app.config().sandbox.client {
         return own.find(|client| client.id == *id).ok_or_else(|| Failure::NoClient(id.clone()));
@@ -189,7 +189,7 @@ async fn resident_client(app: &App) -> Result<Client, Failure> {
     let (client, secret) = (made.row.client.clone(), &made.secret);
     // Printed first: a client whose secret nobody read would be of no use.
     print_secret(&format!("client {}\nsecret {secret}   (shown this once only)", client.id))?;
-    clients::insert(app.store(), &made.row).await?;
+    clients::insert_client(app.store(), &made.row).await?;
     Ok(client)
 }
 

@@ -37,7 +37,7 @@ struct Kept(ClockState);
 pub async fn keep_clock(app: &App) -> Result<(), StoreError> {
     let (now, speed) = (app.now(), app.clock().speed().as_times());
     let text = serde_json::to_string(&Kept(ClockState { now, speed })).unwrap_or_default();
-    settings::keep(app.store(), CLOCK, &text).await
+    settings::set_setting(app.store(), CLOCK, &text).await
 }
 
 /// Keeps the clock now and then, until the environment stops.
@@ -57,7 +57,7 @@ pub async fn keep_clock_running(app: App) {
 /// # Errors
 /// The database failed.
 pub async fn resume_clock(app: &App, is_speed_set: bool) -> Result<(), StoreError> {
-    let kept = settings::get(app.store(), CLOCK).await?;
+    let kept = settings::get_setting(app.store(), CLOCK).await?;
     let kept = kept.and_then(|text| serde_json::from_str::<Kept>(&text).ok());
     let Some(Kept(ClockState { now, speed })) = kept else { return Ok(()) };
     let missing = now - app.now();
@@ -82,7 +82,7 @@ pub async fn resume_clock(app: &App, is_speed_set: bool) -> Result<(), StoreErro
 /// The database failed.
 pub(crate) async fn keep_patches(residents: &Residents) -> Result<(), StoreError> {
     let patches = text_of(&residents.sandbox.patches());
-    settings::keep(residents.app.store(), PATCHES, &patches).await
+    settings::set_setting(residents.app.store(), PATCHES, &patches).await
 }
 
 /// Applies the patches of earlier runs. What they link is in the database already.
@@ -90,7 +90,9 @@ pub(crate) async fn keep_patches(residents: &Residents) -> Result<(), StoreError
 /// # Errors
 /// The database failed.
 pub(crate) async fn restore_patches(residents: &Residents) -> Result<(), StoreError> {
-    let Some(text) = settings::get(residents.app.store(), PATCHES).await? else { return Ok(()) };
+    let Some(text) = settings::get_setting(residents.app.store(), PATCHES).await? else {
+        return Ok(());
+    };
     if let Err(reason) = residents.sandbox.apply(&text) {
         warn!(%reason, "patches of an earlier run do not fit the scenario and are left out");
     }

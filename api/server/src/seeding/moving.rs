@@ -50,12 +50,12 @@ impl Residents {
     async fn give(&self, scenario: &Scenario) -> Result<(), StoreError> {
         let name = format!("{SETTLED}{}", self.client_id);
         let version = digest(&text_of(scenario));
-        if settings::get(self.app.store(), &name).await?.as_deref() == Some(&*version) {
+        if settings::get_setting(self.app.store(), &name).await?.as_deref() == Some(&*version) {
             return Ok(());
         }
         self.settle(scenario, &self.client_id, Keep::New).await?;
         // Last of all, so that nothing is left out if the process ends before.
-        settings::keep(self.app.store(), &name, &version).await
+        settings::set_setting(self.app.store(), &name, &version).await
     }
 
     fn name_vendors(&self) {

@@ -15,7 +15,7 @@ use slackwater_service::prices::keep::tariffs_changed;
 use slackwater_service::samples::prices_at;
 use slackwater_store::database::Change;
 use slackwater_store::error::StoreError;
-use slackwater_store::prices::{ZoneRow, keep_zone};
+use slackwater_store::prices::{ZoneRow, upsert_zone};
 use slackwater_store::samples::{self, ChargeSession, Measured, There};
 use slackwater_store::tariffs::{self, TariffRow, TariffSchedule};
 
@@ -89,12 +89,12 @@ async fn keep_samples(
     let prices = prices_at(&residents.app, measured.location_id, owner, first.start, last.end);
     let there = if which == Keep::New { There::Stay } else { There::Yield };
     let with_costs = with_prices(&samples, &prices);
-    samples::keep(change.connection(), &measured, Some(id), &with_costs, there).await?;
+    samples::insert_samples(change.connection(), &measured, Some(id), &with_costs, there).await?;
     let is_charged = matches!(device.kind, DeviceKind::Vehicle | DeviceKind::Charger);
     if is_charged && has_energy(&samples) {
         let is_smart = samples.iter().any(|sample| sample.non_smart.is_some());
         let session = ChargeSession { id, measured, stay, is_smart, is_frozen: true };
-        samples::keep_session(change.connection(), &session).await?;
+        samples::upsert_session(change.connection(), &session).await?;
     }
     Ok(())
 }
@@ -133,13 +133,13 @@ async fn keep_money(
         (zones.collect::<Vec<_>>(), rows.collect::<Vec<_>>(), schedules.collect::<Vec<_>>())
     });
     for row in &zones {
-        keep_zone(change.connection(), row).await?;
+        upsert_zone(change.connection(), row).await?;
     }
     for row in &rows {
-        tariffs::keep(change.connection(), row).await?;
+        tariffs::upsert_tariff(change.connection(), row).await?;
     }
     for (location_id, schedule) in &schedules {
-        tariffs::assign(change.connection(), *location_id, schedule.as_ref()).await?;
+        tariffs::assign_tariff(change.connection(), *location_id, schedule.as_ref()).await?;
     }
     let mut places: HashSet<Uuid> = schedules.iter().map(|(place, _)| *place).collect();
     let with = |row: &TariffRow| app.prices().read(|book| book.places_with(&row.id));

@@ -23,7 +23,7 @@ use crate::prices::pull;
 async fn ask_north(stage: &Stage, asker: &Asker) {
     let mut change = stage.app.store().begin().await.unwrap();
     let area = (asker.id.as_str(), "NO1", "north");
-    jobs::ask(change.connection(), area, stage.app.now()).await.unwrap();
+    jobs::request_area(change.connection(), area, stage.app.now()).await.unwrap();
     change.commit(|| ()).await.unwrap();
 }
 
@@ -140,7 +140,9 @@ async fn an_area_is_not_planned_anew_for_each_newcomer() {
         let is_asked = async |minutes, wanting: ReplanReason| {
             let mut change = stage.app.store().begin().await.unwrap();
             let to = change.connection();
-            jobs::ask_after(to, area, minute(minutes), wanting.min_interval()).await.unwrap();
+            jobs::request_area_after(to, area, minute(minutes), wanting.min_interval())
+                .await
+                .unwrap();
             let environment = stage.app.environment();
             let lease = Lease::new("one", minute(minutes), LEASE);
             let job = jobs::acquire_area(to, environment, &lease).await.unwrap();

@@ -7,7 +7,7 @@ use axum::http::Method;
 use serde_json::{Value, json};
 use slackwater_service::cache::price_book::{Book, Prices};
 use slackwater_service::cache::tables::{Cache, Tables};
-use slackwater_store::prices::{SeriesName, revisions};
+use slackwater_store::prices::{SeriesName, series_revisions};
 use uuid::Uuid;
 
 use crate::actions::ten;
@@ -210,7 +210,7 @@ async fn assert_same(stage: &Stage, what: &str) {
     let (kept, shown) = (rows.read(lines_of), stage.app.cache().read(lines_of));
     assert_eq!(shown, kept, "{what}");
     let names: Vec<SeriesName> =
-        revisions(store).await.unwrap().into_iter().map(|(name, _)| name).collect();
+        series_revisions(store).await.unwrap().into_iter().map(|(name, _)| name).collect();
     let rows = Prices::load(store).await.unwrap();
     let kept = rows.read(|book| prices_of(book, &names));
     assert_eq!(stage.app.prices().read(|book| prices_of(book, &names)), kept, "{what}");

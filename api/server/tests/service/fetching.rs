@@ -132,7 +132,7 @@ async fn a_fetch_that_finds_news_is_an_event_and_one_that_does_not_is_none() {
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", reading(&vehicle())).await;
     let changes = async || {
-        let all = events::after(stage.app.store(), 0, 100).await.unwrap();
+        let all = events::events_after(stage.app.store(), 0, 100).await.unwrap();
         all.iter().filter(|event| event.name == DEVICE_CHANGED).count()
     };
     let path = format!("/vehicles/{id}?fields=chargeState");

@@ -352,7 +352,7 @@ async fn events_of(stage: &Stage) -> Vec<String> {
     let mut all = Vec::new();
     let mut last = 0;
     loop {
-        let next = events::after(stage.app.store(), last, 1_000).await.unwrap();
+        let next = events::events_after(stage.app.store(), last, 1_000).await.unwrap();
         let Some(end) = next.last() else { break };
         last = end.seq;
         // That a reading changed something depends on when it was polled, also by a command.

@@ -139,7 +139,7 @@ async fn a_client_is_made_with_a_secret_that_is_shown_once() {
     let (status, headers, made) = ask(&router, (Method::POST, "/clients"), &json_type, &wish).await;
     assert_eq!((status, &headers["cache-control"]), (200, &"no-store".parse().unwrap()));
     let id = made["client_id"].as_str().unwrap();
-    let kept = clients::get(stage.app.store(), id).await.unwrap().unwrap();
+    let kept = clients::get_client(stage.app.store(), id).await.unwrap().unwrap();
     let secret = made["client_secret"].as_str().unwrap();
     assert!(slackwater_service::auth::secret::matches(secret, &kept.secret_hash));
     let (_, _, all) = ask(&router, (Method::GET, "/clients"), &[], "").await;

@@ -143,7 +143,7 @@ impl Stage {
             created_at: six(),
         };
         let row = ClientRow { client: client.clone(), secret_hash: String::new() };
-        clients::insert(app.store(), &row).await.unwrap();
+        clients::insert_client(app.store(), &row).await.unwrap();
         let token = app
             .tokens()
             .issue(app.store(), &Arc::new(client), app.clock().machine().moment())
@@ -159,7 +159,7 @@ impl Stage {
 
     /// Client with a new token: the old one ends after an hour.
     pub(crate) async fn renewed(&self, asker: &Asker) -> Asker {
-        let row = clients::get(self.app.store(), &asker.id).await.unwrap().unwrap();
+        let row = clients::get_client(self.app.store(), &asker.id).await.unwrap().unwrap();
         let client = Arc::new(row.client);
         let now = self.app.clock().machine().moment();
         let token = self.app.tokens().issue(self.app.store(), &client, now).await;
@@ -235,7 +235,7 @@ impl Stage {
         let mut all: Vec<events::Event> = Vec::new();
         loop {
             let read = all.last().map_or(0, |event| event.seq);
-            let next = events::after(self.app.store(), read, 1_000).await.unwrap();
+            let next = events::events_after(self.app.store(), read, 1_000).await.unwrap();
             if next.is_empty() {
                 break;
             }

@@ -34,7 +34,7 @@ async fn client(stage: &Stage, environment: Environment) -> (String, String) {
     };
     let id = client.id.clone();
     let row = ClientRow { client, secret_hash: hash(&secret).unwrap() };
-    clients::insert(stage.app.store(), &row).await.unwrap();
+    clients::insert_client(stage.app.store(), &row).await.unwrap();
     (id, secret)
 }
 
@@ -250,7 +250,7 @@ async fn neither_secrets_nor_tokens_are_kept() {
     let (id, secret) = client(&stage, Environment::Sandbox).await;
     let answer = token(&stage, &id, &secret).await;
     let token = answer.body["access_token"].as_str().unwrap();
-    let kept = tokens::get(stage.app.store(), &digest(token)).await.unwrap();
+    let kept = tokens::get_token(stage.app.store(), &digest(token)).await.unwrap();
     assert_eq!(kept.unwrap().client_id, id);
     stage.app.store().close().await;
     let folder = stage.folder().path();

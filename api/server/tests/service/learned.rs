@@ -24,10 +24,10 @@ use slackwater_service::replicas::telling::LATER;
 use slackwater_service::samples::waiting::keep;
 use slackwater_store::locations::{Location, LocationFacts};
 use slackwater_store::notes::Notes;
-use slackwater_store::policies::{SmartPolicy, keep_smart};
-use slackwater_store::prices::{ZoneRow, keep_zone};
+use slackwater_store::policies::{SmartPolicy, upsert_smart_policy};
+use slackwater_store::prices::{ZoneRow, upsert_zone};
 use slackwater_store::samples::Measured;
-use slackwater_store::tariffs::{TariffSchedule, assign};
+use slackwater_store::tariffs::{TariffSchedule, assign_tariff};
 use sqlx::Row;
 use uuid::Uuid;
 
@@ -280,7 +280,7 @@ async fn policies_and_plans_are_those_of_the_other_process() {
     // A policy whose plan nobody makes.
     let mut change = two.one.app.store().begin().await.unwrap();
     let off = SmartPolicy::Charger(ChargerPolicy::default());
-    keep_smart(change.connection(), id, &off).await.unwrap();
+    upsert_smart_policy(change.connection(), id, &off).await.unwrap();
     change.commit(|| ()).await.unwrap();
     two.catches_up().await;
     assert_eq!(due(&two.other), Some(six() + LATER));
@@ -334,7 +334,7 @@ async fn tariffs_and_zones_are_those_of_the_other_process() {
         let rates = json!([{ "name": "all", "cost": cost }]);
         assert_eq!(two.mine.put("/tariffs/t", &rates).await.status, 204);
         let mut change = two.one.app.store().begin().await.unwrap();
-        assign(change.connection(), home, Some(&schedule)).await.unwrap();
+        assign_tariff(change.connection(), home, Some(&schedule)).await.unwrap();
         let kept = schedule.clone();
         let app = two.one.app.clone();
         let show = move || app.prices().write(|book| book.assign(home, Some(kept)));
@@ -349,8 +349,8 @@ async fn tariffs_and_zones_are_those_of_the_other_process() {
     let zone = Zone { currency: Currency::parse("NOK").unwrap(), is_activated: true };
     let zone = ZoneRow { client_id, id: "NO1".to_owned(), zone };
     let mut change = two.one.app.store().begin().await.unwrap();
-    assign(change.connection(), home, None).await.unwrap();
-    keep_zone(change.connection(), &zone).await.unwrap();
+    assign_tariff(change.connection(), home, None).await.unwrap();
+    upsert_zone(change.connection(), &zone).await.unwrap();
     change.commit(|| ()).await.unwrap();
     let signal =
         json!({ "currency": "NOK", "to": at(1), "values": [{ "at": at(0), "price": 0.1 }] });

@@ -23,10 +23,10 @@ async fn rows(stage: &Stage, asker: &Asker) -> [Leased; 2] {
     let store = stage.app.store();
     let mut change = store.begin().await.unwrap();
     let area = (asker.id.as_str(), "NO1", "north");
-    jobs::ask(change.connection(), area, six()).await.unwrap();
+    jobs::request_area(change.connection(), area, six()).await.unwrap();
     change.commit(|| ()).await.unwrap();
     subscribe(store, &subscription("r", asker, "http://127.0.0.1:9/")).await.unwrap();
-    let subscription = deliveries::all(store).await.unwrap()[0].id.clone();
+    let subscription = deliveries::all_subscriptions(store).await.unwrap()[0].id.clone();
     let area = AreaJob {
         client_id: asker.id.clone(),
         zone_id: "NO1".to_owned(),

@@ -350,7 +350,7 @@ async fn the_database_holds_no_password_between_two_pages() {
     stage.fjord.lets_in(Ok(LogIn::CodeNeeded { sent_to: "here".to_owned() }));
     tab.logged_in().await;
     let hash = digest(tab.path.rsplit('/').next().unwrap());
-    let row = links::get(stage.app.store(), &hash).await.unwrap().unwrap();
+    let row = links::get_session(stage.app.store(), &hash).await.unwrap().unwrap();
     let bytes = URL_SAFE_NO_PAD.decode(row.progress.unwrap()).unwrap();
     let text = String::from_utf8_lossy(&bytes);
     assert!(text.len() > 100 && !text.contains("a secret") && !text.contains("FJORD"));
@@ -359,7 +359,7 @@ async fn the_database_holds_no_password_between_two_pages() {
     let page = tab.open().await;
     let page = tab.follow(&page, &[("code", "1")]).await;
     assert_eq!(tab.send(&page, &[("device", "car"), ("do", "allow")]).await.status, 302);
-    let row = links::get(stage.app.store(), &hash).await.unwrap().unwrap();
+    let row = links::get_session(stage.app.store(), &hash).await.unwrap().unwrap();
     assert!(row.used_at.is_some() && row.progress.is_none());
 }
 

@@ -104,7 +104,7 @@ pub(crate) async fn happens(stage: &Stage, asker: &Asker, user: &str, n: usize) 
         body: json!({ "n": n }),
     };
     let mut change = stage.app.store().begin().await.unwrap();
-    events::record(change.connection(), &happening).await.unwrap();
+    events::record_event(change.connection(), &happening).await.unwrap();
     change.commit(|| ()).await.unwrap();
 }
 
@@ -166,7 +166,7 @@ async fn events_are_posted_in_order_as_the_template_says() {
             body: Value::Null,
         };
         let mut change = stage.app.store().begin().await.unwrap();
-        events::record(change.connection(), &happening).await.unwrap();
+        events::record_event(change.connection(), &happening).await.unwrap();
         change.commit(|| ()).await.unwrap();
         poster(&stage).post_due().await.unwrap();
         assert_eq!(chosen.all("version"), ["2024-10-01"]);
@@ -189,7 +189,7 @@ async fn a_receiver_that_fails_is_tried_again_later_with_the_same_id() {
     let poster = poster_at(&stage, &machine);
     poster.post_due().await.unwrap();
     assert_eq!(receiver.all("n"), [1, 2]);
-    let row = &deliveries::all(stage.app.store()).await.unwrap()[0];
+    let row = &deliveries::all_subscriptions(stage.app.store()).await.unwrap()[0];
     assert_eq!(
         (row.failures, row.last_failure.as_deref()),
         (1, Some("answered 500 Internal Server Error"))
@@ -207,7 +207,7 @@ async fn a_receiver_that_fails_is_tried_again_later_with_the_same_id() {
     assert_eq!(receiver.all("n"), [1, 2, 2, 2, 2, 3]);
     let ids = receiver.all("id");
     assert!(ids[1..5].iter().all(|id| *id == ids[1]) && ids[0] != ids[1]);
-    let row = &deliveries::all(stage.app.store()).await.unwrap()[0];
+    let row = &deliveries::all_subscriptions(stage.app.store()).await.unwrap()[0];
     assert_eq!((row.failures, row.last_failure.clone()), (0, None));
 }
 
@@ -233,7 +233,10 @@ async fn a_sandbox_that_stands_still_or_hurries_changes_no_wait() {
         poster.post_due().await.unwrap();
     }
     assert_eq!(receiver.all("n"), [1, 1, 1]);
-    assert_eq!(deliveries::behind(stage.app.store(), Environment::Sandbox).await.unwrap(), 0);
+    assert_eq!(
+        deliveries::count_waiting_events(stage.app.store(), Environment::Sandbox).await.unwrap(),
+        0
+    );
 }
 
 #[tokio::test]
@@ -268,7 +271,7 @@ async fn a_dead_receiver_delays_nobody_else() {
     let failures = |rows: &[deliveries::Subscription]| {
         rows.iter().map(|row| (row.name.clone(), row.failures)).collect::<Vec<_>>()
     };
-    let rows = deliveries::all(store).await.unwrap();
+    let rows = deliveries::all_subscriptions(store).await.unwrap();
     let expected = [("broken", 1), ("gone", 1), ("hanging", 1), ("well", 0)];
     assert_eq!(failures(&rows), expected.map(|(name, count)| (name.to_owned(), count)));
     assert_eq!(rows[2].last_failure.as_deref(), Some("no answer in 1 s"));
@@ -305,7 +308,7 @@ async fn one_of_several_replicas_posts_and_after_a_crash_another() {
         assert_eq!(receiver.all("n"), (1..=20).map(Value::from).collect::<Vec<_>>());
         // A process that took the lease and died.
         happens(&stage, &asker, "u", 21).await;
-        let id = deliveries::all(stage.app.store()).await.unwrap()[0].id.clone();
+        let id = deliveries::all_subscriptions(stage.app.store()).await.unwrap()[0].id.clone();
         let dead = Lease::new("dead", machine.now(), TimeDelta::seconds(40));
         let mut change = stage.app.store().begin().await.unwrap();
         let leased = deliveries::acquire_subscription(change.connection(), &id, &dead).await;
@@ -348,7 +351,7 @@ async fn signatures_come_with_a_secret_only() {
     let expected = secret.sign(&text("webhook-id"), timestamp, &body.to_string());
     assert_eq!(text("webhook-signature"), expected);
     // Nobody is told the secret again.
-    let rows = deliveries::all(store).await.unwrap();
+    let rows = deliveries::all_subscriptions(store).await.unwrap();
     assert!(!format!("{rows:?}").contains("MfKQ"));
     let router = admin::routes::router(std::slice::from_ref(&stage.app), None);
     let shown = asked(&router, "/events/subscriptions").await.to_string();
@@ -368,7 +371,7 @@ async fn subscriptions_of_the_settings_follow_the_settings() {
     let moved = NewSubscription { url: "https://example.org/".to_owned(), ..old.clone() };
     configure(store, &[moved, new]).await.unwrap();
     let names = async || {
-        let rows = deliveries::all(store).await.unwrap();
+        let rows = deliveries::all_subscriptions(store).await.unwrap();
         rows.into_iter().map(|row| (row.name, row.posted_seq, row.url)).collect::<Vec<_>>()
     };
     let here = "http://127.0.0.1:9/".to_owned();
@@ -396,7 +399,7 @@ async fn what_a_poll_changes_is_told_once() {
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", reading(&vehicle())).await;
     let device_events = async || {
-        let all = events::after(stage.app.store(), 0, 100).await.unwrap();
+        let all = events::events_after(stage.app.store(), 0, 100).await.unwrap();
         all.into_iter().filter(|e| e.name == "device:changed").map(|e| e.body).collect::<Vec<_>>()
     };
     assert_eq!(device_events().await.len(), 1, "the first reading is a change");
@@ -421,7 +424,7 @@ async fn what_a_poll_changes_is_told_once() {
     stage.fjord.says("u-vehicle", Err(VendorError::Unauthorised));
     poll_now(&stage.app, id).await;
     poll_now(&stage.app, id).await;
-    let all = events::after(stage.app.store(), 0, 100).await.unwrap();
+    let all = events::events_after(stage.app.store(), 0, 100).await.unwrap();
     let of_user: Vec<&Value> =
         all.iter().filter(|event| event.name == "user:changed").map(|event| &event.body).collect();
     assert_eq!(of_user, [&json!({ "vendor": "FJORD", "credentials_valid": false })]);
@@ -429,7 +432,7 @@ async fn what_a_poll_changes_is_told_once() {
     assert_eq!(asker.delete("/users/u/authorization").await.status, 204);
     stage.fjord.says("u-vehicle", Ok(reading(&vehicle())));
     poll_now(&stage.app, id).await;
-    assert_eq!(events::after(stage.app.store(), 0, 100).await.unwrap().len(), all.len());
+    assert_eq!(events::events_after(stage.app.store(), 0, 100).await.unwrap().len(), all.len());
 }
 
 #[tokio::test]
@@ -461,7 +464,7 @@ async fn internal_names_are_for_operators() {
     happens(&stage, &asker, "u", 1).await;
     stage.app.clock().step(TimeDelta::days(2)).unwrap();
     poster(&stage).sweep().await.unwrap();
-    let kept = events::after(stage.app.store(), 0, 100).await.unwrap();
+    let kept = events::events_after(stage.app.store(), 0, 100).await.unwrap();
     assert_eq!(kept.iter().map(|event| event.seq).collect::<Vec<_>>(), [4]);
 }
 

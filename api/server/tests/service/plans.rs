@@ -30,7 +30,7 @@ use crate::readings::{charger, reading, vehicle};
 
 /// Client with a token that has not expired.
 async fn fresh(stage: &Stage, mut asker: Asker) -> Asker {
-    let row = clients::get(stage.app.store(), &asker.id).await.unwrap().unwrap();
+    let row = clients::get_client(stage.app.store(), &asker.id).await.unwrap().unwrap();
     let app = &stage.app;
     asker.token = app
         .tokens()

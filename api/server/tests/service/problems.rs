@@ -261,7 +261,7 @@ async fn a_broken_row_is_withheld() {
         .execute(stage.app.store().reader())
         .await
         .unwrap();
-    let error = slackwater_store::clients::get(stage.app.store(), "x").await.unwrap_err();
+    let error = slackwater_store::clients::get_client(stage.app.store(), "x").await.unwrap_err();
     let problem = serde_json::to_value(slackwater_http::problem::Problem::from(error)).unwrap();
     assert_eq!(problem["title"], "Validation Error");
     assert!(!problem.to_string().contains("moon"));

@@ -63,7 +63,7 @@ async fn a_client_logs_in_and_reads_the_street() {
         created_at: six(),
     };
     let row = ClientRow { client: client.clone(), secret_hash: hash(&secret).unwrap() };
-    clients::insert(app.store(), &row).await.unwrap();
+    clients::insert_client(app.store(), &row).await.unwrap();
     service.populate(Sandbox::new(&street(), clock), &client).await.unwrap();
     let admin = service.admin_url().to_owned();
     let urls = app.urls().clone();

@@ -82,7 +82,7 @@ async fn of_prices_for_one_window_all_or_none_are_there() {
                 area_id: "north".to_owned(),
             };
             let mut change = stage.app.store().begin().await.unwrap();
-            let kept = prices::get(change.connection(), &name).await.unwrap().unwrap();
+            let kept = prices::get_series(change.connection(), &name).await.unwrap().unwrap();
             drop(change);
             let (window, own) = kept.curve.prices().split_at(16);
             let first = window[0];
@@ -117,7 +117,7 @@ async fn changes_of_different_days_at_once_lose_nothing() {
             for answer in send_at_once(Method::PATCH, asks).await {
                 assert_eq!(answer.status, 200, "{}", answer.body);
             }
-            let all = policies::all_flex(stage.app.store()).await.unwrap();
+            let all = policies::all_flex_policies(stage.app.store()).await.unwrap();
             for (n, day) in days.iter().enumerate() {
                 let kept = all[0].policy.schedule[*day].deadline.clone();
                 assert_eq!(kept, Some(deadline(n)), "{on:?} round {round} {day}");

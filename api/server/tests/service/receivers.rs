@@ -56,7 +56,7 @@ async fn many_receivers_that_hang_leave_places_to_those_that_answer() {
         }
         // All of them failed before.
         let lease = Lease::new("test", machine.now(), TimeDelta::zero());
-        for row in deliveries::all(store).await.unwrap() {
+        for row in deliveries::all_subscriptions(store).await.unwrap() {
             let mut change = store.begin().await.unwrap();
             let to = change.connection();
             deliveries::acquire_subscription(to, &row.id, &lease).await.unwrap().unwrap();
@@ -111,7 +111,7 @@ async fn an_event_of_a_name_that_nobody_knows_is_passed_on_whole() {
         body: body.clone(),
     };
     let mut change = stage.app.store().begin().await.unwrap();
-    events::record(change.connection(), &happening).await.unwrap();
+    events::record_event(change.connection(), &happening).await.unwrap();
     change.commit(|| ()).await.unwrap();
     poster_at(&stage, &Clock::fixed(six())).post_due().await.unwrap();
     assert_eq!(receiver.all("event"), ["name:of:tomorrow"]);
@@ -177,7 +177,7 @@ async fn a_receiver_with_an_unknown_certificate_gets_nothing_and_the_reason_is_k
     poster_at(&stage, &Clock::fixed(six())).post_due().await.unwrap();
     tokio::task::spawn_blocking(|| shaking.join().unwrap()).await.unwrap();
     assert_eq!(requests.load(Ordering::SeqCst), 0, "no event leaves");
-    let row = &deliveries::all(stage.app.store()).await.unwrap()[0];
+    let row = &deliveries::all_subscriptions(stage.app.store()).await.unwrap()[0];
     let reason = row.last_failure.clone().unwrap();
     assert!(reason.starts_with("not reached: ") && reason.contains("UnknownIssuer"), "{reason}");
     assert_eq!((row.failures, row.posted_seq), (1, 0));

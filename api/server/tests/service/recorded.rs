@@ -58,10 +58,10 @@ async fn keep(stage: &Stage, asker: &Asker, what: (Uuid, DeviceKind)) {
     let mut change = stage.app.store().begin().await.unwrap();
     let to = change.connection();
     for (measured, session, own) in &parts {
-        samples::keep(to, measured, *session, own, There::Join).await.unwrap();
+        samples::insert_samples(to, measured, *session, own, There::Join).await.unwrap();
     }
     for session in &recorder.sessions {
-        samples::keep_session(to, session).await.unwrap();
+        samples::upsert_session(to, session).await.unwrap();
     }
     // One that has not ended, which memory knows, too.
     let open = ChargeSession {
@@ -70,8 +70,8 @@ async fn keep(stage: &Stage, asker: &Asker, what: (Uuid, DeviceKind)) {
         is_frozen: false,
         ..recorder.sessions[0].clone()
     };
-    samples::keep_session(to, &open).await.unwrap();
-    assert!(samples::keep_until(to, device_id, before, six()).await.unwrap());
+    samples::upsert_session(to, &open).await.unwrap();
+    assert!(samples::advance_recording(to, device_id, before, six()).await.unwrap());
     change.commit(|| ()).await.unwrap();
 }
 
@@ -200,11 +200,11 @@ async fn that_a_vehicle_moved_is_told_with_the_scope_only() {
         stage.fjord.says("car", Ok(reading(&car)));
         let id = stage.link(&asker, "u", new).await;
         poll_now(&stage.app, id).await;
-        let start = events::after(stage.app.store(), 0, 99).await.unwrap().len();
+        let start = events::events_after(stage.app.store(), 0, 99).await.unwrap().len();
         car["facts"]["vehicle"]["sighting"]["position"]["latitude"] = json!(60.1);
         stage.fjord.says("car", Ok(reading(&car)));
         poll_now(&stage.app, id).await;
-        let told = events::after(stage.app.store(), 0, 99).await.unwrap();
+        let told = events::events_after(stage.app.store(), 0, 99).await.unwrap();
         let told: Vec<&Value> = told[start..].iter().map(|event| &event.body).collect();
         let moved = json!({ "kind": "vehicle", "changed": ["sighting"] });
         assert_eq!(told, if is_granted { vec![&moved] } else { Vec::new() });
@@ -213,7 +213,7 @@ async fn that_a_vehicle_moved_is_told_with_the_scope_only() {
         car["facts"]["vehicle"]["sighting"]["position"]["latitude"] = json!(60.2);
         stage.fjord.says("car", Ok(reading(&car)));
         poll_now(&stage.app, id).await;
-        let told = events::after(stage.app.store(), 0, 99).await.unwrap();
+        let told = events::events_after(stage.app.store(), 0, 99).await.unwrap();
         let names: &[&str] =
             if is_granted { &["sighting", "soc_percent"] } else { &["soc_percent"] };
         assert_eq!(told.last().unwrap().body["changed"], json!(names));

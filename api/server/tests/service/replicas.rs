@@ -20,7 +20,7 @@ use slackwater_service::steering::evaluate::look;
 use slackwater_store::devices::{self, DeviceState};
 use slackwater_store::locations::{Location, LocationFacts};
 use slackwater_store::policies::{self, FlexRow};
-use slackwater_store::prices::{SeriesName, ZoneRow, keep_zone};
+use slackwater_store::prices::{SeriesName, ZoneRow, upsert_zone};
 use slackwater_store::tokens::{self, TokenRow};
 use sqlx::Row;
 use tokio::time::interval;
@@ -95,7 +95,7 @@ async fn lasting(stage: &Stage, mut asker: Asker) -> Asker {
     asker.token = generate().unwrap();
     let expires_at = "9999-01-01T00:00:00Z".parse().unwrap();
     let row = TokenRow { client_id: asker.id.clone(), expires_at };
-    tokens::insert(stage.app.store(), &digest(&asker.token), &row, six()).await.unwrap();
+    tokens::insert_token(stage.app.store(), &digest(&asker.token), &row, six()).await.unwrap();
     asker
 }
 
@@ -125,9 +125,9 @@ async fn inhabited(stage: &Stage) -> Asker {
         uptake: None,
     };
     let mut change = stage.app.store().begin().await.unwrap();
-    keep_zone(change.connection(), &zone).await.unwrap();
+    upsert_zone(change.connection(), &zone).await.unwrap();
     for number in 0..VEHICLES {
-        devices::keep_state(change.connection(), vehicle_id(number), &plugged_in).await.unwrap();
+        devices::set_state(change.connection(), vehicle_id(number), &plugged_in).await.unwrap();
         let mut policy = week(10.0, 60.0);
         policy.observed_limit_percent = 80.0;
         let row = FlexRow {
@@ -138,7 +138,7 @@ async fn inhabited(stage: &Stage) -> Asker {
             policy,
             created_at: six(),
         };
-        policies::keep_flex(change.connection(), &row).await.unwrap();
+        policies::upsert_flex_policy(change.connection(), &row).await.unwrap();
     }
     change.commit(|| ()).await.unwrap();
     asker
@@ -271,7 +271,7 @@ async fn a_replica_sees_the_prices_of_another() {
     let zone = Zone { currency: Currency::parse("NOK").unwrap(), is_activated: true };
     let row = ZoneRow { client_id: asker.id.clone(), id: "NO1".to_owned(), zone };
     let mut change = stage.app.store().begin().await.unwrap();
-    keep_zone(change.connection(), &row).await.unwrap();
+    upsert_zone(change.connection(), &row).await.unwrap();
     change.commit(|| ()).await.unwrap();
     let (one, other) = (stage.replica().await, stage.replica().await);
     let name = SeriesName::Area {

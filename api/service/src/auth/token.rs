@@ -78,7 +78,7 @@ impl Tokens {
         let expires_at = at.wall + LIFETIME;
         let row = TokenRow { client_id: client.id.clone(), expires_at };
         let hash = digest(&token);
-        tokens::insert(store, &hash, &row, at.wall).await?;
+        tokens::insert_token(store, &hash, &row, at.wall).await?;
         self.remember(hash, Known::new(Arc::clone(client), expires_at, at), at);
         Ok(token)
     }
@@ -105,12 +105,14 @@ impl Tokens {
             self.end(store, &hash).await;
             return Ok(None);
         }
-        let Some(row) = tokens::get(store, &hash).await? else { return Ok(None) };
+        let Some(row) = tokens::get_token(store, &hash).await? else { return Ok(None) };
         if at.wall >= row.expires_at {
             self.end(store, &hash).await;
             return Ok(None);
         }
-        let Some(client) = clients::get(store, &row.client_id).await? else { return Ok(None) };
+        let Some(client) = clients::get_client(store, &row.client_id).await? else {
+            return Ok(None);
+        };
         let client = Arc::new(client.client);
         let known = Known::new(Arc::clone(&client), row.expires_at, at);
         self.remember(hash, known, at);
@@ -132,7 +134,7 @@ impl Tokens {
 
     /// Deletes a token that has expired.
     async fn end(&self, store: &Store, hash: &str) {
-        match tokens::delete(store, hash).await {
+        match tokens::delete_token(store, hash).await {
             Ok(()) => {
                 self.known.write().unwrap_or_else(PoisonError::into_inner).remove(hash);
             }

@@ -35,11 +35,11 @@ impl PlanTables {
     /// The database failed, or holds what no version of this service has written.
     pub async fn load(store: &Store) -> Result<Self, StoreError> {
         let mut tables = Self::default();
-        tables.smart.extend(policies::all_smart(store).await?);
-        for row in policies::all_flex(store).await? {
+        tables.smart.extend(policies::all_smart_policies(store).await?);
+        for row in policies::all_flex_policies(store).await? {
             tables.keep_flex(row);
         }
-        for plan in plans::all(store).await? {
+        for plan in plans::all_plans(store).await? {
             tables.keep_plan(plan);
         }
         Ok(tables)

@@ -38,13 +38,13 @@ impl Prices {
     pub async fn load(store: &Store) -> Result<Self, StoreError> {
         let mut book = Book::default();
         prices::all_zones(store).await?.into_iter().for_each(|row| book.keep_zone(row));
-        for (name, series) in prices::all(store).await? {
+        for (name, series) in prices::all_series(store).await? {
             book.keep_series(name, series);
         }
-        for (location_id, schedule) in tariffs::all_schedules(store).await? {
+        for (location_id, schedule) in tariffs::all_tariff_schedules(store).await? {
             book.assign(location_id, Some(schedule));
         }
-        tariffs::all(store).await?.into_iter().for_each(|row| book.keep_tariff(row));
+        tariffs::all_tariffs(store).await?.into_iter().for_each(|row| book.keep_tariff(row));
         Ok(Self(RwLock::new(book)))
     }
 

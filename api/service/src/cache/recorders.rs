@@ -57,7 +57,7 @@ impl Recorders {
     /// The database failed.
     pub async fn load(store: &Store) -> Result<Self, StoreError> {
         let mut known: HashMap<Uuid, Recorder> = HashMap::new();
-        for (device_id, until) in samples::all_until(store).await? {
+        for (device_id, until) in samples::all_recordings(store).await? {
             known.entry(device_id).or_default().until = Some(until);
         }
         for session in samples::open_sessions(store).await? {

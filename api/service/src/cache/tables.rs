@@ -72,24 +72,24 @@ impl Cache {
     /// The database failed, or holds what no version of this service has written.
     pub async fn load(store: &Store) -> Result<Self, StoreError> {
         let mut tables = Tables { plans: PlanTables::load(store).await?, ..Tables::default() };
-        for user in users::all(store).await? {
+        for user in users::all_users(store).await? {
             let entry = tables.keep_user(&user.client_id, &user.id, user.created_at);
             entry.is_deauthorised = user.deauthorised_at.is_some();
         }
-        for account in accounts::all(store).await? {
+        for account in accounts::all_accounts(store).await? {
             tables.keep_account(account);
         }
-        for location in locations::all(store).await? {
+        for location in locations::all_locations(store).await? {
             tables.keep_location(location);
         }
-        devices::all(store).await?.for_each(|device| tables.keep_device(device));
-        for action in actions::all_pending(store).await? {
+        devices::all_devices(store).await?.for_each(|device| tables.keep_device(device));
+        for action in actions::all_pending_actions(store).await? {
             tables.control.keep_pending(action);
         }
-        for override_ in overrides::all_active(store).await? {
+        for override_ in overrides::all_active_overrides(store).await? {
             tables.control.keep_override(override_);
         }
-        for schedule in schedules::all(store).await? {
+        for schedule in schedules::all_schedules(store).await? {
             tables.control.keep_schedule(schedule);
         }
         Ok(Self { tables: RwLock::new(tables) })

@@ -109,10 +109,10 @@ pub async fn begin(
 ) -> Result<Action, StoreError> {
     // Of two replicas, the second sees what the first has begun.
     lock_device(change.connection(), device.id).await?;
-    if let Some(pending) = actions::pending_of(change.connection(), device.id).await? {
+    if let Some(pending) = actions::pending_action(change.connection(), device.id).await? {
         end(change, effects, pending, &ActionEvent::Superseded, now).await?;
     }
-    let rival = actions::last_told(change.connection(), device.id).await?;
+    let rival = actions::last_sent_action(change.connection(), device.id).await?;
     let rival_created_at = rival.map(|rival| rival.progress.created_at);
     let action = Action {
         id: Uuid::now_v7(),
@@ -125,7 +125,7 @@ pub async fn begin(
         progress: Progress::created(now),
         attempts: Attempts { rival_created_at, ..Attempts::default() },
     };
-    actions::insert(change.connection(), &action).await?;
+    actions::insert_action(change.connection(), &action).await?;
     tell(change, &action).await?;
     effects.began.push(action.clone());
     Ok(action)
@@ -147,7 +147,7 @@ pub async fn end(
     now: DateTime<Utc>,
 ) -> Result<Option<Action>, StoreError> {
     let Some(progress) = action.progress.after(event, now) else { return Ok(None) };
-    if !actions::end(change.connection(), action.id, &progress).await? {
+    if !actions::end_action(change.connection(), action.id, &progress).await? {
         return Ok(None);
     }
     let action = Action { progress, ..action };
@@ -155,7 +155,7 @@ pub async fn end(
     effects.began.retain(|begun| begun.id != action.id);
     effects.ended.push(action.clone());
     if let (Origin::Override(id), Some(_)) = (action.origin, event.failure()) {
-        let active = overrides::active_of(change.connection(), action.target_id).await?;
+        let active = overrides::active_override(change.connection(), action.target_id).await?;
         if let Some(active) = active.filter(|active| active.id == id) {
             let what = match event {
                 ActionEvent::Unnecessary => OverrideEvent::StartUnnecessary,
@@ -199,7 +199,7 @@ async fn keep_life(
 ) -> Result<(), StoreError> {
     let Some(life) = life.filter(|life| *life != active.life) else { return Ok(()) };
     let changed = Override { life, ..active };
-    if overrides::change(change.connection(), &changed).await? {
+    if overrides::update_override(change.connection(), &changed).await? {
         effects.keep_override(changed);
     }
     Ok(())
@@ -216,7 +216,7 @@ pub async fn end_pending(
     is_meant: impl FnOnce(&Action) -> bool,
     (event, now): (&ActionEvent, DateTime<Utc>),
 ) -> Result<bool, StoreError> {
-    let pending = actions::pending_of(change.connection(), target_id).await?;
+    let pending = actions::pending_action(change.connection(), target_id).await?;
     let Some(action) = pending.filter(is_meant) else { return Ok(false) };
     Ok(end(change, effects, action, event, now).await?.is_some())
 }
@@ -231,5 +231,5 @@ async fn tell(change: &mut Change, action: &Action) -> Result<(), StoreError> {
         at: action.progress.updated_at,
         body: ActionBody::of(action).to_value(),
     };
-    events::record(change.connection(), &happening).await
+    events::record_event(change.connection(), &happening).await
 }

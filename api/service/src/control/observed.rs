@@ -31,7 +31,8 @@ pub async fn observed(
         }
         if observed.is_overridden {
             let active =
-                slackwater_store::overrides::active_of(change.connection(), device.id).await?;
+                slackwater_store::overrides::active_override(change.connection(), device.id)
+                    .await?;
             if let Some(active) = active {
                 let overridden = (active, &**device);
                 actions::happen(change, effects, overridden, observed.is_charging, now).await?;

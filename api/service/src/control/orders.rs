@@ -67,7 +67,7 @@ async fn try_order(
     let now = app.now();
     let device = app.cache().read(|tables| tables.any_device(device_id).cloned());
     let device = device.ok_or(OrderError::NoSuchDevice)?;
-    let told = rows::last_told(change.connection(), device.id).await?;
+    let told = rows::last_sent_action(change.connection(), device.id).await?;
     let window = app.config().action.persistence();
     let is_awaited = told.is_some_and(|told| now < window_end(&told.progress, window));
     app.cache().read(|tables| {
@@ -104,7 +104,7 @@ pub async fn find(
     id: Uuid,
     is_meant: impl Fn(&Action) -> bool,
 ) -> Result<Option<Action>, StoreError> {
-    Ok(rows::get(app.store(), id).await?.filter(is_meant))
+    Ok(rows::get_action(app.store(), id).await?.filter(is_meant))
 }
 
 /// Calls an action off by hand. Only what is kept changes: a command that the
@@ -119,7 +119,7 @@ pub async fn cancel(
     is_meant: impl Fn(&Action) -> bool,
 ) -> Result<Option<Cancelled>, StoreError> {
     let mut change = app.store().begin().await?;
-    let found = rows::get_in(change.connection(), id).await?.filter(&is_meant);
+    let found = rows::get_action_in(change.connection(), id).await?.filter(&is_meant);
     let Some(action) = found else { return Ok(None) };
     if action.progress.state != ActionState::Pending {
         return Ok(Some(Cancelled::Before(action)));

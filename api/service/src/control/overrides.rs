@@ -42,8 +42,8 @@ async fn try_create(app: &App, device_id: Uuid) -> Result<Override, OrderError> 
     let device = device.ok_or(OrderError::NoSuchDevice)?;
     let is_charging = check(app, &device)?;
     change.claim([device_id]).await?;
-    let active = overrides::active_of(change.connection(), device_id).await?;
-    let told = rows::last_told(change.connection(), device_id).await?;
+    let active = overrides::active_override(change.connection(), device_id).await?;
+    let told = rows::last_sent_action(change.connection(), device_id).await?;
     let event = request(app, is_charging, told.as_ref());
     let outcome = after(active.as_ref().map(|active| &active.life), event, now);
     let life = match (outcome.latest, active) {
@@ -76,7 +76,7 @@ async fn try_create(app: &App, device_id: Uuid) -> Result<Override, OrderError> 
         action_id: action.map(|action| action.id),
         life,
     };
-    overrides::insert(change.connection(), &new).await?;
+    overrides::insert_override(change.connection(), &new).await?;
     effects.keep_override(new.clone());
     change.commit(effects.shown_in(app)).await?;
     Ok(new)
@@ -119,13 +119,13 @@ pub async fn end(app: &App, device_id: Uuid) -> Result<Option<Override>, StoreEr
     let mut change = app.store().begin().await?;
     let now = app.now();
     change.claim([device_id]).await?;
-    let active = overrides::active_of(change.connection(), device_id).await?;
+    let active = overrides::active_override(change.connection(), device_id).await?;
     let Some(active) = active else { return Ok(None) };
     let Some(life) = after(Some(&active.life), OverrideEvent::EndRequested, now).latest else {
         return Ok(None);
     };
     let ended = Override { life, ..active };
-    if !overrides::change(change.connection(), &ended).await? {
+    if !overrides::update_override(change.connection(), &ended).await? {
         return Ok(None);
     }
     let mut effects = Effects::default();

@@ -35,11 +35,11 @@ async fn keep_all(app: &App) -> Result<(), StoreError> {
     let changed = app.cache().read(|tables| DeviceChange::of_states(tables, waiting));
     // All devices before the first event, as `Change::claim` orders them.
     for DeviceChange { after, .. } in &changed {
-        devices::keep_state(change.connection(), after.id, &after.state).await?;
+        devices::set_state(change.connection(), after.id, &after.state).await?;
     }
     for device_change in &changed {
         if let Some(happening) = changes::of_device(device_change, app.now()) {
-            events::record(change.connection(), &happening).await?;
+            events::record_event(change.connection(), &happening).await?;
         }
     }
     let mut effects = Effects::default();
@@ -86,8 +86,8 @@ pub async fn refuse_account(app: &App, device: &Device) {
 
 async fn keep_account(app: &App, account: Account) -> Result<(), StoreError> {
     let mut change = app.store().begin().await?;
-    accounts::keep(change.connection(), &account).await?;
-    events::record(change.connection(), &changes::of_account(&account, app.now())).await?;
+    accounts::upsert_account(change.connection(), &account).await?;
+    events::record_event(change.connection(), &changes::of_account(&account, app.now())).await?;
     let app = app.clone();
     change.commit(move || app.cache().write(|tables| tables.keep_account(account))).await
 }

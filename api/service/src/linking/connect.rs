@@ -87,7 +87,7 @@ pub async fn connect_within(
     let created = app.cache().read(|tables| tables.created_now(client_id, now));
     let mut kept = Vec::with_capacity(new.len());
     for user in new {
-        users::keep(change.connection(), (client_id, &user.id), created).await?;
+        users::insert_user(change.connection(), (client_id, &user.id), created).await?;
         kept.push(keep(app, &mut change, client_id, user, now).await?);
     }
     let ids = kept.iter().flat_map(|user| user.devices.iter().map(|device| device.id)).collect();
@@ -135,17 +135,17 @@ async fn keep(
 ) -> Result<Kept, StoreError> {
     let whose = (client_id, new.id.as_str());
     if !new.accounts.is_empty() {
-        users::authorise(change.connection(), whose).await?;
+        users::authorise_user(change.connection(), whose).await?;
     }
     for location in &new.locations {
-        locations::keep(change.connection(), location).await?;
+        locations::upsert_location(change.connection(), location).await?;
     }
     let mut kept =
         Kept { id: new.id, accounts: Vec::new(), locations: new.locations, devices: Vec::new() };
     for account in new.accounts {
         for new_device in account.devices {
             let device = device(app, client_id, &kept.id, &account.vendor, new_device, now);
-            devices::keep(change.connection(), &device).await?;
+            devices::upsert_device(change.connection(), &device).await?;
             kept.devices.push(device);
         }
         let account = Account {
@@ -156,7 +156,7 @@ async fn keep(
             is_valid: true,
             created_at: now,
         };
-        accounts::keep(change.connection(), &account).await?;
+        accounts::upsert_account(change.connection(), &account).await?;
         kept.accounts.push(account);
     }
     Ok(kept)
@@ -210,7 +210,7 @@ pub async fn delete_user(
     let mut effects = Effects::default();
     let all = |user: &OfUser| user.device_ids();
     let gone = gone(app, &mut change, &mut effects, (client_id, user_id), all).await?;
-    if !users::delete(change.connection(), (client_id, user_id), created_at).await? {
+    if !users::delete_user(change.connection(), (client_id, user_id), created_at).await? {
         return Ok(false);
     }
     let (app, whose) = (app.clone(), (client_id.to_owned(), user_id.to_owned()));
@@ -230,7 +230,7 @@ pub async fn delete_user(
 /// The database failed, and nothing changed.
 pub async fn deauthorise(app: &App, client_id: &str, user_id: &str) -> Result<(), StoreError> {
     let mut change = app.store().begin().await?;
-    users::deauthorise(change.connection(), client_id, user_id, app.now()).await?;
+    users::deauthorise_user(change.connection(), client_id, user_id, app.now()).await?;
     let (app, whose) = (app.clone(), (client_id.to_owned(), user_id.to_owned()));
     change
         .commit(move || {
@@ -257,7 +257,7 @@ pub async fn disconnect(app: &App, account: &Account) -> Result<bool, StoreError
     let mut effects = Effects::default();
     let on_it = |user: &OfUser| user.devices_of(vendor);
     let gone = gone(app, &mut change, &mut effects, (client_id, user_id), on_it).await?;
-    if !accounts::delete(change.connection(), account).await? {
+    if !accounts::delete_account(change.connection(), account).await? {
         return Ok(false);
     }
     let (app, vendor) = (app.clone(), vendor.clone());

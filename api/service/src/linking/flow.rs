@@ -86,13 +86,16 @@ pub async fn accept(
         return Err(Refusal::NoDevice);
     }
     let mut change = app.store().begin().await?;
-    if !links::use_up(change.connection(), session.hash(), app.clock().machine().now()).await? {
+    if !links::use_session(change.connection(), session.hash(), app.clock().machine().now()).await?
+    {
         return Err(Refusal::Closed);
     }
     let client_id = &session.client.id;
     if let Some(most) = app.config().limits.connections_max {
         let own = (session.user_id(), vendor.as_str());
-        if links::other_connections(change.connection(), client_id, own).await? >= u64::from(most) {
+        if links::count_other_connections(change.connection(), client_id, own).await?
+            >= u64::from(most)
+        {
             return Err(Refusal::Limit(most));
         }
     }
@@ -105,8 +108,8 @@ pub async fn accept(
         created_at: app.now(),
     };
     // Before the event, which would not be told of a user who was let go of.
-    users::authorise(change.connection(), (client_id, session.user_id())).await?;
-    events::record(change.connection(), &changes::of_account(&kept, app.now())).await?;
+    users::authorise_user(change.connection(), (client_id, session.user_id())).await?;
+    events::record_event(change.connection(), &changes::of_account(&kept, app.now())).await?;
     let account = NewAccount { vendor: vendor.clone(), connection, devices };
     let user = NewUser {
         id: session.user_id().to_owned(),
@@ -123,7 +126,8 @@ pub async fn accept(
 pub async fn leave(app: &App, session: &Session) -> Result<bool, StoreError> {
     let mut change = app.store().begin().await?;
     let was_open =
-        links::use_up(change.connection(), session.hash(), app.clock().machine().now()).await?;
+        links::use_session(change.connection(), session.hash(), app.clock().machine().now())
+            .await?;
     change.commit(move || was_open).await
 }
 
@@ -155,7 +159,7 @@ pub async fn try_log_in(
     let hash = session.hash();
     if !links::take_attempt(change.connection(), hash, REFUSED_MAX).await? {
         // No log-in is left: all are refused or under way. No honest user needs so many.
-        links::use_up(change.connection(), hash, app.clock().machine().now()).await?;
+        links::use_session(change.connection(), hash, app.clock().machine().now()).await?;
         return change.commit(|| Attempt::Spent).await;
     }
     change.commit(|| ()).await?;
@@ -167,7 +171,7 @@ pub async fn try_log_in(
     }
     let is_spent = links::is_spent(change.connection(), hash, REFUSED_MAX).await?;
     if is_spent {
-        links::use_up(change.connection(), hash, app.clock().machine().now()).await?;
+        links::use_session(change.connection(), hash, app.clock().machine().now()).await?;
     }
     let attempt = if is_spent { Attempt::Spent } else { Attempt::Answered(answer) };
     change.commit(move || attempt).await

@@ -112,8 +112,10 @@ impl Session {
     /// # Errors
     /// The database failed.
     pub async fn find(app: &App, token: &str) -> Result<Option<Self>, StoreError> {
-        let Some(kept) = links::get(app.store(), &digest(token)).await? else { return Ok(None) };
-        let client = clients::get(app.store(), &kept.made.client_id).await?;
+        let Some(kept) = links::get_session(app.store(), &digest(token)).await? else {
+            return Ok(None);
+        };
+        let client = clients::get_client(app.store(), &kept.made.client_id).await?;
         let Some(client) = client.map(|row| row.client) else { return Ok(None) };
         if client.environment != app.environment() {
             return Ok(None);

@@ -191,20 +191,22 @@ impl Poster {
         let days = TimeDelta::days(self.app.config().events.keep_days.into());
         let Some(before) = self.app.now().checked_sub_signed(days) else { return Ok(()) };
         let mut change = self.app.store().begin().await?;
-        deliveries::forget(change.connection(), self.app.environment(), before).await?;
+        deliveries::delete_events_before(change.connection(), self.app.environment(), before)
+            .await?;
         change.commit(|| ()).await
     }
 
     async fn due(&self) -> Result<Vec<Taken>, StoreError> {
         let app = &self.app;
-        let due = deliveries::due(app.store(), app.environment(), self.machine.now()).await?;
+        let due = deliveries::due_subscriptions(app.store(), app.environment(), self.machine.now())
+            .await?;
         Ok(due.into_iter().filter_map(|due| self.places.take(due)).collect())
     }
 
     /// Tells operators how far the slowest receiver is behind.
     async fn measure(&self) -> Result<(), StoreError> {
         let environment = self.app.environment();
-        let behind = deliveries::behind(self.app.store(), environment).await?;
+        let behind = deliveries::count_waiting_events(self.app.store(), environment).await?;
         gauge!("slackwater_events_behind", "environment" => environment.as_str())
             .set(behind as f64);
         Ok(())
@@ -229,7 +231,8 @@ impl Poster {
         let mut failures = subscription.failures;
         loop {
             let client_id = &subscription.client_id;
-            let batch = deliveries::events_of(self.app.store(), client_id, seq, BATCH).await?;
+            let batch =
+                deliveries::client_events_after(self.app.store(), client_id, seq, BATCH).await?;
             for event in &batch {
                 let served = match self.post(&subscription, event).await {
                     Outcome::PassedOver => {

@@ -39,7 +39,7 @@ pub async fn subscribe(store: &Store, new: &NewSubscription) -> Result<(), Subsc
     new.check()?;
     find_client(store, new).await?;
     let mut change = store.begin().await?;
-    if !deliveries::insert(change.connection(), new).await? {
+    if !deliveries::insert_subscription(change.connection(), new).await? {
         return Err(SubscribeError::Taken { name: new.name.clone() });
     }
     Ok(change.commit(|| ()).await?)
@@ -56,16 +56,16 @@ pub async fn configure(store: &Store, all: &[NewSubscription]) -> Result<(), Sub
     for new in all {
         new.check()?;
         find_client(store, new).await?;
-        if !deliveries::configure(change.connection(), new).await? {
+        if !deliveries::configure_subscription(change.connection(), new).await? {
             return Err(SubscribeError::Taken { name: new.name.clone() });
         }
     }
-    deliveries::keep_configured(change.connection(), all).await?;
+    deliveries::delete_unconfigured(change.connection(), all).await?;
     Ok(change.commit(|| ()).await?)
 }
 
 async fn find_client(store: &Store, new: &NewSubscription) -> Result<(), SubscribeError> {
     let missing =
         || SubscribeError::NoClient { name: new.name.clone(), client: new.client.clone() };
-    clients::get(store, &new.client).await?.map(|_| ()).ok_or_else(missing)
+    clients::get_client(store, &new.client).await?.map(|_| ()).ok_or_else(missing)
 }

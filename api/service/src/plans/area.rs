@@ -102,7 +102,7 @@ pub async fn work(app: &App) -> Result<Option<usize>, StoreError> {
     if planned == due.len() {
         let mut change = app.store().begin().await?;
         jobs::finish_area(change.connection(), &job, owner).await?;
-        plans::drop_sheets(change.connection()).await?;
+        plans::delete_unused_sheets(change.connection()).await?;
         change.commit(|| ()).await?;
     }
     let took = (machine.now() - started).to_std().unwrap_or(Duration::ZERO);

@@ -90,10 +90,10 @@ pub(crate) async fn keep(
     let sheets: BTreeMap<&str, &Arc<Sheet>> =
         made.iter().filter_map(|(_, sheet)| sheet.as_ref().map(|s| (&*s.id, s))).collect();
     for sheet in sheets.values() {
-        plans::keep_sheet(to, sheet).await?;
+        plans::insert_sheet(to, sheet).await?;
     }
     let rows: Vec<&KeptPlan> = made.iter().map(|(plan, _)| plan).collect();
-    plans::keep(to, &rows).await
+    plans::upsert_plans(to, &rows).await
 }
 
 /// Requests of all devices that are due and still exist.
@@ -155,10 +155,10 @@ async fn observe(to: &mut AnyConnection, asked: &[Asked]) -> Result<Vec<FlexRow>
         if seen.observed_limit() == policy.observed_limit() {
             continue;
         }
-        let row = policies::flex_to_change(to, &asked.ready.client_id, id).await?;
+        let row = policies::lock_flex_policy(to, &asked.ready.client_id, id).await?;
         if let Some(mut row) = row {
             row.policy.observed_limit_percent = seen.observed_limit().as_percent();
-            policies::keep_flex(to, &row).await?;
+            policies::upsert_flex_policy(to, &row).await?;
             changed.push(row);
         }
     }
@@ -173,7 +173,7 @@ async fn ask_areas(
 ) -> Result<(), StoreError> {
     for (Area { client, zone, name }, wanting) in areas {
         let area = (&**client, zone.as_str(), name.as_str());
-        jobs::ask_after(to, area, now, wanting.min_interval()).await?;
+        jobs::request_area_after(to, area, now, wanting.min_interval()).await?;
     }
     Ok(())
 }
@@ -190,7 +190,7 @@ async fn sheets_before(
     }
     for id in asked.iter().filter_map(|asked| asked.previous()?.sheet_id.clone()) {
         if !sheets.contains_key(&id)
-            && let Some(sheet) = plans::sheet(from, &id).await?
+            && let Some(sheet) = plans::get_sheet(from, &id).await?
         {
             sheets.insert(id, sheet);
         }

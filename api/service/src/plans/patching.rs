@@ -65,7 +65,7 @@ pub async fn patch_charger(
     let app = app.clone();
     Finish::new(async move {
         let mut change = app.store().begin().await?;
-        let before = match policies::smart_to_change(change.connection(), device_id).await? {
+        let before = match policies::lock_smart_policy(change.connection(), device_id).await? {
             Some(SmartPolicy::Charger(policy)) => policy,
             _ => ChargerPolicy::default(),
         };
@@ -104,7 +104,7 @@ async fn keep_smart(
     device_id: Uuid,
     policy: SmartPolicy,
 ) -> Result<(), StoreError> {
-    policies::keep_smart(change.connection(), device_id, &policy).await?;
+    policies::upsert_smart_policy(change.connection(), device_id, &policy).await?;
     let app = app.clone();
     let show = move || app.cache().write(|tables| tables.plans.keep_smart(device_id, policy));
     change.commit(show).await
@@ -144,7 +144,7 @@ async fn try_keep_flex(
         return Err(PolicyError::Missing("location of the vehicle's user"));
     }
     let mut change = app.store().begin().await?;
-    let before = policies::flex_to_change(change.connection(), client_id, id).await?;
+    let before = policies::lock_flex_policy(change.connection(), client_id, id).await?;
     if let Some(before) = &before {
         request.observed_limit_percent = before.policy.observed_limit_percent;
     }
@@ -152,7 +152,7 @@ async fn try_keep_flex(
     let created_at = before.map_or_else(|| app.now(), |before| before.created_at);
     let client_id = Arc::clone(&vehicle.client_id);
     let row = FlexRow { id, client_id, vehicle_id, location_id, policy: request, created_at };
-    policies::keep_flex(change.connection(), &row).await?;
+    policies::upsert_flex_policy(change.connection(), &row).await?;
     let shown = FlexPolicyBody::of(&row);
     show_flex(app, change, row).await?;
     plan_for(app, vehicle_id, Cause::Policy).await;
@@ -181,20 +181,20 @@ async fn try_patch_flex(
     patch: &FlexPatch,
 ) -> Result<FlexPolicyBody, PolicyError> {
     let mut change = app.store().begin().await?;
-    let row = policies::flex_to_change(change.connection(), client_id, id).await?;
+    let row = policies::lock_flex_policy(change.connection(), client_id, id).await?;
     let mut row = row.ok_or(PolicyError::NoPolicy)?;
     let vehicle = app.cache().read(|tables| tables.device(client_id, row.vehicle_id).cloned());
     let vehicle = vehicle.ok_or(PolicyError::NoPolicy)?;
     let policy = row.policy.patched(patch, rule_of(app, &vehicle.vendor))?;
     row.policy = policy.request();
-    policies::keep_flex(change.connection(), &row).await?;
+    policies::upsert_flex_policy(change.connection(), &row).await?;
     let now = app.now();
     let known = app.cache().read(|tables| known(tables, &vehicle, now));
     let shown = FlexPolicyBody::of(&row);
     let bodies = [(UPDATED, json!(shown)), (STATUS, status(&row, &policy, &known))];
     for (name, body) in bodies {
         let happening = happening(&vehicle, id, name, now, body);
-        events::record(change.connection(), &happening).await?;
+        events::record_event(change.connection(), &happening).await?;
     }
     let vehicle_id = row.vehicle_id;
     show_flex(app, change, row).await?;

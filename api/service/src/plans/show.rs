@@ -70,7 +70,7 @@ pub async fn plan_of(app: &App, device_id: Uuid) -> Result<ShownPlan, PolicyErro
     let Some(sheet_id) = sheet_id else { return Ok(shown) };
     let mut connection =
         app.store().reader().acquire().await.map_err(slackwater_store::error::StoreError::from)?;
-    let Some(sheet) = plans::sheet(&mut connection, sheet_id).await? else { return Ok(shown) };
+    let Some(sheet) = plans::get_sheet(&mut connection, sheet_id).await? else { return Ok(shown) };
     match planned.bundle(&sheet.currency, &sheet.prices) {
         Ok(saved) => shown.saved = saved,
         Err(error) => error!(%device_id, %error, "a kept plan cannot be made again"),

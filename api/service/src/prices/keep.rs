@@ -24,7 +24,7 @@ use slackwater_store::database::Change;
 use slackwater_store::error::StoreError;
 use slackwater_store::jobs;
 use slackwater_store::locations::Location;
-use slackwater_store::prices::{Series, SeriesName, get, lay_over};
+use slackwater_store::prices::{Series, SeriesName, get_series, overlay_prices};
 use slackwater_store::tariffs::{self, TariffRow, TariffSchedule};
 
 /// Reason why a price signal is refused.
@@ -134,7 +134,7 @@ pub async fn keep_market(
 ) -> Result<(), StoreError> {
     let name = SeriesName::Market { zone_id: zone_id.to_owned() };
     // All areas of the zone, of all clients.
-    let all = clients::all(app.store()).await?.into_iter();
+    let all = clients::all_clients(app.store()).await?.into_iter();
     let asks: Vec<(String, String)> = all.map(|row| (row.client.id, String::new())).collect();
     keep_series(app, name, (currency, curve), &asks).await
 }
@@ -149,14 +149,14 @@ async fn keep_series(
 ) -> Result<(), StoreError> {
     let (SeriesName::Market { zone_id } | SeriesName::Area { zone_id, .. }) = name.clone();
     let mut change = app.store().begin().await?;
-    let revision = lay_over(change.connection(), &name, currency, new).await?;
+    let revision = overlay_prices(change.connection(), &name, currency, new).await?;
     let series = match known(app, &name, currency, revision) {
         Some(before) => Series { revision, currency, curve: overlaid(&before, new) },
         // Another replica changed it meanwhile.
         None => read(&mut change, &name, revision, currency).await?,
     };
     for (client_id, area_id) in asks {
-        jobs::ask(change.connection(), (client_id, &zone_id, area_id), app.now()).await?;
+        jobs::request_area(change.connection(), (client_id, &zone_id, area_id), app.now()).await?;
     }
     let app = app.clone();
     let show = move || {
@@ -184,7 +184,7 @@ async fn read(
     revision: i64,
     currency: Currency,
 ) -> Result<Series, StoreError> {
-    let series = get(change.connection(), name).await?;
+    let series = get_series(change.connection(), name).await?;
     Ok(series.unwrap_or(Series { revision, currency, curve: PriceCurve::default() }))
 }
 
@@ -194,7 +194,7 @@ async fn read(
 /// The database failed, and nothing is kept.
 pub async fn keep_tariff(app: &App, row: TariffRow) -> Result<(), StoreError> {
     let mut change = app.store().begin().await?;
-    tariffs::keep(change.connection(), &row).await?;
+    tariffs::upsert_tariff(change.connection(), &row).await?;
     let client_id = row.client_id.clone();
     let places = app.prices().read(|book| book.places_with(&row.id));
     ask_limited(app, &mut change, &client_id, &places).await?;
@@ -225,7 +225,7 @@ pub async fn assign(
         Tariff::new(Rates::new(&row.rates)?, intervals)?;
     }
     let mut change = app.store().begin().await?;
-    tariffs::assign(change.connection(), location.id, schedule.as_ref()).await?;
+    tariffs::assign_tariff(change.connection(), location.id, schedule.as_ref()).await?;
     let places = HashSet::from([location.id]);
     ask_limited(app, &mut change, &location.client_id, &places).await?;
     let (app, id, client_id) = (app.clone(), location.id, location.client_id.clone());
@@ -264,7 +264,7 @@ async fn ask_limited(
         places.iter().filter_map(area).collect()
     });
     for (zone, area) in &areas {
-        jobs::ask(change.connection(), (client_id, zone, area), app.now()).await?;
+        jobs::request_area(change.connection(), (client_id, zone, area), app.now()).await?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use tracing::error;
 use crate::clock::Clock;
 use crate::state::App;
 use slackwater_store::error::StoreError;
-use slackwater_store::prices::{SeriesName, get, revisions};
+use slackwater_store::prices::{SeriesName, get_series, series_revisions};
 
 /// Longest time that the prices of another replica stay unseen.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -30,7 +30,7 @@ pub async fn run(app: App) {
 /// # Errors
 /// The database failed, and memory is as it was.
 pub async fn catch_up(app: &App) -> Result<usize, StoreError> {
-    let kept = revisions(app.store()).await?;
+    let kept = series_revisions(app.store()).await?;
     let behind: Vec<SeriesName> = app.prices().read(|book| {
         let is_behind = |(name, revision): &(SeriesName, i64)| {
             book.series(name).is_none_or(|series| series.revision < *revision)
@@ -45,7 +45,7 @@ pub async fn catch_up(app: &App) -> Result<usize, StoreError> {
     let mut change = app.store().begin().await?;
     let mut found = Vec::with_capacity(behind.len());
     for name in behind {
-        if let Some(series) = get(change.connection(), &name).await? {
+        if let Some(series) = get_series(change.connection(), &name).await? {
             found.push((name, series));
         }
     }

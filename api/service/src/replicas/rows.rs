@@ -46,20 +46,20 @@ impl Rows {
     pub async fn read(from: &mut AnyConnection, touched: &Touched) -> Result<Self, StoreError> {
         let Touched { users, policies, control, recordings, .. } = touched;
         Ok(Self {
-            users: users::of_names(from, users).await?,
-            accounts: accounts::of_users(from, users).await?,
-            locations: locations::of_users(from, users).await?,
-            devices: devices::of_ids(from, &touched.devices).await?,
-            smart: policies::smart_of(from, policies).await?,
-            flex: policies::flex_of(from, policies).await?,
-            plans: plans::of_devices(from, &touched.plans).await?,
-            pending: actions::pending_of_all(from, control).await?,
-            overrides: overrides::active_of_all(from, control).await?,
-            schedules: schedules::of_targets(from, control).await?,
-            until: samples::until_of(from, recordings).await?,
+            users: users::users_of_names(from, users).await?,
+            accounts: accounts::accounts_of_users(from, users).await?,
+            locations: locations::locations_of_users(from, users).await?,
+            devices: devices::devices_of_ids(from, &touched.devices).await?,
+            smart: policies::smart_policies_of(from, policies).await?,
+            flex: policies::flex_policies_of(from, policies).await?,
+            plans: plans::plans_of_devices(from, &touched.plans).await?,
+            pending: actions::pending_actions_of(from, control).await?,
+            overrides: overrides::active_overrides_of(from, control).await?,
+            schedules: schedules::schedules_of_targets(from, control).await?,
+            until: samples::recordings_of(from, recordings).await?,
             sessions: samples::open_sessions_of(from, recordings).await?,
-            tariffs: tariffs::of_names(from, &touched.tariffs).await?,
-            tariff_schedules: tariffs::schedules_of(from, &touched.places).await?,
+            tariffs: tariffs::tariffs_of_names(from, &touched.tariffs).await?,
+            tariff_schedules: tariffs::tariff_schedules_of(from, &touched.places).await?,
             zones: prices::zones_of(from, &touched.zones).await?,
         })
     }

@@ -77,7 +77,7 @@ impl Worlds {
         if met.iter().all(|id| self.of_clients.contains_key(&**id)) {
             return Ok(());
         }
-        let all = clients::all(store).await?.into_iter();
+        let all = clients::all_clients(store).await?.into_iter();
         let all = all.map(|row| (row.client.id, row.client.environment));
         self.of_clients = Arc::new(all.collect());
         Ok(())

@@ -8,7 +8,9 @@ use crate::samples::prices_at;
 use crate::state::App;
 use slackwater_integration::reading::Facts;
 use slackwater_store::error::StoreError;
-use slackwater_store::samples::{ChargeSession, keep_session, of_session, replace_of_session};
+use slackwater_store::samples::{
+    ChargeSession, replace_session_samples, samples_of_session, upsert_session,
+};
 
 /// Freezes a session that has ended and of which all energy is known.
 ///
@@ -19,7 +21,7 @@ pub async fn freeze_session(
     to: &mut AnyConnection,
     session: &mut ChargeSession,
 ) -> Result<(), StoreError> {
-    let samples = of_session(&mut *to, session.id).await?;
+    let samples = samples_of_session(&mut *to, session.id).await?;
     let measured = &session.measured;
     let from = session.stay.plugged_in;
     let ends = samples.iter().map(|sample| sample.end).chain(session.stay.unplugged);
@@ -41,10 +43,10 @@ pub async fn freeze_session(
         samples,
     };
     match freeze(&charged, &prices) {
-        Ok(frozen) => replace_of_session(to, session, &frozen.samples).await?,
+        Ok(frozen) => replace_session_samples(to, session, &frozen.samples).await?,
         // Samples are checked when they are kept: then they stay as they are.
         Err(error) => warn!(%error, session = %session.id, "a session was kept without savings"),
     }
     session.is_frozen = true;
-    keep_session(to, session).await
+    upsert_session(to, session).await
 }

@@ -56,17 +56,17 @@ async fn keep_one(
     // The row of the device first: another replica that records or deletes the device waits for
     // its lock, or had it before.
     let is_ours = match recorder.until.filter(|until| Some(*until) != *before) {
-        Some(until) => samples::keep_until(to, *device_id, *before, until).await?,
-        None => samples::is_known(to, *device_id).await?,
+        Some(until) => samples::advance_recording(to, *device_id, *before, until).await?,
+        None => samples::is_device_known(to, *device_id).await?,
     };
     if !is_ours {
         return Ok(false);
     }
     for session in &recorder.sessions {
-        samples::keep_session(to, session).await?;
+        samples::upsert_session(to, session).await?;
     }
     for (measured, session_id, own) in parts {
-        samples::keep(to, measured, *session_id, own, There::Join).await?;
+        samples::insert_samples(to, measured, *session_id, own, There::Join).await?;
     }
     let Some(until) = recorder.until else { return Ok(true) };
     for session in &mut recorder.sessions {

@@ -82,7 +82,7 @@ pub async fn look(
         let pending = act(app, &mut change, &mut effects, &found).await?;
         for (schedule_id, snapshot) in changed(app, &found.device, pending.as_ref()) {
             let snapshot = (snapshot, app.now());
-            schedules::keep_seen(change.connection(), schedule_id, &snapshot).await?;
+            schedules::set_status(change.connection(), schedule_id, &snapshot).await?;
             seen.push((schedule_id, snapshot));
         }
         next.push((id, found.again_at()));
@@ -166,7 +166,7 @@ async fn begun_elsewhere(
         return Ok(None);
     }
     lock_device(change.connection(), device.id).await?;
-    let kept = rows::pending_of(change.connection(), device.id).await?;
+    let kept = rows::pending_action(change.connection(), device.id).await?;
     let is_known = kept.as_ref().map(|action| action.id) == known.map(|action| action.id);
     Ok((!is_known).then_some(kept))
 }

@@ -96,13 +96,13 @@ async fn attempt(
 ) -> Result<Option<Action>, StoreError> {
     let mut change = app.store().begin().await?;
     let connection = change.connection();
-    let is_mine = rows::attempt(connection, action.id, action.attempts, now).await?;
+    let is_mine = rows::count_attempt(connection, action.id, action.attempts, now).await?;
     let kept = if is_mine {
         let count = action.attempts.count.saturating_add(1);
         let attempts = Attempts { count, last_at: Some(now), ..action.attempts };
         Some(Action { attempts, ..action.clone() })
     } else {
-        let row = rows::get_in(connection, action.id).await?;
+        let row = rows::get_action_in(connection, action.id).await?;
         row.filter(|row| row.progress.completed_at.is_none())
     };
     let (app, shown) = (app.clone(), kept.clone());

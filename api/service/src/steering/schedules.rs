@@ -47,7 +47,7 @@ pub async fn create(
         wish,
         seen: None,
     };
-    schedules::keep(change.connection(), &schedule).await?;
+    schedules::upsert_schedule(change.connection(), &schedule).await?;
     let mut effects = Effects::default();
     effects.look_at(schedule.wish.target_id);
     let (app, kept) = (app.clone(), schedule.clone());
@@ -80,7 +80,7 @@ pub async fn change<E: From<StoreError>>(
     let wish = merge(&before)?;
     let after = Schedule { wish, ..Schedule::clone(&before) };
     change.claim([before.wish.target_id]).await?;
-    schedules::keep(change.connection(), &after).await?;
+    schedules::upsert_schedule(change.connection(), &after).await?;
     let mut effects = Effects::default();
     let is_released = !after.wish.is_enabled || after.wish.target_id != before.wish.target_id;
     if is_released {
@@ -107,7 +107,7 @@ pub async fn delete(app: &App, client_id: &str, id: Uuid) -> Result<bool, StoreE
     let found = app.cache().read(|tables| tables.control().schedule(client_id, id).cloned());
     let Some(schedule) = found else { return Ok(false) };
     change.claim([schedule.wish.target_id]).await?;
-    schedules::delete(change.connection(), id).await?;
+    schedules::delete_schedule(change.connection(), id).await?;
     let mut effects = Effects::default();
     call_off(app, &mut change, &mut effects, &schedule).await?;
     effects.look_at(schedule.wish.target_id);
