@@ -34,7 +34,7 @@ use slackwater_store::client::{Client, Environment};
 use slackwater_store::clients;
 use slackwater_store::database::Store;
 use slackwater_store::error::StoreError;
-use slackwater_store::notes::Notes;
+use slackwater_store::notes::ChangeNotifications;
 
 /// Longest time that the database may take to be closed. The process ends in any case.
 const CLOSED_WITHIN: Duration = Duration::from_secs(10);
@@ -95,7 +95,7 @@ pub struct Service {
     residents: Option<Residents>,
     admin_url: String,
     /// Notifications of changes of other processes, on a server.
-    notes: Option<Notes>,
+    notes: Option<ChangeNotifications>,
 }
 
 impl Service {
@@ -115,7 +115,7 @@ impl Service {
         let sockets = Sockets::bind(doors(&config)).await?;
         let store = Store::open_alone(&config.store.url).await?;
         // Before anything is read, so that no change falls in between.
-        let notes = Notes::listen(&store).await?;
+        let notes = ChangeNotifications::listen(&store).await?;
         configure(&store, &config.events.subscriptions).await?;
         let urls: Vec<(Role, String)> = sockets.urls().collect();
         let url = |role: Role| {
@@ -240,7 +240,7 @@ fn keep_all_running(app: &App, poster: Poster) {
 
 /// Follows other replicas: at first by notes that were listened to before the
 /// tables were filled, after a panic by new ones.
-fn keep_following(worlds: Vec<App>, notes: Option<Notes>) {
+fn keep_following(worlds: Vec<App>, notes: Option<ChangeNotifications>) {
     let notes = Mutex::new(notes);
     keep_running("replicas", Clock::system(), move || {
         let notes = notes.lock().unwrap_or_else(PoisonError::into_inner).take();

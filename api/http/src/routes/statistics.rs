@@ -36,7 +36,7 @@ use slackwater_service::config::Limited;
 use slackwater_service::config::prices::StatisticsQuery;
 use slackwater_service::state::App;
 use slackwater_store::error::StoreError;
-use slackwater_store::samples::{self, ChargeSession, Columns, Wanted};
+use slackwater_store::samples::{self, ChargeSession, Columns, SampleFilter};
 
 /// The kinds of device that have a series of charging.
 const CHARGING: &[DeviceKind] = &[DeviceKind::Vehicle, DeviceKind::Charger, DeviceKind::Hvac];
@@ -357,8 +357,8 @@ fn savings(totals: &Totals) -> Option<f64> {
 }
 
 impl Asked {
-    fn wanted<'a>(&self, caller: &'a Caller, user_id: &'a str) -> Wanted<'a> {
-        Wanted {
+    fn wanted<'a>(&self, caller: &'a Caller, user_id: &'a str) -> SampleFilter<'a> {
+        SampleFilter {
             client_id: &caller.client.id,
             user_id,
             kind: self.kind,

@@ -11,7 +11,7 @@ use crate::problem::Problem;
 use crate::request::{Body, Members, text, truth};
 use slackwater_service::cache::tables::Tables;
 use slackwater_service::control::facts::target_type;
-use slackwater_store::schedules::{Schedule, Wish};
+use slackwater_store::schedules::{Schedule, ScheduleRequest};
 
 /// A schedule as somebody writes it. All members are required where it is made,
 /// and none where it is changed.
@@ -141,7 +141,7 @@ pub(crate) fn new_wish(
     body: Body,
     tables: &Tables,
     (client_id, user_id): (&str, &str),
-) -> Result<Wish, Problem> {
+) -> Result<ScheduleRequest, Problem> {
     let mut members = Members::from(body);
     for name in
         ["isEnabled", "defaultShouldCharge", "rules", "targetId", "targetType", "locationId"]
@@ -159,7 +159,7 @@ pub(crate) fn new_wish(
     let ((target_id, target_type), others) = members.finish(wish)?;
     let target_id = target(tables, (client_id, user_id), &target_id, target_type)?;
     let (is_enabled, location_id, drafts, rules) = others;
-    Ok(Wish { is_enabled, target_id, target_type, location_id, drafts, rules })
+    Ok(ScheduleRequest { is_enabled, target_id, target_type, location_id, drafts, rules })
 }
 
 /// Reads a body that changes a schedule: members that it does not name stay (AMB-74).
@@ -170,7 +170,7 @@ pub(crate) fn changed_wish(
     body: Body,
     tables: &Tables,
     schedule: &Schedule,
-) -> Result<Wish, Problem> {
+) -> Result<ScheduleRequest, Problem> {
     let before = &schedule.wish;
     let user = (&*schedule.client_id, &*schedule.user_id);
     let mut members = Members::from(body);
@@ -182,7 +182,7 @@ pub(crate) fn changed_wish(
     let rules = members.finish(rules)?;
     let target_type = draft.target_type.unwrap_or(before.target_type);
     let target_id = draft.target_id.unwrap_or_else(|| before.target_id.to_string());
-    Ok(Wish {
+    Ok(ScheduleRequest {
         is_enabled: draft.is_enabled.unwrap_or(before.is_enabled),
         target_id: target(tables, user, &target_id, target_type)?,
         target_type,

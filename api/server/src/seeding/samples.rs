@@ -16,7 +16,7 @@ use slackwater_service::samples::prices_at;
 use slackwater_store::database::Change;
 use slackwater_store::error::StoreError;
 use slackwater_store::prices::{ZoneRow, upsert_zone};
-use slackwater_store::samples::{self, ChargeSession, Measured, There};
+use slackwater_store::samples::{self, ChargeSession, Measured, OnConflict};
 use slackwater_store::tariffs::{self, TariffRow, TariffSchedule};
 
 /// Rows of a scenario that are written.
@@ -87,7 +87,7 @@ async fn keep_samples(
     };
     let owner = (client_id, device.user.as_str());
     let prices = prices_at(&residents.app, measured.location_id, owner, first.start, last.end);
-    let there = if which == Keep::New { There::Stay } else { There::Yield };
+    let there = if which == Keep::New { OnConflict::Stay } else { OnConflict::Yield };
     let with_costs = with_prices(&samples, &prices);
     samples::insert_samples(change.connection(), &measured, Some(id), &with_costs, there).await?;
     let is_charged = matches!(device.kind, DeviceKind::Vehicle | DeviceKind::Charger);

@@ -23,7 +23,7 @@ use slackwater_service::replicas::Replicas;
 use slackwater_service::replicas::telling::LATER;
 use slackwater_service::samples::waiting::keep;
 use slackwater_store::locations::{Location, LocationFacts};
-use slackwater_store::notes::Notes;
+use slackwater_store::notes::ChangeNotifications;
 use slackwater_store::policies::{SmartPolicy, upsert_smart_policy};
 use slackwater_store::prices::{ZoneRow, upsert_zone};
 use slackwater_store::samples::Measured;
@@ -98,7 +98,7 @@ impl Two {
 }
 
 async fn following(stage: &Stage) -> Replicas {
-    let notes = Notes::listen(stage.app.store()).await.unwrap().unwrap();
+    let notes = ChangeNotifications::listen(stage.app.store()).await.unwrap().unwrap();
     Replicas::new(vec![stage.app.clone()], notes)
 }
 
@@ -457,7 +457,7 @@ async fn what_cannot_be_read_does_not_hide_the_rest() {
 #[tokio::test]
 async fn a_file_has_one_process_that_listens_to_nobody() {
     let stage = Stage::new().await;
-    assert!(Notes::listen(stage.app.store()).await.unwrap().is_none());
+    assert!(ChangeNotifications::listen(stage.app.store()).await.unwrap().is_none());
 }
 
 /// Tables that memory does not hold, and why nothing of them is noted: they are

@@ -17,7 +17,7 @@ use slackwater_service::samples::waiting;
 use slackwater_service::state::App;
 use slackwater_store::devices::Device;
 use slackwater_store::events;
-use slackwater_store::samples::{self, ChargeSession, Measured, There};
+use slackwater_store::samples::{self, ChargeSession, Measured, OnConflict};
 use uuid::Uuid;
 
 use crate::harness::{Asker, On, Stage, device, six};
@@ -58,7 +58,7 @@ async fn keep(stage: &Stage, asker: &Asker, what: (Uuid, DeviceKind)) {
     let mut change = stage.app.store().begin().await.unwrap();
     let to = change.connection();
     for (measured, session, own) in &parts {
-        samples::insert_samples(to, measured, *session, own, There::Join).await.unwrap();
+        samples::insert_samples(to, measured, *session, own, OnConflict::Join).await.unwrap();
     }
     for session in &recorder.sessions {
         samples::upsert_session(to, session).await.unwrap();

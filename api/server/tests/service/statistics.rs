@@ -17,7 +17,7 @@ use slackwater_server::seeding::residents::Residents;
 use slackwater_server::seeding::samples::Keep;
 use slackwater_service::config::{Budget, Limited};
 use slackwater_service::jobs::poller;
-use slackwater_store::samples::{Measured, There, insert_samples};
+use slackwater_store::samples::{Measured, OnConflict, insert_samples};
 use tokio::time::{Duration, timeout};
 use tower::ServiceExt;
 use uuid::Uuid;
@@ -375,7 +375,7 @@ async fn statistics_reach_back_four_years_and_no_more() {
     };
     let samples: Vec<Sample> = (0..quarters).rev().map(sample).collect();
     let mut change = home.stage.app.store().begin().await.unwrap();
-    insert_samples(change.connection(), &measured, None, &samples, There::Join).await.unwrap();
+    insert_samples(change.connection(), &measured, None, &samples, OnConflict::Join).await.unwrap();
     change.commit(|| ()).await.unwrap();
     let before = std::time::Instant::now();
     let answer = home.charging("type=vehicle&resolution=QUARTER_HOUR").await;

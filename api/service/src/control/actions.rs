@@ -21,7 +21,7 @@ use slackwater_store::change::lock_device;
 use slackwater_store::database::Change;
 use slackwater_store::devices::Device;
 use slackwater_store::error::StoreError;
-use slackwater_store::events::{self, Happening};
+use slackwater_store::events::{self, NewEvent};
 use slackwater_store::overrides::{self, Override};
 
 /// The event of each state that an action enters (EVT-03).
@@ -223,7 +223,7 @@ pub async fn end_pending(
 
 /// Keeps what happened to an action beside it, for whoever wants to be told (ACT-22).
 async fn tell(change: &mut Change, action: &Action) -> Result<(), StoreError> {
-    let happening = Happening {
+    let happening = NewEvent {
         client_id: action.client_id.to_string(),
         user_id: action.user_id.to_string(),
         target_id: Some(action.target_id),

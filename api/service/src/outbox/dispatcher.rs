@@ -16,7 +16,7 @@ use super::post::{Http, Letter, PostError, TlsError};
 use crate::auth::secret::{NoRandomness, generate, random};
 use crate::clock::Clock;
 use crate::state::App;
-use slackwater_store::deliveries::{self, DueSubscription, Served, Subscription};
+use slackwater_store::deliveries::{self, DeliveryProgress, DueSubscription, Subscription};
 use slackwater_store::error::StoreError;
 use slackwater_store::events::Event;
 use slackwater_store::lease::Lease;
@@ -252,7 +252,7 @@ impl Poster {
                 }
             }
             if batch.len() < BATCH as usize {
-                let served = Served { failures, ..self.served(seq) };
+                let served = DeliveryProgress { failures, ..self.served(seq) };
                 return self.settle(id, &served, false).await.map(|_| ());
             }
         }
@@ -281,8 +281,8 @@ impl Poster {
         posted.map_or_else(Outcome::Failed, |()| Outcome::Posted)
     }
 
-    fn served(&self, posted_seq: i64) -> Served {
-        Served { posted_seq, failures: 0, due_at: self.machine.now(), last_failure: None }
+    fn served(&self, posted_seq: i64) -> DeliveryProgress {
+        DeliveryProgress { posted_seq, failures: 0, due_at: self.machine.now(), last_failure: None }
     }
 
     /// Progress after a failure: another attempt later, or the end of this event.
@@ -293,7 +293,7 @@ impl Poster {
         failures: u32,
         failure: &PostError,
         seq: i64,
-    ) -> Served {
+    ) -> DeliveryProgress {
         let most = self.app.config().events.attempts_max;
         let is_over = most.is_some_and(|most| failures >= most);
         let name = &subscription.name;
@@ -306,7 +306,7 @@ impl Poster {
         // Without random numbers all come at once, which is no reason to stop.
         let dice = random::<2>().map_or(0, u16::from_le_bytes);
         let wait = backoff::wait(failures, dice);
-        Served {
+        DeliveryProgress {
             posted_seq: if is_over { event.seq } else { seq },
             failures: if is_over { 0 } else { failures },
             due_at: self.machine.now().checked_add_signed(wait).unwrap_or(DateTime::<Utc>::MAX_UTC),
@@ -315,7 +315,12 @@ impl Poster {
     }
 
     /// Records the progress of a subscription, and renews its lease (`goes_on`) or gives it back.
-    async fn settle(&self, id: &str, served: &Served, goes_on: bool) -> Result<bool, StoreError> {
+    async fn settle(
+        &self,
+        id: &str,
+        served: &DeliveryProgress,
+        goes_on: bool,
+    ) -> Result<bool, StoreError> {
         let mut change = self.app.store().begin().await?;
         let to = change.connection();
         let was_held = if goes_on {

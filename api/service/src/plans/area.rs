@@ -144,7 +144,7 @@ pub(crate) async fn turn(app: &App, job: &AreaJob) -> Result<Option<Change>, Sto
 
 pub(crate) async fn keep(app: &App, change: Change, made: Made) -> Result<(), StoreError> {
     let app = app.clone();
-    change.step(move || show(&app, made)).await
+    change.commit_unflushed(move || show(&app, made)).await
 }
 
 /// Counts devices that were planned for.

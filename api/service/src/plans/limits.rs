@@ -50,14 +50,14 @@ mod coordinated {
     use crate::state::App;
     use slackwater_store::error::StoreError;
     use slackwater_store::jobs::AreaJob;
-    use slackwater_store::plans::{KeptPlan, Sheet};
+    use slackwater_store::plans::{KeptPlan, PriceSheet};
 
     /// A wish that takes part in the coordination.
     struct Member {
         device_id: Uuid,
         wish: PlanRequest,
         problem: ChargeProblem,
-        sheet: Arc<Sheet>,
+        sheet: Arc<PriceSheet>,
         power: Power,
         is_on: bool,
     }

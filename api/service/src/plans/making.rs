@@ -25,7 +25,7 @@ use crate::state::App;
 use slackwater_store::database::Change;
 use slackwater_store::error::StoreError;
 use slackwater_store::jobs;
-use slackwater_store::plans::{self, KeptPlan, Outcome, PlanState, Sheet};
+use slackwater_store::plans::{self, KeptPlan, Outcome, PlanState, PriceSheet};
 use slackwater_store::policies::{self, FlexRow};
 
 /// Plans that are not in memory yet.
@@ -54,7 +54,7 @@ pub(crate) struct Ready {
 pub(crate) struct Asked {
     pub(crate) ready: Ready,
     pub(crate) cycle: Option<Cycle>,
-    pub(crate) sheet: Option<Arc<Sheet>>,
+    pub(crate) sheet: Option<Arc<PriceSheet>>,
     pub(crate) wish: Result<PlanRequest, NoRequest>,
 }
 
@@ -85,9 +85,9 @@ pub async fn make(
 /// Writes plans and the sheets that they rest on.
 pub(crate) async fn keep(
     to: &mut AnyConnection,
-    made: &[(KeptPlan, Option<Arc<Sheet>>)],
+    made: &[(KeptPlan, Option<Arc<PriceSheet>>)],
 ) -> Result<(), StoreError> {
-    let sheets: BTreeMap<&str, &Arc<Sheet>> =
+    let sheets: BTreeMap<&str, &Arc<PriceSheet>> =
         made.iter().filter_map(|(_, sheet)| sheet.as_ref().map(|s| (&*s.id, s))).collect();
     for sheet in sheets.values() {
         plans::insert_sheet(to, sheet).await?;
@@ -183,7 +183,7 @@ async fn sheets_before(
     app: &App,
     from: &mut AnyConnection,
     asked: &[Asked],
-) -> Result<HashMap<Arc<str>, Sheet>, StoreError> {
+) -> Result<HashMap<Arc<str>, PriceSheet>, StoreError> {
     let mut sheets = HashMap::new();
     if app.config().plans.stability_budget.is_none() {
         return Ok(sheets);
@@ -213,9 +213,9 @@ impl Asked {
 fn plan_all(
     app: &App,
     asked: &[Asked],
-    old: &HashMap<Arc<str>, Sheet>,
+    old: &HashMap<Arc<str>, PriceSheet>,
 ) -> BTreeMap<usize, PlanRecord> {
-    let mut groups: BTreeMap<&str, (&Arc<Sheet>, Vec<usize>)> = BTreeMap::new();
+    let mut groups: BTreeMap<&str, (&Arc<PriceSheet>, Vec<usize>)> = BTreeMap::new();
     for (position, asked) in asked.iter().enumerate() {
         if let (Ok(_), Some(sheet), None) = (&asked.wish, &asked.sheet, area_of(app, asked)) {
             groups.entry(&*sheet.id).or_insert((sheet, Vec::new())).1.push(position);
@@ -253,7 +253,7 @@ pub(crate) fn finish(
     asked: Vec<Asked>,
     mut planned: BTreeMap<usize, PlanRecord>,
     now: DateTime<Utc>,
-) -> Vec<(KeptPlan, Option<Arc<Sheet>>)> {
+) -> Vec<(KeptPlan, Option<Arc<PriceSheet>>)> {
     let finish = |(position, asked): (usize, Asked)| {
         let Asked { ready, cycle, sheet, wish } = asked;
         let made = planned.remove(&position);

@@ -23,7 +23,7 @@ use slackwater_integration::profile::VendorCode;
 use slackwater_store::database::Change;
 use slackwater_store::devices::Device;
 use slackwater_store::error::StoreError;
-use slackwater_store::events::{self, Happening};
+use slackwater_store::events::{self, NewEvent};
 use slackwater_store::finish::Finish;
 use slackwater_store::policies::{self, FlexRow, SmartPolicy};
 
@@ -213,8 +213,8 @@ fn happening(
     name: &'static str,
     at: DateTime<Utc>,
     body: Value,
-) -> Happening {
-    Happening {
+) -> NewEvent {
+    NewEvent {
         client_id: vehicle.client_id.to_string(),
         user_id: vehicle.user_id.to_string(),
         target_id: Some(policy_id),

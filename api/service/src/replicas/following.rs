@@ -12,7 +12,7 @@ use crate::replicas::rows::Rows;
 use crate::replicas::telling::Worlds;
 use crate::state::App;
 use slackwater_store::error::StoreError;
-use slackwater_store::notes::{Heard, Notes, Touched};
+use slackwater_store::notes::{ChangeNotifications, ChangedKeys, Notification};
 
 /// Time after the first notification within which others are read together.
 const TOGETHER: Duration = Duration::from_millis(100);
@@ -33,16 +33,16 @@ const AGAIN: chrono::TimeDelta = chrono::TimeDelta::seconds(1);
 #[derive(Debug)]
 pub struct Replicas {
     worlds: Worlds,
-    notes: Notes,
-    touched: Touched,
+    notes: ChangeNotifications,
+    touched: ChangedKeys,
 }
 
 /// Follows other replicas until the task is dropped; ends at once on a file, which
 /// has none. The notes must have been listened to since before the tables were
 /// filled; without them all is looked at anew.
-pub async fn run(apps: Vec<App>, notes: Option<Notes>) {
+pub async fn run(apps: Vec<App>, notes: Option<ChangeNotifications>) {
     let machine = Clock::system();
-    let lost = || Notes::lost(apps.first()?.store());
+    let lost = || ChangeNotifications::lost(apps.first()?.store());
     let Some(notes) = notes.or_else(lost) else { return };
     let mut replicas = Replicas::new(apps, notes);
     loop {
@@ -59,8 +59,8 @@ pub async fn run(apps: Vec<App>, notes: Option<Notes>) {
 impl Replicas {
     /// With notes that have been listened to since before the tables were filled.
     #[must_use]
-    pub fn new(apps: Vec<App>, notes: Notes) -> Self {
-        Self { worlds: Worlds::new(apps), notes, touched: Touched::default() }
+    pub fn new(apps: Vec<App>, notes: ChangeNotifications) -> Self {
+        Self { worlds: Worlds::new(apps), notes, touched: ChangedKeys::default() }
     }
 
     /// Learns of changes until something fails.
@@ -106,7 +106,7 @@ impl Replicas {
     async fn hear_all(&mut self) -> Result<(), StoreError> {
         let Some(app) = self.worlds.shared() else { return Ok(()) };
         let mark = self.notes.mark(app.store()).await?;
-        while self.notes.hear(&mut self.touched).await? != Heard::Mark(mark) {}
+        while self.notes.hear(&mut self.touched).await? != Notification::Mark(mark) {}
         Ok(())
     }
 
@@ -118,7 +118,7 @@ impl Replicas {
     pub async fn start_again(&mut self) -> Result<usize, StoreError> {
         let Some(app) = self.worlds.shared() else { return Ok(0) };
         // Listened to first, so that nothing is missed again.
-        let notes = Notes::listen(app.store()).await?;
+        let notes = ChangeNotifications::listen(app.store()).await?;
         self.notes = notes.ok_or(StoreError::Down(sqlx::Error::PoolClosed))?;
         self.touched.is_more = true;
         self.take_in().await
@@ -143,7 +143,7 @@ impl Replicas {
     }
 
     /// One by one, so that what cannot be read does not hide the rest.
-    async fn learn_each(&mut self, part: &Touched) -> Result<(), StoreError> {
+    async fn learn_each(&mut self, part: &ChangedKeys) -> Result<(), StoreError> {
         for one in part.parts(1) {
             match self.learn(&one).await {
                 Err(failure @ StoreError::Corrupt { .. }) => {
@@ -155,7 +155,7 @@ impl Replicas {
         Ok(())
     }
 
-    async fn learn(&mut self, touched: &Touched) -> Result<(), StoreError> {
+    async fn learn(&mut self, touched: &ChangedKeys) -> Result<(), StoreError> {
         let Some(app) = self.worlds.shared().cloned() else { return Ok(()) };
         // In the writer's turn, so that nothing older takes the place of what this
         // process writes meanwhile.
@@ -171,7 +171,7 @@ impl Replicas {
     async fn touch_all(&mut self) -> Result<(), StoreError> {
         let Some(app) = self.worlds.shared() else { return Ok(()) };
         let mut connection = app.store().reader().acquire().await?;
-        let mut all = Touched::all(&mut connection).await?;
+        let mut all = ChangedKeys::all(&mut connection).await?;
         app.cache().read(|tables| {
             let owned = |(client, user): (&str, &str)| (client.to_owned(), user.to_owned());
             all.users.extend(tables.all_users().map(owned));

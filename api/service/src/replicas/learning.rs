@@ -18,7 +18,7 @@ use slackwater_store::accounts::Account;
 use slackwater_store::actions::Action;
 use slackwater_store::devices::Device;
 use slackwater_store::locations::Location;
-use slackwater_store::notes::Touched;
+use slackwater_store::notes::ChangedKeys;
 use slackwater_store::overrides::Override;
 use slackwater_store::plans::KeptPlan;
 use slackwater_store::policies::{FlexRow, SmartPolicy};
@@ -31,7 +31,7 @@ use slackwater_store::users::User;
 /// Puts rows into memory in place of what was there of the same keys, and tells
 /// the jobs. What is the same as before stays untouched. Call it in the writer's
 /// turn in which the rows were read.
-pub fn learn(worlds: &Worlds, touched: &Touched, rows: Rows) {
+pub fn learn(worlds: &Worlds, touched: &ChangedKeys, rows: Rows) {
     let Some(app) = worlds.shared() else { return };
     let Rows {
         users,
@@ -75,7 +75,11 @@ pub fn learn(worlds: &Worlds, touched: &Touched, rows: Rows) {
 }
 
 /// The clients whose devices these may be.
-pub(super) fn clients_met(tables: &Tables, touched: &Touched, rows: &Rows) -> BTreeSet<Arc<str>> {
+pub(super) fn clients_met(
+    tables: &Tables,
+    touched: &ChangedKeys,
+    rows: &Rows,
+) -> BTreeSet<Arc<str>> {
     let devices = touched.all_devices();
     let known = devices.iter().filter_map(|id| tables.any_device(*id)).map(Arc::as_ref);
     let clients = known.chain(&rows.devices).map(|device| Arc::clone(&device.client_id));
@@ -96,7 +100,7 @@ struct Learner<'a> {
 impl Learner<'_> {
     fn users(
         &mut self,
-        touched: &Touched,
+        touched: &ChangedKeys,
         users: Vec<User>,
         (accounts, locations): (Vec<Account>, Vec<Location>),
     ) {
@@ -120,7 +124,7 @@ impl Learner<'_> {
         }
     }
 
-    fn devices(&mut self, touched: &Touched, devices: Vec<Device>) {
+    fn devices(&mut self, touched: &ChangedKeys, devices: Vec<Device>) {
         let mut devices: HashMap<Uuid, Device> =
             devices.into_iter().map(|device| (device.id, device)).collect();
         for &id in &touched.devices {
@@ -159,7 +163,7 @@ impl Learner<'_> {
 
     fn policies(
         &mut self,
-        touched: &Touched,
+        touched: &ChangedKeys,
         mut smart: HashMap<Uuid, SmartPolicy>,
         flex: Vec<FlexRow>,
     ) {
@@ -172,7 +176,7 @@ impl Learner<'_> {
         }
     }
 
-    fn plans(&mut self, touched: &Touched, plans: Vec<KeptPlan>) {
+    fn plans(&mut self, touched: &ChangedKeys, plans: Vec<KeptPlan>) {
         let mut plans: HashMap<Uuid, _> =
             plans.into_iter().map(|plan| (plan.device_id, plan)).collect();
         for &id in &touched.plans {
@@ -195,7 +199,7 @@ impl Learner<'_> {
 
     fn control(
         &mut self,
-        touched: &Touched,
+        touched: &ChangedKeys,
         (pending, overrides): (Vec<Action>, Vec<Override>),
         schedules: Vec<Schedule>,
     ) {
@@ -225,7 +229,7 @@ impl Learner<'_> {
 
 fn learn_recordings(
     app: &App,
-    touched: &Touched,
+    touched: &ChangedKeys,
     mut until: HashMap<Uuid, DateTime<Utc>>,
     sessions: Vec<ChargeSession>,
 ) {
@@ -242,7 +246,7 @@ type Tariffs = (HashMap<Pair, TariffRow>, HashMap<Uuid, TariffSchedule>);
 fn learn_prices(
     worlds: &Worlds,
     app: &App,
-    touched: &Touched,
+    touched: &ChangedKeys,
     (mut tariffs, mut schedules): Tariffs,
 ) {
     let mut places: Vec<Uuid> = Vec::new();

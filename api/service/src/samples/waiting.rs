@@ -10,7 +10,7 @@ use crate::cache::recorders::Recorded;
 use crate::samples::ledger;
 use crate::state::App;
 use slackwater_store::error::StoreError;
-use slackwater_store::samples::{self, There};
+use slackwater_store::samples::{self, OnConflict};
 
 /// Keeps what was recorded of a device.
 pub async fn keep(app: &App, recorded: Recorded) {
@@ -66,7 +66,7 @@ async fn keep_one(
         samples::upsert_session(to, session).await?;
     }
     for (measured, session_id, own) in parts {
-        samples::insert_samples(to, measured, *session_id, own, There::Join).await?;
+        samples::insert_samples(to, measured, *session_id, own, OnConflict::Join).await?;
     }
     let Some(until) = recorder.until else { return Ok(true) };
     for session in &mut recorder.sessions {

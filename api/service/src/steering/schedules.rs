@@ -13,7 +13,7 @@ use crate::steering::evaluate::look;
 use slackwater_store::actions::{Action, Origin};
 use slackwater_store::error::StoreError;
 use slackwater_store::overrides::Override;
-use slackwater_store::schedules::{self, Schedule, Wish};
+use slackwater_store::schedules::{self, Schedule, ScheduleRequest};
 
 /// Status of a schedule, since when, and the override of it.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ pub async fn create(
     app: &App,
     client_id: &str,
     user_id: &str,
-    wish: Wish,
+    wish: ScheduleRequest,
 ) -> Result<Schedule, StoreError> {
     let mut change = app.store().begin().await?;
     let schedule = Schedule {
@@ -70,7 +70,7 @@ pub async fn change<E: From<StoreError>>(
     app: &App,
     client_id: &str,
     id: Uuid,
-    merge: impl FnOnce(&Schedule) -> Result<Wish, E>,
+    merge: impl FnOnce(&Schedule) -> Result<ScheduleRequest, E>,
 ) -> Result<Option<Schedule>, E> {
     // Merged within the writer's turn: of two who change different members at
     // once, neither loses theirs.
