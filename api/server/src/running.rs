@@ -19,9 +19,9 @@ use slackwater_http::telemetry;
 use slackwater_integration::registry::{Registry, RegistryError};
 use slackwater_sandbox::handle::Sandbox;
 use slackwater_service::clock::Clock;
-use slackwater_service::config::{Config, Door, Doors};
+use slackwater_service::config::{Config, Listener, Listeners};
 use slackwater_service::jobs::poller;
-use slackwater_service::outbox::poster::{Poster, PosterError};
+use slackwater_service::outbox::dispatcher::{Dispatcher, DispatcherError};
 use slackwater_service::outbox::subscribing::{SubscribeError, configure};
 use slackwater_service::plans::{area, planner};
 use slackwater_service::prices;
@@ -56,7 +56,7 @@ pub enum ServiceError {
     Subscribe(#[from] SubscribeError),
     /// Posting events.
     #[error(transparent)]
-    Poster(#[from] PosterError),
+    Dispatcher(#[from] DispatcherError),
     /// Integrations of the settings.
     #[error("environments.production.integrations.{0}")]
     Integrations(#[from] RegistryError),
@@ -134,7 +134,7 @@ impl Service {
                 link: url(Role::Link(environment)),
             };
             let app = match worlds.first() {
-                Some(first) => first.beside(environment, clock, urls),
+                Some(first) => first.for_environment(environment, clock, urls),
                 None => {
                     App::load(config.clone(), store.clone(), (environment, clock, urls)).await?
                 }
@@ -191,7 +191,7 @@ impl Service {
         }
         keep_following(self.worlds.clone(), self.notes);
         for app in &self.worlds {
-            keep_all_running(app, Poster::new(app.clone(), Clock::system())?);
+            keep_all_running(app, Dispatcher::new(app.clone(), Clock::system())?);
             let Urls { base, auth, link } = app.urls();
             let environment = app.environment().as_str();
             info!(environment, base, auth, link, admin = self.admin_url, "listening");
@@ -230,7 +230,7 @@ fn limits_of(config: &Config) -> impl Fn(Role) -> Limits {
 }
 
 /// All that an environment does in the background.
-fn keep_all_running(app: &App, poster: Poster) {
+fn keep_all_running(app: &App, poster: Dispatcher) {
     keep("poller", app, poller::run);
     keep_running("poster", Clock::system(), move || poster.clone().run());
     keep("control", app, steering::job::run);
@@ -272,7 +272,7 @@ async fn watch_devices(app: &App) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn environments(config: &Config) -> impl Iterator<Item = (Environment, &Doors)> {
+fn environments(config: &Config) -> impl Iterator<Item = (Environment, &Listeners)> {
     let all = [
         (Environment::Sandbox, &config.environments.sandbox),
         (Environment::Production, &config.environments.production),
@@ -280,8 +280,8 @@ fn environments(config: &Config) -> impl Iterator<Item = (Environment, &Doors)> 
     all.into_iter().filter_map(|(environment, doors)| Some((environment, doors.as_ref()?)))
 }
 
-fn doors(config: &Config) -> Vec<(Door, Role)> {
-    let mut doors = vec![(Door { listen: config.admin.listen, url: None }, Role::Admin)];
+fn doors(config: &Config) -> Vec<(Listener, Role)> {
+    let mut doors = vec![(Listener { listen: config.admin.listen, url: None }, Role::Admin)];
     for (environment, own) in environments(config) {
         doors.push((own.base.clone(), Role::Base(environment)));
         doors.push((own.auth.clone(), Role::Auth(environment)));

@@ -16,7 +16,7 @@ use crate::auth::caller::Caller;
 use crate::problem::Problem;
 use crate::version::{SERVICE_VERSION, Version, requested, served};
 use slackwater_service::auth::secret::random;
-use slackwater_service::config::Limited;
+use slackwater_service::config::RateLimitClass;
 use slackwater_service::state::App;
 use slackwater_store::client::Client;
 
@@ -93,7 +93,7 @@ fn caller(
     if !is_served(path, version) {
         return Err(Problem::no_such_route(request.method(), request.uri()));
     }
-    app.spend(&client.id, Limited::Requests)?;
+    app.check_rate_limit(&client.id, RateLimitClass::Requests)?;
     Ok(Caller { client, version, user_id: None, now: app.now() })
 }
 

@@ -81,7 +81,7 @@ async fn command(
     command: Command,
 ) -> Result<Json<ActionBody>, Problem> {
     let action = order(app, device_id, command, Origin::Client).await?;
-    Ok(Json(ActionBody::of(&action)))
+    Ok(Json(ActionBody::from_action(&action)))
 }
 
 /// The one number of a body, not below zero.
@@ -142,7 +142,7 @@ async fn get<T: Shape>(
 ) -> Result<Json<ActionBody>, Problem> {
     let found = orders::find(&app, parse(&id)?, is_callers::<T>(&caller)).await?;
     let action = found.ok_or_else(|| Problem::no_entity("action"))?;
-    Ok(Json(ActionBody::of(&action)))
+    Ok(Json(ActionBody::from_action(&action)))
 }
 
 async fn cancel<T: Shape>(
@@ -161,8 +161,10 @@ async fn cancel<T: Shape>(
 pub fn answer(cancelled: Option<Cancelled>) -> Result<Response, Problem> {
     match cancelled {
         None => Err(Problem::no_entity("action")),
-        Some(Cancelled::Now(action)) => Ok(Json(ActionBody::of(&action)).into_response()),
-        Some(Cancelled::Before(action)) => Err(Problem::already_resolved(&ActionBody::of(&action))),
+        Some(Cancelled::Now(action)) => Ok(Json(ActionBody::from_action(&action)).into_response()),
+        Some(Cancelled::Before(action)) => {
+            Err(Problem::already_resolved(&ActionBody::from_action(&action)))
+        }
     }
 }
 

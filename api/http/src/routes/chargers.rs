@@ -268,7 +268,7 @@ async fn place(app: App, id: Uuid, location: SetLocation) -> Result<(), StoreErr
             tables.change_device(id, |device| device.location = Some(location));
         });
         // Schedules of other places may hold, or hold no longer.
-        shown_in.control().look_again(id);
+        shown_in.control().schedule_evaluation(id);
     };
     change.commit(show).await?;
     // Prices and the clock of deadlines are those of the place (AMB-28, SCP-03).

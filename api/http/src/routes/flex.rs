@@ -40,7 +40,7 @@ pub(crate) async fn get(
     let row = app.cache().read(|tables| tables.plans.flex(id).cloned());
     let own = row.filter(|row| *row.client_id == *caller.client.id);
     let row = own.ok_or_else(|| Problem::no_entity("Policy"))?;
-    Ok(Json(FlexPolicyBody::of(&row)).into_response())
+    Ok(Json(FlexPolicyBody::from_row(&row)).into_response())
 }
 
 /// Changes parts of a policy.

@@ -6,7 +6,7 @@ use crate::auth::caller::Caller;
 use crate::problem::Problem;
 use crate::request::Path;
 use crate::routes::lists::{Shape, find};
-use slackwater_service::config::Limited;
+use slackwater_service::config::RateLimitClass;
 use slackwater_service::state::App;
 
 /// Puts a device at the front of the queue. Does not wait for its manufacturer,
@@ -17,7 +17,7 @@ pub(crate) async fn hint<T: Shape>(
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let device = find::<T>(&app, &caller, &id)?;
-    app.spend(&caller.client.id, Limited::RefreshHint)?;
-    app.poller().hint(device.id);
+    app.check_rate_limit(&caller.client.id, RateLimitClass::RefreshHint)?;
+    app.poller().expedite(device.id);
     Ok(StatusCode::NO_CONTENT)
 }

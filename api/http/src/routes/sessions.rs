@@ -16,7 +16,7 @@ use crate::routes::lists::find_any;
 use crate::scope;
 use slackwater_integration::profile::VendorCode;
 use slackwater_service::auth::secret::{digest, generate};
-use slackwater_service::config::Limited;
+use slackwater_service::config::RateLimitClass;
 use slackwater_service::config::language::ColourScheme;
 use slackwater_service::linking::session::{LIFETIME, LinkRequest};
 use slackwater_service::state::App;
@@ -69,7 +69,7 @@ pub(crate) async fn link(
 ) -> Result<Json<LinkSessionBody>, Problem> {
     check_id("userId", &user_id)?;
     let request = read(&app, &caller, body.into())?;
-    app.spend(&caller.client.id, Limited::Link)?;
+    app.check_rate_limit(&caller.client.id, RateLimitClass::Link)?;
     let session = begin(&app, &caller, &user_id, &request, None).await?;
     Ok(Json(session))
 }
@@ -81,7 +81,7 @@ pub(crate) async fn relink(
     Path(id): Path<String>,
 ) -> Result<Json<LinkSessionBody>, Problem> {
     let device = find_any(&app, &caller, &id).ok_or_else(|| Problem::no_entity("asset"))?;
-    app.spend(&caller.client.id, Limited::Link)?;
+    app.check_rate_limit(&caller.client.id, RateLimitClass::Link)?;
     let request = LinkRequest {
         vendor: Some(device.vendor.clone()),
         kind: Some(device.kind),
@@ -222,7 +222,7 @@ fn language(value: &Value) -> Result<String, String> {
 }
 
 fn colour_scheme(value: &Value) -> Result<ColourScheme, String> {
-    let scheme = ColourScheme::of(&text(value)?);
+    let scheme = ColourScheme::from_word(&text(value)?);
     scheme.ok_or_else(|| "expected light, dark or system".to_owned())
 }
 

@@ -21,7 +21,7 @@ use crate::request::{Body, Members, Path, truth};
 use crate::routes::chargers::Charger;
 use crate::routes::lists::find;
 use slackwater_service::cache::tables::Tables;
-use slackwater_service::plans::facts::known;
+use slackwater_service::plans::facts::device_facts;
 use slackwater_service::plans::patching::patch_charger;
 use slackwater_service::state::App;
 use slackwater_store::devices::Device;
@@ -154,7 +154,7 @@ fn status_of(
     word: Option<&String>,
     now: DateTime<Utc>,
 ) -> SmartChargingStatus {
-    let known = known(tables, device, now);
+    let known = device_facts(tables, device, now);
     let plan = tables.plans.plan(device.id);
     let waits =
         |plan: &KeptPlan| matches!(plan.state.outcome, Outcome::Idle(NoRequest::AwaitingPrices));

@@ -49,7 +49,7 @@ async fn command(
         .map_err(|error| Problem::bad_request(format!("no command: {error}")))?;
     check_version(&app, &device, &command).await?;
     let action = order(&app, device.id, command, Origin::Client).await?;
-    Ok(Json(ActionBody::of(&action)))
+    Ok(Json(ActionBody::from_action(&action)))
 }
 
 /// Has a vehicle or charger charge now.
@@ -79,7 +79,7 @@ async fn show(
 ) -> Result<Json<ActionBody>, Problem> {
     let (app, id) = (first(&worlds)?, parse(&action)?);
     let found = find(app, id, |_| true).await?.ok_or_else(|| Problem::no_entity("action"))?;
-    Ok(Json(ActionBody::of(&found)))
+    Ok(Json(ActionBody::from_action(&found)))
 }
 
 /// Calls an action of any device off.

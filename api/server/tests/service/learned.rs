@@ -21,7 +21,7 @@ use slackwater_service::plans::planner::plan_now;
 use slackwater_service::queue::orders::Task;
 use slackwater_service::replicas::Replicas;
 use slackwater_service::replicas::telling::LATER;
-use slackwater_service::samples::waiting::keep;
+use slackwater_service::samples::waiting::keep_recording;
 use slackwater_store::locations::{Location, LocationFacts};
 use slackwater_store::notes::ChangeNotifications;
 use slackwater_store::policies::{SmartPolicy, upsert_smart_policy};
@@ -399,13 +399,19 @@ async fn energy_that_two_processes_recorded_counts_once() {
         hours.iter().map(|hour| at(*hour).timestamp_micros()).collect()
     };
     for (before, hour) in [(None, 1), (Some(1), 2)] {
-        keep(&two.one.app, recorded(before, hour)).await;
-        keep(&two.other.app, recorded(before, hour)).await;
+        keep_recording(&two.one.app, recorded(before, hour)).await;
+        keep_recording(&two.other.app, recorded(before, hour)).await;
         assert_eq!(kept().await, ends(&[1, 2][..hour as usize]));
         // It goes on from there once it has learned of it.
-        assert_ne!(two.other.app.recorders().of(id), two.one.app.recorders().of(id));
+        assert_ne!(
+            two.other.app.recorders().progress_of(id),
+            two.one.app.recorders().progress_of(id)
+        );
         two.replicas.catch_up().await.unwrap();
-        assert_eq!(two.other.app.recorders().of(id), two.one.app.recorders().of(id));
+        assert_eq!(
+            two.other.app.recorders().progress_of(id),
+            two.one.app.recorders().progress_of(id)
+        );
     }
 }
 

@@ -14,7 +14,7 @@ use slackwater_integration::error::VendorError;
 use slackwater_server::admin;
 use slackwater_service::clock::Clock;
 use slackwater_service::jobs::poller::poll_now;
-use slackwater_service::outbox::poster::Poster;
+use slackwater_service::outbox::dispatcher::Dispatcher;
 use slackwater_service::outbox::subscribing::{configure, subscribe};
 use slackwater_store::client::Environment;
 use slackwater_store::deliveries;
@@ -108,12 +108,12 @@ pub(crate) async fn happens(stage: &Stage, asker: &Asker, user: &str, n: usize) 
     change.commit(|| ()).await.unwrap();
 }
 
-fn poster(stage: &Stage) -> Poster {
+fn poster(stage: &Stage) -> Dispatcher {
     poster_at(stage, &Clock::fixed(six()))
 }
 
-pub(crate) fn poster_at(stage: &Stage, machine: &Clock) -> Poster {
-    Poster::new(stage.app.clone(), machine.clone()).unwrap()
+pub(crate) fn poster_at(stage: &Stage, machine: &Clock) -> Dispatcher {
+    Dispatcher::new(stage.app.clone(), machine.clone()).unwrap()
 }
 
 /// Puts the machine's clock to when a receiver that failed is tried again.
@@ -302,7 +302,7 @@ async fn one_of_several_replicas_posts_and_after_a_crash_another() {
         let machine = Clock::fixed(six());
         let poster = || poster_at(&stage, &machine);
         let replicas = [poster(), poster(), poster()];
-        let [a, b, c] = replicas.each_ref().map(Poster::post_due);
+        let [a, b, c] = replicas.each_ref().map(Dispatcher::post_due);
         let (a, b, c) = tokio::join!(a, b, c);
         a.and(b).and(c).unwrap();
         assert_eq!(receiver.all("n"), (1..=20).map(Value::from).collect::<Vec<_>>());

@@ -15,7 +15,7 @@ use slackwater_sandbox::scenario::Scenario;
 use slackwater_server::admin;
 use slackwater_server::seeding::residents::Residents;
 use slackwater_server::seeding::samples::Keep;
-use slackwater_service::config::{Budget, Limited};
+use slackwater_service::config::{Budget, RateLimitClass};
 use slackwater_service::jobs::poller;
 use slackwater_store::samples::{Measured, OnConflict, insert_samples};
 use tokio::time::{Duration, timeout};
@@ -331,8 +331,8 @@ async fn what_makes_no_sense_is_named() {
 async fn others_users_are_unknown_and_budgets_are_kept() {
     let home = home(On::Sqlite, |config| {
         let budget = |requests| Budget { requests, seconds: 60 };
-        config.limits.budgets.insert(Limited::Statistics, budget(3));
-        config.limits.budgets.insert(Limited::StatisticsOfUser, budget(2));
+        config.limits.budgets.insert(RateLimitClass::Statistics, budget(3));
+        config.limits.budgets.insert(RateLimitClass::StatisticsOfUser, budget(2));
     })
     .await;
     let other = home.stage.client("b").await;

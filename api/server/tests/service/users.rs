@@ -46,7 +46,7 @@ async fn users_come_after_those_before_them_when_the_clock_went_back() {
     let asker = stage.client("a").await;
     let (app, urls) = (&stage.app, stage.app.urls().clone());
     let yesterday = Clock::fixed(six() - TimeDelta::days(1));
-    let back = app.beside(app.environment(), yesterday, urls);
+    let back = app.for_environment(app.environment(), yesterday, urls);
     for (app, id) in [(app, "c"), (&back, "b"), (&back, "a"), (app, "d"), (app, "e")] {
         let user = NewUser { id: id.to_owned(), accounts: Vec::new(), locations: Vec::new() };
         connect(app, &asker.id, vec![user]).await.unwrap();

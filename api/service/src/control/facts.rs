@@ -26,7 +26,7 @@ use slackwater_store::schedules::{Schedule, ScheduleRequest};
 
 /// A device, all else that is known, and the time.
 #[derive(Debug, Clone, Copy)]
-pub struct Scene<'a> {
+pub struct ControlContext<'a> {
     /// The device.
     pub device: &'a Device,
     /// Everything else that is known.
@@ -52,7 +52,7 @@ pub const fn target_type(kind: DeviceKind) -> Option<TargetType> {
     }
 }
 
-impl Scene<'_> {
+impl ControlContext<'_> {
     /// Last reading of the device, as a command sees it.
     #[must_use]
     pub fn reading(&self) -> DeviceReading {

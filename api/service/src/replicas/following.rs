@@ -7,9 +7,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tracing::{error, info, warn};
 
 use crate::clock::Clock;
-use crate::replicas::learning::{clients_met, learn};
-use crate::replicas::rows::Rows;
-use crate::replicas::telling::Worlds;
+use crate::replicas::learning::{apply_changes, clients_met};
+use crate::replicas::rows::ReloadedRows;
+use crate::replicas::telling::Environments;
 use crate::state::App;
 use slackwater_store::error::StoreError;
 use slackwater_store::notes::{ChangeNotifications, ChangedKeys, Notification};
@@ -27,12 +27,12 @@ const SILENCE: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Pause between the loss of a connection and the next attempt.
-const AGAIN: chrono::TimeDelta = chrono::TimeDelta::seconds(1);
+const RECONNECT_DELAY: chrono::TimeDelta = chrono::TimeDelta::seconds(1);
 
 /// Rows of other processes that this one keeps in memory.
 #[derive(Debug)]
 pub struct Replicas {
-    worlds: Worlds,
+    worlds: Environments,
     notes: ChangeNotifications,
     touched: ChangedKeys,
 }
@@ -50,7 +50,7 @@ pub async fn run(apps: Vec<App>, notes: Option<ChangeNotifications>) {
         error!(%failure, "changes of other replicas were missed, and are looked for");
         while let Err(failure) = replicas.start_again().await {
             warn!(%failure, "changes of other replicas are not seen");
-            machine.until(machine.now() + AGAIN).await;
+            machine.until(machine.now() + RECONNECT_DELAY).await;
         }
         info!("changes of other replicas are seen again");
     }
@@ -60,7 +60,7 @@ impl Replicas {
     /// With notes that have been listened to since before the tables were filled.
     #[must_use]
     pub fn new(apps: Vec<App>, notes: ChangeNotifications) -> Self {
-        Self { worlds: Worlds::new(apps), notes, touched: ChangedKeys::default() }
+        Self { worlds: Environments::new(apps), notes, touched: ChangedKeys::default() }
     }
 
     /// Learns of changes until something fails.
@@ -131,7 +131,7 @@ impl Replicas {
         let mut count = 0;
         let touched = std::mem::take(&mut self.touched);
         for part in touched.parts(KEYS_MAX) {
-            match self.learn(&part).await {
+            match self.apply_changes(&part).await {
                 Ok(()) => {}
                 Err(StoreError::Corrupt { .. }) => self.learn_each(&part).await?,
                 Err(failure) => return Err(failure),
@@ -145,7 +145,7 @@ impl Replicas {
     /// One by one, so that what cannot be read does not hide the rest.
     async fn learn_each(&mut self, part: &ChangedKeys) -> Result<(), StoreError> {
         for one in part.parts(1) {
-            match self.learn(&one).await {
+            match self.apply_changes(&one).await {
                 Err(failure @ StoreError::Corrupt { .. }) => {
                     error!(%failure, "a change of another replica cannot be read");
                 }
@@ -155,16 +155,16 @@ impl Replicas {
         Ok(())
     }
 
-    async fn learn(&mut self, touched: &ChangedKeys) -> Result<(), StoreError> {
+    async fn apply_changes(&mut self, touched: &ChangedKeys) -> Result<(), StoreError> {
         let Some(app) = self.worlds.shared().cloned() else { return Ok(()) };
         // In the writer's turn, so that nothing older takes the place of what this
         // process writes meanwhile.
         let mut change = app.store().begin().await?;
-        let rows = Rows::read(change.connection(), touched).await?;
+        let rows = ReloadedRows::read(change.connection(), touched).await?;
         let met = app.cache().read(|tables| clients_met(tables, touched, &rows));
         self.worlds.meet(app.store(), &met).await?;
         let (worlds, touched) = (self.worlds.clone(), touched.clone());
-        change.commit(move || learn(&worlds, &touched, rows)).await
+        change.commit(move || apply_changes(&worlds, &touched, rows)).await
     }
 
     /// Adds the keys of all rows, and of all that is known and may be deleted.

@@ -20,7 +20,7 @@ use slackwater_store::users::{self, User};
 
 /// All rows of the keys that were touched. A key without a row is deleted.
 #[derive(Debug)]
-pub struct Rows {
+pub struct ReloadedRows {
     pub(super) users: Vec<User>,
     pub(super) accounts: Vec<Account>,
     pub(super) locations: Vec<Location>,
@@ -38,7 +38,7 @@ pub struct Rows {
     pub(super) zones: Vec<ZoneRow>,
 }
 
-impl Rows {
+impl ReloadedRows {
     /// Reads them: one statement for each table of which something was touched.
     ///
     /// # Errors
