@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tracing::{info, warn};
 
 use crate::admin;
-use crate::seeding::residents::Residents;
+use crate::seeding::residents::SandboxSeeder;
 use crate::serve::admission::Limits;
 use crate::serve::descriptors::{Shares, raise};
 use crate::serve::{ServeError, Sockets, Terms};
@@ -92,7 +92,7 @@ pub enum Stop {
 pub struct Service {
     sockets: Sockets<Role>,
     worlds: Vec<App>,
-    residents: Option<Residents>,
+    residents: Option<SandboxSeeder>,
     admin_url: String,
     /// Notifications of changes of other processes, on a server.
     notes: Option<ChangeNotifications>,
@@ -172,8 +172,8 @@ impl Service {
         let mut ours = all.filter(|other| other.environment == Environment::Sandbox);
         let first_id = ours.next().map_or_else(|| client.id.clone(), |first| first.id).into();
         let client_id = client.id.as_str().into();
-        let residents = Residents { app, sandbox, client_id, first_id };
-        residents.move_in().await?;
+        let residents = SandboxSeeder { app, sandbox, client_id, first_id };
+        residents.seed().await?;
         self.residents = Some(residents);
         Ok(())
     }
@@ -290,7 +290,7 @@ fn doors(config: &Config) -> Vec<(Listener, Role)> {
     doors
 }
 
-fn router_of(worlds: &[App], residents: Option<Residents>, role: Role) -> Router {
+fn router_of(worlds: &[App], residents: Option<SandboxSeeder>, role: Role) -> Router {
     let world = |environment| {
         let found = worlds.iter().find(|app| app.environment() == environment);
         found.expect("a door is there only with its environment").clone()

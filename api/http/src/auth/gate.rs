@@ -31,7 +31,7 @@ const OF_A_USER: &[&str] =
 const STATISTICS: &str = "/statistics";
 
 /// Lets a request in that may be answered, and says who asks.
-pub async fn gate(State(app): State<App>, mut request: Request, next: Next) -> Response {
+pub async fn authenticate(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().cloned();
     let path = path.as_ref().map_or("", MatchedPath::as_str);
     let client = match client(&app, request.headers()).await {

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::auth::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Body, Members, Path, truth};
+use crate::request::{Body, BodyReader, Path, read_bool};
 use crate::routes::chargers::Charger;
 use crate::routes::lists::find;
 use slackwater_service::cache::tables::Tables;
@@ -125,9 +125,9 @@ pub(crate) async fn put_policy(
     body: Result<Body, Problem>,
 ) -> Result<Response, Problem> {
     let device = find::<Charger>(&app, &caller, &id)?;
-    let mut members = Members::from(body?);
+    let mut members = BodyReader::from(body?);
     let patch = ChargerPatch {
-        is_enabled: change(members.optional("isEnabled", truth)),
+        is_enabled: change(members.optional("isEnabled", read_bool)),
         deadline: change(members.optional("deadline", clock_or_null)),
         charging_duration: change(members.optional("chargingDuration", clock_or_null)),
     };

@@ -58,7 +58,7 @@ async fn begin(
     Path(device): Path<String>,
 ) -> Result<Json<SmartOverride>, Problem> {
     let (app, device) = device_of(&worlds, &device).await?;
-    Ok(Json(SmartOverride::of(&overrides::create(&app, device.id).await?)))
+    Ok(Json(SmartOverride::from_override(&overrides::create(&app, device.id).await?)))
 }
 
 /// Ends that.
@@ -69,7 +69,7 @@ async fn end(
     let (app, device) = device_of(&worlds, &device).await?;
     let ended = overrides::end(&app, device.id).await?;
     let ended = ended.ok_or_else(|| Problem::no_entity("smart override"))?;
-    Ok(Json(SmartOverride::of(&ended)))
+    Ok(Json(SmartOverride::from_override(&ended)))
 }
 
 /// An action of any device.

@@ -7,7 +7,7 @@ use slackwater_engine::statistics::recording::{Stay, has_energy, with_prices};
 use slackwater_engine::statistics::sample::Sample;
 use uuid::Uuid;
 
-use crate::seeding::residents::Residents;
+use crate::seeding::residents::SandboxSeeder;
 use slackwater_sandbox::devices::Common;
 use slackwater_sandbox::document::check::{intervals_of, rates_of, samples_of};
 use slackwater_sandbox::scenario::Scenario;
@@ -35,7 +35,7 @@ pub enum Keep {
 /// # Errors
 /// The database failed, and nothing is kept.
 pub async fn keep(
-    residents: &Residents,
+    residents: &SandboxSeeder,
     what: &Scenario,
     client_id: &str,
     which: Keep,
@@ -64,7 +64,7 @@ pub async fn keep(
 
 /// Keeps what a device was recorded with. Of a vehicle or charger it is a session.
 async fn keep_samples(
-    residents: &Residents,
+    residents: &SandboxSeeder,
     change: &mut Change,
     client_id: &str,
     (device, samples): (&Common, Vec<Sample>),
@@ -101,7 +101,7 @@ async fn keep_samples(
 
 /// Keeps zones, tariffs, and the schedules of locations.
 async fn keep_money(
-    residents: &Residents,
+    residents: &SandboxSeeder,
     what: &Scenario,
     client_id: &str,
     which: Keep,

@@ -13,7 +13,7 @@ use slackwater_http::version::SERVICE_VERSION;
 use slackwater_sandbox::handle::Sandbox;
 use slackwater_sandbox::scenario::Scenario;
 use slackwater_server::admin;
-use slackwater_server::seeding::residents::Residents;
+use slackwater_server::seeding::residents::SandboxSeeder;
 use slackwater_server::seeding::samples::Keep;
 use slackwater_service::config::{Budget, RateLimitClass};
 use slackwater_service::jobs::poller;
@@ -54,7 +54,7 @@ samples:
 struct Home {
     stage: Stage,
     asker: Asker,
-    residents: Residents,
+    residents: SandboxSeeder,
 }
 
 async fn home(on: On, change: impl FnOnce(&mut slackwater_service::config::Config)) -> Home {
@@ -71,8 +71,8 @@ async fn home(on: On, change: impl FnOnce(&mut slackwater_service::config::Confi
     let sandbox = Sandbox::new(&scenario, stage.app.clock().clone());
     let (client_id, first_id): (Arc<str>, Arc<str>) =
         (asker.id.as_str().into(), asker.id.as_str().into());
-    let residents = Residents { app: stage.app.clone(), sandbox, client_id, first_id };
-    residents.settle(&scenario, &asker.id, Keep::New).await.unwrap();
+    let residents = SandboxSeeder { app: stage.app.clone(), sandbox, client_id, first_id };
+    residents.apply_scenario(&scenario, &asker.id, Keep::New).await.unwrap();
     Home { stage, asker, residents }
 }
 
@@ -401,7 +401,7 @@ async fn samples_of_a_patch_take_the_place_of_what_was_there() {
     let rates = json!([{ "name": "all", "cost": "9" }]);
     assert_eq!(home.asker.put("/tariffs/flat", &rates).await.status, 204);
     home.residents
-        .settle(&Scenario::parse(HOME).unwrap(), &home.asker.id, Keep::New)
+        .apply_scenario(&Scenario::parse(HOME).unwrap(), &home.asker.id, Keep::New)
         .await
         .unwrap();
     let cost = |app: &slackwater_service::state::App| {
