@@ -23,7 +23,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{delete, get, post, put};
 use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::auth::gate::{gate, name_user};
+use crate::auth::gate::{authenticate, name_user};
 use crate::problem::Problem;
 use crate::routes::batteries::Battery;
 use crate::routes::chargers::Charger;
@@ -49,8 +49,9 @@ pub fn router(app: App) -> Router {
         .route("/health/chargers", get(health::chargers));
     // Methods that are not there need no user.
     let routes = routes.route_layer(from_fn_with_state(app.clone(), name_user));
-    let routes = answered(routes).layer(from_fn_with_state(app.clone(), gate));
-    finished(routes, app)
+    let routes =
+        with_problem_fallbacks(routes).layer(from_fn_with_state(app.clone(), authenticate));
+    with_shared_layers(routes, app)
 }
 
 /// Devices of all kinds.
@@ -128,11 +129,14 @@ fn money() -> Router<App> {
 
 /// The token endpoint, on an address of its own.
 pub fn auth_router(app: App) -> Router {
-    finished(answered(Router::new().route("/oauth2/token", post(oauth::token))), app)
+    with_shared_layers(
+        with_problem_fallbacks(Router::new().route("/oauth2/token", post(oauth::token))),
+        app,
+    )
 }
 
 /// Routes with problems for paths and methods that are not there.
-pub fn answered(routes: Router<App>) -> Router<App> {
+pub fn with_problem_fallbacks(routes: Router<App>) -> Router<App> {
     routes
         .fallback(async |method: Method, uri: Uri| Problem::no_such_route(&method, &uri))
         .method_not_allowed_fallback(async |method: Method, uri: Uri| {
@@ -141,10 +145,10 @@ pub fn answered(routes: Router<App>) -> Router<App> {
 }
 
 /// Adds to routes what all addresses share: problems for panics, and the version on each answer.
-pub fn finished(routes: Router<App>, app: App) -> Router {
+pub fn with_shared_layers(routes: Router<App>, app: App) -> Router {
     routes
         .layer(CatchPanicLayer::custom(problem::of_panic))
         .layer(from_fn(telemetry::observe))
-        .layer(from_fn_with_state(app.clone(), version::stamp))
+        .layer(from_fn_with_state(app.clone(), version::add_version_header))
         .with_state(app)
 }

@@ -91,7 +91,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PageQuery {
 
 impl PageQuery {
     /// The page that is wanted of a list, with at most `size_max` items.
-    fn of(&self, list: List<'_>, size_max: Option<u32>) -> Result<PageRequest, Problem> {
+    fn request(&self, list: List<'_>, size_max: Option<u32>) -> Result<PageRequest, Problem> {
         let cursor = |name: &str, text: &Option<String>| {
             let text = text.as_deref();
             text.map(|text| list.open(text).ok_or_else(|| bad_cursor(name))).transpose()
@@ -132,7 +132,7 @@ impl<'a> ListRequest<'a> {
         is_paged: bool,
     ) -> Result<Self, Problem> {
         let list = List { key: app.cursor_key(), client_id, user_id, name };
-        let page = query.of(list, app.config().limits.page_size_max)?;
+        let page = query.request(list, app.config().limits.page_size_max)?;
         Ok(Self { list, page: is_paged.then_some(page) })
     }
 
@@ -278,7 +278,7 @@ mod tests {
     fn a_size_is_cut_by_configuration_only() {
         let size = |size, most| {
             let query = PageQuery { size, ..PageQuery::default() };
-            query.of(LIST, most).unwrap().size.get()
+            query.request(LIST, most).unwrap().size.get()
         };
         assert_eq!(size(None, None), 50);
         assert_eq!(size(Some(100_000), None), 100_000);

@@ -312,7 +312,7 @@ pub fn of_panic(panic: Box<dyn Any + Send>) -> Response {
 /// Error of a page for people. The page says it in words; this is its number, for those who only
 /// see that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mishap {
+pub enum LinkPageError {
     /// Something is missing or wrong in what was entered: 422.
     Entry,
     /// The code of a second step was wrong: 401.
@@ -333,7 +333,7 @@ pub enum Mishap {
     Vendor,
 }
 
-impl Mishap {
+impl LinkPageError {
     /// The status of the page.
     #[must_use]
     pub const fn status(self) -> StatusCode {
@@ -358,7 +358,7 @@ impl Mishap {
     }
 }
 
-impl From<&StoreError> for Mishap {
+impl From<&StoreError> for LinkPageError {
     fn from(error: &StoreError) -> Self {
         error.retry_after().map_or(Self::Ours, Self::Database)
     }

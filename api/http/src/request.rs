@@ -140,7 +140,7 @@ impl<S: Send + Sync> FromRequest<S> for MaybeBody {
     }
 }
 
-impl From<MaybeBody> for Members {
+impl From<MaybeBody> for BodyReader {
     fn from(MaybeBody(body): MaybeBody) -> Self {
         body.unwrap_or_else(|| Body(Map::new())).into()
     }
@@ -150,18 +150,18 @@ impl From<MaybeBody> for Members {
 ///
 /// Members that nobody takes are left alone: newer clients may send more.
 #[derive(Debug)]
-pub struct Members {
+pub struct BodyReader {
     members: Map<String, Value>,
     issues: Vec<String>,
 }
 
-impl From<Body> for Members {
+impl From<Body> for BodyReader {
     fn from(Body(members): Body) -> Self {
         Self { members, issues: Vec::new() }
     }
 }
 
-impl Members {
+impl BodyReader {
     /// A member that must be there. `read` says what it expected, if it got something else.
     pub fn required<T>(
         &mut self,
@@ -209,7 +209,7 @@ impl Members {
 ///
 /// # Errors
 /// The value is none.
-pub fn text(value: &Value) -> Result<String, String> {
+pub fn read_text(value: &Value) -> Result<String, String> {
     value.as_str().map(ToOwned::to_owned).ok_or_else(|| "expected a string".to_owned())
 }
 
@@ -217,7 +217,7 @@ pub fn text(value: &Value) -> Result<String, String> {
 ///
 /// # Errors
 /// The value is none.
-pub fn number(value: &Value) -> Result<f64, String> {
+pub fn read_number(value: &Value) -> Result<f64, String> {
     value.as_f64().ok_or_else(|| "expected a number".to_owned())
 }
 
@@ -225,7 +225,7 @@ pub fn number(value: &Value) -> Result<f64, String> {
 ///
 /// # Errors
 /// The value is neither.
-pub fn truth(value: &Value) -> Result<bool, String> {
+pub fn read_bool(value: &Value) -> Result<bool, String> {
     value.as_bool().ok_or_else(|| "expected true or false".to_owned())
 }
 
@@ -240,16 +240,16 @@ mod tests {
 
     use super::*;
 
-    fn members(value: &Value) -> Members {
+    fn members(value: &Value) -> BodyReader {
         Body(value.as_object().unwrap().clone()).into()
     }
 
     #[test]
     fn all_that_is_wrong_is_said() {
         let mut members = members(&json!({ "a": 1, "b": null, "extra": true }));
-        let a = members.required("a", text);
-        let b = members.optional("b", text);
-        let c = members.required("c", text);
+        let a = members.required("a", read_text);
+        let b = members.optional("b", read_text);
+        let c = members.required("c", read_text);
         assert_eq!((&a, &b, &c), (&None, &None, &None));
         let problem = serde_json::to_value(members.finish(a).unwrap_err()).unwrap();
         let expected = ["/a: expected a string", "/b: expected a string", "/c: is required"];
@@ -259,8 +259,8 @@ mod tests {
     #[test]
     fn a_body_without_faults_is_read() {
         let mut members = members(&json!({ "a": "x", "later": 1 }));
-        let a = members.required("a", text);
-        assert_eq!(members.optional("b", text), None);
+        let a = members.required("a", read_text);
+        assert_eq!(members.optional("b", read_text), None);
         assert_eq!(members.finish(a).unwrap(), "x");
     }
 }

@@ -30,7 +30,7 @@ const OLD: [(&str, Option<DeviceKind>, &[Permission]); 16] = {
 
 /// The word for a permission on a kind of device, such as `vehicle:read:location`.
 #[must_use]
-pub fn word(kind: DeviceKind, permission: Permission) -> String {
+pub fn scope_word(kind: DeviceKind, permission: Permission) -> String {
     format!("{}:{}", kind.as_str(), tail(permission))
 }
 
@@ -47,17 +47,17 @@ const fn tail(permission: Permission) -> &'static str {
 
 /// The words for what was granted on a device.
 #[must_use]
-pub fn words(kind: DeviceKind, granted: &Granted) -> Vec<String> {
+pub fn scope_words(kind: DeviceKind, granted: &Granted) -> Vec<String> {
     let existing = kind.permissions().iter().filter(|permission| granted.contains(permission));
-    existing.map(|permission| word(kind, *permission)).collect()
+    existing.map(|permission| scope_word(kind, *permission)).collect()
 }
 
 /// The kind and permission of one of the fifteen words (SCOPE-02).
 #[must_use]
-pub fn parse(given: &str) -> Option<(DeviceKind, Permission)> {
+pub fn parse_scope(given: &str) -> Option<(DeviceKind, Permission)> {
     let all = DeviceKind::ALL.into_iter();
     let mut pairs = all.flat_map(|kind| kind.permissions().iter().map(move |p| (kind, *p)));
-    pairs.find(|(kind, permission)| word(*kind, *permission) == given)
+    pairs.find(|(kind, permission)| scope_word(*kind, *permission) == given)
 }
 
 /// Permissions by kind of device; kinds that are not named have none.
@@ -67,11 +67,11 @@ pub type GrantedByKind = Vec<(DeviceKind, Granted)>;
 ///
 /// # Errors
 /// The position of a word that means nothing.
-pub fn granted(given: &[String], has_old_names: bool) -> Result<GrantedByKind, usize> {
+pub fn parse_scopes(given: &[String], has_old_names: bool) -> Result<GrantedByKind, usize> {
     let mut pairs = BTreeSet::new();
     for (index, text) in given.iter().enumerate() {
         let old = OLD.iter().find(|(name, ..)| has_old_names && name == text);
-        match (parse(text), old) {
+        match (parse_scope(text), old) {
             (Some(pair), _) => {
                 pairs.insert(pair);
             }
@@ -125,15 +125,16 @@ mod tests {
     #[test]
     fn scopes_have_fifteen_words() {
         let all = DeviceKind::ALL.into_iter();
-        let words: Vec<String> =
-            all.flat_map(|kind| kind.permissions().iter().map(move |p| word(kind, *p))).collect();
+        let words: Vec<String> = all
+            .flat_map(|kind| kind.permissions().iter().map(move |p| scope_word(kind, *p)))
+            .collect();
         assert_eq!(words.len(), 15);
         for text in WORDS {
-            let (kind, permission) = parse(text).unwrap();
-            assert_eq!(word(kind, permission), text);
+            let (kind, permission) = parse_scope(text).unwrap();
+            assert_eq!(scope_word(kind, permission), text);
         }
         for bad in ["charger:read:location", "hvac:read:location", "meter:control:x", "", "all"] {
-            assert_eq!(parse(bad), None, "{bad}");
+            assert_eq!(parse_scope(bad), None, "{bad}");
         }
     }
 
@@ -141,10 +142,10 @@ mod tests {
     fn old_names_are_of_the_oldest_version() {
         for (name, ..) in OLD {
             let one = [name.to_owned()];
-            assert!(granted(&one, true).is_ok(), "{name}");
-            assert_eq!(granted(&one, false), Err(0), "{name}");
+            assert!(parse_scopes(&one, true).is_ok(), "{name}");
+            assert_eq!(parse_scopes(&one, false), Err(0), "{name}");
         }
-        let all = granted(&["all".to_owned()], true).unwrap();
+        let all = parse_scopes(&["all".to_owned()], true).unwrap();
         assert_eq!(all.len(), 6);
         for (kind, granted) in all {
             assert_eq!(granted.len(), kind.permissions().len());
@@ -154,6 +155,6 @@ mod tests {
     #[test]
     fn an_unknown_word_is_located() {
         let words = ["vehicle:read:data", "vehicle:fly"].map(str::to_owned);
-        assert_eq!(granted(&words, true), Err(1));
+        assert_eq!(parse_scopes(&words, true), Err(1));
     }
 }

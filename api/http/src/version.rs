@@ -68,7 +68,7 @@ pub fn served(
 }
 
 /// Puts the version on answers that no handler made.
-pub async fn stamp(State(app): State<App>, request: Request, next: Next) -> Response {
+pub async fn add_version_header(State(app): State<App>, request: Request, next: Next) -> Response {
     let wanted = requested(request.headers()).ok().flatten();
     let mut response = next.run(request).await;
     let version = wanted.unwrap_or_else(|| app.config().versions.current(app.now()));

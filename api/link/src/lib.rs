@@ -26,10 +26,10 @@ pub mod routes;
 pub mod texts;
 
 use axum::Router;
-use slackwater_http::{answered, finished};
+use slackwater_http::{with_problem_fallbacks, with_shared_layers};
 use slackwater_service::state::App;
 
 /// The pages, on an address of their own.
 pub fn router(app: App) -> Router {
-    finished(answered(routes::router()), app)
+    with_shared_layers(with_problem_fallbacks(routes::router()), app)
 }

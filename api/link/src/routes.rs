@@ -19,7 +19,7 @@ use super::frame::Frame;
 use super::guard::{is_cross_site, protect};
 use super::pages::{Notice, Place, StepPage};
 use super::texts::fill;
-use slackwater_http::problem::Mishap;
+use slackwater_http::problem::LinkPageError;
 use slackwater_integration::error::VendorError;
 use slackwater_integration::profile::VendorCode;
 use slackwater_integration::vendor::{Connection, LogIn, Login, Offer};
@@ -47,7 +47,7 @@ pub fn router() -> Router<App> {
 /// Shows the step that a session is at.
 async fn show(State(app): State<App>, Path(token): Path<String>, headers: HeaderMap) -> Response {
     match Visit::begin(&app, &token, &headers).await {
-        Ok(visit) => visit.shown(None, &visit.progress(), &Entered::default(), &[]),
+        Ok(visit) => visit.page_of(None, &visit.progress(), &Entered::default(), &[]),
         Err(over) => *over,
     }
 }
@@ -68,21 +68,26 @@ async fn act(
     let is_own = visit.browser.owns(visit.session.hash(), form.get("form"));
     if is_cross_site(&headers) || !is_own {
         let notice = elsewhere(visit.frame.texts().foreign_form);
-        return visit.shown(Some(Mishap::ForeignForm), &progress, &Entered::default(), &[notice]);
+        return visit.page_of(
+            Some(LinkPageError::ForeignForm),
+            &progress,
+            &Entered::default(),
+            &[notice],
+        );
     }
     if form.get("step") != progress.step.as_str() {
         return visit.see_page();
     }
     let done = match (form.get("do"), progress.step) {
-        ("leave", step) => visit.leave(progress.failure, &step).await,
-        ("back", step) => visit.back(&step).await,
+        ("leave", step) => visit.leave_session(progress.failure, &step).await,
+        ("back", step) => visit.step_back(&step).await,
         (_, Step::Choose) => visit.choose(&form).await,
         (_, Step::LogIn { vendor }) => visit.log_in(vendor, &form).await,
-        (_, step @ Step::Code { .. }) => visit.code(step, &form).await,
+        (_, step @ Step::Code { .. }) => visit.enter_code(step, &form).await,
         ("allow", step @ Step::Consent { .. }) => visit.accept(step, &form).await,
         _ => Ok(visit.see_page()),
     };
-    done.unwrap_or_else(|failure| visit.failed(&failure))
+    done.unwrap_or_else(|failure| visit.failure_page(&failure))
 }
 
 /// Input that is shown again. Never a password.
@@ -102,10 +107,10 @@ enum VisitError {
 }
 
 impl VisitError {
-    fn mishap(&self) -> Mishap {
+    fn page_error(&self) -> LinkPageError {
         match self {
             Self::Store(error) => error.into(),
-            Self::Randomness(_) => Mishap::Ours,
+            Self::Randomness(_) => LinkPageError::Ours,
         }
     }
 }
@@ -132,22 +137,22 @@ impl Visit {
             (Ok(Some(session)), Ok(browser)) => (session, browser),
             (Ok(None), _) => {
                 let words = (texts.unknown_title, texts.unknown_lead);
-                return Err(over(Mishap::NoSession, words, None));
+                return Err(over(LinkPageError::NoSession, words, None));
             }
             (Err(failure), _) | (_, Err(failure)) => {
                 error!(%failure, "a link page could not be made");
-                return Err(over(failure.mishap(), (texts.left_title, texts.ours), None));
+                return Err(over(failure.page_error(), (texts.left_title, texts.ours), None));
             }
         };
         match session.state(app.clock().machine().now()) {
             session::State::Open => Ok(Self { app: app.clone(), session, browser, frame }),
             session::State::Used => {
-                Err(over(Mishap::SessionOver, (texts.used_title, texts.used_lead), None))
+                Err(over(LinkPageError::SessionOver, (texts.used_title, texts.used_lead), None))
             }
             session::State::Expired => {
                 let words = (texts.expired_title, texts.expired_lead);
                 let back = session.end(Some(Failure::InvalidRequest));
-                Err(over(Mishap::SessionOver, words, back))
+                Err(over(LinkPageError::SessionOver, words, back))
             }
         }
     }
@@ -160,9 +165,9 @@ impl Visit {
     }
 
     /// The page of a step, with what is wrong.
-    fn shown(
+    fn page_of(
         &self,
-        mishap: Option<Mishap>,
+        mishap: Option<LinkPageError>,
         progress: &Progress,
         entered: &Entered,
         notices: &[Notice],
@@ -191,18 +196,18 @@ impl Visit {
 
     /// Sends the browser to the page anew.
     fn see_page(&self) -> Response {
-        sent_to(StatusCode::SEE_OTHER, &self.session.path())
+        redirect(StatusCode::SEE_OTHER, &self.session.path())
     }
 
     /// Goes on to a step.
-    async fn go_to(&self, step: Step) -> Result<Response, VisitError> {
-        self.keep(&Progress { step, failure: None }).await?;
+    async fn advance_to(&self, step: Step) -> Result<Response, VisitError> {
+        self.keep_progress(&Progress { step, failure: None }).await?;
         Ok(self.see_page())
     }
 
     /// Keeps how far the user came, unless another request went on from the same
     /// point before. What is kept then, sealed.
-    async fn go_on(&self, from: &str, to: &Progress) -> Result<Option<String>, VisitError> {
+    async fn advance(&self, from: &str, to: &Progress) -> Result<Option<String>, VisitError> {
         let hash = self.session.hash();
         let sealed = self.browser.seal(hash, to)?;
         let mut change = self.app.store().begin().await?;
@@ -212,7 +217,7 @@ impl Visit {
         Ok(is_first.then_some(sealed))
     }
 
-    async fn keep(&self, progress: &Progress) -> Result<(), VisitError> {
+    async fn keep_progress(&self, progress: &Progress) -> Result<(), VisitError> {
         let sealed = self.browser.seal(self.session.hash(), progress)?;
         let mut change = self.app.store().begin().await?;
         links::keep_progress(change.connection(), self.session.hash(), &sealed).await?;
@@ -220,7 +225,7 @@ impl Visit {
     }
 
     /// Back to where something else can be entered.
-    async fn back(&self, step: &Step) -> Result<Response, VisitError> {
+    async fn step_back(&self, step: &Step) -> Result<Response, VisitError> {
         let is_free = self.session.request.vendor.is_none();
         let step = match step {
             Step::Choose => Step::Choose,
@@ -229,7 +234,7 @@ impl Visit {
                 Step::LogIn { vendor: vendor.clone() }
             }
         };
-        self.go_to(step).await
+        self.advance_to(step).await
     }
 
     async fn choose(&self, form: &Form) -> Result<Response, VisitError> {
@@ -237,7 +242,7 @@ impl Visit {
         let vendor = code.and_then(|code| self.app.vendor(&code));
         let profile = vendor.map(|vendor| vendor.profile());
         match profile.filter(|profile| self.session.takes(profile)) {
-            Some(profile) => self.go_to(Step::LogIn { vendor: profile.code.clone() }).await,
+            Some(profile) => self.advance_to(Step::LogIn { vendor: profile.code.clone() }).await,
             None => Ok(self.see_page()),
         }
     }
@@ -256,32 +261,32 @@ impl Visit {
         let entered = Entered { user_name: user_name.clone(), chosen: Vec::new() };
         if !missing.is_empty() {
             let progress = Progress { step: Step::LogIn { vendor }, failure: None };
-            return Ok(self.shown(Some(Mishap::Entry), &progress, &entered, &missing));
+            return Ok(self.page_of(Some(LinkPageError::Entry), &progress, &entered, &missing));
         }
         let login = Login::new(user_name, password);
         let answer = match flow::try_log_in(&self.app, &self.session, &vendor, &login).await? {
             Attempt::Answered(answer) => answer,
-            Attempt::Spent => return Ok(self.spent()),
+            Attempt::Spent => return Ok(self.page_of_spent()),
         };
         match answer {
             Ok(LogIn::CodeNeeded { sent_to }) => {
                 let Login { user_name, password, .. } = login;
-                self.go_to(Step::Code { vendor, user_name, password, sent_to, wrong: 0 }).await
+                self.advance_to(Step::Code { vendor, user_name, password, sent_to, wrong: 0 }).await
             }
             Ok(LogIn::Connected { connection, offers }) => {
                 self.logged_in(vendor, connection, offers).await
             }
             Err(error) => {
                 let step = Step::LogIn { vendor: vendor.clone() };
-                self.refused(step, &vendor, &error, &entered).await
+                self.refuse_log_in(step, &vendor, &error, &entered).await
             }
         }
     }
 
     /// The end, after too many log-ins that were refused.
-    fn spent(&self) -> Response {
+    fn page_of_spent(&self) -> Response {
         let texts = self.frame.texts();
-        self.over(Some(Failure::AccessDenied), (texts.left_title, texts.spent_lead))
+        self.end_page(Some(Failure::AccessDenied), (texts.left_title, texts.spent_lead))
     }
 
     /// Page after a log-in: the devices, if the account has the right ones.
@@ -293,15 +298,20 @@ impl Visit {
     ) -> Result<Response, VisitError> {
         if offers.is_empty() && self.session.device.is_some() {
             let progress = Progress { step: Step::LogIn { vendor }, failure: None };
-            self.keep(&progress).await?;
+            self.keep_progress(&progress).await?;
             let notice =
                 Notice { place: Place::LogIn, text: self.frame.texts().other_account.to_owned() };
-            return Ok(self.shown(Some(Mishap::Entry), &progress, &Entered::default(), &[notice]));
+            return Ok(self.page_of(
+                Some(LinkPageError::Entry),
+                &progress,
+                &Entered::default(),
+                &[notice],
+            ));
         }
-        self.go_to(Step::Consent { vendor, connection, offers }).await
+        self.advance_to(Step::Consent { vendor, connection, offers }).await
     }
 
-    async fn code(&self, step: Step, form: &Form) -> Result<Response, VisitError> {
+    async fn enter_code(&self, step: Step, form: &Form) -> Result<Response, VisitError> {
         let Step::Code { vendor, user_name, password, sent_to, wrong } = step else {
             return Ok(self.see_page());
         };
@@ -317,7 +327,12 @@ impl Visit {
         if code.is_empty() {
             let progress = Progress { step: again(wrong), failure: None };
             let notice = Notice { place: Place::Code, text: texts.no_code.to_owned() };
-            return Ok(self.shown(Some(Mishap::Entry), &progress, &Entered::default(), &[notice]));
+            return Ok(self.page_of(
+                Some(LinkPageError::Entry),
+                &progress,
+                &Entered::default(),
+                &[notice],
+            ));
         }
         if wrong >= WRONG_CODES_MAX {
             return self.codes_spent(vendor).await;
@@ -325,14 +340,14 @@ impl Visit {
         // Counted before the manufacturer is asked: of many codes at once one is tried.
         let from = self.session.sealed().unwrap_or_default();
         let counted = Progress { step: again(wrong + 1), failure: Some(Failure::AccessDenied) };
-        let Some(kept) = self.go_on(from, &counted).await? else { return Ok(self.see_page()) };
+        let Some(kept) = self.advance(from, &counted).await? else { return Ok(self.see_page()) };
         let (name, secret) = (user_name.clone(), password.clone());
         let mut login = Login::new(name, secret);
         login.code = Some(code);
         let entered = Entered::default();
         let answer = match flow::try_log_in(&self.app, &self.session, &vendor, &login).await? {
             Attempt::Answered(answer) => answer,
-            Attempt::Spent => return Ok(self.spent()),
+            Attempt::Spent => return Ok(self.page_of_spent()),
         };
         match answer {
             Ok(LogIn::Connected { connection, offers }) => {
@@ -340,24 +355,24 @@ impl Visit {
             }
             // It wants another code: the page says where that one went.
             Ok(LogIn::CodeNeeded { sent_to }) => {
-                self.go_to(Step::Code { vendor, user_name, password, sent_to, wrong }).await
+                self.advance_to(Step::Code { vendor, user_name, password, sent_to, wrong }).await
             }
             Err(VendorError::ChallengeFailed) if wrong + 1 >= WRONG_CODES_MAX => {
                 self.codes_spent(vendor).await
             }
             Err(error @ VendorError::ChallengeFailed) => {
-                Ok(self.told(&counted, &vendor, &error, &entered))
+                Ok(self.page_with_failure(&counted, &vendor, &error, &entered))
             }
             // The password was changed meanwhile.
             Err(error @ VendorError::Unauthorised) => {
                 let step = Step::LogIn { vendor: vendor.clone() };
-                self.refused(step, &vendor, &error, &entered).await
+                self.refuse_log_in(step, &vendor, &error, &entered).await
             }
             // Nobody's fault, so it does not count.
             Err(error) => {
                 let progress = Progress { step: again(wrong), failure: Some(failure_of(&error)) };
-                self.go_on(&kept, &progress).await?;
-                Ok(self.told(&progress, &vendor, &error, &entered))
+                self.advance(&kept, &progress).await?;
+                Ok(self.page_with_failure(&progress, &vendor, &error, &entered))
             }
         }
     }
@@ -366,13 +381,13 @@ impl Visit {
     async fn codes_spent(&self, vendor: VendorCode) -> Result<Response, VisitError> {
         let step = Step::LogIn { vendor };
         let progress = Progress { step, failure: Some(Failure::AccessDenied) };
-        self.keep(&progress).await?;
+        self.keep_progress(&progress).await?;
         let notice = elsewhere(self.frame.texts().codes_spent);
-        Ok(self.shown(Some(Mishap::Code), &progress, &Entered::default(), &[notice]))
+        Ok(self.page_of(Some(LinkPageError::Code), &progress, &Entered::default(), &[notice]))
     }
 
     /// A step again, with what the manufacturer said.
-    async fn refused(
+    async fn refuse_log_in(
         &self,
         step: Step,
         code: &VendorCode,
@@ -380,12 +395,12 @@ impl Visit {
         entered: &Entered,
     ) -> Result<Response, VisitError> {
         let progress = Progress { step, failure: Some(failure_of(error)) };
-        self.keep(&progress).await?;
-        Ok(self.told(&progress, code, error, entered))
+        self.keep_progress(&progress).await?;
+        Ok(self.page_with_failure(&progress, code, error, entered))
     }
 
     /// The page of a step, with what the manufacturer said.
-    fn told(
+    fn page_with_failure(
         &self,
         progress: &Progress,
         code: &VendorCode,
@@ -396,20 +411,28 @@ impl Visit {
         let vendor = self.app.vendor(code).map(|vendor| vendor.profile());
         let vendor = vendor.map_or_else(|| code.to_string(), |known| known.display_name.clone());
         let (mishap, place, text, detail) = match error {
-            VendorError::Unauthorised => (Mishap::Entry, Place::LogIn, texts.wrong_login, ""),
-            VendorError::ChallengeFailed => (Mishap::Code, Place::Code, texts.wrong_code, ""),
-            VendorError::TimedOut => (Mishap::Vendor, Place::Elsewhere, texts.slow, ""),
-            VendorError::RateLimited { .. } => (Mishap::Vendor, Place::Elsewhere, texts.busy, ""),
+            VendorError::Unauthorised => {
+                (LinkPageError::Entry, Place::LogIn, texts.wrong_login, "")
+            }
+            VendorError::ChallengeFailed => {
+                (LinkPageError::Code, Place::Code, texts.wrong_code, "")
+            }
+            VendorError::TimedOut => (LinkPageError::Vendor, Place::Elsewhere, texts.slow, ""),
+            VendorError::RateLimited { .. } => {
+                (LinkPageError::Vendor, Place::Elsewhere, texts.busy, "")
+            }
             VendorError::Refused { detail } | VendorError::PreconditionLost { detail } => {
-                (Mishap::Vendor, Place::Elsewhere, texts.refused, detail.as_str())
+                (LinkPageError::Vendor, Place::Elsewhere, texts.refused, detail.as_str())
             }
             VendorError::Outage
             | VendorError::Unreachable
             | VendorError::Asleep { .. }
-            | VendorError::NoSuchDevice => (Mishap::Vendor, Place::Elsewhere, texts.outage, ""),
+            | VendorError::NoSuchDevice => {
+                (LinkPageError::Vendor, Place::Elsewhere, texts.outage, "")
+            }
         };
         let text = fill(text, &[("vendor", &vendor), ("detail", detail)]);
-        self.shown(Some(mishap), progress, entered, &[Notice { place, text }])
+        self.page_of(Some(mishap), progress, entered, &[Notice { place, text }])
     }
 
     async fn accept(&self, step: Step, form: &Form) -> Result<Response, VisitError> {
@@ -423,50 +446,54 @@ impl Visit {
         let account = (vendor, connection.clone());
         let (mishap, failure, notice) =
             match flow::accept(&self.app, &self.session, account, &taken).await {
-                Ok(_) => return Ok(self.over(None, (texts.done_title, texts.done_lead))),
+                Ok(_) => return Ok(self.end_page(None, (texts.done_title, texts.done_lead))),
                 Err(Refusal::Closed) => return Ok(self.see_page()),
                 Err(Refusal::Store(failure)) => return Err(failure.into()),
                 Err(Refusal::NoDevice) => {
                     let notice = Notice { place: Place::Devices, text: texts.no_device.to_owned() };
-                    (Mishap::Entry, None, notice)
+                    (LinkPageError::Entry, None, notice)
                 }
                 Err(Refusal::Limit(_)) => {
                     let notice = elsewhere(&self.frame.about_app(texts.limit));
-                    (Mishap::Limit, Some(Failure::UnauthorizedClient), notice)
+                    (LinkPageError::Limit, Some(Failure::UnauthorizedClient), notice)
                 }
             };
         let progress = Progress { step, failure };
-        self.keep(&progress).await?;
+        self.keep_progress(&progress).await?;
         let entered = Entered { user_name: String::new(), chosen };
-        Ok(self.shown(Some(mishap), &progress, &entered, &[notice]))
+        Ok(self.page_of(Some(mishap), &progress, &entered, &[notice]))
     }
 
     /// Ends the session without devices.
-    async fn leave(&self, failure: Option<Failure>, step: &Step) -> Result<Response, VisitError> {
+    async fn leave_session(
+        &self,
+        failure: Option<Failure>,
+        step: &Step,
+    ) -> Result<Response, VisitError> {
         if !flow::leave(&self.app, &self.session).await? {
             return Ok(self.see_page());
         }
         let is_hopeless = *step == Step::Choose && self.session.vendors(&self.app).is_empty();
         let usual = if is_hopeless { Failure::InvalidScope } else { Failure::AccessDenied };
         let texts = self.frame.texts();
-        Ok(self.over(Some(failure.unwrap_or(usual)), (texts.left_title, texts.left_lead)))
+        Ok(self.end_page(Some(failure.unwrap_or(usual)), (texts.left_title, texts.left_lead)))
     }
 
     /// The end: back to the client (302), or a page that says how it went.
-    fn over(&self, failure: Option<Failure>, words: (&str, &str)) -> Response {
+    fn end_page(&self, failure: Option<Failure>, words: (&str, &str)) -> Response {
         match self.session.end(failure) {
-            Some(end) => sent_to(StatusCode::FOUND, &end),
+            Some(end) => redirect(StatusCode::FOUND, &end),
             None => answer(StatusCode::OK, &self.frame.end(words, None, failure.is_none()), None),
         }
     }
 
     /// The page again after a failure of ours.
-    fn failed(&self, failure: &VisitError) -> Response {
+    fn failure_page(&self, failure: &VisitError) -> Response {
         error!(%failure, "a link page failed");
         let mut progress = self.progress();
         progress.failure = Some(Failure::ServerError);
         let notice = elsewhere(self.frame.texts().ours);
-        self.shown(Some(failure.mishap()), &progress, &Entered::default(), &[notice])
+        self.page_of(Some(failure.page_error()), &progress, &Entered::default(), &[notice])
     }
 }
 
@@ -474,7 +501,7 @@ fn elsewhere(text: &str) -> Notice {
     Notice { place: Place::Elsewhere, text: text.to_owned() }
 }
 
-fn page(mishap: Mishap, html: &Markup, end: Option<&str>) -> Response {
+fn page(mishap: LinkPageError, html: &Markup, end: Option<&str>) -> Response {
     let mut response = answer(mishap.status(), html, end);
     if let Some(wait) = mishap.wait() {
         response.headers_mut().insert(header::RETRY_AFTER, wait.as_secs().into());
@@ -488,7 +515,7 @@ fn answer(status: StatusCode, html: &Markup, end: Option<&str>) -> Response {
     response
 }
 
-fn sent_to(status: StatusCode, place: &str) -> Response {
+fn redirect(status: StatusCode, place: &str) -> Response {
     let mut response = answer(status, &Markup::default(), None);
     match HeaderValue::from_str(place) {
         Ok(place) => {

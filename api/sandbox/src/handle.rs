@@ -222,7 +222,7 @@ impl Sandbox {
     /// Reading of a device that is awake and whose vendor is honest: for those who check a service,
     /// not for the service.
     #[must_use]
-    pub fn truth(&self, device: &str) -> Option<Reading> {
+    pub fn actual_reading(&self, device: &str) -> Option<Reading> {
         let now = self.0.clock.now();
         let world = self.world();
         let mut house = world.house_of(device)?;

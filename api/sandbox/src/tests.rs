@@ -415,7 +415,7 @@ async fn the_clock_is_stepped_and_sped_up() {
 /// All that the devices of a sandbox would report.
 fn truths(sandbox: &Sandbox) -> Vec<Reading> {
     let ids = sandbox.devices().into_iter().map(|device| device.common().id);
-    ids.filter_map(|id| sandbox.truth(&id)).collect()
+    ids.filter_map(|id| sandbox.actual_reading(&id)).collect()
 }
 
 #[tokio::test]

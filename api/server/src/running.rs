@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tracing::{info, warn};
 
 use crate::admin;
-use crate::seeding::residents::Residents;
+use crate::seeding::residents::SandboxSeeder;
 use crate::serve::admission::Limits;
 use crate::serve::descriptors::{Shares, raise};
 use crate::serve::{ServeError, Sockets, Terms};
@@ -19,9 +19,9 @@ use slackwater_http::telemetry;
 use slackwater_integration::registry::{Registry, RegistryError};
 use slackwater_sandbox::handle::Sandbox;
 use slackwater_service::clock::Clock;
-use slackwater_service::config::{Config, Door, Doors};
+use slackwater_service::config::{Config, Listener, Listeners};
 use slackwater_service::jobs::poller;
-use slackwater_service::outbox::poster::{Poster, PosterError};
+use slackwater_service::outbox::dispatcher::{Dispatcher, DispatcherError};
 use slackwater_service::outbox::subscribing::{SubscribeError, configure};
 use slackwater_service::plans::{area, planner};
 use slackwater_service::prices;
@@ -34,7 +34,7 @@ use slackwater_store::client::{Client, Environment};
 use slackwater_store::clients;
 use slackwater_store::database::Store;
 use slackwater_store::error::StoreError;
-use slackwater_store::notes::Notes;
+use slackwater_store::notes::ChangeNotifications;
 
 /// Longest time that the database may take to be closed. The process ends in any case.
 const CLOSED_WITHIN: Duration = Duration::from_secs(10);
@@ -56,7 +56,7 @@ pub enum ServiceError {
     Subscribe(#[from] SubscribeError),
     /// Posting events.
     #[error(transparent)]
-    Poster(#[from] PosterError),
+    Dispatcher(#[from] DispatcherError),
     /// Integrations of the settings.
     #[error("environments.production.integrations.{0}")]
     Integrations(#[from] RegistryError),
@@ -92,10 +92,10 @@ pub enum Stop {
 pub struct Service {
     sockets: Sockets<Role>,
     worlds: Vec<App>,
-    residents: Option<Residents>,
+    residents: Option<SandboxSeeder>,
     admin_url: String,
     /// Notifications of changes of other processes, on a server.
-    notes: Option<Notes>,
+    notes: Option<ChangeNotifications>,
 }
 
 impl Service {
@@ -115,7 +115,7 @@ impl Service {
         let sockets = Sockets::bind(doors(&config)).await?;
         let store = Store::open_alone(&config.store.url).await?;
         // Before anything is read, so that no change falls in between.
-        let notes = Notes::listen(&store).await?;
+        let notes = ChangeNotifications::listen(&store).await?;
         configure(&store, &config.events.subscriptions).await?;
         let urls: Vec<(Role, String)> = sockets.urls().collect();
         let url = |role: Role| {
@@ -134,7 +134,7 @@ impl Service {
                 link: url(Role::Link(environment)),
             };
             let app = match worlds.first() {
-                Some(first) => first.beside(environment, clock, urls),
+                Some(first) => first.for_environment(environment, clock, urls),
                 None => {
                     App::load(config.clone(), store.clone(), (environment, clock, urls)).await?
                 }
@@ -172,8 +172,8 @@ impl Service {
         let mut ours = all.filter(|other| other.environment == Environment::Sandbox);
         let first_id = ours.next().map_or_else(|| client.id.clone(), |first| first.id).into();
         let client_id = client.id.as_str().into();
-        let residents = Residents { app, sandbox, client_id, first_id };
-        residents.move_in().await?;
+        let residents = SandboxSeeder { app, sandbox, client_id, first_id };
+        residents.seed().await?;
         self.residents = Some(residents);
         Ok(())
     }
@@ -191,7 +191,7 @@ impl Service {
         }
         keep_following(self.worlds.clone(), self.notes);
         for app in &self.worlds {
-            keep_all_running(app, Poster::new(app.clone(), Clock::system())?);
+            keep_all_running(app, Dispatcher::new(app.clone(), Clock::system())?);
             let Urls { base, auth, link } = app.urls();
             let environment = app.environment().as_str();
             info!(environment, base, auth, link, admin = self.admin_url, "listening");
@@ -230,7 +230,7 @@ fn limits_of(config: &Config) -> impl Fn(Role) -> Limits {
 }
 
 /// All that an environment does in the background.
-fn keep_all_running(app: &App, poster: Poster) {
+fn keep_all_running(app: &App, poster: Dispatcher) {
     keep("poller", app, poller::run);
     keep_running("poster", Clock::system(), move || poster.clone().run());
     keep("control", app, steering::job::run);
@@ -240,7 +240,7 @@ fn keep_all_running(app: &App, poster: Poster) {
 
 /// Follows other replicas: at first by notes that were listened to before the
 /// tables were filled, after a panic by new ones.
-fn keep_following(worlds: Vec<App>, notes: Option<Notes>) {
+fn keep_following(worlds: Vec<App>, notes: Option<ChangeNotifications>) {
     let notes = Mutex::new(notes);
     keep_running("replicas", Clock::system(), move || {
         let notes = notes.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -272,7 +272,7 @@ async fn watch_devices(app: &App) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn environments(config: &Config) -> impl Iterator<Item = (Environment, &Doors)> {
+fn environments(config: &Config) -> impl Iterator<Item = (Environment, &Listeners)> {
     let all = [
         (Environment::Sandbox, &config.environments.sandbox),
         (Environment::Production, &config.environments.production),
@@ -280,8 +280,8 @@ fn environments(config: &Config) -> impl Iterator<Item = (Environment, &Doors)> 
     all.into_iter().filter_map(|(environment, doors)| Some((environment, doors.as_ref()?)))
 }
 
-fn doors(config: &Config) -> Vec<(Door, Role)> {
-    let mut doors = vec![(Door { listen: config.admin.listen, url: None }, Role::Admin)];
+fn doors(config: &Config) -> Vec<(Listener, Role)> {
+    let mut doors = vec![(Listener { listen: config.admin.listen, url: None }, Role::Admin)];
     for (environment, own) in environments(config) {
         doors.push((own.base.clone(), Role::Base(environment)));
         doors.push((own.auth.clone(), Role::Auth(environment)));
@@ -290,7 +290,7 @@ fn doors(config: &Config) -> Vec<(Door, Role)> {
     doors
 }
 
-fn router_of(worlds: &[App], residents: Option<Residents>, role: Role) -> Router {
+fn router_of(worlds: &[App], residents: Option<SandboxSeeder>, role: Role) -> Router {
     let world = |environment| {
         let found = worlds.iter().find(|app| app.environment() == environment);
         found.expect("a door is there only with its environment").clone()

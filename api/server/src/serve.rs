@@ -37,7 +37,7 @@ use tracing::{debug, error, info, warn};
 use crate::serve::admission::{Admission, Limits};
 use crate::serve::connection::Answerer;
 use slackwater_http::problem::Problem;
-use slackwater_service::config::Door;
+use slackwater_service::config::Listener;
 use slackwater_service::config::error::ConfigError;
 use slackwater_service::config::proxies::Proxies;
 
@@ -60,14 +60,14 @@ pub enum ServeError {
     },
     /// Two services share a socket and cannot be told apart.
     #[error(transparent)]
-    Doors(#[from] ConfigError),
+    Listeners(#[from] ConfigError),
     /// The server failed.
     #[error("the server failed: {0}")]
     Server(io::Error),
 }
 
 /// A socket, its address, and the doors on it.
-type Bound<R> = (TcpListener, SocketAddr, Vec<(Door, R)>);
+type Bound<R> = (TcpListener, SocketAddr, Vec<(Listener, R)>);
 
 /// Sockets that are listened on, before anything answers.
 #[derive(Debug)]
@@ -76,13 +76,13 @@ pub struct Sockets<R> {
 }
 
 impl<R: Copy> Sockets<R> {
-    /// Listens at all doors. Doors with one address share a socket and are told
+    /// Listens at all doors. Listeners with one address share a socket and are told
     /// apart by host; port 0 is a socket of its own each time.
     ///
     /// # Errors
     /// An address cannot be listened on, or doors cannot be told apart.
-    pub async fn bind(doors: Vec<(Door, R)>) -> Result<Self, ServeError> {
-        let mut groups: BTreeMap<(SocketAddr, usize), Vec<(Door, R)>> = BTreeMap::new();
+    pub async fn bind(doors: Vec<(Listener, R)>) -> Result<Self, ServeError> {
+        let mut groups: BTreeMap<(SocketAddr, usize), Vec<(Listener, R)>> = BTreeMap::new();
         for (index, (door, role)) in doors.into_iter().enumerate() {
             let address = door.listen.0;
             let alone = if address.port() == 0 { index } else { 0 };
@@ -101,8 +101,8 @@ impl<R: Copy> Sockets<R> {
 
     /// Address at which users reach each door.
     pub fn urls(&self) -> impl Iterator<Item = (R, String)> {
-        let each = |(_, address, doors): &(_, SocketAddr, Vec<(Door, R)>)| {
-            let url = |(door, role): &(Door, R)| (*role, door.public_url(*address));
+        let each = |(_, address, doors): &(_, SocketAddr, Vec<(Listener, R)>)| {
+            let url = |(door, role): &(Listener, R)| (*role, door.public_url(*address));
             doors.iter().map(url).collect::<Vec<_>>()
         };
         self.bound.iter().flat_map(each).collect::<Vec<_>>().into_iter()
@@ -236,8 +236,8 @@ async fn all(mut servers: JoinSet<()>) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Doors of one socket need hosts of their own.
-fn tell_apart<R>(listen: SocketAddr, doors: &[(Door, R)]) -> Result<(), ConfigError> {
+/// Listeners of one socket need hosts of their own.
+fn tell_apart<R>(listen: SocketAddr, doors: &[(Listener, R)]) -> Result<(), ConfigError> {
     let mut hosts: Vec<String> =
         doors.iter().map(|(door, _)| host(&door.public_url(listen)).to_owned()).collect();
     hosts.sort();
@@ -257,15 +257,15 @@ fn host(url: &str) -> &str {
 }
 
 /// One router for all doors of a socket.
-fn by_host(doors: impl Iterator<Item = (Door, Router)>) -> Router {
-    let mut doors: Vec<(Door, Router)> = doors.collect();
+fn by_host(doors: impl Iterator<Item = (Listener, Router)>) -> Router {
+    let mut doors: Vec<(Listener, Router)> = doors.collect();
     if doors.len() == 1 {
         return doors.remove(0).1;
     }
     Router::new().fallback(async move |request: Request| {
         let asked = request.headers().get(header::HOST).and_then(|value| value.to_str().ok());
         let asked = asked.map(|asked| host(asked).to_ascii_lowercase());
-        let is_asked = |door: &Door| {
+        let is_asked = |door: &Listener| {
             door.url.as_ref().is_some_and(|url| Some(host(url.host())) == asked.as_deref())
         };
         let router =
@@ -287,9 +287,9 @@ mod tests {
 
     use super::*;
 
-    fn door(listen: &str, url: Option<&str>) -> Door {
+    fn door(listen: &str, url: Option<&str>) -> Listener {
         let url = url.map(|url| url.parse().unwrap());
-        Door { listen: listen.parse().unwrap(), url }
+        Listener { listen: listen.parse().unwrap(), url }
     }
 
     async fn ask(address: SocketAddr, host: &str) -> String {

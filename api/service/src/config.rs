@@ -45,8 +45,8 @@ use slackwater_store::url::StoreUrl;
 /// Address on which a service listens, and the address at which its users reach it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Door {
-    /// Address and port to listen on. Doors with one address are told apart by host.
+pub struct Listener {
+    /// Address and port to listen on. Listeners with one address are told apart by host.
     #[serde(with = "as_text")]
     pub listen: Listen,
     /// Address that users see, if it is not that of the socket.
@@ -57,13 +57,13 @@ pub struct Door {
 /// The three addresses of an environment (ENV-10).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Doors {
+pub struct Listeners {
     /// The service itself.
-    pub base: Door,
+    pub base: Listener,
     /// Address at which tokens are issued.
-    pub auth: Door,
+    pub auth: Listener,
     /// Address at which people link devices.
-    pub link: Door,
+    pub link: Listener,
     /// Integrations of manufacturers, by names of the operator's choice; of production only.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub integrations: BTreeMap<String, IntegrationSettings>,
@@ -75,10 +75,10 @@ pub struct Doors {
 pub struct Environments {
     /// Simulated devices.
     #[serde(default)]
-    pub sandbox: Option<Doors>,
+    pub sandbox: Option<Listeners>,
     /// Devices of people.
     #[serde(default)]
-    pub production: Option<Doors>,
+    pub production: Option<Listeners>,
 }
 
 /// Settings of the database.
@@ -109,15 +109,15 @@ pub struct LimitSettings {
     /// Most connections of one client.
     pub connections_max: Option<u32>,
     /// Budgets of each client, by the name of what they limit.
-    pub budgets: BTreeMap<Limited, Budget>,
+    pub budgets: BTreeMap<RateLimitClass, Budget>,
     /// Other budgets for single clients, by client ID.
-    pub clients: BTreeMap<String, BTreeMap<Limited, Budget>>,
+    pub clients: BTreeMap<String, BTreeMap<RateLimitClass, Budget>>,
 }
 
 /// Subject of a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Limited {
+pub enum RateLimitClass {
     /// Requests of any kind.
     Requests,
     /// Link sessions.
@@ -289,8 +289,8 @@ impl Default for Config {
     /// The sandbox on this machine only, kept in a file in this folder.
     fn default() -> Self {
         let here = |port| Listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
-        let door = |port| Door { listen: here(port), url: None };
-        let sandbox = Doors {
+        let door = |port| Listener { listen: here(port), url: None };
+        let sandbox = Listeners {
             base: door(8080),
             auth: door(8081),
             link: door(8082),
@@ -402,13 +402,13 @@ impl Config {
 impl LimitSettings {
     /// The budget of a client for something; `None` if there is none.
     #[must_use]
-    pub fn budget(&self, client_id: &str, limited: Limited) -> Option<Budget> {
+    pub fn budget(&self, client_id: &str, limited: RateLimitClass) -> Option<Budget> {
         let own = self.clients.get(client_id).and_then(|budgets| budgets.get(&limited));
         own.or_else(|| self.budgets.get(&limited)).copied()
     }
 }
 
-impl Limited {
+impl RateLimitClass {
     /// The word that stands for it in settings and in details of problems.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -431,7 +431,7 @@ impl VersionSettings {
     }
 }
 
-impl Door {
+impl Listener {
     /// The address that users see, when the socket is `bound`.
     #[must_use]
     pub fn public_url(&self, bound: SocketAddr) -> String {

@@ -16,5 +16,5 @@ pub mod planner;
 pub mod pricing;
 pub mod show;
 
-pub use crate::plans::follow::{Wanted, is_in_force, wanted, wanted_in};
-pub use crate::plans::planner::{look_again, replan};
+pub use crate::plans::follow::{PlanOrder, is_in_force, wanted, wanted_in};
+pub use crate::plans::planner::{replan, schedule_plan};

@@ -9,14 +9,14 @@ use chrono::{DateTime, Utc};
 
 use crate::auth::budget::{BudgetSpent, Budgets};
 use crate::auth::secret::{NoRandomness, Verified, generate};
-use crate::auth::throttle::Throttle;
+use crate::auth::throttle::FailedLoginLimiter;
 use crate::auth::token::Tokens;
 use crate::cache::price_book::Prices;
 use crate::cache::price_lookup::{PriceBook, PriceLookup};
 use crate::cache::recorders::Recorders;
 use crate::cache::tables::Cache;
 use crate::clock::Clock;
-use crate::config::{Config, Limited};
+use crate::config::{Config, RateLimitClass};
 use crate::queue::orders::OrderQueue;
 use crate::queue::plans::PlanQueue;
 use crate::queue::polls::PollQueue;
@@ -63,7 +63,7 @@ struct Shared {
     price_lookup: Arc<PriceLookup>,
     recorders: Recorders,
     tokens: Tokens,
-    throttle: Throttle,
+    throttle: FailedLoginLimiter,
     verified: Verified,
     budgets: Budgets,
     cursor_key: String,
@@ -72,7 +72,7 @@ struct Shared {
 }
 
 /// State of one environment.
-struct World {
+struct EnvironmentState {
     environment: Environment,
     clock: Clock,
     urls: Urls,
@@ -87,7 +87,7 @@ struct World {
 #[derive(Debug, Clone)]
 pub struct App {
     shared: Arc<Shared>,
-    world: Arc<World>,
+    world: Arc<EnvironmentState>,
 }
 
 impl App {
@@ -112,23 +112,28 @@ impl App {
             config,
             store,
             tokens: Tokens::default(),
-            throttle: Throttle::default(),
+            throttle: FailedLoginLimiter::default(),
             verified: Verified::new()?,
             budgets: Budgets::default(),
             started: Instant::now(),
             stopping: AtomicBool::new(false),
         };
-        Ok(Self::in_world(Arc::new(shared), environment, clock, urls))
+        Ok(Self::with_environment(Arc::new(shared), environment, clock, urls))
     }
 
     /// State of the other environment of the same service.
     #[must_use]
-    pub fn beside(&self, environment: Environment, clock: Clock, urls: Urls) -> Self {
-        Self::in_world(Arc::clone(&self.shared), environment, clock, urls)
+    pub fn for_environment(&self, environment: Environment, clock: Clock, urls: Urls) -> Self {
+        Self::with_environment(Arc::clone(&self.shared), environment, clock, urls)
     }
 
-    fn in_world(shared: Arc<Shared>, environment: Environment, clock: Clock, urls: Urls) -> Self {
-        let world = World {
+    fn with_environment(
+        shared: Arc<Shared>,
+        environment: Environment,
+        clock: Clock,
+        urls: Urls,
+    ) -> Self {
+        let world = EnvironmentState {
             environment,
             clock,
             urls,
@@ -203,7 +208,7 @@ impl App {
 
     /// The counter of wrong secrets.
     #[must_use]
-    pub fn throttle(&self) -> &Throttle {
+    pub fn throttle(&self) -> &FailedLoginLimiter {
         &self.shared.throttle
     }
 
@@ -283,7 +288,11 @@ impl App {
     ///
     /// # Errors
     /// The budget is spent.
-    pub fn spend(&self, client_id: &str, limited: Limited) -> Result<(), BudgetSpent> {
+    pub fn check_rate_limit(
+        &self,
+        client_id: &str,
+        limited: RateLimitClass,
+    ) -> Result<(), BudgetSpent> {
         let Some(budget) = self.config().limits.budget(client_id, limited) else { return Ok(()) };
         self.shared.budgets.take(client_id, limited, budget, self.uptime())
     }
@@ -292,11 +301,11 @@ impl App {
     ///
     /// # Errors
     /// The budget is spent.
-    pub fn spend_of_user(
+    pub fn check_user_rate_limit(
         &self,
         client_id: &str,
         user_id: &str,
-        limited: Limited,
+        limited: RateLimitClass,
     ) -> Result<(), BudgetSpent> {
         let Some(budget) = self.config().limits.budget(client_id, limited) else { return Ok(()) };
         // Neither identifier holds a control character.
@@ -316,7 +325,7 @@ impl App {
     }
 }
 
-impl fmt::Debug for World {
+impl fmt::Debug for EnvironmentState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("World").field("environment", &self.environment).finish_non_exhaustive()
     }

@@ -13,7 +13,7 @@ const REST: TimeDelta = TimeDelta::seconds(1);
 
 /// After a panic the work that it cut short is taken again so much later: others
 /// are not kept waiting by what fails each time.
-pub const AGAIN: TimeDelta = TimeDelta::minutes(1);
+pub const RESTART_DELAY: TimeDelta = TimeDelta::minutes(1);
 
 /// Runs a loop in the background, and begins it again after a panic. Without
 /// that, a service would go on answering while nobody plans any more.
@@ -30,14 +30,14 @@ where
             if !failure.is_panic() {
                 return;
             }
-            tell(job, &failure.to_string());
+            log_panic(job, &failure.to_string());
             clock.until(clock.now() + REST).await;
         }
     })
 }
 
 /// Tells operators of a panic: in the log, and in a count.
-pub(crate) fn tell(job: &'static str, what: &str) {
+pub(crate) fn log_panic(job: &'static str, what: &str) {
     counter!("slackwater_panics_total", "job" => job).increment(1);
     error!(job, what, "work in the background panicked, and is taken up again");
 }

@@ -13,7 +13,7 @@ use crate::connect::{Connector, PATIENCE, Use};
 use crate::error::StoreError;
 use crate::finish::Finish;
 use crate::health::Health;
-use crate::writer::Turn;
+use crate::writer::WriterGuard;
 
 /// Time after which the outcome of a commit counts as unknown.
 const COMMIT_WITHIN: Duration = Duration::from_secs(15);
@@ -22,7 +22,7 @@ const COMMIT_WITHIN: Duration = Duration::from_secs(15);
 /// One that is dropped before that is undone, and the next waits for that.
 pub struct Change {
     /// The turn with the connection on which it is made; `None` once it ended.
-    turn: Option<Turn>,
+    turn: Option<WriterGuard>,
     log: Option<CommitLog>,
     health: Health,
 }
@@ -33,7 +33,7 @@ impl Change {
     /// # Errors
     /// The database does not answer, or another process writes.
     pub(super) async fn begin(
-        turn: Turn,
+        turn: WriterGuard,
         connector: &Connector,
         log: Option<CommitLog>,
         health: Health,
@@ -92,7 +92,7 @@ impl Change {
     ///
     /// # Errors
     /// It was not made, and not shown.
-    pub async fn step<T: Send + 'static>(
+    pub async fn commit_unflushed<T: Send + 'static>(
         self,
         show: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, StoreError> {

@@ -15,7 +15,7 @@ use crate::error::{StoreError, silence};
 use crate::file::{self, FileLock};
 use crate::health::Health;
 use crate::url::StoreUrl;
-use crate::writer::{Turn, Writer};
+use crate::writer::{Writer, WriterGuard};
 
 /// The migrations, oldest first. A released one is never changed.
 const MIGRATIONS: &[(i64, &str, &str)] = &[
@@ -168,7 +168,7 @@ impl Store {
         Ok(None)
     }
 
-    async fn begin_in(&self, turn: Turn) -> Result<Change, StoreError> {
+    async fn begin_in(&self, turn: WriterGuard) -> Result<Change, StoreError> {
         if let Some(CommitLog { flusher, checkpointer }) = &self.log
             && flusher.has_failed()
         {
@@ -227,7 +227,7 @@ mod tests {
         let store = Store::open(&address.parse().unwrap()).await.unwrap();
         let change = store.begin_if(|| true).await.unwrap().unwrap();
         let late = store.begin_if(|| false);
-        let made = change.step(|| ());
+        let made = change.commit_unflushed(|| ());
         let (late, made) = tokio::join!(late, made);
         made.unwrap();
         assert!(late.unwrap().is_none());

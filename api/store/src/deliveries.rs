@@ -57,7 +57,7 @@ pub struct Subscription {
 
 /// Progress of a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Served {
+pub struct DeliveryProgress {
     /// The event up to which all were posted, or passed over.
     pub posted_seq: i64,
     /// Failures on end.
@@ -226,7 +226,7 @@ pub async fn acquire_subscription(
 pub async fn record_and_renew(
     to: &mut AnyConnection,
     id: &str,
-    progress: &Served,
+    progress: &DeliveryProgress,
     lease: &Lease<'_>,
 ) -> Result<bool, StoreError> {
     let is_held = LEASED.renew(to, &[id], lease).await?;
@@ -244,7 +244,7 @@ pub async fn record_and_renew(
 pub async fn record_and_release(
     to: &mut AnyConnection,
     id: &str,
-    progress: &Served,
+    progress: &DeliveryProgress,
     holder: &str,
 ) -> Result<bool, StoreError> {
     let was_held = LEASED.release(to, &[id], holder).await?;
@@ -257,7 +257,7 @@ pub async fn record_and_release(
 async fn record_progress(
     to: &mut AnyConnection,
     id: &str,
-    progress: &Served,
+    progress: &DeliveryProgress,
 ) -> Result<(), StoreError> {
     sqlx::query(
         "update subscriptions

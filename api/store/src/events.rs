@@ -12,7 +12,7 @@ use crate::rows::{Cells, Json};
 
 /// Something that happened to a user of a client.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Happening {
+pub struct NewEvent {
     /// The client.
     pub client_id: String,
     /// The user.
@@ -55,7 +55,7 @@ pub struct Event {
 ///
 /// # Errors
 /// The database failed.
-pub async fn record_event(to: &mut AnyConnection, happening: &Happening) -> Result<(), StoreError> {
+pub async fn record_event(to: &mut AnyConnection, happening: &NewEvent) -> Result<(), StoreError> {
     let counted = "update counters set value = value + 1 where name = 'events' returning value";
     let seq: i64 = sqlx::query(counted).fetch_one(&mut *to).await?.try_get("value")?;
     sqlx::query(

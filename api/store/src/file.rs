@@ -149,13 +149,13 @@ mod tests {
         let url: StoreUrl = format!("sqlite:{}", file.display()).parse().unwrap();
         let store = Store::open_alone(&url).await.unwrap();
         let reader = store.reader().acquire().await.unwrap();
-        crate::settings::keep(&store, "a", "b").await.unwrap();
+        crate::settings::set_setting(&store, "a", "b").await.unwrap();
         drop(reader);
         store.close().await;
         let copy = folder.path().join("copy.db");
         fs::copy(&file, &copy).unwrap();
         let copy = Store::open(&format!("sqlite:{}", copy.display()).parse().unwrap()).await;
-        let kept = crate::settings::get(&copy.unwrap(), "a").await.unwrap();
+        let kept = crate::settings::get_setting(&copy.unwrap(), "a").await.unwrap();
         assert_eq!(kept.as_deref(), Some("b"));
     }
 }

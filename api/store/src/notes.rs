@@ -22,7 +22,7 @@ const CHANNEL: &str = "slackwater";
 
 /// A connection on which notes arrive.
 #[derive(Debug)]
-pub struct Notes {
+pub struct ChangeNotifications {
     /// `None` once it is lost: it would connect anew by itself, and hide that
     /// something was missed.
     listener: Option<PgListener>,
@@ -32,7 +32,7 @@ pub struct Notes {
 
 /// Result of waiting for a notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum Notification {
     /// Another process changed something.
     Change,
     /// A mark of this process.
@@ -41,7 +41,7 @@ pub enum Heard {
 
 /// Rows that were changed, by the keys under which they are read again.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Touched {
+pub struct ChangedKeys {
     /// Users with their accounts and places, by client and user.
     pub users: BTreeSet<Pair>,
     /// Devices.
@@ -64,7 +64,7 @@ pub struct Touched {
     pub is_more: bool,
 }
 
-impl Notes {
+impl ChangeNotifications {
     /// Listens from now on. `None` for a file, which one process has for itself.
     ///
     /// # Errors
@@ -89,17 +89,17 @@ impl Notes {
     ///
     /// # Errors
     /// The connection is lost, and with it what is noted before the next one.
-    pub async fn hear(&mut self, touched: &mut Touched) -> Result<Heard, StoreError> {
+    pub async fn hear(&mut self, touched: &mut ChangedKeys) -> Result<Notification, StoreError> {
         loop {
             let note = self.next().await?;
             let words: Vec<String> = serde_json::from_str(note.payload()).unwrap_or_default();
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             match words.as_slice() {
                 [origin, "mark", mark] if *origin == self.replica => {
-                    return Ok(Heard::Mark(mark.parse().unwrap_or_default()));
+                    return Ok(Notification::Mark(mark.parse().unwrap_or_default()));
                 }
                 [origin, kind, key @ ..] if *origin != self.replica && touched.add(kind, key) => {
-                    return Ok(Heard::Change);
+                    return Ok(Notification::Change);
                 }
                 // Its own, or of a kind that only other versions have.
                 _ => {}
@@ -130,7 +130,7 @@ impl Notes {
     }
 }
 
-impl Touched {
+impl ChangedKeys {
     /// Adds a note. Returns `true` if its kind is known.
     fn add(&mut self, kind: &str, key: &[&str]) -> bool {
         let pairs = match kind {
@@ -256,15 +256,15 @@ mod tests {
 
     #[test]
     fn a_note_is_added_under_its_kind_and_others_are_left() {
-        let (mut touched, id) = (Touched::default(), Uuid::from_u128(1));
+        let (mut touched, id) = (ChangedKeys::default(), Uuid::from_u128(1));
         assert!(touched.add("users", &["c", "a b"]));
         assert!(touched.add("plans", &[&id.to_string()]));
         assert!(!touched.add("kettles", &["c"]));
         assert!(!touched.add("users", &["c"]));
-        let expected = Touched {
+        let expected = ChangedKeys {
             users: [("c".to_owned(), "a b".to_owned())].into(),
             plans: [id].into(),
-            ..Touched::default()
+            ..ChangedKeys::default()
         };
         assert_eq!(touched, expected);
         assert!(touched.add("all", &[]) && touched.is_more);
@@ -273,16 +273,16 @@ mod tests {
     #[test]
     fn parts_have_all_keys_once() {
         let pair = |n: u32| ("c".to_owned(), n.to_string());
-        let mut all = Touched {
+        let mut all = ChangedKeys {
             users: (0..5).map(pair).collect(),
             zones: (0..1).map(pair).collect(),
             plans: (7..9).map(Uuid::from_u128).collect(),
-            ..Touched::default()
+            ..ChangedKeys::default()
         };
         all.devices = (0..3).map(Uuid::from_u128).collect();
         let parts = all.parts(2);
         assert_eq!(parts.len(), 3 + 3 + 1);
-        let mut again = Touched::default();
+        let mut again = ChangedKeys::default();
         for mut part in parts {
             assert!(part.users.len() <= 2 && part.devices.len() + part.plans.len() <= 2);
             again.users.append(&mut part.users);

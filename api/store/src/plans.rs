@@ -73,7 +73,7 @@ impl KeptPlan {
 
 /// Prices that plans were made with.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sheet {
+pub struct PriceSheet {
     /// The hash of its text.
     pub id: Arc<str>,
     /// The currency of the prices, an ISO 4217 code.
@@ -134,7 +134,7 @@ pub async fn delete_plan(to: &mut AnyConnection, device_id: Uuid) -> Result<(), 
 ///
 /// # Errors
 /// The database failed.
-pub async fn insert_sheet(to: &mut AnyConnection, sheet: &Sheet) -> Result<(), StoreError> {
+pub async fn insert_sheet(to: &mut AnyConnection, sheet: &PriceSheet) -> Result<(), StoreError> {
     sqlx::query(
         "insert into price_sheets (id, currency, prices) values ($1, $2, $3)
          on conflict (id) do nothing",
@@ -151,7 +151,10 @@ pub async fn insert_sheet(to: &mut AnyConnection, sheet: &Sheet) -> Result<(), S
 ///
 /// # Errors
 /// The database failed.
-pub async fn get_sheet(from: &mut AnyConnection, id: &str) -> Result<Option<Sheet>, StoreError> {
+pub async fn get_sheet(
+    from: &mut AnyConnection,
+    id: &str,
+) -> Result<Option<PriceSheet>, StoreError> {
     let query = sqlx::query_as("select * from price_sheets where id = $1").bind(id);
     Ok(query.fetch_optional(from).await?)
 }
@@ -200,7 +203,7 @@ impl FromRow<'_, AnyRow> for KeptPlan {
     }
 }
 
-impl FromRow<'_, AnyRow> for Sheet {
+impl FromRow<'_, AnyRow> for PriceSheet {
     fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
         let row = Cells::new("price_sheets", row);
         Ok(Self {

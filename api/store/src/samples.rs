@@ -51,7 +51,7 @@ pub struct ChargeSession {
 
 /// Selection of samples.
 #[derive(Debug, Clone)]
-pub struct Wanted<'a> {
+pub struct SampleFilter<'a> {
     /// The client.
     pub client_id: &'a str,
     /// The user.
@@ -151,7 +151,7 @@ impl Written {
 
 /// Treatment of samples that exist already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum There {
+pub enum OnConflict {
     /// They stay, and the new ones come beside them.
     Join,
     /// Days that have any stay as they are.
@@ -169,13 +169,13 @@ pub async fn insert_samples(
     of: &Measured,
     session_id: Option<Uuid>,
     samples: &[Sample],
-    there: There,
+    there: OnConflict,
 ) -> Result<(), StoreError> {
     let day = |sample: &Sample| sample.start.date_naive();
     for own in samples.chunk_by(|one, next| day(one) == day(next)) {
         let start = own[0].start.date_naive().and_time(NaiveTime::MIN).and_utc();
         let mut all = Vec::new();
-        if there == There::Join {
+        if there == OnConflict::Join {
             all = samples_of_day(to, of.device_id, session_id, start).await?;
         }
         all.extend_from_slice(own);
@@ -208,14 +208,14 @@ async fn insert_day(
     session_id: Option<Uuid>,
     start: DateTime<Utc>,
     samples: &[Sample],
-    there: There,
+    there: OnConflict,
 ) -> Result<(), StoreError> {
     const INSERT: &str = "insert into samples (device_id, start_at, session_id, end_at, client_id, \
          user_id, kind, location_id, columns) values ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
          on conflict (device_id, start_at, session_id) do ";
     let query = match there {
-        There::Stay => format!("{INSERT} nothing"),
-        There::Join | There::Yield => format!(
+        OnConflict::Stay => format!("{INSERT} nothing"),
+        OnConflict::Join | OnConflict::Yield => format!(
             "{INSERT} update set end_at = excluded.end_at, columns = excluded.columns, \
              location_id = excluded.location_id"
         ),
@@ -264,7 +264,7 @@ pub async fn replace_session_samples(
     gone.bind(session.id.to_string()).execute(&mut *to).await?;
     let mut samples = samples.to_vec();
     samples.sort_by_key(|sample| sample.start);
-    insert_samples(to, &session.measured, Some(session.id), &samples, There::Yield).await
+    insert_samples(to, &session.measured, Some(session.id), &samples, OnConflict::Yield).await
 }
 
 /// Keeps a session, in place of what was kept of it.
@@ -424,7 +424,10 @@ impl FromRow<'_, AnyRow> for Day {
 ///
 /// # Errors
 /// The database failed.
-pub async fn sample_columns(store: &Store, wanted: &Wanted<'_>) -> Result<Columns, StoreError> {
+pub async fn sample_columns(
+    store: &Store,
+    wanted: &SampleFilter<'_>,
+) -> Result<Columns, StoreError> {
     let query =
         format!("select device_id as id, columns from samples where {OF_USER} order by start_at");
     let rows = bind_filter(sqlx::query(sqlx::AssertSqlSafe(query)), wanted);
@@ -443,7 +446,7 @@ pub async fn sample_columns(store: &Store, wanted: &Wanted<'_>) -> Result<Column
 /// The database failed.
 pub async fn frozen_sessions(
     store: &Store,
-    wanted: &Wanted<'_>,
+    wanted: &SampleFilter<'_>,
 ) -> Result<Vec<(ChargeSession, Vec<Sample>)>, StoreError> {
     let query = format!(
         "select * from charge_sessions where is_frozen = 1 and id in (
@@ -468,7 +471,7 @@ const OF_USER: &str = "client_id = $1 and user_id = $2 and kind = $3 and end_at 
 
 type Query<'q> = sqlx::query::Query<'q, sqlx::Any, <sqlx::Any as sqlx::Database>::Arguments>;
 
-fn bind_filter<'q>(query: Query<'q>, wanted: &'q Wanted<'_>) -> Query<'q> {
+fn bind_filter<'q>(query: Query<'q>, wanted: &'q SampleFilter<'_>) -> Query<'q> {
     query
         .bind(wanted.client_id)
         .bind(wanted.user_id)

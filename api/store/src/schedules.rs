@@ -26,14 +26,14 @@ pub struct Schedule {
     /// When it was made.
     pub created_at: DateTime<Utc>,
     /// Request of the user.
-    pub wish: Wish,
+    pub wish: ScheduleRequest,
     /// The status as it was last seen to change, and when.
     pub seen: Option<Arc<(Snapshot, DateTime<Utc>)>>,
 }
 
 /// Request of a user for a schedule.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wish {
+pub struct ScheduleRequest {
     /// True if it is switched on.
     pub is_enabled: bool,
     /// The device.
@@ -141,7 +141,7 @@ impl FromRow<'_, AnyRow> for Schedule {
             client_id: row.get("client_id")?,
             user_id: row.get("user_id")?,
             created_at: row.get("created_at")?,
-            wish: Wish {
+            wish: ScheduleRequest {
                 is_enabled: row.get("is_enabled")?,
                 target_id: row.get("target_id")?,
                 target_type: row.parse("target_type", target_type)?,

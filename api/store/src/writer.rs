@@ -19,7 +19,7 @@ const QUEUE_MAX: usize = 4_096;
 
 /// The turn: whoever holds it has the writer's connection, which is `None` before
 /// the first change and after one whose end was not clean.
-pub type Turn = OwnedMutexGuard<Option<AnyConnection>>;
+pub type WriterGuard = OwnedMutexGuard<Option<AnyConnection>>;
 
 /// Queue of those who write.
 #[derive(Debug, Clone)]
@@ -42,14 +42,14 @@ impl Writer {
     ///
     /// # Errors
     /// Too many others wait, or they took too long ([`StoreError::Queue`]).
-    pub async fn turn(&self) -> Result<Turn, StoreError> {
+    pub async fn turn(&self) -> Result<WriterGuard, StoreError> {
         let _place = self.places.try_acquire().map_err(|_| StoreError::Queue)?;
         let turn = Arc::clone(&self.connection).lock_owned();
         timeout(self.patience, turn).await.map_err(|_| StoreError::Queue)
     }
 
     /// Waits for the turn for as long as it takes, at the end of the process.
-    pub async fn last_turn(&self) -> Turn {
+    pub async fn last_turn(&self) -> WriterGuard {
         Arc::clone(&self.connection).lock_owned().await
     }
 }

@@ -16,7 +16,7 @@ use crate::auth::caller::Caller;
 use crate::problem::Problem;
 use crate::version::{SERVICE_VERSION, Version, requested, served};
 use slackwater_service::auth::secret::random;
-use slackwater_service::config::Limited;
+use slackwater_service::config::RateLimitClass;
 use slackwater_service::state::App;
 use slackwater_store::client::Client;
 
@@ -31,7 +31,7 @@ const OF_A_USER: &[&str] =
 const STATISTICS: &str = "/statistics";
 
 /// Lets a request in that may be answered, and says who asks.
-pub async fn gate(State(app): State<App>, mut request: Request, next: Next) -> Response {
+pub async fn authenticate(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().cloned();
     let path = path.as_ref().map_or("", MatchedPath::as_str);
     let client = match client(&app, request.headers()).await {
@@ -93,7 +93,7 @@ fn caller(
     if !is_served(path, version) {
         return Err(Problem::no_such_route(request.method(), request.uri()));
     }
-    app.spend(&client.id, Limited::Requests)?;
+    app.check_rate_limit(&client.id, RateLimitClass::Requests)?;
     Ok(Caller { client, version, user_id: None, now: app.now() })
 }
 

@@ -5,8 +5,8 @@ use utoipa::openapi::schema::Schema;
 use super::operation::{Answer, Operation, add};
 use crate::routes::actions::{ChargeRateLimitBody, MaxCurrentBody};
 use crate::routes::overrides::SmartOverride;
+use crate::routes::schedule_requests::{NewSchedule, ScheduleUpdate};
 use crate::routes::schedules::{ScheduleBody, ScheduleStatus};
-use crate::routes::wishes::{NewSchedule, ScheduleUpdate};
 use slackwater_service::control::body::ActionBody;
 
 /// The operations.

@@ -10,11 +10,11 @@ use uuid::Uuid;
 
 use crate::auth::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Body, Members, Path};
+use crate::request::{Body, BodyReader, Path};
 use crate::routes::batteries::Battery;
 use crate::routes::chargers::Charger;
 use crate::routes::hvacs::Hvac;
-use crate::routes::lists::{Shape, find};
+use crate::routes::lists::{DeviceView, find};
 use slackwater_service::control::body::ActionBody;
 use slackwater_service::control::orders::order;
 use slackwater_service::control::orders::{self, Cancelled, is_of};
@@ -81,7 +81,7 @@ async fn command(
     command: Command,
 ) -> Result<Json<ActionBody>, Problem> {
     let action = order(app, device_id, command, Origin::Client).await?;
-    Ok(Json(ActionBody::of(&action)))
+    Ok(Json(ActionBody::from_action(&action)))
 }
 
 /// The one number of a body, not below zero.
@@ -90,7 +90,7 @@ fn limit<T>(
     name: &str,
     read: impl FnOnce(f64) -> Result<T, String>,
 ) -> Result<T, Problem> {
-    let mut members = Members::from(body);
+    let mut members = BodyReader::from(body);
     let value = members.required(name, |value| match value.as_f64() {
         None => Err("expected a number".to_owned()),
         Some(number) if number < 0.0 => Err(format!("is {number}; a limit is at least 0")),
@@ -135,17 +135,17 @@ pub(crate) async fn cancel_of_battery(
     cancel::<Battery>(state, caller, id).await
 }
 
-async fn get<T: Shape>(
+async fn get<T: DeviceView>(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Json<ActionBody>, Problem> {
     let found = orders::find(&app, parse(&id)?, is_callers::<T>(&caller)).await?;
     let action = found.ok_or_else(|| Problem::no_entity("action"))?;
-    Ok(Json(ActionBody::of(&action)))
+    Ok(Json(ActionBody::from_action(&action)))
 }
 
-async fn cancel<T: Shape>(
+async fn cancel<T: DeviceView>(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
@@ -161,13 +161,15 @@ async fn cancel<T: Shape>(
 pub fn answer(cancelled: Option<Cancelled>) -> Result<Response, Problem> {
     match cancelled {
         None => Err(Problem::no_entity("action")),
-        Some(Cancelled::Now(action)) => Ok(Json(ActionBody::of(&action)).into_response()),
-        Some(Cancelled::Before(action)) => Err(Problem::already_resolved(&ActionBody::of(&action))),
+        Some(Cancelled::Now(action)) => Ok(Json(ActionBody::from_action(&action)).into_response()),
+        Some(Cancelled::Before(action)) => {
+            Err(Problem::already_resolved(&ActionBody::from_action(&action)))
+        }
     }
 }
 
 /// Returns `true` if an action is one that the caller may see below a path.
-fn is_callers<T: Shape>(caller: &Caller) -> impl Fn(&Action) -> bool {
+fn is_callers<T: DeviceView>(caller: &Caller) -> impl Fn(&Action) -> bool {
     let is_theirs = is_of(&caller.client.id, T::KIND);
     let user_id = caller.user_id.clone();
     move |action| is_theirs(action) && user_id.as_ref().is_none_or(|id| *id == action.user_id)

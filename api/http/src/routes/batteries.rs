@@ -4,7 +4,7 @@ use slackwater_control::device::scope::DeviceKind;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::routes::lists::{Seen, Shape};
+use crate::routes::lists::{DeviceView, ViewContext};
 use crate::scope;
 
 /// A home battery.
@@ -21,18 +21,18 @@ pub struct Battery {
     pub scopes: Vec<String>,
 }
 
-impl Shape for Battery {
+impl DeviceView for Battery {
     const KIND: DeviceKind = DeviceKind::Battery;
     const LIST: &'static str = "batteries";
     const WORD: &'static str = "battery";
 
-    fn of(seen: &Seen<'_>) -> Self {
+    fn view(seen: &ViewContext<'_>) -> Self {
         let device = seen.device;
         Self {
             id: device.id,
             user_id: device.user_id.to_string(),
             vendor: device.vendor.to_string(),
-            scopes: scope::words(device.kind, &device.scopes),
+            scopes: scope::scope_words(device.kind, &device.scopes),
         }
     }
 }

@@ -16,11 +16,11 @@ use uuid::Uuid;
 
 use crate::auth::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Body, Members, Path};
+use crate::request::{Body, BodyReader, Path};
 use crate::routes::charge_state::{
     CapabilityBody, RangedCapabilityBody, amps, capability, power_word, ranged_capability,
 };
-use crate::routes::lists::{Seen, Shape, answer, find};
+use crate::routes::lists::{DeviceView, ViewContext, answer, find};
 use crate::scope;
 use slackwater_integration::reading::{ChargerFacts, Facts};
 use slackwater_service::plans::replan;
@@ -140,12 +140,12 @@ pub struct ChargerUpdate {
     pub charging_location_id: Option<Uuid>,
 }
 
-impl Shape for Charger {
+impl DeviceView for Charger {
     const KIND: DeviceKind = DeviceKind::Charger;
     const LIST: &'static str = "chargers";
     const WORD: &'static str = "charger";
 
-    fn of(seen: &Seen<'_>) -> Self {
+    fn view(seen: &ViewContext<'_>) -> Self {
         let device = seen.device;
         let reading = device.state.reading.as_deref();
         let facts = reading.and_then(|reading| match &reading.facts {
@@ -161,11 +161,11 @@ impl Shape for Charger {
             last_seen: last_seen(device.state.heard_at, device.linked_at),
             is_reachable: charger_is_reachable(device.state.is_reachable),
             charge_state: facts.map_or_else(ChargerChargeState::unknown, |facts| {
-                ChargerChargeState::of(facts, seen)
+                ChargerChargeState::from_facts(facts, seen)
             }),
-            capabilities: ChargerCapabilities::of(&can.unwrap_or_default()),
-            scopes: scope::words(device.kind, &device.scopes),
-            information: ChargerInformation::of(facts, seen),
+            capabilities: ChargerCapabilities::from_abilities(&can.unwrap_or_default()),
+            scopes: scope::scope_words(device.kind, &device.scopes),
+            information: ChargerInformation::from_facts(facts, seen),
             location: seen.version.shows(Field::ChargerLocation, || {
                 stands.map_or_else(StandingAt::default, |stands| StandingAt {
                     id: stands.id,
@@ -184,7 +184,7 @@ impl ChargerChargeState {
         Self { power_delivery_state: power_word(PowerState::Unknown), ..Self::default() }
     }
 
-    fn of(facts: &ChargerFacts, seen: &Seen<'_>) -> Self {
+    fn from_facts(facts: &ChargerFacts, seen: &ViewContext<'_>) -> Self {
         let shown = facts.charging.shown(Reporter::Charger, seen.now);
         Self {
             is_plugged_in: shown.is_plugged_in,
@@ -200,7 +200,7 @@ impl ChargerChargeState {
 }
 
 impl ChargerCapabilities {
-    fn of(can: &Capabilities) -> Self {
+    fn from_abilities(can: &Capabilities) -> Self {
         Self {
             information: capability(can, Ability::Information),
             charge_state: capability(can, Ability::ChargeState),
@@ -213,7 +213,7 @@ impl ChargerCapabilities {
 }
 
 impl ChargerInformation {
-    fn of(facts: Option<&ChargerFacts>, seen: &Seen<'_>) -> Self {
+    fn from_facts(facts: Option<&ChargerFacts>, seen: &ViewContext<'_>) -> Self {
         let vendor_id = &seen.device.vendor_device;
         let id = seen.version.shows(Field::ChargerVendorId, || vendor_id.clone());
         let Some(facts) = facts else {
@@ -241,7 +241,7 @@ pub(crate) async fn put(
     body: Result<Body, Problem>,
 ) -> Result<Response, Problem> {
     let device = find::<Charger>(&app, &caller, &id)?;
-    let mut members = Members::from(body?);
+    let mut members = BodyReader::from(body?);
     let location = members.required("chargingLocationId", uuid_or_null);
     if let Some(Some(location)) = location {
         let is_known = app.cache().read(|tables| {
@@ -268,7 +268,7 @@ async fn place(app: App, id: Uuid, location: SetLocation) -> Result<(), StoreErr
             tables.change_device(id, |device| device.location = Some(location));
         });
         // Schedules of other places may hold, or hold no longer.
-        shown_in.control().look_again(id);
+        shown_in.control().schedule_evaluation(id);
     };
     change.commit(show).await?;
     // Prices and the clock of deadlines are those of the place (AMB-28, SCP-03).

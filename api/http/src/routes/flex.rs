@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::auth::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Body, Members, Path, number, pointer, text};
+use crate::request::{Body, BodyReader, Path, pointer, read_number, read_text};
 use slackwater_service::plans::flex_body::{FlexDayBody, FlexPolicyBody};
 use slackwater_service::plans::patching::patch_flex;
 use slackwater_service::state::App;
@@ -40,7 +40,7 @@ pub(crate) async fn get(
     let row = app.cache().read(|tables| tables.plans.flex(id).cloned());
     let own = row.filter(|row| *row.client_id == *caller.client.id);
     let row = own.ok_or_else(|| Problem::no_entity("Policy"))?;
-    Ok(Json(FlexPolicyBody::of(&row)).into_response())
+    Ok(Json(FlexPolicyBody::from_row(&row)).into_response())
 }
 
 /// Changes parts of a policy.
@@ -68,8 +68,8 @@ fn id_of(text: &str) -> Result<Uuid, Problem> {
 }
 
 fn read_patch(body: Body) -> Result<FlexPatch, Problem> {
-    let mut members = Members::from(body);
-    let reserve = members.optional("batteryReserve", number);
+    let mut members = BodyReader::from(body);
+    let reserve = members.optional("batteryReserve", read_number);
     let days = members.optional("schedule", |value| {
         value.as_object().cloned().ok_or_else(|| "expected an object".to_owned())
     });
@@ -82,7 +82,7 @@ fn read_patch(body: Body) -> Result<FlexPatch, Problem> {
 }
 
 /// A day of which both members may be missing: the engine says what that means.
-fn read_day(name: &str, value: &Value, members: &mut Members) -> DayRequest {
+fn read_day(name: &str, value: &Value, members: &mut BodyReader) -> DayRequest {
     let path = format!("schedule/{}", pointer(name));
     let Some(day) = value.as_object() else {
         members.issue(&path, "expected an object");
@@ -91,8 +91,8 @@ fn read_day(name: &str, value: &Value, members: &mut Members) -> DayRequest {
     let mut note = |member: &str, reason: &str| {
         members.issue(&format!("{path}/{member}"), reason);
     };
-    let deadline = day.get("deadline").map(text).transpose();
-    let target = day.get("minimumChargeTarget").map(number).transpose();
+    let deadline = day.get("deadline").map(read_text).transpose();
+    let target = day.get("minimumChargeTarget").map(read_number).transpose();
     let deadline = deadline.unwrap_or_else(|reason| {
         note("deadline", &reason);
         None

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::routes::charge_state::{CapabilityBody, MinMax, capability};
-use crate::routes::lists::{Seen, Shape};
+use crate::routes::lists::{DeviceView, ViewContext};
 use crate::scope;
 use slackwater_integration::reading::{Facts, HoldType, HvacCategory, HvacFacts};
 
@@ -132,12 +132,12 @@ pub struct HvacCapabilities {
     pub capable_hold_types: Vec<&'static str>,
 }
 
-impl Shape for Hvac {
+impl DeviceView for Hvac {
     const KIND: DeviceKind = DeviceKind::Hvac;
     const LIST: &'static str = "hvacs";
     const WORD: &'static str = "hvac";
 
-    fn of(seen: &Seen<'_>) -> Self {
+    fn view(seen: &ViewContext<'_>) -> Self {
         let device = seen.device;
         let reading = device.state.reading.as_deref();
         let facts = reading.and_then(|reading| match &reading.facts {
@@ -145,8 +145,8 @@ impl Shape for Hvac {
             _ => None,
         });
         let can = reading.map(|reading| within_scopes(&reading.capabilities, &device.scopes));
-        let thermostat = facts.map(ThermostatState::of).unwrap_or_default();
-        let temperature = facts.map(TemperatureState::of).unwrap_or_default();
+        let thermostat = facts.map(ThermostatState::from_facts).unwrap_or_default();
+        let temperature = facts.map(TemperatureState::from_facts).unwrap_or_default();
         let stands = || device.location.and_then(|location| location.id);
         let consumption = facts.and_then(|f| shown_consumption(f.consumption, f.is_active));
         Self {
@@ -156,9 +156,9 @@ impl Shape for Hvac {
             last_seen: last_seen(device.state.heard_at, device.linked_at),
             is_reachable: charger_is_reachable(device.state.is_reachable),
             consumption_rate: consumption.map(Power::as_kw),
-            information: facts.map(HvacInformation::of).unwrap_or_default(),
-            capabilities: HvacCapabilities::of(facts, &can.unwrap_or_default()),
-            scopes: scope::words(device.kind, &device.scopes),
+            information: facts.map(HvacInformation::from_facts).unwrap_or_default(),
+            capabilities: HvacCapabilities::from_facts(facts, &can.unwrap_or_default()),
+            scopes: scope::scope_words(device.kind, &device.scopes),
             location_id: seen.version.shows(Field::HvacLocationId, stands),
             charging_location_id: seen.version.shows(Field::HvacChargingLocationId, stands),
             mode: thermostat.mode,
@@ -174,7 +174,7 @@ impl Shape for Hvac {
 }
 
 impl HvacInformation {
-    fn of(facts: &HvacFacts) -> Self {
+    fn from_facts(facts: &HvacFacts) -> Self {
         let information = facts.information.clone();
         Self {
             brand: information.brand,
@@ -192,7 +192,7 @@ impl HvacInformation {
 }
 
 impl TemperatureState {
-    fn of(facts: &HvacFacts) -> Self {
+    fn from_facts(facts: &HvacFacts) -> Self {
         Self {
             current_temperature: facts.temperature.map(Temperature::as_celsius),
             is_active: Some(facts.is_active),
@@ -202,7 +202,7 @@ impl TemperatureState {
 }
 
 impl ThermostatState {
-    fn of(facts: &HvacFacts) -> Self {
+    fn from_facts(facts: &HvacFacts) -> Self {
         Self {
             mode: facts.mode.map(mode_word),
             heat_setpoint: facts.heat_setpoint.map(Temperature::as_celsius),
@@ -214,7 +214,7 @@ impl ThermostatState {
 }
 
 impl HvacCapabilities {
-    fn of(facts: Option<&HvacFacts>, can: &Capabilities) -> Self {
+    fn from_facts(facts: Option<&HvacFacts>, can: &Capabilities) -> Self {
         let limits = facts.map(|facts| facts.limits.clone()).unwrap_or_default();
         let follow = capability(can, Ability::SetFollowSchedule);
         let hold = capability(can, Ability::SetPermanentHold);

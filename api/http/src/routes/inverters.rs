@@ -7,7 +7,7 @@ use slackwater_wire::version::field::Field;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::routes::lists::{Seen, Shape};
+use crate::routes::lists::{DeviceView, ViewContext};
 use crate::scope;
 use slackwater_integration::reading::{Facts, InverterFacts};
 
@@ -76,12 +76,12 @@ pub struct InverterLocation {
     pub latitude: Option<f64>,
 }
 
-impl Shape for Inverter {
+impl DeviceView for Inverter {
     const KIND: DeviceKind = DeviceKind::Inverter;
     const LIST: &'static str = "inverters";
     const WORD: &'static str = "inverter";
 
-    fn of(seen: &Seen<'_>) -> Self {
+    fn view(seen: &ViewContext<'_>) -> Self {
         let device = seen.device;
         let facts = device.state.reading.as_deref().and_then(|reading| match &reading.facts {
             Facts::Inverter(facts) => Some(&**facts),
@@ -91,7 +91,7 @@ impl Shape for Inverter {
         Self {
             id: device.id,
             vendor: device.vendor.to_string(),
-            scopes: scope::words(device.kind, &device.scopes),
+            scopes: scope::scope_words(device.kind, &device.scopes),
             location_id: seen.version.shows(Field::InverterLocationId, stands),
             charging_location_id: seen
                 .version
@@ -104,14 +104,14 @@ impl Shape for Inverter {
                 is_producing: facts.map(|facts| facts.is_producing),
                 last_updated: facts.map(|facts| facts.production_at),
             },
-            information: InverterInformation::of(facts, &device.vendor_device),
-            location: InverterLocation::of(facts, seen),
+            information: InverterInformation::from_facts(facts, &device.vendor_device),
+            location: InverterLocation::from_facts(facts, seen),
         }
     }
 }
 
 impl InverterInformation {
-    fn of(facts: Option<&InverterFacts>, vendor_device: &str) -> Self {
+    fn from_facts(facts: Option<&InverterFacts>, vendor_device: &str) -> Self {
         let information = facts.map(|facts| facts.information.clone());
         let named = information.as_ref();
         Self {
@@ -125,7 +125,7 @@ impl InverterInformation {
 }
 
 impl InverterLocation {
-    fn of(facts: Option<&InverterFacts>, seen: &Seen<'_>) -> Self {
+    fn from_facts(facts: Option<&InverterFacts>, seen: &ViewContext<'_>) -> Self {
         let position = facts.and_then(|facts| facts.position);
         let whereabouts = Whereabouts {
             longitude: position.map(|position| position.longitude),

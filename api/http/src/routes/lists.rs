@@ -25,7 +25,7 @@ use slackwater_service::state::App;
 use slackwater_store::devices::Device;
 
 /// View of a device for a client.
-pub trait Shape: Serialize {
+pub trait DeviceView: Serialize {
     /// The kind of device.
     const KIND: DeviceKind;
     /// The last word of the path of its lists.
@@ -34,12 +34,12 @@ pub trait Shape: Serialize {
     const WORD: &'static str;
 
     /// The shape of a device, as it is shown.
-    fn of(seen: &Seen<'_>) -> Self;
+    fn view(seen: &ViewContext<'_>) -> Self;
 }
 
 /// A device and what is around it.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen<'a> {
+pub struct ViewContext<'a> {
     /// The device.
     pub device: &'a Device,
     /// Everything else that is known.
@@ -61,7 +61,7 @@ const BYTES_EACH: usize = 1_536;
 const KEPT_HERE: &str = "smartChargingPolicy";
 
 /// Devices of the client, newest first.
-pub(crate) async fn list<T: Shape>(
+pub(crate) async fn list<T: DeviceView>(
     State(app): State<App>,
     caller: Caller,
     uri: Uri,
@@ -72,7 +72,7 @@ pub(crate) async fn list<T: Shape>(
 }
 
 /// Devices of one user, newest first.
-pub(crate) async fn list_of_user<T: Shape>(
+pub(crate) async fn list_of_user<T: DeviceView>(
     State(app): State<App>,
     caller: Caller,
     Path(user_id): Path<String>,
@@ -85,7 +85,7 @@ pub(crate) async fn list_of_user<T: Shape>(
     page::<T>(&app, &caller, Some(&user_id), &uri, &query).await
 }
 
-async fn page<T: Shape>(
+async fn page<T: DeviceView>(
     app: &App,
     caller: &Caller,
     user_id: Option<&str>,
@@ -101,7 +101,7 @@ async fn page<T: Shape>(
     let listing = app.cache().read(|tables| {
         request.cut(tables.list(&caller.client.id, user_id, T::KIND), |id| {
             let device = tables.device(&caller.client.id, *id)?;
-            Some(T::of(&Seen { device, tables, version: caller.version, now: caller.now }))
+            Some(T::view(&ViewContext { device, tables, version: caller.version, now: caller.now }))
         })
     });
     // Written after the tables are free for others again.
@@ -109,7 +109,7 @@ async fn page<T: Shape>(
 }
 
 /// One device.
-pub(crate) async fn get<T: Shape>(
+pub(crate) async fn get<T: DeviceView>(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
@@ -127,12 +127,12 @@ pub(crate) async fn get<T: Shape>(
 ///
 /// # Errors
 /// It was deleted meanwhile.
-pub fn answer<T: Shape>(app: &App, caller: &Caller, id: Uuid) -> Result<Response, Problem> {
+pub fn answer<T: DeviceView>(app: &App, caller: &Caller, id: Uuid) -> Result<Response, Problem> {
     app.cache().read(|tables| {
         let device = tables.device(&caller.client.id, id);
         let device = device.ok_or_else(|| Problem::no_entity(T::WORD))?;
-        let seen = Seen { device, tables, version: caller.version, now: caller.now };
-        Ok(Json(T::of(&seen)).into_response())
+        let seen = ViewContext { device, tables, version: caller.version, now: caller.now };
+        Ok(Json(T::view(&seen)).into_response())
     })
 }
 
@@ -140,7 +140,7 @@ pub fn answer<T: Shape>(app: &App, caller: &Caller, id: Uuid) -> Result<Response
 ///
 /// # Errors
 /// There is none.
-pub fn find<T: Shape>(app: &App, caller: &Caller, id: &str) -> Result<Arc<Device>, Problem> {
+pub fn find<T: DeviceView>(app: &App, caller: &Caller, id: &str) -> Result<Arc<Device>, Problem> {
     let device = find_any(app, caller, id).filter(|device| device.kind == T::KIND);
     device.ok_or_else(|| Problem::no_entity(T::WORD))
 }
@@ -155,7 +155,7 @@ pub fn find_any(app: &App, caller: &Caller, id: &str) -> Option<Arc<Device>> {
 }
 
 /// Returns `true` if a read is to ask the manufacturer first.
-fn must_fetch<T: Shape>(caller: &Caller, uri: &Uri) -> bool {
+fn must_fetch<T: DeviceView>(caller: &Caller, uri: &Uri) -> bool {
     let fields = query_pairs(uri).filter(|(name, _)| name == "fields" || name == "fields[]");
     let costs =
         |value: &str| value.split(',').any(|f| !f.trim().is_empty() && f.trim() != KEPT_HERE);
@@ -165,7 +165,7 @@ fn must_fetch<T: Shape>(caller: &Caller, uri: &Uri) -> bool {
 }
 
 /// Fetches all devices of a list at once, and waits for the slowest (ENV-18).
-async fn fetch_all<T: Shape>(
+async fn fetch_all<T: DeviceView>(
     app: &App,
     caller: &Caller,
     user_id: Option<&str>,

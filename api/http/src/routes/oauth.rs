@@ -55,7 +55,7 @@ pub(crate) async fn token(
     read_form(&headers, &body)?;
     let (id, secret) = basic(&headers).ok_or_else(OauthError::invalid_client)?;
     let peer = extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| peer.0);
-    let source = Source::of(peer);
+    let source = Source::from_address(peer);
     let client = authenticate(&app, source, id, secret).await?;
     let moment = app.clock().machine().moment();
     let token = app.tokens().issue(app.store(), &client, moment).await.map_err(Problem::from)?;

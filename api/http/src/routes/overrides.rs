@@ -39,7 +39,7 @@ pub struct SmartOverride {
 impl SmartOverride {
     /// The shape of an override.
     #[must_use]
-    pub fn of(override_: &Override) -> Self {
+    pub fn from_override(override_: &Override) -> Self {
         Self {
             created_at: override_.life.created_at,
             ended_at: override_.life.ended_at,
@@ -60,7 +60,7 @@ pub(crate) async fn create(
 ) -> Result<Json<SmartOverride>, Problem> {
     let device = find::<Charger>(&app, &caller, &id)?;
     let override_ = overrides::create(&app, device.id).await?;
-    Ok(Json(SmartOverride::of(&override_)))
+    Ok(Json(SmartOverride::from_override(&override_)))
 }
 
 /// Ends the override of a charger.
@@ -72,5 +72,5 @@ pub(crate) async fn end(
     let device = find::<Charger>(&app, &caller, &id)?;
     let ended = overrides::end(&app, device.id).await?;
     let ended = ended.ok_or_else(|| Problem::no_entity("smart override"))?;
-    Ok(Json(SmartOverride::of(&ended)))
+    Ok(Json(SmartOverride::from_override(&ended)))
 }

@@ -15,8 +15,10 @@ use crate::page::{ListRequest, PageQuery};
 use crate::problem::Problem;
 use crate::request::{Body, Path};
 use crate::routes::overrides::SmartOverride;
+use crate::routes::schedule_requests::{
+    RuleBody, read_new_schedule, read_schedule_change, target_word,
+};
 use crate::routes::users::with_user;
-use crate::routes::wishes::{RuleBody, changed_wish, new_wish, target_word};
 use slackwater_service::state::App;
 use slackwater_service::steering::schedules::{self, Standing};
 use slackwater_store::schedules::Schedule;
@@ -97,13 +99,13 @@ pub struct TransitionBody {
 impl ScheduleBody {
     /// The shape of a schedule.
     #[must_use]
-    pub fn of(schedule: &Schedule) -> Self {
+    pub fn from_schedule(schedule: &Schedule) -> Self {
         let wish = &schedule.wish;
         Self {
             id: schedule.id.to_string(),
             is_enabled: wish.is_enabled,
             default_should_charge: wish.rules.default_should_charge,
-            rules: wish.drafts.iter().map(RuleBody::of).collect(),
+            rules: wish.drafts.iter().map(RuleBody::from_draft).collect(),
             target_id: wish.target_id.to_string(),
             target_type: target_word(wish.target_type),
             location_id: wish.location_id,
@@ -112,7 +114,7 @@ impl ScheduleBody {
 }
 
 impl ScheduleStatus {
-    fn of(standing: &Standing) -> Self {
+    fn from_standing(standing: &Standing) -> Self {
         let (status, upcoming) = (&standing.snapshot.status, &standing.snapshot.upcoming);
         let parts = status.parts;
         Self {
@@ -131,7 +133,7 @@ impl ScheduleStatus {
                 .iter()
                 .map(|next| TransitionBody { at: next.at, should_charge: next.should_charge })
                 .collect(),
-            smart_override: standing.active_override.as_deref().map(SmartOverride::of),
+            smart_override: standing.active_override.as_deref().map(SmartOverride::from_override),
         }
     }
 }
@@ -157,9 +159,10 @@ pub(crate) async fn create(
 ) -> Result<Json<ScheduleBody>, Problem> {
     with_user(&app, &caller, &user_id, |_| ())?;
     let client_id = &caller.client.id;
-    let wish = app.cache().read(|tables| new_wish(body?, tables, (client_id, &user_id)))?;
+    let wish =
+        app.cache().read(|tables| read_new_schedule(body?, tables, (client_id, &user_id)))?;
     let schedule = schedules::create(&app, client_id, &user_id, wish).await?;
-    Ok(Json(ScheduleBody::of(&schedule)))
+    Ok(Json(ScheduleBody::from_schedule(&schedule)))
 }
 
 /// A user's schedules, newest first.
@@ -177,7 +180,7 @@ pub(crate) async fn list(
     let listing = app.cache().read(|tables| {
         let control = tables.control();
         request.cut(control.list(client_id, &user_id), |id| {
-            Some(ScheduleBody::of(control.schedule(client_id, *id)?))
+            Some(ScheduleBody::from_schedule(control.schedule(client_id, *id)?))
         })
     });
     request.answer(&listing, BYTES_EACH)
@@ -190,9 +193,9 @@ pub(crate) async fn get(
     Path(id): Path<String>,
 ) -> Result<Json<ScheduleBody>, Problem> {
     let id = find(&app, &caller, &id)?;
-    let found = app
-        .cache()
-        .read(|tables| Some(ScheduleBody::of(tables.control().schedule(&caller.client.id, id)?)));
+    let found = app.cache().read(|tables| {
+        Some(ScheduleBody::from_schedule(tables.control().schedule(&caller.client.id, id)?))
+    });
     found.map(Json).ok_or_else(missing)
 }
 
@@ -205,10 +208,11 @@ pub(crate) async fn put(
 ) -> Result<Json<ScheduleBody>, Problem> {
     let id = find(&app, &caller, &id)?;
     let body = body?;
-    let merge =
-        |schedule: &Schedule| app.cache().read(|tables| changed_wish(body, tables, schedule));
+    let merge = |schedule: &Schedule| {
+        app.cache().read(|tables| read_schedule_change(body, tables, schedule))
+    };
     let changed = schedules::change(&app, &caller.client.id, id, merge).await?;
-    changed.map(|schedule| Json(ScheduleBody::of(&schedule))).ok_or_else(missing)
+    changed.map(|schedule| Json(ScheduleBody::from_schedule(&schedule))).ok_or_else(missing)
 }
 
 /// Deletes a schedule.
@@ -230,7 +234,7 @@ pub(crate) async fn status(
 ) -> Result<Json<ScheduleStatus>, Problem> {
     let id = find(&app, &caller, &id)?;
     let standing = schedules::standing(&app, &caller.client.id, id).await?;
-    standing.map(|standing| Json(ScheduleStatus::of(&standing))).ok_or_else(missing)
+    standing.map(|standing| Json(ScheduleStatus::from_standing(&standing))).ok_or_else(missing)
 }
 
 /// The identifier in a path, if it is that of a schedule of the caller.

@@ -11,12 +11,12 @@ use uuid::Uuid;
 
 use crate::auth::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{MaybeBody, Members, Path, check_id, text};
+use crate::request::{BodyReader, MaybeBody, Path, check_id, read_text};
 use crate::routes::lists::find_any;
 use crate::scope;
 use slackwater_integration::profile::VendorCode;
 use slackwater_service::auth::secret::{digest, generate};
-use slackwater_service::config::Limited;
+use slackwater_service::config::RateLimitClass;
 use slackwater_service::config::language::ColourScheme;
 use slackwater_service::linking::session::{LIFETIME, LinkRequest};
 use slackwater_service::state::App;
@@ -69,7 +69,7 @@ pub(crate) async fn link(
 ) -> Result<Json<LinkSessionBody>, Problem> {
     check_id("userId", &user_id)?;
     let request = read(&app, &caller, body.into())?;
-    app.spend(&caller.client.id, Limited::Link)?;
+    app.check_rate_limit(&caller.client.id, RateLimitClass::Link)?;
     let session = begin(&app, &caller, &user_id, &request, None).await?;
     Ok(Json(session))
 }
@@ -81,7 +81,7 @@ pub(crate) async fn relink(
     Path(id): Path<String>,
 ) -> Result<Json<LinkSessionBody>, Problem> {
     let device = find_any(&app, &caller, &id).ok_or_else(|| Problem::no_entity("asset"))?;
-    app.spend(&caller.client.id, Limited::Link)?;
+    app.check_rate_limit(&caller.client.id, RateLimitClass::Link)?;
     let request = LinkRequest {
         vendor: Some(device.vendor.clone()),
         kind: Some(device.kind),
@@ -141,10 +141,11 @@ async fn begin(
     })
 }
 
-fn read(app: &App, caller: &Caller, mut members: Members) -> Result<LinkRequest, Problem> {
+fn read(app: &App, caller: &Caller, mut members: BodyReader) -> Result<LinkRequest, Problem> {
     let version = caller.version;
     let vendor = members.optional("vendor", |value| {
-        let known = VendorCode::parse(&text(value)?).ok().filter(|code| app.vendor(code).is_some());
+        let known =
+            VendorCode::parse(&read_text(value)?).ok().filter(|code| app.vendor(code).is_some());
         known.ok_or_else(|| "is no manufacturer whose devices can be linked".to_owned())
     });
     let kind = members.optional("vendorType", kind);
@@ -167,7 +168,7 @@ fn read(app: &App, caller: &Caller, mut members: Members) -> Result<LinkRequest,
     let has_old_names = version.has(Field::OldScopes);
     let read = |value: &Value| scopes(value, has_old_names, kind);
     let scopes = if has_old_names {
-        let everything = || scope::granted(&["all".to_owned()], true).unwrap_or_default();
+        let everything = || scope::parse_scopes(&["all".to_owned()], true).unwrap_or_default();
         members.optional("scopes", read).or_else(|| Some(everything()))
     } else {
         members.required("scopes", read)
@@ -182,7 +183,7 @@ fn page_of(address: &str) -> &str {
 }
 
 fn kind(value: &Value) -> Result<DeviceKind, String> {
-    let kind = DeviceKind::parse(&text(value)?).ok().filter(|kind| KINDS.contains(kind));
+    let kind = DeviceKind::parse(&read_text(value)?).ok().filter(|kind| KINDS.contains(kind));
     kind.ok_or_else(|| "expected vehicle, charger, hvac or inverter".to_owned())
 }
 
@@ -192,14 +193,14 @@ fn scopes(
     kind: Option<DeviceKind>,
 ) -> Result<scope::GrantedByKind, String> {
     let list = value.as_array().ok_or("expected an array of scopes")?;
-    let words: Vec<String> = list.iter().map(text).collect::<Result<_, _>>()?;
-    let granted = scope::granted(&words, has_old_names)
+    let words: Vec<String> = list.iter().map(read_text).collect::<Result<_, _>>()?;
+    let granted = scope::parse_scopes(&words, has_old_names)
         .map_err(|index| format!("{:?} is no scope", words[index]))?;
     let reads = |(of, granted): &(DeviceKind, Granted)| {
         kind.is_none_or(|kind| kind == *of) && granted.contains(&Permission::ReadData)
     };
     // SCOPE-03. What old names grant beyond their words, nobody wrote down.
-    let are_all_new = words.iter().all(|word| scope::parse(word).is_some());
+    let are_all_new = words.iter().all(|word| scope::parse_scope(word).is_some());
     if are_all_new && !granted.iter().any(reads) {
         let of = kind.map_or("vehicle", DeviceKind::as_str);
         return Err(format!("needs a scope that reads data, such as {of}:read:data"));
@@ -208,7 +209,7 @@ fn scopes(
 }
 
 fn language(value: &Value) -> Result<String, String> {
-    let code = text(value)?;
+    let code = read_text(value)?;
     let is_subtag = |part: &str| {
         (1..=8).contains(&part.len()) && part.chars().all(|c| c.is_ascii_alphanumeric())
     };
@@ -222,7 +223,7 @@ fn language(value: &Value) -> Result<String, String> {
 }
 
 fn colour_scheme(value: &Value) -> Result<ColourScheme, String> {
-    let scheme = ColourScheme::of(&text(value)?);
+    let scheme = ColourScheme::from_word(&read_text(value)?);
     scheme.ok_or_else(|| "expected light, dark or system".to_owned())
 }
 
@@ -276,7 +277,7 @@ const NEVER: [&str; 40] = [
 /// user information: a reader takes `https://good.example@evil.example` for
 /// the first of the two.
 fn redirect_uri(value: &Value) -> Result<String, String> {
-    let address = text(value)?;
+    let address = read_text(value)?;
     let refused = || "expected an absolute URI, such as https://app.example.org/linked".to_owned();
     let uri: Uri = address.parse().map_err(|_| refused())?;
     let scheme = uri.scheme_str().map(str::to_ascii_lowercase).ok_or_else(refused)?;

@@ -17,11 +17,11 @@ use uuid::Uuid;
 
 use crate::auth::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Body, Members, Path, truth};
+use crate::request::{Body, BodyReader, Path, read_bool};
 use crate::routes::chargers::Charger;
 use crate::routes::lists::find;
 use slackwater_service::cache::tables::Tables;
-use slackwater_service::plans::facts::known;
+use slackwater_service::plans::facts::device_facts;
 use slackwater_service::plans::patching::patch_charger;
 use slackwater_service::state::App;
 use slackwater_store::devices::Device;
@@ -125,9 +125,9 @@ pub(crate) async fn put_policy(
     body: Result<Body, Problem>,
 ) -> Result<Response, Problem> {
     let device = find::<Charger>(&app, &caller, &id)?;
-    let mut members = Members::from(body?);
+    let mut members = BodyReader::from(body?);
     let patch = ChargerPatch {
-        is_enabled: change(members.optional("isEnabled", truth)),
+        is_enabled: change(members.optional("isEnabled", read_bool)),
         deadline: change(members.optional("deadline", clock_or_null)),
         charging_duration: change(members.optional("chargingDuration", clock_or_null)),
     };
@@ -154,7 +154,7 @@ fn status_of(
     word: Option<&String>,
     now: DateTime<Utc>,
 ) -> SmartChargingStatus {
-    let known = known(tables, device, now);
+    let known = device_facts(tables, device, now);
     let plan = tables.plans.plan(device.id);
     let waits =
         |plan: &KeptPlan| matches!(plan.state.outcome, Outcome::Idle(NoRequest::AwaitingPrices));

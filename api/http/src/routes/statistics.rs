@@ -32,11 +32,11 @@ use crate::problem::Problem;
 use crate::request::{Path, query_pairs};
 use crate::routes::users::with_user;
 use crate::version::Version;
-use slackwater_service::config::Limited;
+use slackwater_service::config::RateLimitClass;
 use slackwater_service::config::prices::StatisticsQuery;
 use slackwater_service::state::App;
 use slackwater_store::error::StoreError;
-use slackwater_store::samples::{self, ChargeSession, Columns, Wanted};
+use slackwater_store::samples::{self, ChargeSession, Columns, SampleFilter};
 
 /// The kinds of device that have a series of charging.
 const CHARGING: &[DeviceKind] = &[DeviceKind::Vehicle, DeviceKind::Charger, DeviceKind::Hvac];
@@ -237,8 +237,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Subject {
 /// Checks that the user is the caller's, and that neither budget is spent (STA-36).
 fn check_user(app: &App, caller: &Caller, user_id: &str) -> Result<(), Problem> {
     with_user(app, caller, user_id, |_| ())?;
-    app.spend(&caller.client.id, Limited::Statistics)?;
-    Ok(app.spend_of_user(&caller.client.id, user_id, Limited::StatisticsOfUser)?)
+    app.check_rate_limit(&caller.client.id, RateLimitClass::Statistics)?;
+    Ok(app.check_user_rate_limit(&caller.client.id, user_id, RateLimitClass::StatisticsOfUser)?)
 }
 
 fn shape(version: Version) -> Result<Shape, Problem> {
@@ -357,8 +357,8 @@ fn savings(totals: &Totals) -> Option<f64> {
 }
 
 impl Asked {
-    fn wanted<'a>(&self, caller: &'a Caller, user_id: &'a str) -> Wanted<'a> {
-        Wanted {
+    fn wanted<'a>(&self, caller: &'a Caller, user_id: &'a str) -> SampleFilter<'a> {
+        SampleFilter {
             client_id: &caller.client.id,
             user_id,
             kind: self.kind,

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::routes::charge_state::{
     CapabilityBody, RangedCapabilityBody, amps, capability, power_word, ranged_capability,
 };
-use crate::routes::lists::{Seen, Shape};
+use crate::routes::lists::{DeviceView, ViewContext};
 use crate::scope;
 use slackwater_integration::reading::{Facts, Sighting, VehicleFacts};
 
@@ -156,12 +156,12 @@ pub struct VehicleCapabilities {
     pub set_charge_rate_limit: RangedCapabilityBody,
 }
 
-impl Shape for Vehicle {
+impl DeviceView for Vehicle {
     const KIND: DeviceKind = DeviceKind::Vehicle;
     const LIST: &'static str = "vehicles";
     const WORD: &'static str = "vehicle";
 
-    fn of(seen: &Seen<'_>) -> Self {
+    fn view(seen: &ViewContext<'_>) -> Self {
         let device = seen.device;
         let facts = device.state.reading.as_deref().and_then(|reading| match &reading.facts {
             Facts::Vehicle(facts) => Some(&**facts),
@@ -174,9 +174,9 @@ impl Shape for Vehicle {
             vendor: device.vendor.to_string(),
             last_seen: last_seen(device.state.heard_at, device.linked_at),
             is_reachable: device.state.is_reachable,
-            information: VehicleInformation::of(facts),
+            information: VehicleInformation::from_facts(facts),
             charge_state: facts.map_or_else(VehicleChargeState::unknown, |facts| {
-                VehicleChargeState::of(facts, seen.now, charger.map(|charger| charger.id))
+                VehicleChargeState::from_facts(facts, seen.now, charger.map(|charger| charger.id))
             }),
             smart_charging_policy: seen.tables.plans.of_vehicle(device.id).into(),
             odometer: Odometer {
@@ -184,15 +184,15 @@ impl Shape for Vehicle {
                 last_updated: facts.and_then(|facts| facts.odometer_at),
             },
             location: VehicleLocation::of(facts.and_then(|facts| facts.sighting), seen),
-            capabilities: VehicleCapabilities::of(&capabilities(seen)),
-            scopes: scope::words(device.kind, &device.scopes),
+            capabilities: VehicleCapabilities::from_abilities(&capabilities(seen)),
+            scopes: scope::scope_words(device.kind, &device.scopes),
         }
     }
 }
 
 /// Abilities of a vehicle, with the advice of the charger that it stands at, within the scopes that
 /// its owner granted.
-fn capabilities(seen: &Seen<'_>) -> Capabilities {
+fn capabilities(seen: &ViewContext<'_>) -> Capabilities {
     let Some(own) = &seen.device.state.reading else { return Capabilities::new() };
     let charger = seen.tables.other_end(seen.device);
     match charger.and_then(|charger| charger.state.reading.as_ref()) {
@@ -205,7 +205,7 @@ fn capabilities(seen: &Seen<'_>) -> Capabilities {
 }
 
 impl VehicleInformation {
-    fn of(facts: Option<&VehicleFacts>) -> Self {
+    fn from_facts(facts: Option<&VehicleFacts>) -> Self {
         let Some(information) = facts.map(|facts| facts.information.clone()) else {
             return Self::default();
         };
@@ -223,7 +223,7 @@ impl VehicleChargeState {
         Self { power_delivery_state: power_word(PowerState::Unknown), ..Self::default() }
     }
 
-    fn of(facts: &VehicleFacts, now: DateTime<Utc>, charger: Option<Uuid>) -> Self {
+    fn from_facts(facts: &VehicleFacts, now: DateTime<Utc>, charger: Option<Uuid>) -> Self {
         let shown = facts.charging.shown(Reporter::Vehicle, now);
         Self {
             battery_level: facts.soc.map(Percent::as_percent),
@@ -254,7 +254,7 @@ impl From<VehiclePolicyRequest> for SmartChargingPolicy {
 }
 
 impl VehicleLocation {
-    fn of(sighting: Option<Sighting>, seen: &Seen<'_>) -> Self {
+    fn of(sighting: Option<Sighting>, seen: &ViewContext<'_>) -> Self {
         let Some(Sighting { position, at }) = sighting else { return Self::default() };
         let place = seen.tables.whereabouts(seen.device);
         let whereabouts = Whereabouts {
@@ -274,7 +274,7 @@ impl VehicleLocation {
 }
 
 impl VehicleCapabilities {
-    fn of(can: &Capabilities) -> Self {
+    fn from_abilities(can: &Capabilities) -> Self {
         Self {
             information: capability(can, Ability::Information),
             charge_state: capability(can, Ability::ChargeState),

@@ -15,7 +15,7 @@ use slackwater_service::config::Config;
 use slackwater_service::config::prices::ZoneSettings;
 use slackwater_service::plans::area::work;
 use slackwater_service::state::App;
-use slackwater_store::samples::{Measured, There, insert_samples};
+use slackwater_store::samples::{Measured, OnConflict, insert_samples};
 use tokio::time::{MissedTickBehavior, interval};
 use uuid::Uuid;
 
@@ -129,7 +129,7 @@ async fn record(app: &App, device_id: Uuid) -> Result<usize, Failure> {
     };
     let samples: Vec<Sample> = (0..4 * 365 * 96).rev().map(sample).collect();
     let mut change = app.store().begin().await?;
-    insert_samples(change.connection(), &measured, None, &samples, There::Join).await?;
+    insert_samples(change.connection(), &measured, None, &samples, OnConflict::Join).await?;
     change.commit(|| ()).await?;
     Ok(samples.len())
 }

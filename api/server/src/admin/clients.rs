@@ -46,7 +46,7 @@ pub(crate) struct Made {
 pub(crate) enum NewClientError {
     /// The environment or the version means nothing, or cannot be chosen.
     #[error("{0}")]
-    Wish(String),
+    ScheduleRequest(String),
     /// The system has no random numbers.
     #[error(transparent)]
     Randomness(#[from] NoRandomness),
@@ -59,7 +59,7 @@ impl NewClient {
         versions: &VersionSettings,
         now: DateTime<Utc>,
     ) -> Result<Made, NewClientError> {
-        let wish = |reason: &dyn ToString| NewClientError::Wish(reason.to_string());
+        let wish = |reason: &dyn ToString| NewClientError::ScheduleRequest(reason.to_string());
         let environment = Environment::parse(&self.environment).map_err(|error| wish(&error))?;
         let version = match &self.version {
             Some(given) => ApiVersion::parse(given).map_err(|error| wish(&error))?,
@@ -127,7 +127,7 @@ pub(crate) async fn list(State(app): State<App>) -> Result<Json<Value>, Problem>
 impl From<NewClientError> for Problem {
     fn from(error: NewClientError) -> Self {
         match error {
-            NewClientError::Wish(reason) => Self::bad_request(reason),
+            NewClientError::ScheduleRequest(reason) => Self::bad_request(reason),
             NewClientError::Randomness(error) => error.into(),
         }
     }

@@ -49,7 +49,7 @@ async fn command(
         .map_err(|error| Problem::bad_request(format!("no command: {error}")))?;
     check_version(&app, &device, &command).await?;
     let action = order(&app, device.id, command, Origin::Client).await?;
-    Ok(Json(ActionBody::of(&action)))
+    Ok(Json(ActionBody::from_action(&action)))
 }
 
 /// Has a vehicle or charger charge now.
@@ -58,7 +58,7 @@ async fn begin(
     Path(device): Path<String>,
 ) -> Result<Json<SmartOverride>, Problem> {
     let (app, device) = device_of(&worlds, &device).await?;
-    Ok(Json(SmartOverride::of(&overrides::create(&app, device.id).await?)))
+    Ok(Json(SmartOverride::from_override(&overrides::create(&app, device.id).await?)))
 }
 
 /// Ends that.
@@ -69,7 +69,7 @@ async fn end(
     let (app, device) = device_of(&worlds, &device).await?;
     let ended = overrides::end(&app, device.id).await?;
     let ended = ended.ok_or_else(|| Problem::no_entity("smart override"))?;
-    Ok(Json(SmartOverride::of(&ended)))
+    Ok(Json(SmartOverride::from_override(&ended)))
 }
 
 /// An action of any device.
@@ -79,7 +79,7 @@ async fn show(
 ) -> Result<Json<ActionBody>, Problem> {
     let (app, id) = (first(&worlds)?, parse(&action)?);
     let found = find(app, id, |_| true).await?.ok_or_else(|| Problem::no_entity("action"))?;
-    Ok(Json(ActionBody::of(&found)))
+    Ok(Json(ActionBody::from_action(&found)))
 }
 
 /// Calls an action of any device off.

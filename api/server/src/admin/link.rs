@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::admin::body::read;
-use crate::seeding::residents::Residents;
+use crate::seeding::residents::SandboxSeeder;
 use slackwater_http::problem::Problem;
 use slackwater_integration::error::VendorError;
 use slackwater_integration::profile::VendorCode;
@@ -46,7 +46,7 @@ pub(crate) struct Deny {
 
 /// Logs in and links.
 pub(crate) async fn accept(
-    State(residents): State<Residents>,
+    State(residents): State<SandboxSeeder>,
     body: Bytes,
 ) -> Result<Json<Value>, Problem> {
     let order: Accept = read(&body)?;
@@ -85,7 +85,7 @@ pub(crate) async fn accept(
 
 /// Leaves without linking anything.
 pub(crate) async fn deny(
-    State(residents): State<Residents>,
+    State(residents): State<SandboxSeeder>,
     body: Bytes,
 ) -> Result<Json<Value>, Problem> {
     let order: Deny = read(&body)?;

@@ -47,7 +47,7 @@ async fn show(
 ) -> Result<Json<Value>, Problem> {
     let (app, device) = device_of(&worlds, &device).await?;
     let (charger, vehicle, flex) = app.cache().read(|tables| {
-        let flex = tables.plans.flex_of(device.id).map(|row| FlexPolicyBody::of(row));
+        let flex = tables.plans.flex_of(device.id).map(|row| FlexPolicyBody::from_row(row));
         let plans = &tables.plans;
         (plans.of_charger(device.id), plans.of_vehicle(device.id), flex.collect::<Vec<_>>())
     });

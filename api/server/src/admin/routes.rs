@@ -7,7 +7,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::admin::guard::guard;
 use crate::admin::{clients, control, docs, events, policies, prices, sandbox};
-use crate::seeding::residents::Residents;
+use crate::seeding::residents::SandboxSeeder;
 use slackwater_http::openapi;
 use slackwater_http::problem::{self, Problem};
 use slackwater_http::routes::health;
@@ -18,7 +18,7 @@ use slackwater_service::state::App;
 ///
 /// Documentation and readiness are open: they tell nothing about anyone, and a probe of a
 /// cluster has no token. All else is behind the `guard`.
-pub fn router(worlds: &[App], residents: Option<Residents>) -> Router {
+pub fn router(worlds: &[App], residents: Option<SandboxSeeder>) -> Router {
     let mut open = Router::new()
         .route("/", get(docs::page))
         .route("/docs", get(docs::page))

@@ -22,7 +22,7 @@ use uuid::Uuid;
 use crate::admin::body::{order_problem, read, scenario_problem};
 use crate::admin::link;
 use crate::seeding::kept;
-use crate::seeding::residents::Residents;
+use crate::seeding::residents::SandboxSeeder;
 use crate::seeding::samples::Keep;
 use slackwater_http::problem::Problem;
 use slackwater_http::request::{Path, query_pairs};
@@ -46,7 +46,7 @@ use slackwater_store::error::StoreError;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Routes below `/sandbox`.
-pub fn router(residents: Residents) -> Router {
+pub fn router(residents: SandboxSeeder) -> Router {
     Router::new()
         .route("/sandbox/scenario", get(scenario).post(apply))
         .route("/sandbox/schema", get(async || Json(schema())))
@@ -66,14 +66,14 @@ pub fn router(residents: Residents) -> Router {
 }
 
 /// All there is, patches included.
-async fn scenario(State(residents): State<Residents>) -> Json<Scenario> {
+async fn scenario(State(residents): State<SandboxSeeder>) -> Json<Scenario> {
     Json(residents.sandbox.scenario())
 }
 
 /// Adds or changes what a patch in YAML or JSON names, and links it for the
 /// client of the query, or the scenario's own.
 async fn apply(
-    State(residents): State<Residents>,
+    State(residents): State<SandboxSeeder>,
     uri: Uri,
     body: String,
 ) -> Result<Json<Applied>, Problem> {
@@ -81,7 +81,7 @@ async fn apply(
     let applied = apply_and_keep(&residents, body).await?;
     let whole = residents.sandbox.scenario();
     let patched = patched(&whole, &applied);
-    let ids = residents.settle(&patched, &client_id, Keep::All).await?;
+    let ids = residents.apply_scenario(&patched, &client_id, Keep::All).await?;
     show(&residents, ids).await;
     Ok(Json(applied))
 }
@@ -107,7 +107,7 @@ fn patched(whole: &Scenario, applied: &Applied) -> Scenario {
 }
 
 /// The client that `?client=` names; without it, the scenario's own.
-async fn client(residents: &Residents, uri: &Uri) -> Result<String, Problem> {
+async fn client(residents: &SandboxSeeder, uri: &Uri) -> Result<String, Problem> {
     let named = query_pairs(uri).find(|(name, _)| name == "client");
     let Some((_, id)) = named else { return Ok(residents.client_id.to_string()) };
     let known = clients::get_client(residents.app.store(), &id).await?;
@@ -116,7 +116,7 @@ async fn client(residents: &Residents, uri: &Uri) -> Result<String, Problem> {
 }
 
 /// Every device, with what the scenario's client knows it by.
-async fn devices(State(residents): State<Residents>) -> Json<Value> {
+async fn devices(State(residents): State<SandboxSeeder>) -> Json<Value> {
     let all = residents.sandbox.devices().into_iter().map(|device| {
         let device = device.common();
         json!({
@@ -132,22 +132,22 @@ async fn devices(State(residents): State<Residents>) -> Json<Value> {
 
 /// Reading of a device that is awake and whose manufacturer is honest.
 async fn truth(
-    State(residents): State<Residents>,
+    State(residents): State<SandboxSeeder>,
     Path(device): Path<String>,
 ) -> Result<Json<Reading>, Problem> {
     let name = residents.name(&device);
-    let reading = residents.sandbox.truth(&name);
+    let reading = residents.sandbox.actual_reading(&name);
     reading.map(Json).ok_or_else(|| Problem::no_entity("device"))
 }
 
 /// Readings of all devices, or of those of `?kind=`, as of [`truth`].
-async fn truth_of_all(State(residents): State<Residents>, uri: Uri) -> Json<Vec<Value>> {
+async fn truth_of_all(State(residents): State<SandboxSeeder>, uri: Uri) -> Json<Vec<Value>> {
     let kind = query_pairs(&uri).find(|(name, _)| name == "kind").map(|(_, kind)| kind);
     let all = residents.sandbox.devices();
     let common = all.iter().map(Device::common);
     let meant = common.filter(|device| kind.as_deref().is_none_or(|k| k == device.kind.as_str()));
     let truth = meant.filter_map(|device| {
-        let reading = residents.sandbox.truth(&device.id)?;
+        let reading = residents.sandbox.actual_reading(&device.id)?;
         Some(json!({ "device": device.id, "kind": device.kind.as_str(), "reading": reading }))
     });
     Json(truth.collect())
@@ -156,7 +156,7 @@ async fn truth_of_all(State(residents): State<Residents>, uri: Uri) -> Json<Vec<
 /// Counts of devices' own meters in each whole quarter of an hour of `[from, to)`, in kWh: of
 /// `?device=`, or of all.
 async fn metered(
-    State(residents): State<Residents>,
+    State(residents): State<SandboxSeeder>,
     uri: Uri,
 ) -> Result<Json<Vec<Value>>, Problem> {
     let given = |name: &str| query_pairs(&uri).find(|(given, _)| given == name).map(|(_, v)| v);
@@ -185,7 +185,10 @@ async fn metered(
 }
 
 /// Says what a device or manufacturer does when it is called.
-async fn conduct(State(residents): State<Residents>, body: Bytes) -> Result<StatusCode, Problem> {
+async fn conduct(
+    State(residents): State<SandboxSeeder>,
+    body: Bytes,
+) -> Result<StatusCode, Problem> {
     let order: ConductOrder = read(&body)?;
     let order = match order {
         ConductOrder::Device { device, conduct, ignores_commands } => {
@@ -206,7 +209,7 @@ async fn conduct(State(residents): State<Residents>, body: Bytes) -> Result<Stat
 }
 
 /// A person on site does something to a device.
-async fn hand(State(residents): State<Residents>, body: Bytes) -> Result<Json<Value>, Problem> {
+async fn hand(State(residents): State<SandboxSeeder>, body: Bytes) -> Result<Json<Value>, Problem> {
     let order: HandOrder = read(&body)?;
     let order = HandOrder { device: residents.name(&order.device), ..order };
     let at = residents.sandbox.hand(&order).map_err(order_problem)?;
@@ -216,7 +219,7 @@ async fn hand(State(residents): State<Residents>, body: Bytes) -> Result<Json<Va
 
 /// A device does now what it was told.
 async fn reach(
-    State(residents): State<Residents>,
+    State(residents): State<SandboxSeeder>,
     Path(device): Path<String>,
 ) -> Result<Json<Value>, Problem> {
     let device = residents.name(&device);
@@ -227,7 +230,7 @@ async fn reach(
 
 /// Sends a command past all actions, such as `{"charge": "start"}`.
 async fn send(
-    State(residents): State<Residents>,
+    State(residents): State<SandboxSeeder>,
     Path(device): Path<String>,
     body: Bytes,
 ) -> Result<StatusCode, Problem> {
@@ -252,7 +255,7 @@ async fn send(
 
 /// Commands that manufacturers were sent, oldest first; `?device=` names one.
 async fn commands(
-    State(residents): State<Residents>,
+    State(residents): State<SandboxSeeder>,
     uri: Uri,
 ) -> Result<Json<Vec<ReceivedCommand>>, Problem> {
     let device = query_pairs(&uri).find(|(name, _)| name == "device");
@@ -261,7 +264,7 @@ async fn commands(
 }
 
 /// State of the clock.
-async fn clock(State(residents): State<Residents>) -> Result<Json<ClockState>, Problem> {
+async fn clock(State(residents): State<SandboxSeeder>) -> Result<Json<ClockState>, Problem> {
     let clock = residents.sandbox.set_clock(&ClockOrder::default());
     Ok(Json(clock.map_err(order_problem)?))
 }
@@ -277,7 +280,7 @@ struct Stepped {
 /// Steps the clock or sets its speed. What falls due in a step is polled and
 /// planned, and what schedules and plans want then is ordered, before the answer.
 async fn set_clock(
-    State(residents): State<Residents>,
+    State(residents): State<SandboxSeeder>,
     body: Bytes,
 ) -> Result<Json<Stepped>, Problem> {
     let clock = residents.sandbox.set_clock(&read(&body)?).map_err(order_problem)?;
@@ -291,7 +294,7 @@ async fn set_clock(
 }
 
 /// Applies a patch to the sandbox and keeps it.
-async fn apply_and_keep(residents: &Residents, text: String) -> Result<Applied, Problem> {
+async fn apply_and_keep(residents: &SandboxSeeder, text: String) -> Result<Applied, Problem> {
     // One patch at a time, so that the later one is kept last.
     let _turn = residents.sandbox.patching().await;
     let sandbox = residents.sandbox.clone();
@@ -321,7 +324,7 @@ async fn settle(app: &App, now: DateTime<Utc>) -> Result<(), StoreError> {
 }
 
 /// A device and those of its user, which may be at the other end of its cable.
-fn neighbours(residents: &Residents, device: &str) -> Vec<Uuid> {
+fn neighbours(residents: &SandboxSeeder, device: &str) -> Vec<Uuid> {
     residents.app.cache().read(|tables| {
         let owners = tables.devices().filter(|other| other.vendor_device == device);
         let users = owners.filter_map(|owner| tables.user(&owner.client_id, &owner.user_id));
@@ -330,7 +333,7 @@ fn neighbours(residents: &Residents, device: &str) -> Vec<Uuid> {
 }
 
 /// Polls devices, so that readers see how they stand.
-async fn show(residents: &Residents, ids: Vec<Uuid>) {
+async fn show(residents: &SandboxSeeder, ids: Vec<Uuid>) {
     let mut polls = JoinSet::new();
     for id in ids {
         let app = residents.app.clone();

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::interval;
 use tracing::{info, warn};
 
-use crate::seeding::residents::Residents;
+use crate::seeding::residents::SandboxSeeder;
 use slackwater_sandbox::control::ClockState;
 use slackwater_sandbox::generate::text_of;
 use slackwater_service::clock::Speed;
@@ -80,7 +80,7 @@ pub async fn resume_clock(app: &App, is_speed_set: bool) -> Result<(), StoreErro
 ///
 /// # Errors
 /// The database failed.
-pub(crate) async fn keep_patches(residents: &Residents) -> Result<(), StoreError> {
+pub(crate) async fn keep_patches(residents: &SandboxSeeder) -> Result<(), StoreError> {
     let patches = text_of(&residents.sandbox.patches());
     settings::set_setting(residents.app.store(), PATCHES, &patches).await
 }
@@ -89,7 +89,7 @@ pub(crate) async fn keep_patches(residents: &Residents) -> Result<(), StoreError
 ///
 /// # Errors
 /// The database failed.
-pub(crate) async fn restore_patches(residents: &Residents) -> Result<(), StoreError> {
+pub(crate) async fn restore_patches(residents: &SandboxSeeder) -> Result<(), StoreError> {
     let Some(text) = settings::get_setting(residents.app.store(), PATCHES).await? else {
         return Ok(());
     };

@@ -12,7 +12,7 @@ use tracing::warn;
 use uuid::Uuid;
 
 use crate::seeding::kept::restore_patches;
-use crate::seeding::residents::Residents;
+use crate::seeding::residents::SandboxSeeder;
 use crate::seeding::samples::{Keep, keep};
 use slackwater_integration::profile::VendorCode;
 use slackwater_integration::reading::Position;
@@ -30,7 +30,7 @@ use slackwater_store::settings;
 /// Before the name of a client: which scenario it was given.
 const SETTLED: &str = "scenario_of_";
 
-impl Residents {
+impl SandboxSeeder {
     /// Gives the client of the scenario all that is in it, at a start.
     ///
     /// A scenario is given once. At a later start with the same one all is as
@@ -38,7 +38,7 @@ impl Residents {
     ///
     /// # Errors
     /// The database failed. What is missing then is given at the next start.
-    pub async fn move_in(&self) -> Result<(), StoreError> {
+    pub async fn seed(&self) -> Result<(), StoreError> {
         let scenario = self.sandbox.scenario();
         self.give(&scenario).await?;
         // After the scenario itself, which is told from others without its patches.
@@ -53,7 +53,7 @@ impl Residents {
         if settings::get_setting(self.app.store(), &name).await?.as_deref() == Some(&*version) {
             return Ok(());
         }
-        self.settle(scenario, &self.client_id, Keep::New).await?;
+        self.apply_scenario(scenario, &self.client_id, Keep::New).await?;
         // Last of all, so that nothing is left out if the process ends before.
         settings::set_setting(self.app.store(), &name, &version).await
     }
@@ -68,7 +68,7 @@ impl Residents {
     ///
     /// # Errors
     /// The database failed, and what was not reached is not linked.
-    pub async fn settle(
+    pub async fn apply_scenario(
         &self,
         what: &Scenario,
         client_id: &str,

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 /// A sandbox behind a service.
 #[derive(Debug, Clone)]
-pub struct Residents {
+pub struct SandboxSeeder {
     /// The service.
     pub app: App,
     /// The sandbox.
@@ -20,7 +20,7 @@ pub struct Residents {
     pub first_id: Arc<str>,
 }
 
-impl Residents {
+impl SandboxSeeder {
     /// The identifier that a client knows something by.
     #[must_use]
     pub fn id(&self, name: &str, client_id: &str) -> Uuid {

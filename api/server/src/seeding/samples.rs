@@ -7,7 +7,7 @@ use slackwater_engine::statistics::recording::{Stay, has_energy, with_prices};
 use slackwater_engine::statistics::sample::Sample;
 use uuid::Uuid;
 
-use crate::seeding::residents::Residents;
+use crate::seeding::residents::SandboxSeeder;
 use slackwater_sandbox::devices::Common;
 use slackwater_sandbox::document::check::{intervals_of, rates_of, samples_of};
 use slackwater_sandbox::scenario::Scenario;
@@ -16,7 +16,7 @@ use slackwater_service::samples::prices_at;
 use slackwater_store::database::Change;
 use slackwater_store::error::StoreError;
 use slackwater_store::prices::{ZoneRow, upsert_zone};
-use slackwater_store::samples::{self, ChargeSession, Measured, There};
+use slackwater_store::samples::{self, ChargeSession, Measured, OnConflict};
 use slackwater_store::tariffs::{self, TariffRow, TariffSchedule};
 
 /// Rows of a scenario that are written.
@@ -35,7 +35,7 @@ pub enum Keep {
 /// # Errors
 /// The database failed, and nothing is kept.
 pub async fn keep(
-    residents: &Residents,
+    residents: &SandboxSeeder,
     what: &Scenario,
     client_id: &str,
     which: Keep,
@@ -64,7 +64,7 @@ pub async fn keep(
 
 /// Keeps what a device was recorded with. Of a vehicle or charger it is a session.
 async fn keep_samples(
-    residents: &Residents,
+    residents: &SandboxSeeder,
     change: &mut Change,
     client_id: &str,
     (device, samples): (&Common, Vec<Sample>),
@@ -87,7 +87,7 @@ async fn keep_samples(
     };
     let owner = (client_id, device.user.as_str());
     let prices = prices_at(&residents.app, measured.location_id, owner, first.start, last.end);
-    let there = if which == Keep::New { There::Stay } else { There::Yield };
+    let there = if which == Keep::New { OnConflict::Stay } else { OnConflict::Yield };
     let with_costs = with_prices(&samples, &prices);
     samples::insert_samples(change.connection(), &measured, Some(id), &with_costs, there).await?;
     let is_charged = matches!(device.kind, DeviceKind::Vehicle | DeviceKind::Charger);
@@ -101,7 +101,7 @@ async fn keep_samples(
 
 /// Keeps zones, tariffs, and the schedules of locations.
 async fn keep_money(
-    residents: &Residents,
+    residents: &SandboxSeeder,
     what: &Scenario,
     client_id: &str,
     which: Keep,

@@ -87,7 +87,7 @@ impl Admission {
     /// Lets a connection in, if need be in place of one that waits. A peer of
     /// `None`, such as a trusted proxy, has no limit of its own.
     pub(super) fn admit(self: &Arc<Self>, peer: Option<IpAddr>) -> Result<Arc<Admitted>, Full> {
-        let peer = peer.map(Source::of);
+        let peer = peer.map(Source::from_address);
         let mut open = self.open();
         let of_peer = peer.and_then(|peer| open.of_peer.get(&peer)).copied().unwrap_or_default();
         if of_peer >= self.limits.of_peer && !open.displace(|entry| entry.peer == peer) {

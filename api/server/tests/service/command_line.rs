@@ -7,7 +7,7 @@ use serde_json::Value;
 use slackwater_integration::registry::Registry;
 use slackwater_server::running::{Service, Stop};
 use slackwater_service::clock::Clock;
-use slackwater_service::config::{Config, Door};
+use slackwater_service::config::{Config, Listener};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -51,7 +51,7 @@ async fn serve() -> Running {
     let mut config = Config::default();
     let url = format!("sqlite:{}", folder.path().join("kept.db").display());
     config.store.url = url.parse().unwrap();
-    let free = || Door { listen: "127.0.0.1:0".parse().unwrap(), url: None };
+    let free = || Listener { listen: "127.0.0.1:0".parse().unwrap(), url: None };
     let doors = config.environments.sandbox.as_mut().unwrap();
     (doors.base, doors.auth, doors.link) = (free(), free(), free());
     config.admin.listen = free().listen;

@@ -8,7 +8,7 @@ use slackwater_sandbox::generate::street;
 use slackwater_sandbox::handle::Sandbox;
 use slackwater_sandbox::scenario::Scenario;
 use slackwater_server::admin;
-use slackwater_server::seeding::residents::Residents;
+use slackwater_server::seeding::residents::SandboxSeeder;
 use slackwater_store::clients;
 use tower::ServiceExt;
 
@@ -34,13 +34,13 @@ async fn ask(
     (head.status.as_u16(), head.headers, serde_json::from_slice(&bytes).unwrap_or_default())
 }
 
-async fn inhabited() -> (Stage, Residents, Router) {
+async fn inhabited() -> (Stage, SandboxSeeder, Router) {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let sandbox = Sandbox::new(&street(), stage.app.clock().clone());
     let (client_id, first_id) = (asker.id.as_str().into(), asker.id.as_str().into());
-    let residents = Residents { app: stage.app.clone(), sandbox, client_id, first_id };
-    residents.move_in().await.unwrap();
+    let residents = SandboxSeeder { app: stage.app.clone(), sandbox, client_id, first_id };
+    residents.seed().await.unwrap();
     let router = admin::routes::router(std::slice::from_ref(&stage.app), Some(residents.clone()));
     (stage, residents, router)
 }
@@ -207,11 +207,11 @@ async fn patches_and_the_clock_of_the_sandbox_outlive_a_restart() {
 
     let fresh = slackwater_service::clock::Clock::fixed(crate::harness::six());
     let sandbox = Sandbox::new(&street(), fresh);
-    let again = Residents { sandbox, ..residents };
-    again.move_in().await.unwrap();
+    let again = SandboxSeeder { sandbox, ..residents };
+    again.seed().await.unwrap();
     let devices = again.sandbox.devices();
     assert!(devices.iter().any(|device| device.common().id == "ada-second-box"));
-    assert!(again.sandbox.truth("ada-second-box").is_some());
+    assert!(again.sandbox.actual_reading("ada-second-box").is_some());
 
     let stage = Stage::restarted(stage).await;
     let earlier = stage.replica_at(crate::harness::six()).await;

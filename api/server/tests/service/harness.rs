@@ -170,7 +170,7 @@ impl Stage {
     pub(crate) fn production(&self) -> App {
         let urls = ["base", "auth", "link"].map(|door| format!("https://{door}.example.org"));
         let [base, auth, link] = urls;
-        self.app.beside(
+        self.app.for_environment(
             Environment::Production,
             self.app.clock().clone(),
             Urls { base, auth, link },

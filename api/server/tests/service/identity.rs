@@ -10,7 +10,7 @@ use slackwater_http::router;
 use slackwater_service::auth::secret::{digest, generate, hash};
 use slackwater_service::auth::throttle::QUEUE_MAX;
 use slackwater_service::config::proxies::Peer;
-use slackwater_service::config::{Budget, Limited};
+use slackwater_service::config::{Budget, RateLimitClass};
 use slackwater_store::client::{Client, Environment};
 use slackwater_store::clients::{self, ClientRow};
 use slackwater_store::tokens;
@@ -317,8 +317,8 @@ async fn tokens_are_issued_at_their_address_only() {
 async fn budgets_are_per_client() {
     let stage = Stage::with(On::Sqlite, |config| {
         let budget = Budget { requests: 2, seconds: 60 };
-        config.limits.budgets.insert(Limited::Requests, budget);
-        let own = [(Limited::Requests, Budget { requests: 3, seconds: 60 })];
+        config.limits.budgets.insert(RateLimitClass::Requests, budget);
+        let own = [(RateLimitClass::Requests, Budget { requests: 3, seconds: 60 })];
         config.limits.clients.insert("client-b".to_owned(), own.into_iter().collect());
     })
     .await;

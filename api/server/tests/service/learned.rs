@@ -21,9 +21,9 @@ use slackwater_service::plans::planner::plan_now;
 use slackwater_service::queue::orders::Task;
 use slackwater_service::replicas::Replicas;
 use slackwater_service::replicas::telling::LATER;
-use slackwater_service::samples::waiting::keep;
+use slackwater_service::samples::waiting::keep_recording;
 use slackwater_store::locations::{Location, LocationFacts};
-use slackwater_store::notes::Notes;
+use slackwater_store::notes::ChangeNotifications;
 use slackwater_store::policies::{SmartPolicy, upsert_smart_policy};
 use slackwater_store::prices::{ZoneRow, upsert_zone};
 use slackwater_store::samples::Measured;
@@ -98,7 +98,7 @@ impl Two {
 }
 
 async fn following(stage: &Stage) -> Replicas {
-    let notes = Notes::listen(stage.app.store()).await.unwrap().unwrap();
+    let notes = ChangeNotifications::listen(stage.app.store()).await.unwrap().unwrap();
     Replicas::new(vec![stage.app.clone()], notes)
 }
 
@@ -399,13 +399,19 @@ async fn energy_that_two_processes_recorded_counts_once() {
         hours.iter().map(|hour| at(*hour).timestamp_micros()).collect()
     };
     for (before, hour) in [(None, 1), (Some(1), 2)] {
-        keep(&two.one.app, recorded(before, hour)).await;
-        keep(&two.other.app, recorded(before, hour)).await;
+        keep_recording(&two.one.app, recorded(before, hour)).await;
+        keep_recording(&two.other.app, recorded(before, hour)).await;
         assert_eq!(kept().await, ends(&[1, 2][..hour as usize]));
         // It goes on from there once it has learned of it.
-        assert_ne!(two.other.app.recorders().of(id), two.one.app.recorders().of(id));
+        assert_ne!(
+            two.other.app.recorders().progress_of(id),
+            two.one.app.recorders().progress_of(id)
+        );
         two.replicas.catch_up().await.unwrap();
-        assert_eq!(two.other.app.recorders().of(id), two.one.app.recorders().of(id));
+        assert_eq!(
+            two.other.app.recorders().progress_of(id),
+            two.one.app.recorders().progress_of(id)
+        );
     }
 }
 
@@ -457,7 +463,7 @@ async fn what_cannot_be_read_does_not_hide_the_rest() {
 #[tokio::test]
 async fn a_file_has_one_process_that_listens_to_nobody() {
     let stage = Stage::new().await;
-    assert!(Notes::listen(stage.app.store()).await.unwrap().is_none());
+    assert!(ChangeNotifications::listen(stage.app.store()).await.unwrap().is_none());
 }
 
 /// Tables that memory does not hold, and why nothing of them is noted: they are

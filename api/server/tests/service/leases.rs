@@ -3,7 +3,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_service::outbox::subscribing::subscribe;
 use slackwater_service::plans::area::LEASE;
 use slackwater_store::database::Store;
-use slackwater_store::deliveries::{self, Served};
+use slackwater_store::deliveries::{self, DeliveryProgress};
 use slackwater_store::jobs::{self, AreaJob};
 use slackwater_store::lease::Lease;
 use tokio::task::JoinSet;
@@ -37,8 +37,8 @@ async fn rows(stage: &Stage, asker: &Asker) -> [Leased; 2] {
     [Leased::Area(area), Leased::Subscription(subscription)]
 }
 
-fn served() -> Served {
-    Served { posted_seq: 0, failures: 0, due_at: six(), last_failure: None }
+fn served() -> DeliveryProgress {
+    DeliveryProgress { posted_seq: 0, failures: 0, due_at: six(), last_failure: None }
 }
 
 impl Leased {

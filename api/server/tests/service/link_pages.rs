@@ -391,7 +391,7 @@ async fn language_and_colours() {
     assert_eq!((refused.status, refused.body["issues"].as_array().unwrap().len()), (400, 2));
     // The operator's choice, where the client makes none.
     let stage = Stage::with(On::Sqlite, |config| {
-        config.link.language = slackwater_service::config::language::Language::of("nb");
+        config.link.language = slackwater_service::config::language::Language::from_code("nb");
         config.link.colour_scheme = slackwater_service::config::language::ColourScheme::Dark;
     })
     .await;

@@ -14,11 +14,11 @@ use slackwater_integration::error::VendorError;
 use slackwater_server::admin;
 use slackwater_service::clock::Clock;
 use slackwater_service::jobs::poller::poll_now;
-use slackwater_service::outbox::poster::Poster;
+use slackwater_service::outbox::dispatcher::Dispatcher;
 use slackwater_service::outbox::subscribing::{configure, subscribe};
 use slackwater_store::client::Environment;
 use slackwater_store::deliveries;
-use slackwater_store::events::{self, Happening};
+use slackwater_store::events::{self, NewEvent};
 use slackwater_store::lease::Lease;
 use slackwater_store::signing::SigningSecret;
 use slackwater_store::subscription::NewSubscription;
@@ -95,7 +95,7 @@ pub(crate) fn subscription(name: &str, asker: &Asker, url: &str) -> NewSubscript
 }
 
 pub(crate) async fn happens(stage: &Stage, asker: &Asker, user: &str, n: usize) {
-    let happening = Happening {
+    let happening = NewEvent {
         client_id: asker.id.clone(),
         user_id: user.to_owned(),
         target_id: Some(Uuid::from_u128(9)),
@@ -108,12 +108,12 @@ pub(crate) async fn happens(stage: &Stage, asker: &Asker, user: &str, n: usize) 
     change.commit(|| ()).await.unwrap();
 }
 
-fn poster(stage: &Stage) -> Poster {
+fn poster(stage: &Stage) -> Dispatcher {
     poster_at(stage, &Clock::fixed(six()))
 }
 
-pub(crate) fn poster_at(stage: &Stage, machine: &Clock) -> Poster {
-    Poster::new(stage.app.clone(), machine.clone()).unwrap()
+pub(crate) fn poster_at(stage: &Stage, machine: &Clock) -> Dispatcher {
+    Dispatcher::new(stage.app.clone(), machine.clone()).unwrap()
 }
 
 /// Puts the machine's clock to when a receiver that failed is tried again.
@@ -157,7 +157,7 @@ async fn events_are_posted_in_order_as_the_template_says() {
         assert!(chosen.bodies().is_empty() && silent.bodies().is_empty());
         poster(&stage).post_due().await.unwrap();
         assert_eq!(all.bodies().len(), 150);
-        let happening = Happening {
+        let happening = NewEvent {
             client_id: asker.id.clone(),
             user_id: "u".to_owned(),
             target_id: None,
@@ -302,7 +302,7 @@ async fn one_of_several_replicas_posts_and_after_a_crash_another() {
         let machine = Clock::fixed(six());
         let poster = || poster_at(&stage, &machine);
         let replicas = [poster(), poster(), poster()];
-        let [a, b, c] = replicas.each_ref().map(Poster::post_due);
+        let [a, b, c] = replicas.each_ref().map(Dispatcher::post_due);
         let (a, b, c) = tokio::join!(a, b, c);
         a.and(b).and(c).unwrap();
         assert_eq!(receiver.all("n"), (1..=20).map(Value::from).collect::<Vec<_>>());
@@ -321,8 +321,12 @@ async fn one_of_several_replicas_posts_and_after_a_crash_another() {
         assert_eq!(receiver.all("n").last(), Some(&json!(21)));
         // What the dead one kept late does not count.
         let mut change = stage.app.store().begin().await.unwrap();
-        let late =
-            deliveries::Served { posted_seq: 0, failures: 0, due_at: six(), last_failure: None };
+        let late = deliveries::DeliveryProgress {
+            posted_seq: 0,
+            failures: 0,
+            due_at: six(),
+            last_failure: None,
+        };
         let kept = deliveries::record_and_release(change.connection(), &id, &late, "dead").await;
         assert!(!kept.unwrap());
     }

@@ -221,7 +221,7 @@ async fn a_panic_says_nothing() {
         .layer(tower_http::catch_panic::CatchPanicLayer::custom(slackwater_http::problem::of_panic))
         .layer(axum::middleware::from_fn_with_state(
             stage.app.clone(),
-            slackwater_http::version::stamp,
+            slackwater_http::version::add_version_header,
         ));
     let answer = send(broken, request(Method::GET, "/", None)).await;
     assert_eq!((answer.status, answer.title()), (500, "Server Error"));

@@ -16,7 +16,7 @@ use slackwater_sandbox::handle::Sandbox;
 use slackwater_server::running::{Service, Stop};
 use slackwater_service::auth::secret::{generate, hash};
 use slackwater_service::clock::Clock;
-use slackwater_service::config::{Config, Door};
+use slackwater_service::config::{Config, Listener};
 use slackwater_store::client::{Client, Environment};
 use slackwater_store::clients::{self, ClientRow};
 use slackwater_wire::version::dated::ApiVersion;
@@ -98,7 +98,7 @@ fn settings(folder: &tempfile::TempDir) -> Config {
     let mut config = Config::default();
     let url = format!("sqlite:{}", folder.path().join("kept.db").display());
     config.store.url = url.parse().unwrap();
-    let free = || Door { listen: "127.0.0.1:0".parse().unwrap(), url: None };
+    let free = || Listener { listen: "127.0.0.1:0".parse().unwrap(), url: None };
     let doors = config.environments.sandbox.as_mut().unwrap();
     (doors.base, doors.auth, doors.link) = (free(), free(), free());
     config.admin.listen = free().listen;

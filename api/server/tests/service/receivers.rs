@@ -13,8 +13,8 @@ use rustls::{ServerConfig, ServerConnection};
 use serde_json::json;
 use slackwater_service::clock::Clock;
 use slackwater_service::outbox::subscribing::subscribe;
-use slackwater_store::deliveries::{self, Served};
-use slackwater_store::events::{self, Happening};
+use slackwater_store::deliveries::{self, DeliveryProgress};
+use slackwater_store::events::{self, NewEvent};
 use slackwater_store::lease::Lease;
 use slackwater_store::subscription::NewSubscription;
 use tokio::net::TcpListener;
@@ -62,7 +62,7 @@ async fn many_receivers_that_hang_leave_places_to_those_that_answer() {
             deliveries::acquire_subscription(to, &row.id, &lease).await.unwrap().unwrap();
             let last_failure = Some("no answer in 600 s".to_owned());
             let due_at = machine.now() - TimeDelta::minutes(1);
-            let served = Served { posted_seq: 0, failures: 1, due_at, last_failure };
+            let served = DeliveryProgress { posted_seq: 0, failures: 1, due_at, last_failure };
             let was_held = deliveries::record_and_release(to, &row.id, &served, "test").await;
             assert!(was_held.unwrap());
             change.commit(|| ()).await.unwrap();
@@ -102,7 +102,7 @@ async fn an_event_of_a_name_that_nobody_knows_is_passed_on_whole() {
     let new = NewSubscription { template: Some(template), ..new };
     subscribe(stage.app.store(), &new).await.unwrap();
     let body = json!({ "n": 1, "members": { "of": ["tomorrow"] } });
-    let happening = Happening {
+    let happening = NewEvent {
         client_id: asker.id.clone(),
         user_id: "u".to_owned(),
         target_id: None,

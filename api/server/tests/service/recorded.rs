@@ -17,7 +17,7 @@ use slackwater_service::samples::waiting;
 use slackwater_service::state::App;
 use slackwater_store::devices::Device;
 use slackwater_store::events;
-use slackwater_store::samples::{self, ChargeSession, Measured, There};
+use slackwater_store::samples::{self, ChargeSession, Measured, OnConflict};
 use uuid::Uuid;
 
 use crate::harness::{Asker, On, Stage, device, six};
@@ -58,7 +58,7 @@ async fn keep(stage: &Stage, asker: &Asker, what: (Uuid, DeviceKind)) {
     let mut change = stage.app.store().begin().await.unwrap();
     let to = change.connection();
     for (measured, session, own) in &parts {
-        samples::insert_samples(to, measured, *session, own, There::Join).await.unwrap();
+        samples::insert_samples(to, measured, *session, own, OnConflict::Join).await.unwrap();
     }
     for session in &recorder.sessions {
         samples::upsert_session(to, session).await.unwrap();
@@ -101,22 +101,22 @@ async fn what_was_recorded_goes_with_the_manufacturer() {
         let asker = stage.again(&asker);
         assert_eq!(shown(&asker, "vehicle").await.0.to_string(), "2");
         assert_eq!(shown(&asker, "charger").await.1, [plug.to_string()]);
-        assert_eq!(stage.app.recorders().of(car).sessions.len(), 1);
+        assert_eq!(stage.app.recorders().progress_of(car).sessions.len(), 1);
 
         assert_eq!(asker.delete("/users/u/vendor/FJORD").await.status, 204);
         let rest = (1.0, vec![Value::from(kept.to_string())]);
         assert_eq!(shown(&asker, "vehicle").await, rest);
         assert_eq!(shown(&asker, "charger").await, (0.0, Vec::new()));
-        assert_eq!(stage.app.recorders().of(car), Recorder::default());
+        assert_eq!(stage.app.recorders().progress_of(car), Recorder::default());
         // Nothing comes back from the database either.
         let stage = stage.restarted().await;
         let asker = stage.again(&asker);
         assert_eq!(shown(&asker, "vehicle").await, rest);
         assert_eq!(shown(&asker, "charger").await, (0.0, Vec::new()));
         for gone in [car, plug] {
-            assert_eq!(stage.app.recorders().of(gone), Recorder::default());
+            assert_eq!(stage.app.recorders().progress_of(gone), Recorder::default());
         }
-        assert_eq!(stage.app.recorders().of(kept).sessions.len(), 1);
+        assert_eq!(stage.app.recorders().progress_of(kept).sessions.len(), 1);
     }
 }
 
@@ -131,7 +131,7 @@ async fn what_another_process_deleted_is_not_recorded() {
     for until in [Some(six()), None] {
         let mut recorded = charged(&asker, (car, DeviceKind::Vehicle));
         recorded.recorder.until = until;
-        waiting::keep(&other.app, recorded).await;
+        waiting::keep_recording(&other.app, recorded).await;
         assert_eq!(shown(&asker, "vehicle").await, (0.0, Vec::new()));
     }
 }

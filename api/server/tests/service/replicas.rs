@@ -16,7 +16,7 @@ use slackwater_service::auth::secret::{digest, generate};
 use slackwater_service::linking::connect::{NewAccount, NewDevice, NewUser, connect};
 use slackwater_service::plans::area::work;
 use slackwater_service::prices::replicas::catch_up;
-use slackwater_service::steering::evaluate::look;
+use slackwater_service::steering::evaluate::evaluate_device;
 use slackwater_store::devices::{self, DeviceState};
 use slackwater_store::locations::{Location, LocationFacts};
 use slackwater_store::policies::{self, FlexRow};
@@ -310,7 +310,7 @@ async fn what_two_replicas_look_at_in_one_moment_is_ordered_once() {
     assert_eq!(asker.post("/users/u/schedules", Some(&always)).await.status, 200);
     let other = stage.replica().await;
     for replica in [&stage, &other, &other] {
-        look(&replica.app, &[id]).await.unwrap();
+        evaluate_device(&replica.app, &[id]).await.unwrap();
     }
     let told = stage.events().await;
     let states: Vec<&Value> = told.iter().map(|(_, body)| &body["state"]).collect();

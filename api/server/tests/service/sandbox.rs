@@ -7,7 +7,7 @@ use slackwater_sandbox::generate::street;
 use slackwater_sandbox::handle::Sandbox;
 use slackwater_sandbox::words::uuid_of;
 use slackwater_server::admin;
-use slackwater_server::seeding::residents::Residents;
+use slackwater_server::seeding::residents::SandboxSeeder;
 use slackwater_server::seeding::samples::Keep;
 use slackwater_service::jobs::poller;
 use slackwater_service::plans::{area, planner};
@@ -20,7 +20,7 @@ pub(crate) struct Street {
     pub(crate) stage: Stage,
     pub(crate) asker: Asker,
     strings: Router,
-    residents: Residents,
+    residents: SandboxSeeder,
 }
 
 async fn settled() -> Street {
@@ -32,8 +32,8 @@ pub(crate) async fn settled_on(stage: Stage) -> Street {
     let asker = stage.client("a").await;
     let sandbox = Sandbox::new(&street(), stage.app.clock().clone());
     let (client_id, first_id) = (asker.id.as_str().into(), asker.id.as_str().into());
-    let residents = Residents { app: stage.app.clone(), sandbox, client_id, first_id };
-    residents.move_in().await.unwrap();
+    let residents = SandboxSeeder { app: stage.app.clone(), sandbox, client_id, first_id };
+    residents.seed().await.unwrap();
     tokio::spawn(poller::run(stage.app.clone()));
     tokio::spawn(job::run(stage.app.clone()));
     tokio::spawn(planner::run(stage.app.clone()));
@@ -137,11 +137,11 @@ async fn the_street_stays_as_clients_left_it() {
         let (flex, smart) = (asker.get(&flex).await.body, asker.get(&smart).await.body);
         (flex["schedule"]["monday"]["deadline"].clone(), smart["deadline"].clone())
     };
-    residents.move_in().await.unwrap();
+    residents.seed().await.unwrap();
     assert_eq!(policies().await, (json!("05:44"), json!("05:55")));
     assert_eq!(asker.get(user).await.status, 404);
     // A start after one that ended half way, or with another scenario: only what is missing.
-    residents.settle(&street(), &asker.id, Keep::New).await.unwrap();
+    residents.apply_scenario(&street(), &asker.id, Keep::New).await.unwrap();
     assert_eq!(policies().await, (json!("05:44"), json!("05:55")));
     assert_eq!(asker.get(user).await.status, 200);
     assert!(stage.app.cache().read(|tables| tables.plans.flex(uuid_of("ola-car-flex")).is_some()));

@@ -13,11 +13,11 @@ use slackwater_http::version::SERVICE_VERSION;
 use slackwater_sandbox::handle::Sandbox;
 use slackwater_sandbox::scenario::Scenario;
 use slackwater_server::admin;
-use slackwater_server::seeding::residents::Residents;
+use slackwater_server::seeding::residents::SandboxSeeder;
 use slackwater_server::seeding::samples::Keep;
-use slackwater_service::config::{Budget, Limited};
+use slackwater_service::config::{Budget, RateLimitClass};
 use slackwater_service::jobs::poller;
-use slackwater_store::samples::{Measured, There, insert_samples};
+use slackwater_store::samples::{Measured, OnConflict, insert_samples};
 use tokio::time::{Duration, timeout};
 use tower::ServiceExt;
 use uuid::Uuid;
@@ -54,7 +54,7 @@ samples:
 struct Home {
     stage: Stage,
     asker: Asker,
-    residents: Residents,
+    residents: SandboxSeeder,
 }
 
 async fn home(on: On, change: impl FnOnce(&mut slackwater_service::config::Config)) -> Home {
@@ -71,8 +71,8 @@ async fn home(on: On, change: impl FnOnce(&mut slackwater_service::config::Confi
     let sandbox = Sandbox::new(&scenario, stage.app.clock().clone());
     let (client_id, first_id): (Arc<str>, Arc<str>) =
         (asker.id.as_str().into(), asker.id.as_str().into());
-    let residents = Residents { app: stage.app.clone(), sandbox, client_id, first_id };
-    residents.settle(&scenario, &asker.id, Keep::New).await.unwrap();
+    let residents = SandboxSeeder { app: stage.app.clone(), sandbox, client_id, first_id };
+    residents.apply_scenario(&scenario, &asker.id, Keep::New).await.unwrap();
     Home { stage, asker, residents }
 }
 
@@ -331,8 +331,8 @@ async fn what_makes_no_sense_is_named() {
 async fn others_users_are_unknown_and_budgets_are_kept() {
     let home = home(On::Sqlite, |config| {
         let budget = |requests| Budget { requests, seconds: 60 };
-        config.limits.budgets.insert(Limited::Statistics, budget(3));
-        config.limits.budgets.insert(Limited::StatisticsOfUser, budget(2));
+        config.limits.budgets.insert(RateLimitClass::Statistics, budget(3));
+        config.limits.budgets.insert(RateLimitClass::StatisticsOfUser, budget(2));
     })
     .await;
     let other = home.stage.client("b").await;
@@ -375,7 +375,7 @@ async fn statistics_reach_back_four_years_and_no_more() {
     };
     let samples: Vec<Sample> = (0..quarters).rev().map(sample).collect();
     let mut change = home.stage.app.store().begin().await.unwrap();
-    insert_samples(change.connection(), &measured, None, &samples, There::Join).await.unwrap();
+    insert_samples(change.connection(), &measured, None, &samples, OnConflict::Join).await.unwrap();
     change.commit(|| ()).await.unwrap();
     let before = std::time::Instant::now();
     let answer = home.charging("type=vehicle&resolution=QUARTER_HOUR").await;
@@ -401,7 +401,7 @@ async fn samples_of_a_patch_take_the_place_of_what_was_there() {
     let rates = json!([{ "name": "all", "cost": "9" }]);
     assert_eq!(home.asker.put("/tariffs/flat", &rates).await.status, 204);
     home.residents
-        .settle(&Scenario::parse(HOME).unwrap(), &home.asker.id, Keep::New)
+        .apply_scenario(&Scenario::parse(HOME).unwrap(), &home.asker.id, Keep::New)
         .await
         .unwrap();
     let cost = |app: &slackwater_service::state::App| {

@@ -1,6 +1,6 @@
 //! A PostgreSQL server that is reached by TLS.
 use slackwater_store::database::Store;
-use slackwater_store::notes::Notes;
+use slackwater_store::notes::ChangeNotifications;
 use sqlx::Row;
 
 use crate::postgres;
@@ -20,7 +20,7 @@ async fn all_connections_to_a_server_are_encrypted_and_named() {
         ["sslmode=require".to_owned(), format!("sslmode=verify-full&sslrootcert={root}")]
     {
         let store = open(&database, &settings).await.unwrap();
-        let _notes = Notes::listen(&store).await.unwrap().unwrap();
+        let _notes = ChangeNotifications::listen(&store).await.unwrap().unwrap();
         store.begin().await.unwrap().commit(|| ()).await.unwrap();
         let query = "select ssl, application_name from pg_stat_ssl
              join pg_stat_activity using (pid) where datname = current_database()";

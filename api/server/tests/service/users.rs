@@ -3,7 +3,7 @@ use axum::http::Method;
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 use slackwater_control::device::scope::{DeviceKind, Permission};
-use slackwater_http::scope::word;
+use slackwater_http::scope::scope_word;
 use slackwater_http::version::SERVICE_VERSION;
 use slackwater_integration::error::VendorError;
 use slackwater_integration::profile::VendorCode;
@@ -46,7 +46,7 @@ async fn users_come_after_those_before_them_when_the_clock_went_back() {
     let asker = stage.client("a").await;
     let (app, urls) = (&stage.app, stage.app.urls().clone());
     let yesterday = Clock::fixed(six() - TimeDelta::days(1));
-    let back = app.beside(app.environment(), yesterday, urls);
+    let back = app.for_environment(app.environment(), yesterday, urls);
     for (app, id) in [(app, "c"), (&back, "b"), (&back, "a"), (app, "d"), (app, "e")] {
         let user = NewUser { id: id.to_owned(), accounts: Vec::new(), locations: Vec::new() };
         connect(app, &asker.id, vec![user]).await.unwrap();
@@ -88,7 +88,7 @@ async fn older_versions_have_a_link_state() {
 async fn what_a_link_session_may_ask_for() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
-    let words = |kind: DeviceKind| kind.permissions().iter().map(move |of| word(kind, *of));
+    let words = |kind: DeviceKind| kind.permissions().iter().map(move |of| scope_word(kind, *of));
     let all: Vec<String> = DeviceKind::ALL.into_iter().flat_map(words).collect();
     assert_eq!(all.len(), 15);
     let good = [

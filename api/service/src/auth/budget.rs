@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::config::{Budget, Limited};
+use crate::config::{Budget, RateLimitClass};
 
 /// A budget of requests that is spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -13,7 +13,7 @@ use crate::config::{Budget, Limited};
 )]
 pub struct BudgetSpent {
     /// Requests that share the budget.
-    pub limited: Limited,
+    pub limited: RateLimitClass,
     /// The budget.
     pub budget: Budget,
     /// Time until it is renewed.
@@ -30,7 +30,7 @@ struct Spent {
 /// Rest of each budget. Times are measured from the start of the process.
 #[derive(Debug, Default)]
 pub struct Budgets {
-    spent: Mutex<HashMap<(String, Limited), Spent>>,
+    spent: Mutex<HashMap<(String, RateLimitClass), Spent>>,
 }
 
 impl Budgets {
@@ -42,7 +42,7 @@ impl Budgets {
     pub fn take(
         &self,
         client_id: &str,
-        limited: Limited,
+        limited: RateLimitClass,
         budget: Budget,
         now: Duration,
     ) -> Result<(), BudgetSpent> {
@@ -73,19 +73,21 @@ mod tests {
         let budget = Budget { requests: 2, seconds: 60 };
         let at = |seconds| {
             let now = Duration::from_secs(seconds);
-            budgets.take("a", Limited::Link, budget, now).map_err(|spent| spent.wait.as_secs())
+            budgets
+                .take("a", RateLimitClass::Link, budget, now)
+                .map_err(|spent| spent.wait.as_secs())
         };
         assert_eq!([at(10), at(11), at(12)], [Ok(()), Ok(()), Err(58)]);
         assert_eq!([at(69), at(70), at(70), at(70)], [Err(1), Ok(()), Ok(()), Err(60)]);
         let now = Duration::from_secs(12);
-        assert_eq!(budgets.take("b", Limited::Link, budget, now), Ok(()));
-        assert_eq!(budgets.take("a", Limited::Requests, budget, now), Ok(()));
+        assert_eq!(budgets.take("b", RateLimitClass::Link, budget, now), Ok(()));
+        assert_eq!(budgets.take("a", RateLimitClass::Requests, budget, now), Ok(()));
     }
 
     #[test]
     fn a_budget_of_nothing_answers_nothing() {
         let budget = Budget { requests: 0, seconds: 1 };
-        let taken = Budgets::default().take("a", Limited::Link, budget, Duration::ZERO);
+        let taken = Budgets::default().take("a", RateLimitClass::Link, budget, Duration::ZERO);
         assert_eq!(taken.map_err(|spent| spent.wait), Err(Duration::from_secs(1)));
     }
 }

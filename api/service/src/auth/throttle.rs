@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Secrets that are compared at one time: each takes a processor and 19 MiB.
-const LANES: usize = 2;
+const HASHES_MAX: usize = 2;
 
 /// Wrong secrets that a source may send in [`SPAN`] before it has to wait.
 pub const FAILURES_MAX: u32 = 10;
@@ -43,7 +43,7 @@ pub struct Source(IpAddr);
 impl Source {
     /// The source that an address belongs to.
     #[must_use]
-    pub fn of(address: IpAddr) -> Self {
+    pub fn from_address(address: IpAddr) -> Self {
         match address {
             IpAddr::V4(_) => Self(address),
             IpAddr::V6(long) => {
@@ -63,7 +63,7 @@ struct Failures {
 
 /// Counts wrong secrets. Times are measured from the start of the process.
 #[derive(Debug)]
-pub struct Throttle {
+pub struct FailedLoginLimiter {
     sources: Mutex<HashMap<Source, Failures>>,
     trusted: Lane,
     suspect: Lane,
@@ -103,14 +103,14 @@ impl Lane {
     }
 }
 
-impl Default for Throttle {
+impl Default for FailedLoginLimiter {
     fn default() -> Self {
         let sources = Mutex::default();
-        Self { sources, trusted: Lane::new(LANES), suspect: Lane::new(1) }
+        Self { sources, trusted: Lane::new(HASHES_MAX), suspect: Lane::new(1) }
     }
 }
 
-impl Throttle {
+impl FailedLoginLimiter {
     /// Waits for the turn to compare a secret; `None` if too many wait already.
     /// Who sent many wrong ones stands in a queue of their own, which takes nobody
     /// else's turn. The turn lasts as long as the permit, which the comparison has
@@ -149,8 +149,8 @@ mod tests {
 
     #[test]
     fn a_source_waits_for_the_rest_of_its_minute() {
-        let throttle = Throttle::default();
-        let source = Source::of([192, 0, 2, 1].into());
+        let throttle = FailedLoginLimiter::default();
+        let source = Source::from_address([192, 0, 2, 1].into());
         let second = Duration::from_secs;
         for attempt in 0..FAILURES_MAX {
             assert_eq!(throttle.wait(source, second(5)), None, "attempt {attempt}");
@@ -159,14 +159,14 @@ mod tests {
         assert_eq!(throttle.wait(source, second(5)), Some(second(60)));
         assert_eq!(throttle.wait(source, second(64)), Some(second(1)));
         assert_eq!(throttle.wait(source, second(65)), None);
-        assert_eq!(throttle.wait(Source::of([192, 0, 2, 2].into()), second(5)), None);
+        assert_eq!(throttle.wait(Source::from_address([192, 0, 2, 2].into()), second(5)), None);
         throttle.failed(source, second(65));
         assert_eq!(throttle.wait(source, second(65)), None);
     }
 
     #[tokio::test]
     async fn a_queue_is_bounded_and_the_other_lane_is_free() {
-        let throttle = Arc::new(Throttle::default());
+        let throttle = Arc::new(FailedLoginLimiter::default());
         let held = throttle.turn(true).await.unwrap();
         let waiting: Vec<_> = (0..QUEUE_MAX)
             .map(|_| {
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn an_ipv6_network_is_one_source() {
-        let source = |text: &str| Source::of(text.parse().unwrap());
+        let source = |text: &str| Source::from_address(text.parse().unwrap());
         assert_eq!(source("2001:db8::1"), source("2001:db8::ffff:1"));
         assert_ne!(source("2001:db8::1"), source("2001:db8:0:1::1"));
     }

@@ -68,7 +68,7 @@ impl Recorders {
 
     /// Progress of the recording of a device.
     #[must_use]
-    pub fn of(&self, device_id: Uuid) -> Recorder {
+    pub fn progress_of(&self, device_id: Uuid) -> Recorder {
         self.known().get(&device_id).cloned().unwrap_or_default()
     }
 

@@ -22,7 +22,7 @@ impl Language {
 
     /// The language of a code such as `nb-NO`; `None` if the pages have it not.
     #[must_use]
-    pub fn of(code: &str) -> Option<Self> {
+    pub fn from_code(code: &str) -> Option<Self> {
         match code.split('-').next().unwrap_or_default().to_ascii_lowercase().as_str() {
             "en" => Some(Self::En),
             "de" => Some(Self::De),
@@ -35,7 +35,7 @@ impl Language {
     /// the browser likes best, else American English.
     #[must_use]
     pub fn chosen(wanted: &str, headers: &HeaderMap) -> Self {
-        let own = Some(wanted).filter(|wanted| *wanted != BROWSER).and_then(Self::of);
+        let own = Some(wanted).filter(|wanted| *wanted != BROWSER).and_then(Self::from_code);
         own.or_else(|| Self::liked(headers)).unwrap_or(Self::En)
     }
 
@@ -48,7 +48,7 @@ impl Language {
             let code = parts.next().unwrap_or_default().trim();
             let weight = parts.find_map(|part| part.trim().strip_prefix("q="));
             let weight = weight.map_or(Some(1.0), |weight| weight.trim().parse().ok());
-            if let (Some(language), Some(weight)) = (Self::of(code), weight)
+            if let (Some(language), Some(weight)) = (Self::from_code(code), weight)
                 && weight > 0.0
             {
                 liked.push((weight, language));
@@ -86,7 +86,7 @@ pub enum ColourScheme {
 impl ColourScheme {
     /// The scheme of a word.
     #[must_use]
-    pub fn of(word: &str) -> Option<Self> {
+    pub fn from_word(word: &str) -> Option<Self> {
         [Self::Light, Self::Dark, Self::System].into_iter().find(|scheme| scheme.as_str() == word)
     }
 
@@ -127,9 +127,9 @@ mod tests {
     #[test]
     fn three_colour_schemes() {
         for scheme in [ColourScheme::Light, ColourScheme::Dark, ColourScheme::System] {
-            assert_eq!(ColourScheme::of(scheme.as_str()), Some(scheme));
+            assert_eq!(ColourScheme::from_word(scheme.as_str()), Some(scheme));
         }
-        assert_eq!(ColourScheme::of("pink"), None);
+        assert_eq!(ColourScheme::from_word("pink"), None);
         assert_eq!(ColourScheme::default(), ColourScheme::System);
     }
 }

@@ -65,6 +65,6 @@ mod wanted_language {
                 Language::ALL.map(Language::code).join(", ")
             ))
         };
-        Language::of(&word).map(Some).ok_or_else(refused)
+        Language::from_code(&word).map(Some).ok_or_else(refused)
     }
 }

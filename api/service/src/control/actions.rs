@@ -21,7 +21,7 @@ use slackwater_store::change::lock_device;
 use slackwater_store::database::Change;
 use slackwater_store::devices::Device;
 use slackwater_store::error::StoreError;
-use slackwater_store::events::{self, Happening};
+use slackwater_store::events::{self, NewEvent};
 use slackwater_store::overrides::{self, Override};
 
 /// The event of each state that an action enters (EVT-03).
@@ -29,14 +29,14 @@ pub const ACTION_UPDATED: &str = "user:vendor-action:updated";
 
 /// Updates of memory and queues that a change brings, for after its commit.
 #[derive(Debug, Default)]
-pub struct Effects {
+pub struct PendingUpdates {
     began: Vec<Action>,
     ended: Vec<Action>,
     overrides: Vec<Override>,
     looks: BTreeSet<Uuid>,
 }
 
-impl Effects {
+impl PendingUpdates {
     /// Returns `true` if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -49,14 +49,14 @@ impl Effects {
     }
 
     /// Shows what was done. Call it where the change is committed.
-    pub fn show(self, app: &App) {
+    pub fn apply(self, app: &App) {
         let Self { began, ended, overrides, mut looks } = self;
         for action in &ended {
             counter!("slackwater_actions_total", "state" => action.progress.state.as_str())
                 .increment(1);
             if action.attempts.count > 0 && action.progress.state != ActionState::Confirmed {
                 let at = action.progress.updated_at + OBEYED_WITHIN;
-                app.poller().look_by(action.target_id, at);
+                app.poller().reschedule_earlier(action.target_id, at);
             }
         }
         looks.extend(began.iter().chain(&ended).map(|action| action.target_id));
@@ -78,14 +78,14 @@ impl Effects {
             app.control().put(Task::Pursue(id), DateTime::<Utc>::MIN_UTC);
         }
         for id in looks {
-            app.control().look_again(id);
+            app.control().schedule_evaluation(id);
         }
     }
 
     /// Shows what was done, as a change does it that is committed.
     pub fn shown_in(self, app: &App) -> impl FnOnce() + Send + use<> {
         let app = app.clone();
-        move || self.show(&app)
+        move || self.apply(&app)
     }
 
     pub(crate) fn keep_override(&mut self, override_: Override) {
@@ -100,9 +100,9 @@ impl Effects {
 /// # Errors
 /// The database failed, or somebody else began one for the same device at the
 /// same time ([`StoreError::is_conflict`]).
-pub async fn begin(
+pub async fn begin_action(
     change: &mut Change,
-    effects: &mut Effects,
+    effects: &mut PendingUpdates,
     device: &Device,
     (command, origin): (Command, Origin),
     now: DateTime<Utc>,
@@ -110,7 +110,7 @@ pub async fn begin(
     // Of two replicas, the second sees what the first has begun.
     lock_device(change.connection(), device.id).await?;
     if let Some(pending) = actions::pending_action(change.connection(), device.id).await? {
-        end(change, effects, pending, &ActionEvent::Superseded, now).await?;
+        end_action(change, effects, pending, &ActionEvent::Superseded, now).await?;
     }
     let rival = actions::last_sent_action(change.connection(), device.id).await?;
     let rival_created_at = rival.map(|rival| rival.progress.created_at);
@@ -126,7 +126,7 @@ pub async fn begin(
         attempts: Attempts { rival_created_at, ..Attempts::default() },
     };
     actions::insert_action(change.connection(), &action).await?;
-    tell(change, &action).await?;
+    record_action_event(change, &action).await?;
     effects.began.push(action.clone());
     Ok(action)
 }
@@ -139,9 +139,9 @@ pub async fn begin(
 ///
 /// # Errors
 /// The database failed.
-pub async fn end(
+pub async fn end_action(
     change: &mut Change,
-    effects: &mut Effects,
+    effects: &mut PendingUpdates,
     action: Action,
     event: &ActionEvent,
     now: DateTime<Utc>,
@@ -151,7 +151,7 @@ pub async fn end(
         return Ok(None);
     }
     let action = Action { progress, ..action };
-    tell(change, &action).await?;
+    record_action_event(change, &action).await?;
     effects.began.retain(|begun| begun.id != action.id);
     effects.ended.push(action.clone());
     if let (Origin::Override(id), Some(_)) = (action.origin, event.failure()) {
@@ -173,9 +173,9 @@ pub async fn end(
 ///
 /// # Errors
 /// The database failed.
-pub async fn happen(
+pub async fn advance_override(
     change: &mut Change,
-    effects: &mut Effects,
+    effects: &mut PendingUpdates,
     (active, device): (Override, &Device),
     is_charging: Option<bool>,
     now: DateTime<Utc>,
@@ -185,7 +185,7 @@ pub async fn happen(
     let mut active = active;
     if outcome.effects.contains(&OverrideEffect::StartCharging) {
         let start = (Command::Charge(Switch::Start), Origin::Override(active.id));
-        active.action_id = Some(begin(change, effects, device, start, now).await?.id);
+        active.action_id = Some(begin_action(change, effects, device, start, now).await?.id);
     }
     keep_life(change, effects, active, outcome.latest).await
 }
@@ -193,7 +193,7 @@ pub async fn happen(
 /// Keeps what became of an override that is active.
 async fn keep_life(
     change: &mut Change,
-    effects: &mut Effects,
+    effects: &mut PendingUpdates,
     active: Override,
     life: Option<Life>,
 ) -> Result<(), StoreError> {
@@ -211,25 +211,25 @@ async fn keep_life(
 /// The database failed.
 pub async fn end_pending(
     change: &mut Change,
-    effects: &mut Effects,
+    effects: &mut PendingUpdates,
     target_id: Uuid,
     is_meant: impl FnOnce(&Action) -> bool,
     (event, now): (&ActionEvent, DateTime<Utc>),
 ) -> Result<bool, StoreError> {
     let pending = actions::pending_action(change.connection(), target_id).await?;
     let Some(action) = pending.filter(is_meant) else { return Ok(false) };
-    Ok(end(change, effects, action, event, now).await?.is_some())
+    Ok(end_action(change, effects, action, event, now).await?.is_some())
 }
 
 /// Keeps what happened to an action beside it, for whoever wants to be told (ACT-22).
-async fn tell(change: &mut Change, action: &Action) -> Result<(), StoreError> {
-    let happening = Happening {
+async fn record_action_event(change: &mut Change, action: &Action) -> Result<(), StoreError> {
+    let happening = NewEvent {
         client_id: action.client_id.to_string(),
         user_id: action.user_id.to_string(),
         target_id: Some(action.target_id),
         name: ACTION_UPDATED,
         at: action.progress.updated_at,
-        body: ActionBody::of(action).to_value(),
+        body: ActionBody::from_action(action).to_value(),
     };
     events::record_event(change.connection(), &happening).await
 }

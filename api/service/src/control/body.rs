@@ -73,7 +73,7 @@ pub struct FailureReason {
 impl ActionBody {
     /// The shape of an action.
     #[must_use]
-    pub fn of(action: &Action) -> Self {
+    pub fn from_action(action: &Action) -> Self {
         let progress = &action.progress;
         let kind = match action.command {
             Command::Charge(Switch::Start) => Some("START"),
@@ -89,7 +89,7 @@ impl ActionBody {
             state: state_word(progress.state),
             target_id: action.target_id.to_string(),
             target_type: action.kind.as_str(),
-            target_state: kind.is_none().then(|| TargetState::of(&action.command)),
+            target_state: kind.is_none().then(|| TargetState::from_command(&action.command)),
             kind,
             failure_reason: progress.failure.as_ref().map(|failure| FailureReason {
                 kind: failure_word(failure.kind),
@@ -107,7 +107,7 @@ impl ActionBody {
 
 impl TargetState {
     /// Of commands whose target the specification does not print, nothing is shown.
-    fn of(command: &Command) -> Self {
+    fn from_command(command: &Command) -> Self {
         match command {
             Command::MaxCurrent(current) => {
                 Self { max_current: Some(current.as_amps()), ..Self::default() }

@@ -22,11 +22,11 @@ use crate::plans::is_in_force;
 use slackwater_integration::reading::{Facts, HoldType, HvacFacts, VehicleFacts};
 use slackwater_store::actions::{Action, Origin};
 use slackwater_store::devices::Device;
-use slackwater_store::schedules::{Schedule, Wish};
+use slackwater_store::schedules::{Schedule, ScheduleRequest};
 
 /// A device, all else that is known, and the time.
 #[derive(Debug, Clone, Copy)]
-pub struct Scene<'a> {
+pub struct ControlContext<'a> {
     /// The device.
     pub device: &'a Device,
     /// Everything else that is known.
@@ -52,7 +52,7 @@ pub const fn target_type(kind: DeviceKind) -> Option<TargetType> {
     }
 }
 
-impl Scene<'_> {
+impl ControlContext<'_> {
     /// Last reading of the device, as a command sees it.
     #[must_use]
     pub fn reading(&self) -> DeviceReading {
@@ -187,7 +187,7 @@ impl Scene<'_> {
     }
 
     /// Time zone of a schedule (SCH-20).
-    fn time_zone(&self, wish: &Wish) -> Tz {
+    fn time_zone(&self, wish: &ScheduleRequest) -> Tz {
         let user = self.tables.user(&self.device.client_id, &self.device.user_id);
         let place = |id: Uuid| {
             let location = user?.location(id)?;

@@ -8,8 +8,8 @@ use slackwater_store::devices::Device;
 use slackwater_store::error::StoreError;
 
 use crate::cache::device_change::DeviceChange;
-use crate::control::actions::{self, Effects};
-use crate::control::facts::Scene;
+use crate::control::actions::{self, PendingUpdates};
+use crate::control::facts::ControlContext;
 use crate::state::App;
 
 /// Applies readings to the pending actions and active overrides of their devices, in the change
@@ -20,14 +20,14 @@ use crate::state::App;
 pub async fn observed(
     app: &App,
     change: &mut Change,
-    effects: &mut Effects,
+    effects: &mut PendingUpdates,
     changes: &[DeviceChange],
 ) -> Result<(), StoreError> {
     let now = app.now();
     for DeviceChange { after: device, .. } in changes {
         let Some(observed) = observe(app, device, now) else { continue };
         if let Some((action, event)) = observed.action {
-            actions::end(change, effects, action, &event, now).await?;
+            actions::end_action(change, effects, action, &event, now).await?;
         }
         if observed.is_overridden {
             let active =
@@ -35,7 +35,8 @@ pub async fn observed(
                     .await?;
             if let Some(active) = active {
                 let overridden = (active, &**device);
-                actions::happen(change, effects, overridden, observed.is_charging, now).await?;
+                actions::advance_override(change, effects, overridden, observed.is_charging, now)
+                    .await?;
             }
         }
     }
@@ -58,7 +59,7 @@ fn observe(app: &App, device: &Device, now: DateTime<Utc>) -> Option<Observed> {
         if pending.is_none() && !is_overridden {
             return None;
         }
-        let scene = Scene { device, tables, now };
+        let scene = ControlContext { device, tables, now };
         let action = pending.and_then(|action| {
             let (command, progress) = (&action.command, &action.progress);
             let reading = scene.reading();

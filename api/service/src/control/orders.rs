@@ -6,8 +6,8 @@ use slackwater_control::device::pursuit::window_end;
 use slackwater_control::device::scope::DeviceKind;
 use uuid::Uuid;
 
-use crate::control::actions::{self, Effects};
-use crate::control::facts::Scene;
+use crate::control::actions::{self, PendingUpdates};
+use crate::control::facts::ControlContext;
 use crate::state::App;
 use slackwater_store::actions::{self as rows, Action, Origin};
 use slackwater_store::error::StoreError;
@@ -71,7 +71,7 @@ async fn try_order(
     let window = app.config().action.persistence();
     let is_awaited = told.is_some_and(|told| now < window_end(&told.progress, window));
     app.cache().read(|tables| {
-        let scene = Scene { device: &device, tables, now };
+        let scene = ControlContext { device: &device, tables, now };
         let mut facts = scene.of_command(&command, origin);
         facts.is_unsettled |= is_awaited;
         command.check(&facts)?;
@@ -80,8 +80,9 @@ async fn try_order(
             _ => Ok(()),
         }
     })?;
-    let mut effects = Effects::default();
-    let action = actions::begin(&mut change, &mut effects, &device, (command, origin), now).await?;
+    let mut effects = PendingUpdates::default();
+    let action =
+        actions::begin_action(&mut change, &mut effects, &device, (command, origin), now).await?;
     change.commit(effects.shown_in(app)).await?;
     Ok(action)
 }
@@ -125,9 +126,9 @@ pub async fn cancel(
         return Ok(Some(Cancelled::Before(action)));
     }
     change.claim([action.target_id]).await?;
-    let mut effects = Effects::default();
+    let mut effects = PendingUpdates::default();
     let event = ActionEvent::CancelRequested;
-    let ended = actions::end(&mut change, &mut effects, action, &event, app.now()).await?;
+    let ended = actions::end_action(&mut change, &mut effects, action, &event, app.now()).await?;
     change.commit(effects.shown_in(app)).await?;
     match ended {
         Some(action) => Ok(Some(Cancelled::Now(action))),

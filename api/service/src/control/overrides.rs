@@ -7,8 +7,8 @@ use slackwater_control::device::override_::{OverrideEvent, after};
 use slackwater_control::device::pursuit::window_end;
 use uuid::Uuid;
 
-use crate::control::actions::{self, Effects};
-use crate::control::facts::Scene;
+use crate::control::actions::{self, PendingUpdates};
+use crate::control::facts::ControlContext;
 use crate::control::orders::OrderError;
 use crate::state::App;
 use slackwater_store::actions::{self as rows, Action, Origin};
@@ -51,7 +51,7 @@ async fn try_create(app: &App, device_id: Uuid) -> Result<Override, OrderError> 
         (Some(life), None) => life,
         (None, None) => return Err(OrderError::NoSuchDevice),
     };
-    let mut effects = Effects::default();
+    let mut effects = PendingUpdates::default();
     let id = Uuid::now_v7();
     // OVR-10: what a schedule or plan has under way is called off by name, and a
     // stop whoever asked for it.
@@ -62,7 +62,7 @@ async fn try_create(app: &App, device_id: Uuid) -> Result<Override, OrderError> 
     actions::end_pending(&mut change, &mut effects, device_id, is_against, end).await?;
     let action = if life.has_start_action {
         let start = (Command::Charge(Switch::Start), Origin::Override(id));
-        Some(actions::begin(&mut change, &mut effects, &device, start, now).await?)
+        Some(actions::begin_action(&mut change, &mut effects, &device, start, now).await?)
     } else {
         None
     };
@@ -98,7 +98,7 @@ fn check(app: &App, device: &Device) -> Result<Option<bool>, Refusal> {
     let now = app.now();
     let start = Command::Charge(Switch::Start);
     app.cache().read(|tables| {
-        let scene = Scene { device, tables, now };
+        let scene = ControlContext { device, tables, now };
         let facts = scene.of_command(&start, Origin::Override(Uuid::nil()));
         match start.check(&facts) {
             Err(
@@ -128,7 +128,7 @@ pub async fn end(app: &App, device_id: Uuid) -> Result<Option<Override>, StoreEr
     if !overrides::update_override(change.connection(), &ended).await? {
         return Ok(None);
     }
-    let mut effects = Effects::default();
+    let mut effects = PendingUpdates::default();
     // Its start, if that is still under way, goes with it.
     let is_its = |action: &Action| action.origin == Origin::Override(ended.id);
     let event = (&ActionEvent::OwnerCancelled, now);

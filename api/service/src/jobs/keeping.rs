@@ -6,7 +6,7 @@ use tracing::error;
 use uuid::Uuid;
 
 use crate::cache::device_change::DeviceChange;
-use crate::control::actions::Effects;
+use crate::control::actions::PendingUpdates;
 use crate::control::observed::observed;
 use crate::outbox::changes;
 use crate::plans::planner;
@@ -19,14 +19,14 @@ use slackwater_store::events;
 /// Keeps the state of a device. It is on disk and visible when this returns.
 ///
 /// A failure of the database is logged: the next poll finds the same again.
-pub async fn keep(app: &App, id: Uuid, state: DeviceState) {
+pub async fn keep_state(app: &App, id: Uuid, state: DeviceState) {
     app.poller().waiting().add((id, state));
-    if let Err(failure) = keep_all(app).await {
+    if let Err(failure) = commit_waiting(app).await {
         error!(%failure, "what polls found was not kept");
     }
 }
 
-async fn keep_all(app: &App) -> Result<(), StoreError> {
+async fn commit_waiting(app: &App) -> Result<(), StoreError> {
     let is_needed = || !app.poller().waiting().is_empty();
     let Some(mut change) = app.store().begin_if(is_needed).await? else { return Ok(()) };
     let mut waiting = app.poller().waiting().take();
@@ -42,7 +42,7 @@ async fn keep_all(app: &App) -> Result<(), StoreError> {
             events::record_event(change.connection(), &happening).await?;
         }
     }
-    let mut effects = Effects::default();
+    let mut effects = PendingUpdates::default();
     observed(app, &mut change, &mut effects, &changed).await?;
     let ids: Vec<Uuid> = changed.iter().map(|change| change.after.id).collect();
     let app = app.clone();
@@ -55,7 +55,7 @@ async fn keep_all(app: &App) -> Result<(), StoreError> {
                     tables.change_device(after.id, |device| device.state = after.state.clone());
                 }
             });
-            effects.show(&app);
+            effects.apply(&app);
             look_at_all(&app, &ids);
         })
         .await
@@ -68,7 +68,7 @@ fn look_at_all(app: &App, ids: &[Uuid]) {
         let devices = ids.iter().filter_map(|id| tables.any_device(*id));
         devices.filter_map(|device| tables.other_end(device)).map(|other| other.id).collect()
     });
-    ids.iter().chain(&others).for_each(|id| app.control().look_again(*id));
+    ids.iter().chain(&others).for_each(|id| app.control().schedule_evaluation(*id));
 }
 
 /// Remembers that the manufacturer does not accept the account of a device.

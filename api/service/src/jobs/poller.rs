@@ -9,7 +9,7 @@ use crate::cache::device_change::DeviceChange;
 use crate::jobs::reading::{pause, refresh};
 use crate::samples::record::record;
 use crate::state::App;
-use crate::supervise::{AGAIN, OnPanic, tell};
+use crate::supervise::{OnPanic, RESTART_DELAY, log_panic};
 
 /// Over this time the first polls of known devices are spread after a start.
 const SPREAD: TimeDelta = TimeDelta::minutes(5);
@@ -29,7 +29,7 @@ pub fn watch_all(app: &App, is_ours: impl Fn(&str) -> bool) {
 pub fn watch_from(app: &App, id: Uuid, now: DateTime<Utc>) {
     // Spread by identifier: random, but the same at each start.
     let share = i32::from(id.as_bytes()[0]);
-    app.poller().watch(id, now + SPREAD / 256 * share);
+    app.poller().register(id, now + SPREAD / 256 * share);
 }
 
 /// Polls until the task is dropped.
@@ -48,8 +48,8 @@ pub async fn run(app: App) {
 
 async fn poll(app: &App, id: Uuid) {
     let _taken = OnPanic(|| {
-        tell("poller", &format!("device {id}"));
-        app.poller().put_back(id, true, |_| app.now().checked_add_signed(AGAIN));
+        log_panic("poller", &format!("device {id}"));
+        app.poller().put_back(id, true, |_| app.now().checked_add_signed(RESTART_DELAY));
     });
     let device = app.cache().read(|tables| tables.any_device(id).cloned());
     let Some(device) = device else {

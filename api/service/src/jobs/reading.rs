@@ -26,7 +26,7 @@ pub async fn refresh(app: &App, device: &Device) -> Result<(), VendorError> {
         keeping::refuse_account(app, device).await;
     }
     let state = after(&device.state, &read);
-    keeping::keep(app, device.id, state).await;
+    keeping::keep_state(app, device.id, state).await;
     read.map(|_| ())
 }
 

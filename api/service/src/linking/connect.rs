@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::cache::device_change::DeviceChange;
 use crate::cache::tables::OfUser;
-use crate::control::actions::{self, Effects};
+use crate::control::actions::{self, PendingUpdates};
 use crate::plans::planner;
 use crate::state::App;
 use slackwater_integration::profile::VendorCode;
@@ -101,7 +101,7 @@ pub async fn connect_within(
                     user.accounts.into_iter().for_each(|account| tables.keep_account(account));
                     user.locations.into_iter().for_each(|location| tables.keep_location(location));
                     for device in user.devices {
-                        app.poller().hint(device.id);
+                        app.poller().expedite(device.id);
                         let device = Arc::new(device);
                         // New scopes may say where it is, or no longer.
                         if let Some(before) = tables.any_device(device.id).cloned() {
@@ -207,7 +207,7 @@ pub async fn delete_user(
     created_at: DateTime<Utc>,
 ) -> Result<bool, StoreError> {
     let mut change = app.store().begin().await?;
-    let mut effects = Effects::default();
+    let mut effects = PendingUpdates::default();
     let all = |user: &OfUser| user.device_ids();
     let gone = gone(app, &mut change, &mut effects, (client_id, user_id), all).await?;
     if !users::delete_user(change.connection(), (client_id, user_id), created_at).await? {
@@ -216,7 +216,7 @@ pub async fn delete_user(
     let (app, whose) = (app.clone(), (client_id.to_owned(), user_id.to_owned()));
     change
         .commit(move || {
-            effects.show(&app);
+            effects.apply(&app);
             app.cache().write(|tables| tables.remove_user(&whose.0, &whose.1));
             app.recorders().forget(&gone);
         })
@@ -254,7 +254,7 @@ pub async fn deauthorise(app: &App, client_id: &str, user_id: &str) -> Result<()
 pub async fn disconnect(app: &App, account: &Account) -> Result<bool, StoreError> {
     let Account { client_id, user_id, vendor, .. } = account;
     let mut change = app.store().begin().await?;
-    let mut effects = Effects::default();
+    let mut effects = PendingUpdates::default();
     let on_it = |user: &OfUser| user.devices_of(vendor);
     let gone = gone(app, &mut change, &mut effects, (client_id, user_id), on_it).await?;
     if !accounts::delete_account(change.connection(), account).await? {
@@ -264,7 +264,7 @@ pub async fn disconnect(app: &App, account: &Account) -> Result<bool, StoreError
     let whose = (client_id.to_owned(), user_id.to_owned());
     change
         .commit(move || {
-            effects.show(&app);
+            effects.apply(&app);
             app.cache().write(|tables| tables.remove_account(&whose.0, &whose.1, &vendor));
             app.recorders().forget(&gone);
         })
@@ -277,7 +277,7 @@ pub async fn disconnect(app: &App, account: &Account) -> Result<bool, StoreError
 async fn gone(
     app: &App,
     change: &mut Change,
-    effects: &mut Effects,
+    effects: &mut PendingUpdates,
     (client_id, user_id): (&str, &str),
     which: impl FnOnce(&OfUser) -> Vec<Uuid>,
 ) -> Result<Vec<Uuid>, StoreError> {

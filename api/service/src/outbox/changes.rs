@@ -7,14 +7,14 @@ use super::names::{DEVICE_CHANGED, USER_CHANGED};
 use crate::cache::device_change::DeviceChange;
 use slackwater_store::accounts::Account;
 use slackwater_store::devices::{Device, DeviceState};
-use slackwater_store::events::Happening;
+use slackwater_store::events::NewEvent;
 
 /// Facts that say where a device is.
 const PLACES: [&str; 2] = ["position", "sighting"];
 
 /// Event of a device whose facts changed; `None` if it was merely read again.
 #[must_use]
-pub fn of_device(change: &DeviceChange, now: DateTime<Utc>) -> Option<Happening> {
+pub fn of_device(change: &DeviceChange, now: DateTime<Utc>) -> Option<NewEvent> {
     let device = &change.before;
     let (before, after) = (&device.state, &change.after.state);
     let mut changed: Vec<String> = Vec::new();
@@ -33,7 +33,7 @@ pub fn of_device(change: &DeviceChange, now: DateTime<Utc>) -> Option<Happening>
     if changed.is_empty() {
         return None;
     }
-    Some(Happening {
+    Some(NewEvent {
         client_id: device.client_id.to_string(),
         user_id: device.user_id.to_string(),
         target_id: Some(device.id),
@@ -45,8 +45,8 @@ pub fn of_device(change: &DeviceChange, now: DateTime<Utc>) -> Option<Happening>
 
 /// Event of an account that a manufacturer accepts, or no longer.
 #[must_use]
-pub fn of_account(account: &Account, now: DateTime<Utc>) -> Happening {
-    Happening {
+pub fn of_account(account: &Account, now: DateTime<Utc>) -> NewEvent {
+    NewEvent {
         client_id: account.client_id.clone(),
         user_id: account.user_id.clone(),
         target_id: None,

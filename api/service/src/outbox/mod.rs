@@ -20,8 +20,8 @@
 //! | [`lines`] | events as JSON lines for operators |
 
 pub mod changes;
+pub mod dispatcher;
 pub mod lines;
 pub mod names;
 pub mod post;
-pub mod poster;
 pub mod subscribing;

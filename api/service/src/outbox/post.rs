@@ -55,7 +55,7 @@ pub struct TlsError(#[from] rustls::Error);
 
 /// Request to a receiver.
 #[derive(Debug, Clone, Copy)]
-pub struct Letter<'a> {
+pub struct WebhookRequest<'a> {
     /// Address of the receiver.
     pub url: &'a str,
     /// The identifier of the event.
@@ -106,7 +106,7 @@ impl Http {
     ///
     /// # Errors
     /// It did not arrive, or nobody said so.
-    pub async fn post(&self, letter: &Letter<'_>) -> Result<(), PostError> {
+    pub async fn post(&self, letter: &WebhookRequest<'_>) -> Result<(), PostError> {
         let unreached = |reason: String| PostError::Unreached { reason };
         let request = request(letter).map_err(|error| unreached(error.to_string()))?;
         let answered = async {
@@ -123,7 +123,7 @@ impl Http {
     }
 }
 
-fn request(letter: &Letter<'_>) -> Result<Request<Full<Bytes>>, http::Error> {
+fn request(letter: &WebhookRequest<'_>) -> Result<Request<Full<Bytes>>, http::Error> {
     let body = Full::new(Bytes::copy_from_slice(letter.body.as_bytes()));
     let mut request = Request::builder()
         .method(Method::POST)

@@ -17,8 +17,8 @@ use tracing::{error, info};
 use crate::clock::Clock;
 use crate::plans::beside;
 use crate::plans::limits;
-use crate::plans::making::{Made, make};
-use crate::plans::planner::{TURN, show};
+use crate::plans::making::{PlannedDevices, make};
+use crate::plans::planner::{TURN, apply_to_memory};
 use crate::plans::pricing::Pricer;
 use crate::prices::replicas::catch_up;
 use crate::queue::plans::Due;
@@ -125,30 +125,34 @@ async fn plan_each(app: &App, job: &AreaJob, due: &[Due]) -> Result<usize, Store
     let mut pricer = Pricer::new(app, app.now());
     let mut planned = 0;
     for due in due.chunks(TURN) {
-        let Some(mut change) = turn(app, job).await? else { return Ok(planned) };
+        let Some(mut change) = begin_leased(app, job).await? else { return Ok(planned) };
         let made = make(app, &mut change, &mut pricer, due).await?;
-        keep(app, change, made).await?;
+        commit_plans(app, change, made).await?;
         planned += due.len();
-        count(app, due.len());
+        count_planned(app, due.len());
     }
     Ok(planned)
 }
 
 /// A change of a process that still holds the lease; `None` if it does not.
-pub(crate) async fn turn(app: &App, job: &AreaJob) -> Result<Option<Change>, StoreError> {
+pub(crate) async fn begin_leased(app: &App, job: &AreaJob) -> Result<Option<Change>, StoreError> {
     let mut change = app.store().begin().await?;
     let lease = Lease::new(app.planner().owner(), Clock::system().now(), LEASE);
     let is_ours = jobs::renew_lease(change.connection(), job, &lease).await?;
     Ok(is_ours.then_some(change))
 }
 
-pub(crate) async fn keep(app: &App, change: Change, made: Made) -> Result<(), StoreError> {
+pub(crate) async fn commit_plans(
+    app: &App,
+    change: Change,
+    made: PlannedDevices,
+) -> Result<(), StoreError> {
     let app = app.clone();
-    change.step(move || show(&app, made)).await
+    change.commit_unflushed(move || apply_to_memory(&app, made)).await
 }
 
 /// Counts devices that were planned for.
-pub(crate) fn count(app: &App, devices: usize) {
+pub(crate) fn count_planned(app: &App, devices: usize) {
     let environment = app.environment().as_str();
     counter!("slackwater_area_plans_total", "environment" => environment).increment(devices as u64);
     waiting(app).decrement(devices as f64);

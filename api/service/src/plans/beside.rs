@@ -12,8 +12,8 @@ use tracing::warn;
 use uuid::Uuid;
 
 use crate::cache::tables::{OfUser, Tables};
-use crate::plans::facts::known;
-use crate::plans::making::{Asked, power_held};
+use crate::plans::facts::device_facts;
+use crate::plans::making::{DeviceRequest, power_held};
 use crate::state::App;
 
 /// An area with a limit.
@@ -29,7 +29,7 @@ pub(crate) struct Area {
 
 /// Plans within what other devices leave of a shared limit.
 #[derive(Debug, Default)]
-pub(crate) struct Beside {
+pub(crate) struct SharedLimitPlans {
     /// Plans, by position.
     pub(crate) planned: BTreeMap<usize, PlanRecord>,
     /// Areas in which the room that was left did not suffice, and for what.
@@ -37,7 +37,7 @@ pub(crate) struct Beside {
 }
 
 /// The area whose limit counts for a device, and that limit.
-pub(crate) fn area_of(app: &App, asked: &Asked) -> Option<(Area, Power)> {
+pub(crate) fn area_of(app: &App, asked: &DeviceRequest) -> Option<(Area, Power)> {
     let settings = &app.config().plans;
     if settings.limits.is_empty() {
         return None;
@@ -51,8 +51,8 @@ pub(crate) fn area_of(app: &App, asked: &Asked) -> Option<(Area, Power)> {
 
 /// Plans for devices in areas with a limit: a plan goes on if it still does what
 /// is asked, and is else made in the room that the other plans leave.
-pub(crate) fn plan_beside(app: &App, asked: &[Asked]) -> Beside {
-    let mut made = Beside::default();
+pub(crate) fn plan_beside(app: &App, asked: &[DeviceRequest]) -> SharedLimitPlans {
+    let mut made = SharedLimitPlans::default();
     let mut takers: BTreeMap<Area, BTreeMap<Uuid, OtherLoad>> = BTreeMap::new();
     for (position, asked) in asked.iter().enumerate() {
         let Some((area, power_max)) = area_of(app, asked) else { continue };
@@ -73,7 +73,7 @@ pub(crate) fn plan_beside(app: &App, asked: &[Asked]) -> Beside {
 
 /// The plan of one device, and what it leaves to be wished for.
 fn one(
-    asked: &Asked,
+    asked: &DeviceRequest,
     power: Power,
     others: &BTreeMap<Uuid, OtherLoad>,
     power_max: Power,
@@ -101,7 +101,7 @@ fn one(
 }
 
 /// The plan before, if it was made for the same promise.
-fn before(asked: &Asked) -> Option<&PlanSummary> {
+fn before(asked: &DeviceRequest) -> Option<&PlanSummary> {
     let before = asked.previous()?;
     let promise = asked.cycle.and_then(|cycle| cycle.promise);
     let is_same = before.state.cycle.and_then(|cycle| cycle.promise) == promise;
@@ -114,7 +114,7 @@ fn all(app: &App, tables: &Tables, area: &Area) -> BTreeMap<Uuid, OtherLoad> {
     let taker = |id: Uuid| {
         let planned = tables.plans.plan(id)?.planned()?;
         let device = tables.any_device(id)?;
-        let power = power_held(&planned.wish, &known(tables, device, now), assumed);
+        let power = power_held(&planned.wish, &device_facts(tables, device, now), assumed);
         Some((id, OtherLoad { intervals: planned.summary.intervals.clone(), power }))
     };
     devices(tables, &area.client, &area.zone, Some(&area.name))

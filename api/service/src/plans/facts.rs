@@ -16,7 +16,7 @@ use slackwater_store::policies::{FlexRow, SmartPolicy};
 
 /// The policy of a device that counts now.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Counting {
+pub struct DevicePlanContext {
     /// Policy in force.
     pub policy: DevicePolicy,
     /// The flex policy, if it is one.
@@ -30,11 +30,15 @@ pub struct Counting {
 
 /// The policy of a device that counts now; `None` if nobody ever set one.
 #[must_use]
-pub fn counting(tables: &Tables, device: &Device, now: DateTime<Utc>) -> Option<Counting> {
+pub fn plan_context(
+    tables: &Tables,
+    device: &Device,
+    now: DateTime<Utc>,
+) -> Option<DevicePlanContext> {
     if !tables.plans.has_policy(device.id) {
         return None;
     }
-    let known = known(tables, device, now);
+    let known = device_facts(tables, device, now);
     let rows: Vec<&FlexRow> = tables.plans.flex_of(device.id).map(|row| &**row).collect();
     let mut policies: Vec<(DevicePolicy, Option<&FlexRow>)> =
         rows.into_iter().filter_map(|row| Some((flex_policy(row)?, Some(row)))).collect();
@@ -47,7 +51,7 @@ pub fn counting(tables: &Tables, device: &Device, now: DateTime<Utc>) -> Option<
         None => tables.whereabouts(device),
     };
     let location = location.cloned();
-    Some(Counting { policy, flex_policy_id: row.map(|row| row.id), location, known })
+    Some(DevicePlanContext { policy, flex_policy_id: row.map(|row| row.id), location, known })
 }
 
 /// A flex policy as plans take it; `None` for one that no version has written.
@@ -70,7 +74,7 @@ fn smart_policy(policy: &SmartPolicy) -> Option<DevicePolicy> {
 
 /// Facts about a device for its plan.
 #[must_use]
-pub fn known(tables: &Tables, device: &Device, now: DateTime<Utc>) -> DeviceFacts {
+pub fn device_facts(tables: &Tables, device: &Device, now: DateTime<Utc>) -> DeviceFacts {
     let location = tables.whereabouts(device).map(|location| location.id.to_string());
     let unread = DeviceFacts { location, ..DeviceFacts::default() };
     let Some(reading) = device.state.reading.as_deref() else { return unread };

@@ -40,7 +40,7 @@ pub struct FlexDayBody {
 impl FlexPolicyBody {
     /// A policy as it is kept.
     #[must_use]
-    pub fn of(row: &FlexRow) -> Self {
+    pub fn from_row(row: &FlexRow) -> Self {
         let day = |day: &DayRequest| FlexDayBody {
             deadline: day.deadline.clone().unwrap_or_default(),
             minimum_charge_target: day.target_percent.unwrap_or_default(),

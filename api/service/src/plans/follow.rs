@@ -5,14 +5,14 @@ use slackwater_control::policy::switch::switch_at;
 use uuid::Uuid;
 
 use crate::cache::tables::Tables;
-use crate::plans::facts::counting;
+use crate::plans::facts::plan_context;
 use crate::state::App;
 use slackwater_store::devices::Device;
 use slackwater_store::plans::Outcome;
 
 /// Order of the plan of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Wanted {
+pub struct PlanOrder {
     /// Switch to set; `None` if no plan orders anything.
     pub switch: Option<Switch>,
     /// When that changes next; `None` if the plan knows no such time.
@@ -22,22 +22,22 @@ pub struct Wanted {
 /// Order of the stored plan of a device at an instant. Do not call it while looking at the tables:
 /// [`wanted_in`] is for that.
 #[must_use]
-pub fn wanted(app: &App, device: &Device, now: DateTime<Utc>) -> Wanted {
+pub fn wanted(app: &App, device: &Device, now: DateTime<Utc>) -> PlanOrder {
     app.cache().read(|tables| wanted_in(tables, device.id, now))
 }
 
 /// The same, for who looks at the tables already.
 #[must_use]
-pub fn wanted_in(tables: &Tables, device_id: Uuid, now: DateTime<Utc>) -> Wanted {
-    let Some(plan) = tables.plans.plan(device_id) else { return Wanted::default() };
+pub fn wanted_in(tables: &Tables, device_id: Uuid, now: DateTime<Utc>) -> PlanOrder {
+    let Some(plan) = tables.plans.plan(device_id) else { return PlanOrder::default() };
     match &plan.state.outcome {
         Outcome::Idle(idle) => {
             let switch = idle.switch(plan.state.cycle.as_ref());
-            Wanted { switch, until: plan.state.review_at.filter(|_| switch.is_some()) }
+            PlanOrder { switch, until: plan.state.review_at.filter(|_| switch.is_some()) }
         }
         Outcome::Planned(planned) => {
             let (switch, until) = switch_at(&planned.summary.intervals, now);
-            Wanted { switch: Some(switch), until }
+            PlanOrder { switch: Some(switch), until }
         }
     }
 }
@@ -46,6 +46,6 @@ pub fn wanted_in(tables: &Tables, device_id: Uuid, now: DateTime<Utc>) -> Wanted
 /// it holds. For callers that look at the tables already.
 #[must_use]
 pub fn is_in_force(tables: &Tables, device: &Device, now: DateTime<Utc>) -> bool {
-    counting(tables, device, now)
+    plan_context(tables, device, now)
         .is_some_and(|counting| counting.policy.is_in_force(&counting.known))
 }

@@ -42,22 +42,22 @@ mod coordinated {
     use tracing::error;
     use uuid::Uuid;
 
-    use crate::plans::area::{count, keep, turn};
-    use crate::plans::making::{self, Asked, Made, ask_all, finish};
+    use crate::plans::area::{begin_leased, commit_plans, count_planned};
+    use crate::plans::making::{self, DeviceRequest, PlannedDevices, ask_all, finish};
     use crate::plans::planner::{TURN, plan_now};
     use crate::plans::pricing::Pricer;
     use crate::queue::plans::Due;
     use crate::state::App;
     use slackwater_store::error::StoreError;
     use slackwater_store::jobs::AreaJob;
-    use slackwater_store::plans::{KeptPlan, Sheet};
+    use slackwater_store::plans::{KeptPlan, PriceSheet};
 
     /// A wish that takes part in the coordination.
     struct Member {
         device_id: Uuid,
         wish: PlanRequest,
         problem: ChargeProblem,
-        sheet: Arc<Sheet>,
+        sheet: Arc<PriceSheet>,
         power: Power,
         is_on: bool,
     }
@@ -82,35 +82,38 @@ mod coordinated {
         });
         let mut planned = 0;
         for due in due.chunks(TURN) {
-            let Some(mut change) = turn(app, job).await? else { return Ok(planned) };
+            let Some(mut change) = begin_leased(app, job).await? else { return Ok(planned) };
             // What changed meanwhile is planned alone, and asks for the area anew.
             let asked = ask_all(app, &mut pricer, due, now);
-            let is_as_before = |asked: &Asked| match (&asked.wish, together.get(&asked.device_id()))
-            {
-                (Ok(wish), Some(planned)) => *wish == planned.wish,
-                (Err(_), None) => true,
-                _ => false,
-            };
-            let (same, other): (Vec<Asked>, Vec<Asked>) = asked.into_iter().partition(is_as_before);
+            let is_as_before =
+                |asked: &DeviceRequest| match (&asked.wish, together.get(&asked.device_id())) {
+                    (Ok(wish), Some(planned)) => *wish == planned.wish,
+                    (Err(_), None) => true,
+                    _ => false,
+                };
+            let (same, other): (Vec<DeviceRequest>, Vec<DeviceRequest>) =
+                asked.into_iter().partition(is_as_before);
             let places: BTreeMap<usize, PlanRecord> = same
                 .iter()
                 .enumerate()
                 .filter_map(|(at, asked)| Some((at, together.get(&asked.device_id())?.clone())))
                 .collect();
             let rows = finish(same, places, now);
-            making::keep(change.connection(), &rows).await?;
-            let made =
-                Made { plans: rows.into_iter().map(|(plan, _)| plan).collect(), ..Made::default() };
-            keep(app, change, made).await?;
-            let other: Vec<Due> = other.iter().map(Asked::due).collect();
+            making::keep_plans(change.connection(), &rows).await?;
+            let made = PlannedDevices {
+                plans: rows.into_iter().map(|(plan, _)| plan).collect(),
+                ..PlannedDevices::default()
+            };
+            commit_plans(app, change, made).await?;
+            let other: Vec<Due> = other.iter().map(DeviceRequest::due).collect();
             plan_now(app, &other).await?;
             planned += due.len();
-            count(app, due.len());
+            count_planned(app, due.len());
         }
         Ok(planned)
     }
 
-    fn member(app: &App, asked: Asked, now: DateTime<Utc>) -> Option<Member> {
+    fn member(app: &App, asked: DeviceRequest, now: DateTime<Utc>) -> Option<Member> {
         let device_id = asked.device_id();
         let power = asked.power(app)?;
         let before = asked.previous().and_then(KeptPlan::planned).map(|planned| &planned.summary);

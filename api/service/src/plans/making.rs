@@ -18,19 +18,19 @@ use uuid::Uuid;
 use crate::cache::price_lookup::Purpose;
 use crate::cache::tables::Tables;
 use crate::plans::beside::{Area, area_of, plan_beside};
-use crate::plans::facts::{Counting, counting};
+use crate::plans::facts::{DevicePlanContext, plan_context};
 use crate::plans::pricing::Pricer;
 use crate::queue::plans::Due;
 use crate::state::App;
 use slackwater_store::database::Change;
 use slackwater_store::error::StoreError;
 use slackwater_store::jobs;
-use slackwater_store::plans::{self, KeptPlan, Outcome, PlanState, Sheet};
+use slackwater_store::plans::{self, KeptPlan, Outcome, PlanState, PriceSheet};
 use slackwater_store::policies::{self, FlexRow};
 
 /// Plans that are not in memory yet.
 #[derive(Debug, Default)]
-pub struct Made {
+pub struct PlannedDevices {
     /// Plans.
     pub plans: Vec<KeptPlan>,
     /// Flex policies whose vehicle was seen with another charge limit.
@@ -41,20 +41,20 @@ pub struct Made {
 
 /// A device with all that its plan rests on, prices apart.
 #[derive(Debug, Clone)]
-pub(crate) struct Ready {
+pub(crate) struct PlanInputs {
     pub(crate) device_id: Uuid,
     pub(crate) client_id: Arc<str>,
     pub(crate) cause: Cause,
-    pub(crate) counting: Counting,
+    pub(crate) counting: DevicePlanContext,
     before: Option<Arc<KeptPlan>>,
 }
 
 /// Request for a plan of a device, with its prices.
 #[derive(Debug)]
-pub(crate) struct Asked {
-    pub(crate) ready: Ready,
+pub(crate) struct DeviceRequest {
+    pub(crate) ready: PlanInputs,
     pub(crate) cycle: Option<Cycle>,
-    pub(crate) sheet: Option<Arc<Sheet>>,
+    pub(crate) sheet: Option<Arc<PriceSheet>>,
     pub(crate) wish: Result<PlanRequest, NoRequest>,
 }
 
@@ -67,7 +67,7 @@ pub async fn make(
     change: &mut Change,
     pricer: &mut Pricer,
     due: &[Due],
-) -> Result<Made, StoreError> {
+) -> Result<PlannedDevices, StoreError> {
     let now = app.now();
     let asked = ask_all(app, pricer, due, now);
     let flex = observe(change.connection(), &asked).await?;
@@ -77,17 +77,17 @@ pub async fn make(
     ask_areas(change.connection(), &beside.wanting, now).await?;
     planned.extend(beside.planned);
     let made = finish(asked, planned, now);
-    keep(change.connection(), &made).await?;
+    keep_plans(change.connection(), &made).await?;
     let is_shared = !beside.wanting.is_empty();
-    Ok(Made { flex, is_shared, plans: made.into_iter().map(|(plan, _)| plan).collect() })
+    Ok(PlannedDevices { flex, is_shared, plans: made.into_iter().map(|(plan, _)| plan).collect() })
 }
 
 /// Writes plans and the sheets that they rest on.
-pub(crate) async fn keep(
+pub(crate) async fn keep_plans(
     to: &mut AnyConnection,
-    made: &[(KeptPlan, Option<Arc<Sheet>>)],
+    made: &[(KeptPlan, Option<Arc<PriceSheet>>)],
 ) -> Result<(), StoreError> {
-    let sheets: BTreeMap<&str, &Arc<Sheet>> =
+    let sheets: BTreeMap<&str, &Arc<PriceSheet>> =
         made.iter().filter_map(|(_, sheet)| sheet.as_ref().map(|s| (&*s.id, s))).collect();
     for sheet in sheets.values() {
         plans::insert_sheet(to, sheet).await?;
@@ -102,23 +102,23 @@ pub(crate) fn ask_all(
     pricer: &mut Pricer,
     due: &[Due],
     now: DateTime<Utc>,
-) -> Vec<Asked> {
-    let ready: Vec<Ready> = app.cache().read(|tables| {
+) -> Vec<DeviceRequest> {
+    let ready: Vec<PlanInputs> = app.cache().read(|tables| {
         due.iter().filter_map(|&(id, cause)| gather(tables, id, cause, now)).collect()
     });
     ready.into_iter().map(|ready| ask(app, pricer, ready, now)).collect()
 }
 
-fn gather(tables: &Tables, id: Uuid, cause: Cause, now: DateTime<Utc>) -> Option<Ready> {
+fn gather(tables: &Tables, id: Uuid, cause: Cause, now: DateTime<Utc>) -> Option<PlanInputs> {
     let device = tables.any_device(id)?;
-    let counting = counting(tables, device, now)?;
+    let counting = plan_context(tables, device, now)?;
     let client_id = Arc::clone(&device.client_id);
     let before = tables.plans.plan(id).cloned();
-    Some(Ready { device_id: id, client_id, cause, counting, before })
+    Some(PlanInputs { device_id: id, client_id, cause, counting, before })
 }
 
-fn ask(app: &App, pricer: &mut Pricer, ready: Ready, now: DateTime<Utc>) -> Asked {
-    let Counting { policy, flex_policy_id, location, known } = &ready.counting;
+fn ask(app: &App, pricer: &mut Pricer, ready: PlanInputs, now: DateTime<Utc>) -> DeviceRequest {
+    let DevicePlanContext { policy, flex_policy_id, location, known } = &ready.counting;
     let place = location.as_ref().map(|place| Place { time_zone: place.facts.time_zone });
     let zone = time_zone_of(place, None);
     let is_same = |before: &Arc<KeptPlan>| before.flex_policy_id == *flex_policy_id;
@@ -139,15 +139,18 @@ fn ask(app: &App, pricer: &mut Pricer, ready: Ready, now: DateTime<Utc>) -> Aske
     let known_prices = sheet.as_ref().map_or(&none, |sheet| &sheet.prices);
     let assumed = &app.config().plans.assume;
     let wish = policy.plan_request(known, cycle.as_ref(), zone, now, known_prices.curve(), assumed);
-    Asked { ready, cycle, sheet, wish }
+    DeviceRequest { ready, cycle, sheet, wish }
 }
 
 /// Remembers the charge limits with which vehicles were seen where their flex
 /// policies hold (FLX-24).
-async fn observe(to: &mut AnyConnection, asked: &[Asked]) -> Result<Vec<FlexRow>, StoreError> {
+async fn observe(
+    to: &mut AnyConnection,
+    asked: &[DeviceRequest],
+) -> Result<Vec<FlexRow>, StoreError> {
     let mut changed = Vec::new();
     for asked in asked {
-        let Counting { policy, flex_policy_id, known, .. } = &asked.ready.counting;
+        let DevicePlanContext { policy, flex_policy_id, known, .. } = &asked.ready.counting;
         let (DevicePolicy::Flex { policy, location }, Some(id)) = (policy, *flex_policy_id) else {
             continue;
         };
@@ -182,8 +185,8 @@ async fn ask_areas(
 async fn sheets_before(
     app: &App,
     from: &mut AnyConnection,
-    asked: &[Asked],
-) -> Result<HashMap<Arc<str>, Sheet>, StoreError> {
+    asked: &[DeviceRequest],
+) -> Result<HashMap<Arc<str>, PriceSheet>, StoreError> {
     let mut sheets = HashMap::new();
     if app.config().plans.stability_budget.is_none() {
         return Ok(sheets);
@@ -198,7 +201,7 @@ async fn sheets_before(
     Ok(sheets)
 }
 
-impl Asked {
+impl DeviceRequest {
     /// The plan before, if it belongs to the same stay.
     pub(crate) fn previous(&self) -> Option<&KeptPlan> {
         let before = self.ready.before.as_deref()?;
@@ -212,10 +215,10 @@ impl Asked {
 /// Plans all wishes without a limit, those of one sheet together. Answers by position.
 fn plan_all(
     app: &App,
-    asked: &[Asked],
-    old: &HashMap<Arc<str>, Sheet>,
+    asked: &[DeviceRequest],
+    old: &HashMap<Arc<str>, PriceSheet>,
 ) -> BTreeMap<usize, PlanRecord> {
-    let mut groups: BTreeMap<&str, (&Arc<Sheet>, Vec<usize>)> = BTreeMap::new();
+    let mut groups: BTreeMap<&str, (&Arc<PriceSheet>, Vec<usize>)> = BTreeMap::new();
     for (position, asked) in asked.iter().enumerate() {
         if let (Ok(_), Some(sheet), None) = (&asked.wish, &asked.sheet, area_of(app, asked)) {
             groups.entry(&*sheet.id).or_insert((sheet, Vec::new())).1.push(position);
@@ -250,12 +253,12 @@ fn plan_all(
 
 /// Plans, or why there are none, as they are kept.
 pub(crate) fn finish(
-    asked: Vec<Asked>,
+    asked: Vec<DeviceRequest>,
     mut planned: BTreeMap<usize, PlanRecord>,
     now: DateTime<Utc>,
-) -> Vec<(KeptPlan, Option<Arc<Sheet>>)> {
-    let finish = |(position, asked): (usize, Asked)| {
-        let Asked { ready, cycle, sheet, wish } = asked;
+) -> Vec<(KeptPlan, Option<Arc<PriceSheet>>)> {
+    let finish = |(position, asked): (usize, DeviceRequest)| {
+        let DeviceRequest { ready, cycle, sheet, wish } = asked;
         let made = planned.remove(&position);
         let brief: Option<&PlanSummary> = made.as_ref().map(|planned| &planned.summary);
         let review_at = ready.counting.policy.review_at(cycle.as_ref(), brief, now);
@@ -275,7 +278,7 @@ pub(crate) fn finish(
     asked.into_iter().enumerate().map(finish).collect()
 }
 
-impl Asked {
+impl DeviceRequest {
     /// The device.
     pub(crate) const fn device_id(&self) -> Uuid {
         self.ready.device_id

@@ -15,7 +15,7 @@ use slackwater_control::policy::vehicle::{
 use slackwater_wire::words::flex_state_name;
 use uuid::Uuid;
 
-use crate::plans::facts::known;
+use crate::plans::facts::device_facts;
 use crate::plans::flex_body::FlexPolicyBody;
 use crate::plans::planner::plan_for;
 use crate::state::App;
@@ -23,7 +23,7 @@ use slackwater_integration::profile::VendorCode;
 use slackwater_store::database::Change;
 use slackwater_store::devices::Device;
 use slackwater_store::error::StoreError;
-use slackwater_store::events::{self, Happening};
+use slackwater_store::events::{self, NewEvent};
 use slackwater_store::finish::Finish;
 use slackwater_store::policies::{self, FlexRow, SmartPolicy};
 
@@ -86,7 +86,7 @@ pub async fn set_vehicle(
     device: &Device,
     request: VehiclePolicyRequest,
 ) -> Result<(), PolicyError> {
-    let limit = app.cache().read(|tables| known(tables, device, app.now()).charge_limit);
+    let limit = app.cache().read(|tables| device_facts(tables, device, app.now()).charge_limit);
     VehiclePolicy::new(request, limit)?;
     let (app, id) = (app.clone(), device.id);
     Finish::new(async move {
@@ -153,7 +153,7 @@ async fn try_keep_flex(
     let client_id = Arc::clone(&vehicle.client_id);
     let row = FlexRow { id, client_id, vehicle_id, location_id, policy: request, created_at };
     policies::upsert_flex_policy(change.connection(), &row).await?;
-    let shown = FlexPolicyBody::of(&row);
+    let shown = FlexPolicyBody::from_row(&row);
     show_flex(app, change, row).await?;
     plan_for(app, vehicle_id, Cause::Policy).await;
     Ok(shown)
@@ -189,8 +189,8 @@ async fn try_patch_flex(
     row.policy = policy.request();
     policies::upsert_flex_policy(change.connection(), &row).await?;
     let now = app.now();
-    let known = app.cache().read(|tables| known(tables, &vehicle, now));
-    let shown = FlexPolicyBody::of(&row);
+    let known = app.cache().read(|tables| device_facts(tables, &vehicle, now));
+    let shown = FlexPolicyBody::from_row(&row);
     let bodies = [(UPDATED, json!(shown)), (STATUS, status(&row, &policy, &known))];
     for (name, body) in bodies {
         let happening = happening(&vehicle, id, name, now, body);
@@ -213,8 +213,8 @@ fn happening(
     name: &'static str,
     at: DateTime<Utc>,
     body: Value,
-) -> Happening {
-    Happening {
+) -> NewEvent {
+    NewEvent {
         client_id: vehicle.client_id.to_string(),
         user_id: vehicle.user_id.to_string(),
         target_id: Some(policy_id),
@@ -230,7 +230,7 @@ fn status(row: &FlexRow, policy: &FlexPolicy, known: &DeviceFacts) -> Value {
     let facts = known.flex_facts(&row.location_id.to_string());
     let state: FlexState = flex_state(policy.reserve(), &facts);
     let mut status = json!({
-        "settings": { "regularSchedule": FlexPolicyBody::of(row).schedule },
+        "settings": { "regularSchedule": FlexPolicyBody::from_row(row).schedule },
     });
     if let Some(name) = flex_state_name(state) {
         status["state"] = name.into();

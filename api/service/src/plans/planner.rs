@@ -6,12 +6,12 @@ use uuid::Uuid;
 
 use crate::cache::device_change::DeviceChange;
 use crate::cache::tables::Tables;
-use crate::plans::facts::known;
-use crate::plans::making::{Made, make};
+use crate::plans::facts::device_facts;
+use crate::plans::making::{PlannedDevices, make};
 use crate::plans::pricing::Pricer;
 use crate::queue::plans::Due;
 use crate::state::App;
-use crate::supervise::{AGAIN, OnPanic};
+use crate::supervise::{OnPanic, RESTART_DELAY};
 use slackwater_store::error::StoreError;
 
 /// Devices that are planned for in one change, which bounds the wait of others for the writer.
@@ -21,14 +21,14 @@ pub(crate) const TURN: usize = 256;
 const PAUSE_SECONDS: i64 = 5;
 
 /// Plans for a device as soon as may be.
-pub fn look_again(app: &App, device_id: Uuid, cause: Cause) {
-    app.planner().soon(device_id, cause);
+pub fn schedule_plan(app: &App, device_id: Uuid, cause: Cause) {
+    app.planner().schedule_now(device_id, cause);
 }
 
 /// Plans again for a device if the change touched an input of its plan.
 pub fn look_at_change(app: &App, tables: &Tables, change: &DeviceChange) {
     if let Some(cause) = replan_cause(app, tables, change) {
-        look_again(app, change.after.id, cause);
+        schedule_plan(app, change.after.id, cause);
     }
 }
 
@@ -41,7 +41,7 @@ pub fn replan_cause(app: &App, tables: &Tables, change: &DeviceChange) -> Option
         return None;
     }
     let now = app.now();
-    managing_policy(&known(tables, before, now), &known(tables, after, now))
+    managing_policy(&device_facts(tables, before, now), &device_facts(tables, after, now))
 }
 
 /// Plans for devices now. Readers see the plans when this returns.
@@ -55,13 +55,13 @@ pub async fn plan_now(app: &App, due: &[Due]) -> Result<(), StoreError> {
         let mut pricer = Pricer::new(app, app.now());
         let made = make(app, &mut change, &mut pricer, due).await?;
         let app = app.clone();
-        change.commit(move || show(&app, made)).await?;
+        change.commit(move || apply_to_memory(&app, made)).await?;
     }
     Ok(())
 }
 
 /// Shows what was planned, and looks at it again in its time.
-pub(crate) fn show(app: &App, made: Made) {
+pub(crate) fn apply_to_memory(app: &App, made: PlannedDevices) {
     let reviews: Vec<_> =
         made.plans.iter().map(|plan| (plan.device_id, plan.state.review_at)).collect();
     app.cache().write(|tables| {
@@ -69,8 +69,8 @@ pub(crate) fn show(app: &App, made: Made) {
         made.plans.into_iter().for_each(|plan| tables.plans.keep_plan(plan));
     });
     for (id, at) in reviews {
-        app.planner().review(id, at);
-        app.control().look_again(id);
+        app.planner().schedule_review(id, at);
+        app.control().schedule_evaluation(id);
     }
     if made.is_shared {
         app.planner().areas.notify_one();
@@ -81,7 +81,7 @@ pub(crate) fn show(app: &App, made: Made) {
 pub async fn plan_for(app: &App, device_id: Uuid, cause: Cause) {
     if let Err(failure) = plan_now(app, &[(device_id, cause)]).await {
         error!(%failure, "a plan was not kept");
-        look_again(app, device_id, cause);
+        schedule_plan(app, device_id, cause);
     }
 }
 
@@ -101,7 +101,7 @@ pub fn watch_all(app: &App, is_ours: impl Fn(&str) -> bool) {
         tables.plans.with_policy().filter(own).collect()
     });
     for id in ids {
-        app.planner().review(id, Some(app.now()));
+        app.planner().schedule_review(id, Some(app.now()));
     }
 }
 
@@ -116,7 +116,7 @@ pub async fn run(app: App) {
         if let Err(failure) = &done {
             error!(%failure, "plans were not kept");
             for &(id, cause) in &due {
-                queue.soon(id, cause);
+                queue.schedule_now(id, cause);
             }
         }
         queue.done(due.len());
@@ -130,9 +130,9 @@ pub async fn run(app: App) {
 /// Gives back what was taken, for a while later: the planner failed over it.
 fn put_back(app: &App, due: &[Due]) {
     let queue = app.planner();
-    if let Some(at) = app.now().checked_add_signed(AGAIN) {
+    if let Some(at) = app.now().checked_add_signed(RESTART_DELAY) {
         for &(id, cause) in due {
-            queue.again(id, at, cause);
+            queue.retry_at(id, at, cause);
         }
     }
     queue.done(due.len());

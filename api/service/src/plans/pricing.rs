@@ -13,7 +13,7 @@ use slackwater_engine::prices::resolve::ResolvedPrices;
 use crate::cache::price_lookup::{PriceBook, Priced, Purpose};
 use crate::state::App;
 use slackwater_store::locations::Location;
-use slackwater_store::plans::Sheet;
+use slackwater_store::plans::PriceSheet;
 
 /// Sheets of prices for plans that are made together.
 #[derive(Debug)]
@@ -21,9 +21,9 @@ pub struct Pricer {
     app: App,
     window: (DateTime<Utc>, DateTime<Utc>),
     /// Sheets by a quick hash of what they hold; of one hash there may be several.
-    sheets: HashMap<u64, Vec<Arc<Sheet>>>,
+    sheets: HashMap<u64, Vec<Arc<PriceSheet>>>,
     /// Sheets by what places share.
-    shared: HashMap<(Purpose, String), Arc<Sheet>>,
+    shared: HashMap<(Purpose, String), Arc<PriceSheet>>,
 }
 
 impl Pricer {
@@ -39,7 +39,7 @@ impl Pricer {
     }
 
     /// The sheet of a place. Places with the same prices share one.
-    pub fn sheet(&mut self, location: &Location, purpose: Purpose) -> Arc<Sheet> {
+    pub fn sheet(&mut self, location: &Location, purpose: Purpose) -> Arc<PriceSheet> {
         let book = self.app.price_book();
         let Some(name) = book.alike(location) else {
             return self.own_sheet(&*book, location, purpose);
@@ -57,7 +57,7 @@ impl Pricer {
         book: &dyn PriceBook,
         location: &Location,
         purpose: Purpose,
-    ) -> Arc<Sheet> {
+    ) -> Arc<PriceSheet> {
         let Priced { prices, currency } = book.resolved(location, purpose, self.window);
         let alike = self.sheets.entry(quick_hash(&prices)).or_default();
         let same = alike.iter().find(|s| s.prices == prices && s.currency == currency);
@@ -78,11 +78,11 @@ fn quick_hash(prices: &ResolvedPrices) -> u64 {
     hasher.finish()
 }
 
-fn sheet(prices: ResolvedPrices, currency: String) -> Sheet {
+fn sheet(prices: ResolvedPrices, currency: String) -> PriceSheet {
     let text = serde_json::to_string(&prices).expect("names and finite numbers have a JSON form");
     let mut hasher = Sha256::new();
     hasher.update(&currency);
     hasher.update(&text);
     let id = URL_SAFE_NO_PAD.encode(hasher.finalize());
-    Sheet { id: id.into(), currency, prices, text }
+    PriceSheet { id: id.into(), currency, prices, text }
 }

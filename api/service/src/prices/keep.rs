@@ -273,6 +273,6 @@ async fn ask_limited(
 /// is about users with such a place; a start looks at all plans anyway.
 pub fn tariffs_changed(app: &App, client_id: &str, places: impl IntoIterator<Item = Uuid>) {
     for id in app.cache().read(|tables| planned_at(tables, client_id, places)) {
-        app.planner().soon(id, Cause::Prices);
+        app.planner().schedule_now(id, Cause::Prices);
     }
 }

@@ -103,7 +103,7 @@ impl OrderQueue {
     }
 
     /// Evaluates the controls of a device before all else. Costs nothing where there are none.
-    pub fn look_again(&self, device_id: Uuid) {
+    pub fn schedule_evaluation(&self, device_id: Uuid) {
         self.put(Task::Look(device_id), DateTime::<Utc>::MIN_UTC);
     }
 

@@ -56,7 +56,7 @@ impl PlanQueue {
 
     /// Plans for a device now. A stronger cause that waits already is not replaced by a reading or
     /// a review.
-    pub fn soon(&self, id: Uuid, cause: Cause) {
+    pub fn schedule_now(&self, id: Uuid, cause: Cause) {
         self.queue.change(|plans| {
             let before = plans.state.get(&id).copied();
             let before = before.filter(|before| cause.is_look() && !before.is_look());
@@ -66,7 +66,7 @@ impl PlanQueue {
 
     /// Plans again at `at` for a device whose plan failed, unless it is due for another cause by
     /// now.
-    pub fn again(&self, id: Uuid, at: DateTime<Utc>, cause: Cause) {
+    pub fn retry_at(&self, id: Uuid, at: DateTime<Utc>, cause: Cause) {
         self.queue.change(|plans| {
             if !plans.state.contains_key(&id) {
                 put(plans, id, at, cause);
@@ -75,7 +75,7 @@ impl PlanQueue {
     }
 
     /// Sets the time of the next review of a plan. Ignored if the device is due for another cause.
-    pub fn review(&self, id: Uuid, at: Option<DateTime<Utc>>) {
+    pub fn schedule_review(&self, id: Uuid, at: Option<DateTime<Utc>>) {
         self.queue.change(|plans| {
             if plans.state.get(&id).is_some_and(|cause| *cause != Cause::Review) {
                 return;
@@ -141,19 +141,19 @@ mod tests {
     fn a_review_moves_and_gives_way_to_what_is_sooner() {
         let plans = PlanQueue::default();
         let [one, two] = [1, 2].map(Uuid::from_u128);
-        plans.review(one, Some(at(5)));
-        plans.review(two, Some(at(7)));
-        plans.review(one, Some(at(9)));
+        plans.schedule_review(one, Some(at(5)));
+        plans.schedule_review(two, Some(at(7)));
+        plans.schedule_review(one, Some(at(9)));
         assert_eq!(plans.take(at(6), 9), Err(Some(at(7))));
-        plans.soon(one, Cause::PluggedIn);
-        plans.review(one, Some(at(30)));
+        plans.schedule_now(one, Cause::PluggedIn);
+        plans.schedule_review(one, Some(at(30)));
         assert_eq!(plans.take(at(8), 1), Ok(vec![(one, Cause::PluggedIn)]));
         assert_eq!(plans.take(at(8), 9), Ok(vec![(two, Cause::Review)]));
-        plans.soon(one, Cause::Prices);
-        plans.soon(one, Cause::Reading);
+        plans.schedule_now(one, Cause::Prices);
+        plans.schedule_now(one, Cause::Reading);
         assert_eq!(plans.take(at(8), 9), Ok(vec![(one, Cause::Prices)]));
-        plans.review(two, Some(at(9)));
-        plans.review(two, None);
+        plans.schedule_review(two, Some(at(9)));
+        plans.schedule_review(two, None);
         assert_eq!(plans.take(at(59), 9), Err(None));
         assert_eq!(plans.due_at(two), None);
     }

@@ -57,7 +57,7 @@ impl PollQueue {
     }
 
     /// Polls a device from now on, at `at` first. One that is registered stays as it is.
-    pub fn watch(&self, id: Uuid, at: DateTime<Utc>) {
+    pub fn register(&self, id: Uuid, at: DateTime<Utc>) {
         self.queue.change(|polls| {
             if let Vacant(entry) = polls.state.entry(id) {
                 entry.insert(Polled::default());
@@ -67,7 +67,7 @@ impl PollQueue {
     }
 
     /// Polls a device before all others that are not hinted at, whatever its interval.
-    pub fn hint(&self, id: Uuid) {
+    pub fn expedite(&self, id: Uuid) {
         self.queue.change(|polls| {
             let is_running = polls.state.contains_key(&id) && polls.due_at(id).is_none();
             let polled = polls.state.entry(id).or_default();
@@ -80,7 +80,7 @@ impl PollQueue {
     }
 
     /// Polls a registered device at `at`, if it would be polled later.
-    pub fn look_by(&self, id: Uuid, at: DateTime<Utc>) {
+    pub fn reschedule_earlier(&self, id: Uuid, at: DateTime<Utc>) {
         self.queue.change(|polls| {
             if polls.due_at(id).is_some_and(|due| at < due) {
                 polls.put(id, at);
@@ -159,11 +159,11 @@ mod tests {
     fn a_hint_jumps_the_queue() {
         let polls = polls();
         let [soon, late, hinted] = [1, 2, 3].map(Uuid::from_u128);
-        polls.watch(soon, at(1));
-        polls.watch(late, at(2));
-        polls.watch(hinted, at(59));
+        polls.register(soon, at(1));
+        polls.register(late, at(2));
+        polls.register(hinted, at(59));
         assert_eq!(take(&polls, at(0)), Err(Some(at(1))));
-        polls.hint(hinted);
+        polls.expedite(hinted);
         assert_eq!(take(&polls, at(5)), Ok(hinted));
         assert_eq!(take(&polls, at(5)), Ok(soon));
         assert_eq!(take(&polls, at(5)), Ok(late));
@@ -174,9 +174,9 @@ mod tests {
     fn a_hint_during_a_poll_is_not_lost() {
         let polls = polls();
         let id = Uuid::from_u128(1);
-        polls.watch(id, at(0));
+        polls.register(id, at(0));
         assert_eq!(take(&polls, at(0)), Ok(id));
-        polls.hint(id);
+        polls.expedite(id);
         assert_eq!(take(&polls, at(0)), Err(None));
         polls.put_back(id, false, |_| Some(at(30)));
         assert_eq!(take(&polls, at(0)), Ok(id));
@@ -188,15 +188,15 @@ mod tests {
     fn a_look_is_brought_forward_and_never_put_off() {
         let polls = polls();
         let id = Uuid::from_u128(1);
-        polls.look_by(id, at(1));
+        polls.reschedule_earlier(id, at(1));
         assert_eq!(polls.due_at(id), None, "it is not watched");
-        polls.watch(id, at(7));
+        polls.register(id, at(7));
         for (by, expected) in [(3, 3), (5, 3), (1, 1)] {
-            polls.look_by(id, at(by));
+            polls.reschedule_earlier(id, at(by));
             assert_eq!(polls.due_at(id), Some(at(expected)));
         }
         assert_eq!(take(&polls, at(1)), Ok(id));
-        polls.look_by(id, at(1));
+        polls.reschedule_earlier(id, at(1));
         assert_eq!((polls.due_at(id), take(&polls, at(9))), (None, Err(None)), "it is polled now");
     }
 
@@ -204,7 +204,7 @@ mod tests {
     fn failures_are_counted_on_end_and_the_deleted_are_forgotten() {
         let polls = polls();
         let id = Uuid::from_u128(1);
-        polls.watch(id, at(0));
+        polls.register(id, at(0));
         for expected in [1, 2] {
             take(&polls, at(59)).unwrap();
             polls.put_back(id, true, |failures| {

@@ -7,12 +7,12 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tracing::{error, info, warn};
 
 use crate::clock::Clock;
-use crate::replicas::learning::{clients_met, learn};
-use crate::replicas::rows::Rows;
-use crate::replicas::telling::Worlds;
+use crate::replicas::learning::{apply_changes, clients_met};
+use crate::replicas::rows::ReloadedRows;
+use crate::replicas::telling::Environments;
 use crate::state::App;
 use slackwater_store::error::StoreError;
-use slackwater_store::notes::{Heard, Notes, Touched};
+use slackwater_store::notes::{ChangeNotifications, ChangedKeys, Notification};
 
 /// Time after the first notification within which others are read together.
 const TOGETHER: Duration = Duration::from_millis(100);
@@ -27,22 +27,22 @@ const SILENCE: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Pause between the loss of a connection and the next attempt.
-const AGAIN: chrono::TimeDelta = chrono::TimeDelta::seconds(1);
+const RECONNECT_DELAY: chrono::TimeDelta = chrono::TimeDelta::seconds(1);
 
 /// Rows of other processes that this one keeps in memory.
 #[derive(Debug)]
 pub struct Replicas {
-    worlds: Worlds,
-    notes: Notes,
-    touched: Touched,
+    worlds: Environments,
+    notes: ChangeNotifications,
+    touched: ChangedKeys,
 }
 
 /// Follows other replicas until the task is dropped; ends at once on a file, which
 /// has none. The notes must have been listened to since before the tables were
 /// filled; without them all is looked at anew.
-pub async fn run(apps: Vec<App>, notes: Option<Notes>) {
+pub async fn run(apps: Vec<App>, notes: Option<ChangeNotifications>) {
     let machine = Clock::system();
-    let lost = || Notes::lost(apps.first()?.store());
+    let lost = || ChangeNotifications::lost(apps.first()?.store());
     let Some(notes) = notes.or_else(lost) else { return };
     let mut replicas = Replicas::new(apps, notes);
     loop {
@@ -50,7 +50,7 @@ pub async fn run(apps: Vec<App>, notes: Option<Notes>) {
         error!(%failure, "changes of other replicas were missed, and are looked for");
         while let Err(failure) = replicas.start_again().await {
             warn!(%failure, "changes of other replicas are not seen");
-            machine.until(machine.now() + AGAIN).await;
+            machine.until(machine.now() + RECONNECT_DELAY).await;
         }
         info!("changes of other replicas are seen again");
     }
@@ -59,8 +59,8 @@ pub async fn run(apps: Vec<App>, notes: Option<Notes>) {
 impl Replicas {
     /// With notes that have been listened to since before the tables were filled.
     #[must_use]
-    pub fn new(apps: Vec<App>, notes: Notes) -> Self {
-        Self { worlds: Worlds::new(apps), notes, touched: Touched::default() }
+    pub fn new(apps: Vec<App>, notes: ChangeNotifications) -> Self {
+        Self { worlds: Environments::new(apps), notes, touched: ChangedKeys::default() }
     }
 
     /// Learns of changes until something fails.
@@ -106,7 +106,7 @@ impl Replicas {
     async fn hear_all(&mut self) -> Result<(), StoreError> {
         let Some(app) = self.worlds.shared() else { return Ok(()) };
         let mark = self.notes.mark(app.store()).await?;
-        while self.notes.hear(&mut self.touched).await? != Heard::Mark(mark) {}
+        while self.notes.hear(&mut self.touched).await? != Notification::Mark(mark) {}
         Ok(())
     }
 
@@ -118,7 +118,7 @@ impl Replicas {
     pub async fn start_again(&mut self) -> Result<usize, StoreError> {
         let Some(app) = self.worlds.shared() else { return Ok(0) };
         // Listened to first, so that nothing is missed again.
-        let notes = Notes::listen(app.store()).await?;
+        let notes = ChangeNotifications::listen(app.store()).await?;
         self.notes = notes.ok_or(StoreError::Down(sqlx::Error::PoolClosed))?;
         self.touched.is_more = true;
         self.take_in().await
@@ -131,7 +131,7 @@ impl Replicas {
         let mut count = 0;
         let touched = std::mem::take(&mut self.touched);
         for part in touched.parts(KEYS_MAX) {
-            match self.learn(&part).await {
+            match self.apply_changes(&part).await {
                 Ok(()) => {}
                 Err(StoreError::Corrupt { .. }) => self.learn_each(&part).await?,
                 Err(failure) => return Err(failure),
@@ -143,9 +143,9 @@ impl Replicas {
     }
 
     /// One by one, so that what cannot be read does not hide the rest.
-    async fn learn_each(&mut self, part: &Touched) -> Result<(), StoreError> {
+    async fn learn_each(&mut self, part: &ChangedKeys) -> Result<(), StoreError> {
         for one in part.parts(1) {
-            match self.learn(&one).await {
+            match self.apply_changes(&one).await {
                 Err(failure @ StoreError::Corrupt { .. }) => {
                     error!(%failure, "a change of another replica cannot be read");
                 }
@@ -155,23 +155,23 @@ impl Replicas {
         Ok(())
     }
 
-    async fn learn(&mut self, touched: &Touched) -> Result<(), StoreError> {
+    async fn apply_changes(&mut self, touched: &ChangedKeys) -> Result<(), StoreError> {
         let Some(app) = self.worlds.shared().cloned() else { return Ok(()) };
         // In the writer's turn, so that nothing older takes the place of what this
         // process writes meanwhile.
         let mut change = app.store().begin().await?;
-        let rows = Rows::read(change.connection(), touched).await?;
+        let rows = ReloadedRows::read(change.connection(), touched).await?;
         let met = app.cache().read(|tables| clients_met(tables, touched, &rows));
         self.worlds.meet(app.store(), &met).await?;
         let (worlds, touched) = (self.worlds.clone(), touched.clone());
-        change.commit(move || learn(&worlds, &touched, rows)).await
+        change.commit(move || apply_changes(&worlds, &touched, rows)).await
     }
 
     /// Adds the keys of all rows, and of all that is known and may be deleted.
     async fn touch_all(&mut self) -> Result<(), StoreError> {
         let Some(app) = self.worlds.shared() else { return Ok(()) };
         let mut connection = app.store().reader().acquire().await?;
-        let mut all = Touched::all(&mut connection).await?;
+        let mut all = ChangedKeys::all(&mut connection).await?;
         app.cache().read(|tables| {
             let owned = |(client, user): (&str, &str)| (client.to_owned(), user.to_owned());
             all.users.extend(tables.all_users().map(owned));

@@ -11,14 +11,14 @@ use crate::cache::recorders::Recorder;
 use crate::cache::tables::planned_at;
 use crate::cache::tables::{OfUser, Tables};
 use crate::plans::planner::replan_cause;
-use crate::replicas::rows::Rows;
-use crate::replicas::telling::{Job, Worlds};
+use crate::replicas::rows::ReloadedRows;
+use crate::replicas::telling::{Environments, FollowUp};
 use crate::state::App;
 use slackwater_store::accounts::Account;
 use slackwater_store::actions::Action;
 use slackwater_store::devices::Device;
 use slackwater_store::locations::Location;
-use slackwater_store::notes::Touched;
+use slackwater_store::notes::ChangedKeys;
 use slackwater_store::overrides::Override;
 use slackwater_store::plans::KeptPlan;
 use slackwater_store::policies::{FlexRow, SmartPolicy};
@@ -31,9 +31,9 @@ use slackwater_store::users::User;
 /// Puts rows into memory in place of what was there of the same keys, and tells
 /// the jobs. What is the same as before stays untouched. Call it in the writer's
 /// turn in which the rows were read.
-pub fn learn(worlds: &Worlds, touched: &Touched, rows: Rows) {
+pub fn apply_changes(worlds: &Environments, touched: &ChangedKeys, rows: ReloadedRows) {
     let Some(app) = worlds.shared() else { return };
-    let Rows {
+    let ReloadedRows {
         users,
         accounts,
         locations,
@@ -47,15 +47,15 @@ pub fn learn(worlds: &Worlds, touched: &Touched, rows: Rows) {
         ..
     } = rows;
     let told = app.cache().write(|tables| {
-        let mut learner = Learner { worlds, app, tables, told: Vec::new() };
-        learner.users(touched, users, (accounts, locations));
-        learner.devices(touched, devices);
-        learner.policies(touched, smart.into_iter().collect(), flex);
-        learner.plans(touched, plans);
-        learner.control(touched, (pending, overrides), schedules);
-        learner.told
+        let mut updater = CacheUpdater { worlds, app, tables, told: Vec::new() };
+        updater.users(touched, users, (accounts, locations));
+        updater.devices(touched, devices);
+        updater.policies(touched, smart.into_iter().collect(), flex);
+        updater.plans(touched, plans);
+        updater.control(touched, (pending, overrides), schedules);
+        updater.told
     });
-    learn_recordings(app, touched, rows.until.into_iter().collect(), rows.sessions);
+    apply_recordings(app, touched, rows.until.into_iter().collect(), rows.sessions);
     for (client_id, job) in told {
         worlds.tell(&client_id, [job]);
     }
@@ -64,7 +64,7 @@ pub fn learn(worlds: &Worlds, touched: &Touched, rows: Rows) {
         .into_iter()
         .map(|row| ((row.client_id.clone(), row.id.clone()), row))
         .collect();
-    learn_prices(worlds, app, touched, (tariffs, rows.tariff_schedules.into_iter().collect()));
+    apply_prices(worlds, app, touched, (tariffs, rows.tariff_schedules.into_iter().collect()));
     let mut zones: HashMap<Pair, _> =
         rows.zones.into_iter().map(|row| ((row.client_id, row.id), row.zone)).collect();
     app.prices().write(|book| {
@@ -75,7 +75,11 @@ pub fn learn(worlds: &Worlds, touched: &Touched, rows: Rows) {
 }
 
 /// The clients whose devices these may be.
-pub(super) fn clients_met(tables: &Tables, touched: &Touched, rows: &Rows) -> BTreeSet<Arc<str>> {
+pub(super) fn clients_met(
+    tables: &Tables,
+    touched: &ChangedKeys,
+    rows: &ReloadedRows,
+) -> BTreeSet<Arc<str>> {
     let devices = touched.all_devices();
     let known = devices.iter().filter_map(|id| tables.any_device(*id)).map(Arc::as_ref);
     let clients = known.chain(&rows.devices).map(|device| Arc::clone(&device.client_id));
@@ -86,17 +90,17 @@ pub(super) fn clients_met(tables: &Tables, touched: &Touched, rows: &Rows) -> BT
 }
 
 /// Changes the tables, and gathers what the jobs have to know of it.
-struct Learner<'a> {
-    worlds: &'a Worlds,
+struct CacheUpdater<'a> {
+    worlds: &'a Environments,
     app: &'a App,
     tables: &'a mut Tables,
-    told: Vec<(Arc<str>, Job)>,
+    told: Vec<(Arc<str>, FollowUp)>,
 }
 
-impl Learner<'_> {
+impl CacheUpdater<'_> {
     fn users(
         &mut self,
-        touched: &Touched,
+        touched: &ChangedKeys,
         users: Vec<User>,
         (accounts, locations): (Vec<Account>, Vec<Location>),
     ) {
@@ -120,7 +124,7 @@ impl Learner<'_> {
         }
     }
 
-    fn devices(&mut self, touched: &Touched, devices: Vec<Device>) {
+    fn devices(&mut self, touched: &ChangedKeys, devices: Vec<Device>) {
         let mut devices: HashMap<Uuid, Device> =
             devices.into_iter().map(|device| (device.id, device)).collect();
         for &id in &touched.devices {
@@ -131,7 +135,7 @@ impl Learner<'_> {
                     self.change_device(&DeviceChange { before, after: Arc::new(after) });
                 }
                 (None, Some(device)) => {
-                    self.told.push((Arc::clone(&device.client_id), Job::Watch(id)));
+                    self.told.push((Arc::clone(&device.client_id), FollowUp::Watch(id)));
                     self.tables.keep_device(device);
                 }
                 (_, None) => {
@@ -146,20 +150,20 @@ impl Learner<'_> {
     /// it may decide for: itself, and the other end of its cable.
     fn change_device(&mut self, change: &DeviceChange) {
         let (id, client_id) = (change.after.id, Arc::clone(&change.after.client_id));
-        let world = self.worlds.of(&client_id);
+        let world = self.worlds.of_client(&client_id);
         let cause = world.and_then(|app| replan_cause(app, self.tables, change));
         self.tables.replace_device(Device::clone(&change.after));
         let other = self.tables.any_device(id).and_then(|device| self.tables.other_end(device));
         let other = other.map(|other| other.id);
-        let looks = [id].into_iter().chain(other).map(Job::Look);
-        let replans = cause.map(|_| Job::Replan(id));
+        let looks = [id].into_iter().chain(other).map(FollowUp::Look);
+        let replans = cause.map(|_| FollowUp::Replan(id));
         let jobs = looks.chain(replans).map(|job| (Arc::clone(&client_id), job));
         self.told.extend(jobs);
     }
 
     fn policies(
         &mut self,
-        touched: &Touched,
+        touched: &ChangedKeys,
         mut smart: HashMap<Uuid, SmartPolicy>,
         flex: Vec<FlexRow>,
     ) {
@@ -167,12 +171,12 @@ impl Learner<'_> {
         for &id in &touched.policies {
             let flex = flex.remove(&id).unwrap_or_default();
             if self.tables.plans.replace_policies(id, smart.remove(&id), flex) {
-                self.tell(id, &[Job::Replan(id), Job::Look(id)]);
+                self.tell(id, &[FollowUp::Replan(id), FollowUp::Look(id)]);
             }
         }
     }
 
-    fn plans(&mut self, touched: &Touched, plans: Vec<KeptPlan>) {
+    fn plans(&mut self, touched: &ChangedKeys, plans: Vec<KeptPlan>) {
         let mut plans: HashMap<Uuid, _> =
             plans.into_iter().map(|plan| (plan.device_id, plan)).collect();
         for &id in &touched.plans {
@@ -180,13 +184,13 @@ impl Learner<'_> {
             match plans.remove(&id) {
                 Some(plan) if before.is_some_and(|before| **before == plan) => {}
                 Some(plan) => {
-                    let review = Job::Review(id, plan.state.review_at);
+                    let review = FollowUp::Review(id, plan.state.review_at);
                     self.tables.plans.keep_plan(plan);
-                    self.tell(id, &[review, Job::Look(id)]);
+                    self.tell(id, &[review, FollowUp::Look(id)]);
                 }
                 None => {
                     if self.tables.plans.remove_plan(id) {
-                        self.tell(id, &[Job::Review(id, None), Job::Look(id)]);
+                        self.tell(id, &[FollowUp::Review(id, None), FollowUp::Look(id)]);
                     }
                 }
             }
@@ -195,7 +199,7 @@ impl Learner<'_> {
 
     fn control(
         &mut self,
-        touched: &Touched,
+        touched: &ChangedKeys,
         (pending, overrides): (Vec<Action>, Vec<Override>),
         schedules: Vec<Schedule>,
     ) {
@@ -206,26 +210,26 @@ impl Learner<'_> {
         let mut schedules = grouped(schedules, |schedule| schedule.wish.target_id);
         for &id in &touched.control {
             let action = pending.remove(&id);
-            let pursue = action.is_some().then_some(Job::Pursue(id));
+            let pursue = action.is_some().then_some(FollowUp::Pursue(id));
             let own = schedules.remove(&id).unwrap_or_default();
             let now = (action, overrides.remove(&id));
             if self.tables.control_mut().replace(id, now, own) {
-                let jobs: Vec<Job> = pursue.into_iter().chain([Job::Look(id)]).collect();
+                let jobs: Vec<FollowUp> = pursue.into_iter().chain([FollowUp::Look(id)]).collect();
                 self.tell(id, &jobs);
             }
         }
     }
 
-    fn tell(&mut self, device_id: Uuid, jobs: &[Job]) {
+    fn tell(&mut self, device_id: Uuid, jobs: &[FollowUp]) {
         let Some(device) = self.tables.any_device(device_id) else { return };
         let client_id = &device.client_id;
         self.told.extend(jobs.iter().map(|job| (Arc::clone(client_id), *job)));
     }
 }
 
-fn learn_recordings(
+fn apply_recordings(
     app: &App,
-    touched: &Touched,
+    touched: &ChangedKeys,
     mut until: HashMap<Uuid, DateTime<Utc>>,
     sessions: Vec<ChargeSession>,
 ) {
@@ -239,10 +243,10 @@ fn learn_recordings(
 type Tariffs = (HashMap<Pair, TariffRow>, HashMap<Uuid, TariffSchedule>);
 
 /// Tariffs and which of them places have; plans of devices there rest on them.
-fn learn_prices(
-    worlds: &Worlds,
+fn apply_prices(
+    worlds: &Environments,
     app: &App,
-    touched: &Touched,
+    touched: &ChangedKeys,
     (mut tariffs, mut schedules): Tariffs,
 ) {
     let mut places: Vec<Uuid> = Vec::new();
@@ -272,7 +276,7 @@ fn learn_prices(
         devices.collect::<Vec<_>>()
     });
     for (client_id, ids) in by_client {
-        worlds.tell(&client_id, ids.into_iter().map(Job::Replan));
+        worlds.tell(&client_id, ids.into_iter().map(FollowUp::Replan));
     }
 }
 

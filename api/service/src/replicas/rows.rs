@@ -8,7 +8,7 @@ use slackwater_store::actions::{self, Action};
 use slackwater_store::devices::{self, Device};
 use slackwater_store::error::StoreError;
 use slackwater_store::locations::{self, Location};
-use slackwater_store::notes::Touched;
+use slackwater_store::notes::ChangedKeys;
 use slackwater_store::overrides::{self, Override};
 use slackwater_store::plans::{self, KeptPlan};
 use slackwater_store::policies::{self, FlexRow, SmartPolicy};
@@ -20,7 +20,7 @@ use slackwater_store::users::{self, User};
 
 /// All rows of the keys that were touched. A key without a row is deleted.
 #[derive(Debug)]
-pub struct Rows {
+pub struct ReloadedRows {
     pub(super) users: Vec<User>,
     pub(super) accounts: Vec<Account>,
     pub(super) locations: Vec<Location>,
@@ -38,13 +38,13 @@ pub struct Rows {
     pub(super) zones: Vec<ZoneRow>,
 }
 
-impl Rows {
+impl ReloadedRows {
     /// Reads them: one statement for each table of which something was touched.
     ///
     /// # Errors
     /// The database failed, or holds what this version does not know.
-    pub async fn read(from: &mut AnyConnection, touched: &Touched) -> Result<Self, StoreError> {
-        let Touched { users, policies, control, recordings, .. } = touched;
+    pub async fn read(from: &mut AnyConnection, touched: &ChangedKeys) -> Result<Self, StoreError> {
+        let ChangedKeys { users, policies, control, recordings, .. } = touched;
         Ok(Self {
             users: users::users_of_names(from, users).await?,
             accounts: accounts::accounts_of_users(from, users).await?,

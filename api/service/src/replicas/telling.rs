@@ -19,7 +19,7 @@ pub const LATER: TimeDelta = TimeDelta::seconds(10);
 
 /// Something that a job has to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Job {
+pub enum FollowUp {
     /// There is a new device to poll.
     Watch(Uuid),
     /// A device has another pending action.
@@ -32,7 +32,7 @@ pub enum Job {
     Review(Uuid, Option<DateTime<Utc>>),
 }
 
-impl Job {
+impl FollowUp {
     fn tell(self, app: &App) {
         let now = app.now();
         match self {
@@ -40,20 +40,20 @@ impl Job {
             Self::Pursue(id) => app.control().put(Task::Pursue(id), now + LATER),
             Self::Look(id) => app.control().put(Task::Look(id), now + LATER),
             // A plan that another process makes meanwhile sets its own time.
-            Self::Replan(id) => app.planner().review(id, Some(now + LATER)),
-            Self::Review(id, at) => app.planner().review(id, at),
+            Self::Replan(id) => app.planner().schedule_review(id, Some(now + LATER)),
+            Self::Review(id, at) => app.planner().schedule_review(id, at),
         }
     }
 }
 
 /// The environments of this process, and which of them a client is in.
 #[derive(Debug, Clone)]
-pub struct Worlds {
+pub struct Environments {
     apps: Vec<App>,
     of_clients: Arc<HashMap<String, Environment>>,
 }
 
-impl Worlds {
+impl Environments {
     /// Of these, with the clients still to be learned.
     #[must_use]
     pub fn new(apps: Vec<App>) -> Self {
@@ -84,14 +84,14 @@ impl Worlds {
     }
 
     /// The environment of a client; `None` if this process does not have it.
-    pub(super) fn of(&self, client_id: &str) -> Option<&App> {
+    pub(super) fn of_client(&self, client_id: &str) -> Option<&App> {
         let environment = self.of_clients.get(client_id)?;
         self.apps.iter().find(|app| app.environment() == *environment)
     }
 
     /// Tells jobs about devices of clients.
-    pub(super) fn tell(&self, client_id: &str, jobs: impl IntoIterator<Item = Job>) {
-        let Some(app) = self.of(client_id) else { return };
+    pub(super) fn tell(&self, client_id: &str, jobs: impl IntoIterator<Item = FollowUp>) {
+        let Some(app) = self.of_client(client_id) else { return };
         jobs.into_iter().for_each(|job| job.tell(app));
     }
 }

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::cache::device_change::DeviceChange;
 use crate::cache::recorders::{Recorded, Recorder};
-use crate::control::facts::Scene;
+use crate::control::facts::ControlContext;
 use crate::plans::wanted_in;
 use crate::samples::prices_at;
 use crate::samples::waiting;
@@ -32,7 +32,7 @@ use slackwater_store::samples::{ChargeSession, Measured};
 pub async fn record(app: &App, DeviceChange { before: earlier, after: device }: &DeviceChange) {
     let Some(counts) = counts(device.kind) else { return };
     let Some(reading) = device.state.reading.clone() else { return };
-    let mut recorder = app.recorders().of(device.id);
+    let mut recorder = app.recorders().progress_of(device.id);
     let Recorder { until: before, sessions: was_open } = recorder.clone();
     look_at_plug(&mut recorder, app, device, &reading);
     look_who_controls(&mut recorder, app, device);
@@ -44,7 +44,7 @@ pub async fn record(app: &App, DeviceChange { before: earlier, after: device }: 
     }
     recorder.until = until.or(recorder.until);
     let parts = parts(app, device, &recorder.sessions, &samples);
-    waiting::keep(app, Recorded { device_id: device.id, before, recorder, parts }).await;
+    waiting::keep_recording(app, Recorded { device_id: device.id, before, recorder, parts }).await;
 }
 
 /// Direction of energy that counts for a kind of device; `None` for one without statistics.
@@ -89,7 +89,7 @@ fn look_who_controls(recorder: &mut Recorder, app: &App, device: &Device) {
     if let Some(session) = open {
         let now = app.now();
         session.is_smart |= app.cache().read(|tables| {
-            let controller = Scene { device, tables, now }.controller();
+            let controller = ControlContext { device, tables, now }.controller();
             controller == Controller::SmartCharging
                 && wanted_in(tables, device.id, now).switch.is_some()
         });

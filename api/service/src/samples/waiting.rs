@@ -10,17 +10,17 @@ use crate::cache::recorders::Recorded;
 use crate::samples::ledger;
 use crate::state::App;
 use slackwater_store::error::StoreError;
-use slackwater_store::samples::{self, There};
+use slackwater_store::samples::{self, OnConflict};
 
 /// Keeps what was recorded of a device.
-pub async fn keep(app: &App, recorded: Recorded) {
+pub async fn keep_recording(app: &App, recorded: Recorded) {
     app.recorders().waiting().add(recorded);
-    if let Err(failure) = keep_all(app).await {
+    if let Err(failure) = commit_waiting(app).await {
         error!(%failure, "recorded energy was not kept");
     }
 }
 
-async fn keep_all(app: &App) -> Result<(), StoreError> {
+async fn commit_waiting(app: &App) -> Result<(), StoreError> {
     let is_needed = || !app.recorders().waiting().is_empty();
     let Some(mut change) = app.store().begin_if(is_needed).await? else { return Ok(()) };
     let mut waiting = app.recorders().waiting().take();
@@ -30,7 +30,7 @@ async fn keep_all(app: &App) -> Result<(), StoreError> {
     });
     let mut kept = Vec::with_capacity(waiting.len());
     for mut recorded in waiting {
-        if keep_one(app, change.connection(), &mut recorded).await? {
+        if write_recording(app, change.connection(), &mut recorded).await? {
             kept.push(recorded);
         }
     }
@@ -47,7 +47,7 @@ async fn keep_all(app: &App) -> Result<(), StoreError> {
 
 /// Keeps what was recorded of one device. Returns `true` if it was: not if another replica has
 /// recorded the same time, whose energy must not count twice.
-async fn keep_one(
+async fn write_recording(
     app: &App,
     to: &mut AnyConnection,
     recorded: &mut Recorded,
@@ -66,7 +66,7 @@ async fn keep_one(
         samples::upsert_session(to, session).await?;
     }
     for (measured, session_id, own) in parts {
-        samples::insert_samples(to, measured, *session_id, own, There::Join).await?;
+        samples::insert_samples(to, measured, *session_id, own, OnConflict::Join).await?;
     }
     let Some(until) = recorder.until else { return Ok(true) };
     for session in &mut recorder.sessions {

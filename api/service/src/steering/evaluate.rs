@@ -8,9 +8,9 @@ use slackwater_control::schedule::steer::{Asker, InFlight, Move, SteerFacts, Tri
 use tracing::error;
 use uuid::Uuid;
 
-use crate::control::actions::{self, Effects};
-use crate::control::facts::{Scene, target_type};
-use crate::plans::{Wanted, is_in_force, wanted_in};
+use crate::control::actions::{self, PendingUpdates};
+use crate::control::facts::{ControlContext, target_type};
+use crate::plans::{PlanOrder, is_in_force, wanted_in};
 use crate::state::App;
 use slackwater_store::actions::{self as rows, Action, Origin};
 use slackwater_store::change::lock_device;
@@ -20,10 +20,10 @@ use slackwater_store::error::StoreError;
 use slackwater_store::schedules::{self, Schedule};
 
 /// When a look that the database cut short is taken again.
-const AGAIN: TimeDelta = TimeDelta::seconds(5);
+const EVALUATE_RETRY: TimeDelta = TimeDelta::seconds(5);
 
 /// Decision about one device.
-struct Found {
+struct Decision {
     device: Device,
     next: Move,
     origin: Origin,
@@ -34,12 +34,15 @@ struct Found {
 }
 
 /// Looks at devices, and does what is needed. Returns when to look again.
-pub(crate) async fn turn(app: &App, ids: &[Uuid]) -> Vec<(Uuid, Option<DateTime<Utc>>)> {
-    match look(app, ids).await {
+pub(crate) async fn evaluate_devices(
+    app: &App,
+    ids: &[Uuid],
+) -> Vec<(Uuid, Option<DateTime<Utc>>)> {
+    match evaluate_device(app, ids).await {
         Ok(next) => next,
         Err(failure) => {
             error!(%failure, "what schedules want was not done");
-            let again = app.now().checked_add_signed(AGAIN);
+            let again = app.now().checked_add_signed(EVALUATE_RETRY);
             ids.iter().map(|id| (*id, again)).collect()
         }
     }
@@ -53,33 +56,33 @@ pub(crate) async fn turn(app: &App, ids: &[Uuid]) -> Vec<(Uuid, Option<DateTime<
 ///
 /// # Errors
 /// The database failed, and nothing was done.
-pub async fn look(
+pub async fn evaluate_device(
     app: &App,
     ids: &[Uuid],
 ) -> Result<Vec<(Uuid, Option<DateTime<Utc>>)>, StoreError> {
     let is_due =
-        |found: &Found| found.is_stale || matches!(found.next, Move::Order(_) | Move::CallOff);
-    let glances: Vec<(Uuid, Option<Found>)> =
-        ids.iter().map(|id| (*id, glance(app, *id))).collect();
+        |found: &Decision| found.is_stale || matches!(found.next, Move::Order(_) | Move::CallOff);
+    let glances: Vec<(Uuid, Option<Decision>)> =
+        ids.iter().map(|id| (*id, decide(app, *id))).collect();
     let due = glances.iter().any(|(_, found)| found.as_ref().is_some_and(is_due));
     if !due {
-        let remembered = |(id, found): (Uuid, Option<Found>)| {
+        let remembered = |(id, found): (Uuid, Option<Decision>)| {
             app.control().remember(id, found.as_ref().and_then(|found| found.tries));
             (id, found.and_then(|found| found.again_at()))
         };
         return Ok(glances.into_iter().map(remembered).collect());
     }
     let mut change = app.store().begin().await?;
-    let mut effects = Effects::default();
+    let mut effects = PendingUpdates::default();
     let (mut next, mut seen, mut tries) = (Vec::new(), Vec::new(), Vec::new());
     change.claim(ids.iter().copied()).await?;
     for &id in ids {
         // Anew, within the writer's turn.
-        let Some(found) = glance(app, id) else {
+        let Some(found) = decide(app, id) else {
             next.push((id, None));
             continue;
         };
-        let pending = act(app, &mut change, &mut effects, &found).await?;
+        let pending = carry_out(app, &mut change, &mut effects, &found).await?;
         for (schedule_id, snapshot) in changed(app, &found.device, pending.as_ref()) {
             let snapshot = (snapshot, app.now());
             schedules::set_status(change.connection(), schedule_id, &snapshot).await?;
@@ -101,13 +104,13 @@ pub async fn look(
             for (id, tries) in tries {
                 app.control().remember(id, tries);
             }
-            effects.show(&app);
+            effects.apply(&app);
         })
         .await?;
     Ok(next)
 }
 
-impl Found {
+impl Decision {
     fn again_at(&self) -> Option<DateTime<Utc>> {
         let waits = match self.next {
             Move::WaitUntil(at) => Some(at),
@@ -118,11 +121,11 @@ impl Found {
 }
 
 /// Carries out a decision. Returns the pending action afterwards.
-async fn act(
+async fn carry_out(
     app: &App,
     change: &mut Change,
-    effects: &mut Effects,
-    found: &Found,
+    effects: &mut PendingUpdates,
+    found: &Decision,
 ) -> Result<Option<Action>, StoreError> {
     let (device, now) = (&found.device, app.now());
     let pending = app.cache().read(|tables| tables.control().pending(device.id).cloned());
@@ -130,7 +133,7 @@ async fn act(
         Move::Order(switch) => {
             let command = Command::Charge(switch);
             let is_taken = app.cache().read(|tables| {
-                let scene = Scene { device, tables, now };
+                let scene = ControlContext { device, tables, now };
                 command.check(&scene.of_command(&command, found.origin)).is_ok()
             });
             if is_taken {
@@ -139,7 +142,7 @@ async fn act(
                     return Ok(kept);
                 }
                 let order = (command, found.origin);
-                return actions::begin(change, effects, device, order, now).await.map(Some);
+                return actions::begin_action(change, effects, device, order, now).await.map(Some);
             }
         }
         Move::CallOff => {
@@ -172,13 +175,13 @@ async fn begun_elsewhere(
 }
 
 /// Decides about a device; `None` if there is nothing to switch, or no controller that would.
-fn glance(app: &App, id: Uuid) -> Option<Found> {
+fn decide(app: &App, id: Uuid) -> Option<Decision> {
     let device = app.cache().read(|tables| tables.any_device(id).cloned())?;
     target_type(device.kind)?;
     let now = app.now();
     let tries = app.control().tries(id);
     app.cache().read(|tables| {
-        let scene = Scene { device: &device, tables, now };
+        let scene = ControlContext { device: &device, tables, now };
         let control = tables.control();
         let wanted = wanted_in(tables, id, now);
         let pending = control.pending(id).map(|action| &**action);
@@ -187,7 +190,7 @@ fn glance(app: &App, id: Uuid) -> Option<Found> {
             return None;
         }
         let controller = scene.controller();
-        let (desired, origin) = desire(&scene, &controller, &wanted, pending);
+        let (desired, origin) = controller_order(&scene, &controller, &wanted, pending);
         let facts = SteerFacts {
             desired,
             is_plugged_in: scene.target().is_plugged_in,
@@ -207,15 +210,15 @@ fn glance(app: &App, id: Uuid) -> Option<Found> {
         let until = wanted.until.filter(|at| *at > now);
         let turns_at = transitions.chain(until).min();
         let is_stale = shown.iter().any(|(schedule, shown)| is_news(schedule, shown));
-        Some(Found { device: Device::clone(&device), next, origin, tries, turns_at, is_stale })
+        Some(Decision { device: Device::clone(&device), next, origin, tries, turns_at, is_stale })
     })
 }
 
 /// Order of the controller, and its origin.
-fn desire(
-    scene: &Scene<'_>,
+fn controller_order(
+    scene: &ControlContext<'_>,
     controller: &Controller,
-    wanted: &Wanted,
+    wanted: &PlanOrder,
     pending: Option<&Action>,
 ) -> (Option<Switch>, Origin) {
     match controller {
@@ -243,10 +246,10 @@ fn in_flight(action: &Action, controller: &Controller) -> InFlight {
 /// its pending action.
 fn changed(app: &App, device: &Device, pending: Option<&Action>) -> Vec<(Uuid, Snapshot)> {
     let now = app.now();
-    app.cache().read(|tables| Scene { device, tables, now }.changed(pending))
+    app.cache().read(|tables| ControlContext { device, tables, now }.changed(pending))
 }
 
-impl Scene<'_> {
+impl ControlContext<'_> {
     /// The schedules of the device whose status is another than was kept.
     fn changed(&self, pending: Option<&Action>) -> Vec<(Uuid, Snapshot)> {
         let schedules = self.tables.control().schedules_of(self.device.id);

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use crate::queue::orders::{Due, Task};
 use crate::state::App;
 use crate::steering::{evaluate, pursuit};
-use crate::supervise::{AGAIN, OnPanic, tell};
+use crate::supervise::{OnPanic, RESTART_DELAY, log_panic};
 
 /// Puts into the queue what a restart interrupted: the pending actions of the
 /// clients of this environment, and a look at all devices that have schedules or
@@ -44,19 +44,19 @@ pub async fn run(app: App) {
 async fn work(app: &App, due: Due) {
     let tasks = due.tasks();
     let _taken = OnPanic(|| {
-        tell("control", &format!("{} devices", tasks.len()));
-        let again = app.now().checked_add_signed(AGAIN);
+        log_panic("control", &format!("{} devices", tasks.len()));
+        let again = app.now().checked_add_signed(RESTART_DELAY);
         for task in &tasks {
             app.control().done(*task, again);
         }
     });
     match due {
         Due::Pursue(id) => {
-            let next = pursuit::turn(app, id).await;
+            let next = pursuit::pursue_action(app, id).await;
             app.control().done(Task::Pursue(id), next);
         }
         Due::Look(ids) => {
-            for (id, next) in evaluate::turn(app, &ids).await {
+            for (id, next) in evaluate::evaluate_devices(app, &ids).await {
                 app.control().done(Task::Look(id), next);
             }
         }

@@ -7,8 +7,8 @@ use slackwater_control::device::pursuit::{Attempts, Step, next_step};
 use tracing::{error, info};
 use uuid::Uuid;
 
-use crate::control::actions::{self, Effects};
-use crate::control::facts::Scene;
+use crate::control::actions::{self, PendingUpdates};
+use crate::control::facts::ControlContext;
 use crate::jobs::reading::refresh;
 use crate::state::App;
 use crate::vendor_calls::call_device;
@@ -20,50 +20,50 @@ use slackwater_store::devices::Device;
 use slackwater_store::error::StoreError;
 
 /// When a turn that the database cut short is taken again.
-const AGAIN: TimeDelta = TimeDelta::seconds(5);
+const COMMAND_RETRY: TimeDelta = TimeDelta::seconds(5);
 
 /// Takes one turn of a device's pending action: reads the device, and then ends
 /// the action, sends the command, or waits. Returns when the next turn is; `None`
 /// if there is nothing more to do.
-pub(crate) async fn turn(app: &App, device_id: Uuid) -> Option<DateTime<Utc>> {
-    match try_turn(app, device_id).await {
+pub(crate) async fn pursue_action(app: &App, device_id: Uuid) -> Option<DateTime<Utc>> {
+    match try_pursue(app, device_id).await {
         Ok(next) => next,
         Err(failure) => {
             error!(%failure, device = %device_id, "an action was not pursued");
-            app.now().checked_add_signed(AGAIN)
+            app.now().checked_add_signed(COMMAND_RETRY)
         }
     }
 }
 
-async fn try_turn(app: &App, device_id: Uuid) -> Result<Option<DateTime<Utc>>, StoreError> {
-    let Some((device, before)) = look(app, device_id) else { return Ok(None) };
+async fn try_pursue(app: &App, device_id: Uuid) -> Result<Option<DateTime<Utc>>, StoreError> {
+    let Some((device, before)) = pending_with_device(app, device_id) else { return Ok(None) };
     // Read first: what is known may be older than the command (AMB-04), and what
     // was sent may have been done. A reading that ends the action ends it here.
     let read = refresh(app, &device).await;
-    let Some((device, action)) = look(app, device_id) else { return Ok(None) };
+    let Some((device, action)) = pending_with_device(app, device_id) else { return Ok(None) };
     if action.id != before.id {
         return Ok(Some(app.now()));
     }
     if let Some(event) = read.err().and_then(|error| hopeless(&error)) {
-        return end(app, action, &event).await.map(|()| None);
+        return end_action(app, action, &event).await.map(|()| None);
     }
-    match step(app, &device, &action) {
+    match step_of(app, &device, &action) {
         Step::Done => Ok(None),
-        Step::End(event) => end(app, action, &event).await.map(|()| None),
+        Step::End(event) => end_action(app, action, &event).await.map(|()| None),
         Step::WaitUntil(at) => Ok(Some(at)),
-        Step::Send => send(app, &device, action).await,
+        Step::Send => send_command(app, &device, action).await,
     }
 }
 
 /// Sends a command once more. That it is sent is kept before it is: no crash
 /// makes one of several attempts be forgotten.
-async fn send(
+async fn send_command(
     app: &App,
     device: &Device,
     action: Action,
 ) -> Result<Option<DateTime<Utc>>, StoreError> {
     let now = app.now();
-    let Some(action) = attempt(app, action, now).await? else { return Ok(Some(now)) };
+    let Some(action) = begin_attempt(app, action, now).await? else { return Ok(Some(now)) };
     let command = &action.command;
     let call =
         |vendor: Arc<dyn Vendor>, linked| async move { vendor.send(&linked, command, now).await };
@@ -72,7 +72,7 @@ async fn send(
         info!(%failure, action = %action.id, "a command was not passed on");
     }
     if let Some(event) = sent.as_ref().err().and_then(hopeless) {
-        return end(app, action, &event).await.map(|()| None);
+        return end_action(app, action, &event).await.map(|()| None);
     }
     let asked = match sent {
         Err(VendorError::RateLimited { retry_after_seconds: Some(seconds) }) => {
@@ -80,7 +80,7 @@ async fn send(
         }
         _ => None,
     };
-    let next = match step(app, device, &action) {
+    let next = match step_of(app, device, &action) {
         Step::WaitUntil(at) => at,
         _ => now,
     };
@@ -89,7 +89,7 @@ async fn send(
 
 /// Keeps that a command is about to be sent. `None` if it must not be: the action
 /// ended meanwhile, or another replica is about to send the same.
-async fn attempt(
+async fn begin_attempt(
     app: &App,
     action: Action,
     now: DateTime<Utc>,
@@ -146,12 +146,12 @@ fn hopeless(error: &VendorError) -> Option<ActionEvent> {
     }
 }
 
-async fn end(app: &App, action: Action, event: &ActionEvent) -> Result<(), StoreError> {
+async fn end_action(app: &App, action: Action, event: &ActionEvent) -> Result<(), StoreError> {
     let mut change = app.store().begin().await?;
-    let mut effects = Effects::default();
+    let mut effects = PendingUpdates::default();
     let (target_id, id) = (action.target_id, action.id);
     change.claim([target_id]).await?;
-    let ended = actions::end(&mut change, &mut effects, action, event, app.now()).await?;
+    let ended = actions::end_action(&mut change, &mut effects, action, event, app.now()).await?;
     let app = app.clone();
     change
         .commit(move || {
@@ -159,13 +159,13 @@ async fn end(app: &App, action: Action, event: &ActionEvent) -> Result<(), Store
                 // Another replica ended it.
                 app.cache().write(|tables| tables.control_mut().remove_pending(target_id, id));
             }
-            effects.show(&app);
+            effects.apply(&app);
         })
         .await
 }
 
 /// A device and its pending action, if it has one.
-fn look(app: &App, device_id: Uuid) -> Option<(Device, Action)> {
+fn pending_with_device(app: &App, device_id: Uuid) -> Option<(Device, Action)> {
     app.cache().read(|tables| {
         let action = tables.control().pending(device_id)?;
         let device = tables.any_device(device_id)?;
@@ -173,11 +173,11 @@ fn look(app: &App, device_id: Uuid) -> Option<(Device, Action)> {
     })
 }
 
-fn step(app: &App, device: &Device, action: &Action) -> Step {
+fn step_of(app: &App, device: &Device, action: &Action) -> Step {
     let now = app.now();
     let persistence = app.config().action.persistence();
     app.cache().read(|tables| {
-        let reading = Scene { device, tables, now }.reading();
+        let reading = ControlContext { device, tables, now }.reading();
         next_step(&action.command, &action.progress, action.attempts, &reading, persistence, now)
     })
 }

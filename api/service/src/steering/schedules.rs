@@ -6,14 +6,14 @@ use slackwater_control::device::action::ActionEvent;
 use slackwater_control::schedule::status::Snapshot;
 use uuid::Uuid;
 
-use crate::control::actions::{self, Effects};
-use crate::control::facts::Scene;
+use crate::control::actions::{self, PendingUpdates};
+use crate::control::facts::ControlContext;
 use crate::state::App;
-use crate::steering::evaluate::look;
+use crate::steering::evaluate::evaluate_device;
 use slackwater_store::actions::{Action, Origin};
 use slackwater_store::error::StoreError;
 use slackwater_store::overrides::Override;
-use slackwater_store::schedules::{self, Schedule, Wish};
+use slackwater_store::schedules::{self, Schedule, ScheduleRequest};
 
 /// Status of a schedule, since when, and the override of it.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ pub async fn create(
     app: &App,
     client_id: &str,
     user_id: &str,
-    wish: Wish,
+    wish: ScheduleRequest,
 ) -> Result<Schedule, StoreError> {
     let mut change = app.store().begin().await?;
     let schedule = Schedule {
@@ -48,13 +48,13 @@ pub async fn create(
         seen: None,
     };
     schedules::upsert_schedule(change.connection(), &schedule).await?;
-    let mut effects = Effects::default();
+    let mut effects = PendingUpdates::default();
     effects.look_at(schedule.wish.target_id);
     let (app, kept) = (app.clone(), schedule.clone());
     change
         .commit(move || {
             app.cache().write(|tables| tables.control_mut().keep_schedule(kept));
-            effects.show(&app);
+            effects.apply(&app);
         })
         .await?;
     Ok(schedule)
@@ -70,7 +70,7 @@ pub async fn change<E: From<StoreError>>(
     app: &App,
     client_id: &str,
     id: Uuid,
-    merge: impl FnOnce(&Schedule) -> Result<Wish, E>,
+    merge: impl FnOnce(&Schedule) -> Result<ScheduleRequest, E>,
 ) -> Result<Option<Schedule>, E> {
     // Merged within the writer's turn: of two who change different members at
     // once, neither loses theirs.
@@ -81,7 +81,7 @@ pub async fn change<E: From<StoreError>>(
     let after = Schedule { wish, ..Schedule::clone(&before) };
     change.claim([before.wish.target_id]).await?;
     schedules::upsert_schedule(change.connection(), &after).await?;
-    let mut effects = Effects::default();
+    let mut effects = PendingUpdates::default();
     let is_released = !after.wish.is_enabled || after.wish.target_id != before.wish.target_id;
     if is_released {
         call_off(app, &mut change, &mut effects, &before).await?;
@@ -92,7 +92,7 @@ pub async fn change<E: From<StoreError>>(
     change
         .commit(move || {
             app.cache().write(|tables| tables.control_mut().keep_schedule(kept));
-            effects.show(&app);
+            effects.apply(&app);
         })
         .await?;
     Ok(Some(after))
@@ -108,14 +108,14 @@ pub async fn delete(app: &App, client_id: &str, id: Uuid) -> Result<bool, StoreE
     let Some(schedule) = found else { return Ok(false) };
     change.claim([schedule.wish.target_id]).await?;
     schedules::delete_schedule(change.connection(), id).await?;
-    let mut effects = Effects::default();
+    let mut effects = PendingUpdates::default();
     call_off(app, &mut change, &mut effects, &schedule).await?;
     effects.look_at(schedule.wish.target_id);
     let app = app.clone();
     change
         .commit(move || {
             app.cache().write(|tables| tables.control_mut().remove_schedule(id));
-            effects.show(&app);
+            effects.apply(&app);
         })
         .await?;
     Ok(true)
@@ -124,7 +124,7 @@ pub async fn delete(app: &App, client_id: &str, id: Uuid) -> Result<bool, StoreE
 async fn call_off(
     app: &App,
     change: &mut slackwater_store::database::Change,
-    effects: &mut Effects,
+    effects: &mut PendingUpdates,
     schedule: &Schedule,
 ) -> Result<(), StoreError> {
     let is_its = |action: &Action| action.origin == Origin::Schedule(schedule.id);
@@ -154,7 +154,7 @@ pub async fn standing(
         None => Ok(None),
         Some((_, standing)) if standing.is_seen() => Ok(Some(standing)),
         Some((target_id, _)) => {
-            look(app, &[target_id]).await?;
+            evaluate_device(app, &[target_id]).await?;
             Ok(app
                 .cache()
                 .read(|tables| stands(app, tables, tables.control().schedule(client_id, id)?, now)))
@@ -169,7 +169,7 @@ fn stands(
     asked_at: DateTime<Utc>,
 ) -> Option<Standing> {
     let device = tables.any_device(schedule.wish.target_id)?;
-    let scene = Scene { device, tables, now: app.now() };
+    let scene = ControlContext { device, tables, now: app.now() };
     let control = tables.control();
     let pending = control.pending(device.id).map(|action| &**action);
     let snapshot = scene.snapshot(schedule, pending);

@@ -8,10 +8,10 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::problem::Problem;
-use crate::request::{Body, Members, text, truth};
+use crate::request::{Body, BodyReader, read_bool, read_text};
 use slackwater_service::cache::tables::Tables;
 use slackwater_service::control::facts::target_type;
-use slackwater_store::schedules::{Schedule, Wish};
+use slackwater_store::schedules::{Schedule, ScheduleRequest};
 
 /// A schedule as somebody writes it. All members are required where it is made,
 /// and none where it is changed.
@@ -94,7 +94,7 @@ pub struct HourMinuteBody {
 impl RuleBody {
     /// The shape of a rule, as it was written.
     #[must_use]
-    pub fn of(draft: &DraftRule) -> Self {
+    pub fn from_draft(draft: &DraftRule) -> Self {
         let window = draft.hour_minute.clone();
         Self {
             should_charge: draft.should_charge,
@@ -137,19 +137,19 @@ impl Where {
 ///
 /// # Errors
 /// A member is missing or makes no sense, or there is no such device.
-pub(crate) fn new_wish(
+pub(crate) fn read_new_schedule(
     body: Body,
     tables: &Tables,
     (client_id, user_id): (&str, &str),
-) -> Result<Wish, Problem> {
-    let mut members = Members::from(body);
+) -> Result<ScheduleRequest, Problem> {
+    let mut members = BodyReader::from(body);
     for name in
         ["isEnabled", "defaultShouldCharge", "rules", "targetId", "targetType", "locationId"]
     {
         members.required(name, |_| Ok(()));
     }
-    let draft = read(&mut members);
-    let rules = rules(&mut members, draft.default_should_charge, draft.rules.as_deref());
+    let draft = read_draft(&mut members);
+    let rules = parse_rules(&mut members, draft.default_should_charge, draft.rules.as_deref());
     check_location(&mut members, tables, (client_id, user_id), draft.location.and_then(Where::id));
     let wish = (|| {
         let target = (draft.target_id?, draft.target_type?);
@@ -157,34 +157,34 @@ pub(crate) fn new_wish(
         Some((target, others))
     })();
     let ((target_id, target_type), others) = members.finish(wish)?;
-    let target_id = target(tables, (client_id, user_id), &target_id, target_type)?;
+    let target_id = check_target(tables, (client_id, user_id), &target_id, target_type)?;
     let (is_enabled, location_id, drafts, rules) = others;
-    Ok(Wish { is_enabled, target_id, target_type, location_id, drafts, rules })
+    Ok(ScheduleRequest { is_enabled, target_id, target_type, location_id, drafts, rules })
 }
 
 /// Reads a body that changes a schedule: members that it does not name stay (AMB-74).
 ///
 /// # Errors
 /// A member makes no sense, alone or with the others, or there is no such device.
-pub(crate) fn changed_wish(
+pub(crate) fn read_schedule_change(
     body: Body,
     tables: &Tables,
     schedule: &Schedule,
-) -> Result<Wish, Problem> {
+) -> Result<ScheduleRequest, Problem> {
     let before = &schedule.wish;
     let user = (&*schedule.client_id, &*schedule.user_id);
-    let mut members = Members::from(body);
-    let draft = read(&mut members);
+    let mut members = BodyReader::from(body);
+    let draft = read_draft(&mut members);
     let default = draft.default_should_charge.unwrap_or(before.rules.default_should_charge);
     let drafts = draft.rules.unwrap_or_else(|| before.drafts.clone());
-    let rules = rules(&mut members, Some(default), Some(&drafts));
+    let rules = parse_rules(&mut members, Some(default), Some(&drafts));
     check_location(&mut members, tables, user, draft.location.and_then(Where::id));
     let rules = members.finish(rules)?;
     let target_type = draft.target_type.unwrap_or(before.target_type);
     let target_id = draft.target_id.unwrap_or_else(|| before.target_id.to_string());
-    Ok(Wish {
+    Ok(ScheduleRequest {
         is_enabled: draft.is_enabled.unwrap_or(before.is_enabled),
-        target_id: target(tables, user, &target_id, target_type)?,
+        target_id: check_target(tables, user, &target_id, target_type)?,
         target_type,
         location_id: draft.location.map_or(before.location_id, Where::id),
         drafts,
@@ -192,12 +192,12 @@ pub(crate) fn changed_wish(
     })
 }
 
-fn read(members: &mut Members) -> Draft {
+fn read_draft(members: &mut BodyReader) -> Draft {
     Draft {
-        is_enabled: members.optional("isEnabled", truth),
-        default_should_charge: members.optional("defaultShouldCharge", truth),
+        is_enabled: members.optional("isEnabled", read_bool),
+        default_should_charge: members.optional("defaultShouldCharge", read_bool),
         rules: rules_of(members),
-        target_id: members.optional("targetId", text),
+        target_id: members.optional("targetId", read_text),
         target_type: members.optional("targetType", |value| {
             let all = [TargetType::Vehicle, TargetType::Charger];
             let found = all.into_iter().find(|known| value.as_str() == Some(target_word(*known)));
@@ -214,7 +214,7 @@ fn read(members: &mut Members) -> Draft {
 }
 
 fn check_location(
-    members: &mut Members,
+    members: &mut BodyReader,
     tables: &Tables,
     (client_id, user_id): (&str, &str),
     location_id: Option<Uuid>,
@@ -227,7 +227,7 @@ fn check_location(
 }
 
 /// The device of a user that a schedule is for (SCH-09).
-fn target(
+fn check_target(
     tables: &Tables,
     (client_id, user_id): (&str, &str),
     id: &str,
@@ -243,8 +243,8 @@ fn target(
 }
 
 /// Parses rules; faults are added to the issues.
-fn rules(
-    members: &mut Members,
+fn parse_rules(
+    members: &mut BodyReader,
     default: Option<bool>,
     drafts: Option<&[DraftRule]>,
 ) -> Option<Rules> {
@@ -271,7 +271,7 @@ fn located(issue: &RuleIssue) -> (String, String) {
 }
 
 /// Rules as they were written; what has the wrong form is added to the issues.
-fn rules_of(members: &mut Members) -> Option<Vec<DraftRule>> {
+fn rules_of(members: &mut BodyReader) -> Option<Vec<DraftRule>> {
     let list = members.optional("rules", |value| {
         value.as_array().cloned().ok_or_else(|| "expected an array".to_owned())
     })?;
@@ -279,7 +279,7 @@ fn rules_of(members: &mut Members) -> Option<Vec<DraftRule>> {
     let rules = list.iter().enumerate().map(|(at, rule)| {
         let at = format!("rules/{at}");
         if let Value::Object(rule) = rule {
-            return draft(rule, &at, &mut issues);
+            return read_rule(rule, &at, &mut issues);
         }
         issues.push((at, "expected an object".to_owned()));
         DraftRule::default()
@@ -297,7 +297,7 @@ fn rules_of(members: &mut Members) -> Option<Vec<DraftRule>> {
 /// Faults: place and reason.
 type Issues = Vec<(String, String)>;
 
-fn draft(rule: &Map<String, Value>, at: &str, issues: &mut Issues) -> DraftRule {
+fn read_rule(rule: &Map<String, Value>, at: &str, issues: &mut Issues) -> DraftRule {
     if !rule.contains_key("shouldCharge") {
         issues.push((format!("{at}/shouldCharge"), "is required".to_owned()));
     }
@@ -305,10 +305,10 @@ fn draft(rule: &Map<String, Value>, at: &str, issues: &mut Issues) -> DraftRule 
         value.as_object().cloned().ok_or_else(|| "expected an object".to_owned())
     });
     DraftRule {
-        should_charge: member(rule, at, "shouldCharge", issues, truth).unwrap_or_default(),
+        should_charge: member(rule, at, "shouldCharge", issues, read_bool).unwrap_or_default(),
         hour_minute: window.and_then(|window| hour_minute(&window, at, issues)),
-        from_timestamp: member(rule, at, "fromTimestamp", issues, instant),
-        to_timestamp: member(rule, at, "toTimestamp", issues, instant),
+        from_timestamp: member(rule, at, "fromTimestamp", issues, read_instant),
+        to_timestamp: member(rule, at, "toTimestamp", issues, read_instant),
         weekdays: member(rule, at, "weekdays", issues, |value| {
             let numbers = value.as_array().map(|list| list.iter().map(Value::as_i64).collect());
             numbers.flatten().ok_or_else(|| "expected an array of integers".to_owned())
@@ -325,8 +325,8 @@ fn hour_minute(
     for name in ["from", "to"].into_iter().filter(|name| !window.contains_key(*name)) {
         issues.push((format!("{at}/{name}"), "is required".to_owned()));
     }
-    let from = member(window, &at, "from", issues, text);
-    let to = member(window, &at, "to", issues, text);
+    let from = member(window, &at, "from", issues, read_text);
+    let to = member(window, &at, "to", issues, read_text);
     Some((from?, to?))
 }
 
@@ -341,7 +341,7 @@ fn member<T>(
 }
 
 /// Reads an instant: RFC 3339 with a zone, to the microsecond.
-fn instant(value: &Value) -> Result<DateTime<Utc>, String> {
+fn read_instant(value: &Value) -> Result<DateTime<Utc>, String> {
     let at = value.as_str().and_then(|text| DateTime::parse_from_rfc3339(text).ok());
     at.map(|at| at.to_utc()).ok_or_else(|| "expected a date-time with a time zone".to_owned())
 }

@@ -12,11 +12,11 @@ use tokio::time::{MissedTickBehavior, interval};
 use tracing::{error, warn};
 
 use super::names::public;
-use super::post::{Http, Letter, PostError, TlsError};
+use super::post::{Http, PostError, TlsError, WebhookRequest};
 use crate::auth::secret::{NoRandomness, generate, random};
 use crate::clock::Clock;
 use crate::state::App;
-use slackwater_store::deliveries::{self, DueSubscription, Served, Subscription};
+use slackwater_store::deliveries::{self, DeliveryProgress, DueSubscription, Subscription};
 use slackwater_store::error::StoreError;
 use slackwater_store::events::Event;
 use slackwater_store::lease::Lease;
@@ -45,7 +45,7 @@ const LOOKS_PER_SWEEP: u64 = 3600;
 
 /// Reason why nothing can be posted.
 #[derive(Debug, thiserror::Error)]
-pub enum PosterError {
+pub enum DispatcherError {
     /// TLS.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -56,7 +56,7 @@ pub enum PosterError {
 
 /// Posts the events of one environment.
 #[derive(Debug, Clone)]
-pub struct Poster {
+pub struct Dispatcher {
     app: App,
     http: Http,
     /// Name of this process in leases.
@@ -64,12 +64,12 @@ pub struct Poster {
     /// Receivers, and leases, live in the machine's time: a sandbox's clock may
     /// run a thousand times faster, or stand still.
     machine: Clock,
-    places: Places,
+    places: DeliverySlots,
 }
 
 /// Subscriptions that are served, within the number that may be served at a time.
 #[derive(Debug, Clone)]
-struct Places {
+struct DeliverySlots {
     answering: Arc<Semaphore>,
     failing: Arc<Semaphore>,
     /// Subscriptions that a task of this process serves or waits to serve: one each,
@@ -77,7 +77,7 @@ struct Places {
     taken: Arc<Mutex<HashSet<String>>>,
 }
 
-impl Default for Places {
+impl Default for DeliverySlots {
     fn default() -> Self {
         Self {
             answering: Arc::new(Semaphore::new(RECEIVERS_MAX - FAILING_MAX)),
@@ -87,11 +87,11 @@ impl Default for Places {
     }
 }
 
-impl Places {
+impl DeliverySlots {
     /// Takes a subscription for a task, unless another task has it.
-    fn take(&self, due: DueSubscription) -> Option<Taken> {
+    fn take(&self, due: DueSubscription) -> Option<ClaimedSubscription> {
         let is_new = self.taken().insert(due.id.clone());
-        is_new.then(|| Taken { due, places: self.clone() })
+        is_new.then(|| ClaimedSubscription { due, places: self.clone() })
     }
 
     fn taken(&self) -> MutexGuard<'_, HashSet<String>> {
@@ -101,12 +101,12 @@ impl Places {
 
 /// A subscription in the hand of one task, until that ends in whatever way.
 #[derive(Debug)]
-struct Taken {
+struct ClaimedSubscription {
     due: DueSubscription,
-    places: Places,
+    places: DeliverySlots,
 }
 
-impl Taken {
+impl ClaimedSubscription {
     /// Waits for a place among those of its kind.
     async fn place(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
         let places = &self.places;
@@ -115,7 +115,7 @@ impl Taken {
     }
 }
 
-impl Drop for Taken {
+impl Drop for ClaimedSubscription {
     fn drop(&mut self) {
         self.places.taken().remove(&self.due.id);
     }
@@ -128,17 +128,17 @@ enum Outcome {
     Failed(PostError),
 }
 
-impl Poster {
+impl Dispatcher {
     /// A poster whose leases and attempts go by `machine`.
     ///
     /// # Errors
     /// There is no TLS, or the system has no random numbers.
-    pub fn new(app: App, machine: Clock) -> Result<Self, PosterError> {
+    pub fn new(app: App, machine: Clock) -> Result<Self, DispatcherError> {
         let seconds = app.config().events.timeout_seconds;
         Ok(Self {
             http: Http::new(Duration::from_secs(seconds.into()))?,
             holder: generate()?.into(),
-            places: Places::default(),
+            places: DeliverySlots::default(),
             app,
             machine,
         })
@@ -196,7 +196,7 @@ impl Poster {
         change.commit(|| ()).await
     }
 
-    async fn due(&self) -> Result<Vec<Taken>, StoreError> {
+    async fn due(&self) -> Result<Vec<ClaimedSubscription>, StoreError> {
         let app = &self.app;
         let due = deliveries::due_subscriptions(app.store(), app.environment(), self.machine.now())
             .await?;
@@ -213,7 +213,7 @@ impl Poster {
     }
 
     /// Serves one receiver until there is nothing left for it, or it fails.
-    async fn serve(self, taken: Taken) {
+    async fn serve(self, taken: ClaimedSubscription) {
         let Ok(_place) = taken.place().await else { return };
         let id = &taken.due.id;
         if let Err(failure) = self.post_all(id).await {
@@ -252,7 +252,7 @@ impl Poster {
                 }
             }
             if batch.len() < BATCH as usize {
-                let served = Served { failures, ..self.served(seq) };
+                let served = DeliveryProgress { failures, ..self.served(seq) };
                 return self.settle(id, &served, false).await.map(|_| ());
             }
         }
@@ -274,15 +274,15 @@ impl Poster {
         let (id, body) = (event.id.to_string(), template.body(&shown));
         let timestamp = self.machine.now().timestamp();
         let (url, secret) = (subscription.url.as_str(), subscription.secret.as_ref());
-        let letter = Letter { url, id: &id, timestamp, body: &body, secret };
+        let letter = WebhookRequest { url, id: &id, timestamp, body: &body, secret };
         let posted = self.http.post(&letter).await;
         let outcome = if posted.is_ok() { "posted" } else { "failed" };
         counter!("slackwater_deliveries_total", "outcome" => outcome).increment(1);
         posted.map_or_else(Outcome::Failed, |()| Outcome::Posted)
     }
 
-    fn served(&self, posted_seq: i64) -> Served {
-        Served { posted_seq, failures: 0, due_at: self.machine.now(), last_failure: None }
+    fn served(&self, posted_seq: i64) -> DeliveryProgress {
+        DeliveryProgress { posted_seq, failures: 0, due_at: self.machine.now(), last_failure: None }
     }
 
     /// Progress after a failure: another attempt later, or the end of this event.
@@ -293,7 +293,7 @@ impl Poster {
         failures: u32,
         failure: &PostError,
         seq: i64,
-    ) -> Served {
+    ) -> DeliveryProgress {
         let most = self.app.config().events.attempts_max;
         let is_over = most.is_some_and(|most| failures >= most);
         let name = &subscription.name;
@@ -306,7 +306,7 @@ impl Poster {
         // Without random numbers all come at once, which is no reason to stop.
         let dice = random::<2>().map_or(0, u16::from_le_bytes);
         let wait = backoff::wait(failures, dice);
-        Served {
+        DeliveryProgress {
             posted_seq: if is_over { event.seq } else { seq },
             failures: if is_over { 0 } else { failures },
             due_at: self.machine.now().checked_add_signed(wait).unwrap_or(DateTime::<Utc>::MAX_UTC),
@@ -315,7 +315,12 @@ impl Poster {
     }
 
     /// Records the progress of a subscription, and renews its lease (`goes_on`) or gives it back.
-    async fn settle(&self, id: &str, served: &Served, goes_on: bool) -> Result<bool, StoreError> {
+    async fn settle(
+        &self,
+        id: &str,
+        served: &DeliveryProgress,
+        goes_on: bool,
+    ) -> Result<bool, StoreError> {
         let mut change = self.app.store().begin().await?;
         let to = change.connection();
         let was_held = if goes_on {
