@@ -51,6 +51,7 @@
 //! | [`shared_supply`] | several requests within one power |
 //! | [`statistics`] | samples summed up by bucket; a ledger of savings |
 //! | [`import`] | what foreign price lists and driving logs mean |
+//! | [`simulate`] | a policy in a receding horizon, settled at the facts; its regret |
 //!
 //! # Terms of others
 //!
@@ -80,6 +81,7 @@ pub mod lp;
 pub mod plan;
 pub mod prices;
 pub mod shared_supply;
+pub mod simulate;
 pub mod statistics;
 pub mod time;
 pub(crate) mod tolerance;

@@ -130,7 +130,7 @@ const NOT_IN_PURE_CODE: &[&str] = &[
 ];
 
 /// Folders and files at the top of the engine, in their order: each may import those above it.
-const LAYERS: [(&str, &str); 13] = [
+const LAYERS: [(&str, &str); 14] = [
     ("words", "a macro for enums; it knows nothing else"),
     ("units", "quantities know nothing else"),
     ("tolerance", "bare numbers: how far two others may differ and count as equal"),
@@ -143,6 +143,7 @@ const LAYERS: [(&str, &str); 13] = [
     ("area", "many devices under limits that they share"),
     ("shared_supply", "requests within one power, planned as a small area"),
     ("statistics", "what was measured, and what it cost at the prices of the time"),
+    ("simulate", "policies in a receding horizon, settled at the facts"),
     ("import", "foreign files, read into series and prices"),
 ];
 
