@@ -7,7 +7,7 @@ use std::io::Write as _;
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 use slackwater_engine::prices::curve::{PriceCurve, Slot};
 use slackwater_engine::simulate::{
-    ChargeDevice, Facts, ForecastBook, SimulationOptions, Stay, publish_day_ahead,
+    ChargeDevice, Facts, ForecastBook, SimulationOptions, Stay, StayOutcome, publish_day_ahead,
     simulate_replanner,
 };
 use slackwater_engine::statistics::fixed::Amount;
@@ -47,20 +47,28 @@ fn stay(start: DateTime<Utc>, home: u32, day: i64) -> Stay {
     }
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// Settled prices and stays of the month, and when the prices were published.
+pub fn month() -> Result<(Facts, ForecastBook), Box<dyn std::error::Error>> {
     let start: DateTime<Utc> = "2026-01-01T00:00:00Z".parse()?;
     let prices = settled(start)?;
     let one_pm = NaiveTime::from_hms_opt(13, 0, 0).ok_or("13:00 is a time of day")?;
     let book = ForecastBook::new(publish_day_ahead(&prices, one_pm, chrono_tz::Europe::Berlin));
     let stays = (0..HOMES).flat_map(|home| (0..DAYS).map(move |day| stay(start, home, day)));
-    let facts = Facts::new(prices, stays.collect(), None)?;
+    Ok((Facts::new(prices, stays.collect(), None)?, book))
+}
+
+/// Simulates the month, with a row for each decision and the regret in parts.
+pub fn run(facts: &Facts, book: &ForecastBook) -> Result<Vec<StayOutcome>, String> {
     let options = SimulationOptions { keeps_steps: true, ..SimulationOptions::default() };
-    let outcomes = simulate_replanner(&facts, &book, None, &options, &mut |_| true)
-        .map_err(|stopped| format!("{stopped:?}"))?;
+    simulate_replanner(facts, book, None, &options, &mut |_| true)
+        .map_err(|stopped| format!("{stopped:?}"))
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let (facts, book) = month()?;
+    let outcomes = run(&facts, &book)?;
     let decisions: u64 = outcomes.iter().map(|outcome| u64::from(outcome.decisions)).sum();
-    let sum = |of: fn(&slackwater_engine::simulate::StayOutcome) -> Amount| {
-        outcomes.iter().map(of).sum::<Amount>().as_units()
-    };
+    let sum = |of: fn(&StayOutcome) -> Amount| outcomes.iter().map(of).sum::<Amount>().as_units();
     writeln!(
         std::io::stdout(),
         "{} stays of {HOMES} homes, {decisions} decisions: cost {:.2}, hindsight {:.2}, without \

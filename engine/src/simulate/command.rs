@@ -2,7 +2,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::simulate::exact::Milliwatts;
-use crate::time::instant::micros_of;
+use crate::time::instant::{instant_at, micros_of};
 use crate::units::Power;
 
 /// Power of a device in a period, in whole microseconds.
@@ -18,5 +18,11 @@ impl Command {
     #[must_use]
     pub fn new(start: DateTime<Utc>, end: DateTime<Utc>, power: Power) -> Self {
         Self { start: micros_of(start), end: micros_of(end), power: Milliwatts::from_power(power) }
+    }
+
+    /// First instant after it.
+    #[must_use]
+    pub fn end(&self) -> DateTime<Utc> {
+        instant_at(self.end)
     }
 }

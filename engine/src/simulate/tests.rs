@@ -196,7 +196,7 @@ fn a_view_holds_nothing_that_is_not_known_yet() {
     let outcomes = simulate(&facts, &book, &Curious, &options, &mut |_| true).unwrap();
     // Charging at once is the baseline, and decisions fall on the quarters, on 18:10 and on 19:01.
     assert_eq!(outcomes[0].cost, outcomes[0].baseline_cost);
-    assert_eq!(outcomes[0].steps.iter().filter(|step| step.energy_kwh > 0.0).count(), 15);
+    assert_eq!(outcomes[0].steps.iter().filter(|step| step.energy_kwh > 0.0).count(), 14);
     assert!(outcomes[0].regret.is_none());
     // Under relaxed conditions the same policy is handed all prices, and remains what it is.
     let options = SimulationOptions::default();
