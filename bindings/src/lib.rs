@@ -18,7 +18,9 @@ mod batch;
 mod charged;
 mod device;
 mod error;
+mod evaluate;
 mod flex;
+mod forecast;
 mod import;
 mod interrupt;
 mod keys;
@@ -33,6 +35,8 @@ mod questions;
 mod saved;
 mod schedule;
 mod signals;
+mod simulate;
+mod simulate_view;
 mod site;
 mod site_request;
 mod statistics;
@@ -65,11 +69,15 @@ mod _engine {
         device_shown_consumption, device_whereabouts,
     };
     #[pymodule_export]
-    use crate::error::InputError;
+    use crate::error::{InputError, LookAheadError};
+    #[pymodule_export]
+    use crate::evaluate::{Evaluation, MissingFact, evaluate};
     #[pymodule_export]
     use crate::flex::{
         flex_check, flex_deadlines, flex_intent, flex_observe, flex_patch, flex_plan, state,
     };
+    #[pymodule_export]
+    use crate::forecast::{Forecast, known_prices, naive_quantiles, published_day_ahead};
     #[pymodule_export]
     use crate::import::{
         prices_from_civil_rows, prices_from_instant_rows, prices_from_point_periods,
@@ -109,6 +117,10 @@ mod _engine {
     };
     #[pymodule_export]
     use crate::signals::{check_signal, replace_signal};
+    #[pymodule_export]
+    use crate::simulate::{Simulation, simulate};
+    #[pymodule_export]
+    use crate::simulate_view::{Episode, View, count_stays};
     #[pymodule_export]
     use crate::site::{
         DevicePlan, SiteBaseline, SiteBreach, SiteCause, SiteCertificate, SiteCosts, SiteLimit,

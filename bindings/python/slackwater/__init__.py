@@ -32,9 +32,12 @@ from slackwater._engine import (
     DevicePlan,
     Difference,
     EnergyAtRisk,
+    Evaluation,
     InputError,
     InsurancePoint,
     Interval,
+    LookAheadError,
+    MissingFact,
     PlanChange,
     PlannedSlot,
     Reason,
@@ -68,6 +71,13 @@ from slackwater.area import PlanTable, plan_batch
 from slackwater.area_node import Node
 from slackwater.area_types import AreaChange, AreaProgress, NodeLoad, RoundMemory, UnmetNeed
 from slackwater.coordinate import AreaPlan, plan_area
+from slackwater.forecasts import (
+    Forecast,
+    Persistence,
+    SeasonalNaive,
+    issue_forecasts,
+    publish_day_ahead,
+)
 from slackwater.plan import (
     Battery,
     Plan,
@@ -81,6 +91,7 @@ from slackwater.plan import (
 from slackwater.prices import Prices
 from slackwater.questions import Departure, InsuranceFrontier, WhatIf, insurance_frontier
 from slackwater.saved import load_plan, replay
+from slackwater.simulation import Replan, Simulation, SimulationTable, View, simulate
 from slackwater.site import SitePlan, plan_site
 from slackwater.site_devices import (
     Carbon,
@@ -122,14 +133,19 @@ __all__ = [
     "Difference",
     "Discharge",
     "EnergyAtRisk",
+    "Evaluation",
+    "Forecast",
     "Group",
     "InputError",
     "InsuranceFrontier",
     "InsurancePoint",
     "Interval",
     "Load",
+    "LookAheadError",
+    "MissingFact",
     "Node",
     "NodeLoad",
+    "Persistence",
     "Plan",
     "PlanChange",
     "PlanTable",
@@ -137,11 +153,15 @@ __all__ = [
     "PowerLimit",
     "Prices",
     "Reason",
+    "Replan",
     "Replay",
     "Requirement",
     "RoundMemory",
+    "SeasonalNaive",
     "Session",
     "ShiftableLoad",
+    "Simulation",
+    "SimulationTable",
     "SiteBaseline",
     "SiteBreach",
     "SiteCause",
@@ -174,12 +194,14 @@ __all__ = [
     "UnmetNeed",
     "UnmetSwitchingWish",
     "Vehicle",
+    "View",
     "WhatIf",
     "__version__",
     "actions",
     "devices",
     "flex",
     "insurance_frontier",
+    "issue_forecasts",
     "load_plan",
     "next_deadline",
     "paging",
@@ -193,9 +215,11 @@ __all__ = [
     "plan_switching",
     "plan_vehicle",
     "policies",
+    "publish_day_ahead",
     "replay",
     "schedule",
     "signals",
+    "simulate",
     "statistics",
     "tariffs",
     "versions",
