@@ -49,7 +49,7 @@ fn stay(start: DateTime<Utc>, home: u32, day: i64) -> Stay {
 
 /// Settled prices and stays of the month, and when the prices were published.
 pub fn month() -> Result<(Facts, ForecastBook), Box<dyn std::error::Error>> {
-    let start: DateTime<Utc> = "2026-01-01T00:00:00Z".parse()?;
+    let start = DateTime::from_timestamp(1_767_225_600, 0).ok_or("2026 begins in the calendar")?;
     let prices = settled(start)?;
     let one_pm = NaiveTime::from_hms_opt(13, 0, 0).ok_or("13:00 is a time of day")?;
     let book = ForecastBook::new(publish_day_ahead(&prices, one_pm, chrono_tz::Europe::Berlin));
