@@ -73,6 +73,10 @@ $(VENV)/.cluster-installed: requirements-cluster.txt | $(VENV)/.tools-installed
 	uv pip install --quiet --python $(PYTHON) -r requirements-cluster.txt
 	@touch $@
 
+$(VENV)/.learning-installed: requirements-learning.txt | $(VENV)/.tools-installed
+	uv pip install --quiet --python $(PYTHON) -r requirements-learning.txt
+	@touch $@
+
 # HiGHS compiles for minutes before its bindings are generated. What they need
 # is looked for first, so that a gap costs a second and not those minutes.
 .PHONY: tools
@@ -97,6 +101,10 @@ lock: setup ## Resolve the Python requirements anew, from pyproject.toml
 		--constraints requirements-dev.txt --no-annotate \
 		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
 		pyproject.toml --output-file requirements-cluster.txt
+	uv pip compile --quiet --universal --python-version 3.11 --upgrade --group learning \
+		--constraints requirements-dev.txt --no-annotate \
+		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
+		pyproject.toml --output-file requirements-learning.txt
 
 # ----------------------------------------------------------------- building
 
@@ -239,6 +247,11 @@ python-stubs: setup
 .PHONY: cluster
 cluster: build $(VENV)/.cluster-installed ## Plan areas on Ray and on Spark (needs Java); compare with one process
 	$(PYTHON) -m pytest tests/cluster
+
+# Not part of `test`: the library brings PyTorch, which is gigabytes.
+.PHONY: learning
+learning: build $(VENV)/.learning-installed ## Train a policy of stable-baselines3 in the environment of gymnasium
+	$(PYTHON) -m pytest tests/learning
 
 # The other libraries of the benchmark are tested, too: they must agree on costs.
 .PHONY: python-test

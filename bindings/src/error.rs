@@ -28,6 +28,7 @@ use slackwater_engine::prices::curve::CurveError;
 use slackwater_engine::prices::layers::LayerError;
 use slackwater_engine::prices::signal::{SignalError, ZoneError};
 use slackwater_engine::prices::tariff::{SpanError, TariffError};
+use slackwater_engine::simulate::{FactsError, LengthError};
 use slackwater_engine::statistics::columns::ColumnError;
 use slackwater_engine::statistics::hem::PeriodError;
 use slackwater_engine::statistics::measurements::MeasurementError;
@@ -46,6 +47,13 @@ create_exception!(
     InputError,
     PyValueError,
     "An argument makes no sense. The message names the argument, its value and its unit."
+);
+
+create_exception!(
+    slackwater,
+    LookAheadError,
+    InputError,
+    "Something was used before it was known. The message names both instants."
 );
 
 /// Makes a `RuntimeError` of the exception that a panic becomes.
@@ -118,9 +126,11 @@ refuse!(
     CurveError,
     DepartureError,
     DrivingError,
+    FactsError,
     FlexIssues,
     HorizonError,
     LayerError,
+    LengthError,
     LogError,
     MeasurementError,
     ModeError,

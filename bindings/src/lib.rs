@@ -20,7 +20,9 @@ mod charged;
 mod device;
 mod doubts;
 mod error;
+mod evaluate;
 mod flex;
+mod forecast;
 mod import;
 mod interrupt;
 mod keys;
@@ -38,6 +40,8 @@ mod saved;
 mod schedule;
 mod series;
 mod signals;
+mod simulate;
+mod simulate_view;
 mod site;
 mod site_request;
 mod statistics;
@@ -75,11 +79,15 @@ mod _engine {
     #[pymodule_export]
     use crate::doubts::{PlausibilityWarning, doubt};
     #[pymodule_export]
-    use crate::error::InputError;
+    use crate::error::{InputError, LookAheadError};
+    #[pymodule_export]
+    use crate::evaluate::{Evaluation, MissingFact, evaluate};
     #[pymodule_export]
     use crate::flex::{
         flex_check, flex_deadlines, flex_intent, flex_observe, flex_patch, flex_plan, state,
     };
+    #[pymodule_export]
+    use crate::forecast::{Forecast, known_prices, naive_quantiles, published_day_ahead};
     #[pymodule_export]
     use crate::import::{
         prices_from_civil_rows, prices_from_instant_rows, prices_from_point_periods,
@@ -125,6 +133,10 @@ mod _engine {
     use crate::series::{Series, series_unit};
     #[pymodule_export]
     use crate::signals::{check_signal, replace_signal};
+    #[pymodule_export]
+    use crate::simulate::{Simulation, simulate};
+    #[pymodule_export]
+    use crate::simulate_view::{Episode, View, count_stays};
     #[pymodule_export]
     use crate::site::{
         DevicePlan, SiteBaseline, SiteBreach, SiteCause, SiteCertificate, SiteCosts, SiteLimit,

@@ -303,6 +303,11 @@ impl SitePlan {
         Self { run, terms }
     }
 
+    /// The request and the plan, to be evaluated under other facts.
+    pub(crate) fn evaluated(&self) -> (&SiteRequest, &engine::SitePlan) {
+        (self.run.request(), self.run.plan())
+    }
+
     fn intended(&self) -> &engine::SitePlan {
         self.run.plan()
     }

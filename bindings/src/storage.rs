@@ -232,6 +232,11 @@ impl StoragePlan {
         Self { run, terms }
     }
 
+    /// The request and the plan, to be evaluated under other facts.
+    pub(crate) fn evaluated(&self) -> (&StorageRequest, &engine::StoragePlan) {
+        (self.run.request(), self.run.plan())
+    }
+
     fn intended(&self) -> &engine::StoragePlan {
         self.run.plan()
     }

@@ -123,7 +123,8 @@ impl SwitchingPlan {
         Self { run, terms }
     }
 
-    fn intended(&self) -> &engine::SwitchingPlan {
+    /// What the engine planned.
+    pub(crate) fn intended(&self) -> &engine::SwitchingPlan {
         self.run.plan()
     }
 }

@@ -52,6 +52,7 @@
 //! | [`shared_supply`] | several requests within one power |
 //! | [`statistics`] | samples summed up by bucket; a ledger of savings |
 //! | [`import`] | what foreign price lists and driving logs mean |
+//! | [`simulate`] | a policy in a receding horizon, settled at the facts; its regret |
 //!
 //! # Terms of others
 //!
@@ -82,6 +83,7 @@ pub mod plan;
 pub mod plausibility;
 pub mod prices;
 pub mod shared_supply;
+pub mod simulate;
 pub mod statistics;
 pub mod time;
 pub(crate) mod tolerance;

@@ -145,6 +145,7 @@ const LAYERS: [(&str, &str); 14] = [
     ("area", "many devices under limits that they share"),
     ("shared_supply", "requests within one power, planned as a small area"),
     ("statistics", "what was measured, and what it cost at the prices of the time"),
+    ("simulate", "policies in a receding horizon, settled at the facts"),
     ("import", "foreign files, read into series and prices"),
 ];
 

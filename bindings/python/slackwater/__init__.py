@@ -39,11 +39,14 @@ from slackwater._engine import (
     DevicePlan,
     Difference,
     EnergyAtRisk,
+    Evaluation,
     InputError,
     InsurancePoint,
     Interval,
     Intervals,
     NodeLoad,
+    LookAheadError,
+    MissingFact,
     PlanChange,
     PlannedSlot,
     PlanTable,
@@ -88,6 +91,13 @@ from slackwater.area import plan_batch
 from slackwater.area_node import Node
 from slackwater.area_types import AreaProgress, RoundMemory
 from slackwater.coordinate import AreaPlan, plan_area
+from slackwater.forecasts import (
+    Forecast,
+    Persistence,
+    SeasonalNaive,
+    issue_forecasts,
+    publish_day_ahead,
+)
 from slackwater.plan import (
     Battery,
     Plan,
@@ -102,6 +112,7 @@ from slackwater.prices import Prices, PriceSlot
 from slackwater.questions import Departure, InsuranceFrontier, WhatIf, insurance_frontier
 from slackwater.saved import load_plan, replay
 from slackwater.series import Series, SeriesSlot
+from slackwater.simulation import Replan, Simulation, SimulationTable, View, simulate
 from slackwater.site import SitePlan, plan_site
 from slackwater.site_devices import (
     Carbon,
@@ -185,6 +196,8 @@ __all__ = [
     "Difference",
     "Discharge",
     "EnergyAtRisk",
+    "Evaluation",
+    "Forecast",
     "Group",
     "InputError",
     "InsuranceFrontier",
@@ -192,9 +205,12 @@ __all__ = [
     "Interval",
     "Intervals",
     "Load",
+    "LookAheadError",
+    "MissingFact",
     "Node",
     "NodeLoad",
     "ParetoPoint",
+    "Persistence",
     "Plan",
     "PlanChange",
     "PlanTable",
@@ -213,6 +229,10 @@ __all__ = [
     "Session",
     "ShiftableLoad",
     "Shortfall",
+    "Replan",
+    "SeasonalNaive",
+    "Simulation",
+    "SimulationTable",
     "SiteBaseline",
     "SiteBreach",
     "SiteCause",
@@ -250,12 +270,14 @@ __all__ = [
     "UnmetSwitchingWish",
     "Vehicle",
     "Verification",
+    "View",
     "WhatIf",
     "__version__",
     "actions",
     "devices",
     "flex",
     "insurance_frontier",
+    "issue_forecasts",
     "load_plan",
     "next_deadline",
     "paging",
@@ -270,9 +292,11 @@ __all__ = [
     "plan_switching",
     "plan_vehicle",
     "policies",
+    "publish_day_ahead",
     "replay",
     "schedule",
     "signals",
+    "simulate",
     "statistics",
     "tariffs",
     "versions",

@@ -1,6 +1,6 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, time, timedelta
-from typing import Literal, TypeAlias, final
+from typing import Literal, Protocol, Self, TypeAlias, final
 
 from slackwater.typing import ArrowTable
 
@@ -12,10 +12,15 @@ __all__ = [
     "DevicePlan",
     "Difference",
     "EnergyAtRisk",
+    "Episode",
+    "Evaluation",
+    "Forecast",
     "InputError",
     "InsuranceFrontier",
     "InsurancePoint",
     "Interval",
+    "LookAheadError",
+    "MissingFact",
     "PanicException",
     "Plan",
     "PlanChange",
@@ -28,6 +33,7 @@ __all__ = [
     "Requirement",
     "Series",
     "Session",
+    "Simulation",
     "SiteBaseline",
     "SiteBreach",
     "SiteCause",
@@ -53,6 +59,7 @@ __all__ = [
     "Table",
     "TargetOutcome",
     "UnmetSwitchingWish",
+    "View",
     "__version__",
     "action_next_step",
     "available_range",
@@ -65,6 +72,7 @@ __all__ = [
     "check_signal",
     "close_to",
     "costs",
+    "count_stays",
     "device_are_paired",
     "device_capabilities",
     "device_charge_state",
@@ -77,6 +85,7 @@ __all__ = [
     "device_whereabouts",
     "doubt",
     "energy_at_risk",
+    "evaluate",
     "flex_check",
     "flex_deadlines",
     "flex_intent",
@@ -89,8 +98,13 @@ __all__ = [
     "hem_battery_level",
     "hem_flow",
     "insurance_frontier",
+    "known_prices",
     "list_page",
+<<<<<<< HEAD
     "meant_name",
+=======
+    "naive_quantiles",
+>>>>>>> simulate
     "next_deadline",
     "plan_area",
     "plan_batch",
@@ -111,7 +125,11 @@ __all__ = [
     "prices_from_instant_rows",
     "prices_from_point_periods",
     "provenance",
+<<<<<<< HEAD
     "renamed_names",
+=======
+    "published_day_ahead",
+>>>>>>> simulate
     "replace_signal",
     "replay",
     "replay_actions",
@@ -129,7 +147,11 @@ __all__ = [
     "schedule_status",
     "schedule_time_zone",
     "schedule_transitions",
+<<<<<<< HEAD
     "series_unit",
+=======
+    "simulate",
+>>>>>>> simulate
     "soc_by_time",
     "stability_of",
     "statistics_aggregate",
@@ -1736,3 +1758,160 @@ def hem_battery_level(
     time_zone: str,
     bucket_minutes: int,
 ) -> _Series: ...
+
+class LookAheadError(InputError): ...
+
+@final
+class MissingFact:
+    @property
+    def start(self) -> datetime: ...
+    @property
+    def end(self) -> datetime: ...
+    @property
+    def fact(self) -> str: ...
+    @property
+    def energy_kwh(self) -> float: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+
+@final
+class Evaluation:
+    @property
+    def cost(self) -> float: ...
+    @property
+    def import_cost(self) -> float: ...
+    @property
+    def export_revenue(self) -> float: ...
+    @property
+    def demand_cost(self) -> float: ...
+    @property
+    def other_cost(self) -> float: ...
+    @property
+    def stored_value(self) -> float: ...
+    @property
+    def baseline_cost(self) -> float: ...
+    @property
+    def savings(self) -> float: ...
+    @property
+    def import_kwh(self) -> float: ...
+    @property
+    def export_kwh(self) -> float: ...
+    @property
+    def from_grid_kwh(self) -> float: ...
+    @property
+    def from_solar_kwh(self) -> float: ...
+    @property
+    def peak_kw(self) -> float | None: ...
+    @property
+    def missing(self) -> list[MissingFact]: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+
+def evaluate(
+    plan: Plan | StoragePlan | SwitchingPlan | SitePlan,
+    prices: Prices,
+    *,
+    export_prices: Prices | None,
+    solar: Sequence[tuple[datetime, datetime, float]] | None,
+    load: Sequence[tuple[datetime, datetime, float]] | None,
+    demand: tuple[float, float, int] | None,
+) -> Evaluation: ...
+
+@final
+class Forecast:
+    def __new__(cls, prices: Prices, *, known_at: datetime, is_final: bool) -> Self: ...
+    @property
+    def known_at(self) -> datetime: ...
+    @property
+    def is_final(self) -> bool: ...
+    @property
+    def currency(self) -> str: ...
+    def read(self, *, at: datetime) -> Prices: ...
+
+def published_day_ahead(prices: Prices, *, at: time | str, time_zone: str) -> list[Forecast]: ...
+def known_prices(
+    settled: Prices, forecasts: Sequence[Forecast], *, at: datetime, until: datetime
+) -> tuple[Prices, list[tuple[datetime, datetime]]]: ...
+def naive_quantiles(
+    known: Prices,
+    at: Sequence[datetime],
+    levels: Sequence[float],
+    *,
+    days: int | None,
+    time_zone: str,
+) -> list[list[float]]: ...
+
+@final
+class View:
+    @property
+    def stay(self) -> int: ...
+    @property
+    def now(self) -> datetime: ...
+    @property
+    def until(self) -> datetime: ...
+    @property
+    def arrival(self) -> datetime: ...
+    @property
+    def departure(self) -> datetime: ...
+    @property
+    def missing_kwh(self) -> float: ...
+    @property
+    def power_max_kw(self) -> float: ...
+    @property
+    def prices(self) -> Prices: ...
+    @property
+    def history(self) -> Prices: ...
+    def price_at(self, at: datetime) -> float: ...
+    def sample(self, step: timedelta, count: int) -> list[float]: ...
+    def read(self, forecast: Forecast) -> Prices: ...
+
+@final
+class Simulation:
+    @property
+    def homes(self) -> Table: ...
+    @property
+    def stays(self) -> Table: ...
+    @property
+    def steps(self) -> Table | None: ...
+    def totals(self) -> list[tuple[str, str]]: ...
+
+class _Settings(Protocol):
+    @property
+    def budget(self) -> float | None: ...
+    @property
+    def step(self) -> timedelta: ...
+    @property
+    def horizon(self) -> timedelta | None: ...
+    @property
+    def shortfall_price_per_kwh(self) -> float | None: ...
+    @property
+    def splits_regret(self) -> bool: ...
+    @property
+    def keeps_steps(self) -> bool: ...
+
+def simulate(
+    policy: Callable[[View], Sequence[tuple[datetime, datetime, float]]] | None,
+    stays: ArrowTable,
+    prices: Prices,
+    forecasts: Sequence[Forecast],
+    *,
+    settings: _Settings,
+    progress: Callable[[float], object] | None,
+) -> Simulation: ...
+def count_stays(stays: ArrowTable, prices: Prices, *, settings: _Settings) -> int: ...
+
+@final
+class Episode:
+    def __new__(
+        cls,
+        stays: ArrowTable,
+        row: int,
+        prices: Prices,
+        forecasts: Sequence[Forecast],
+        *,
+        settings: _Settings,
+    ) -> Self: ...
+    def view(self) -> View | None: ...
+    def advance(self, power_kw: float) -> tuple[float, float, float] | None: ...
+    @property
+    def missing_cost(self) -> float: ...

@@ -5,14 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
+from slackwater import _engine
 from slackwater._engine import InputError
+from slackwater._power import power_periods
 
 if TYPE_CHECKING:
     from datetime import datetime
     from os import PathLike
 
     from slackwater import _engine
+    from slackwater._engine import Evaluation
     from slackwater.prices import Prices
+    from slackwater.site_devices import DemandCharge, PowerOverTime
+    from slackwater.typing import ArrowTable
 
 
 class _Certificate(Protocol):
@@ -155,6 +160,78 @@ class SavedPlan(Generic[NativePlan]):
         """
         Path(path).write_text(self.to_json(), encoding="utf-8", newline="\n")
 
+    def evaluate(
+        self,
+        prices: Prices,
+        *,
+        export_prices: Prices | None = None,
+        solar: PowerOverTime | ArrowTable | None = None,
+        load: PowerOverTime | ArrowTable | None = None,
+        demand_charge: DemandCharge | None = None,
+    ) -> Evaluation:
+        """Price the plan, executed as it is, under other facts.
+
+        At its own prices a plan costs what it cost. The baseline is evaluated under the
+        same facts: the same energy at full power from plug-in.
+
+        With ``solar`` or ``load``, cost and energy are those of the whole connection, from
+        the first slot of the plan to the last. Solar power serves the load first, then the
+        plan. A plan of a site has solar systems and loads of its own: there the facts take
+        the place of their forecasts, and a curtailed solar system feeds at most what was
+        planned. What is not given stays as it was planned.
+
+        Time in which a fact is missing is in no cost: it is in ``missing``.
+
+        Args:
+            prices: Settled prices to buy at.
+            export_prices: Settled prices to sell at; without them exports earn nothing, or
+                what a site was planned with.
+            solar: Measured solar power in kW: a number, one for each slot of ``prices``,
+                periods ``(start, end, power_kw)``, or a table with these columns.
+            load: Measured inflexible load, in the same form.
+            demand_charge: Price of the peak import; its windows count whole.
+
+        Returns:
+            Costs, energies, baseline, and what is missing.
+
+        Raises:
+            InputError: Prices are in different currencies, powers are negative or overlap,
+                or a site has no device for them or needs one where they are unknown.
+            TypeError: A time has no zone.
+
+        Example:
+            Planned for the second hour at 0.10, which turned out at 0.40:
+
+            >>> from datetime import UTC, datetime
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> expected = sw.Prices.from_values(six, [0.30, 0.10], currency="EUR")
+            >>> plan = sw.plan_charge(expected, now=six, power_max_kw=7, targets=[(None, 7)])
+            >>> settled = sw.Prices.from_values(six, [0.30, 0.40], currency="EUR")
+            >>> found = plan.evaluate(settled, solar=[0.0, 2.0])
+            >>> round(found.cost, 4), round(found.baseline_cost, 4), found.from_solar_kwh
+            (2.0, 2.1, 2.0)
+        """
+        if self.currency != prices.currency:
+            message = f"prices are in {prices.currency}, the plan in {self.currency}"
+            raise InputError(message)
+        return _engine.evaluate(
+            self._native,  # type: ignore[arg-type]  # one of the four kinds of plans
+            prices._native,
+            export_prices=None if export_prices is None else export_prices._native,
+            solar=power_periods("solar", solar, prices),
+            load=power_periods("load", load, prices),
+            demand=None if demand_charge is None else _demand(demand_charge),
+        )
+
     def __reduce__(self) -> tuple[object, ...]:
         """Copy by text, so that other processes can have the plan."""
         return type(self).from_json, (self.to_json(),)
+
+
+def _demand(charge: DemandCharge) -> tuple[float, float, int]:
+    """A demand charge as the native part takes it: price, peak, minutes of a window."""
+    if charge.window_energy_kwh or charge.periods is not None:
+        message = "demand_charge: an evaluation takes no window_energy_kwh and no periods"
+        raise InputError(message)
+    return charge.price_per_kw, charge.peak_kw, charge._window_minutes

@@ -1,9 +1,10 @@
 //! Plans of single vehicles, batteries, switching devices and sites.
 //!
 //! `charge`, `storage`, `switching` and `site` are planners. `stability` keeps a new plan close
-//! to the previous one, `questions` compares and explains plans, `record` stores them and plans
-//! them again.
+//! to the previous one, `questions` compares and explains plans, `evaluation` prices them under
+//! other facts, `record` stores them and plans them again.
 pub mod charge;
+pub mod evaluation;
 pub(crate) mod interval;
 pub mod questions;
 pub mod record;

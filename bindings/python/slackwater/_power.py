@@ -1,0 +1,54 @@
+"""A power over time, in any of its forms, as periods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from slackwater import _engine
+from slackwater._index import refuse_other_times
+
+if TYPE_CHECKING:
+    from slackwater.prices import Prices
+    from slackwater.site_devices import PowerOverTime
+    from slackwater.typing import ArrowTable
+
+
+def power_periods(
+    name: str, power: PowerOverTime | ArrowTable | None, prices: Prices
+) -> list[tuple[datetime, datetime, float]] | None:
+    """Turn a power into periods with their kW.
+
+    Args:
+        name: Name of the argument, for the messages.
+        power: A number, one for each slot of ``prices``, periods, or a table with the
+            columns ``start``, ``end`` and ``power_kw``; ``None`` is none.
+        prices: Prices whose slots count.
+
+    Raises:
+        InputError: There are not as many numbers as slots.
+        TypeError: ``power`` is none of these.
+    """
+    if power is None:
+        return None
+    slots = prices.slots()
+    if isinstance(power, int | float):
+        return [(start, end, float(power)) for start, end, _ in slots]
+    if hasattr(power, "__arrow_c_stream__") and not hasattr(power, "index"):
+        # A step function with gaps, as prices are.
+        return _engine.Prices.from_arrow(
+            power, currency="kW", start="start", end="end", price="power_kw"
+        ).slots()
+    if not isinstance(power, Iterable):
+        message = f"{name} is a {type(power).__name__}; give a number, numbers, periods or a table"
+        raise TypeError(message)
+    refuse_other_times(name, power, [start for start, _, _ in slots])
+    values: list[object] = list(power)
+    if values and isinstance(values[0], tuple):
+        return values  # type: ignore[return-value]  # the native part checks each period
+    if len(values) != len(slots):
+        message = f"{name} has {len(values)} numbers for {len(slots)} slots; give one for each"
+        raise _engine.InputError(message)
+    pairs = zip(slots, values, strict=True)
+    return [(start, end, float(value)) for (start, end, _), value in pairs]  # type: ignore[arg-type]  # what float refuses

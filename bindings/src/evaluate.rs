@@ -1,0 +1,165 @@
+//! Plans under other facts.
+use chrono::{DateTime, Utc};
+use pyo3::prelude::*;
+use slackwater_engine::plan::evaluation as engine;
+use slackwater_engine::plan::evaluation::{ConnectionFacts, DemandPrice, MeasuredPower, SiteFacts};
+use slackwater_engine::plan::site::DemandCharge;
+use slackwater_engine::units::{Energy, Power};
+
+use crate::error::{Named, Refused};
+use crate::plan::Plan;
+use crate::prices::Prices;
+use crate::site::SitePlan;
+use crate::storage::StoragePlan;
+use crate::switching::SwitchingPlan;
+use crate::time::Instant;
+
+/// A period of a plan that is in no cost, because a fact is missing.
+#[pyclass(frozen, get_all, eq, module = "slackwater")]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct MissingFact {
+    start: DateTime<Utc>,
+    end: DateTime<Utc>,
+    fact: &'static str,
+    energy_kwh: f64,
+}
+
+/// Cost and energy of a plan under facts.
+#[pyclass(frozen, get_all, eq, module = "slackwater")]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Evaluation {
+    cost: f64,
+    import_cost: f64,
+    export_revenue: f64,
+    demand_cost: f64,
+    other_cost: f64,
+    stored_value: f64,
+    baseline_cost: f64,
+    savings: f64,
+    import_kwh: f64,
+    export_kwh: f64,
+    from_grid_kwh: f64,
+    from_solar_kwh: f64,
+    peak_kw: Option<f64>,
+    missing: Vec<MissingFact>,
+}
+
+repr! {
+    MissingFact { start, end, fact, energy_kwh }
+    Evaluation { cost, baseline_cost, savings, import_kwh, export_kwh, missing }
+}
+
+impl Evaluation {
+    fn new(found: &engine::Evaluation) -> Self {
+        let missing = |fact: &engine::MissingFact| MissingFact {
+            start: fact.start,
+            end: fact.end,
+            fact: fact.kind.as_str(),
+            energy_kwh: fact.energy.as_kwh(),
+        };
+        Self {
+            cost: found.cost().as_amount(),
+            import_cost: found.costs.import.as_amount(),
+            export_revenue: found.costs.export.as_amount(),
+            demand_cost: found.costs.demand.as_amount(),
+            other_cost: found.costs.other.as_amount(),
+            stored_value: found.costs.stored.as_amount(),
+            baseline_cost: found.baseline.total().as_amount(),
+            savings: found.savings().as_amount(),
+            import_kwh: found.import.as_kwh(),
+            export_kwh: found.export.as_kwh(),
+            from_grid_kwh: found.from_grid.as_kwh(),
+            from_solar_kwh: found.from_solar.as_kwh(),
+            peak_kw: found.peak.map(Power::as_kw),
+            missing: found.missing.iter().map(missing).collect(),
+        }
+    }
+}
+
+/// Periods with their power in kW.
+type Periods = Option<Vec<(Instant, Instant, f64)>>;
+
+/// Price per kW, peak that is paid for in kW, and window in minutes.
+type Demand = Option<(f64, f64, u32)>;
+
+fn measured(periods: Periods, name: &str) -> Result<Option<MeasuredPower>, Refused> {
+    let Some(periods) = periods else { return Ok(None) };
+    let period = |(start, end, kw): (Instant, Instant, f64)| {
+        Ok::<_, Refused>((start.0, end.0, Power::from_kw(kw).named(name)?))
+    };
+    let periods = periods.into_iter().map(period).collect::<Result<Vec<_>, _>>()?;
+    MeasuredPower::new(periods).named(name).map(Some)
+}
+
+/// A plan of any kind.
+#[derive(FromPyObject)]
+pub(crate) enum AnyPlan<'py> {
+    Charge(PyRef<'py, Plan>),
+    Storage(PyRef<'py, StoragePlan>),
+    Switching(PyRef<'py, SwitchingPlan>),
+    Site(PyRef<'py, SitePlan>),
+}
+
+/// See `slackwater.Plan.evaluate`.
+#[pyfunction]
+#[pyo3(signature = (plan, prices, *, export_prices, solar, load, demand))]
+pub(crate) fn evaluate(
+    plan: AnyPlan<'_>,
+    prices: &Prices,
+    export_prices: Option<&Prices>,
+    solar: Periods,
+    load: Periods,
+    demand: Demand,
+) -> Result<Evaluation, Refused> {
+    if let Some(export) = export_prices {
+        prices.require_same_currency(export)?;
+    }
+    let (solar, load) = (measured(solar, "solar")?, measured(load, "load")?);
+    let export = export_prices.map(|export| &*export.curve);
+    if let AnyPlan::Site(plan) = plan {
+        let demand = demand.map(site_demand).transpose()?;
+        let facts = SiteFacts {
+            import: Some(&prices.curve),
+            export,
+            solar: solar.as_ref(),
+            load: load.as_ref(),
+            demand: demand.as_ref(),
+        };
+        let (request, plan) = plan.evaluated();
+        let found = engine::evaluate_site(request, plan, &facts);
+        return Ok(Evaluation::new(&found.map_err(|error| Refused::Input(error.to_string()))?));
+    }
+    let demand = demand
+        .map(|(price, peak, window)| DemandPrice::new(price, peak, window))
+        .transpose()
+        .named("demand_charge")?;
+    let facts = ConnectionFacts {
+        import: &prices.curve,
+        export,
+        solar: solar.as_ref(),
+        load: load.as_ref(),
+        demand,
+    };
+    Ok(Evaluation::new(&match plan {
+        AnyPlan::Charge(plan) => engine::evaluate_charge(plan.intended(), &facts),
+        AnyPlan::Storage(plan) => {
+            let (request, plan) = plan.evaluated();
+            engine::evaluate_storage(request, plan, &facts)
+        }
+        AnyPlan::Switching(plan) => engine::evaluate_switching(plan.intended(), &facts),
+        // Evaluated above, by the accounting of a site.
+        AnyPlan::Site(_) => return Err(Refused::Input("plan: a site".into())),
+    }))
+}
+
+fn site_demand(
+    (price_per_kw, peak, window_minutes): (f64, f64, u32),
+) -> Result<DemandCharge, Refused> {
+    Ok(DemandCharge {
+        price_per_kw,
+        peak: Power::from_kw(peak).named("demand_charge.peak_kw")?,
+        window_minutes,
+        window_energy: Energy::ZERO,
+        periods: Vec::new(),
+    })
+}

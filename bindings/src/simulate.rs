@@ -1,0 +1,396 @@
+//! Simulations in a receding horizon, Arrow to Arrow, with policies of Python.
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray, UInt32Array};
+use chrono::{DateTime, TimeDelta, Utc};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3_arrow::input::AnyRecordBatch;
+use slackwater_engine::simulate::{
+    Command, Facts, ForecastBook, Memory, Policy, RegretParts, SimulationOptions, Stay,
+    StayColumns, StayOutcome, Step, Stopped, View as EngineView, simulate as engine_simulate,
+    simulate_replanner, stays_of_fleet,
+};
+use slackwater_engine::statistics::fixed::Amount;
+use slackwater_engine::units::{Money, Power, Price};
+
+use crate::arrow::{Columns, Table, batches, refused, utc};
+use crate::batch::Vehicles;
+use crate::error::{Named, Refused};
+use crate::forecast::Forecast;
+use crate::interrupt;
+use crate::keys::Keys;
+use crate::prices::Prices;
+use crate::simulate_view::View;
+use crate::statistics_columns::money;
+use crate::time::Instant;
+
+/// Columns that only a simulation reads.
+const OWN: [&str; 4] = ["home", "power_min_kw", "power_step_kw", "start_cost"];
+
+/// Columns of `plan_batch` that a simulation cannot honour.
+const NOT_HERE: [&str; 4] = ["price_id", "reserve_kwh", "reserve_percent", "targets"];
+
+/// Settings of a simulation as Python gives them.
+#[derive(FromPyObject)]
+pub(crate) struct Settings {
+    budget: Option<f64>,
+    step: TimeDelta,
+    horizon: Option<TimeDelta>,
+    shortfall_price_per_kwh: Option<f64>,
+    splits_regret: bool,
+    keeps_steps: bool,
+}
+
+impl Settings {
+    pub(crate) fn options(&self) -> Result<SimulationOptions, Refused> {
+        let options = SimulationOptions {
+            step: self.step,
+            horizon: self.horizon,
+            splits_regret: self.splits_regret,
+            keeps_steps: self.keeps_steps,
+        };
+        options.check()?;
+        Ok(options)
+    }
+
+    /// Facts of stays at settled prices.
+    pub(crate) fn facts(&self, read: &ReadStays, prices: &Prices) -> Result<Facts, Refused> {
+        let price = self.shortfall_price_per_kwh.map(Price::from_per_kwh).transpose();
+        let price = price.named("shortfall_price_per_kwh")?;
+        Ok(Facts::new((*prices.curve).clone(), read.stays.clone(), price)?)
+    }
+}
+
+/// Stays that were read from a table, with the names of their homes.
+pub(crate) struct ReadStays {
+    homes: Keys,
+    stays: Vec<Stay>,
+}
+
+impl ReadStays {
+    pub(crate) fn new(data: AnyRecordBatch) -> Result<Self, Refused> {
+        let batches = batches(data)?;
+        let has_home = |batch: &RecordBatch| Columns::new(batch).find("home").is_some();
+        let by = if batches.iter().all(has_home) { "home" } else { "id" };
+        let mut read = Self { homes: Keys::new(&[by.to_owned()]), stays: Vec::new() };
+        for batch in &batches {
+            read.add(batch)?;
+        }
+        Ok(read)
+    }
+
+    /// One of the stays.
+    pub(crate) fn only(mut self, row: usize) -> Result<Self, Refused> {
+        let Some(stay) = self.stays.get(row).copied() else {
+            let text = format!("stay {row} of {} does not exist", self.stays.len());
+            return Err(Refused::Input(text));
+        };
+        self.stays = vec![stay];
+        Ok(self)
+    }
+
+    fn add(&mut self, batch: &RecordBatch) -> Result<(), Refused> {
+        let (columns, first) = (Columns::new(batch), self.stays.len());
+        if let Some(name) = NOT_HERE.iter().find(|name| columns.find(name).is_some()) {
+            let text = format!("column {name:?} is not something simulate can honour; drop it");
+            return Err(Refused::Input(text));
+        }
+        let vehicles = Vehicles::new(batch, None, ("simulate", &OWN))?;
+        let homes = self.homes.encode(batch, first)?.unwrap_or_default();
+        let numbers = |name: &str| columns.optional_numbers(name);
+        let (power_min, power_step) = (numbers("power_min_kw")?, numbers("power_step_kw")?);
+        let start_cost = numbers("start_cost")?;
+        let own = StayColumns {
+            home: Some(&homes),
+            power_min_kw: power_min.as_deref(),
+            power_step_kw: power_step.as_deref(),
+            start_cost: start_cost.as_deref(),
+        };
+        let stays = stays_of_fleet(&vehicles.fleet(), &own)
+            .map_err(|(row, error)| Refused::argument(&format!("stay {}", first + row), error))?;
+        self.stays.extend(stays);
+        Ok(())
+    }
+}
+
+/// A policy that is a function of Python: from a view to periods with their power in kW.
+struct PythonPolicy {
+    decide: Py<PyAny>,
+    currency: Arc<str>,
+}
+
+impl Policy for PythonPolicy {
+    type Error = PyErr;
+
+    fn is_sequential(&self) -> bool {
+        true
+    }
+
+    fn decide(
+        &self,
+        view: &EngineView<'_>,
+        _: &mut Memory,
+        commands: &mut Vec<Command>,
+    ) -> Result<(), PyErr> {
+        Python::attach(|py| {
+            let view = View::new(view, &self.currency);
+            let periods: Vec<(Instant, Instant, f64)> =
+                self.decide.call1(py, (view,))?.extract(py)?;
+            for (start, end, power_kw) in periods {
+                let power = Power::from_kw(power_kw).named("power_kw of the policy")?;
+                if end.0 <= start.0 || commands.last().is_some_and(|last| last.end() > start.0) {
+                    let text = "periods of the policy are in time order, without overlap";
+                    return Err(Refused::Input(format!("{text}; one starts at {}", start.0)).into());
+                }
+                commands.push(Command::new(start.0, end.0, power));
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Result of a simulation; see `slackwater.Simulation`.
+#[pyclass(frozen, module = "slackwater._engine")]
+#[derive(Debug)]
+pub(crate) struct Simulation {
+    homes: Table,
+    stays: Table,
+    steps: Option<Table>,
+    totals: Vec<(String, String)>,
+}
+
+#[pymethods]
+impl Simulation {
+    #[getter]
+    fn homes(&self) -> Table {
+        self.homes.clone()
+    }
+
+    #[getter]
+    fn stays(&self) -> Table {
+        self.stays.clone()
+    }
+
+    #[getter]
+    fn steps(&self) -> Option<Table> {
+        self.steps.clone()
+    }
+
+    /// Amounts by name, as decimal texts.
+    fn totals(&self) -> Vec<(String, String)> {
+        self.totals.clone()
+    }
+}
+
+/// See `slackwater.simulate`.
+#[pyfunction]
+#[pyo3(signature = (policy, stays, prices, forecasts, *, settings, progress))]
+pub(crate) fn simulate(
+    py: Python<'_>,
+    policy: Option<Py<PyAny>>,
+    stays: AnyRecordBatch,
+    prices: &Prices,
+    forecasts: Vec<PyRef<'_, Forecast>>,
+    settings: Settings,
+    progress: Option<Py<PyAny>>,
+) -> Result<Simulation, Refused> {
+    let read = ReadStays::new(stays)?;
+    let facts = settings.facts(&read, prices)?;
+    let book = ForecastBook::new(forecasts.iter().map(|f| f.engine().clone()).collect());
+    let options = settings.options()?;
+    let budget = settings.budget.map(Money::from_amount).transpose().named("budget")?;
+    if let Some(budget) = budget.filter(|budget| *budget < Money::ZERO) {
+        let text = format!("budget is {}; it is 0 or more", budget.as_amount());
+        return Err(Refused::Input(text));
+    }
+    let currency = prices.currency.clone();
+    let (outcomes, facts) = interrupt::run(py, None, move |clock| {
+        let mut told = 0.0;
+        let mut failed = None;
+        let mut report = |done: f64| {
+            if let Some(progress) =
+                progress.as_ref().filter(|_| done - told >= 0.005 || done >= 1.0)
+            {
+                told = done;
+                if let Err(error) = Python::attach(|py| progress.call1(py, (done,))) {
+                    failed = Some(error);
+                    return false;
+                }
+            }
+            clock.seconds_left() > 0.0
+        };
+        let made = match policy {
+            None => simulate_replanner(&facts, &book, budget, &options, &mut report).map_err(
+                |stopped| match stopped {
+                    Stopped::ByCaller => None,
+                    Stopped::Policy(never) => match never {},
+                },
+            ),
+            Some(decide) => {
+                let policy = PythonPolicy { decide, currency };
+                engine_simulate(&facts, &book, &policy, &options, &mut report).map_err(|stopped| {
+                    match stopped {
+                        Stopped::ByCaller => None,
+                        Stopped::Policy(error) => Some(error),
+                    }
+                })
+            }
+        };
+        made.map(|outcomes| (outcomes, facts)).map_err(|error| error.or(failed))
+    })?
+    .map_err(|error| error.unwrap_or_else(|| PyKeyboardInterrupt::new_err(())))?;
+    assemble(&read, &facts, &outcomes, settings.keeps_steps)
+}
+
+fn assemble(
+    read: &ReadStays,
+    facts: &Facts,
+    outcomes: &[StayOutcome],
+    keeps_steps: bool,
+) -> Result<Simulation, Refused> {
+    let totals = Totals::new(outcomes.iter());
+    Ok(Simulation {
+        homes: home_table(read, outcomes)?,
+        stays: stay_table(read, facts, outcomes)?,
+        steps: keeps_steps.then(|| step_table(read, outcomes)).transpose()?,
+        totals: totals.named(),
+    })
+}
+
+/// Amounts of a stay or their sums over many.
+#[derive(Default, Clone, Copy)]
+struct Totals {
+    energy_kwh: f64,
+    missing_kwh: f64,
+    starts: u32,
+    decisions: u32,
+    cost: Amount,
+    missing_cost: Amount,
+    hindsight_cost: Amount,
+    baseline_cost: Amount,
+    parts: Option<[Amount; RegretParts::NAMES.len()]>,
+}
+
+impl Totals {
+    fn new<'a>(outcomes: impl Iterator<Item = &'a StayOutcome>) -> Self {
+        let mut totals = Self::default();
+        outcomes.for_each(|outcome| totals.add(outcome));
+        totals
+    }
+
+    fn add(&mut self, outcome: &StayOutcome) {
+        self.energy_kwh += outcome.energy_kwh;
+        self.missing_kwh += outcome.missing_kwh;
+        self.starts += outcome.starts;
+        self.decisions += outcome.decisions;
+        self.cost += outcome.cost;
+        self.missing_cost += outcome.missing_cost;
+        self.hindsight_cost += outcome.hindsight_cost;
+        self.baseline_cost += outcome.baseline_cost;
+        if let Some(regret) = outcome.regret {
+            let sums = self.parts.get_or_insert_default();
+            for (sum, part) in sums.iter_mut().zip(regret.amounts()) {
+                *sum += part;
+            }
+        }
+    }
+
+    fn regret(&self) -> Amount {
+        self.cost - self.hindsight_cost
+    }
+
+    fn named(&self) -> Vec<(String, String)> {
+        let amounts = [
+            ("cost", self.cost),
+            ("missing_cost", self.missing_cost),
+            ("hindsight_cost", self.hindsight_cost),
+            ("baseline_cost", self.baseline_cost),
+            ("regret", self.regret()),
+        ];
+        let named = amounts.iter().map(|(name, amount)| ((*name).to_owned(), amount.to_string()));
+        let parts = RegretParts::NAMES.iter().zip(self.parts.into_iter().flatten());
+        named
+            .chain(parts.map(|(name, part)| (format!("regret_{name}"), part.to_string())))
+            .collect()
+    }
+}
+
+/// Columns that tables of stays and of homes have in common.
+fn columns_of(totals: &[Totals]) -> Result<Vec<(String, ArrayRef)>, Refused> {
+    let numbers = |of: fn(&Totals) -> f64| -> ArrayRef {
+        Arc::new(Float64Array::from_iter_values(totals.iter().map(of)))
+    };
+    let counts = |of: fn(&Totals) -> u32| -> ArrayRef {
+        Arc::new(UInt32Array::from_iter_values(totals.iter().map(of)))
+    };
+    let amounts = |of: fn(&Totals) -> Amount| money(totals.iter().map(|t| Some(of(t))));
+    let mut columns = vec![
+        ("energy_kwh".to_owned(), numbers(|totals| totals.energy_kwh)),
+        ("missing_kwh".to_owned(), numbers(|totals| totals.missing_kwh)),
+        ("starts".to_owned(), counts(|totals| totals.starts)),
+        ("decisions".to_owned(), counts(|totals| totals.decisions)),
+        ("cost".to_owned(), amounts(|totals| totals.cost)?),
+        ("missing_cost".to_owned(), amounts(|totals| totals.missing_cost)?),
+        ("hindsight_cost".to_owned(), amounts(|totals| totals.hindsight_cost)?),
+        ("baseline_cost".to_owned(), amounts(|totals| totals.baseline_cost)?),
+        ("regret".to_owned(), amounts(Totals::regret)?),
+    ];
+    for (part, name) in RegretParts::NAMES.iter().enumerate() {
+        let column = money(totals.iter().map(|totals| totals.parts.map(|parts| parts[part])))?;
+        columns.push((format!("regret_{name}"), column));
+    }
+    Ok(columns)
+}
+
+fn home_table(read: &ReadStays, outcomes: &[StayOutcome]) -> Result<Table, Refused> {
+    let count = read.stays.iter().map(|stay| stay.home + 1).max().unwrap_or(0);
+    let mut totals = vec![Totals::default(); count as usize];
+    for (stay, outcome) in read.stays.iter().zip(outcomes) {
+        totals[stay.home as usize].add(outcome);
+    }
+    let mut columns = read.homes.columns(&(0..count).collect::<UInt32Array>());
+    columns.extend(columns_of(&totals)?);
+    Ok(Table::from_batch(RecordBatch::try_from_iter(columns).map_err(refused)?))
+}
+
+fn stay_table(read: &ReadStays, facts: &Facts, outcomes: &[StayOutcome]) -> Result<Table, Refused> {
+    let homes: UInt32Array = read.stays.iter().map(|stay| stay.home).collect();
+    let times = |of: fn(&Stay) -> DateTime<Utc>| -> ArrayRef {
+        let micros = facts.stays().iter().map(|stay| of(stay).timestamp_micros());
+        Arc::new(utc(TimestampMicrosecondArray::from_iter_values(micros)))
+    };
+    let mut columns = read.homes.columns(&homes);
+    let rows = UInt32Array::from_iter_values(0..outcomes.len() as u32);
+    columns.push(("stay".to_owned(), Arc::new(rows)));
+    columns.push(("arrival".to_owned(), times(|stay| stay.arrival)));
+    columns.push(("departure".to_owned(), times(|stay| stay.departure)));
+    let totals: Vec<Totals> =
+        outcomes.iter().map(|outcome| Totals::new(std::iter::once(outcome))).collect();
+    columns.extend(columns_of(&totals)?);
+    Ok(Table::from_batch(RecordBatch::try_from_iter(columns).map_err(refused)?))
+}
+
+fn step_table(read: &ReadStays, outcomes: &[StayOutcome]) -> Result<Table, Refused> {
+    let all = || {
+        let rows = outcomes.iter().zip(0_u32..);
+        rows.flat_map(|(outcome, row)| outcome.steps.iter().map(move |step| (row, step)))
+    };
+    let homes: UInt32Array = all().map(|(row, _)| read.stays[row as usize].home).collect();
+    let times = |of: fn(&Step) -> i64| -> ArrayRef {
+        let micros = all().map(|(_, step)| of(step));
+        Arc::new(utc(TimestampMicrosecondArray::from_iter_values(micros)))
+    };
+    let numbers = |of: fn(&Step) -> f64| -> ArrayRef {
+        Arc::new(Float64Array::from_iter_values(all().map(|(_, step)| of(step))))
+    };
+    let mut columns = read.homes.columns(&homes);
+    let rows = UInt32Array::from_iter_values(all().map(|(row, _)| row));
+    columns.push(("stay".to_owned(), Arc::new(rows)));
+    columns.push(("start".to_owned(), times(|step| step.start)));
+    columns.push(("end".to_owned(), times(|step| step.end)));
+    columns.push(("energy_kwh".to_owned(), numbers(|step| step.energy_kwh)));
+    columns.push(("missing_kwh".to_owned(), numbers(|step| step.missing_kwh)));
+    columns.push(("cost".to_owned(), money(all().map(|(_, step)| Some(step.cost)))?));
+    Ok(Table::from_batch(RecordBatch::try_from_iter(columns).map_err(refused)?))
+}

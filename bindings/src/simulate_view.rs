@@ -1,0 +1,159 @@
+//! The view of a policy of Python, and one stay that is stepped through.
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use pyo3::prelude::*;
+use pyo3_arrow::input::AnyRecordBatch;
+use slackwater_engine::prices::curve::PriceCurve;
+use slackwater_engine::simulate as engine;
+use slackwater_engine::simulate::{ForecastBook, LookAhead};
+use slackwater_engine::units::{Power, Price};
+
+use crate::error::{Named, Refused};
+use crate::forecast::{Forecast, looked_ahead};
+use crate::prices::Prices;
+use crate::simulate::{ReadStays, Settings};
+use crate::time::Instant;
+
+/// Settled prices that a view holds: four weeks back.
+const HISTORY: TimeDelta = TimeDelta::days(28);
+
+/// Copies of all that is known of one stay at one instant. See `slackwater.View`.
+#[pyclass(frozen, module = "slackwater._engine")]
+#[derive(Debug)]
+pub(crate) struct View {
+    #[pyo3(get)]
+    stay: usize,
+    #[pyo3(get)]
+    now: DateTime<Utc>,
+    #[pyo3(get)]
+    until: DateTime<Utc>,
+    #[pyo3(get)]
+    arrival: DateTime<Utc>,
+    #[pyo3(get)]
+    departure: DateTime<Utc>,
+    #[pyo3(get)]
+    missing_kwh: f64,
+    #[pyo3(get)]
+    power_max_kw: f64,
+    known: Arc<PriceCurve>,
+    past: Arc<PriceCurve>,
+    currency: Arc<str>,
+}
+
+impl View {
+    pub(crate) fn new(view: &engine::View<'_>, currency: &Arc<str>) -> Self {
+        Self {
+            stay: view.row(),
+            now: view.now(),
+            until: view.until(),
+            arrival: view.arrival(),
+            departure: view.departure(),
+            missing_kwh: view.missing().as_kwh(),
+            power_max_kw: view.power_max().as_kw(),
+            known: Arc::new(view.prices()),
+            past: Arc::new(view.history(view.now() - HISTORY)),
+            currency: currency.clone(),
+        }
+    }
+}
+
+#[pymethods]
+impl View {
+    #[getter]
+    fn prices(&self) -> Prices {
+        Prices::new(self.known.clone(), self.currency.clone())
+    }
+
+    #[getter]
+    fn history(&self) -> Prices {
+        Prices::new(self.past.clone(), self.currency.clone())
+    }
+
+    #[pyo3(signature = (at))]
+    fn price_at(&self, at: Instant) -> Result<f64, Refused> {
+        let curve = if at.0 < self.now { &self.past } else { &self.known };
+        let unknown = LookAhead::Price { at: at.0, now: self.now };
+        let price = curve.price_at(at.0).ok_or(unknown).map_err(looked_ahead)?;
+        Ok(Price::as_per_kwh(price))
+    }
+
+    /// Known price at `count` instants from now on, a step apart; NaN where nothing is known.
+    fn sample(&self, step: TimeDelta, count: usize) -> Vec<f64> {
+        let mut at = Some(self.now);
+        let sample = |_| {
+            let price = at.and_then(|at| self.known.price_at(at));
+            at = at.and_then(|at| at.checked_add_signed(step));
+            price.map_or(f64::NAN, Price::as_per_kwh)
+        };
+        (0..count).map(sample).collect()
+    }
+
+    #[pyo3(signature = (forecast))]
+    fn read(&self, forecast: &Forecast) -> Result<Prices, Refused> {
+        let curve = forecast.engine().read(self.now).map_err(looked_ahead)?;
+        Ok(Prices::new(curve.clone(), self.currency.clone()))
+    }
+}
+
+/// Checks stays, and counts them.
+#[pyfunction]
+#[pyo3(signature = (stays, prices, *, settings))]
+pub(crate) fn count_stays(
+    stays: AnyRecordBatch,
+    prices: &Prices,
+    settings: Settings,
+) -> Result<usize, Refused> {
+    settings.options()?;
+    Ok(settings.facts(&ReadStays::new(stays)?, prices)?.stays().len())
+}
+
+/// One stay, from decision to decision. See `slackwater.gym`.
+#[pyclass(frozen, module = "slackwater._engine")]
+pub(crate) struct Episode {
+    episode: Mutex<engine::Episode>,
+    currency: Arc<str>,
+}
+
+/// Energy in kWh, energy missing in kWh, and cost.
+type StepTuple = (f64, f64, f64);
+
+#[pymethods]
+impl Episode {
+    #[new]
+    #[pyo3(signature = (stays, row, prices, forecasts, *, settings))]
+    fn new(
+        stays: AnyRecordBatch,
+        row: usize,
+        prices: &Prices,
+        forecasts: Vec<PyRef<'_, Forecast>>,
+        settings: Settings,
+    ) -> Result<Self, Refused> {
+        let facts = settings.facts(&ReadStays::new(stays)?.only(row)?, prices)?;
+        let book = ForecastBook::new(forecasts.iter().map(|f| f.engine().clone()).collect());
+        let episode = engine::Episode::new(facts, book.into(), &settings.options()?)?;
+        let episode = episode.ok_or_else(|| Refused::Input("stays holds no row".into()))?;
+        Ok(Self { episode: Mutex::new(episode), currency: prices.currency.clone() })
+    }
+
+    /// What is known now; `None` after the departure.
+    fn view(&self) -> Option<View> {
+        let episode = self.episode.lock().unwrap_or_else(PoisonError::into_inner);
+        episode.view().map(|view| View::new(&view, &self.currency))
+    }
+
+    /// Holds a power until the next decision; `None` after the departure.
+    fn advance(&self, power_kw: f64) -> Result<Option<StepTuple>, Refused> {
+        let power = Power::from_kw(power_kw).named("power_kw")?;
+        let mut episode = self.episode.lock().unwrap_or_else(PoisonError::into_inner);
+        let step = episode.advance(power);
+        Ok(step.map(|step| (step.energy_kwh, step.missing_kwh, step.cost.as_units())))
+    }
+
+    /// Cost of the energy that is missing now, if the vehicle left.
+    #[getter]
+    fn missing_cost(&self) -> f64 {
+        let episode = self.episode.lock().unwrap_or_else(PoisonError::into_inner);
+        episode.missing_cost().as_units()
+    }
+}

@@ -1,0 +1,61 @@
+//! Simulation of a policy in a receding horizon, with settlement at the facts.
+//!
+//! # The loop
+//!
+//! At each instant of decision `t` a policy sees what is known at `t` ([`View`]): settled prices
+//! before `t`, published prices and estimates after it, the energy that is still missing, the
+//! departure. It commands powers. Until the next instant of decision the device draws what it can
+//! ([`ChargeDevice`]), which is settled minute by minute at the settled prices. Then the policy
+//! decides again, with what is known by then.
+//!
+//! ```text
+//! cost = Σ settled price · energy + starts · start cost + missing energy · its price
+//! ```
+//!
+//! A forecast carries the instant at which it was known ([`Forecast`]). The view is put together
+//! from forecasts of the past only, so that looking ahead is impossible by construction.
+//!
+//! # Layers
+//!
+//! | File | Content |
+//! |---|---|
+//! | `exact` | power, energy and money as whole numbers |
+//! | `device`, `facts`, `stay_columns` | what a device can do; settled prices and stays |
+//! | `forecast`, `naive` | what is known when; forecasts by persistence and by season |
+//! | `command`, `settlement` | from commands to energy and money |
+//! | `regret` | the relaxed conditions, and the parts of the regret |
+//! | `session`, `view` | a stay while it is simulated, and what a policy sees of it |
+//! | `cheapest`, `policy` | any policy, and the built-in planner |
+//! | `receding_horizon`, `run`, `episode` | the loop, its results, and one stay step by step |
+pub(crate) mod cheapest;
+pub(crate) mod command;
+pub(crate) mod device;
+pub(crate) mod episode;
+pub(crate) mod exact;
+pub(crate) mod facts;
+pub(crate) mod forecast;
+pub(crate) mod naive;
+pub(crate) mod policy;
+pub(crate) mod receding_horizon;
+pub(crate) mod regret;
+pub(crate) mod run;
+pub(crate) mod session;
+pub(crate) mod settlement;
+pub(crate) mod stay_columns;
+#[cfg(test)]
+mod tests;
+pub(crate) mod view;
+
+pub use command::Command;
+pub use device::{ChargeDevice, DeviceError};
+pub use episode::Episode;
+pub use facts::{Facts, FactsError, Stay};
+pub use forecast::{Forecast, ForecastBook, KnownPrices, LookAhead, publish_day_ahead};
+pub use naive::{NaiveForecast, NaiveRule};
+pub use policy::{Policy, Replanner};
+pub use receding_horizon::Stopped;
+pub use regret::RegretParts;
+pub use run::{LengthError, SimulationOptions, StayOutcome, simulate, simulate_replanner};
+pub use session::{Memory, Step};
+pub use stay_columns::{StayColumns, stays_of_fleet};
+pub use view::View;
