@@ -14,39 +14,51 @@ use crate::storage::StoragePlan;
 use crate::switching::SwitchingPlan;
 use crate::time::Instant;
 
-/// A period of a plan that is in no cost, because a fact is missing.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct MissingFact {
-    start: DateTime<Utc>,
-    end: DateTime<Utc>,
-    fact: &'static str,
-    energy_kwh: f64,
-}
+record! {
+    /// A period of a plan that is in no cost, because a fact is missing.
+    pub(crate) struct MissingFact {
+        /// First instant, in UTC.
+        start: DateTime<Utc>,
+        /// First instant after the period, in UTC.
+        end: DateTime<Utc>,
+        /// Name of the fact: `price`, `export_price`, `solar` or `load`.
+        fact: String,
+        /// Energy of the plan in the period, drawn or fed, in kWh at the plug.
+        energy_kwh: f64,
+    }
 
-/// Cost and energy of a plan under facts.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Evaluation {
-    cost: f64,
-    import_cost: f64,
-    export_revenue: f64,
-    demand_cost: f64,
-    other_cost: f64,
-    stored_value: f64,
-    baseline_cost: f64,
-    savings: f64,
-    import_kwh: f64,
-    export_kwh: f64,
-    from_grid_kwh: f64,
-    from_solar_kwh: f64,
-    peak_kw: Option<f64>,
-    missing: Vec<MissingFact>,
-}
-
-repr! {
-    MissingFact { start, end, fact, energy_kwh }
-    Evaluation { cost, baseline_cost, savings, import_kwh, export_kwh, missing }
+    /// Cost and energy of a plan under facts.
+    pub(crate) struct Evaluation {
+        /// Cost of the plan under the facts, in units of the currency: the sum of its parts.
+        cost: f64,
+        /// Cost of the energy from the grid.
+        import_cost: f64,
+        /// Revenue of the energy into the grid, as a positive number.
+        export_revenue: f64,
+        /// Cost of the peak, under a demand charge.
+        demand_cost: f64,
+        /// Costs that depend on the plan alone: wear, starts, tiers, emissions, breaches of limits.
+        other_cost: f64,
+        /// Value of the energy stored at the end above that at the start, which is subtracted.
+        stored_value: f64,
+        /// Cost of the same energy at full power from the start, under the same facts.
+        baseline_cost: f64,
+        /// Baseline cost less cost; negative if the plan costs more.
+        savings: f64,
+        /// Energy from the grid, in kWh.
+        import_kwh: f64,
+        /// Energy into the grid, in kWh, as a positive number.
+        export_kwh: f64,
+        /// Part of the plan's own energy that comes from the grid, in kWh.
+        from_grid_kwh: f64,
+        /// Part of the plan's own energy covered by solar power that the load leaves, in kWh.
+        from_solar_kwh: f64,
+        /// Highest mean import in a window of the demand charge, or the peak paid for already, in
+        /// kW; `None` without a demand charge.
+        peak_kw: Option<f64>,
+        /// Periods that are in no cost, in time order.
+        missing: Vec<MissingFact>,
+    }
 }
 
 impl Evaluation {
@@ -54,7 +66,7 @@ impl Evaluation {
         let missing = |fact: &engine::MissingFact| MissingFact {
             start: fact.start,
             end: fact.end,
-            fact: fact.kind.as_str(),
+            fact: fact.kind.as_str().to_owned(),
             energy_kwh: fact.energy.as_kwh(),
         };
         Self {

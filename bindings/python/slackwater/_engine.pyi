@@ -100,11 +100,8 @@ __all__ = [
     "insurance_frontier",
     "known_prices",
     "list_page",
-<<<<<<< HEAD
     "meant_name",
-=======
     "naive_quantiles",
->>>>>>> simulate
     "next_deadline",
     "plan_area",
     "plan_batch",
@@ -125,11 +122,8 @@ __all__ = [
     "prices_from_instant_rows",
     "prices_from_point_periods",
     "provenance",
-<<<<<<< HEAD
     "renamed_names",
-=======
     "published_day_ahead",
->>>>>>> simulate
     "replace_signal",
     "replay",
     "replay_actions",
@@ -147,11 +141,8 @@ __all__ = [
     "schedule_status",
     "schedule_time_zone",
     "schedule_transitions",
-<<<<<<< HEAD
     "series_unit",
-=======
     "simulate",
->>>>>>> simulate
     "soc_by_time",
     "stability_of",
     "statistics_aggregate",
