@@ -130,7 +130,8 @@ impl AreaNumbers {
             congestion_price_per_kwh: node.added_per_kwh.clone(),
             base_kw: node.base_kw.clone(),
         };
-        let price = |price: &engine::ShadowPrice| (names[price.node].clone(), price.per_kwh.clone());
+        let price =
+            |price: &engine::ShadowPrice| (names[price.node].clone(), price.per_kwh.clone());
         let unmet = |unmet: &engine::Unmet| Shortfall {
             row: unmet.row,
             energy_kwh: unmet.energy_kwh,
@@ -238,7 +239,9 @@ fn hand_on(
 ) -> Result<Table, Refused> {
     let Some(sink) = sink else { return area_table::table(plan, problem, (id, currency)) };
     area_table::tables(plan, problem, (id, currency), |table| {
-        Python::attach(|py| sink.call1(py, (PlanTable::wrap(py, table)?,))).map(drop).map_err(Refused::Python)
+        Python::attach(|py| sink.call1(py, (PlanTable::wrap(py, table)?,)))
+            .map(drop)
+            .map_err(Refused::Python)
     })?;
     Ok(area_table::no_rows(id, currency))
 }

@@ -115,9 +115,9 @@ impl PlanTable {
             columns.end.extend(micros("end").values());
             columns.power_kw.extend(periods["power_kw"].as_primitive::<Float64Type>().values());
         }
-        let curve = columns.load_curve(resolution).map_err(|error| {
-            Refused::argument("resolution", error)
-        })?;
+        let curve = columns
+            .load_curve(resolution)
+            .map_err(|error| Refused::argument("resolution", error))?;
         let LoadCurve { start, end, energy_kwh, power_kw } = curve;
         let times = |micros: Vec<i64>| -> ArrayRef {
             Arc::new(utc(TimestampMicrosecondArray::from(micros)))

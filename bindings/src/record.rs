@@ -6,9 +6,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, StringArray, TimestampMicrosecondArray,
-};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray, TimestampMicrosecondArray};
 use chrono::{DateTime, Utc};
 use pyo3::inspect::PyStaticExpr;
 use pyo3::prelude::*;
@@ -93,8 +91,10 @@ macro_rules! record_table {
             }
 
             fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-                let list = other.extract().or_else(|_| other.extract().map(|Self(list)| list));
-                list.is_ok_and(|list: Vec<$name>| self.0 == list)
+                if let Ok(records) = other.cast::<Self>() {
+                    return self.0 == records.get().0;
+                }
+                other.extract::<Vec<$name>>().is_ok_and(|list| self.0 == list)
             }
 
             fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -228,7 +228,7 @@ fn plain(value: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
 /// Name of the class with all fields. Of a list of more than six entries it shows the first three
 /// and the number of the others.
 pub(crate) fn repr(record: &Bound<'_, PyAny>, class: &str, names: &[&str]) -> PyResult<String> {
-    let field = |name: &&str| Ok(format!("{name}={}", shown(&record.getattr(*name)?)?));
+    let field = |name: &&str| Ok::<_, PyErr>(format!("{name}={}", shown(&record.getattr(*name)?)?));
     let fields = names.iter().map(field).collect::<PyResult<Vec<String>>>()?;
     Ok(format!("{class}({})", fields.join(", ")))
 }
@@ -237,7 +237,7 @@ pub(crate) fn repr(record: &Bound<'_, PyAny>, class: &str, names: &[&str]) -> Py
 pub(crate) fn shown(value: &Bound<'_, PyAny>) -> PyResult<String> {
     let Ok(list) = value.cast::<PyList>() else { return Ok(value.repr()?.to_string()) };
     let shown = if list.len() > SHOWN_MAX { SHOWN_FIRST } else { list.len() };
-    let text = |entry: Bound<'_, PyAny>| Ok(entry.repr()?.to_string());
+    let text = |entry: Bound<'_, PyAny>| Ok::<_, PyErr>(entry.repr()?.to_string());
     let mut entries = list.iter().take(shown).map(text).collect::<PyResult<Vec<String>>>()?;
     if shown < list.len() {
         entries.push(format!("... {} more", list.len() - shown));

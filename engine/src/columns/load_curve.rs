@@ -127,10 +127,7 @@ mod tests {
     fn a_resolution_without_a_curve_is_refused() {
         let intervals = columns(&[(0, 1_000_000, 1.0)]);
         let refused = |resolution| intervals.load_curve(resolution).unwrap_err().to_string();
-        assert_eq!(
-            refused(TimeDelta::zero()),
-            "a step of 0 s has no length; give one above 0"
-        );
+        assert_eq!(refused(TimeDelta::zero()), "a step of 0 s has no length; give one above 0");
         assert_eq!(
             refused(TimeDelta::seconds(1)),
             "steps of 1 s from 1970-01-01 00:00:00 UTC to 1971-11-26 10:40:00 UTC are more than \

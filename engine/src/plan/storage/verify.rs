@@ -78,12 +78,7 @@ fn check_slot(
     [
         Check::rule(line("power"), excess, slack),
         Check::rule(line("price"), forbidden, 0.0),
-        Check {
-            line: line("stored_kwh"),
-            stated: stored,
-            computed: left,
-            tolerance: slack,
-        },
+        Check { line: line("stored_kwh"), stated: stored, computed: left, tolerance: slack },
         Check::rule(line("levels"), outside, slack),
         Check::rule(line("charge_limit_kwh"), beyond, slack),
     ]
@@ -105,9 +100,8 @@ fn cost_of(slots: &[StorageSlot], evidence: &StorageEvidence, end: f64) -> (f64,
 /// Dual bound at the marginal values, and the sum of the sizes of its terms.
 fn dual_bound(slots: &[StorageSlot], evidence: &StorageEvidence) -> (f64, f64) {
     let (start, end_value) = (evidence.stored_start.as_kwh(), evidence.end_value.as_per_kwh());
-    let value = |index: usize| {
-        slots.get(index).map_or(end_value, |slot| slot.marginal_value.as_per_kwh())
-    };
+    let value =
+        |index: usize| slots.get(index).map_or(end_value, |slot| slot.marginal_value.as_per_kwh());
     let terms = slots.iter().enumerate().flat_map(|(index, slot)| {
         let (now, next) = (value(index), value(index + 1));
         let (least, most) = (slot.stored_min.as_kwh(), slot.stored_max.as_kwh());
