@@ -13,6 +13,8 @@ pub mod site;
 pub mod stability;
 pub mod storage;
 pub mod switching;
+pub(crate) mod verification;
 
 pub use interval::Interval;
 pub use search_status::SearchStatus;
+pub use verification::{Check, Stated};

@@ -72,6 +72,7 @@ pub(crate) mod selection;
 pub(crate) mod single_target;
 pub(crate) mod sub_slots;
 pub(crate) mod vehicle;
+pub(crate) mod verify;
 
 pub use crate::tolerance::GAP_MAX;
 pub use baseline::unmanaged_cost;
@@ -86,3 +87,4 @@ pub use request::{
 };
 pub use selection::slot_selection::{SlotSelection, SlotSet};
 pub use vehicle::{Battery, CAPACITY_MIN_KWH, SocTarget, VehicleError, VehicleRequest};
+pub use verify::verify;

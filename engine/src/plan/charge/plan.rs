@@ -56,7 +56,6 @@ pub struct Purchase {
 /// A period of constant price and power limit that the plan could use.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct PlannedSlot {
     /// First instant.
     pub start: DateTime<Utc>,

@@ -56,6 +56,7 @@ pub(crate) mod price_slots;
 pub(crate) mod request;
 pub(crate) mod segments;
 pub(crate) mod slots;
+pub(crate) mod verify;
 
 pub use branch_and_bound::NODES_MAX;
 pub use branch_and_bound::StorageBuffers;
@@ -69,3 +70,4 @@ pub use price_slots::PriceSlots;
 pub use request::{
     Consumption, EFFICIENCY_MIN, StorageError, StorageLimit, StorageProblem, StorageRequest,
 };
+pub use verify::verify;

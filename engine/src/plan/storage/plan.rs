@@ -37,7 +37,6 @@ pub enum Wish {
 /// Period of constant prices and limits. Slots follow each other without a gap; without a price
 /// to buy nothing is charged.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct StorageSlot {
     /// First instant.
     pub start: DateTime<Utc>,
