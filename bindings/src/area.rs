@@ -14,178 +14,178 @@ use crate::area_table;
 use crate::area_watch::{Raised, Store, Watched};
 use crate::arrow::Table;
 use crate::error::Refused;
+use crate::plan_table::PlanTable;
 
-/// Name, load, breach, added price and base load of a node.
-type NodeRow = (String, Vec<f64>, f64, Vec<f64>, Vec<f64>);
+record! {
+    /// Distance of a plan from the previous one.
+    ///
+    /// Energies are sums over vehicles and slots of what is more or less than before.
+    pub(crate) struct AreaChange {
+        /// Energy that the cheapest plan would have moved, in kWh.
+        cheapest_kwh: f64,
+        /// Energy that the plan moves, in kWh.
+        moved_kwh: f64,
+        /// Cost of the plan beyond the cheapest one, in units of the currency.
+        spent: f64,
+        /// Number of vehicles that had a plan before.
+        vehicles: usize,
+        /// Number of those of them whose plan is the same.
+        unchanged: usize,
+    }
 
-/// What is done about an area: its plan, and the table of the vehicles' plans.
-#[pyclass(frozen, module = "slackwater._engine")]
-pub(crate) struct AreaPlan {
-    plan: engine::AreaPlan,
-    change: Option<PlanChange>,
-    table: Table,
-    /// Places of the parts, where vehicles were asked in parts.
-    places: Option<Vec<Partition>>,
-    currency: String,
-    periods: Vec<(DateTime<Utc>, DateTime<Utc>)>,
-    names: Vec<String>,
+    /// Unmet energy of a vehicle.
+    pub(crate) struct UnmetNeed {
+        /// Row of the vehicle, from 0.
+        row: usize,
+        /// Energy missing, in kWh at the plug; stored energy if the vehicle discharges.
+        energy_kwh: f64,
+        /// Node whose limit is the cause; `None` where the stay itself is too short, the charger
+        /// too weak, or the charge limit below the target.
+        node: Option<String>,
+    }
+
+    /// Load and prices of a node, slot by slot.
+    pub(crate) struct NodeLoad {
+        /// Name of the node.
+        name: String,
+        /// Mean power over each slot, in kW, base load included; of every node, limited or not.
+        load_kw: Vec<f64>,
+        /// Most by which a hard limit is exceeded, in kW; only base load and limits on export can
+        /// lead there.
+        breach_kw: f64,
+        /// Amount that limits of the node and of the nodes above it add to the price of a kWh in
+        /// each slot. While limits leave needs unmet it ranks slots and is not a price: it is highest
+        /// in slots where one more kWh would reduce unmet energy.
+        added_per_kwh: Vec<f64>,
+        /// Base load over each slot, in kW, that of the nodes below it included.
+        base_kw: Vec<f64>,
+    }
+
+    /// Numbers of the plan of an area; see `slackwater.AreaPlan`.
+    pub(crate) struct AreaNumbers {
+        /// Cost of the energy and of soft limits, in units of the currency.
+        cost: f64,
+        /// Lower bound on the cost of every plan that serves the same needs.
+        bound: f64,
+        /// Cost minus bound, divided by the larger of bound and unmanaged cost.
+        gap: f64,
+        /// Rounds of the last search.
+        rounds: usize,
+        /// Reason that the rounds ended.
+        status: String,
+        /// True if the same call gives the same bytes.
+        reproducible: bool,
+        /// Energy that vehicles charge, in kWh at the plug.
+        energy_kwh: f64,
+        /// Energy that vehicles discharge, in kWh at the plug, as a positive number.
+        discharged_kwh: f64,
+        /// Rows whose reserve is delayed by limits.
+        late_reserves: Vec<usize>,
+        /// Distance from the previous plan; `None` if it was not asked for.
+        change: Option<AreaChange>,
+        /// Need that is not met in time, in kWh.
+        unmet_kwh: f64,
+        /// Lower bound on the unmet need, in kWh; `None` where no vehicle is on or off.
+        unmet_bound_kwh: Option<f64>,
+        /// Number of vehicles that were planned.
+        vehicles: usize,
+        /// Number of rows that could not be planned.
+        errors: usize,
+        /// Currency of all amounts.
+        currency: String,
+        /// Start and end of each slot, in UTC.
+        periods: Vec<(DateTime<Utc>, DateTime<Utc>)>,
+        /// Mean power of all vehicles over each slot, in kW.
+        load_kw: Vec<f64>,
+        /// Load over each slot if all vehicles charge at full power from arrival, in kW.
+        unmanaged_load_kw: Vec<f64>,
+        /// Cost of that load, soft limits included.
+        unmanaged_cost: f64,
+        /// Load over each slot if each vehicle charges in its own cheapest slots, in kW.
+        price_only_load_kw: Vec<f64>,
+        /// Cost of that load, soft limits included.
+        price_only_cost: f64,
+        /// Load and prices of each node.
+        nodes: Vec<NodeLoad>,
+        /// Node and price of one more kWh in each slot, for each limit.
+        shadow_prices: Vec<(String, Vec<f64>)>,
+        /// Unmet energy by row.
+        unmet: Vec<UnmetNeed>,
+        /// Prices to begin with when the area is planned again.
+        warm_start: (Vec<f64>, Vec<Vec<f64>>),
+    }
 }
 
-#[pymethods]
-impl AreaPlan {
-    #[getter]
-    fn cost(&self) -> f64 {
-        self.plan.cost
-    }
-
-    #[getter]
-    fn bound(&self) -> f64 {
-        self.plan.bound
-    }
-
-    #[getter]
-    fn gap(&self) -> f64 {
-        self.plan.gap
-    }
-
-    #[getter]
-    fn rounds(&self) -> usize {
-        self.plan.rounds
-    }
-
-    #[getter]
-    fn status(&self) -> &'static str {
-        match self.plan.status {
-            Status::Gap => "gap",
-            Status::Rounds => "rounds",
-            Status::Stopped => "stopped",
-            Status::Stalled => "stalled",
-            Status::Failed => "failed",
+impl AreaNumbers {
+    /// Numbers of a plan of the engine. `names` are those of the nodes.
+    fn new(plan: &engine::AreaPlan, change: Option<PlanChange>, names: &[String]) -> Self {
+        let change = change.map(|change| {
+            let PlanChange { cheapest_kwh, moved_kwh, spent, vehicles, unchanged } = change;
+            AreaChange { cheapest_kwh, moved_kwh, spent, vehicles, unchanged }
+        });
+        let node = |node: &engine::NodeOutcome| NodeLoad {
+            name: node.name.clone(),
+            load_kw: node.load_kw.clone(),
+            breach_kw: node.breach_kw,
+            added_per_kwh: node.added_per_kwh.clone(),
+            base_kw: node.base_kw.clone(),
+        };
+        let price =
+            |price: &engine::ShadowPrice| (names[price.node].clone(), price.per_kwh.clone());
+        let unmet = |unmet: &engine::Unmet| UnmetNeed {
+            row: unmet.row,
+            energy_kwh: unmet.energy_kwh,
+            node: unmet.node.map(|node| names[node].clone()),
+        };
+        Self {
+            cost: plan.cost,
+            bound: plan.bound,
+            gap: plan.gap,
+            rounds: plan.rounds,
+            status: status(plan.status).to_owned(),
+            reproducible: plan.reproducible,
+            energy_kwh: plan.energy_kwh,
+            discharged_kwh: plan.discharged_kwh,
+            late_reserves: plan.late_reserves.clone(),
+            change,
+            unmet_kwh: plan.unmet_kwh,
+            unmet_bound_kwh: plan.unmet_bound_kwh,
+            vehicles: plan.vehicles(),
+            errors: plan.errors.len(),
+            currency: String::new(),
+            periods: Vec::new(),
+            load_kw: plan.load_kw.clone(),
+            unmanaged_load_kw: plan.unmanaged.load_kw.clone(),
+            unmanaged_cost: plan.unmanaged.cost,
+            price_only_load_kw: plan.price_only.load_kw.clone(),
+            price_only_cost: plan.price_only.cost,
+            nodes: plan.nodes.iter().map(node).collect(),
+            shadow_prices: plan.shadow_prices.iter().map(price).collect(),
+            unmet: plan.unmet.iter().map(unmet).collect(),
+            warm_start: (plan.state.duals_per_kwh.clone(), plan.state.rounds_per_kwh.clone()),
         }
     }
+}
 
-    #[getter]
-    fn reproducible(&self) -> bool {
-        self.plan.reproducible
+fn status(status: Status) -> &'static str {
+    match status {
+        Status::Gap => "gap",
+        Status::Rounds => "rounds",
+        Status::Stopped => "stopped",
+        Status::Stalled => "stalled",
+        Status::Failed => "failed",
     }
+}
 
-    #[getter]
-    fn energy_kwh(&self) -> f64 {
-        self.plan.energy_kwh
-    }
+/// Message to all parts of an area, and to each of them: its own, and what changed in it.
+type Instructions = (String, Vec<(String, String)>);
 
-    #[getter]
-    fn discharged_kwh(&self) -> f64 {
-        self.plan.discharged_kwh
-    }
-
-    /// Rows of batteries whose reserve comes later than it could alone.
-    #[getter]
-    fn late_reserves(&self) -> Vec<usize> {
-        self.plan.late_reserves.clone()
-    }
-
-    /// Energy that the cheapest plan and this one move, what that costs, and
-    /// vehicles that were there before and that are left alone.
-    #[getter]
-    fn change(&self) -> Option<(f64, f64, f64, usize, usize)> {
-        self.change.map(|change| {
-            let PlanChange { cheapest_kwh, moved_kwh, spent, vehicles, unchanged } = change;
-            (cheapest_kwh, moved_kwh, spent, vehicles, unchanged)
-        })
-    }
-
-    #[getter]
-    fn unmet_kwh(&self) -> f64 {
-        self.plan.unmet_kwh
-    }
-
-    #[getter]
-    fn unmet_bound_kwh(&self) -> Option<f64> {
-        self.plan.unmet_bound_kwh
-    }
-
-    #[getter]
-    fn vehicles(&self) -> usize {
-        self.plan.vehicles()
-    }
-
-    #[getter]
-    fn errors(&self) -> usize {
-        self.plan.errors.len()
-    }
-
-    #[getter]
-    fn currency(&self) -> &str {
-        &self.currency
-    }
-
-    #[getter]
-    fn periods(&self) -> Vec<(DateTime<Utc>, DateTime<Utc>)> {
-        self.periods.clone()
-    }
-
-    #[getter]
-    fn load_kw(&self) -> Vec<f64> {
-        self.plan.load_kw.clone()
-    }
-
-    #[getter]
-    fn unmanaged(&self) -> (Vec<f64>, f64) {
-        (self.plan.unmanaged.load_kw.clone(), self.plan.unmanaged.cost)
-    }
-
-    #[getter]
-    fn price_only(&self) -> (Vec<f64>, f64) {
-        (self.plan.price_only.load_kw.clone(), self.plan.price_only.cost)
-    }
-
-    /// Load and prices of each node.
-    #[getter]
-    fn nodes(&self) -> Vec<NodeRow> {
-        let node = |node: &engine::NodeOutcome| {
-            let (load, added) = (node.load_kw.clone(), node.added_per_kwh.clone());
-            (node.name.clone(), load, node.breach_kw, added, node.base_kw.clone())
-        };
-        self.plan.nodes.iter().map(node).collect()
-    }
-
-    /// Node and price per slot of each limit.
-    #[getter]
-    fn shadow_prices(&self) -> Vec<(String, Vec<f64>)> {
-        let price =
-            |price: &engine::ShadowPrice| (self.names[price.node].clone(), price.per_kwh.clone());
-        self.plan.shadow_prices.iter().map(price).collect()
-    }
-
-    /// Row, energy and node of each unmet need.
-    #[getter]
-    fn unmet(&self) -> Vec<(usize, f64, Option<String>)> {
-        let unmet = |unmet: &engine::Unmet| {
-            (unmet.row, unmet.energy_kwh, unmet.node.map(|node| self.names[node].clone()))
-        };
-        self.plan.unmet.iter().map(unmet).collect()
-    }
-
-    /// Prices to begin with when the area is planned again.
-    #[getter]
-    fn state(&self) -> (Vec<f64>, Vec<Vec<f64>>) {
-        let state = &self.plan.state;
-        (state.duals_per_kwh.clone(), state.rounds_per_kwh.clone())
-    }
-
-    #[getter]
-    fn plans(&self) -> Table {
-        self.table.clone()
-    }
-
-    /// What the parts are told to write their plans from: all of them, and then
-    /// each of them, with what is different from what was dealt.
-    fn told(&self) -> (String, Vec<(String, String)>) {
-        let (question, own) = self.plan.instructions(self.places.as_deref().unwrap_or_default());
-        let own = own.iter().map(|(own, change)| (text(own), text(change)));
-        (text(&question), own.collect())
-    }
+/// What the parts are told to write their plans from: all of them, and then each of them, with
+/// what is different from what was dealt.
+fn instructions(plan: &engine::AreaPlan, places: &[Partition]) -> Instructions {
+    let (question, own) = plan.instructions(places);
+    let own = own.iter().map(|(own, change)| (text(own), text(change)));
+    (text(&question), own.collect())
 }
 
 /// Refuses what is no number from 0 on.
@@ -239,7 +239,9 @@ fn hand_on(
 ) -> Result<Table, Refused> {
     let Some(sink) = sink else { return area_table::table(plan, problem, (id, currency)) };
     area_table::tables(plan, problem, (id, currency), |table| {
-        Python::attach(|py| sink.call1(py, (table,))).map(drop).map_err(Refused::Python)
+        Python::attach(|py| sink.call1(py, (PlanTable::wrap(py, table)?,)))
+            .map(drop)
+            .map_err(Refused::Python)
     })?;
     Ok(area_table::no_rows(id, currency))
 }
@@ -257,7 +259,7 @@ pub(crate) fn plan_area(
     max_rounds: i64,
     before: Before,
     listeners: Listeners,
-) -> Result<AreaPlan, Refused> {
+) -> Result<(AreaNumbers, Py<PlanTable>, Instructions), Refused> {
     from_zero("gap", gap)?;
     let max_rounds = rounds(max_rounds)?;
     from_zero("stability_budget", before.budget)?;
@@ -309,7 +311,11 @@ pub(crate) fn plan_area(
     if is_interrupted || py.check_signals().is_err() {
         (plan.status, plan.reproducible) = (Status::Stopped, false);
     }
-    let periods = problem.horizon().periods().collect();
-    let (names, currency) = (columns.names(), currency.to_owned());
-    Ok(AreaPlan { plan, change, table, places, currency, periods, names })
+    let numbers = AreaNumbers {
+        currency: currency.to_owned(),
+        periods: problem.horizon().periods().collect(),
+        ..AreaNumbers::new(&plan, change, &columns.names())
+    };
+    let instructions = instructions(&plan, places.as_deref().unwrap_or_default());
+    Ok((numbers, PlanTable::wrap(py, table)?, instructions))
 }

@@ -6,9 +6,11 @@ use arrow_array::types::{Float64Type, TimestampMicrosecondType};
 use arrow_array::{
     Array, ArrayRef, Float64Array, RecordBatch, StructArray, TimestampMicrosecondArray,
 };
+use arrow_ipc::reader::StreamReader;
+use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyBytes, PyCapsule};
 use pyo3_arrow::ffi::{ArrayIterator, to_stream_pycapsule};
 use pyo3_arrow::input::AnyRecordBatch;
 
@@ -189,8 +191,11 @@ pub(crate) fn or_nan(column: &Float64Array) -> Vec<f64> {
     column.iter().map(|value| value.unwrap_or(f64::NAN)).collect()
 }
 
-/// Columns that any Arrow library can read.
-#[pyclass(frozen, module = "slackwater._engine")]
+/// Columns with names, which any Arrow library reads: ``pyarrow.table(table)``,
+/// ``polars.DataFrame(table)`` and so on.
+///
+/// A table can be pickled, so it can be handed to other processes.
+#[pyclass(frozen, subclass, module = "slackwater")]
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
     schema: SchemaRef,
@@ -206,9 +211,25 @@ impl Table {
         Self { schema: batch.schema(), batches: vec![batch] }
     }
 
+    /// A table of columns, each with its name and whether it may hold nulls.
+    pub(crate) fn of_columns(
+        columns: impl IntoIterator<Item = (&'static str, ArrayRef, bool)>,
+    ) -> Result<Self, Refused> {
+        let batch = RecordBatch::try_from_iter_with_nullable(columns).map_err(refused)?;
+        Ok(Self::from_batch(batch))
+    }
+
     /// The record batches themselves.
     pub(crate) fn into_batches(self) -> Vec<RecordBatch> {
         self.batches
+    }
+
+    /// The record batches: at least one, so that an empty table has its columns.
+    pub(crate) fn batches(&self) -> Vec<RecordBatch> {
+        if self.batches.is_empty() {
+            return vec![RecordBatch::new_empty(self.schema.clone())];
+        }
+        self.batches.clone()
     }
 
     /// The same with the currency in the metadata of the schema.
@@ -217,6 +238,11 @@ impl Table {
         let schema = schema(fields, currency);
         let batch = batch.with_schema(schema.clone()).map_err(refused)?;
         Ok(Self { schema, batches: vec![batch] })
+    }
+
+    /// One line with the number of rows and the names of the columns.
+    pub(crate) fn shown(&self, class: &str, rows: &str) -> String {
+        format!("{class}({} {rows}: {})", self.num_rows(), self.column_names().join(", "))
     }
 
     /// The table as a capsule with an Arrow C stream.
@@ -233,20 +259,40 @@ impl Table {
         to_stream_pycapsule(py, reader, requested_schema)
             .map_err(|error| Refused::Python(error.into()))
     }
+
+    /// The table in the format of Arrow streams.
+    fn to_ipc(&self) -> Result<Vec<u8>, ArrowError> {
+        let mut writer = StreamWriter::try_new(Vec::new(), &self.schema)?;
+        for batch in &self.batches {
+            writer.write(batch)?;
+        }
+        writer.into_inner()
+    }
 }
 
 #[pymethods]
 impl Table {
+    /// Reads the bytes of an Arrow stream, as a pickled table has them.
+    #[new]
+    pub(crate) fn from_ipc(ipc: &[u8]) -> Result<Self, Refused> {
+        let reader = StreamReader::try_new(ipc, None).map_err(refused)?;
+        let schema = reader.schema();
+        Ok(Self { schema, batches: reader.collect::<Result<_, _>>().map_err(refused)? })
+    }
+
+    /// Number of rows.
     #[getter]
     fn num_rows(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
+    /// Names of the columns.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
+    /// Bytes of all columns.
     #[getter]
     fn nbytes(&self) -> usize {
         self.batches.iter().map(RecordBatch::get_array_memory_size).sum()
@@ -256,6 +302,11 @@ impl Table {
         self.num_rows()
     }
 
+    fn __repr__(&self) -> String {
+        self.shown("Table", "rows")
+    }
+
+    /// Hand the table to an Arrow library.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -263,6 +314,10 @@ impl Table {
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> Result<Bound<'py, PyCapsule>, Refused> {
         self.stream(py, requested_schema)
+    }
+
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> Result<(Bound<'py, PyBytes>,), Refused> {
+        Ok((PyBytes::new(py, &self.to_ipc().map_err(refused)?),))
     }
 }
 

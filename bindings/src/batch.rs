@@ -9,13 +9,14 @@ use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::batch as engine;
 use slackwater_engine::columns::{
-    ChargeNumbers, Curves, Fleet, NO_TIME, Needs, PlanTable, TargetLists,
+    ChargeNumbers, Curves, Fleet, NO_TIME, Needs, PlanTable as PlanRows, TargetLists,
 };
 
 use crate::answer::{self, numbers};
 use crate::arrow::{Columns, Table, cast_times, or_nan, refused, schema, to_numbers};
 use crate::error::Refused;
 use crate::interrupt;
+use crate::plan_table::PlanTable;
 use crate::prices::{PriceCurves, Prices};
 
 /// Columns that belong to other functions; ignoring them would plan something else.
@@ -248,7 +249,7 @@ fn answer_schema(id: &DataType, currency: &str) -> SchemaRef {
 fn record_batch(
     schema: &SchemaRef,
     id: ArrayRef,
-    plans: PlanTable<ChargeNumbers>,
+    plans: PlanRows<ChargeNumbers>,
 ) -> Result<RecordBatch, Refused> {
     let status = answer::status(&plans.numbers.shortfall_kwh);
     let errors = answer::errors(plans.len(), &plans.errors);
@@ -298,10 +299,13 @@ pub(crate) fn plan_batch(
     py: Python<'_>,
     vehicles: AnyRecordBatch,
     prices: &Prices,
-) -> Result<Table, Refused> {
+) -> Result<Py<PlanTable>, Refused> {
     let vehicles = crate::arrow::batches(vehicles)?;
     let (curve, currency) = (prices.curve.clone(), prices.currency.clone());
-    interrupt::run(py, None, move |_| plan_all(vehicles, Curves::Shared(&curve), None, &currency))?
+    let table = interrupt::run(py, None, move |_| {
+        plan_all(vehicles, Curves::Shared(&curve), None, &currency)
+    })??;
+    Ok(PlanTable::wrap(py, table)?)
 }
 
 #[pyfunction]
@@ -309,11 +313,12 @@ pub(crate) fn plan_batch_own(
     py: Python<'_>,
     vehicles: AnyRecordBatch,
     prices: Py<PriceCurves>,
-) -> Result<Table, Refused> {
+) -> Result<Py<PlanTable>, Refused> {
     let vehicles = crate::arrow::batches(vehicles)?;
-    interrupt::run(py, None, move |_| {
+    let table = interrupt::run(py, None, move |_| {
         let prices = prices.get();
         let curves = Curves::PerVehicle(&prices.table);
         plan_all(vehicles, curves, Some(prices), prices.currency())
-    })?
+    })??;
+    Ok(PlanTable::wrap(py, table)?)
 }

@@ -1,9 +1,10 @@
 //! The engine as a Python extension module: convert, release the interpreter
 //! lock, call, convert. Whatever decides anything is in the engine.
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over by value")]
+#![expect(clippy::too_many_arguments, reason = "records are made of all their fields")]
 
 #[macro_use]
-mod repr;
+mod record;
 
 mod action;
 mod answer;
@@ -26,6 +27,7 @@ mod ledger;
 mod measurements;
 mod page;
 mod plan;
+mod plan_table;
 mod policies;
 mod prices;
 mod provenance;
@@ -43,6 +45,7 @@ mod storage_batch;
 mod switching;
 mod tariffs;
 mod time;
+mod verification;
 mod work;
 
 /// Native part of `slackwater`; use the package, not this module.
@@ -51,7 +54,7 @@ mod _engine {
     #[pymodule_export]
     use crate::action::{action_next_step, replay_actions, replay_overrides};
     #[pymodule_export]
-    use crate::area::{AreaPlan, plan_area};
+    use crate::area::{AreaChange, AreaNumbers, NodeLoad, UnmetNeed, plan_area};
     #[pymodule_export]
     use crate::area_part::AreaPart;
     #[pymodule_export]
@@ -83,9 +86,11 @@ mod _engine {
     use crate::page::{list_page, version_dates, version_fields, version_stage};
     #[pymodule_export]
     use crate::plan::{
-        Certificate, Interval, Plan, PlannedSlot, Reason, Requirement, TargetOutcome, plan_charge,
-        plan_duration, plan_vehicle,
+        Certificate, Interval, Intervals, Plan, PlannedSlot, Reason, Reasons, Requirement,
+        TargetOutcome, plan_charge, plan_duration, plan_vehicle,
     };
+    #[pymodule_export]
+    use crate::plan_table::PlanTable;
     #[pymodule_export]
     use crate::policies::{
         charger_deadline, charger_status, policy_charger_state, policy_plan_charger,
@@ -112,7 +117,7 @@ mod _engine {
     #[pymodule_export]
     use crate::site::{
         DevicePlan, SiteBaseline, SiteBreach, SiteCause, SiteCertificate, SiteCosts, SiteLimit,
-        SitePlan, SiteReason, SiteSlot, SiteWish, plan_site,
+        SitePlan, SiteReason, SiteReasons, SiteSlot, SiteWish, plan_site,
     };
     #[pymodule_export]
     use crate::statistics::{
@@ -125,14 +130,15 @@ mod _engine {
     use crate::steady::{PlanChange, Stability, close_to, plan_diff, stability_of};
     #[pymodule_export]
     use crate::storage::{
-        StorageCertificate, StorageOutcome, StoragePlan, StorageReason, StorageSlot, plan_storage,
+        StorageCertificate, StorageOutcome, StoragePlan, StorageReason, StorageReasons,
+        StorageSlot, plan_storage,
     };
     #[pymodule_export]
     use crate::storage_batch::plan_storage_batch;
     #[pymodule_export]
     use crate::switching::{
-        Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, SwitchingReason,
-        UnmetSwitchingWish, plan_switching,
+        Session, SwitchingCertificate, SwitchingInterval, SwitchingIntervals, SwitchingPlan,
+        SwitchingReason, SwitchingReasons, UnmetSwitchingWish, plan_switching,
     };
     #[pymodule_export]
     use crate::tariffs::{
@@ -140,6 +146,8 @@ mod _engine {
     };
     #[pymodule_export]
     use crate::time::{next_deadline, time_zone_version};
+    #[pymodule_export]
+    use crate::verification::{CertificateCheck, Verification};
 
     use pyo3::prelude::*;
 

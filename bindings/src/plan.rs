@@ -10,6 +10,7 @@ use slackwater_engine::plan::charge::{
     AfterDeadline, Battery, ChargeProblem, ChargeRequest, DurationRequest, Gap, PowerLimit,
     SocTarget, Target, VehicleRequest, gaps,
 };
+use slackwater_engine::plan::Stated;
 use slackwater_engine::plan::record::{RefusedRequest, Replay, SavedRun, SteadyRequest};
 use slackwater_engine::plan::stability::{Budget, Stability};
 use slackwater_engine::prices::curve::PriceCurve;
@@ -21,19 +22,187 @@ use crate::error::{Named, Refused};
 use crate::prices::Prices;
 use crate::saved::Terms;
 use crate::time::{Instant, time_zone};
+use crate::verification::Verification;
 
 /// Code of the reason for a period without a price.
 pub(crate) const NO_PRICE: &str = "no_price";
 
 pub(crate) type LimitTuple = (Instant, Instant, f64);
 
-/// Charging at one power from `start` until `end`.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Interval {
-    start: DateTime<Utc>,
-    end: DateTime<Utc>,
-    power_kw: f64,
+record! {
+    /// Charging or discharging at one power from `start` until `end`.
+    pub(crate) struct Interval in Intervals {
+        /// First instant, in UTC.
+        start: DateTime<Utc>,
+        /// First instant after the interval, in UTC.
+        end: DateTime<Utc>,
+        /// Power throughout, in kW at the plug: positive charges, negative discharges.
+        power_kw: f64,
+    }
+
+    /// A period of constant price that the plan could use, used or not.
+    pub(crate) struct PlannedSlot {
+        /// First instant, in UTC.
+        start: DateTime<Utc>,
+        /// First instant after the slot, in UTC.
+        end: DateTime<Utc>,
+        /// Price of a kWh over the slot, in units of the currency; may be negative.
+        price_per_kwh: f64,
+        /// Highest power over the slot, in kW at the plug.
+        power_max_kw: f64,
+        /// Energy bought over the slot, in kWh at the plug; 0 if the slot is not used.
+        energy_kwh: f64,
+    }
+
+    /// What becomes of one target.
+    pub(crate) struct TargetOutcome {
+        /// The deadline, in UTC; `None` is the end of the known prices.
+        by: Option<DateTime<Utc>>,
+        /// Energy wanted by the deadline, counted from the start of the plan, in kWh at the plug.
+        wanted_kwh: f64,
+        /// Energy bought by the deadline, counted from the start of the plan, in kWh at the plug.
+        delivered_kwh: f64,
+        /// Energy missing at the deadline, in kWh at the plug; 0 if the target is met.
+        shortfall_kwh: f64,
+        /// Part of the shortfall above the charge limit of the battery, which no plan can deliver,
+        /// in kWh.
+        above_limit_kwh: f64,
+        /// Instant at which the wanted energy is there, in time or late, in UTC; `None` if never.
+        reached_at: Option<DateTime<Utc>>,
+    }
+
+    /// Energy that must be bought by a deadline, and the price of one more kWh.
+    pub(crate) struct Requirement {
+        /// The deadline, in UTC; `None` is the end of the slots.
+        by: Option<DateTime<Utc>>,
+        /// Energy that any plan has to buy by the deadline, in kWh: the target, or what is possible
+        /// if that is less.
+        energy_kwh: f64,
+        /// Price of the last kWh bought for this or a later deadline, in units of the currency.
+        marginal_price_per_kwh: f64,
+    }
+
+    /// Why a period of charging is in a plan, or why a period is not used.
+    pub(crate) struct Reason in Reasons {
+        /// First instant of the period, in UTC.
+        start: DateTime<Utc>,
+        /// First instant after the period, in UTC.
+        end: DateTime<Utc>,
+        /// Energy bought in the period, in kWh at the plug; 0 for time without a price.
+        energy_kwh: f64,
+        /// Cost of that energy, in units of the currency; negative if charging is paid for.
+        cost: f64,
+        /// Highest price paid in the period, per kWh; `None` for time without a price.
+        price_max_per_kwh: Option<f64>,
+        /// The reason: `reserve`, `missed_deadline`, `deadline`, `below_marginal_price`,
+        /// `negative_price`, `kept` or `no_price`.
+        code: String,
+        /// Deadline that the period serves, in UTC; `None` for a reserve or a negative price. For
+        /// time without a price the first deadline that is missed because of it.
+        deadline: Option<DateTime<Utc>>,
+        /// Price of the next kWh before that deadline, or before the last one; `None` if no
+        /// capacity is left.
+        marginal_price_per_kwh: Option<f64>,
+        /// Start of the slot that the next kWh would come from, in UTC; `None` if there is none.
+        runner_up_start: Option<DateTime<Utc>>,
+        /// Price of the next kWh in that slot; `None` if there is none.
+        runner_up_price_per_kwh: Option<f64>,
+        /// The reason as a sentence, with times on the wall clock that `explain` was asked for.
+        sentence: String,
+    }
+
+    /// Cost of a plan, the bound that no plan can undercut, and all that the bound rests on.
+    pub(crate) struct Certificate {
+        /// Cost of the plan, in units of the currency: the sum over the slots.
+        cost: f64,
+        /// Lower bound on the cost of every plan for the same requirements.
+        bound: f64,
+        /// Cost minus bound: the most that another plan can save; 0 up to rounding if proved.
+        gap: f64,
+        /// True if the gap is rounding: at most 1e-9 of the cost, or of 1 if the cost is less.
+        is_proved: bool,
+        /// Energy bought at once, at any price, in kWh: the reserve, or all that a missed deadline
+        /// wants.
+        at_once_kwh: f64,
+        /// Energy wanted by each deadline with its marginal price, in time order.
+        requirements: Vec<Requirement>,
+        /// Most energy of any plan, in kWh; `None` if no more than the last requirement is bought.
+        energy_max_kwh: Option<f64>,
+        /// Price of the last kWh bought only because its price is negative; 0 or less.
+        surplus_price_per_kwh: f64,
+        /// All slots that the plan could use, with their prices and energies, in time order.
+        slots: Vec<PlannedSlot>,
+    }
+    impl {
+        /// Compute each statement anew from the numbers of the certificate alone.
+        ///
+        /// The cost is summed up from the slots, and the bound is the Lagrangian at the marginal
+        /// prices of the requirements. Neither uses the planner. A number that the bound does not
+        /// rest on, such as the price of an unused slot that is dearer than all others, is free to
+        /// change.
+        ///
+        /// Returns:
+        ///     Each statement with the computed number and the difference. Nothing is raised for a
+        ///     statement that does not hold: look at ``failed``.
+        ///
+        /// Raises:
+        ///     InputError: A number of the certificate is NaN, infinite or beyond all measure.
+        ///
+        /// Example:
+        ///     >>> from datetime import UTC, datetime
+        ///     >>> import slackwater as sw
+        ///     >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+        ///     >>> prices = sw.Prices.from_values(six, [0.5, 0.25], currency="EUR")
+        ///     >>> plan = sw.plan_charge(prices, now=six, power_max_kw=8, targets=[(None, 8)])
+        ///     >>> plan.certificate.verify().holds
+        ///     True
+        ///     >>> tampered = plan.certificate.to_dict() | {
+        ///     ...     "bound": 1.5,
+        ///     ...     "requirements": plan.certificate.requirements,
+        ///     ...     "slots": plan.certificate.slots,
+        ///     ... }
+        ///     >>> sw.Certificate(**tampered).verify().failed
+        ///     ['bound', 'gap', 'is_proved']
+        fn verify(&self) -> Result<Verification, Refused> {
+            let slots = self.slots.iter().map(PlannedSlot::stated);
+            let slots = slots.collect::<Result<Vec<_>, Refused>>()?;
+            let requirement = |requirement: &Requirement| {
+                Ok::<_, Refused>(engine::Requirement {
+                    by: requirement.by,
+                    energy: Energy::from_kwh(requirement.energy_kwh).named("energy_kwh")?,
+                    marginal_price: Price::from_per_kwh(requirement.marginal_price_per_kwh)
+                        .named("marginal_price_per_kwh")?,
+                })
+            };
+            let evidence = engine::ChargeEvidence {
+                at_once: Energy::from_kwh(self.at_once_kwh).named("at_once_kwh")?,
+                requirements: self.requirements.iter().map(requirement).collect::<Result<_, _>>()?,
+                energy_max: self
+                    .energy_max_kwh
+                    .map(Energy::from_kwh)
+                    .transpose()
+                    .named("energy_max_kwh")?,
+                surplus_price: Price::from_per_kwh(self.surplus_price_per_kwh)
+                    .named("surplus_price_per_kwh")?,
+            };
+            let Self { cost, bound, gap, is_proved, .. } = *self;
+            let stated = Stated { cost, bound, gap, is_proved };
+            Ok(Verification::new(engine::verify(&slots, &evidence, stated)))
+        }
+    }
+}
+
+impl PlannedSlot {
+    /// The slot as the engine has it.
+    fn stated(&self) -> Result<engine::PlannedSlot, Refused> {
+        Ok(engine::PlannedSlot {
+            start: self.start,
+            end: self.end,
+            price: Price::from_per_kwh(self.price_per_kwh).named("price_per_kwh")?,
+            power_max: Power::from_kw(self.power_max_kw).named("power_max_kw")?,
+            energy: Energy::from_kwh(self.energy_kwh).named("energy_kwh")?,
+        })
+    }
 }
 
 impl Interval {
@@ -41,78 +210,6 @@ impl Interval {
         let slackwater_engine::plan::Interval { start, end, power } = *interval;
         Self { start, end, power_kw: power.as_kw() }
     }
-}
-
-/// A period of constant price that the plan could use, used or not.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct PlannedSlot {
-    start: DateTime<Utc>,
-    end: DateTime<Utc>,
-    price_per_kwh: f64,
-    power_max_kw: f64,
-    energy_kwh: f64,
-}
-
-/// What becomes of one target.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct TargetOutcome {
-    by: Option<DateTime<Utc>>,
-    wanted_kwh: f64,
-    delivered_kwh: f64,
-    shortfall_kwh: f64,
-    above_limit_kwh: f64,
-    reached_at: Option<DateTime<Utc>>,
-}
-
-/// Energy that must be bought by a deadline, and the price of one more kWh.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Requirement {
-    by: Option<DateTime<Utc>>,
-    energy_kwh: f64,
-    marginal_price_per_kwh: f64,
-}
-
-/// Why a period of charging is in a plan.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Reason {
-    start: DateTime<Utc>,
-    end: DateTime<Utc>,
-    energy_kwh: f64,
-    cost: f64,
-    price_max_per_kwh: Option<f64>,
-    code: &'static str,
-    deadline: Option<DateTime<Utc>>,
-    marginal_price_per_kwh: Option<f64>,
-    runner_up_start: Option<DateTime<Utc>>,
-    runner_up_price_per_kwh: Option<f64>,
-    sentence: String,
-}
-
-/// Cost of a plan, the bound that no plan can undercut, and what it rests on.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Certificate {
-    cost: f64,
-    bound: f64,
-    gap: f64,
-    is_proved: bool,
-    at_once_kwh: f64,
-    requirements: Vec<Requirement>,
-    energy_max_kwh: Option<f64>,
-    surplus_price_per_kwh: f64,
-}
-
-repr! {
-    Interval { start, end, power_kw }
-    PlannedSlot { start, end, price_per_kwh, power_max_kw, energy_kwh }
-    TargetOutcome { by, wanted_kwh, delivered_kwh, shortfall_kwh, above_limit_kwh, reached_at }
-    Requirement { by, energy_kwh, marginal_price_per_kwh }
-    Reason { start, end, energy_kwh, cost, code, sentence }
-    Certificate { cost, bound, gap, is_proved }
 }
 
 /// A plan with its request, its prices and their currency.
@@ -257,7 +354,7 @@ impl Plan {
     }
 
     #[getter]
-    fn intervals(&self) -> Vec<Interval> {
+    fn intervals(&self) -> Intervals {
         self.intended().intervals.iter().map(Interval::new).collect()
     }
 
@@ -292,11 +389,12 @@ impl Plan {
                 .collect(),
             energy_max_kwh: energy_max.map(Energy::as_kwh),
             surplus_price_per_kwh: surplus_price.as_per_kwh(),
+            slots: self.slots(),
         }
     }
 
     #[pyo3(signature = (*, time_zone))]
-    fn explain(&self, time_zone: &str) -> Result<Vec<Reason>, Refused> {
+    fn explain(&self, time_zone: &str) -> Result<Reasons, Refused> {
         let zone = self::time_zone(time_zone)?;
         let reasons = engine::explain(self.intended()).into_iter();
         let reason = |reason: engine::Reason| Reason {
@@ -305,7 +403,7 @@ impl Plan {
             energy_kwh: reason.energy.as_kwh(),
             cost: reason.cost.as_amount(),
             price_max_per_kwh: Some(reason.price_max.as_per_kwh()),
-            code: reason.code.as_str(),
+            code: reason.code.as_str().to_owned(),
             deadline: reason.deadline,
             marginal_price_per_kwh: reason.marginal_price.map(Price::as_per_kwh),
             runner_up_start: reason.runner_up.map(|next| next.start),
@@ -318,7 +416,7 @@ impl Plan {
             energy_kwh: 0.0,
             cost: 0.0,
             price_max_per_kwh: None,
-            code: NO_PRICE,
+            code: NO_PRICE.to_owned(),
             deadline: gap.missed.first().and_then(|missed| missed.by),
             marginal_price_per_kwh: None,
             runner_up_start: None,
@@ -328,7 +426,7 @@ impl Plan {
         let gaps = gaps(self.charged.prices(), &self.problem()?, self.intended()).into_iter();
         let mut reasons: Vec<Reason> = reasons.map(reason).chain(gaps.map(gap)).collect();
         reasons.sort_by_key(|reason| reason.start);
-        Ok(reasons)
+        Ok(reasons.into_iter().collect())
     }
 
     fn energy_kwh_by(&self, at: Instant) -> f64 {

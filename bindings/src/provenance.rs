@@ -10,18 +10,18 @@ use crate::error::{Named, Refused};
 use crate::plan::Plan;
 use crate::prices::Prices;
 
-/// What a plan buys, or sells, at the prices of one source.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SourceShare {
-    source: String,
-    is_estimate: bool,
-    energy_kwh: f64,
-    cost: f64,
-}
-
-repr! {
-    SourceShare { source, is_estimate, energy_kwh, cost }
+record! {
+    /// What a plan buys, or sells, at the prices of one source.
+    pub(crate) struct SourceShare {
+        /// Name of the source; `"prices"` for prices without layers.
+        source: String,
+        /// True if the prices are estimated, not known.
+        is_estimate: bool,
+        /// Energy bought, or sold, at these prices, in kWh at the plug; positive for both.
+        energy_kwh: f64,
+        /// Cost of the energy bought, or revenue of the energy sold, in units of the currency.
+        cost: f64,
+    }
 }
 
 impl SourceShare {

@@ -12,51 +12,54 @@ use crate::plan::Plan;
 use crate::prices::Prices;
 use crate::time::{Instant, time_zone};
 
-/// Energy bought, and state of charge, by an instant.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SocPoint {
-    at: DateTime<Utc>,
-    energy_kwh: f64,
-    soc_percent: Option<f64>,
-}
+record! {
+    /// Energy bought, and state of charge, by an instant.
+    pub(crate) struct SocPoint {
+        /// The instant, in UTC.
+        at: DateTime<Utc>,
+        /// Energy bought until then, counted from the start of the plan, in kWh at the plug.
+        energy_kwh: f64,
+        /// State of charge at the instant, in percent; `None` if the plan knows no battery.
+        soc_percent: Option<f64>,
+    }
 
-/// What becomes of a plan if the vehicle leaves at an instant.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct DepartureOutcome {
-    at: DateTime<Utc>,
-    probability: f64,
-    energy_kwh: f64,
-    missing_kwh: f64,
-}
+    /// What becomes of a plan if the vehicle leaves at an instant.
+    pub(crate) struct DepartureOutcome {
+        /// The departure, in UTC.
+        at: DateTime<Utc>,
+        /// Probability of this departure, from 0 to 1.
+        probability: f64,
+        /// Energy bought until then, in kWh at the plug.
+        energy_kwh: f64,
+        /// Energy missing then, in kWh at the plug; 0 if nothing is missing.
+        missing_kwh: f64,
+    }
 
-/// Energy that a plan may fail to deliver because nobody knows the departure.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct EnergyAtRisk {
-    wanted_kwh: f64,
-    expected_missing_kwh: f64,
-    missing_max_kwh: f64,
-    probability_short: f64,
-    outcomes: Vec<DepartureOutcome>,
-}
+    /// Energy that a plan may fail to deliver because nobody knows the departure.
+    pub(crate) struct EnergyAtRisk {
+        /// Energy that nothing should be missing of, in kWh at the plug.
+        wanted_kwh: f64,
+        /// Mean of the missing energy over all departures by their probabilities, in kWh.
+        expected_missing_kwh: f64,
+        /// Most missing energy of any departure that can happen, in kWh.
+        missing_max_kwh: f64,
+        /// Probability that energy is missing, from 0 to 1.
+        probability_short: f64,
+        /// One outcome per instant of departure, in time order.
+        outcomes: Vec<DepartureOutcome>,
+    }
 
-/// A corner of an insurance frontier.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct InsurancePoint {
-    energy_kwh: f64,
-    soc_percent: Option<f64>,
-    added_cost: f64,
-    marginal_price_per_kwh: Option<f64>,
-}
-
-repr! {
-    SocPoint { at, energy_kwh, soc_percent }
-    DepartureOutcome { at, probability, energy_kwh, missing_kwh }
-    EnergyAtRisk { wanted_kwh, expected_missing_kwh, missing_max_kwh, probability_short }
-    InsurancePoint { energy_kwh, soc_percent, added_cost, marginal_price_per_kwh }
+    /// A corner of an insurance frontier.
+    pub(crate) struct InsurancePoint {
+        /// Energy bought by the instant of the frontier, in kWh at the plug.
+        energy_kwh: f64,
+        /// State of charge with that energy, in percent; `None` if the plan knows no battery.
+        soc_percent: Option<f64>,
+        /// Least cost of that beyond the cost of the plan, in units of the currency; 0 or more.
+        added_cost: f64,
+        /// Added cost of the next kWh; `None` at the last corner.
+        marginal_price_per_kwh: Option<f64>,
+    }
 }
 
 /// What it costs to have energy earlier. See `slackwater.InsuranceFrontier`.

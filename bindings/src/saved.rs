@@ -24,38 +24,42 @@ use crate::storage::StoragePlan;
 use crate::switching::SwitchingPlan;
 
 /// A value in one place of a saved plan.
-#[derive(Debug, Clone, PartialEq, IntoPyObject, IntoPyObjectRef)]
+#[derive(Debug, Clone, PartialEq, FromPyObject, IntoPyObject, IntoPyObjectRef)]
 pub(crate) enum Value {
     Truth(bool),
     Number(f64),
     Text(String),
 }
 
-/// One place in which two saved plans differ.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Difference {
-    path: String,
-    before: Option<Value>,
-    after: Option<Value>,
-}
+record! {
+    /// One place in which two saved plans differ.
+    pub(crate) struct Difference {
+        /// Place in the saved plan, such as `plan.cost`; entries of a list are named by their
+        /// start.
+        path: String,
+        /// Value in the first plan; `None` if it has none there.
+        before: Option<Value>,
+        /// Value in the second plan; `None` if it has none there.
+        after: Option<Value>,
+    }
 
-/// What planning a saved plan again came to.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Replay {
-    same: bool,
-    differences: Vec<Difference>,
-    kind: &'static str,
-    engine_version: String,
-    engine_version_now: &'static str,
-    time_zone_version: String,
-    time_zone_version_now: &'static str,
-}
-
-repr! {
-    Difference { path, before, after }
-    Replay { same, differences, kind, engine_version, engine_version_now }
+    /// What planning a saved plan again came to.
+    pub(crate) struct Replay {
+        /// True if the new plan is the saved one, byte by byte.
+        same: bool,
+        /// Each place in which the two differ; empty if they are the same.
+        differences: Vec<Difference>,
+        /// Kind of the plan, such as `charge`, `vehicle` or `site`.
+        kind: String,
+        /// Version of the engine that made the saved plan.
+        engine_version: String,
+        /// Version of the engine that planned it again.
+        engine_version_now: String,
+        /// Edition of the time zone tables of the saved plan.
+        time_zone_version: String,
+        /// Edition of the time zone tables of this engine.
+        time_zone_version_now: String,
+    }
 }
 
 /// What a plan keeps of its prices beside their curves.
@@ -150,11 +154,11 @@ pub(crate) fn replay(py: Python<'_>, text: &str) -> Result<Replay, Refused> {
         Ok(Replay {
             same: saved == again,
             differences: differences(&saved, &again)?,
-            kind: bundle.recorded.kind(),
+            kind: bundle.recorded.kind().to_owned(),
             engine_version: bundle.engine_version,
-            engine_version_now: ENGINE_VERSION,
+            engine_version_now: ENGINE_VERSION.to_owned(),
             time_zone_version: bundle.time_zone_version,
-            time_zone_version_now: TIME_ZONE_VERSION,
+            time_zone_version_now: TIME_ZONE_VERSION.to_owned(),
         })
     })
 }

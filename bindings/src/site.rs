@@ -1,7 +1,7 @@
 //! Plans of everything behind one meter.
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
+use arrow_array::{ArrayRef, Float64Array, StringArray, TimestampMicrosecondArray};
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -11,7 +11,7 @@ use slackwater_engine::plan::site::{Phase, SiteRequest, explain, gaps};
 use slackwater_engine::plan::{questions, site as engine};
 use slackwater_engine::units::{Percent, Power, Price};
 
-use crate::arrow::{Table, refused, utc};
+use crate::arrow::{Table, utc};
 use crate::error::Refused;
 use crate::interrupt;
 use crate::plan::{Interval, NO_PRICE};
@@ -24,146 +24,192 @@ use crate::site_request::{
 };
 use crate::time::{Instant, time_zone};
 
-/// A period in which nothing changes, with what passes the meter.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SiteSlot {
-    start: DateTime<Utc>,
-    end: DateTime<Utc>,
-    import_price_per_kwh: f64,
-    export_price_per_kwh: f64,
-    carbon_kg_per_kwh: f64,
-    import_kwh: f64,
-    export_kwh: f64,
-}
+record! {
+    /// A period in which nothing changes, with what passes the meter.
+    pub(crate) struct SiteSlot {
+        /// First instant, in UTC.
+        start: DateTime<Utc>,
+        /// First instant after the slot, in UTC.
+        end: DateTime<Utc>,
+        /// Price of an imported kWh over the slot, in units of the currency.
+        import_price_per_kwh: f64,
+        /// Revenue of an exported kWh over the slot, in units of the currency; 0 if nothing is
+        /// paid.
+        export_price_per_kwh: f64,
+        /// Emissions of an imported kWh over the slot, in kg; 0 if no intensity was given.
+        carbon_kg_per_kwh: f64,
+        /// Energy from the grid over the slot, in kWh; 0 or more.
+        import_kwh: f64,
+        /// Energy into the grid over the slot, in kWh, as a positive number.
+        export_kwh: f64,
+    }
 
-/// Why a wish is not met: `own_limits`, `no_price`, `charge_limit`, `limit` or `priority`.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SiteCause {
-    code: &'static str,
-    limit: Option<String>,
-    phase: Option<&'static str>,
-}
+    /// Why a wish is not met.
+    pub(crate) struct SiteCause {
+        /// The cause: `own_limits`, `no_price`, `charge_limit`, `limit` or `priority`.
+        code: String,
+        /// Name of the limit that was reached; `None` for other causes.
+        limit: Option<String>,
+        /// Phase of that limit, such as `L1`; `None` if it is not one of a phase.
+        phase: Option<String>,
+    }
 
-/// What becomes of one wish of a device.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SiteWish {
-    by: Option<DateTime<Utc>>,
-    wanted_kwh: f64,
-    delivered_kwh: f64,
-    shortfall_kwh: f64,
-    reached_at: Option<DateTime<Utc>>,
-    causes: Vec<SiteCause>,
-}
+    /// What becomes of one wish of a device.
+    pub(crate) struct SiteWish {
+        /// The deadline, in UTC; `None` is the end of the plan or of the session.
+        by: Option<DateTime<Utc>>,
+        /// Energy wanted by the deadline, in kWh at the plug.
+        wanted_kwh: f64,
+        /// Energy delivered by the deadline, in kWh at the plug.
+        delivered_kwh: f64,
+        /// Energy missing at the deadline, in kWh at the plug; 0 if the wish is met.
+        shortfall_kwh: f64,
+        /// Instant at which the wanted energy is there, in time or late, in UTC; `None` if never.
+        reached_at: Option<DateTime<Utc>>,
+        /// Causes of the shortfall; empty if there is none.
+        causes: Vec<SiteCause>,
+    }
 
-/// What one device is to do.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct DevicePlan {
-    name: String,
-    kind: String,
-    power_kw: Vec<f64>,
-    power_max_kw: Vec<f64>,
-    soc_percent: Vec<f64>,
-    intervals: Vec<Interval>,
-    energy_kwh: f64,
-    fed_kwh: f64,
-    wishes: Vec<SiteWish>,
-    shortfall_kwh: f64,
-}
+    /// What one device is to do.
+    pub(crate) struct DevicePlan {
+        /// Name of the device.
+        name: String,
+        /// Kind of the device, such as `vehicle` or `solar`.
+        kind: String,
+        /// Mean power over each slot, in kW: positive draws, negative feeds.
+        power_kw: Vec<f64>,
+        /// Highest power that it could draw over each slot, in kW; for solar power, that it could
+        /// feed.
+        power_max_kw: Vec<f64>,
+        /// State of charge at the start of each slot and at the end of the last one, in percent:
+        /// one value more than slots. Empty if no battery is known.
+        soc_percent: Vec<f64>,
+        /// Periods of constant power other than zero, in time order.
+        intervals: Vec<Interval>,
+        /// Energy drawn over the plan, in kWh; 0 or more.
+        energy_kwh: f64,
+        /// Energy fed over the plan, in kWh, as a positive number.
+        fed_kwh: f64,
+        /// One outcome per wish: energy targets, then targets of state of charge.
+        wishes: Vec<SiteWish>,
+        /// Sum of what is missing at the deadlines, in kWh at the plug.
+        shortfall_kwh: f64,
+    }
 
-/// A limit over time: what it allows, what passes, what more would save.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SiteLimit {
-    name: String,
-    phase: Option<&'static str>,
-    limit_kw: Vec<Option<f64>>,
-    power_kw: Vec<f64>,
-    shadow_price_per_kwh: Vec<f64>,
-}
+    /// A limit over time: what it allows, what passes, what more would save.
+    pub(crate) struct SiteLimit {
+        /// `import`, `export`, or the name of the group.
+        name: String,
+        /// Phase, such as `L1`; `None` if it is not a limit of one phase.
+        phase: Option<String>,
+        /// The limit over each slot, in kW; `None` where there is none.
+        limit_kw: Vec<Option<f64>>,
+        /// Mean power over each slot, in kW; negative where a group feeds.
+        power_kw: Vec<f64>,
+        /// Cost saved by one more kWh of the limit in each slot, in units of the currency; 0 or
+        /// more.
+        shadow_price_per_kwh: Vec<f64>,
+    }
 
-/// A slot in which a limit is passed.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SiteBreach {
-    name: String,
-    phase: Option<&'static str>,
-    start: DateTime<Utc>,
-    end: DateTime<Utc>,
-    limit_kw: f64,
-    excess_kw: f64,
-    excess_kwh: f64,
-    is_hard: bool,
-}
+    /// A slot in which a limit is passed.
+    pub(crate) struct SiteBreach {
+        /// `import`, `export`, or the name of the group.
+        name: String,
+        /// Phase, such as `L1`; `None` if it is not a limit of one phase.
+        phase: Option<String>,
+        /// First instant of the slot, in UTC.
+        start: DateTime<Utc>,
+        /// First instant after the slot, in UTC.
+        end: DateTime<Utc>,
+        /// The limit over the slot, in kW.
+        limit_kw: f64,
+        /// Mean power above the limit over the slot, in kW; above 0.
+        excess_kw: f64,
+        /// Energy above the limit over the slot, in kWh; above 0.
+        excess_kwh: f64,
+        /// True for a limit without a price, which fixed loads pass.
+        is_hard: bool,
+    }
 
-/// The parts of a cost; they add up to it.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SiteCosts {
-    energy: f64,
-    export: f64,
-    demand: f64,
-    tiers: f64,
-    carbon: f64,
-    wear: f64,
-    breach: f64,
-}
+    /// The parts of a cost; they add up to it.
+    pub(crate) struct SiteCosts {
+        /// Imported energy at the prices to buy at, in units of the currency.
+        energy: f64,
+        /// Exported energy, in units of the currency; negative where it earns.
+        export: f64,
+        /// Demand charge for the peak above the one that is paid for already.
+        demand: f64,
+        /// Surcharges of the blocks of imported energy.
+        tiers: f64,
+        /// Emissions of the imported energy at their price.
+        carbon: f64,
+        /// Wear of batteries that discharge.
+        wear: f64,
+        /// Energy above limits that have a price.
+        breach: f64,
+    }
 
-/// The same devices without a plan.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SiteBaseline {
-    costs: SiteCosts,
-    cost: f64,
-    stored_value: f64,
-    import_max_kw: f64,
-    breaches: Vec<SiteBreach>,
-}
+    /// The same devices without a plan.
+    pub(crate) struct SiteBaseline {
+        /// Parts of the cost.
+        costs: SiteCosts,
+        /// Sum of the parts, in units of the currency.
+        cost: f64,
+        /// Worth of what is stored at the end; not part of the cost.
+        stored_value: f64,
+        /// Highest mean power of the import over a slot, in kW.
+        import_max_kw: f64,
+        /// Slots in which a limit is passed, in time order.
+        breaches: Vec<SiteBreach>,
+    }
 
-/// Cost of a plan, the bound that no plan can undercut, and the gap.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SiteCertificate {
-    cost: f64,
-    bound: f64,
-    gap: f64,
-    allowance: f64,
-    tolerance: f64,
-    is_proved: bool,
-}
+    /// Cost of a plan, the bound that no plan can undercut, and the gap.
+    pub(crate) struct SiteCertificate {
+        /// Cost of the plan less the value stored at the end, in units of the currency.
+        cost: f64,
+        /// Lower bound on that cost of any plan with no more shortfall.
+        bound: f64,
+        /// Cost minus bound: the most that another plan can save.
+        gap: f64,
+        /// Most that the preferences may have added to the cost.
+        allowance: f64,
+        /// Difference between cost and bound that counts as rounding: 1e-7 of all payments, and a
+        /// milliwatt-hour at the highest price.
+        tolerance: f64,
+        /// True if cost and bound are equal up to `tolerance` and `allowance`.
+        is_proved: bool,
+    }
 
-/// A period in which a device does one thing for one reason.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SiteReason {
-    device: Option<String>,
-    start: DateTime<Utc>,
-    end: DateTime<Utc>,
-    energy_kwh: f64,
-    price_max_per_kwh: Option<f64>,
-    code: &'static str,
-    deadline: Option<DateTime<Utc>>,
-    limit: Option<String>,
-    limit_phase: Option<&'static str>,
-    limit_at: Option<DateTime<Utc>>,
-    shadow_price_per_kwh: Option<f64>,
-    sentence: String,
-}
-
-repr! {
-    SiteSlot { start, end, import_price_per_kwh, import_kwh, export_kwh }
-    SiteCause { code, limit, phase }
-    SiteWish { by, wanted_kwh, delivered_kwh, shortfall_kwh, causes }
-    DevicePlan { name, kind, energy_kwh, fed_kwh, shortfall_kwh }
-    SiteLimit { name, phase }
-    SiteBreach { name, phase, start, end, limit_kw, excess_kw, is_hard }
-    SiteCosts { energy, export, demand, tiers, carbon, wear, breach }
-    SiteBaseline { cost, import_max_kw }
-    SiteCertificate { cost, bound, gap, is_proved }
-    SiteReason { device, start, end, energy_kwh, code, sentence }
+    /// A period in which a device does one thing for one reason, or that is not used.
+    pub(crate) struct SiteReason in SiteReasons {
+        /// Name of the device; `None` for time without a price.
+        device: Option<String>,
+        /// First instant of the period, in UTC.
+        start: DateTime<Utc>,
+        /// First instant after the period, in UTC.
+        end: DateTime<Utc>,
+        /// Energy over the period, in kWh: positive is drawn, negative is fed. For solar power that
+        /// is turned down, the energy lost.
+        energy_kwh: f64,
+        /// Highest price of the period, per kWh: of import with its emissions, or of export in
+        /// slots that only export; `None` for time without a price.
+        price_max_per_kwh: Option<f64>,
+        /// The reason, such as `deadline`, `limit`, `peak`, `solar_surplus`, `priority` or
+        /// `no_price`.
+        code: String,
+        /// Next deadline of the device, in UTC; `None` if it has none.
+        deadline: Option<DateTime<Utc>>,
+        /// Name of the limit that causes the reason; `None` if none does.
+        limit: Option<String>,
+        /// Phase of that limit; `None` if it is not one of a phase.
+        limit_phase: Option<String>,
+        /// Start of the cheaper slot in which that limit binds, in UTC; `None` if none does.
+        limit_at: Option<DateTime<Utc>>,
+        /// Cost saved there by one more kWh of the limit; `None` if no limit causes the reason.
+        shadow_price_per_kwh: Option<f64>,
+        /// The reason as a sentence, with times on the wall clock that `explain` was asked for.
+        sentence: String,
+    }
 }
 
 impl SiteCosts {
@@ -184,7 +230,7 @@ impl SiteBreach {
     fn all(breaches: &[engine::Breach]) -> Vec<Self> {
         let breach = |breach: &engine::Breach| Self {
             name: breach.name.clone(),
-            phase: breach.phase.map(Phase::as_str),
+            phase: breach.phase.map(phase_name),
             start: breach.start,
             end: breach.end,
             limit_kw: breach.limit.as_kw(),
@@ -198,17 +244,22 @@ impl SiteBreach {
 
 impl SiteCause {
     fn new(cause: &engine::Cause) -> Self {
+        let bare = |code: &str| Self { code: code.to_owned(), limit: None, phase: None };
         match cause {
-            engine::Cause::OwnLimits => Self { code: "own_limits", limit: None, phase: None },
-            engine::Cause::ChargeLimit => Self { code: "charge_limit", limit: None, phase: None },
-            engine::Cause::NoPrice => Self { code: NO_PRICE, limit: None, phase: None },
-            engine::Cause::Priority => Self { code: "priority", limit: None, phase: None },
+            engine::Cause::OwnLimits => bare("own_limits"),
+            engine::Cause::ChargeLimit => bare("charge_limit"),
+            engine::Cause::NoPrice => bare(NO_PRICE),
+            engine::Cause::Priority => bare("priority"),
             engine::Cause::Limit { name, phase } => {
-                let phase = phase.map(Phase::as_str);
-                Self { code: "limit", limit: Some(name.clone()), phase }
+                let phase = phase.map(phase_name);
+                Self { limit: Some(name.clone()), phase, ..bare("limit") }
             }
         }
     }
+}
+
+fn phase_name(phase: Phase) -> String {
+    phase.as_str().to_owned()
 }
 
 fn powers(powers: &[Power]) -> Vec<f64> {
@@ -366,12 +417,49 @@ impl SitePlan {
     fn limits(&self) -> Vec<SiteLimit> {
         let limit = |limit: &engine::LimitOutcome| SiteLimit {
             name: limit.name.clone(),
-            phase: limit.phase.map(Phase::as_str),
+            phase: limit.phase.map(phase_name),
             limit_kw: limit.limit.iter().map(|kw| kw.map(Power::as_kw)).collect(),
             power_kw: powers(&limit.power),
             shadow_price_per_kwh: limit.shadow_price.iter().map(|p| p.as_per_kwh()).collect(),
         };
         self.intended().limits.iter().map(limit).collect()
+    }
+
+    /// List all limits over time, one row per limit and slot.
+    ///
+    /// Returns:
+    ///     A table with ``name``, ``phase`` (null if it is not a limit of one phase), ``start``,
+    ///     ``end`` (in UTC), ``limit_kw`` (null where there is none), ``power_kw`` (mean power of
+    ///     the slot; negative where a group feeds) and ``shadow_price_per_kwh``.
+    fn limits_table(&self) -> Result<Table, Refused> {
+        let plan = self.intended();
+        let rows = || {
+            let slots = plan.slots.iter().enumerate();
+            plan.limits.iter().flat_map(move |limit| slots.clone().map(move |slot| (limit, slot)))
+        };
+        let times = |of: fn(&engine::SiteSlot) -> DateTime<Utc>| -> ArrayRef {
+            let micros = rows().map(|(_, (_, slot))| of(slot).timestamp_micros());
+            Arc::new(utc(TimestampMicrosecondArray::from_iter_values(micros)))
+        };
+        let numbers = |of: fn(&engine::LimitOutcome, usize) -> Option<f64>| -> ArrayRef {
+            let values = rows().map(|(limit, (at, _))| of(limit, at));
+            Arc::new(values.collect::<Float64Array>())
+        };
+        let names = rows().map(|(limit, _)| limit.name.as_str());
+        let phases = rows().map(|(limit, _)| limit.phase.map(Phase::as_str));
+        Table::of_columns([
+            ("name", Arc::new(StringArray::from_iter_values(names)) as ArrayRef, false),
+            ("phase", Arc::new(phases.collect::<StringArray>()), true),
+            ("start", times(|slot| slot.start), false),
+            ("end", times(|slot| slot.end), false),
+            ("limit_kw", numbers(|limit, at| limit.limit[at].map(Power::as_kw)), true),
+            ("power_kw", numbers(|limit, at| Some(limit.power[at].as_kw())), false),
+            (
+                "shadow_price_per_kwh",
+                numbers(|limit, at| Some(limit.shadow_price[at].as_per_kwh())),
+                false,
+            ),
+        ])
     }
 
     #[getter]
@@ -405,7 +493,7 @@ impl SitePlan {
     }
 
     #[pyo3(signature = (*, time_zone))]
-    fn explain(&self, time_zone: &str) -> Result<Vec<SiteReason>, Refused> {
+    fn explain(&self, time_zone: &str) -> Result<SiteReasons, Refused> {
         let zone = self::time_zone(time_zone)?;
         let (request, plan) = (self.run.request(), self.intended());
         let reason = |reason: slackwater_engine::plan::site::SiteReason| SiteReason {
@@ -413,10 +501,10 @@ impl SitePlan {
             end: reason.end,
             energy_kwh: reason.energy.as_kwh(),
             price_max_per_kwh: Some(reason.price_max.as_per_kwh()),
-            code: reason.code.as_str(),
+            code: reason.code.as_str().to_owned(),
             deadline: reason.deadline,
             limit: reason.limit.as_ref().map(|limit| limit.name.clone()),
-            limit_phase: reason.limit.as_ref().and_then(|l| l.phase.map(Phase::as_str)),
+            limit_phase: reason.limit.as_ref().and_then(|limit| limit.phase.map(phase_name)),
             limit_at: reason.limit.as_ref().map(|limit| limit.at),
             shadow_price_per_kwh: reason.limit.as_ref().map(|l| l.shadow_price.as_per_kwh()),
             sentence: self.terms.tell_both(reason.sentence(zone), (reason.start, reason.end)),
@@ -428,7 +516,7 @@ impl SitePlan {
             end: gap.end,
             energy_kwh: 0.0,
             price_max_per_kwh: None,
-            code: NO_PRICE,
+            code: NO_PRICE.to_owned(),
             deadline: gap.missed.first().and_then(|missed| missed.by),
             limit: None,
             limit_phase: None,
@@ -467,18 +555,29 @@ impl SitePlan {
         let price = |of: fn(&engine::SiteSlot) -> Price| -> ArrayRef {
             numbers(rows().map(|(_, slot)| of(slot).as_per_kwh()).collect())
         };
-        let batch = RecordBatch::try_from_iter([
-            ("device", names(|device| &device.name)),
-            ("kind", names(|device| &device.kind)),
-            ("start", times(|slot| slot.start)),
-            ("end", times(|slot| slot.end)),
-            ("power_kw", numbers(power)),
-            ("power_max_kw", numbers(most)),
-            ("import_price_per_kwh", price(|slot| slot.import_price)),
-            ("export_price_per_kwh", price(|slot| slot.export_price)),
-        ])
-        .map_err(refused)?;
-        Table::from_batch(batch).stream(py, requested_schema)
+        // State of charge at the start of each slot (0), and at its end (1).
+        let soc = |later: usize| -> ArrayRef {
+            let at = |device: &engine::DevicePlan, slot: usize| {
+                device.soc.get(slot + later).copied().map(Percent::as_percent)
+            };
+            let slots = 0..plan.slots.len();
+            let rows = plan.devices.iter();
+            let values = rows.flat_map(|device| slots.clone().map(move |slot| at(device, slot)));
+            Arc::new(values.collect::<Float64Array>())
+        };
+        let table = Table::of_columns([
+            ("device", names(|device| &device.name), false),
+            ("kind", names(|device| &device.kind), false),
+            ("start", times(|slot| slot.start), false),
+            ("end", times(|slot| slot.end), false),
+            ("power_kw", numbers(power), false),
+            ("power_max_kw", numbers(most), false),
+            ("import_price_per_kwh", price(|slot| slot.import_price), false),
+            ("export_price_per_kwh", price(|slot| slot.export_price), false),
+            ("soc_start_percent", soc(0), true),
+            ("soc_end_percent", soc(1), true),
+        ])?;
+        table.stream(py, requested_schema)
     }
 }
 

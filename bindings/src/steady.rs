@@ -11,37 +11,47 @@ use crate::plan::Plan;
 use crate::prices::Prices;
 use crate::time::time_zone;
 
-/// How close a plan was kept to the one before, and what that costs.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Stability {
-    budget: f64,
-    spent: f64,
-    extra_cost: f64,
-    change_kwh: f64,
-    change_bound_kwh: f64,
-    cheapest_change_kwh: f64,
-    price_of_change_per_kwh: Option<f64>,
-    is_proved: bool,
-}
+record! {
+    /// How close a plan was kept to the one before, and what that costs.
+    pub(crate) struct Stability {
+        /// Money that the whole stay may cost beyond the cheapest plans, in units of the currency.
+        budget: f64,
+        /// Part of the budget that earlier plans have spent when this plan starts.
+        spent: f64,
+        /// Cost of this plan beyond the cheapest; 0 or more. It is spent while the plan runs.
+        extra_cost: f64,
+        /// Sum over all slots of the energy that is more or less than in the plan before, in kWh.
+        change_kwh: f64,
+        /// Lower bound on that sum of every plan within the budget, in kWh.
+        change_bound_kwh: f64,
+        /// That sum of the cheapest plan, in kWh.
+        cheapest_change_kwh: f64,
+        /// Cost of one kWh less of change; `None` if the budget does not bind.
+        price_of_change_per_kwh: Option<f64>,
+        /// True if no plan within the budget changes less.
+        is_proved: bool,
+    }
 
-/// A period in which two plans differ.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct PlanChange {
-    start: DateTime<Utc>,
-    end: DateTime<Utc>,
-    before_kwh: f64,
-    after_kwh: f64,
-    cost_before: f64,
-    cost_after: f64,
-    code: &'static str,
-    sentence: String,
-}
-
-repr! {
-    Stability { budget, spent, extra_cost, change_kwh, cheapest_change_kwh, is_proved }
-    PlanChange { start, end, before_kwh, after_kwh, code }
+    /// A period in which two plans differ.
+    pub(crate) struct PlanChange {
+        /// First instant, in UTC.
+        start: DateTime<Utc>,
+        /// First instant after the period, in UTC.
+        end: DateTime<Utc>,
+        /// Energy that the first plan buys in the period, in kWh at the plug.
+        before_kwh: f64,
+        /// Energy that the second plan buys in the period, in kWh at the plug.
+        after_kwh: f64,
+        /// Cost of `before_kwh` at the prices of the first plan, in units of the currency.
+        cost_before: f64,
+        /// Cost of `after_kwh` at the prices of the second plan, in units of the currency.
+        cost_after: f64,
+        /// The reason: `time_passed`, `price_changed`, `power_limit_changed`, `deadline_changed`,
+        /// `target_changed`, `delivered_otherwise`, `wish_changed`, `stability` or `tie`.
+        code: String,
+        /// The reason as a sentence, with times on the wall clock that `diff` was asked for.
+        sentence: String,
+    }
 }
 
 /// See `slackwater.Plan.stability`.
@@ -103,7 +113,7 @@ pub(crate) fn plan_diff(
         after_kwh: change.after.as_kwh(),
         cost_before: change.cost_before.as_amount(),
         cost_after: change.cost_after.as_amount(),
-        code: change.code.as_str(),
+        code: change.code.as_str().to_owned(),
         sentence: change.sentence(zone),
     };
     Ok(changes.iter().map(change).collect())

@@ -6,91 +6,215 @@ use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use slackwater_engine::plan::charge::{Gap, SocTarget};
+use slackwater_engine::plan::Stated;
 use slackwater_engine::plan::record::{GridPrices, SavedRun};
 use slackwater_engine::plan::storage::{Consumption, StorageLimit, StorageRequest};
 use slackwater_engine::plan::{questions, storage as engine};
-use slackwater_engine::units::{Energy, Percent, Power, Price};
+use slackwater_engine::units::{Energy, Money, Percent, Power, Price};
 
 use crate::arrow::{Table, refused, utc};
 use crate::error::{Named, Refused};
-use crate::plan::{BatteryTuple, Interval, NO_PRICE, after_deadline, battery};
+use crate::plan::{BatteryTuple, Interval, Intervals, NO_PRICE, after_deadline, battery};
 use crate::prices::Prices;
 use crate::provenance::SourceShare;
 use crate::saved::Terms;
 use crate::time::{Instant, time_zone};
+use crate::verification::Verification;
 
-/// A period of constant prices and limits, used or not.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct StorageSlot {
-    start: DateTime<Utc>,
-    end: DateTime<Utc>,
-    import_price_per_kwh: Option<f64>,
-    export_price_per_kwh: Option<f64>,
-    charge_max_kw: f64,
-    discharge_max_kw: f64,
-    charged_kwh: f64,
-    discharged_kwh: f64,
-    driven_kwh: f64,
-    stored_kwh: f64,
-    stored_min_kwh: f64,
-    stored_max_kwh: f64,
-    charge_limit_kwh: f64,
-    soc_percent: f64,
-    soc_min_percent: f64,
-    soc_max_percent: f64,
-    marginal_value_per_kwh: f64,
-}
-
-/// What becomes of one target.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct StorageOutcome {
-    by: Option<DateTime<Utc>>,
-    wanted_percent: f64,
-    soc_percent: f64,
-    shortfall_kwh: f64,
-    above_limit_kwh: f64,
-    reached_at: Option<DateTime<Utc>>,
-}
-
-/// Why a period of charging or discharging is in a plan.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct StorageReason {
-    start: DateTime<Utc>,
-    end: DateTime<Utc>,
-    energy_kwh: f64,
-    cost: f64,
-    price_min_per_kwh: Option<f64>,
-    price_max_per_kwh: Option<f64>,
-    code: &'static str,
-    marginal_value_per_kwh: f64,
-    due: Option<DateTime<Utc>>,
-    counterpart_start: Option<DateTime<Utc>>,
-    counterpart_price_per_kwh: Option<f64>,
-    sentence: String,
-}
-
-/// Cost of a plan, the bound that no plan can undercut, and how it was found.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct StorageCertificate {
-    cost: f64,
-    bound: f64,
-    gap: f64,
-    is_proved: bool,
-    bound_by_values: f64,
-    nodes: usize,
-}
-
-repr! {
-    StorageSlot {
-        start, end, import_price_per_kwh, export_price_per_kwh, charged_kwh, discharged_kwh, stored_kwh
+record! {
+    /// A period of constant prices and limits, used or not.
+    pub(crate) struct StorageSlot {
+        /// First instant, in UTC.
+        start: DateTime<Utc>,
+        /// First instant after the slot, in UTC.
+        end: DateTime<Utc>,
+        /// Price of a kWh bought over the slot; `None` if it is not known, then nothing is bought.
+        import_price_per_kwh: Option<f64>,
+        /// Revenue of a kWh sold over the slot; `None` if nothing may be sold.
+        export_price_per_kwh: Option<f64>,
+        /// Highest charging power over the slot, in kW at the plug; 0 while unplugged.
+        charge_max_kw: f64,
+        /// Highest discharging power over the slot, in kW at the plug, as a positive number; 0
+        /// while unplugged.
+        discharge_max_kw: f64,
+        /// Energy bought over the slot, in kWh at the plug.
+        charged_kwh: f64,
+        /// Energy sold over the slot, in kWh at the plug, as a positive number.
+        discharged_kwh: f64,
+        /// Stored energy used by driving over the slot, as far as the battery can serve it, in kWh.
+        driven_kwh: f64,
+        /// Stored energy at the end of the slot, in kWh.
+        stored_kwh: f64,
+        /// Least stored energy at the end of the slot, in kWh: the wished level, or the highest
+        /// possible one if that is lower.
+        stored_min_kwh: f64,
+        /// Most stored energy at the end of the slot, in kWh: the charge limit, or the highest
+        /// possible level if that is higher.
+        stored_max_kwh: f64,
+        /// Charge limit over the slot as stored energy, in kWh.
+        charge_limit_kwh: f64,
+        /// State of charge at the end of the slot, in percent.
+        soc_percent: f64,
+        /// `stored_min_kwh` in percent of the capacity.
+        soc_min_percent: f64,
+        /// `stored_max_kwh` in percent of the capacity.
+        soc_max_percent: f64,
+        /// Value of one more stored kWh in the slot, in units of the currency.
+        marginal_value_per_kwh: f64,
     }
-    StorageOutcome { by, wanted_percent, soc_percent, shortfall_kwh, above_limit_kwh, reached_at }
-    StorageReason { start, end, energy_kwh, cost, code, sentence }
-    StorageCertificate { cost, bound, gap, is_proved, nodes }
+
+    /// What becomes of one target.
+    pub(crate) struct StorageOutcome {
+        /// The deadline, in UTC; `None` is the end of the plan.
+        by: Option<DateTime<Utc>>,
+        /// State of charge wanted by the deadline, in percent.
+        wanted_percent: f64,
+        /// State of charge at the deadline, in percent.
+        soc_percent: f64,
+        /// Stored energy missing at the deadline, in kWh; 0 if the target is met.
+        shortfall_kwh: f64,
+        /// Part of the shortfall above the charge limit at the deadline, which no plan can deliver,
+        /// in stored kWh.
+        above_limit_kwh: f64,
+        /// Instant at which the wanted energy is stored, in time or late, in UTC; `None` if never.
+        reached_at: Option<DateTime<Utc>>,
+    }
+
+    /// Why a period of charging or discharging is in a plan, or why a period is not used.
+    pub(crate) struct StorageReason in StorageReasons {
+        /// First instant of the period, in UTC.
+        start: DateTime<Utc>,
+        /// First instant after the period, in UTC.
+        end: DateTime<Utc>,
+        /// Energy over the period, in kWh at the plug: positive is bought, negative is sold.
+        energy_kwh: f64,
+        /// Cost of that energy without wear, in units of the currency; negative is revenue.
+        cost: f64,
+        /// Least price in the period, per kWh; `None` for time without a price.
+        price_min_per_kwh: Option<f64>,
+        /// Highest price in the period, per kWh; `None` for time without a price.
+        price_max_per_kwh: Option<f64>,
+        /// The reason: `reserve`, `target`, `driving`, `negative_price`, `sell_later`, `end_value`,
+        /// `buy_back`, `above_value`, `make_room` or `no_price`.
+        code: String,
+        /// Value of one more stored kWh in the period, in units of the currency.
+        marginal_value_per_kwh: f64,
+        /// Instant by which the energy is wanted, in UTC; `None` if it is not for a wish. For time
+        /// without a price the first deadline that is missed because of it.
+        due: Option<DateTime<Utc>>,
+        /// Start of the slot in which the energy is sold or bought back, in UTC; `None` if there is
+        /// none.
+        counterpart_start: Option<DateTime<Utc>>,
+        /// Price of a kWh in that slot; `None` if there is none.
+        counterpart_price_per_kwh: Option<f64>,
+        /// The reason as a sentence, with times on the wall clock that `explain` was asked for.
+        sentence: String,
+    }
+
+    /// Cost of a plan, the bound that no plan can undercut, and how it was found.
+    pub(crate) struct StorageCertificate {
+        /// Cost of the plan, in units of the currency: import less export plus wear less stored
+        /// value.
+        cost: f64,
+        /// Lower bound on the cost of every plan.
+        bound: f64,
+        /// Cost minus bound: the most that another plan can save; 0 up to rounding if proved.
+        gap: f64,
+        /// True if the gap is rounding: at most 1e-9 of the cost, or of 1 if the cost is less.
+        is_proved: bool,
+        /// Lower bound by the marginal values of the slots alone; at most `bound`.
+        bound_by_values: f64,
+        /// Number of relaxations that a branch and bound solved; 1 if none was needed.
+        nodes: usize,
+        /// Bound of that branch and bound; `None` if none was needed.
+        bound_by_search: Option<f64>,
+        /// Stored energy at the start of the plan, in kWh.
+        stored_start_kwh: f64,
+        /// Stored energy per energy at the plug when charging.
+        efficiency: f64,
+        /// Energy at the plug per stored energy when discharging.
+        efficiency_discharge: f64,
+        /// Wear of a stored kWh that is discharged to the plug, in units of the currency.
+        wear_price_per_kwh: f64,
+        /// Value of a kWh stored at the end, in units of the currency.
+        end_value_per_kwh: f64,
+        /// All slots with energies, levels, limits and marginal values, in time order.
+        slots: Vec<StorageSlot>,
+    }
+    impl {
+        /// Compute each statement anew from the numbers of the certificate alone.
+        ///
+        /// The cost is summed up from the slots, the balance of stored energy is followed, and the
+        /// bound is the Lagrangian at the marginal values of the slots. None of it uses the planner.
+        /// Where a branch and bound was needed, the bound of its search is taken as it is.
+        ///
+        /// Returns:
+        ///     Each statement with the computed number and the difference. Nothing is raised for a
+        ///     statement that does not hold: look at ``failed``.
+        ///
+        /// Raises:
+        ///     InputError: A number of the certificate is NaN, infinite or beyond all measure.
+        ///
+        /// Example:
+        ///     >>> from datetime import UTC, datetime
+        ///     >>> import slackwater as sw
+        ///     >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+        ///     >>> prices = sw.Prices.from_values(six, [0.10, 0.40, 0.20], currency="EUR")
+        ///     >>> battery = sw.Battery(capacity_kwh=10, soc_percent=50)
+        ///     >>> plan = sw.plan_storage(
+        ///     ...     prices, export_prices=prices, now=six, battery=battery,
+        ///     ...     charge_max_kw=4, discharge_max_kw=4, targets=[sw.SocTarget(None, 50)],
+        ///     ... )
+        ///     >>> plan.certificate.verify().holds
+        ///     True
+        fn verify(&self) -> Result<Verification, Refused> {
+            let slots = self.slots.iter().map(StorageSlot::stated);
+            let slots = slots.collect::<Result<Vec<_>, Refused>>()?;
+            let bound = self.bound_by_search.map(Money::from_amount).transpose();
+            let bound = bound.named("bound_by_search")?;
+            let evidence = engine::StorageEvidence {
+                stored_start: Energy::from_kwh(self.stored_start_kwh).named("stored_start_kwh")?,
+                efficiency: self.efficiency,
+                efficiency_discharge: self.efficiency_discharge,
+                wear_price: Price::from_per_kwh(self.wear_price_per_kwh)
+                    .named("wear_price_per_kwh")?,
+                end_value: Price::from_per_kwh(self.end_value_per_kwh)
+                    .named("end_value_per_kwh")?,
+                searched: bound.map(|bound| engine::Searched { bound, nodes: self.nodes }),
+            };
+            let Self { cost, bound, gap, is_proved, bound_by_values, .. } = *self;
+            let stated = Stated { cost, bound, gap, is_proved };
+            Ok(Verification::new(engine::verify(&slots, &evidence, bound_by_values, stated)))
+        }
+    }
+}
+
+impl StorageSlot {
+    /// The slot as the engine has it.
+    fn stated(&self) -> Result<engine::StorageSlot, Refused> {
+        let price = |price: Option<f64>, name| price.map(Price::from_per_kwh).transpose().named(name);
+        let power = |kw, name| Power::from_kw(kw).named(name);
+        let energy = |kwh, name| Energy::from_kwh(kwh).named(name);
+        Ok(engine::StorageSlot {
+            start: self.start,
+            end: self.end,
+            import_price: price(self.import_price_per_kwh, "import_price_per_kwh")?,
+            export_price: price(self.export_price_per_kwh, "export_price_per_kwh")?,
+            charge_max: power(self.charge_max_kw, "charge_max_kw")?,
+            discharge_max: power(self.discharge_max_kw, "discharge_max_kw")?,
+            charged: energy(self.charged_kwh, "charged_kwh")?,
+            discharged: energy(self.discharged_kwh, "discharged_kwh")?,
+            driven: energy(self.driven_kwh, "driven_kwh")?,
+            stored: energy(self.stored_kwh, "stored_kwh")?,
+            stored_min: energy(self.stored_min_kwh, "stored_min_kwh")?,
+            stored_max: energy(self.stored_max_kwh, "stored_max_kwh")?,
+            charge_limit: energy(self.charge_limit_kwh, "charge_limit_kwh")?,
+            // The bound does not rest on the wish that set the least level.
+            wish: engine::Wish::Empty,
+            marginal_value: Price::from_per_kwh(self.marginal_value_per_kwh)
+                .named("marginal_value_per_kwh")?,
+        })
+    }
 }
 
 /// A storage plan of the engine.
@@ -221,7 +345,7 @@ impl StoragePlan {
     }
 
     #[getter]
-    fn intervals(&self) -> Vec<Interval> {
+    fn intervals(&self) -> Intervals {
         self.intended().intervals.iter().map(Interval::new).collect()
     }
 
@@ -267,18 +391,26 @@ impl StoragePlan {
     #[getter]
     fn certificate(&self) -> StorageCertificate {
         let certificate = &self.intended().certificate;
+        let evidence = &certificate.evidence;
         StorageCertificate {
             cost: certificate.cost.as_amount(),
             bound: certificate.bound.as_amount(),
             gap: certificate.gap().as_amount(),
             is_proved: certificate.is_proved(),
             bound_by_values: certificate.bound_by_values.as_amount(),
-            nodes: certificate.evidence.searched.map_or(1, |searched| searched.nodes),
+            nodes: evidence.searched.map_or(1, |searched| searched.nodes),
+            bound_by_search: evidence.searched.map(|searched| searched.bound.as_amount()),
+            stored_start_kwh: evidence.stored_start.as_kwh(),
+            efficiency: evidence.efficiency,
+            efficiency_discharge: evidence.efficiency_discharge,
+            wear_price_per_kwh: evidence.wear_price.as_per_kwh(),
+            end_value_per_kwh: evidence.end_value.as_per_kwh(),
+            slots: self.slots(),
         }
     }
 
     #[pyo3(signature = (*, time_zone))]
-    fn explain(&self, time_zone: &str) -> Result<Vec<StorageReason>, Refused> {
+    fn explain(&self, time_zone: &str) -> Result<StorageReasons, Refused> {
         let zone = self::time_zone(time_zone)?;
         let tell = |reason: &engine::StorageReason| {
             let (sentence, period) = (reason.sentence(zone), (reason.start, reason.end));
@@ -295,7 +427,7 @@ impl StoragePlan {
             cost: reason.cost.as_amount(),
             price_min_per_kwh: Some(reason.price_min.as_per_kwh()),
             price_max_per_kwh: Some(reason.price_max.as_per_kwh()),
-            code: reason.code.as_str(),
+            code: reason.code.as_str().to_owned(),
             marginal_value_per_kwh: reason.marginal_value.as_per_kwh(),
             due: reason.due,
             counterpart_start: reason.counterpart.map(|deal| deal.start),
@@ -310,7 +442,7 @@ impl StoragePlan {
             cost: 0.0,
             price_min_per_kwh: None,
             price_max_per_kwh: None,
-            code: NO_PRICE,
+            code: NO_PRICE.to_owned(),
             marginal_value_per_kwh: plan.marginal_value_at(gap.start).as_per_kwh(),
             due: gap.missed.first().and_then(|missed| missed.by),
             counterpart_start: None,
@@ -321,7 +453,7 @@ impl StoragePlan {
         let reasons = engine::explain(plan).into_iter().map(reason);
         let mut reasons: Vec<StorageReason> = reasons.chain(gaps.into_iter().map(gap)).collect();
         reasons.sort_by_key(|reason| reason.start);
-        Ok(reasons)
+        Ok(reasons.into_iter().collect())
     }
 
     fn soc_percent_by(&self, at: Instant) -> f64 {

@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, SchemaRef};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::batch as engine;
-use slackwater_engine::columns::{Batteries, PlanTable, StorageNumbers};
+use slackwater_engine::columns::{Batteries, PlanTable as PlanRows, StorageNumbers};
 use slackwater_engine::plan::storage::PriceSlots;
 
 use crate::answer::{self, numbers};
@@ -15,6 +15,7 @@ use crate::arrow::{Columns, Table, refused, schema};
 use crate::batch::{Numbers, Times};
 use crate::error::Refused;
 use crate::interrupt;
+use crate::plan_table::PlanTable;
 use crate::prices::Prices;
 
 /// Columns that other functions honour; ignoring them would plan something else.
@@ -152,7 +153,7 @@ fn answer_schema(id: &DataType, currency: &str) -> SchemaRef {
 fn record_batch(
     schema: &SchemaRef,
     id: ArrayRef,
-    plans: PlanTable<StorageNumbers>,
+    plans: PlanRows<StorageNumbers>,
 ) -> Result<RecordBatch, Refused> {
     let status = answer::status(&plans.numbers.shortfall_kwh);
     let errors = answer::errors(plans.len(), &plans.errors);
@@ -182,7 +183,7 @@ pub(crate) fn plan_storage_batch(
     prices: Vec<PyRef<'_, Prices>>,
     export_prices: Vec<Option<PyRef<'_, Prices>>>,
     names: Option<Vec<String>>,
-) -> Result<Table, Refused> {
+) -> Result<Py<PlanTable>, Refused> {
     let vehicles = crate::arrow::batches(vehicles)?;
     let Some(first) = prices.first() else {
         return Err(Refused::Input("prices holds no price curve".into()));
@@ -194,7 +195,7 @@ pub(crate) fn plan_storage_batch(
     let curves: Vec<_> = prices.iter().map(|prices| prices.curve.clone()).collect();
     let exports: Vec<_> =
         export_prices.iter().map(|export| export.as_ref().map(|e| e.curve.clone())).collect();
-    interrupt::run(py, None, move |_| {
+    let table = interrupt::run(py, None, move |_| {
         let pairs = curves.iter().zip(&exports);
         let grids: Vec<PriceSlots> =
             pairs.map(|(import, export)| PriceSlots::new(import, export.as_deref())).collect();
@@ -210,6 +211,7 @@ pub(crate) fn plan_storage_batch(
                 answered.push(record_batch(&schema, id, plans)?);
             }
         }
-        Ok(Table::new(schema, answered))
-    })?
+        Ok::<_, Refused>(Table::new(schema, answered))
+    })??;
+    Ok(PlanTable::wrap(py, table)?)
 }

@@ -19,74 +19,94 @@ use crate::prices::Prices;
 use crate::saved::Terms;
 use crate::time::{Instant, time_zone};
 
-/// A period at one power.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SwitchingInterval {
-    start: DateTime<Utc>,
-    end: DateTime<Utc>,
-    power_kw: f64,
-    is_top_off: bool,
-}
+record! {
+    /// A period at one power.
+    pub(crate) struct SwitchingInterval in SwitchingIntervals {
+        /// First instant, in UTC.
+        start: DateTime<Utc>,
+        /// First instant after the interval, in UTC.
+        end: DateTime<Utc>,
+        /// Power throughout, in kW at the plug, at least the least power.
+        power_kw: f64,
+        /// True for the last slot of a need, which ends early at the least power.
+        is_top_off: bool,
+    }
 
-/// Time without pause in which the device is on.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Session {
-    start: DateTime<Utc>,
-    end: DateTime<Utc>,
-    energy_kwh: f64,
-    is_carried: bool,
-}
+    /// Time without pause in which the device is on.
+    pub(crate) struct Session {
+        /// First instant within the plan, in UTC.
+        start: DateTime<Utc>,
+        /// First instant after the session, in UTC.
+        end: DateTime<Utc>,
+        /// Energy bought over the session, in kWh at the plug.
+        energy_kwh: f64,
+        /// True if it continues a session from before the plan, so that it costs no start.
+        is_carried: bool,
+    }
 
-/// A wish that could not be kept; what does not apply to it is None.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct UnmetSwitchingWish {
-    wish: &'static str,
-    target: Option<usize>,
-    at: Option<DateTime<Utc>>,
-    missing_kwh: Option<f64>,
-    missing_minutes: Option<f64>,
-}
+    /// A wish that could not be kept, and by how much.
+    pub(crate) struct UnmetSwitchingWish {
+        /// Name of the wish: `target`, `switching_limits`, `on_min` or `run_last`.
+        wish: String,
+        /// Position of the target in the request, from 0; `None` for other wishes.
+        target: Option<usize>,
+        /// End of the session that is shorter than `on_min`, in UTC; `None` for other wishes.
+        at: Option<DateTime<Utc>>,
+        /// Energy missing, in kWh at the plug; `None` for wishes about time.
+        missing_kwh: Option<f64>,
+        /// Time missing, in minutes; `None` for wishes about energy.
+        missing_minutes: Option<f64>,
+    }
 
-/// Cost of a plan, the bound that no plan can undercut, and who says so.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SwitchingCertificate {
-    method: &'static str,
-    status: &'static str,
-    is_complete: bool,
-    cost: f64,
-    bound: f64,
-    gap: f64,
-    is_proved: bool,
-    relaxed_bound: Option<f64>,
-    relaxed_price_per_kwh: Option<f64>,
-}
+    /// Cost of a plan, the bound that no plan can undercut, and the search that it rests on.
+    pub(crate) struct SwitchingCertificate {
+        /// Method of the search: `exact_search` or `mixed_integer`.
+        method: String,
+        /// How the search ended: `optimal`, `limit_reached`, `time_reached`, `solver_failed` or
+        /// `bound_above_cost`.
+        status: String,
+        /// True if the search was complete: its status is `optimal`.
+        is_complete: bool,
+        /// Cost of energy and starts, in units of the currency.
+        cost: f64,
+        /// Lower bound on the cost of all plans with as little shortfall.
+        bound: f64,
+        /// Cost minus bound: the most that another plan can save.
+        gap: f64,
+        /// True if the search was complete and the gap is rounding.
+        is_proved: bool,
+        /// Lower bound by a price on energy alone; `None` after a mixed-integer programme, or if no
+        /// search found a plan.
+        relaxed_bound: Option<f64>,
+        /// The price of that bound, per kWh; `None` where there is no such bound.
+        relaxed_price_per_kwh: Option<f64>,
+    }
 
-/// Why a period of running is in a plan.
-#[pyclass(frozen, get_all, eq, module = "slackwater")]
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SwitchingReason {
-    start: DateTime<Utc>,
-    end: DateTime<Utc>,
-    energy_kwh: f64,
-    cost: f64,
-    price_max_per_kwh: f64,
-    code: &'static str,
-    deadline: Option<DateTime<Utc>>,
-    runner_up_start: Option<DateTime<Utc>>,
-    runner_up_price_per_kwh: Option<f64>,
-    sentence: String,
-}
-
-repr! {
-    SwitchingInterval { start, end, power_kw, is_top_off }
-    Session { start, end, energy_kwh, is_carried }
-    UnmetSwitchingWish { wish, target, at, missing_kwh, missing_minutes }
-    SwitchingCertificate { method, status, cost, bound, gap, is_proved }
-    SwitchingReason { start, end, energy_kwh, cost, code, sentence }
+    /// Why a period of running is in a plan.
+    pub(crate) struct SwitchingReason in SwitchingReasons {
+        /// First instant of the period, in UTC.
+        start: DateTime<Utc>,
+        /// First instant after the period, in UTC.
+        end: DateTime<Utc>,
+        /// Energy bought in the period, in kWh at the plug.
+        energy_kwh: f64,
+        /// Cost of that energy without starts, in units of the currency.
+        cost: f64,
+        /// Highest price paid in the period, per kWh.
+        price_max_per_kwh: f64,
+        /// The reason: `cheapest`, `deadline`, `missed_deadline`, `avoids_start`, `on_min`,
+        /// `run_last` or `top_off`.
+        code: String,
+        /// Deadline that the period serves, in UTC; `None` is the end of the known prices.
+        deadline: Option<DateTime<Utc>>,
+        /// Start of the cheapest slot in which the device could run and is off, in UTC; `None` if
+        /// there is none.
+        runner_up_start: Option<DateTime<Utc>>,
+        /// Price of a kWh in that slot; `None` if there is none.
+        runner_up_price_per_kwh: Option<f64>,
+        /// The reason as a sentence, with times on the wall clock that `explain` was asked for.
+        sentence: String,
+    }
 }
 
 /// A plan for a device that switches.
@@ -172,7 +192,7 @@ impl SwitchingPlan {
     }
 
     #[getter]
-    fn intervals(&self) -> Vec<SwitchingInterval> {
+    fn intervals(&self) -> SwitchingIntervals {
         let interval = |interval: &engine::SwitchingInterval| SwitchingInterval {
             start: interval.start,
             end: interval.end,
@@ -212,8 +232,8 @@ impl SwitchingPlan {
     fn certificate(&self) -> SwitchingCertificate {
         let certificate = &self.intended().certificate;
         SwitchingCertificate {
-            method: certificate.method.as_str(),
-            status: certificate.status.as_str(),
+            method: certificate.method.as_str().to_owned(),
+            status: certificate.status.as_str().to_owned(),
             is_complete: certificate.is_complete,
             cost: certificate.cost.as_amount(),
             bound: certificate.bound.as_amount(),
@@ -225,7 +245,7 @@ impl SwitchingPlan {
     }
 
     #[pyo3(signature = (*, time_zone))]
-    fn explain(&self, time_zone: &str) -> Result<Vec<SwitchingReason>, Refused> {
+    fn explain(&self, time_zone: &str) -> Result<SwitchingReasons, Refused> {
         let zone = self::time_zone(time_zone)?;
         let reason = |reason: &engine::SwitchingReason| SwitchingReason {
             start: reason.start,
@@ -233,7 +253,7 @@ impl SwitchingPlan {
             energy_kwh: reason.energy.as_kwh(),
             cost: reason.cost.as_amount(),
             price_max_per_kwh: reason.price_max.as_per_kwh(),
-            code: reason.code.as_str(),
+            code: reason.code.as_str().to_owned(),
             deadline: reason.deadline,
             runner_up_start: reason.runner_up.map(|next| next.start),
             runner_up_price_per_kwh: reason.runner_up.map(|next| next.price.as_per_kwh()),
@@ -249,7 +269,7 @@ impl SwitchingPlan {
 
 fn unmet(wish: &UnmetWish) -> UnmetSwitchingWish {
     let mut unmet = UnmetSwitchingWish {
-        wish: wish.as_str(),
+        wish: wish.as_str().to_owned(),
         target: None,
         at: None,
         missing_kwh: None,

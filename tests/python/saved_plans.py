@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from datetime import timedelta
 from pathlib import Path
+from typing import TypeVar
 
 import slackwater as sw
 
@@ -11,6 +13,13 @@ from fleets import NOON, day_ahead
 
 HOUR = timedelta(hours=1)
 GOLDEN = Path(__file__).parents[1] / "golden"
+Value = TypeVar("Value")
+
+
+def pickled(value: Value, protocol: int = pickle.DEFAULT_PROTOCOL) -> Value:
+    """The value as another process gets it."""
+    twin: Value = pickle.loads(pickle.dumps(value, protocol))  # noqa: S301  bytes of our own
+    return twin
 
 
 def charge(kwh: float = 30.0, prices: sw.Prices | None = None) -> sw.Plan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
@@ -193,7 +194,7 @@ def proved(plan: Plan | StoragePlan | SitePlan) -> str:
     return "optimal for these estimates" if on_estimates(plan) else "proved optimal"
 
 
-def charging(reasons: list[Reason]) -> list[Reason]:
+def charging(reasons: Iterable[Reason]) -> list[Reason]:
     """Reasons for charging, without those for time that has no price."""
     return [reason for reason in reasons if reason.code != "no_price"]
 

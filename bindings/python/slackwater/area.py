@@ -6,51 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from slackwater import _engine
+from slackwater._engine import PlanTable
 from slackwater.prices import Prices
 
 if TYPE_CHECKING:
     from slackwater.typing import ArrowTable
-
-
-class PlanTable:
-    """One plan a row, in the order of the vehicles, for any Arrow library.
-
-    ``pyarrow.table(plans)``, ``polars.DataFrame(plans)`` or, in DuckDB, a
-    query over a pyarrow table of it read the same memory.
-    """
-
-    __slots__ = ("_native",)
-
-    def __init__(self, native: _engine.Table) -> None:
-        """Wrap a table of the engine."""
-        self._native = native
-
-    @property
-    def num_rows(self) -> int:
-        """Number of vehicles."""
-        return self._native.num_rows
-
-    @property
-    def column_names(self) -> list[str]:
-        """Names of the columns."""
-        return self._native.column_names
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all columns."""
-        return self._native.nbytes
-
-    def __len__(self) -> int:
-        """Count the vehicles."""
-        return self.num_rows
-
-    def __repr__(self) -> str:
-        """Tell rows and columns."""
-        return f"PlanTable({self.num_rows} plans: {', '.join(self.column_names)})"
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Hand the table to an Arrow library."""
-        return self._native.__arrow_c_stream__(requested_schema)
 
 
 def plan_batch(vehicles: ArrowTable, prices: Prices | Mapping[str, Prices]) -> PlanTable:
@@ -119,5 +79,5 @@ def plan_batch(vehicles: ArrowTable, prices: Prices | Mapping[str, Prices]) -> P
         curves = _engine.PriceCurves.from_prices(
             [curve._native for curve in prices.values()], ids=list(prices)
         )
-        return PlanTable(_engine.plan_batch_own(vehicles, curves))
-    return PlanTable(_engine.plan_batch(vehicles, prices._native))
+        return _engine.plan_batch_own(vehicles, curves)
+    return _engine.plan_batch(vehicles, prices._native)

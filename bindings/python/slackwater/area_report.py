@@ -17,8 +17,8 @@ from slackwater._engine import InputError, __version__
 from slackwater.area_node import holds_all, per_slot
 
 if TYPE_CHECKING:
+    from slackwater._engine import NodeLoad
     from slackwater.area_node import Node
-    from slackwater.area_types import NodeLoad
     from slackwater.coordinate import AreaPlan
 
 AT_RISK_MAX = 50

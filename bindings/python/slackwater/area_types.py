@@ -1,4 +1,4 @@
-"""Progress of the planning of an area, and types of its plan."""
+"""Progress of the planning of an area, and the memory of its rounds."""
 
 from __future__ import annotations
 
@@ -34,62 +34,3 @@ class RoundMemory(Protocol):
 
     def keep(self, text: str) -> None:
         """Keep a text of one line."""
-
-
-class AreaChange(NamedTuple):
-    """Distance of a plan from the previous one.
-
-    Energies are sums over vehicles and slots of what is more or less than
-    before.
-
-    Attributes:
-        cheapest_kwh: Energy that the cheapest plan would have moved.
-        moved_kwh: Energy that the plan moves.
-        spent: What it costs more than the cheapest one.
-        vehicles: Vehicles that had a plan before.
-        unchanged: Those of them whose plan is the same.
-    """
-
-    cheapest_kwh: float
-    moved_kwh: float
-    spent: float
-    vehicles: int
-    unchanged: int
-
-
-class UnmetNeed(NamedTuple):
-    """Unmet energy of a vehicle.
-
-    Attributes:
-        row: Row of the vehicle.
-        energy_kwh: Energy missing; stored energy if the vehicle discharges.
-        node: Node whose limit is the cause; ``None`` where the stay itself is
-            too short, the charger too weak, or the charge limit below the
-            target.
-    """
-
-    row: int
-    energy_kwh: float
-    node: str | None
-
-
-class NodeLoad(NamedTuple):
-    """Load and prices of a node, slot by slot.
-
-    Attributes:
-        name: Its name.
-        load_kw: Mean power, base load included; of every node, limited or not.
-        breach_kw: Most by which a hard limit is exceeded; only base load and
-            limits on export can lead there.
-        added_per_kwh: Amount that limits of the node and of the nodes above it
-            add to the price of a kWh. While limits leave needs unmet it ranks
-            slots and is not a price: it is highest in slots where one more kWh
-            would reduce unmet energy.
-        base_kw: Base load, that of the nodes below it included.
-    """
-
-    name: str
-    load_kw: list[float]
-    breach_kw: float
-    added_per_kwh: list[float]
-    base_kw: list[float]

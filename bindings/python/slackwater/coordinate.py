@@ -9,10 +9,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from slackwater import _engine
-from slackwater._engine import InputError
-from slackwater.area import PlanTable
+from slackwater._engine import AreaChange, InputError, NodeLoad, PlanTable, UnmetNeed
 from slackwater.area_node import Node, Profile, area_nodes
-from slackwater.area_types import AreaChange, AreaProgress, NodeLoad, RoundMemory, UnmetNeed
+from slackwater.area_types import AreaProgress, RoundMemory
 from slackwater.prices import Prices
 
 if TYPE_CHECKING:
@@ -24,11 +23,18 @@ if TYPE_CHECKING:
 class AreaPlan:
     """Plans for the vehicles of an area, and the proof of how good they are."""
 
-    __slots__ = ("_native", "_nodes", "_seconds")
+    __slots__ = ("_native", "_nodes", "_plans", "_seconds")
 
-    def __init__(self, native: _engine.AreaPlan, nodes: Sequence[Node], seconds: float) -> None:
+    def __init__(
+        self,
+        native: _engine.AreaNumbers,
+        plans: PlanTable,
+        nodes: Sequence[Node],
+        seconds: float,
+    ) -> None:
         """Wrap a plan of the engine."""
         self._native = native
+        self._plans = plans
         self._nodes = tuple(nodes)
         self._seconds = seconds
 
@@ -112,8 +118,7 @@ class AreaPlan:
     @property
     def change(self) -> AreaChange | None:
         """Distance from the previous plan; ``None`` if it was not requested."""
-        change = self._native.change
-        return None if change is None else AreaChange(*change)
+        return self._native.change
 
     @property
     def unmet_kwh(self) -> float:
@@ -150,7 +155,7 @@ class AreaPlan:
     @property
     def unmet(self) -> list[UnmetNeed]:
         """Unmet energy by row; a vehicle can have two causes."""
-        return [UnmetNeed(*unmet) for unmet in self._native.unmet]
+        return self._native.unmet
 
     @property
     def short_vehicles(self) -> int:
@@ -178,27 +183,27 @@ class AreaPlan:
     @property
     def unmanaged_load_kw(self) -> list[float]:
         """Baseline: the load if all vehicles charge at full power from arrival."""
-        return self._native.unmanaged[0]
+        return self._native.unmanaged_load_kw
 
     @property
     def unmanaged_cost(self) -> float:
         """Cost of the baseline, soft limits included; also of energy withheld here."""
-        return self._native.unmanaged[1]
+        return self._native.unmanaged_cost
 
     @property
     def price_only_load_kw(self) -> list[float]:
         """Load if each vehicle charges in its own cheapest slots."""
-        return self._native.price_only[0]
+        return self._native.price_only_load_kw
 
     @property
     def price_only_cost(self) -> float:
         """What that costs, soft limits included."""
-        return self._native.price_only[1]
+        return self._native.price_only_cost
 
     @property
     def nodes(self) -> list[NodeLoad]:
         """Load and prices of each node."""
-        return [NodeLoad(*node) for node in self._native.nodes]
+        return self._native.nodes
 
     @property
     def shadow_prices(self) -> list[tuple[str, list[float]]]:
@@ -218,7 +223,7 @@ class AreaPlan:
         of ``{start, end, power_kw}``; a negative power discharges) and
         ``error``. Without rows if they went to a ``sink``.
         """
-        return PlanTable(self._native.plans)
+        return self._plans
 
     def to_arrow(self) -> PlanTable:
         """Give the plans of the vehicles to any Arrow library."""
@@ -412,7 +417,7 @@ def plan_area(
         raise InputError(message)
     if previous is not None and not isinstance(previous, AreaPlan):
         stability_budget = stability_budget or 0.0
-    native = _engine.plan_area(
+    numbers, plans, _ = _engine.plan_area(
         vehicles,
         area_prices(prices, export_prices),
         nodes=nodes,
@@ -421,17 +426,17 @@ def plan_area(
         before={
             "plans": None if stability_budget is None else _told(previous),
             "budget": 0.0 if stability_budget is None else stability_budget,
-            "start": previous._native.state if isinstance(previous, AreaPlan) else None,
+            "start": previous._native.warm_start if isinstance(previous, AreaPlan) else None,
         },
         listeners={
             "progress": None if progress is None else watched(progress),
             "recall": None if memory is None else memory.recall,
             "keep": None if memory is None else memory.keep,
-            "sink": None if sink is None else _sink(sink),
+            "sink": sink,
             "crew": None,
         },
     )
-    return AreaPlan(native, nodes, perf_counter() - began)
+    return AreaPlan(numbers, plans, nodes, perf_counter() - began)
 
 
 def _told(previous: AreaPlan | ArrowTable | None) -> object:
@@ -441,7 +446,7 @@ def _told(previous: AreaPlan | ArrowTable | None) -> object:
     if previous.vehicles and not len(previous.plans):
         message = "previous has no plans of its vehicles, which went elsewhere: give their table"
         raise InputError(message)
-    return previous.plans._native
+    return previous.plans
 
 
 def area_prices(
@@ -473,7 +478,3 @@ def watched(
 ) -> Callable[[int, float, float, float], object]:
     """What is called with the numbers of a round."""
     return lambda *numbers: progress(AreaProgress(*numbers))
-
-
-def _sink(sink: Callable[[PlanTable], object]) -> Callable[[_engine.Table], object]:
-    return lambda table: sink(PlanTable(table))

@@ -20,7 +20,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
 from slackwater import _engine
-from slackwater.area import PlanTable, plan_batch
+from slackwater._engine import Table
+from slackwater.area import plan_batch
 from slackwater.area_node import Node, Profile, area_nodes
 from slackwater.area_types import AreaProgress, RoundMemory
 from slackwater.coordinate import AreaPlan, area_prices, watched
@@ -83,7 +84,7 @@ class Crew(Protocol):
     def parts(self) -> int:
         """Number of parts wanted; small areas have fewer."""
 
-    def deal(self, part: int, vehicles: PlanTable) -> None:
+    def deal(self, part: int, vehicles: Table) -> None:
         """Keep the rows of a part; called once for each, before the first request.
 
         The table has the columns of the vehicles, and three more.
@@ -152,7 +153,7 @@ def plan_area(
     began = perf_counter()
     nodes = area_nodes(limit_kw, nodes)
     dealer = _Dealer(crew, AreaTerms(prices=prices, export_prices=export_prices, nodes=nodes))
-    native = _engine.plan_area(
+    numbers, plans, (question, told) = _engine.plan_area(
         vehicles,
         area_prices(prices, export_prices),
         nodes=nodes,
@@ -161,7 +162,7 @@ def plan_area(
         before={
             "plans": None,
             "budget": 0.0,
-            "start": None if previous is None else previous._native.state,
+            "start": None if previous is None else previous._native.warm_start,
         },
         listeners={
             "progress": None if progress is None else watched(progress),
@@ -171,10 +172,9 @@ def plan_area(
             "crew": dealer,
         },
     )
-    question, told = native.told()
     own, changes = [own for own, _ in told], [change for _, change in told]
     request = dealer.request(question, own, changes)
-    return AreaInParts(AreaPlan(native, nodes, perf_counter() - began), request)
+    return AreaInParts(AreaPlan(numbers, plans, nodes, perf_counter() - began), request)
 
 
 class _Dealer:
@@ -187,9 +187,9 @@ class _Dealer:
         self._changes: list[str] | None = None
         self.parts = crew.parts
 
-    def deal(self, part: int, vehicles: _engine.Table, place: str) -> None:
+    def deal(self, part: int, vehicles: Table, place: str) -> None:
         self._places.append(place)
-        self._crew.deal(part, PlanTable(vehicles))
+        self._crew.deal(part, vehicles)
 
     def change(self, changes: list[str]) -> None:
         self._changes = changes

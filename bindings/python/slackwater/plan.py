@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from slackwater._engine import Certificate, Interval, PlannedSlot, Reason, TargetOutcome
+    from slackwater._engine import Certificate, Intervals, PlannedSlot, Reasons, TargetOutcome
     from slackwater.prices import Prices
 
 AfterDeadline = Literal["continue", "stop"]
@@ -129,7 +129,7 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
         return self._native.shortfall_kwh
 
     @property
-    def intervals(self) -> list[Interval]:
+    def intervals(self) -> Intervals:
         """Charging periods at full power, in time order, in UTC."""
         return self._native.intervals
 
@@ -188,7 +188,7 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
         """Tell the state of charge at an instant; ``None`` if no battery was given."""
         return self._native.soc_percent_by(at)
 
-    def explain(self, *, time_zone: str = "UTC") -> list[Reason]:
+    def explain(self, *, time_zone: str = "UTC") -> Reasons:
         """Give a reason for each period of charging, in time order.
 
         Time without a price is a reason of its own, with the code ``"no_price"``, no energy

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from slackwater._engine import NodeLoad
     from slackwater.area_node import Node
-    from slackwater.area_types import NodeLoad
     from slackwater.coordinate import AreaPlan
 
 UNMANAGED = "#b8860b"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slackwater import _engine, parts
-from slackwater.area import PlanTable
+from slackwater._engine import Table
 from slackwater.area_node import Node, Profile
 from slackwater.area_types import AreaProgress, RoundMemory
 from slackwater.coordinate import AreaPlan
@@ -84,7 +84,7 @@ class RayCrew:
         self._terms: Any = None
         self._changes: tuple[Sequence[str] | None, list[Any]] = (None, [])
 
-    def deal(self, part: int, vehicles: PlanTable) -> None:
+    def deal(self, part: int, vehicles: Table) -> None:
         """Put the rows of a part where its actor will find them, also after a restart."""
         import pyarrow as pa  # noqa: PLC0415 - comes with the extra
         import ray  # noqa: PLC0415 - comes with the extra

@@ -31,9 +31,10 @@ if TYPE_CHECKING:
         SiteCertificate,
         SiteCosts,
         SiteLimit,
-        SiteReason,
+        SiteReasons,
         SiteSlot,
         SourceShare,
+        Table,
     )
 
 Preference = Literal["earlier", "smoother", "fairer"]
@@ -99,6 +100,16 @@ class SitePlan(SavedPlan["_engine.SitePlan"]):
     def limits(self) -> list[SiteLimit]:
         """All limits with the power through them and their shadow prices."""
         return self._native.limits
+
+    def limits_table(self) -> Table:
+        """List all limits over time, one row per limit and slot.
+
+        Returns:
+            A table with ``name``, ``phase`` (null if it is not a limit of one phase), ``start``,
+            ``end`` (in UTC), ``limit_kw`` (null where there is none), ``power_kw`` (mean power
+            of the slot; negative where a group feeds) and ``shadow_price_per_kwh``.
+        """
+        return self._native.limits_table()
 
     @property
     def breaches(self) -> list[SiteBreach]:
@@ -175,7 +186,7 @@ class SitePlan(SavedPlan["_engine.SitePlan"]):
         """What is exported at the prices of each source, with what that earns."""
         return self._native.export_sources
 
-    def explain(self, *, time_zone: str = "UTC") -> list[SiteReason]:
+    def explain(self, *, time_zone: str = "UTC") -> SiteReasons:
         """Give a reason for each period in which a device does something.
 
         Time without a price comes last, with the code ``"no_price"`` and without a device, energy

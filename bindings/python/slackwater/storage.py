@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from slackwater import _engine, _view
+from slackwater._engine import PlanTable
 from slackwater._saved_plan import SavedPlan
-from slackwater.area import PlanTable
 from slackwater.plan import SocTarget, list_targets
 from slackwater.prices import Prices
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from slackwater._engine import (
-        Interval,
+        Intervals,
         SourceShare,
         StorageCertificate,
         StorageOutcome,
-        StorageReason,
+        StorageReasons,
         StorageSlot,
     )
     from slackwater.plan import AfterDeadline, Battery
@@ -145,7 +145,7 @@ class StoragePlan(SavedPlan["_engine.StoragePlan"]):
         return self._native.unserved_kwh
 
     @property
-    def intervals(self) -> list[Interval]:
+    def intervals(self) -> Intervals:
         """Periods of charging (positive kW) and discharging (negative), in UTC."""
         return self._native.intervals
 
@@ -213,7 +213,7 @@ class StoragePlan(SavedPlan["_engine.StoragePlan"]):
         """Tell the state of charge at an instant."""
         return self._native.soc_percent_by(at)
 
-    def explain(self, *, time_zone: str = "UTC") -> list[StorageReason]:
+    def explain(self, *, time_zone: str = "UTC") -> StorageReasons:
         """Give a reason for each period of charging or discharging, in time order.
 
         Time without a price is a reason of its own, with the code ``"no_price"``, no energy
@@ -460,9 +460,9 @@ def plan_storage_batch(
             selling = [None if each is None else each._native for each in found]
         else:
             selling = [export_prices._native] * len(names)
-        return PlanTable(_engine.plan_storage_batch(vehicles, buying, selling, names))
+        return _engine.plan_storage_batch(vehicles, buying, selling, names)
     if isinstance(export_prices, Mapping):
         message = "export_prices is a mapping where prices is not; give both by price_id"
         raise _engine.InputError(message)
     sold = None if export_prices is None else export_prices._native
-    return PlanTable(_engine.plan_storage_batch(vehicles, [prices._native], [sold], None))
+    return _engine.plan_storage_batch(vehicles, [prices._native], [sold], None)

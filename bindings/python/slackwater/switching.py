@@ -20,8 +20,8 @@ if TYPE_CHECKING:
         PlannedSlot,
         Session,
         SwitchingCertificate,
-        SwitchingInterval,
-        SwitchingReason,
+        SwitchingIntervals,
+        SwitchingReasons,
         TargetOutcome,
         UnmetSwitchingWish,
     )
@@ -64,7 +64,7 @@ class SwitchingPlan(SavedPlan["_engine.SwitchingPlan"]):
         return self._native.shortfall_kwh
 
     @property
-    def intervals(self) -> list[SwitchingInterval]:
+    def intervals(self) -> SwitchingIntervals:
         """Periods at one power, in time order, in UTC."""
         return self._native.intervals
 
@@ -120,7 +120,7 @@ class SwitchingPlan(SavedPlan["_engine.SwitchingPlan"]):
         """Whether every run gives this plan: no clock ended the search."""
         return self._native.is_reproducible
 
-    def explain(self, *, time_zone: str = "UTC") -> list[SwitchingReason]:
+    def explain(self, *, time_zone: str = "UTC") -> SwitchingReasons:
         """Give a reason for each period of running, in time order.
 
         Args:

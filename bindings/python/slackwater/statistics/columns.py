@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from slackwater import _engine
+from slackwater._engine import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +25,7 @@ def aggregate(
     end: datetime | None = None,
     now: datetime | None = None,
     sample_length: timedelta | None = None,
-) -> _engine.Table:
+) -> Table:
     """Sum up the samples of many devices by bucket, Arrow to Arrow.
 
     One pass over the data on all cores. A stream of record batches, as

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from slackwater import _engine
+from slackwater._engine import Table
 from slackwater.plot import DPI, FAINT_INK, INK, PlanFigure, _dress, _plain, _say
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def plot_year(
     return figure
 
 
-def _months(table: _engine.Table) -> list[Month]:
+def _months(table: Table) -> list[Month]:
     import pyarrow as pa  # noqa: PLC0415  an optional extra
 
     columns = pa.table(table)

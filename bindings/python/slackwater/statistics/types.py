@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from slackwater import _engine
+    from slackwater._engine import Table
 
 RESOLUTIONS = ("quarter_hour", "half_hour", "hour", "day", "week", "month", "year")
 """Lengths of buckets; weeks start on Monday."""
@@ -139,8 +139,8 @@ class Ledger(NamedTuple):
             null where it is not known.
     """
 
-    rows: _engine.Table
-    sessions: _engine.Table
+    rows: Table
+    sessions: Table
 
 
 class Findings(NamedTuple):
@@ -178,7 +178,7 @@ class Measured(NamedTuple):
         findings: What was odd, over all devices.
     """
 
-    samples: _engine.Table
+    samples: Table
     findings: Findings
 
 

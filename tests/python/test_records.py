@@ -1,0 +1,213 @@
+"""Records of results: what holds for every one of them."""
+
+from __future__ import annotations
+
+import copy
+import doctest
+import inspect
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+import slackwater as sw
+from slackwater import _engine
+
+import fleets
+import saved_plans
+from saved_plans import HOUR, NOON, pickled
+
+RECORDS = {name: kind for name, kind in vars(_engine).items() if hasattr(kind, "__match_args__")}
+
+
+def areas() -> list[sw.AreaPlan]:
+    """An area with needs that its limit leaves unmet, planned twice."""
+    table, prices = fleets.fleet(12), fleets.day_ahead()
+    first = sw.plan_area(table, prices, limit_kw=20)
+    return [first, sw.plan_area(table, prices, limit_kw=20, previous=first, stability_budget=1)]
+
+
+def results() -> Iterator[object]:
+    """Values that hold a record of every class."""
+    for kind in saved_plans.KINDS:
+        plan = kind()
+        yield from (plan, plan.certificate, plan.explain(), plan.prices)
+        if isinstance(plan, sw.Plan | sw.StoragePlan):
+            yield plan.certificate.verify()
+        if isinstance(plan, sw.SitePlan | sw.StoragePlan):
+            yield plan.export_sources
+    plan = saved_plans.kept()
+    yield from (plan.stability, plan.sources, plan.soc_by_time(), plan.costs())
+    yield plan.diff(saved_plans.vehicle())
+    yield plan.energy_at_risk([(NOON + 6 * HOUR, 1), (NOON + 12 * HOUR, 3)])
+    yield sw.insurance_frontier(saved_plans.charge(), at=NOON + 3 * HOUR).points
+    yield sw.replay(plan.to_json())
+    yield sw.replay(plan.to_json().replace('"cost": ', '"cost": 1', 1))
+    yield _unmet_switching().unmet
+    for area in areas():
+        yield from (area._native, area.nodes, area.unmet, area.change)
+
+
+def _unmet_switching() -> sw.SwitchingPlan:
+    return sw.plan_switching(
+        fleets.day_ahead(),
+        now=NOON,
+        power_max_kw=11,
+        power_min_kw=4.1,
+        targets=[(NOON + HOUR, 41)],
+        on_min=timedelta(hours=2),
+        until=NOON + HOUR,
+    )
+
+
+def walk(value: object) -> Iterator[Any]:
+    """All records in a value, the value included."""
+    if type(value).__name__ in RECORDS:
+        yield value
+        for name in type(value).__match_args__:  # type: ignore[attr-defined]
+            yield from walk(getattr(value, name))
+    elif isinstance(value, list | tuple) or type(value).__name__.endswith(("s", "Plan")):
+        parts = value if hasattr(value, "__iter__") else _members(value)
+        for part in parts:
+            yield from walk(part)
+
+
+def _members(value: object) -> list[object]:
+    names = [name for name in dir(value) if not name.startswith("_")]
+    members = [getattr(value, name) for name in names]
+    return [member for member in members if not callable(member)]
+
+
+FOUND: dict[str, Any] = {}
+for each in walk(list(results())):
+    FOUND.setdefault(type(each).__name__, each)
+
+
+def test_there_is_one_of_every_class() -> None:
+    assert len(RECORDS) > 40
+    assert sorted(FOUND) == sorted(RECORDS)
+
+
+def fields(record: Any) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in type(record).__match_args__}
+
+
+@pytest.mark.parametrize("name", sorted(RECORDS))
+def test_a_record_is_copied_and_pickled(name: str) -> None:
+    record = FOUND[name]
+    copies = [
+        copy.copy(record),
+        copy.deepcopy(record),
+        *(pickled(record, protocol) for protocol in range(2, 6)),
+        type(record)(**fields(record)),
+    ]
+    for twin in copies:
+        assert type(twin) is type(record)
+        assert twin == record
+        assert hash(twin) == hash(record)
+        assert repr(twin) == repr(record)
+
+
+@pytest.mark.parametrize("name", sorted(RECORDS))
+def test_a_record_differs_from_one_with_another_number(name: str) -> None:
+    values = fields(FOUND[name])
+    numbers = [field for field, value in values.items() if isinstance(value, float)]
+    for field in numbers:
+        assert type(FOUND[name])(**values | {field: values[field] + 1}) != FOUND[name]
+    assert FOUND[name] != "a text"
+
+
+@pytest.mark.parametrize("name", sorted(RECORDS))
+def test_a_record_cannot_be_changed(name: str) -> None:
+    for field in fields(FOUND[name]):
+        with pytest.raises(AttributeError):
+            setattr(FOUND[name], field, None)
+
+
+def is_plain(value: object) -> bool:
+    """Nothing is left of records: texts, numbers, times, and containers of them."""
+    if isinstance(value, dict):
+        return all(map(is_plain, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(is_plain, value))
+    return type(value).__name__ not in RECORDS
+
+
+@pytest.mark.parametrize("name", sorted(RECORDS))
+def test_a_record_becomes_a_dictionary(name: str) -> None:
+    record = FOUND[name]
+    plain = record.to_dict()
+    assert list(plain) == list(type(record).__match_args__)
+    assert is_plain(plain)
+    assert json.dumps(plain, default=str)
+    for field, value in fields(record).items():
+        if isinstance(value, str | float | int | None):
+            assert plain[field] == value
+
+
+@pytest.mark.parametrize("name", sorted(RECORDS))
+def test_a_record_shows_every_field(name: str) -> None:
+    record = FOUND[name]
+    text = repr(record)
+    assert text.startswith(f"{name}(")
+    for field, value in fields(record).items():
+        assert f"{field}=" in text
+        if not isinstance(value, list):
+            assert f"{field}={value!r}" in text
+
+
+def test_long_lists_are_shortened() -> None:
+    limit = sw.SiteLimit(
+        name="import",
+        phase=None,
+        limit_kw=[11.0] * 6,
+        power_kw=[float(kw) for kw in range(7)],
+        shadow_price_per_kwh=[],
+    )
+    assert repr(limit) == (
+        "SiteLimit(name='import', phase=None, limit_kw=[11.0, 11.0, 11.0, 11.0, 11.0, 11.0], "
+        "power_kw=[0.0, 1.0, 2.0, ... 4 more], shadow_price_per_kwh=[])"
+    )
+
+
+def test_a_record_can_be_matched() -> None:
+    match saved_plans.charge().intervals[0]:
+        case sw.Interval(start, end, power_kw):
+            assert start < end
+            assert power_kw > 0
+        case _:
+            pytest.fail("an interval is an Interval")
+
+
+@pytest.mark.parametrize("name", sorted(RECORDS))
+def test_every_attribute_is_documented(name: str) -> None:
+    kind = RECORDS[name]
+    assert inspect.getdoc(kind)
+    for field in kind.__match_args__:
+        doc = inspect.getattr_static(kind, field).__doc__
+        assert doc, field
+        assert doc.endswith("."), field
+    assert kind.to_dict.__doc__
+
+
+def test_examples_of_native_docstrings() -> None:
+    """``--doctest-modules`` does not look into native classes."""
+    ran = 0
+    for name, value in vars(_engine).items():
+        if inspect.isclass(value):
+            members = [value, *vars(value).values()]
+            for member in members:
+                ran += _run_examples(f"{name}.{getattr(member, '__name__', '')}", member)
+    assert ran > 4
+
+
+def _run_examples(name: str, value: object) -> int:
+    doc = inspect.getdoc(value)
+    if not doc or ">>>" not in doc or isinstance(value, str):
+        return 0
+    examples = doctest.DocTestParser().get_doctest(doc, {}, name, None, 0)
+    result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples)
+    assert result.failed == 0, name
+    return 1

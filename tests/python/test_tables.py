@@ -1,0 +1,218 @@
+"""Tables of results: columns, copies for other processes, load curves."""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import slackwater as sw
+from slackwater import statistics
+
+import fleets
+import saved_plans
+from saved_plans import pickled
+
+HOUR = timedelta(hours=1)
+QUARTER = timedelta(minutes=15)
+UTC_MICROS = pa.timestamp("us", "UTC")
+
+
+def batch() -> sw.PlanTable:
+    return sw.plan_batch(fleets.fleet(40), fleets.day_ahead())
+
+
+def storage_batch() -> sw.PlanTable:
+    night = fleets.NOON + 12 * HOUR
+    batteries = pa.table(
+        {
+            "id": [1, 2],
+            "arrival": [fleets.NOON] * 2,
+            "departure": [night] * 2,
+            "capacity_kwh": [50.0, 60.0],
+            "soc_percent": [50.0, None],
+            "charge_max_kw": [11.0, 11.0],
+            "discharge_max_kw": [11.0, 11.0],
+        }
+    )
+    return sw.plan_storage_batch(batteries, fleets.day_ahead(), fleets.day_ahead())
+
+
+def monthly() -> sw.Table:
+    start = pa.array([fleets.NOON + hour * HOUR for hour in range(3)], UTC_MICROS)
+    end = pa.array([fleets.NOON + (hour + 1) * HOUR for hour in range(3)], UTC_MICROS)
+    samples = pa.table({"start": start, "end": end, "energy_kwh": [1.0, 2.0, 3.0]})
+    return statistics.aggregate(samples, by=[], resolution="DAY")
+
+
+def area() -> sw.AreaPlan:
+    return sw.plan_area(fleets.fleet(12), fleets.day_ahead(), limit_kw=20)
+
+
+TABLES = [batch, storage_batch, monthly]
+
+
+def energy_kwh(table: Any) -> float:
+    """Energy of all intervals, by pyarrow."""
+    rows = pa.table(table).to_pylist()
+    return sum(row["power_kw"] * ((row["end"] - row["start"]) / HOUR) for row in rows)
+
+
+@pytest.mark.parametrize("make", TABLES)
+def test_a_table_is_pickled_and_copied(make: Any) -> None:
+    table = make()
+    for twin in (pickled(table), copy.copy(table), copy.deepcopy(table)):
+        assert type(twin) is type(table)
+        assert pa.table(twin).equals(pa.table(table), check_metadata=True)
+        assert repr(twin) == repr(table)
+
+
+def test_a_table_says_its_rows_and_columns() -> None:
+    table = monthly()
+    assert type(table) is sw.Table
+    assert repr(table) == f"Table(1 rows: {', '.join(table.column_names)})"
+    plans = batch()
+    assert repr(plans) == f"PlanTable(40 plans: {', '.join(plans.column_names)})"
+    assert isinstance(plans, sw.Table)
+
+
+def test_an_area_plan_is_pickled_and_goes_on() -> None:
+    first = area()
+    twin = pickled(first)
+    assert repr(twin) == repr(first)
+    assert twin.nodes == first.nodes
+    assert pa.table(twin).equals(pa.table(first))
+    table, prices = fleets.fleet(12), fleets.day_ahead()
+    again = [sw.plan_area(table, prices, limit_kw=20, previous=plan) for plan in (first, twin)]
+    assert again[0].cost == again[1].cost
+    assert again[0].rounds == again[1].rounds
+
+
+def load_of(plans: sw.PlanTable) -> float:
+    """What another process makes of a table."""
+    return sum(pa.table(plans.load(QUARTER))["energy_kwh"].to_pylist())
+
+
+def cost_of(plan: Any) -> float:
+    return float(plan.cost)
+
+
+def test_tables_and_plans_go_to_other_processes() -> None:
+    plans, made = batch(), [kind() for kind in saved_plans.KINDS]
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(load_of, (plans,)) == load_of(plans)
+        assert pool.map(cost_of, [*made, area()]) == [cost_of(plan) for plan in [*made, area()]]
+
+
+def test_the_load_of_a_batch_has_all_its_energy() -> None:
+    plans = batch()
+    energy = sum(pa.table(plans)["energy_kwh"].to_pylist())
+    assert energy_kwh(plans.intervals_table()) == pytest.approx(energy, abs=1e-4)
+    for resolution in (timedelta(minutes=1), QUARTER, HOUR, timedelta(days=1)):
+        load = pa.table(plans.load(resolution))
+        assert sum(load["energy_kwh"].to_pylist()) == pytest.approx(energy, abs=1e-4)
+        assert energy_kwh(load) == pytest.approx(energy, abs=1e-4)
+        starts = load["start"].to_pylist()
+        epoch = datetime(1970, 1, 1, tzinfo=UTC)
+        assert all((start - epoch) % resolution == timedelta() for start in starts)
+
+
+def test_discharging_counts_against_charging() -> None:
+    plans = storage_batch()
+    row = pa.table(plans).to_pylist()[0]
+    load = pa.table(plans.load(HOUR))
+    net = row["charged_kwh"] - row["discharged_kwh"]
+    assert sum(load["energy_kwh"].to_pylist()) == pytest.approx(net, abs=1e-4)
+    assert min(load["power_kw"].to_pylist()) < 0
+    assert pa.table(plans)["error"].to_pylist()[1]
+    assert set(pa.table(plans.intervals_table())["id"].to_pylist()) == {1}
+
+
+def test_a_resolution_without_a_curve_is_refused() -> None:
+    plans = batch()
+    with pytest.raises(sw.InputError, match=r"resolution: a step of 0 s has no length"):
+        plans.load(timedelta())
+    with pytest.raises(sw.InputError, match=r"resolution: steps of 0\.001 s from"):
+        plans.load(timedelta(milliseconds=1))
+    with pytest.raises(TypeError):
+        plans.load(900)  # type: ignore[arg-type]
+
+
+def test_a_batch_without_rows_has_a_load_without_rows() -> None:
+    nobody = sw.plan_batch(fleets.fleet(40).slice(0, 0), fleets.day_ahead())
+    assert pa.table(nobody.load(HOUR)).num_rows == 0
+    assert pa.table(nobody.intervals_table()).column_names == ["id", "start", "end", "power_kw"]
+
+
+SCHEMAS = {
+    "reasons": (lambda: saved_plans.charge().explain(), sw.Reason),
+    "storage reasons": (lambda: saved_plans.storage().explain(), sw.StorageReason),
+    "switching reasons": (lambda: saved_plans.switching().explain(), sw.SwitchingReason),
+    "site reasons": (lambda: saved_plans.site().explain(), sw.SiteReason),
+    "intervals": (lambda: saved_plans.charge().intervals, sw.Interval),
+    "storage intervals": (lambda: saved_plans.storage().intervals, sw.Interval),
+    "switching intervals": (lambda: saved_plans.switching().intervals, sw.SwitchingInterval),
+}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_records_are_a_table_and_a_sequence(name: str) -> None:
+    make, kind = SCHEMAS[name]
+    records = make()
+    rows = pl.DataFrame(records).to_dicts()
+    assert rows == [record.to_dict() for record in records]
+    assert records.column_names == list(kind.__match_args__)
+    assert len(records) == records.num_rows == len(rows) > 0
+    assert all(isinstance(record, kind) for record in records)
+    assert records == list(records) == pickled(records)
+    assert list(records) == [records[index] for index in range(len(records))]
+    assert records[-1] == list(records)[-1]
+    assert records[:2] == list(records)[:2]
+    assert repr(records).startswith(f"{type(records).__name__}([{kind.__name__}(")
+    with pytest.raises(IndexError):
+        records[len(records)]
+
+
+def test_columns_of_reasons_have_their_types() -> None:
+    schema = pa.table(saved_plans.charge().explain()).schema
+    assert schema.field("start").type == UTC_MICROS
+    assert not schema.field("start").nullable
+    assert schema.field("deadline").type == UTC_MICROS
+    assert schema.field("deadline").nullable
+    assert schema.field("price_max_per_kwh").type == pa.float64()
+    assert schema.field("sentence").type == pa.string()
+
+
+def test_a_site_is_a_table_of_devices_and_one_of_limits() -> None:
+    plan = saved_plans.site()
+    devices = pa.table(plan).to_pylist()
+    assert len(devices) == len(plan.devices) * len(plan.slots)
+    for device in plan.devices:
+        rows = [row for row in devices if row["device"] == device.name]
+        assert [row["power_kw"] for row in rows] == device.power_kw
+        assert [row["soc_start_percent"] for row in rows] == (
+            device.soc_percent[:-1] or [None] * len(rows)
+        )
+        assert [row["soc_end_percent"] for row in rows] == (
+            device.soc_percent[1:] or [None] * len(rows)
+        )
+    limits = pl.DataFrame(plan.limits_table())
+    assert limits.columns == [
+        "name",
+        "phase",
+        "start",
+        "end",
+        "limit_kw",
+        "power_kw",
+        "shadow_price_per_kwh",
+    ]
+    for limit in plan.limits:
+        rows = limits.filter(pl.col("name") == limit.name).to_dicts()
+        assert [row["limit_kw"] for row in rows] == limit.limit_kw
+        assert [row["shadow_price_per_kwh"] for row in rows] == limit.shadow_price_per_kwh
+        assert [row["start"] for row in rows] == [slot.start for slot in plan.slots]
