@@ -9,7 +9,7 @@ use std::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use crate::columns::fleet::{Curves, Fleet, Vehicle};
+use crate::columns::fleet::{Curves, Fleet, Vehicle, kwh as energy_of_column};
 use crate::columns::plan_table::{ChargeNumbers, PlanTable};
 use crate::columns::row_error::{RowError, catch_defect};
 use crate::plan::charge::certificate::bound_of_one;
@@ -21,7 +21,7 @@ use crate::prices::curve::PriceCurve;
 use crate::prices::ranking::SLOTS_MAX;
 use crate::time::horizon::Horizon;
 use crate::time::instant::instant_at;
-use crate::units::MICROS_PER_HOUR;
+use crate::units::{Energy, MICROS_PER_HOUR};
 
 /// Vehicles of one parallel task and of one [`PlanTable`].
 pub const RUN: usize = 8_192;
@@ -36,9 +36,78 @@ pub const RUN: usize = 8_192;
 /// with a target list or a reserve.
 #[must_use]
 pub fn plan_batch(fleet: &Fleet<'_>, curves: Curves<'_>) -> Vec<PlanTable<ChargeNumbers>> {
+    plan_batch_within(fleet, curves, None)
+}
+
+/// Most energy of each vehicle of a fleet, one number a row. NaN is a row that buys its need and no
+/// more.
+#[derive(Debug, Clone, Copy)]
+pub enum RoomColumn<'a> {
+    /// Energy at the plug in kWh, as [`ChargeRequest::energy_max`].
+    EnergyMaxKwh(&'a [f64]),
+    /// Charge limit in percent, of a fleet whose needs are states of charge.
+    ChargeLimitPercent {
+        /// Charge limits.
+        percent: &'a [f64],
+        /// Rows that are charged up to their limit at negative prices.
+        fills: &'a [bool],
+    },
+}
+
+/// As [`plan_batch`], for vehicles whose batteries end somewhere: at negative prices they buy
+/// beyond their need, up to their room.
+///
+/// A row costs some microseconds if a price of its stay is negative, and is a row of [`plan_batch`]
+/// otherwise.
+#[must_use]
+pub fn plan_batch_within(
+    fleet: &Fleet<'_>,
+    curves: Curves<'_>,
+    rooms: Option<RoomColumn<'_>>,
+) -> Vec<PlanTable<ChargeNumbers>> {
     prepare(curves);
-    let plan = |rows| Arch::new().dispatch(PlanRows { fleet, curves, rows });
+    let plan = |rows| Arch::new().dispatch(PlanRows { fleet, curves, rooms, rows });
     runs(fleet.len()).into_par_iter().map(plan).collect()
+}
+
+/// Most energy of one vehicle at the plug.
+#[derive(Debug, Clone, Copy, Default)]
+struct Room {
+    /// Bound of what is bought at negative prices; `None` buys the need only.
+    energy_max: Option<Energy>,
+    /// Energy up to the charge limit of the battery.
+    charge_limit: Option<Energy>,
+}
+
+impl RoomColumn<'_> {
+    /// Room of a row.
+    fn room(self, fleet: &Fleet<'_>, row: usize) -> Result<Room, RowError> {
+        match self {
+            Self::EnergyMaxKwh(column) if column[row].is_nan() => Ok(Room::default()),
+            Self::EnergyMaxKwh(column) => {
+                let energy_max = Some(energy_of_column(column[row], "energy_max_kwh")?);
+                Ok(Room { energy_max, charge_limit: None })
+            }
+            Self::ChargeLimitPercent { percent, .. } if percent[row].is_nan() => {
+                Ok(Room::default())
+            }
+            Self::ChargeLimitPercent { percent, fills } => {
+                let limit = fleet.energy_up_to(row, percent[row])?;
+                Ok(Room { energy_max: fills[row].then_some(limit), charge_limit: Some(limit) })
+            }
+        }
+    }
+}
+
+impl Room {
+    /// Returns true if a plan without the room would be another one: the need is above the limit,
+    /// or a price of the stay is negative.
+    fn matters(&self, vehicle: &Vehicle, prices: &[f64], window: Window) -> bool {
+        let holds = |limit: Energy| vehicle.energy <= limit && vehicle.reserve <= limit;
+        let is_negative = || prices[window.first..window.last].iter().any(|&price| price < 0.0);
+        !self.charge_limit.is_none_or(holds)
+            || self.energy_max.is_some_and(|most| !holds(most) || is_negative())
+    }
 }
 
 /// Writes the slot selection of every vehicle into `choices`, row by row; `None` if it has none.
@@ -94,6 +163,7 @@ fn runs(rows: usize) -> Vec<Range<usize>> {
 struct PlanRows<'a> {
     fleet: &'a Fleet<'a>,
     curves: Curves<'a>,
+    rooms: Option<RoomColumn<'a>>,
     rows: Range<usize>,
 }
 
@@ -102,7 +172,7 @@ impl WithSimd for PlanRows<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> PlanTable<ChargeNumbers> {
-        let Self { fleet, curves, rows } = self;
+        let Self { fleet, curves, rooms, rows } = self;
         let mut plans = PlanTable::with_capacity(rows.len());
         let mut buffers = ThresholdBuffers::new();
         let horizon = curves.horizon();
@@ -114,11 +184,19 @@ impl WithSimd for PlanRows<'_> {
                     continue;
                 }
             };
+            let room = match rooms.map(|rooms| rooms.room(fleet, row)).transpose() {
+                Ok(room) => room.unwrap_or_default(),
+                Err(error) => {
+                    plans.push_error(error);
+                    continue;
+                }
+            };
+            // `compact` selects no slots without prices, so there are some where it answers.
+            let prices = prices_of(fleet, curves, row).unwrap_or(&[]);
+            let choice = compact(simd, &mut buffers, fleet, curves, row, &vehicle);
             if let Some((window, choice)) =
-                compact(simd, &mut buffers, fleet, curves, row, &vehicle)
+                choice.filter(|(window, _)| !room.matters(&vehicle, prices, *window))
             {
-                // `compact` selects no slots without prices, so there are some here.
-                let prices = prices_of(fleet, curves, row).unwrap_or(&[]);
                 let power_max = vehicle.power_max;
                 let gap = choice.cost - bound_of_one(horizon, prices, window, &choice, power_max);
                 let unpriced = unpriced_hours(horizon, prices, window);
@@ -126,7 +204,7 @@ impl WithSimd for PlanRows<'_> {
                 continue;
             }
             // Others, such as rows with a reserve or targets, are planned as a whole.
-            match catch_defect(|| plan_row(fleet, curves, row, &vehicle)) {
+            match catch_defect(|| plan_row(fleet, curves, row, (&vehicle, room))) {
                 Ok(plan) => plans.push_plan(&plan),
                 Err(error) => plans.push_error(error),
             }
@@ -242,7 +320,7 @@ fn plan_row(
     fleet: &Fleet<'_>,
     curves: Curves<'_>,
     row: usize,
-    vehicle: &Vehicle,
+    (vehicle, room): (&Vehicle, Room),
 ) -> Result<crate::plan::charge::plan::Plan, RowError> {
     let request = ChargeRequest {
         now: instant_at(vehicle.arrival),
@@ -251,8 +329,8 @@ fn plan_row(
         power_limits: Vec::new(),
         targets: fleet.targets(row, vehicle)?,
         reserve: vehicle.reserve,
-        energy_max: None,
-        charge_limit: None,
+        energy_max: room.energy_max,
+        charge_limit: room.charge_limit,
         after_deadline: AfterDeadline::Continue,
     };
     let problem = ChargeProblem::new(request)?;
@@ -292,7 +370,9 @@ fn dense_row<S: Simd>(
         return;
     }
     powers.fill(0.0);
-    let Ok(plan) = plan_row(fleet, curves, row, &vehicle) else { return };
+    let Ok(plan) = plan_row(fleet, curves, row, (&vehicle, Room::default())) else {
+        return;
+    };
     for slot in &plan.slots {
         let start = slot.start.timestamp_micros();
         if let Some(index) = horizon.overlapping(start, start + 1).next() {
@@ -353,15 +433,20 @@ mod tests {
             self.curve.push(0);
         }
 
-        /// Plan of a row alone.
-        fn alone(&self, curve: &PriceCurve, row: usize) -> Plan {
+        /// Request of a row alone.
+        fn wish(&self, row: usize) -> ChargeRequest {
             let departure = instant_at(self.departure[row]);
             let target = Target { by: Some(departure), energy: kwh(self.energy[row]) };
             let mut wish =
                 ChargeRequest::new(instant_at(self.arrival[row]), kw(self.power[row]), target);
             wish.until = Some(departure);
             wish.reserve = kwh(self.reserve[row]);
-            plan_charge(curve, &ChargeProblem::new(wish).unwrap())
+            wish
+        }
+
+        /// Plan of a row alone.
+        fn alone(&self, curve: &PriceCurve, row: usize) -> Plan {
+            plan_charge(curve, &ChargeProblem::new(self.wish(row)).unwrap())
         }
     }
 
@@ -420,6 +505,42 @@ mod tests {
             }
             let table = PriceTable::from_curves(std::slice::from_ref(&curve));
             prop_assert_eq!(&shared, &bits(&plan_batch(&fleet, Curves::PerVehicle(&table))));
+        }
+    }
+
+    proptest! {
+        /// A row with room is the plan of a request with that `energy_max`, and an error where that
+        /// is one.
+        #[test]
+        fn a_row_with_room_is_a_plan_up_to_it(
+            cents in prop::collection::vec(-20..60i32, 1..60),
+            rows in prop::collection::vec(
+                (-40..300i64, 0..600i64, 0.0..40.0f64, 0.0..22.0f64, prop::option::of(0.0..60.0f64)),
+                1..20,
+            ),
+        ) {
+            let curve = curve_of(15, &cents);
+            let mut columns = Columns::default();
+            let mut most = Vec::new();
+            for (arrival, minutes, energy, power, room) in rows {
+                columns.push(arrival, minutes, energy, power, 0.0);
+                most.push(room.unwrap_or(f64::NAN));
+            }
+            let rooms = Some(RoomColumn::EnergyMaxKwh(&most));
+            let planned = plan_batch_within(&columns.fleet(), Curves::Shared(&curve), rooms);
+            let numbers = &planned[0].numbers;
+            for (row, &room) in most.iter().enumerate() {
+                let mut wish = columns.wish(row);
+                wish.energy_max = (!room.is_nan()).then(|| kwh(room));
+                match ChargeProblem::new(wish) {
+                    Ok(problem) => {
+                        let alone = plan_charge(&curve, &problem);
+                        prop_assert_eq!(numbers.cost[row].to_bits(), alone.cost.as_amount().to_bits());
+                        prop_assert_eq!(numbers.energy_kwh[row], alone.energy.as_kwh());
+                    }
+                    Err(_) => prop_assert!(planned[0].errors.iter().any(|(bad, _)| *bad == row)),
+                }
+            }
         }
     }
 

@@ -181,7 +181,6 @@ impl Fleet<'_> {
     }
 
     /// Energy at the plug up to the charge limit, for a row in states of charge.
-    #[cfg(feature = "lp")]
     pub(crate) fn energy_up_to(&self, row: usize, limit_percent: f64) -> Result<Energy, RowError> {
         self.at_plug(row, percent(limit_percent, "charge_limit_percent")?)
     }
@@ -245,7 +244,7 @@ fn time(micros: i64, column: &'static str) -> Result<i64, RowError> {
 
 /// Energy of at least zero from a value in kWh, or an error that names its column.
 #[inline(always)]
-fn kwh(value: f64, column: &'static str) -> Result<Energy, RowError> {
+pub(crate) fn kwh(value: f64, column: &'static str) -> Result<Energy, RowError> {
     let energy = Energy::from_kwh(value).map_err(|source| refused(column, source))?;
     if energy < Energy::ZERO {
         return Err(RowError::Negative { column, value, unit: "kWh" });
