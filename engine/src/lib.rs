@@ -37,6 +37,7 @@
 //! | Module | What it decides |
 //! |---|---|
 //! | [`units`] | quantities with a unit |
+//! | [`plausibility`] | numbers that look like another unit |
 //! | [`time`] | periods; wall clocks to instants |
 //! | [`prices`] | step functions of price, gaps included; tariffs, price signals, which of them counts |
 //! | [`plan::charge`] | one vehicle that only charges: plan, proof, baseline, reasons |
@@ -78,6 +79,7 @@ pub mod import;
 #[doc(hidden)]
 pub mod lp;
 pub mod plan;
+pub mod plausibility;
 pub mod prices;
 pub mod shared_supply;
 pub mod statistics;

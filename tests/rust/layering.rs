@@ -130,10 +130,11 @@ const NOT_IN_PURE_CODE: &[&str] = &[
 ];
 
 /// Folders and files at the top of the engine, in their order: each may import those above it.
-const LAYERS: [(&str, &str); 13] = [
+const LAYERS: [(&str, &str); 14] = [
     ("words", "a macro for enums; it knows nothing else"),
     ("units", "quantities know nothing else"),
     ("tolerance", "bare numbers: how far two others may differ and count as equal"),
+    ("plausibility", "bare numbers whose unit is doubtful"),
     ("time", "periods and wall clocks; a length times a power is an energy"),
     ("prices", "step functions over time"),
     ("lp", "programmes of bare numbers, whatever these stand for"),

@@ -1,0 +1,134 @@
+//! Numbers that are possible and yet look like another unit: watts for kilowatts, a share for a
+//! percentage, a price per MWh for one per kWh.
+//!
+//! Nothing is refused for it. An edge may warn of it.
+use std::fmt;
+
+/// Highest power of a vehicle or a battery behind one plug, in kW. Charging of trucks (MCS) ends at
+/// 3.75 MW; what is beyond 1 MW today is nearly always a number of watts.
+const POWER_LIKELY_KW: f64 = 1_000.0;
+
+/// Largest battery on wheels, in kWh; beyond it a number is nearly always in watt hours.
+const ENERGY_LIKELY_KWH: f64 = 2_000.0;
+
+/// Highest price of a kWh. The ceiling of European markets, 5 per kWh, lies below it.
+const PRICE_LIKELY_PER_KWH: f64 = 10.0;
+
+/// What is unlikely about a number, and what may have been meant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Doubt {
+    name: String,
+    value: f64,
+    unit: &'static str,
+    meant: &'static str,
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, value, unit, meant } = self;
+        write!(f, "{name} is {value} {unit}; {meant}")
+    }
+}
+
+/// Finds what is unlikely about a number of a vehicle, by the unit at the end of its name.
+///
+/// Zero, negative powers and energies, and numbers that are not finite raise no doubt: they mean
+/// something, or are refused elsewhere.
+///
+/// # Example
+///
+/// ```
+/// use slackwater_engine::plausibility::find_doubt;
+///
+/// let doubt = find_doubt("soc_percent", 0.3).unwrap();
+/// assert_eq!(doubt.to_string(), "soc_percent is 0.3 %; a share is multiplied by 100");
+/// assert!(find_doubt("power_max_kw", 22.0).is_none());
+/// ```
+#[must_use]
+pub fn find_doubt(name: &str, value: f64) -> Option<Doubt> {
+    let ends = |unit: &str| name.ends_with(unit);
+    let (is_doubtful, unit, meant) = if ends("_percent") {
+        (value > 0.0 && value < 1.0, "%", "a share is multiplied by 100")
+    } else if ends("_kwh") {
+        (value > ENERGY_LIKELY_KWH, "kWh", "an energy in Wh is divided by 1000")
+    } else if ends("_kw") {
+        (value > POWER_LIKELY_KW, "kW", "a power in W is divided by 1000")
+    } else {
+        return None;
+    };
+    (is_doubtful && value.is_finite()).then(|| Doubt { name: name.to_owned(), value, unit, meant })
+}
+
+/// Currencies whose unit buys some kWh, and those whose unit is about a tenth of that. Others, such
+/// as HUF and JPY, have ordinary prices of any size.
+const CURRENCIES: [(&[&str], f64); 2] = [
+    (&["AUD", "CAD", "CHF", "EUR", "GBP", "NZD", "USD"], PRICE_LIKELY_PER_KWH),
+    (&["BGN", "CZK", "DKK", "NOK", "PLN", "RON", "SEK"], 10.0 * PRICE_LIKELY_PER_KWH),
+];
+
+/// Finds what is unlikely about a price per kWh in a currency.
+///
+/// # Example
+///
+/// ```
+/// use slackwater_engine::plausibility::find_price_doubt;
+///
+/// assert!(find_price_doubt("EUR", 130.0).is_some());
+/// assert!(find_price_doubt("HUF", 130.0).is_none());
+/// ```
+#[must_use]
+pub fn find_price_doubt(currency: &str, value: f64) -> Option<Doubt> {
+    let (_, most) = CURRENCIES.iter().find(|(names, _)| names.contains(&currency))?;
+    (value.abs() > *most && value.is_finite()).then(|| Doubt {
+        name: "price_per_kwh".to_owned(),
+        value,
+        unit: "per kWh",
+        meant: "a price per MWh is divided by 1000",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(name: &str, value: f64, expected: Option<&str>) {
+        assert_eq!(find_doubt(name, value).map(|doubt| doubt.to_string()).as_deref(), expected);
+    }
+
+    #[test]
+    fn another_unit_is_doubted_by_name() {
+        check(
+            "power_max_kw",
+            11e3,
+            Some("power_max_kw is 11000 kW; a power in W is divided by 1000"),
+        );
+        check(
+            "energy_kwh",
+            1e4,
+            Some("energy_kwh is 10000 kWh; an energy in Wh is divided by 1000"),
+        );
+        check("soc_percent", 0.3, Some("soc_percent is 0.3 %; a share is multiplied by 100"));
+        let price = find_price_doubt("EUR", -130.0).unwrap().to_string();
+        assert_eq!(price, "price_per_kwh is -130 per kWh; a price per MWh is divided by 1000");
+    }
+
+    #[test]
+    fn ordinary_numbers_raise_no_doubt() {
+        for (name, value) in [
+            ("power_max_kw", 1000.0),
+            ("power_max_kw", -22.0),
+            ("energy_kwh", 0.0),
+            ("soc_percent", 0.0),
+            ("soc_percent", 1.0),
+            ("soc_percent", 100.0),
+            ("power_max_kw", f64::NAN),
+            ("efficiency", 92.0),
+        ] {
+            check(name, value, None);
+        }
+        for (currency, value) in [("EUR", 5.0), ("NOK", 40.0), ("JPY", 30.0), ("EUR", f64::NAN)] {
+            assert_eq!(find_price_doubt(currency, value), None);
+        }
+    }
+}
