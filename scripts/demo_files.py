@@ -225,8 +225,8 @@ Periods = Sequence[tuple[datetime, datetime]]
 
 def _priced(prices: sw.Prices) -> Periods:
     """Periods with known prices and no gap."""
-    slots = prices.slots()
-    bounds = [slots[0][0], *(at for gap in prices.gaps() for at in gap), slots[-1][1]]
+    slots = prices.slots
+    bounds = [slots[0][0], *(at for gap in prices.gaps for at in gap), slots[-1][1]]
     return list(zip(bounds[::2], bounds[1::2], strict=True))
 
 

@@ -49,7 +49,7 @@ class Load:
     @classmethod
     def of(cls, fleet: Fleet, first: datetime, last: datetime) -> Load:
         """Add up the plans of a fleet in steps of the shortest slot of the prices."""
-        lengths = (end - start for start, end, _ in fleet.prices.between(first, last).slots())
+        lengths = (end - start for start, end, _ in fleet.prices.between(first, last).slots)
         step = min(lengths, default=STEP_MAX)
         boundaries = edges(first, last, max(STEP_MIN, min(step, STEP_MAX)))
         planned = mean_power_kw(fleet.plans, boundaries)
@@ -128,7 +128,7 @@ def _number(at: datetime) -> float:
 
 def _draw_price(axes: Axes, fleet: Fleet, load: Load) -> None:
     first, last = (datetime.fromtimestamp(at / 1e6, UTC) for at in load.boundaries[[0, -1]])
-    slots = fleet.prices.between(first, last).slots()
+    slots = fleet.prices.between(first, last).slots
     times: list[float] = []
     values: list[float] = []
     for start, end, price in slots:

@@ -141,12 +141,12 @@ def plan(case: Answer) -> Answer:
         "seconds": [seconds],
         "cpu_seconds": [cpu],
         "peak_bytes": peak_bytes(),
-        "gap": found.gap,
+        "gap": found.relative_gap,
         "rounds": found.rounds,
         "status": found.status,
         "cost": found.cost,
         "bound": found.bound,
-        "unmet_kwh": found.unmet_kwh,
+        "shortfall_kwh": found.shortfall_kwh,
         "binding": binding(found, nodes_of(case)),
     }
 

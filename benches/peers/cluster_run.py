@@ -80,7 +80,7 @@ def of_actors(actors: int) -> dict[str, Any]:
     crew = Timed(actors)
     # Groups of one vehicle: as many blocks, and one part for each actor.
     rows, limit_kw = town(4 * actors)
-    parts.plan_area(rows, area_child.prices(), crew=crew, limit_kw=limit_kw, max_rounds=10)
+    parts.plan_area(rows, area_child.prices(), crew=crew, limit_kw=limit_kw, rounds_max=10)
     request = crew.rounds[-1]
     seconds = timed(lambda: crew.answer(request))
     crew.close()
@@ -113,7 +113,7 @@ def of_fleet(count: int) -> dict[str, Any]:
     return {
         "vehicles": count,
         "rounds": local.rounds,
-        "gap": local.gap,
+        "gap": local.relative_gap,
         "local_s": took,
         "local_between_rounds_s": sorted(np.diff(marks).tolist()),
         "peak_bytes": peak,

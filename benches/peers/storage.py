@@ -132,8 +132,8 @@ def plan_one(given: Batteries, curves: tuple[sw.Prices, sw.Prices], index: int) 
             float(given.soc_percent[index]),
             efficiency=given.efficiency,
         ),
-        efficiency_discharge=given.efficiency,
-        charge_max_kw=float(given.power_kw[index]),
+        discharge_efficiency=given.efficiency,
+        power_max_kw=float(given.power_kw[index]),
         discharge_max_kw=float(given.power_kw[index]),
         targets=[sw.SocTarget(None, float(given.target_percent[index]))],
     )
@@ -153,9 +153,9 @@ def table(given: Batteries) -> pa.Table:
             "capacity_kwh": given.capacity_kwh,
             "soc_percent": given.soc_percent,
             "target_percent": given.target_percent,
-            "charge_max_kw": given.power_kw,
+            "power_max_kw": given.power_kw,
             "discharge_max_kw": given.power_kw,
             "efficiency": efficiency,
-            "efficiency_discharge": efficiency,
+            "discharge_efficiency": efficiency,
         }
     )

@@ -44,7 +44,7 @@ impl AreaPlan {
     }
 
     #[getter]
-    fn gap(&self) -> f64 {
+    fn relative_gap(&self) -> f64 {
         self.plan.gap
     }
 
@@ -65,7 +65,7 @@ impl AreaPlan {
     }
 
     #[getter]
-    fn reproducible(&self) -> bool {
+    fn is_reproducible(&self) -> bool {
         self.plan.reproducible
     }
 
@@ -96,12 +96,12 @@ impl AreaPlan {
     }
 
     #[getter]
-    fn unmet_kwh(&self) -> f64 {
+    fn shortfall_kwh(&self) -> f64 {
         self.plan.unmet_kwh
     }
 
     #[getter]
-    fn unmet_bound_kwh(&self) -> Option<f64> {
+    fn shortfall_bound_kwh(&self) -> Option<f64> {
         self.plan.unmet_bound_kwh
     }
 
@@ -131,7 +131,7 @@ impl AreaPlan {
     }
 
     #[getter]
-    fn unmanaged(&self) -> (Vec<f64>, f64) {
+    fn baseline(&self) -> (Vec<f64>, f64) {
         (self.plan.unmanaged.load_kw.clone(), self.plan.unmanaged.cost)
     }
 
@@ -152,7 +152,7 @@ impl AreaPlan {
 
     /// Node and price per slot of each limit.
     #[getter]
-    fn shadow_prices(&self) -> Vec<(String, Vec<f64>)> {
+    fn shadow_price_per_kwh(&self) -> Vec<(String, Vec<f64>)> {
         let price =
             |price: &engine::ShadowPrice| (self.names[price.node].clone(), price.per_kwh.clone());
         self.plan.shadow_prices.iter().map(price).collect()
@@ -160,7 +160,7 @@ impl AreaPlan {
 
     /// Row, energy and node of each unmet need.
     #[getter]
-    fn unmet(&self) -> Vec<(usize, f64, Option<String>)> {
+    fn shortfalls(&self) -> Vec<(usize, f64, Option<String>)> {
         let unmet = |unmet: &engine::Unmet| {
             (unmet.row, unmet.energy_kwh, unmet.node.map(|node| self.names[node].clone()))
         };
@@ -198,7 +198,7 @@ fn from_zero(name: &str, value: f64) -> Result<(), Refused> {
 
 /// A number of rounds; Python has negative ones too.
 fn rounds(value: i64) -> Result<usize, Refused> {
-    let refused = || format!("max_rounds is {value} rounds; it is a whole number from 0 on");
+    let refused = || format!("rounds_max is {value} rounds; it is a whole number from 0 on");
     usize::try_from(value).map_err(|_| Refused::Input(refused()))
 }
 
@@ -246,20 +246,20 @@ fn hand_on(
 
 /// Plans an area; see `slackwater.plan_area`.
 #[pyfunction]
-#[pyo3(signature = (vehicles, paid, *, nodes, gap, max_rounds, before, listeners))]
+#[pyo3(signature = (vehicles, paid, *, nodes, relative_gap, rounds_max, before, listeners))]
 #[expect(clippy::too_many_arguments, reason = "the arguments that Python names")]
 pub(crate) fn plan_area(
     py: Python<'_>,
     vehicles: AnyRecordBatch,
     paid: Paid,
     nodes: Vec<NodeArg>,
-    gap: f64,
-    max_rounds: i64,
+    relative_gap: f64,
+    rounds_max: i64,
     before: Before,
     listeners: Listeners,
 ) -> Result<AreaPlan, Refused> {
-    from_zero("gap", gap)?;
-    let max_rounds = rounds(max_rounds)?;
+    from_zero("relative_gap", relative_gap)?;
+    let rounds_max = rounds(rounds_max)?;
     from_zero("stability_budget", before.budget)?;
     let batch = one_batch(vehicles)?;
     let columns = AreaColumns::new(&batch, &paid, &nodes)?;
@@ -270,7 +270,7 @@ pub(crate) fn plan_area(
         .transpose()?;
     let state = |(duals_per_kwh, rounds_per_kwh)| WarmStart { duals_per_kwh, rounds_per_kwh };
     let start = before.start.map(state);
-    let options = AreaOptions { gap, max_rounds, start };
+    let options = AreaOptions { gap: relative_gap, max_rounds: rounds_max, start };
     let Listeners { progress, recall, keep, sink, crew } = listeners;
     let slots = problem.horizon().len();
     let raised = Raised::default();

@@ -21,7 +21,7 @@ use crate::prices::{PriceCurves, Prices};
 const HONOURED: [&str; 8] = [
     "charge_limit_percent",
     "discharge_max_kw",
-    "efficiency_discharge",
+    "discharge_efficiency",
     "end_value_per_kwh",
     "node",
     "power_min_kw",
@@ -55,9 +55,9 @@ pub(crate) struct NodeArg {
     parent: Option<String>,
     base_kw: Option<ProfileArg>,
     limit_kw: Option<ProfileArg>,
-    limit_price_per_kwh: Option<f64>,
+    breach_price_per_kwh: Option<f64>,
     export_limit_kw: Option<ProfileArg>,
-    export_limit_price_per_kwh: Option<f64>,
+    export_breach_price_per_kwh: Option<f64>,
     peak_price_per_kw: Option<f64>,
     peak_incurred_kw: f64,
     blocks: Vec<(f64, f64)>,
@@ -91,12 +91,12 @@ impl NodeArg {
         let mut limits = Vec::new();
         if let Some(limit) = &self.limit_kw {
             let power_max = limit.profile(&self.of("limit_kw"))?;
-            let price = price(self.limit_price_per_kwh, "limit_price_per_kwh")?;
+            let price = price(self.breach_price_per_kwh, "breach_price_per_kwh")?;
             limits.push(Limit::Import { power_max, price });
         }
         if let Some(limit) = &self.export_limit_kw {
             let power_max = limit.profile(&self.of("export_limit_kw"))?;
-            let price = price(self.export_limit_price_per_kwh, "export_limit_price_per_kwh")?;
+            let price = price(self.export_breach_price_per_kwh, "export_breach_price_per_kwh")?;
             limits.push(Limit::Export { power_max, price });
         }
         if let Some(price_per_kw) = self.peak_price_per_kw {
@@ -214,7 +214,7 @@ struct Discharging {
 impl Discharging {
     fn new(columns: &Columns<'_>) -> Result<Option<Self>, Refused> {
         let optional = [
-            columns.optional_numbers("efficiency_discharge")?,
+            columns.optional_numbers("discharge_efficiency")?,
             columns.optional_numbers("charge_limit_percent")?,
             columns.optional_numbers("end_value_per_kwh")?,
             columns.optional_numbers("wear_price_per_kwh")?,
@@ -227,11 +227,11 @@ impl Discharging {
     }
 
     fn columns<'a>(&'a self, export: Option<Curves<'a>>) -> StorageColumns<'a> {
-        let [efficiency_discharge, charge_limit_percent, end_value_per_kwh, wear_price_per_kwh] =
+        let [discharge_efficiency, charge_limit_percent, end_value_per_kwh, wear_price_per_kwh] =
             self.optional.each_ref().map(|column| column.as_deref());
         StorageColumns {
             discharge_max_kw: &self.discharge_max,
-            efficiency_discharge,
+            efficiency_discharge: discharge_efficiency,
             charge_limit_percent,
             end_value_per_kwh,
             wear_price_per_kwh,

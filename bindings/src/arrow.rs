@@ -13,6 +13,7 @@ use pyo3_arrow::ffi::{ArrayIterator, to_stream_pycapsule};
 use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::error::Refused;
+use crate::names::{Meant, find_meant};
 
 /// Timestamps as the engine counts them.
 pub(crate) fn timestamp() -> DataType {
@@ -41,47 +42,6 @@ pub(crate) fn batches(data: AnyRecordBatch) -> Result<Vec<RecordBatch>, Refused>
     Ok(batches)
 }
 
-/// Names that other functions or people have for a column, and ours.
-const OTHER_NAMES: [(&str, &str); 24] = [
-    ("battery_kwh", "capacity_kwh"),
-    ("baseline_kw", "non_smart_kw"),
-    ("baseline_kwh", "non_smart_kwh"),
-    ("charge_efficiency", "efficiency"),
-    ("deadline", "departure"),
-    ("discharge_efficiency", "efficiency_discharge"),
-    ("efficiency_charge", "efficiency"),
-    ("end_value", "end_value_per_kwh"),
-    ("energy_required_kwh", "energy_kwh"),
-    ("now", "arrival"),
-    ("plugged_in", "arrival"),
-    ("plugged_out", "departure"),
-    ("power_kw", "power_max_kw"),
-    ("price", "price_per_kwh"),
-    ("required_kwh", "energy_kwh"),
-    ("soc", "soc_percent"),
-    ("soc_end_percent", "target_percent"),
-    ("soc_max_percent", "charge_limit_percent"),
-    ("soc_min_percent", "reserve_percent"),
-    ("soc_start_percent", "soc_percent"),
-    ("target", "target_percent"),
-    ("target_soc_percent", "target_percent"),
-    ("wear_per_kwh", "wear_price_per_kwh"),
-    ("wear_price", "wear_price_per_kwh"),
-];
-
-/// Whether one name may be a slip of the pen for the other: one letter is
-/// wrong, missing, too many or swapped, or two of a long name.
-fn is_near(given: &str, name: &str) -> bool {
-    let slips = match name.len() {
-        0..4 => 0,
-        4..8 => 1,
-        _ => 2,
-    };
-    let (given, name) = (given.to_lowercase(), name.to_lowercase());
-    let given = given.replace([' ', '-'], "_");
-    strsim::osa_distance(&given, &name) <= slips
-}
-
 /// The columns of one batch by name, in the types that the engine takes.
 pub(crate) struct Columns<'a> {
     batch: &'a RecordBatch,
@@ -102,28 +62,42 @@ impl<'a> Columns<'a> {
             let schema = self.batch.schema();
             let found: Vec<&str> =
                 schema.fields().iter().map(|field| field.name().as_str()).collect();
-            Refused::Input(format!("there is no column {name:?}; found: {}", found.join(", ")))
+            // Frames of pandas hand out their index by such a name.
+            let is_index = |found: &&str| found.starts_with("__index_level_");
+            let index = if found.iter().any(is_index) {
+                "; an index becomes a column by reset_index()"
+            } else {
+                ""
+            };
+            Refused::Input(format!(
+                "there is no column {name:?}; found: {}{index}",
+                found.join(", ")
+            ))
         })
     }
 
-    /// Refuses a column that nothing reads, but that looks like one of `known`
-    /// that is not there: a slip of the pen, or the name that another function
-    /// has for it. Ignoring it would plan something else.
+    /// Refuses a column that nothing reads, but that has the earlier name of a
+    /// known one, or looks like one of `known` that is not there: a slip of the
+    /// pen, or the name that another function has for it. Ignoring it would
+    /// plan something else.
     pub(crate) fn refuse_lookalikes(&self, known: &[&str]) -> Result<(), Refused> {
-        let is_missing = |name: &&&str| self.find(name).is_none();
         for field in self.batch.schema().fields() {
             let given = field.name().as_str();
             if known.contains(&given) {
                 continue;
             }
-            let twin = OTHER_NAMES.iter().find(|(other, _)| *other == given);
-            let twin = twin.map(|(_, ours)| ours).filter(|ours| known.contains(ours));
-            let near = || known.iter().find(|name| is_near(given, name));
-            if let Some(meant) = twin.filter(is_missing).or_else(|| near().filter(is_missing)) {
-                return Err(Refused::Input(format!(
-                    "there is a column {given:?}, which is not read; is it {meant:?}? \
-                     Rename it or drop it"
-                )));
+            match find_meant(given, "", known) {
+                Some(Meant::Renamed(name)) => {
+                    let text = format!("the column {given:?} is called {name:?}; rename it");
+                    return Err(Refused::Input(text));
+                }
+                Some(Meant::Near(name)) if self.find(name).is_none() => {
+                    return Err(Refused::Input(format!(
+                        "there is a column {given:?}, which is not read; is it {name:?}? \
+                         Rename it or drop it"
+                    )));
+                }
+                _ => {}
             }
         }
         Ok(())
@@ -146,6 +120,22 @@ impl<'a> Columns<'a> {
         self.find(name).map(|column| Ok(or_nan(&to_numbers(name, column)?))).transpose()
     }
 
+    /// A column of true and false, if it is there; null is true.
+    pub(crate) fn optional_flags(&self, name: &str) -> Result<Option<Vec<bool>>, Refused> {
+        let Some(column) = self.find(name) else { return Ok(None) };
+        let Some(flags) = column.as_boolean_opt() else {
+            let text =
+                format!("column {name:?} holds {}, not true or false", content(column.data_type()));
+            return Err(Refused::Input(text));
+        };
+        Ok(Some(flags.iter().map(|flag| flag.unwrap_or(true)).collect()))
+    }
+
+    /// Number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.batch.num_rows()
+    }
+
     /// Refuses a null, naming its row.
     pub(crate) fn refuse_nulls(
         name: &str,
@@ -163,7 +153,7 @@ impl<'a> Columns<'a> {
 pub(crate) fn to_numbers(name: &str, column: &ArrayRef) -> Result<Float64Array, Refused> {
     let numeric = column.data_type().is_numeric() || column.data_type() == &DataType::Null;
     if !numeric {
-        let text = format!("column {name:?} holds {}, not numbers", column.data_type());
+        let text = format!("column {name:?} holds {}, not numbers", content(column.data_type()));
         return Err(Refused::Input(text));
     }
     let cast = arrow_cast::cast(column, &DataType::Float64).map_err(refused)?;
@@ -175,12 +165,35 @@ pub(crate) fn cast_times(name: &str, column: &ArrayRef) -> Result<ArrayRef, Refu
     match column.data_type() {
         DataType::Timestamp(_, Some(_)) => arrow_cast::cast(column, &timestamp()).map_err(refused),
         DataType::Timestamp(_, None) => Err(Refused::Input(format!(
-            "column {name:?} holds timestamps without a time zone; make them UTC first"
+            "column {name:?} holds timestamps without a time zone; give them the zone of the \
+             clock that they are from (pandas: dt.tz_localize, polars: dt.replace_time_zone)"
         ))),
         other => Err(Refused::Input(format!(
-            "column {name:?} holds {other}, not timestamps with a zone"
+            "column {name:?} holds {}, not timestamps with a time zone; make them first \
+             (pandas: to_datetime with utc=True, polars: str.to_datetime with time_zone=\"UTC\")",
+            content(other)
         ))),
     }
+}
+
+/// What a column of a type holds, in words that need no knowledge of Arrow.
+pub(crate) fn content(kind: &DataType) -> String {
+    let words = match kind {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "texts",
+        DataType::Boolean => "true or false",
+        DataType::Null => "nothing",
+        DataType::Date32 | DataType::Date64 => "dates without a time of day",
+        DataType::Time32(_) | DataType::Time64(_) => "times of day",
+        DataType::Timestamp(_, Some(_)) => "timestamps",
+        DataType::Timestamp(_, None) => "timestamps without a time zone",
+        DataType::Duration(_) | DataType::Interval(_) => "durations",
+        DataType::Struct(_) | DataType::Map(_, _) => "records",
+        DataType::Dictionary(_, value) => return content(value),
+        kind if kind.is_nested() => "lists",
+        kind if kind.is_numeric() => "numbers",
+        _ => "bytes",
+    };
+    words.to_owned()
 }
 
 /// Numbers with NaN for null. Borrowed columns would save this copy only

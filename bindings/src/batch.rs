@@ -7,25 +7,27 @@ use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, TimestampMicroseco
 use arrow_schema::{DataType, Field, SchemaRef};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
-use slackwater_engine::batch as engine;
+use slackwater_engine::batch::{self as engine, RoomColumn};
 use slackwater_engine::columns::{
     ChargeNumbers, Curves, Fleet, NO_TIME, Needs, PlanTable, TargetLists,
 };
 
 use crate::answer::{self, numbers};
-use crate::arrow::{Columns, Table, cast_times, or_nan, refused, schema, to_numbers};
+use crate::arrow::{Columns, Table, cast_times, content, or_nan, refused, schema, to_numbers};
+use crate::doubts::warn_of_columns;
 use crate::error::Refused;
 use crate::interrupt;
 use crate::prices::{PriceCurves, Prices};
 
 /// Columns that belong to other functions; ignoring them would plan something else.
-const NOT_HERE: [&str; 13] = [
+const NOT_HERE: [&str; 15] = [
     "after_deadline",
     "charge_limit_percent",
-    "charge_max_kw",
     "discharge_max_kw",
-    "efficiency_discharge",
+    "discharge_efficiency",
+    "end_value_per_kwh",
     "energy_max_kwh",
+    "fill_when_negative",
     "node",
     "power_limits",
     "power_min_kw",
@@ -33,6 +35,7 @@ const NOT_HERE: [&str; 13] = [
     "soc_fallback_percent",
     "start_cost",
     "until",
+    "wear_price_per_kwh",
 ];
 
 /// Columns that are read.
@@ -52,8 +55,30 @@ const KNOWN: [&str; 13] = [
     "price_id",
 ];
 
+/// Columns of one vehicle whose numbers have a unit.
+pub(crate) const NUMBERS: [&str; 9] = [
+    "power_max_kw",
+    "discharge_max_kw",
+    "energy_kwh",
+    "capacity_kwh",
+    "soc_percent",
+    "target_percent",
+    "reserve_percent",
+    "charge_limit_percent",
+    "reserve_kwh",
+];
+
+/// Columns that say where a battery ends, which a batch honours on top of those.
+const ROOM: [&str; 3] = ["charge_limit_percent", "energy_max_kwh", "fill_when_negative"];
+
 /// Columns that mean something only where the need is given in percent.
-const IN_PERCENT: [&str; 3] = ["efficiency", "reserve_percent", "target_percent"];
+const IN_PERCENT: [&str; 5] = [
+    "charge_limit_percent",
+    "efficiency",
+    "fill_when_negative",
+    "reserve_percent",
+    "target_percent",
+];
 
 /// A column of numbers, borrowed from Arrow where it has no null.
 pub(crate) enum Numbers {
@@ -119,6 +144,32 @@ pub(crate) struct Vehicles {
     efficiency: Option<Vec<f64>>,
     targets: Option<(Vec<i32>, Times, Numbers)>,
     curve: Option<Vec<u32>>,
+    room: Option<Room>,
+}
+
+/// Most energy of each vehicle, in kWh or as a charge limit.
+enum Room {
+    Energy(Vec<f64>),
+    Limit { percent: Vec<f64>, fills: Vec<bool> },
+}
+
+impl Room {
+    /// The room of vehicles whose need is in percent: up to 100 % where nothing else is said.
+    fn new(columns: &Columns<'_>) -> Result<Option<Self>, Refused> {
+        if columns.find("energy_kwh").is_some() {
+            return Ok(columns.optional_numbers("energy_max_kwh")?.map(Self::Energy));
+        }
+        if columns.find("energy_max_kwh").is_some() {
+            let text = "column \"energy_max_kwh\" goes with \"energy_kwh\", not \"soc_percent\"";
+            return Err(Refused::Input(text.into()));
+        }
+        let rows = columns.len();
+        let percent = columns.optional_numbers("charge_limit_percent")?;
+        let mut percent = percent.unwrap_or_else(|| vec![100.0; rows]);
+        percent.iter_mut().filter(|limit| limit.is_nan()).for_each(|limit| *limit = 100.0);
+        let fills = columns.optional_flags("fill_when_negative")?;
+        Ok(Some(Self::Limit { percent, fills: fills.unwrap_or_else(|| vec![true; rows]) }))
+    }
 }
 
 impl Vehicles {
@@ -162,6 +213,15 @@ impl Vehicles {
             efficiency: columns.optional_numbers("efficiency")?,
             targets: columns.find("targets").map(target_lists).transpose()?,
             curve: curves.map(|curves| curve_rows(&columns, curves)).transpose()?,
+            room: if honoured == ROOM { Room::new(&columns)? } else { None },
+        })
+    }
+
+    /// Where the batteries end.
+    fn rooms(&self) -> Option<RoomColumn<'_>> {
+        self.room.as_ref().map(|room| match room {
+            Room::Energy(most) => RoomColumn::EnergyMaxKwh(most),
+            Room::Limit { percent, fills } => RoomColumn::ChargeLimitPercent { percent, fills },
         })
     }
 
@@ -196,7 +256,7 @@ impl Vehicles {
 fn target_lists(column: &ArrayRef) -> Result<(Vec<i32>, Times, Numbers), Refused> {
     let wrong = || {
         let text = "column \"targets\" holds no lists of {by, energy_kwh}";
-        Refused::Input(format!("{text}, but {}", column.data_type()))
+        Refused::Input(format!("{text}, but {}", content(column.data_type())))
     };
     // Some libraries count with 64 bits in lists of any length.
     let (DataType::List(item) | DataType::LargeList(item)) = column.data_type() else {
@@ -232,7 +292,7 @@ fn answer_schema(id: &DataType, currency: &str) -> SchemaRef {
             number("cost"),
             number("energy_kwh"),
             number("shortfall_kwh"),
-            number("marginal_price"),
+            number("marginal_price_per_kwh"),
             number("baseline_cost"),
             number("savings"),
             number("gap"),
@@ -280,11 +340,11 @@ fn plan_all(
     let mut answered = Vec::new();
     let mut schema = answer_schema(&DataType::Utf8, currency);
     for batch in vehicles {
-        let columns = Vehicles::new(&batch, named, ("plan_batch", &[]))?;
+        let columns = Vehicles::new(&batch, named, ("plan_batch", &ROOM))?;
         drop(batch);
         schema = answer_schema(columns.id.data_type(), currency);
         let mut first = 0;
-        for plans in engine::plan_batch(&columns.fleet(), curves) {
+        for plans in engine::plan_batch_within(&columns.fleet(), curves, columns.rooms()) {
             let id = columns.id.slice(first, plans.len());
             first += plans.len();
             answered.push(record_batch(&schema, id, plans)?);
@@ -300,6 +360,7 @@ pub(crate) fn plan_batch(
     prices: &Prices,
 ) -> Result<Table, Refused> {
     let vehicles = crate::arrow::batches(vehicles)?;
+    warn_of_columns(py, &vehicles, &NUMBERS)?;
     let (curve, currency) = (prices.curve.clone(), prices.currency.clone());
     interrupt::run(py, None, move |_| plan_all(vehicles, Curves::Shared(&curve), None, &currency))?
 }
@@ -311,6 +372,7 @@ pub(crate) fn plan_batch_own(
     prices: Py<PriceCurves>,
 ) -> Result<Table, Refused> {
     let vehicles = crate::arrow::batches(vehicles)?;
+    warn_of_columns(py, &vehicles, &NUMBERS)?;
     interrupt::run(py, None, move |_| {
         let prices = prices.get();
         let curves = Curves::PerVehicle(&prices.table);

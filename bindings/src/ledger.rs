@@ -17,7 +17,7 @@ use slackwater_engine::statistics::savings::{self, FrozenSession, Session};
 use slackwater_engine::statistics::sessions::{self, SessionItem};
 use slackwater_engine::units::{Power, Price, UnitError};
 
-use crate::arrow::{Columns, Table, batches, refused, utc};
+use crate::arrow::{Columns, Table, batches, content, refused, utc};
 use crate::error::Refused;
 use crate::interrupt;
 use crate::keys::Keys;
@@ -46,7 +46,8 @@ fn quantity<T>(name: &str, row: usize, made: Result<T, UnitError>) -> Result<T, 
 fn smart(columns: &Columns<'_>, rows: usize, first: usize) -> Result<Vec<bool>, Refused> {
     let Some(column) = columns.find("is_smart") else { return Ok(vec![true; rows]) };
     if column.data_type() != &DataType::Boolean {
-        let text = format!("column \"is_smart\" holds {}, not true or false", column.data_type());
+        let text =
+            format!("column \"is_smart\" holds {}, not true or false", content(column.data_type()));
         return Err(Refused::Input(text));
     }
     Columns::refuse_nulls("is_smart", column, first)?;

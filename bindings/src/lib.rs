@@ -17,6 +17,7 @@ mod arrow;
 mod batch;
 mod charged;
 mod device;
+mod doubts;
 mod error;
 mod flex;
 mod import;
@@ -24,6 +25,7 @@ mod interrupt;
 mod keys;
 mod ledger;
 mod measurements;
+mod names;
 mod page;
 mod plan;
 mod policies;
@@ -65,6 +67,8 @@ mod _engine {
         device_shown_consumption, device_whereabouts,
     };
     #[pymodule_export]
+    use crate::doubts::{PlausibilityWarning, doubt};
+    #[pymodule_export]
     use crate::error::InputError;
     #[pymodule_export]
     use crate::flex::{
@@ -79,6 +83,8 @@ mod _engine {
     use crate::ledger::freeze_sessions;
     #[pymodule_export]
     use crate::measurements::{samples_from_meter, samples_from_power, samples_from_sessions};
+    #[pymodule_export]
+    use crate::names::{meant_name, renamed_names};
     #[pymodule_export]
     use crate::page::{list_page, version_dates, version_fields, version_stage};
     #[pymodule_export]

@@ -13,6 +13,7 @@ use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::Price;
 
 use crate::arrow::{Columns, Table, utc};
+use crate::doubts::warn_of_prices;
 use crate::error::{Named, Refused};
 use crate::provenance::{LayerTuple, layer};
 use crate::time::Instant;
@@ -87,27 +88,35 @@ impl Prices {
 impl Prices {
     #[staticmethod]
     #[pyo3(signature = (slots, *, currency))]
-    fn from_slots(slots: Vec<(Instant, Instant, f64)>, currency: String) -> Result<Self, Refused> {
+    fn from_slots(
+        py: Python<'_>,
+        slots: Vec<(Instant, Instant, f64)>,
+        currency: String,
+    ) -> Result<Self, Refused> {
         let horizon = Horizon::new(slots.iter().map(|slot| (slot.0.0, slot.1.0)))?;
-        let prices = slots.iter().map(|slot| slot.2).collect();
+        let prices: Vec<f64> = slots.iter().map(|slot| slot.2).collect();
+        warn_of_prices(py, &currency, &prices)?;
         Ok(Self::new(PriceCurve::from_parts(horizon, prices)?, currency))
     }
 
     #[staticmethod]
     #[pyo3(signature = (start, prices, *, slot, currency))]
     fn from_steps(
+        py: Python<'_>,
         start: Instant,
         prices: Vec<f64>,
         slot: TimeDelta,
         currency: String,
     ) -> Result<Self, Refused> {
         let horizon = Horizon::steps(start.0, slot, prices.len()).named("slot")?;
+        warn_of_prices(py, &currency, &prices)?;
         Ok(Self::new(PriceCurve::from_parts(horizon, prices)?, currency))
     }
 
     #[staticmethod]
     #[pyo3(signature = (data, *, currency, start, end, price))]
     fn from_arrow(
+        py: Python<'_>,
         data: AnyRecordBatch,
         currency: String,
         start: &str,
@@ -129,6 +138,7 @@ impl Prices {
                 prices.push(column.value(row));
             }
         }
+        warn_of_prices(py, &currency, &prices)?;
         let curve = PriceCurve::from_parts(Horizon::from_micros(periods)?, prices)?;
         Ok(Self::new(curve, currency))
     }
@@ -174,6 +184,7 @@ impl Prices {
         self.curve.len()
     }
 
+    #[getter]
     fn slots(&self) -> Vec<SlotTuple> {
         self.curve.slots().map(|slot| (slot.start, slot.end, slot.price.as_per_kwh())).collect()
     }
@@ -182,6 +193,7 @@ impl Prices {
         self.curve.price_at(at.0).map(Price::as_per_kwh)
     }
 
+    #[getter]
     fn gaps(&self) -> Vec<(DateTime<Utc>, DateTime<Utc>)> {
         self.curve.gaps()
     }

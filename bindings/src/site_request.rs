@@ -31,10 +31,10 @@ type Current = (f64, f64);
 
 #[derive(FromPyObject)]
 pub(crate) struct DischargeArgument {
-    power_max_kw: f64,
-    efficiency: f64,
+    discharge_max_kw: f64,
+    discharge_efficiency: f64,
     soc_min_percent: f64,
-    wear_per_kwh: f64,
+    wear_price_per_kwh: f64,
 }
 
 #[derive(FromPyObject)]
@@ -57,7 +57,8 @@ pub(crate) struct VehicleArgument {
     soc_targets: Vec<(Option<Instant>, Option<f64>)>,
     reserve_percent: f64,
     priority: f64,
-    fill_when_worth: bool,
+    #[pyo3(attribute("_fills"))]
+    fills: bool,
     discharge: Option<DischargeArgument>,
     end_value_per_kwh: f64,
     #[pyo3(attribute("_taper"))]
@@ -75,7 +76,9 @@ pub(crate) struct BatteryArgument {
     battery: BatteryTuple,
     #[pyo3(attribute("_discharge"))]
     discharge: DischargeArgument,
-    soc_end_percent: Option<f64>,
+    #[pyo3(attribute("_soc_end"))]
+    target_percent: Option<f64>,
+    #[pyo3(attribute("_end_value"))]
     end_value_per_kwh: f64,
 }
 
@@ -152,8 +155,8 @@ pub(crate) struct GroupArgument {
 
 #[derive(FromPyObject)]
 pub(crate) struct DemandChargeArgument {
-    price_per_kw: f64,
-    peak_kw: f64,
+    peak_price_per_kw: f64,
+    peak_incurred_kw: f64,
     #[pyo3(attribute("_window_minutes"))]
     window_minutes: u32,
     window_energy_kwh: f64,
@@ -201,28 +204,32 @@ fn series(given: SeriesArgument, name: &str) -> Result<Series, Refused> {
     Ok(match given {
         SeriesArgument::Constant(kw) => Series::Constant(power(kw, name)?),
         SeriesArgument::PerSlot(kws) => {
-            Series::PerSlot(kws.into_iter().map(|kw| power(kw, name)).collect::<Result<_, _>>()?)
+            let at = |(index, kw)| power(kw, &format!("{name}[{index}]"));
+            Series::PerSlot(kws.into_iter().enumerate().map(at).collect::<Result<_, _>>()?)
         }
         SeriesArgument::Periods(periods) => {
-            let period = |(start, end, kw): (Instant, Instant, f64)| {
-                Ok(PowerPeriod { start: start.0, end: end.0, power: power(kw, name)? })
+            let period = |(index, (start, end, kw)): (usize, (Instant, Instant, f64))| {
+                let power = power(kw, &format!("{name}[{index}]"))?;
+                Ok(PowerPeriod { start: start.0, end: end.0, power })
             };
-            Series::Periods(periods.into_iter().map(period).collect::<Result<_, Refused>>()?)
+            Series::Periods(
+                periods.into_iter().enumerate().map(period).collect::<Result<_, Refused>>()?,
+            )
         }
     })
 }
 
-fn limit(given: LimitArgument, name: &str) -> Result<Limit, Refused> {
-    let breach_price = given.1.map(|per_kwh| price(per_kwh, name)).transpose()?;
+fn limit(given: LimitArgument, (name, breach): (&str, &str)) -> Result<Limit, Refused> {
+    let breach_price = given.1.map(|per_kwh| price(per_kwh, breach)).transpose()?;
     Ok(Limit { power: series(given.0, name)?, breach_price })
 }
 
 fn discharge(given: &DischargeArgument) -> Result<Discharge, Refused> {
     Ok(Discharge {
-        power_max: power(given.power_max_kw, "discharge.power_max_kw")?,
-        efficiency: given.efficiency,
+        power_max: power(given.discharge_max_kw, "discharge.discharge_max_kw")?,
+        efficiency: given.discharge_efficiency,
         soc_min: percent(given.soc_min_percent, "discharge.soc_min_percent")?,
-        wear: price(given.wear_per_kwh, "discharge.wear_per_kwh")?,
+        wear: price(given.wear_price_per_kwh, "discharge.wear_price_per_kwh")?,
     })
 }
 
@@ -264,7 +271,7 @@ impl VehicleArgument {
             soc_targets: self.soc_targets.into_iter().map(soc_target).collect::<Result<_, _>>()?,
             reserve: percent(self.reserve_percent, "reserve_percent")?,
             priority: self.priority,
-            fill_when_worth: self.fill_when_worth,
+            fill_when_worth: self.fills,
             discharge: self.discharge.as_ref().map(discharge).transpose()?,
             end_value: price(self.end_value_per_kwh, "end_value_per_kwh")?,
             taper: self.taper.into_iter().map(point).collect::<Result<_, _>>()?,
@@ -282,21 +289,18 @@ fn device(given: DeviceArgument) -> Result<Device, Refused> {
             power_max: power(given.power_max_kw, "power_max_kw")?,
             battery: battery(given.battery)?,
             discharge: discharge(&given.discharge)?,
-            soc_end: given
-                .soc_end_percent
-                .map(|soc| percent(soc, "soc_end_percent"))
-                .transpose()?,
+            soc_end: given.target_percent.map(|soc| percent(soc, "target_percent")).transpose()?,
             end_value: price(given.end_value_per_kwh, "end_value_per_kwh")?,
         }),
         DeviceArgument::Solar(given) => Device::Solar(Solar {
-            forecast: series(given.power, &given.name)?,
+            forecast: series(given.power, &format!("{}.power_kw", given.name))?,
             name: given.name,
             group: given.group,
             phases: phases(&given.phases)?,
             is_curtailable: given.is_curtailable,
         }),
         DeviceArgument::Load(given) => Device::Load(Load {
-            forecast: series(given.power, &given.name)?,
+            forecast: series(given.power, &format!("{}.power_kw", given.name))?,
             name: given.name,
             group: given.group,
             phases: phases(&given.phases)?,
@@ -316,10 +320,14 @@ fn device(given: DeviceArgument) -> Result<Device, Refused> {
 
 fn group(given: GroupArgument) -> Result<Group, Refused> {
     let breach = given.breach_price_per_kwh;
-    let whole = given.limit.map(|series| limit((series, breach), &given.name)).transpose()?;
+    let field = |field: &str| format!("{}.{field}", given.name);
+    let price = field("breach_price_per_kwh");
+    let whole = field("limit_kw");
+    let whole_limit = |series| limit((series, breach), (&whole, &price));
+    let whole = given.limit.map(whole_limit).transpose()?;
     let per_phase = |(amps, volts): Current| {
         let series = SeriesArgument::Constant(power_of(amps, volts, 1));
-        limit((series, breach), &given.name)
+        limit((series, breach), (&field("amps"), &price))
     };
     let phase_limit = given.current.map(per_phase).transpose()?;
     Ok(Group { limit: whole, phase_limit, name: given.name, parent: given.parent })
@@ -328,8 +336,8 @@ fn group(given: GroupArgument) -> Result<Group, Refused> {
 fn demand_charge(given: DemandChargeArgument) -> Result<DemandCharge, Refused> {
     let periods = given.periods.into_iter();
     Ok(DemandCharge {
-        price_per_kw: given.price_per_kw,
-        peak: power(given.peak_kw, "demand_charge.peak_kw")?,
+        price_per_kw: given.peak_price_per_kw,
+        peak: power(given.peak_incurred_kw, "demand_charge.peak_incurred_kw")?,
         window_minutes: given.window_minutes,
         window_energy: Energy::from_kwh(given.window_energy_kwh)
             .named("demand_charge.window_energy_kwh")?,
@@ -393,8 +401,12 @@ pub(crate) fn request(
         until: until.map(|until| until.0),
         devices: devices.into_iter().map(device).collect::<Result<_, _>>()?,
         groups: groups.into_iter().map(group).collect::<Result<_, _>>()?,
-        import_limit: import_limit.map(|given| limit(given, "import_limit_kw")).transpose()?,
-        export_limit: export_limit.map(|given| limit(given, "export_limit_kw")).transpose()?,
+        import_limit: import_limit
+            .map(|given| limit(given, ("import_limit_kw", "import_breach_price_per_kwh")))
+            .transpose()?,
+        export_limit: export_limit
+            .map(|given| limit(given, ("export_limit_kw", "export_breach_price_per_kwh")))
+            .transpose()?,
         demand_charge: demand.map(demand_charge).transpose()?,
         tiers: blocks.map(tiers).transpose()?,
         carbon: emissions.map(carbon),

@@ -12,19 +12,19 @@ use slackwater_engine::plan::storage::PriceSlots;
 
 use crate::answer::{self, numbers};
 use crate::arrow::{Columns, Table, refused, schema};
-use crate::batch::{Numbers, Times};
+use crate::batch::{NUMBERS, Numbers, Times};
+use crate::doubts::warn_of_columns;
 use crate::error::Refused;
 use crate::interrupt;
 use crate::prices::Prices;
 
 /// Columns that other functions honour; ignoring them would plan something else.
-const NOT_HERE: [&str; 12] = [
+const NOT_HERE: [&str; 11] = [
     "consumption",
     "energy_kwh",
     "limits",
     "node",
     "power_limits",
-    "power_max_kw",
     "power_min_kw",
     "priority",
     "soc_fallback_percent",
@@ -40,13 +40,13 @@ const KNOWN: [&str; 15] = [
     "departure",
     "capacity_kwh",
     "soc_percent",
-    "charge_max_kw",
+    "power_max_kw",
     "discharge_max_kw",
     "target_percent",
     "reserve_percent",
     "charge_limit_percent",
     "efficiency",
-    "efficiency_discharge",
+    "discharge_efficiency",
     "end_value_per_kwh",
     "wear_price_per_kwh",
     "price_id",
@@ -81,14 +81,14 @@ impl Rows {
             departure: Times::new(columns.times("departure")?),
             capacity: required("capacity_kwh")?,
             soc: required("soc_percent")?,
-            charge_max: required("charge_max_kw")?,
+            charge_max: required("power_max_kw")?,
             discharge_max: required("discharge_max_kw")?,
             optional: [
                 columns.optional_numbers("target_percent")?,
                 columns.optional_numbers("reserve_percent")?,
                 columns.optional_numbers("charge_limit_percent")?,
                 columns.optional_numbers("efficiency")?,
-                columns.optional_numbers("efficiency_discharge")?,
+                columns.optional_numbers("discharge_efficiency")?,
                 columns.optional_numbers("end_value_per_kwh")?,
                 columns.optional_numbers("wear_price_per_kwh")?,
             ],
@@ -97,7 +97,7 @@ impl Rows {
     }
 
     fn batteries(&self) -> Batteries<'_> {
-        let [target, reserve, limit, efficiency, efficiency_discharge, end_value, wear] =
+        let [target, reserve, limit, efficiency, discharge_efficiency, end_value, wear] =
             self.optional.each_ref().map(|column| column.as_deref());
         Batteries {
             arrival: self.arrival.values(),
@@ -110,7 +110,7 @@ impl Rows {
             charge_max_kw: self.charge_max.values(),
             discharge_max_kw: self.discharge_max.values(),
             efficiency,
-            efficiency_discharge,
+            efficiency_discharge: discharge_efficiency,
             end_value_per_kwh: end_value,
             wear_price_per_kwh: wear,
             grid: self.grid.as_deref(),
@@ -184,6 +184,7 @@ pub(crate) fn plan_storage_batch(
     names: Option<Vec<String>>,
 ) -> Result<Table, Refused> {
     let vehicles = crate::arrow::batches(vehicles)?;
+    warn_of_columns(py, &vehicles, &NUMBERS)?;
     let Some(first) = prices.first() else {
         return Err(Refused::Input("prices holds no price curve".into()));
     };

@@ -36,9 +36,9 @@ def _cluster() -> Iterator[None]:
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_any_number_of_actors_gives_the_same_bits(count: int) -> None:
     vehicles, prices, nodes = area_parts.town(1_500)
-    local = sw.plan_area(vehicles, prices, nodes=nodes, max_rounds=30)
+    local = sw.plan_area(vehicles, prices, nodes=nodes, rounds_max=30)
     planned = slackwater.ray.plan_area(
-        vehicles, prices, nodes=nodes, max_rounds=30, crew=RayCrew(parts=count)
+        vehicles, prices, nodes=nodes, rounds_max=30, crew=RayCrew(parts=count)
     )
     assert len(planned.crew.pids()) == count
     assert area_parts.numbers(planned.area) == area_parts.numbers(local)
@@ -100,11 +100,11 @@ class Killing(RayCrew):
 def test_killed_workers_change_nothing(limit_kw: float) -> None:
     # The lower limit leaves a shortage, so that actors have changed needs to come back to.
     vehicles, prices = fleets.fleet(3_000), fleets.day_ahead()
-    local = sw.plan_area(vehicles, prices, limit_kw=limit_kw, max_rounds=40)
-    each_alone = sw.plan_area(vehicles, prices, limit_kw=1e6).unmet_kwh
-    assert (local.unmet_kwh > each_alone + 100) == (limit_kw == 300)
+    local = sw.plan_area(vehicles, prices, limit_kw=limit_kw, rounds_max=40)
+    each_alone = sw.plan_area(vehicles, prices, limit_kw=1e6).shortfall_kwh
+    assert (local.shortfall_kwh > each_alone + 100) == (limit_kw == 300)
     crew = Killing([2, 5, 9, local.rounds])
-    planned = parts.plan_area(vehicles, prices, crew=crew, limit_kw=limit_kw, max_rounds=40)
+    planned = parts.plan_area(vehicles, prices, crew=crew, limit_kw=limit_kw, rounds_max=40)
     assert len(set(crew.killed)) == 4
     assert not set(crew.killed) & set(crew.pids())
     plans = pa.concat_tables(ray.get(crew.submit(planned.request, "plans")))

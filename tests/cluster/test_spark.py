@@ -28,8 +28,9 @@ PLANS = (
     f"baseline_cost double, savings double, {INTERVALS}, error string, area_row long"
 )
 BATCH = (
-    "id string, cost double, energy_kwh double, shortfall_kwh double, marginal_price double, "
-    "baseline_cost double, savings double, gap double, unpriced_hours double, "
+    "id string, cost double, energy_kwh double, shortfall_kwh double, "
+    "marginal_price_per_kwh double, baseline_cost double, "
+    "savings double, gap double, unpriced_hours double, "
     f"{INTERVALS}, status string, error string"
 )
 
@@ -76,9 +77,9 @@ class SparkCrew:
 
 def test_spark_plans_the_same_area(spark: SparkSession) -> None:
     vehicles, prices, nodes = area_parts.town(1_200)
-    local = sw.plan_area(vehicles, prices, nodes=nodes, max_rounds=8)
+    local = sw.plan_area(vehicles, prices, nodes=nodes, rounds_max=8)
     crew = SparkCrew(spark, 4, 2)
-    planned = parts.plan_area(vehicles, prices, crew=crew, nodes=nodes, max_rounds=8)
+    planned = parts.plan_area(vehicles, prices, crew=crew, nodes=nodes, rounds_max=8)
     check_same(local, planned, in_order(crew.run(plan_parts, planned.request, PLANS)))
 
 

@@ -60,21 +60,21 @@ def numbers(plan: sw.AreaPlan) -> dict[str, Any]:
     return {
         "cost": plan.cost,
         "bound": plan.bound,
-        "gap": plan.gap,
+        "gap": plan.relative_gap,
         "rounds": plan.rounds,
         "status": plan.status,
         "energy": plan.energy_kwh,
         "discharged": plan.discharged_kwh,
         "late": plan.late_reserves,
-        "unmet": plan.unmet,
-        "unmet_kwh": plan.unmet_kwh,
+        "unmet": plan.shortfalls,
+        "shortfall_kwh": plan.shortfall_kwh,
         "vehicles": plan.vehicles,
         "errors": plan.errors,
         "load": plan.load_kw,
-        "unmanaged": (plan.unmanaged_load_kw, plan.unmanaged_cost),
+        "unmanaged": (plan.baseline_load_kw, plan.baseline_cost),
         "price_only": (plan.price_only_load_kw, plan.price_only_cost),
         "nodes": plan.nodes,
-        "shadow_prices": plan.shadow_prices,
+        "shadow_prices": plan.shadow_price_per_kwh,
         "state": plan._native.state,
     }
 
@@ -123,7 +123,7 @@ def town(vehicles: int, seed: int = 5) -> tuple[pa.Table, dict[str, sw.Prices], 
     nodes = [
         sw.Node(name="town", limit_kw=0.30 * peak, peak_price_per_kw=0.02),
         sw.Node(name="north", parent="town", limit_kw=0.14 * peak),
-        sw.Node(name="south", parent="town", limit_kw=0.2 * peak, limit_price_per_kwh=0.05),
+        sw.Node(name="south", parent="town", limit_kw=0.2 * peak, breach_price_per_kwh=0.05),
         sw.Node(name="west", parent="town", base_kw=0.01 * peak, limit_kw=0.15 * peak),
     ]
     return rows, {"flat": fleets.day_ahead(), "night": fleets.day_ahead(seed=9)}, nodes

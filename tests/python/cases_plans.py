@@ -155,7 +155,9 @@ def plan_site(given: Json) -> Json:
     demand = None
     if "peakPrice" in given:
         demand = sw.DemandCharge(
-            price_per_kw=given["peakPrice"], peak_kw=given["peakPaidKw"], window=timedelta(hours=1)
+            peak_price_per_kw=given["peakPrice"],
+            peak_incurred_kw=given["peakPaidKw"],
+            window=timedelta(hours=1),
         )
     carbon = None
     if "carbon" in given:
@@ -170,7 +172,7 @@ def plan_site(given: Json) -> Json:
         import_limit_kw=given.get("limitKw"),
         demand_charge=demand,
         tiers=sw.Tiers(blocks=given["tiers"]) if "tiers" in given else None,
-        co2=carbon,
+        carbon=carbon,
     )
     return {
         "cost": plan.cost,
@@ -199,8 +201,8 @@ def plan_storage(given: Json) -> Json:
             charge_limit_percent=given.get("chargeLimit", 100),
             efficiency=given.get("efficiency", 1),
         ),
-        efficiency_discharge=given.get("efficiencyDischarge", 1),
-        charge_max_kw=given["kw"],
+        discharge_efficiency=given.get("efficiencyDischarge", 1),
+        power_max_kw=given["kw"],
         discharge_max_kw=given["kw"],
         targets=targets,
         reserve_percent=given.get("reserve", 0),

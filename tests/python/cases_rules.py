@@ -146,7 +146,7 @@ def applied(puts: Json) -> sw.Prices | None:
 def signal_apply(given: Json) -> Json:
     """Write the steps after all signals."""
     prices = applied(given["puts"])
-    slots = prices.slots() if prices is not None else []
+    slots = prices.slots if prices is not None else []
     return [{"from": wire(start), "to": wire(end), "price": price} for start, end, price in slots]
 
 

@@ -34,17 +34,17 @@ def at(text: str) -> datetime:
 
 
 def values(read: io.PriceImport) -> list[float]:
-    return [round(price, 6) for _, _, price in read.prices.slots()]
+    return [round(price, 6) for _, _, price in read.prices.slots]
 
 
 def starts(read: io.PriceImport) -> list[str]:
-    return [f"{start:%d %H:%M}" for start, _, _ in read.prices.slots()]
+    return [f"{start:%d %H:%M}" for start, _, _ in read.prices.slots]
 
 
 def hours_a_day(read: io.PriceImport, zone: str) -> dict[str, float]:
     """Hours with a price for each local date."""
     hours: dict[str, float] = {}
-    for start, end, _ in read.prices.slots():
+    for start, end, _ in read.prices.slots:
         date = start.astimezone(ZoneInfo(zone)).date().isoformat()
         hours[date] = hours.get(date, 0) + (end - start) / HOUR
     return hours

@@ -41,7 +41,7 @@ def duration() -> sw.Plan:
 
 
 def kept() -> sw.Plan:
-    fewer = sw.Prices.from_slots(day_ahead().slots()[2:], currency="EUR")
+    fewer = sw.Prices.from_slots(day_ahead().slots[2:], currency="EUR")
     return vehicle().close_to(charge(prices=fewer), budget=0.5)
 
 
@@ -51,13 +51,13 @@ def storage() -> sw.StoragePlan:
         export_prices=day_ahead().times(0.8),
         now=NOON,
         battery=sw.Battery(capacity_kwh=52, soc_percent=40, efficiency=0.93),
-        efficiency_discharge=0.95,
-        charge_max_kw=11,
+        discharge_efficiency=0.95,
+        power_max_kw=11,
         discharge_max_kw=7.4,
         targets=[sw.SocTarget(NOON + 12 * HOUR, 80), sw.SocTarget(None, 50)],
         reserve_percent=20,
         consumption=[(NOON + 13 * HOUR, NOON + 14 * HOUR, 6.5)],
-        limits=[sw.StorageLimit(NOON, NOON + 2 * HOUR, charge_max_kw=3.7)],
+        limits=[sw.StorageLimit(NOON, NOON + 2 * HOUR, power_max_kw=3.7)],
         wear_price_per_kwh=0.01,
     )
 

@@ -111,8 +111,8 @@ class Case:
             arguments["export_prices"] = sw.Prices.from_values(START, self.export, currency="EUR")
         if self.peak_price:
             arguments["demand_charge"] = sw.DemandCharge(
-                price_per_kw=self.peak_price,
-                peak_kw=self.peak_paid,
+                peak_price_per_kw=self.peak_price,
+                peak_incurred_kw=self.peak_paid,
                 window=self.peak_hours * HOUR,
             )
         if self.tiers:
@@ -121,7 +121,7 @@ class Case:
             steps = [
                 (START + i * HOUR, START + (i + 1) * HOUR, c) for i, c in enumerate(self.carbon)
             ]
-            arguments["co2"] = sw.Carbon(price_per_kg=self.carbon_price, intensity=steps)
+            arguments["carbon"] = sw.Carbon(price_per_kg=self.carbon_price, intensity=steps)
         prices = sw.Prices.from_values(START, self.prices, currency="EUR")
         return sw.plan_site(prices, **arguments | more)
 
@@ -144,7 +144,9 @@ def _vehicle(store: Store) -> sw.Vehicle:
     discharge = None
     if store.feed:
         discharge = sw.Discharge(
-            power_max_kw=store.feed, efficiency=store.feed_efficiency, wear_per_kwh=store.wear
+            discharge_max_kw=store.feed,
+            discharge_efficiency=store.feed_efficiency,
+            wear_price_per_kwh=store.wear,
         )
     return sw.Vehicle(
         store.name,
@@ -173,7 +175,8 @@ def _battery(store: Store) -> sw.StationaryBattery:
         discharge_max_kw=store.feed,
         efficiency=store.efficiency,
         discharge_efficiency=store.feed_efficiency,
-        wear_per_kwh=store.wear,
+        wear_price_per_kwh=store.wear,
+        # A value decides what is left at the end, so that the model needs no row for it.
         end_value_per_kwh=store.end_value,
         group=store.group,
         phases=store.phases,

@@ -44,10 +44,10 @@ def test_a_limit_moves_load_to_the_next_cheapest_hour() -> None:
     assert plan.cost == pytest.approx(12 * 0.1 + 12 * 0.2 + 6 * 0.3, rel=1e-3)
     assert max(plan.load_kw) <= 12 + 1e-9
     assert plan.bound <= plan.cost
-    assert plan.gap <= 1e-3
-    assert (plan.status, plan.reproducible, plan.unmet) == ("gap", True, [])
+    assert plan.relative_gap <= 1e-3
+    assert (plan.status, plan.is_reproducible, plan.shortfalls) == ("gap", True, [])
     # Half of the fleet's third vehicle pays 0.30, so the 0.10 hour is worth 0.20 more.
-    assert plan.nodes[0].added_per_kwh == pytest.approx([0, 0.2, 0.1, 0], abs=1e-6)
+    assert plan.nodes[0].congestion_price_per_kwh == pytest.approx([0, 0.2, 0.1, 0], abs=1e-6)
 
 
 def test_without_a_binding_limit_an_area_is_a_batch() -> None:
@@ -61,16 +61,16 @@ def test_without_a_binding_limit_an_area_is_a_batch() -> None:
 def test_a_shortage_is_shared_and_named() -> None:
     plan = sw.plan_area(fleet(2), PRICES, limit_kw=2)
     assert energies(plan) == pytest.approx([4, 4], abs=1e-3)
-    assert plan.unmet_kwh == pytest.approx(12, abs=2e-3)
-    assert {unmet.node for unmet in plan.unmet} == {"area"}
+    assert plan.shortfall_kwh == pytest.approx(12, abs=2e-3)
+    assert {unmet.node for unmet in plan.shortfalls} == {"area"}
     weighed = sw.plan_area(fleet(2, priority=[2.0, 1.0]), PRICES, limit_kw=2)
     assert energies(weighed) == pytest.approx([6, 2], abs=1e-3)
 
 
 def test_a_stay_that_is_too_short_blames_no_limit() -> None:
     plan = sw.plan_area(fleet(1, energy_kwh=[100.0]), PRICES, limit_kw=50)
-    assert [(unmet.row, unmet.node) for unmet in plan.unmet] == [(0, None)]
-    assert plan.unmet_kwh == pytest.approx(60)
+    assert [(unmet.row, unmet.node) for unmet in plan.shortfalls] == [(0, None)]
+    assert plan.shortfall_kwh == pytest.approx(60)
 
 
 def test_nested_nodes_hold_together() -> None:
@@ -82,17 +82,19 @@ def test_nested_nodes_hold_together() -> None:
     town, street = plan.nodes
     assert max(town.load_kw) <= 25 + 1e-9
     assert street.load_kw[1] <= 8 + 1e-9
-    assert plan.unmet == []
+    assert plan.shortfalls == []
     # The town's vehicle pays 0.10; of the street 8 kWh do, and 12 pay 0.20.
     assert plan.cost == pytest.approx(1.8 + 12 * 0.2, rel=1e-3)
 
 
 def test_soft_limits_peaks_blocks_and_targets_cost_what_they_say() -> None:
     def cost(**node: Any) -> float:
-        return sw.plan_area(fleet(1), PRICES, nodes=[sw.Node(name="n", **node)], gap=1e-6).cost
+        return sw.plan_area(
+            fleet(1), PRICES, nodes=[sw.Node(name="n", **node)], relative_gap=1e-6
+        ).cost
 
     # Half of the need moves to the hour at 0.20 or pays 0.05 above 5 kW.
-    assert cost(limit_kw=5, limit_price_per_kwh=0.05) == pytest.approx(1.25, rel=1e-4)
+    assert cost(limit_kw=5, breach_price_per_kwh=0.05) == pytest.approx(1.25, rel=1e-4)
     # Each kW less of peak saves 0.08 + nothing: below 0.10 it does not pay to move.
     assert cost(peak_price_per_kw=0.08) == pytest.approx(1.8, rel=1e-4)
     assert cost(peak_price_per_kw=0.08, peak_incurred_kw=10) == pytest.approx(1.0, rel=1e-4)
@@ -105,7 +107,7 @@ def test_soft_limits_peaks_blocks_and_targets_cost_what_they_say() -> None:
 def test_squares_fill_the_valley() -> None:
     flat = sw.Prices.from_values(SIX, [0.0] * 4, currency="EUR")
     node = sw.Node(name="n", base_kw=[6.0, 0, 2, 10], target_kw=0, target_square_price=1.0)
-    plan = sw.plan_area(fleet(2), flat, nodes=[node], gap=1e-5)
+    plan = sw.plan_area(fleet(2), flat, nodes=[node], relative_gap=1e-5)
     # 20 kWh fill 6, 0 and 2 kW up to 28/3.
     assert plan.nodes[0].load_kw == pytest.approx([28 / 3] * 3 + [10], abs=0.1)
     assert plan.cost == pytest.approx(3 * (28 / 3) ** 2 + 100, rel=1e-4)
@@ -134,9 +136,9 @@ def test_an_on_off_vehicle_above_the_limit_withholds_nothing_that_fits() -> None
     plan = sw.plan_area(vehicles, prices, limit_kw=20)
     # 29.5 of 40 kWh, so that nothing has to go unmet.
     assert energies(plan) == pytest.approx([24.0, 5.5])
-    assert (plan.unmet_kwh, plan.unmet_bound_kwh) == (0.0, 0.0)
+    assert (plan.shortfall_kwh, plan.shortfall_bound_kwh) == (0.0, 0.0)
     steady = sw.plan_area(vehicles.drop_columns(["power_min_kw"]), prices, limit_kw=20)
-    assert steady.unmet_bound_kwh is None
+    assert steady.shortfall_bound_kwh is None
 
 
 def test_previous_prices_save_rounds() -> None:
@@ -147,18 +149,18 @@ def test_previous_prices_save_rounds() -> None:
         again = sw.plan_area(left, PRICES, **wanted, previous=first)
         anew = sw.plan_area(left, PRICES, **wanted)
         assert again.rounds < anew.rounds
-        assert again.gap <= 1e-4
+        assert again.relative_gap <= 1e-4
         assert again.bound <= anew.cost
 
 
 def test_progress_is_told_and_can_stop() -> None:
     seen: list[sw.AreaProgress] = []
     vehicles = fleet(50, energy_kwh=[1.0 + i % 17 for i in range(50)])
-    plan = sw.plan_area(vehicles, PRICES, limit_kw=120, gap=0, progress=seen.append)
+    plan = sw.plan_area(vehicles, PRICES, limit_kw=120, relative_gap=0, progress=seen.append)
     assert seen
     assert all(at.bound <= plan.cost + 1e-9 for at in seen)
-    stopped = sw.plan_area(vehicles, PRICES, limit_kw=120, gap=0, progress=lambda _: True)
-    assert (stopped.status, stopped.reproducible) == ("stopped", False)
+    stopped = sw.plan_area(vehicles, PRICES, limit_kw=120, relative_gap=0, progress=lambda _: True)
+    assert (stopped.status, stopped.is_reproducible) == ("stopped", False)
     assert max(stopped.load_kw) <= 120 + 1e-9
 
 
@@ -174,7 +176,7 @@ def test_a_reserve_without_room_comes_later_and_nobody_loses_by_it() -> None:
     vehicles = fleet(3, reserve_kwh=[8.0] * 3)
     plan = sw.plan_area(vehicles, PRICES, limit_kw=8)
     # 8 kWh an hour are 32 in all, for 30; only 8 of 24 are there after the first hour.
-    assert plan.unmet_kwh == pytest.approx(0, abs=1e-6)
+    assert plan.shortfall_kwh == pytest.approx(0, abs=1e-6)
     assert energies(plan) == pytest.approx([10.0] * 3, abs=1e-6)
     assert plan.load_kw[0] == pytest.approx(8, abs=1e-6)
     assert plan.late_reserves == [0, 1, 2]
@@ -186,8 +188,10 @@ def test_a_shortage_of_many_is_borne_by_all_alike() -> None:
     priority = [1.0 + at % 2 for at in range(count)]
     vehicles = fleet(count, energy_kwh=needs, priority=priority)
     plan = sw.plan_area(vehicles, PRICES, limit_kw=0.2 * sum(needs))
-    assert plan.unmet_kwh == pytest.approx(0.2 * sum(needs), rel=2e-3)
-    unmet = dict.fromkeys(range(count), 0.0) | {each.row: each.energy_kwh for each in plan.unmet}
+    assert plan.shortfall_kwh == pytest.approx(0.2 * sum(needs), rel=2e-3)
+    unmet = dict.fromkeys(range(count), 0.0) | {
+        each.row: each.energy_kwh for each in plan.shortfalls
+    }
     # In proportion to need over priority: 0.4 / 1.5 of it for the first, half of that for others.
     weight = sum(need / first for need, first in zip(needs, priority, strict=True))
     share = 0.2 * sum(needs) / weight
@@ -201,9 +205,9 @@ def test_a_deadline_without_room_is_missed_equally_and_the_need_is_there() -> No
     plan = sw.plan_area(fleet(3, targets=targets), PRICES, limit_kw=9)
     assert energies(plan) == pytest.approx([10.0] * 3, abs=1e-6)
     # 18 kWh are wanted by the end of the first hour, and 9 are there.
-    assert plan.unmet_kwh == pytest.approx(9, abs=1e-3)
-    assert [need.energy_kwh for need in plan.unmet] == pytest.approx([3.0] * 3, abs=1e-3)
-    assert {need.node for need in plan.unmet} == {"area"}
+    assert plan.shortfall_kwh == pytest.approx(9, abs=1e-3)
+    assert [need.energy_kwh for need in plan.shortfalls] == pytest.approx([3.0] * 3, abs=1e-3)
+    assert {need.node for need in plan.shortfalls} == {"area"}
 
 
 @settings(max_examples=100, deadline=None)
@@ -214,7 +218,7 @@ def test_what_a_deadline_misses_comes_later(wanted: list[tuple[float, float]]) -
     vehicles = fleet(len(wanted), energy_kwh=[need for need, _ in wanted], targets=targets)
     plan = sw.plan_area(vehicles, PRICES, limit_kw=[3.0, 100.0, 100.0, 100.0])
     missed = max(0.0, sum(need * part for need, part in wanted) - 3)
-    assert plan.unmet_kwh == pytest.approx(missed, abs=1e-3 * len(wanted))
+    assert plan.shortfall_kwh == pytest.approx(missed, abs=1e-3 * len(wanted))
     assert energies(plan) == pytest.approx([need for need, _ in wanted], abs=1e-3)
 
 
@@ -224,7 +228,7 @@ def test_alike_vehicles_miss_two_deadlines_alike() -> None:
         vehicles = fleet(count, energy_kwh=[12.0] * count, targets=[wanted] * count)
         plan = sw.plan_area(vehicles, PRICES, limit_kw=3 * count)
         # By eight o'clock 6 of 10 kWh are there for each, and the need by ten.
-        missed = [need.energy_kwh for need in plan.unmet]
+        missed = [need.energy_kwh for need in plan.shortfalls]
         assert missed == pytest.approx([4.0] * count, abs=0.2)
         assert sum(missed) == pytest.approx(4 * count, rel=2e-3)
         assert energies(plan) == pytest.approx([12.0] * count, abs=0.1)
@@ -247,11 +251,11 @@ def batteries(count: int, **columns: list[Any]) -> pa.Table:
 def test_a_battery_gives_nothing_where_more_is_lost_than_it_helps() -> None:
     lossy = [0.7, 0.7]
     vehicles = batteries(2, target_percent=[85.0, 50.0], discharge_max_kw=[0.0, 10.0])
-    vehicles = vehicles.append_column("efficiency_discharge", pa.array(lossy))
+    vehicles = vehicles.append_column("discharge_efficiency", pa.array(lossy))
     plan = sw.plan_area(vehicles, PRICES, limit_kw=2.5)
     # The first wants 14 kWh where there are 10. A kWh of the other would bring it 0.7.
-    assert [need.row for need in plan.unmet] == [0]
-    assert plan.unmet_kwh == pytest.approx(4, abs=1e-3)
+    assert [need.row for need in plan.shortfalls] == [0]
+    assert plan.shortfall_kwh == pytest.approx(4, abs=1e-3)
     assert plan.discharged_kwh == pytest.approx(0, abs=1e-6)
 
 
@@ -260,7 +264,7 @@ def test_who_misses_a_deadline_takes_nothing_from_those_who_leave_later() -> Non
     targets = [[{"by": by, "energy_kwh": 6.0}], [{"by": by, "energy_kwh": 6.0}], [], []]
     plan = sw.plan_area(fleet(4, targets=targets), PRICES, limit_kw=9)
     # 12 kWh are wanted by the end of the first hour, where there are 9; 40 in all, of 36.
-    unmet = {need.row: need.energy_kwh for need in plan.unmet}
+    unmet = {need.row: need.energy_kwh for need in plan.shortfalls}
     assert sum(unmet.values()) == pytest.approx(4, abs=2e-3)
     assert sum(energies(plan)) == pytest.approx(36, abs=2e-3)
     assert min(unmet.get(row, 0.0) for row in (0, 1)) > 0.5
@@ -275,7 +279,7 @@ def test_a_vehicle_buys_cheap_and_sells_dear_within_the_limits() -> None:
     powers = [each["power_kw"] for each in pa.table(plan)["intervals"][0].as_py()]
     assert powers == [-10, 10, -10]
     node = sw.Node(name="n", limit_kw=6, export_limit_kw=4)
-    plan = sw.plan_area(batteries(1), PRICES, export_prices=PRICES, nodes=[node], gap=1e-6)
+    plan = sw.plan_area(batteries(1), PRICES, export_prices=PRICES, nodes=[node], relative_gap=1e-6)
     # No more than 4 kWh an hour go out, so no more than 8 need to come in.
     assert plan.cost == pytest.approx(6 * 0.1 + 2 * 0.2 - 4 * 0.7, abs=1e-6)
     assert min(plan.load_kw) >= -4 - 1e-9
@@ -286,7 +290,7 @@ def test_what_one_gives_back_another_takes() -> None:
     # The van needs 20 kWh in two hours in which only 5 a hour come in.
     table = batteries(2, target_percent=[0.0, 100.0], discharge_max_kw=[10.0, 0.0])
     plan = sw.plan_area(table, PRICES, export_prices=PRICES.times(0.1), limit_kw=2.5)
-    assert plan.unmet == []
+    assert plan.shortfalls == []
     assert plan.energy_kwh == pytest.approx(20, abs=1e-4)
     assert plan.discharged_kwh >= 10 - 1e-4
     assert max(plan.load_kw) <= 2.5 + 1e-9
@@ -351,7 +355,7 @@ def test_a_budget_keeps_what_vehicles_were_told() -> None:
     assert rich.cost == pytest.approx(free.cost - free.change.spent + rich.change.spent)
     assert (free.change.vehicles, told.change.vehicles) == (200, 195)
     assert max(rich.load_kw) <= 780 + 1e-9
-    assert rich.unmet == []
+    assert rich.shortfalls == []
 
 
 def test_who_was_told_what_has_to_be_known() -> None:
@@ -477,7 +481,7 @@ def test_limits_hold_and_needs_are_met_or_named(
     plan = sw.plan_area(vehicles, curve, limit_kw=limit)
     assert all(load <= limit + 1e-8 for load in plan.load_kw)
     wanted = sum(energy for *_, energy, _ in rows)
-    assert plan.energy_kwh + plan.unmet_kwh == pytest.approx(wanted, abs=1e-6)
+    assert plan.energy_kwh + plan.shortfall_kwh == pytest.approx(wanted, abs=1e-6)
     assert plan.bound <= plan.cost + 1e-9
     assert sum(energies(plan)) == pytest.approx(plan.energy_kwh, abs=1e-6)
     most = most_served(len(prices), rows, limit)

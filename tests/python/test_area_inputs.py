@@ -65,8 +65,8 @@ def test_blocks_are_pairs_of_any_kind() -> None:
         ({"target_kw": 3}, "of use only with target_price_per_kwh or target_square_price"),
         ({"target_square_price": 3}, "target_square_price .* of use only with target_kw"),
         ({"target_price_per_kwh": 3}, "target_price_per_kwh .* of use only with target_kw"),
-        ({"limit_price_per_kwh": 0.1}, "limit_price_per_kwh .* of use only with limit_kw"),
-        ({"export_limit_price_per_kwh": 0.1}, "of use only with export_limit_kw"),
+        ({"breach_price_per_kwh": 0.1}, "breach_price_per_kwh .* of use only with limit_kw"),
+        ({"export_breach_price_per_kwh": 0.1}, "of use only with export_limit_kw"),
     ],
 )
 def test_a_field_that_makes_no_sense_is_refused_by_name(fields: dict[str, Any], text: str) -> None:
@@ -87,8 +87,8 @@ def test_what_is_no_list_of_nodes_is_refused() -> None:
 
 
 def test_rounds_below_zero_are_refused() -> None:
-    with pytest.raises(sw.InputError, match="max_rounds is -1 rounds; it is a whole number from 0"):
-        sw.plan_area(fleet(1), PRICES, limit_kw=5, max_rounds=-1)
+    with pytest.raises(sw.InputError, match="rounds_max is -1 rounds; it is a whole number from 0"):
+        sw.plan_area(fleet(1), PRICES, limit_kw=5, rounds_max=-1)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_options_that_say_nothing_are_refused(tmp_path: Path) -> None:
     vehicles.write_text(ONE_VAN)
     words = ("area", vehicles, "--prices", price_file(tmp_path), "--limit", "5")
     assert "--stability-budget needs --previous" in run(*words, "--stability-budget", "1").error
-    assert "--max-rounds" in run(*words, "--max-rounds", "-1").error
+    assert "--rounds-max" in run(*words, "--rounds-max", "-1").error
 
 
 def test_nothing_that_is_read_is_written_over(tmp_path: Path) -> None:

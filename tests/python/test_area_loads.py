@@ -51,7 +51,7 @@ def test_every_node_has_a_load() -> None:
 # Limits of a town and of its street with 15 kW of other load; what two vehicles of the
 # street that want 10 kWh each come to in the hours at 0.30, 0.10, 0.20 and 0.40.
 @pytest.mark.parametrize(
-    ("town", "loads", "breach_kw", "unmet_kwh"),
+    ("town", "loads", "breach_kw", "shortfall_kwh"),
     [
         # The town leaves 5 kW of its 20, the street 15 of its 30.
         ({"limit_kw": 20}, [20, 20, 20, 20], 0, 0),
@@ -67,7 +67,7 @@ def test_every_node_has_a_load() -> None:
     ],
 )
 def test_base_load_counts_at_all_nodes_above(
-    town: dict[str, Any], loads: list[float], breach_kw: float, unmet_kwh: float
+    town: dict[str, Any], loads: list[float], breach_kw: float, shortfall_kwh: float
 ) -> None:
     nodes = [
         sw.Node(name="town", **town),
@@ -76,7 +76,7 @@ def test_base_load_counts_at_all_nodes_above(
     plan = sw.plan_area(fleet(2, node=["street"] * 2), PRICES, nodes=nodes)
     assert plan.nodes[0].load_kw == pytest.approx(loads, abs=1e-3)
     assert plan.nodes[0].breach_kw == pytest.approx(breach_kw)
-    assert plan.unmet_kwh == pytest.approx(unmet_kwh, abs=1e-3)
+    assert plan.shortfall_kwh == pytest.approx(shortfall_kwh, abs=1e-3)
     assert plan.nodes[1].load_kw == pytest.approx(
         [load - town.get("base_kw", 0) for load in loads], abs=1e-3
     )

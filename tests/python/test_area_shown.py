@@ -50,7 +50,7 @@ def test_a_picture_draws_each_load_with_the_base_load() -> None:
     assert plan.nodes[0].load_kw == pytest.approx([3, 31, 2, 0])
     assert lines["limit"] == pytest.approx([15, float("nan"), 15, 15], nan_ok=True)
     prices = drawn(figure, axes=1)["shadow price"]
-    assert prices == plan.nodes[0].added_per_kwh
+    assert prices == plan.nodes[0].congestion_price_per_kwh
 
 
 def test_a_picture_draws_the_node_that_it_names() -> None:
@@ -100,7 +100,7 @@ def test_in_a_shortage_nothing_is_called_a_saving(limit_kw: float, tmp_path: Pat
     withheld = 20 - 4 * limit_kw
     assert plan.withheld_kwh == pytest.approx(withheld, abs=2e-3)
     # The other two plans are of all that was asked for.
-    assert (plan.unmanaged_cost, plan.price_only_cost) == pytest.approx((6, 2))
+    assert (plan.baseline_cost, plan.price_only_cost) == pytest.approx((6, 2))
     text = page(plan, tmp_path)
     missing = f"{withheld:.1f}\N{NO-BREAK SPACE}kWh"
     assert f"without {missing} withheld by limits" in text
@@ -115,7 +115,7 @@ def test_in_a_shortage_nothing_is_called_a_saving(limit_kw: float, tmp_path: Pat
 
 def test_a_stay_too_short_withholds_nothing(tmp_path: Path) -> None:
     plan = sw.plan_area(fleet(1, energy_kwh=[100.0]), PRICES, limit_kw=50)
-    assert plan.unmet_kwh == pytest.approx(60)
+    assert plan.shortfall_kwh == pytest.approx(60)
     assert plan.withheld_kwh == 0
     # Nobody could charge more: costs compare.
     assert "below unmanaged charging" in page(plan, tmp_path)
@@ -124,8 +124,8 @@ def test_a_stay_too_short_withholds_nothing(tmp_path: Path) -> None:
 
 def test_a_vehicle_with_two_reasons_is_one_vehicle(tmp_path: Path) -> None:
     plan = sw.plan_area(fleet(2, energy_kwh=[100.0, 1.0]), PRICES, limit_kw=5)
-    assert [(need.row, need.node) for need in plan.unmet][:2] == [(0, None), (0, "area")]
-    assert plan.short_vehicles == len({need.row for need in plan.unmet}) < len(plan.unmet)
+    assert [(need.row, need.node) for need in plan.shortfalls][:2] == [(0, None), (0, "area")]
+    assert plan.short_vehicles == len({need.row for need in plan.shortfalls}) < len(plan.shortfalls)
     text = page(plan, tmp_path)
     assert f"vehicles affected: {plan.short_vehicles}<" in text
     assert f"at departure or at a deadline: {plan.short_vehicles}.<" in text

@@ -29,6 +29,6 @@ def test_ctrl_c_while_python_is_called_gives_the_plan_so_far(call: str) -> None:
 
     vehicles = fleet(50, energy_kwh=[1.0 + i % 17 for i in range(50)])
     watched: dict[str, Any] = {"progress": lambda at: interrupted("progress", at)}
-    plan = sw.plan_area(vehicles, PRICES, limit_kw=90, gap=0, memory=Memory(), **watched)
-    assert (plan.status, plan.reproducible) == ("stopped", False)
+    plan = sw.plan_area(vehicles, PRICES, limit_kw=90, relative_gap=0, memory=Memory(), **watched)
+    assert (plan.status, plan.is_reproducible) == ("stopped", False)
     assert max(plan.load_kw) <= 90 + 1e-9

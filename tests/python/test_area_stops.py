@@ -25,7 +25,7 @@ def test_ctrl_c_returns_the_plan_so_far() -> None:
             signal.raise_signal(signal.SIGINT)
 
     assert threading.current_thread() is threading.main_thread()
-    plan = sw.plan_area(vehicles, PRICES, limit_kw=11_000, gap=0, progress=slowly)
+    plan = sw.plan_area(vehicles, PRICES, limit_kw=11_000, relative_gap=0, progress=slowly)
     # Work of all threads, so that a busy machine makes no difference.
     assert time.process_time() - pressed[0] < 1
     assert plan.status == "stopped"
@@ -64,16 +64,16 @@ def test_ctrl_c_in_a_large_area_returns_a_plan_within_a_second(pressed_at: int) 
         if len(calls) == pressed_at:
             signal.raise_signal(signal.SIGINT)
 
-    plan = sw.plan_area(vehicles, NIGHT, nodes=nodes, gap=1e-5, progress=press)
+    plan = sw.plan_area(vehicles, NIGHT, nodes=nodes, relative_gap=1e-5, progress=press)
     # Work of all threads, so that a busy machine makes no difference.
     assert time.process_time() - calls[pressed_at - 1] < 1
     assert len(calls) == pressed_at
-    assert (plan.status, plan.reproducible) == ("stopped", False)
+    assert (plan.status, plan.is_reproducible) == ("stopped", False)
     for node, told in zip(plan.nodes, nodes, strict=True):
         assert isinstance(told.limit_kw, float)
         assert max(node.load_kw) <= told.limit_kw + 1e-6
     # It is a plan worth having: nearly everybody gets what they need.
-    assert plan.unmet_kwh <= 0.01 * sum(vehicles["energy_kwh"].to_pylist())
+    assert plan.shortfall_kwh <= 0.01 * sum(vehicles["energy_kwh"].to_pylist())
 
 
 def test_a_stop_while_a_shortage_is_shared_says_so_and_loses_nothing() -> None:
@@ -84,7 +84,7 @@ def test_a_stop_while_a_shortage_is_shared_says_so_and_loses_nothing() -> None:
         calls[0] += 1
 
     whole = sw.plan_area(vehicles, PRICES, limit_kw=100, progress=count)
-    assert whole.unmet_kwh > 1
+    assert whole.shortfall_kwh > 1
     for at in range(1, calls[0]):
         told = [0]
 
@@ -93,6 +93,6 @@ def test_a_stop_while_a_shortage_is_shared_says_so_and_loses_nothing() -> None:
             return told[0] == at
 
         plan = sw.plan_area(vehicles, PRICES, limit_kw=100, progress=stop)
-        assert (plan.status, plan.reproducible) == ("stopped", False), at
+        assert (plan.status, plan.is_reproducible) == ("stopped", False), at
         assert told[0] == at
         assert max(plan.load_kw) <= 100 + 1e-9

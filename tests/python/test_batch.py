@@ -52,7 +52,7 @@ def test_every_row_is_the_plan_it_would_get_alone() -> None:
         assert got["id"] == row["id"]
         assert (got["cost"], got["energy_kwh"]) == (alone.cost, alone.energy_kwh)
         assert (got["shortfall_kwh"], got["savings"]) == (alone.shortfall_kwh, alone.savings)
-        assert got["marginal_price"] == alone.marginal_price_per_kwh
+        assert got["marginal_price_per_kwh"] == alone.marginal_price_per_kwh
         assert got["status"] == ("shortfall" if alone.shortfall_kwh > 0 else "optimal")
         assert [(i["start"], i["end"], i["power_kw"]) for i in got["intervals"]] == [
             (i.start, i.end, i.power_kw) for i in alone.intervals

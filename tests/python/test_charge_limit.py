@@ -37,7 +37,7 @@ def storage(**changes: Any) -> sw.StoragePlan:
         "export_prices": PRICES,
         "now": SIX,
         "battery": battery(),
-        "charge_max_kw": 10,
+        "power_max_kw": 10,
         "discharge_max_kw": 10,
         "targets": [sw.SocTarget(SIX + 4 * HOUR, 90)],
     }
@@ -106,7 +106,7 @@ def test_what_nobody_can_have_is_not_owed_for_good(soc_percent: float) -> None:
     dear = sw.Prices.from_values(SIX, [0.10, 0.50, 0.10, 0.10], currency="EUR")
     wishes: dict[str, Any] = {
         "now": SIX,
-        "charge_max_kw": 10,
+        "power_max_kw": 10,
         "discharge_max_kw": 10,
         "export_prices": dear,
     }
@@ -129,7 +129,7 @@ def test_what_can_be_had_later_is_owed_until_the_limit() -> None:
         export_prices=dear,
         now=SIX,
         battery=battery(40),
-        charge_max_kw=10,
+        power_max_kw=10,
         discharge_max_kw=10,
         targets=[sw.SocTarget(SIX + HOUR, 100)],
     )
@@ -139,7 +139,7 @@ def test_what_can_be_had_later_is_owed_until_the_limit() -> None:
     assert (target.shortfall_kwh, target.above_limit_kwh) == pytest.approx((20, 10))
 
 
-@pytest.mark.parametrize("discharge", [None, sw.Discharge(power_max_kw=10)])
+@pytest.mark.parametrize("discharge", [None, sw.Discharge(discharge_max_kw=10)])
 def test_a_site_misses_what_lies_above_the_limit(discharge: sw.Discharge | None) -> None:
     targets: list[Any] = [sw.SocTarget(SIX + 4 * HOUR, 90), sw.Target(None, 28)]
     van = sw.Vehicle(
@@ -163,7 +163,7 @@ def test_a_site_sells_after_a_target_above_the_limit() -> None:
             power_max_kw=20,
             battery=battery(soc_percent),
             targets=[sw.SocTarget(SIX + 2 * HOUR, 95)],
-            discharge=sw.Discharge(power_max_kw=10),
+            discharge=sw.Discharge(discharge_max_kw=10),
         )
         plan = sw.plan_site(dear, export_prices=dear, now=SIX, devices=[van])
         assert plan.devices[0].power_kw[3] == pytest.approx(-10)
@@ -176,8 +176,8 @@ def test_a_battery_of_a_site_misses_what_lies_above_its_limit() -> None:
         capacity_kwh=50,
         soc_percent=30,
         power_max_kw=10,
-        soc_max_percent=80,
-        soc_end_percent=90,
+        charge_limit_percent=80,
+        target_percent=90,
     )
     plan = sw.plan_site(PRICES, now=SIX, devices=[home])
     (wish,) = plan.devices[0].wishes
@@ -201,7 +201,7 @@ def table(discharge_max_kw: float | None) -> pa.Table:
 
 
 def test_a_batch_of_storage_misses_what_lies_above_the_limit() -> None:
-    rows = table(10.0).append_column("charge_max_kw", pa.array([10.0] * 2))
+    rows = table(10.0).append_column("power_max_kw", pa.array([10.0] * 2))
     plans = pa.table(sw.plan_storage_batch(rows, PRICES, export_prices=PRICES))
     assert plans["shortfall_kwh"].to_pylist() == pytest.approx([5, 2.5])
     assert plans["soc_percent"].to_pylist() == pytest.approx([80, 85])
@@ -211,6 +211,6 @@ def test_a_batch_of_storage_misses_what_lies_above_the_limit() -> None:
 def test_an_area_misses_what_lies_above_the_limit(discharge_max_kw: float | None) -> None:
     rows = table(discharge_max_kw).append_column("power_max_kw", pa.array([10.0] * 2))
     plan = sw.plan_area(rows, PRICES, limit_kw=15)
-    assert plan.unmet_kwh == pytest.approx(7.5, abs=1e-5)
-    assert [(need.row, need.node) for need in plan.unmet] == [(0, None), (1, None)]
+    assert plan.shortfall_kwh == pytest.approx(7.5, abs=1e-5)
+    assert [(need.row, need.node) for need in plan.shortfalls] == [(0, None), (1, None)]
     assert plan.energy_kwh == pytest.approx(25, abs=1e-5)

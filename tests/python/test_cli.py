@@ -22,7 +22,7 @@ from command_line import HOUR, SIX, SLOTS, price_file, run
 from slackwater import samples
 from slackwater.cli.clock import Clock
 
-NEED = ["--now", "2026-01-05T19:00+01:00", "--power-kw", "7", "--time-zone", "Europe/Oslo"]
+NEED = ["--now", "2026-01-05T19:00+01:00", "--power-max-kw", "7", "--time-zone", "Europe/Oslo"]
 TEN_BY_TEN = ["--energy-kwh", "10", "--by", "22:00"]
 
 
@@ -128,7 +128,16 @@ def test_a_plot_is_a_png(prices: Path, tmp_path: Path) -> None:
 
 
 def test_percent_brings_a_battery_to_its_targets(prices: Path) -> None:
-    soc = ["--soc", "30", "--capacity-kwh", "50", "--target", "60", "--charge-limit", "80"]
+    soc = [
+        "--soc-percent",
+        "30",
+        "--capacity-kwh",
+        "50",
+        "--target-percent",
+        "60",
+        "--charge-limit-percent",
+        "80",
+    ]
     extra = ["--target-at", "20:00=35%", "--reserve-percent", "32", "--efficiency", "1"]
     by = ["--by", "22:00", "--format", "json"]
     plan = json.loads(run("plan", "--prices", prices, *NEED, *soc, *extra, *by).out)
@@ -164,7 +173,7 @@ def test_a_plan_with_nothing_to_do_says_so(prices: Path) -> None:
 )
 def test_every_form_of_prices_is_recognised(sample: Path, options: Sequence[str], at: str) -> None:
     zone = ["--time-zone", "Europe/Berlin", "--by", "07:00"]
-    need = ["--now", at, "--power-kw", "11", "--energy-kwh", "30", "--format", "json"]
+    need = ["--now", at, "--power-max-kw", "11", "--energy-kwh", "30", "--format", "json"]
     answer = run("plan", "--prices", sample, *zone, *options, *need)
     assert answer.code == 0, answer.err
     plan = json.loads(answer.out)
@@ -185,7 +194,7 @@ def test_prices_come_from_parquet_with_their_currency(tmp_path: Path) -> None:
 
 
 def test_notes_of_the_importer_go_to_stderr() -> None:
-    need = ["--now", "2026-10-24T20:00+02:00", "--power-kw", "11", "--energy-kwh", "30"]
+    need = ["--now", "2026-10-24T20:00+02:00", "--power-max-kw", "11", "--energy-kwh", "30"]
     answer = run("plan", "--prices", samples.AUTUMN_WEEK, "--time-zone", "Europe/Berlin", *need)
     assert "note: row 77 is the second occurrence of times" in answer.err
     assert "note:" not in answer.out
@@ -214,8 +223,11 @@ def test_an_hour_that_clocks_show_twice_has_a_name() -> None:
         (["--time-zone", "Mars/Olympus"], "--time-zone 'Mars/Olympus' is no IANA time zone"),
         (["--energy-kwh", "-5"], "targets[0].energy_kwh is -5 kWh; a target is 0 kWh or more"),
         (["--energy-kwh", "much"], "invalid value for '--energy-kwh'"),
-        (["--power-kw", "nan"], "power_max_kw: NaN kW is not a finite number"),
-        (["--soc", "30"], "--energy-kwh is in kWh and --soc in percent: use one of the two"),
+        (["--power-max-kw", "nan"], "power_max_kw: NaN kW is not a finite number"),
+        (
+            ["--soc-percent", "30"],
+            "--energy-kwh is in kWh and --soc-percent in percent: use one of the two",
+        ),
         (["--target-at", "06:00"], "--target-at '06:00' is not TIME=LEVEL, such as 06:00=50"),
         (["--prices-format", "xls"], "invalid value for '--prices-format'"),
         (["--currency", "SEK"], "prices are in EUR, not SEK"),
@@ -235,11 +247,14 @@ def test_bad_input_is_one_line_and_exit_code_2(
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        ([], "say --energy-kwh, or --soc and --capacity-kwh"),
-        (["--soc", "30"], "--soc needs --capacity-kwh"),
-        (["--target", "80"], "--target needs --soc"),
+        ([], "say --energy-kwh, or --soc-percent and --capacity-kwh"),
+        (["--soc-percent", "30"], "--soc-percent needs --capacity-kwh"),
+        (["--target-percent", "80"], "--target-percent needs --soc-percent"),
         (["--reserve-kwh", "1"], "--reserve-kwh needs --energy-kwh"),
-        (["--soc", "130", "--capacity-kwh", "50"], "soc_percent: 130 % is outside 0 to 100 %"),
+        (
+            ["--soc-percent", "130", "--capacity-kwh", "50"],
+            "soc_percent: 130 % is outside 0 to 100 %",
+        ),
     ],
 )
 def test_a_wish_has_to_be_whole(prices: Path, options: Sequence[str], line: str) -> None:
@@ -247,7 +262,7 @@ def test_a_wish_has_to_be_whole(prices: Path, options: Sequence[str], line: str)
 
 
 def test_a_time_of_day_needs_a_zone(prices: Path) -> None:
-    need = ["--now", "2026-01-05T19:00+01:00", "--power-kw", "7", *TEN_BY_TEN]
+    need = ["--now", "2026-01-05T19:00+01:00", "--power-max-kw", "7", *TEN_BY_TEN]
     line = "--by 22:00 needs --time-zone, such as Europe/Oslo"
     assert run("plan", "--prices", prices, *need).error == line
 
@@ -287,7 +302,7 @@ def test_a_bad_price_list_is_named(tmp_path: Path, content: str, line: str) -> N
 
 
 def test_a_table_of_prices_needs_a_zone() -> None:
-    need = ["--now", "2026-10-24T20:00+02:00", "--power-kw", "11", "--energy-kwh", "30"]
+    need = ["--now", "2026-10-24T20:00+02:00", "--power-max-kw", "11", "--energy-kwh", "30"]
     assert "needs --time-zone" in run("plan", "--prices", samples.AUTUMN_WEEK, *need).error
 
 

@@ -155,7 +155,7 @@ def test_what_was_killed_goes_on_and_comes_to_the_same(
     out = tmp_path / "plans.parquet"
     rounds = tmp_path / "plans.parquet.rounds"
     words: list[str | Path] = ["area", fleet, "--prices", prices, "--limit", "380"]
-    words += ["--gap", "1e-6", "--out", out]
+    words += ["--relative-gap", "1e-6", "--out", out]
     program = "import sys; from slackwater.cli import main; sys.exit(main(sys.argv[1:]))"
     whole = tmp_path / "whole.parquet"
     assert run(*words[:-1], whole, "--checkpoint", tmp_path / "all").code == 0

@@ -13,7 +13,7 @@ from command_line import price_file, run
 
 from saved_plans import GOLDEN, KINDS, site, storage, switching
 
-NEED = ["--now", "2026-01-05T19:00+01:00", "--power-kw", "7", "--time-zone", "Europe/Oslo"]
+NEED = ["--now", "2026-01-05T19:00+01:00", "--power-max-kw", "7", "--time-zone", "Europe/Oslo"]
 
 
 def save(folder: Path, name: str, *need: str) -> Path:

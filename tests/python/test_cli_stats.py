@@ -106,7 +106,7 @@ def test_readings_are_made_into_samples(tmp_path: Path) -> None:
     assert "too long" not in run("stats", path, *words, "--gap-minutes", "240").err
     none = run("stats", path, *words, "--gap-minutes", "0").err
     assert "2 of 3 rows: pauses were too long, 4.0 hours of them" in none
-    weak = run("stats", path, *words, "--power-max", "2.5").err
+    weak = run("stats", path, *words, "--power-max-kw", "2.5").err
     assert "1 of 3 rows: were more than the device can do and were dropped" in weak
     path.write_text(METER.replace("total_kwh", "power_kw"))
     powers = ("--kind", "power", "--by", "device", "--resolution", "year", "--format", "json")
@@ -136,8 +136,8 @@ def test_samples_may_have_one_length(tmp_path: Path) -> None:
         (("--sample-minutes", "15"), 'there is a column "end"'),
         (("--sample-minutes", "nan"), "--sample-minutes nan is no length of time"),
         (("--kind", "meter"), 'there is no column "at"'),
-        (("--kind", "meter", "--power-max", "0"), "power_max_kw is 0 kW; it is more than 0 kW"),
-        (("--power-max", "11"), "--gap-minutes and --power-max are about readings"),
+        (("--kind", "meter", "--power-max-kw", "0"), "power_max_kw is 0 kW; it is more than 0 kW"),
+        (("--power-max-kw", "11"), "--gap-minutes and --power-max-kw are about readings"),
         (("--out", "sums.xlsx"), "the name has to end in .csv, .json, .parquet"),
     ],
 )

@@ -24,7 +24,7 @@ BATTERIES = pa.table(
     | {
         "capacity_kwh": [10.0] * 2,
         "soc_percent": [50.0] * 2,
-        "charge_max_kw": [4.0] * 2,
+        "power_max_kw": [4.0] * 2,
         "discharge_max_kw": [4.0] * 2,
     }
 )

@@ -40,7 +40,7 @@ def store(known: sw.Prices, percent: float = 50, by: int = 4, **more: Any) -> sw
     wishes: dict[str, Any] = {
         "now": SIX,
         "battery": BATTERY,
-        "charge_max_kw": 4,
+        "power_max_kw": 4,
         "discharge_max_kw": 4,
         "targets": [sw.SocTarget(SIX + by * HOUR, percent)],
     }

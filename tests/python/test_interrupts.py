@@ -36,7 +36,7 @@ batteries = pa.table({
     "departure": pa.repeat(pa.scalar(six + timedelta(days=365), pa.timestamp("us", "UTC")), count),
     "capacity_kwh": pa.repeat(40.0, count),
     "soc_percent": pa.repeat(50.0, count),
-    "charge_max_kw": pa.repeat(11.0, count),
+    "power_max_kw": pa.repeat(11.0, count),
     "discharge_max_kw": pa.repeat(11.0, count),
 })
 def call():

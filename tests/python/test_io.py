@@ -49,7 +49,7 @@ def test_spring_week_has_a_day_of_23_hours_and_a_gap() -> None:
     assert hours["2026-03-29"] == 23
     assert hours["2026-03-31"] == 23
     assert week.gaps == ((at("2026-03-31T09:00Z"), at("2026-03-31T10:00Z")),)
-    assert week.gaps == tuple(week.prices.gaps())
+    assert week.gaps == tuple(week.prices.gaps)
     assert week.notes == (
         "times from column 'Beginn', prices from column 'Preis (ct/kWh)' in ct/kWh",
         "row 76 was dropped: it has no price, and clocks in Europe/Berlin skip 2026-03-29 02:00",
@@ -156,7 +156,7 @@ def test_gaps_are_named_and_never_filled(write: Write) -> None:
 
 def test_a_step_of_ones_own(write: Write) -> None:
     read = read_csv(write(PLAIN), step_minutes=15)
-    assert [(end - start) / HOUR for start, end, _ in read.prices.slots()] == [0.25, 0.25]
+    assert [(end - start) / HOUR for start, end, _ in read.prices.slots] == [0.25, 0.25]
     assert "0 s has no length" in refusal(lambda: read_csv(write(PLAIN), step_minutes=0))
 
 
@@ -213,8 +213,8 @@ def test_dates_that_may_be_either(write: Write) -> None:
     )
     assert refusal(lambda: read_csv(path)) == expected
     february, january = read_csv(path, day_first=True), read_csv(path, day_first=False)
-    assert february.prices.slots()[0][0] == at("2026-01-31T23:00Z")
-    assert january.prices.slots()[0][0] == at("2026-01-01T23:00Z")
+    assert february.prices.slots[0][0] == at("2026-01-31T23:00Z")
+    assert january.prices.slots[0][0] == at("2026-01-01T23:00Z")
 
 
 def test_columns_are_guessed_without_doubt_or_not_at_all(write: Write) -> None:
@@ -237,7 +237,7 @@ def test_columns_are_guessed_without_doubt_or_not_at_all(write: Write) -> None:
     ends = "id,from,until,price_eur_per_kwh\n7,2026-01-05T18:00,2026-01-05T18:30,1\n"
     assert len(read_csv(write(ends)).prices) == 1
     chosen = read_csv(write(ends), time_column="from", end_column="until")
-    assert chosen.prices.slots()[0][1] == at("2026-01-05T17:30Z")
+    assert chosen.prices.slots[0][1] == at("2026-01-05T17:30Z")
     nothing_to_guess = read_csv(
         write(ends), unit="EUR/kWh", time_column="from", price_column="id", step_minutes=60
     )

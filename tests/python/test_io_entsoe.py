@@ -84,7 +84,7 @@ def test_series_of_several_resolutions_follow_each_other(write: Write) -> None:
     later = series({1: 1, 2: 2, 3: 3, 4: 4})
     earlier = series({1: 9}, hours=("17:00", "18:00"), resolution="PT60M")
     read = io.read_entsoe(write(document(later, earlier)))
-    assert [(end - start) / HOUR for start, end, _ in read.prices.slots()] == [1, *[0.25] * 4]
+    assert [(end - start) / HOUR for start, end, _ in read.prices.slots] == [1, *[0.25] * 4]
 
 
 def test_series_of_one_time_must_be_chosen(write: Write) -> None:

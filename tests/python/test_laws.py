@@ -216,7 +216,7 @@ def test_a_tariff_week_is_as_long_as_the_week_on_the_wall(clocks: Clocks) -> Non
         local = clocks.local(change - MINUTE).date()
         monday = local - local.weekday() * DAY
         start, end = (clocks.instant(day, time()) for day in (monday, monday + 7 * DAY))
-        slots = tariffs.tariff_prices(tariff, start=start, end=end).slots()
+        slots = tariffs.tariff_prices(tariff, start=start, end=end).slots
         assert all(before[1] == after[0] for before, after in pairwise(slots))
         total = sum((end - start for start, end, _ in slots), timedelta())
         assert total == end - start
@@ -240,7 +240,7 @@ def test_a_year_of_weeks_in_oslo() -> None:
     for week in range(52):
         days = (monday + week * 7 * DAY, monday + (week + 1) * 7 * DAY)
         start, end = (oslo.instant(day, time()) for day in days)
-        slots = tariffs.tariff_prices(tariff, start=start, end=end).slots()
+        slots = tariffs.tariff_prices(tariff, start=start, end=end).slots
         hours.append(sum((end - start for start, end, _ in slots), timedelta()) / HOUR)
     assert sorted(hours) == [167, *[168] * 50, 169]
 

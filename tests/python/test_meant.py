@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -39,7 +40,7 @@ def storage(*targets: object) -> sw.StoragePlan:
         PRICES,
         now=SIX,
         battery=BATTERY,
-        charge_max_kw=7,
+        power_max_kw=7,
         discharge_max_kw=7,
         targets=targets,  # type: ignore[arg-type]
     )
@@ -53,7 +54,7 @@ def storage(*targets: object) -> sw.StoragePlan:
         (storage, sw.Target(BY, 20), r"targets\[0\] is a Target; give a SocTarget.*percent"),
         (vehicle, (BY, 20), r"targets\[0\] is a tuple; give a SocTarget"),
         (storage, (BY, 20), r"targets\[0\] is a tuple; give a SocTarget"),
-        (charge, 10, r"targets\[0\] is a int; give a Target"),
+        (charge, 10, r"targets\[0\] has to be a Target"),
     ],
 )
 def test_energy_is_not_taken_for_percent(
@@ -112,8 +113,8 @@ def test_a_demand_charge_without_periods_is_never() -> None:
     def cost(charge: sw.DemandCharge | None) -> float:
         return sw.plan_site(PRICES, now=SIX, devices=[load], demand_charge=charge).cost
 
-    assert cost(sw.DemandCharge(price_per_kw=8, periods=[])) == cost(None)
-    assert cost(sw.DemandCharge(price_per_kw=8)) == pytest.approx(cost(None) + 40)
+    assert cost(sw.DemandCharge(peak_price_per_kw=8, periods=[])) == cost(None)
+    assert cost(sw.DemandCharge(peak_price_per_kw=8)) == pytest.approx(cost(None) + 40)
 
 
 @pytest.mark.parametrize("name", ["import", "export"])
@@ -134,7 +135,7 @@ def car(**more: object) -> pa.Table:
 
 
 def battery(**more: object) -> pa.Table:
-    needed = {"capacity_kwh": 40.0, "soc_percent": 50.0, "charge_max_kw": 7.0}
+    needed = {"capacity_kwh": 40.0, "soc_percent": 50.0, "power_max_kw": 7.0}
     return columns(**(needed | {"discharge_max_kw": 7.0} | more))
 
 
@@ -162,19 +163,11 @@ def sum_up(table: pa.Table) -> object:
 @pytest.mark.parametrize(
     ("call", "table", "given", "meant"),
     [
-        (plan_batteries, battery(wear_per_kwh=0.1), "wear_per_kwh", "wear_price_per_kwh"),
-        (
-            plan_batteries,
-            battery(discharge_efficiency=0.9),
-            "discharge_efficiency",
-            "efficiency_discharge",
-        ),
         (plan_batteries, battery(soc_min_percent=20.0), "soc_min_percent", "reserve_percent"),
         (plan_batteries, battery(efficency=0.9), "efficency", "efficiency"),
         (plan_batteries, battery(Target_Percent=80.0), "Target_Percent", "target_percent"),
         (plan_cars, car(reserve_kw=2.0), "reserve_kw", "reserve_kwh"),
         (plan_area, car(prioritty=2.0), "prioritty", "priority"),
-        (plan_area, car(wear_per_kwh=2.0), "wear_per_kwh", "wear_price_per_kwh"),
         (sum_up, sample(price=0.3), "price", "price_per_kwh"),
         (sum_up, sample(non_smart_kW=0.3), "non_smart_kW", "non_smart_kw"),
     ],
@@ -193,3 +186,71 @@ def test_columns_of_ones_own_pass() -> None:
     for call, table in ((plan_cars, car), (plan_area, car), (plan_batteries, battery)):
         call(table(**own))
     sum_up(sample(vehicle="a", price_per_kwh=0.1, price=0.2))
+
+
+BELOW_ZERO = sw.Prices.from_values(SIX, [0.3, -0.1, 0.2], currency="EUR")
+FULL = {"fill_when_negative": True, "energy": 10.0, "cost": -1.0}
+LEFT = {"fill_when_negative": False, "energy": 5.0, "cost": -0.5}
+
+
+@pytest.mark.parametrize("given", [{}, {"fill_when_negative": True}, {"fill_when_negative": False}])
+def test_negative_prices_fill_batteries_alike(given: dict[str, Any]) -> None:
+    wanted = LEFT if given.get("fill_when_negative") is False else FULL
+    need = sw.SocTarget(BY, 40)
+    plan = sw.plan_vehicle(
+        BELOW_ZERO, now=SIX, power_max_kw=10, battery=BATTERY, targets=[need], **given
+    )
+    assert (plan.energy_kwh, plan.cost) == pytest.approx((wanted["energy"], wanted["cost"]))
+    in_percent: dict[str, Any] = {"soc_percent": [30.0], "target_percent": [40.0]}
+    in_percent |= {"capacity_kwh": [50.0], "power_max_kw": [10.0]}
+    in_percent |= {name: [value] for name, value in given.items()}
+    rows = pa.table({"id": [1], "arrival": [SIX], "departure": [BY]} | in_percent)
+    table = pa.table(sw.plan_batch(rows, BELOW_ZERO))
+    assert table["cost"].to_pylist() == [plan.cost]
+    assert table["energy_kwh"].to_pylist() == [plan.energy_kwh]
+    van = sw.Vehicle("van", power_max_kw=10, battery=BATTERY, targets=[need], **given)
+    assert sw.plan_site(BELOW_ZERO, now=SIX, devices=[van]).cost == pytest.approx(plan.cost)
+
+
+def test_a_need_in_kwh_fills_as_far_as_it_may() -> None:
+    car = {"id": [1, 2], "arrival": [SIX] * 2, "departure": [BY] * 2, "power_max_kw": [10.0] * 2}
+    table = pa.table(car | {"energy_kwh": [5.0] * 2, "energy_max_kwh": [8.0, None]})
+    assert pa.table(sw.plan_batch(table, BELOW_ZERO))["energy_kwh"].to_pylist() == [8.0, 5.0]
+
+
+def test_a_battery_of_a_site_ends_where_it_began() -> None:
+    def plan(**more: Any) -> sw.SitePlan:
+        home = sw.StationaryBattery("home", capacity_kwh=10, soc_percent=90, power_max_kw=4, **more)
+        return sw.plan_site(PRICES, now=SIX, devices=[home, sw.Load("house", power_kw=2)])
+
+    def last(plan: sw.SitePlan) -> float:
+        return plan.device("home").soc_percent[-1]
+
+    assert last(plan()) == pytest.approx(90)
+    assert last(plan(target_percent=0)) == pytest.approx(30)
+    assert last(plan(end_value_per_kwh=0.0)) == pytest.approx(30)
+    assert last(plan(end_value_per_kwh=9.0)) > 90
+    assert plan().cost > plan(target_percent=0).cost
+
+
+def test_profiles_of_an_area_have_the_times_of_the_slots() -> None:
+    cars = car(departure=BY)
+    late = in_series(SIX + 10 * HOUR, 9.0, 9.0, 9.0)
+    fits = in_series(SIX, 9.0, 9.0, 9.0)
+    assert sw.plan_area(cars, PRICES, limit_kw=fits).load_kw
+    with pytest.raises(sw.InputError, match=r"limit_kw: index\[0\]"):
+        sw.plan_area(cars, PRICES, limit_kw=late)
+    with pytest.raises(sw.InputError, match=r"base_kw of node 'a': index\[0\]"):
+        sw.plan_area(cars, PRICES, nodes=[sw.Node(name="a", base_kw=late)])
+
+
+def test_a_picture_without_matplotlib_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("slackwater.plot")]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r'pip install "slackwater\[plot\]"'):
+        charge((BY, 10)).plot()

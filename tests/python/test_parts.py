@@ -63,21 +63,21 @@ def test_any_number_of_parts_gives_the_same_bits(count: int) -> None:
 def test_nodes_targets_tariffs_and_rows_in_error(count: int) -> None:
     vehicles, prices, nodes = area_parts.town(1_500)
     crew = HereCrew(count, per_partition=2)
-    plan = compare(vehicles, prices, crew, nodes=nodes, gap=1e-4, max_rounds=40)
+    plan = compare(vehicles, prices, crew, nodes=nodes, relative_gap=1e-4, rounds_max=40)
     assert plan.errors == 15
 
 
 def test_vehicles_one_by_one() -> None:
     vehicles, prices, nodes = area_parts.town(150)
-    compare(vehicles, prices, HereCrew(4), nodes=nodes, max_rounds=60)
+    compare(vehicles, prices, HereCrew(4), nodes=nodes, rounds_max=60)
 
 
 def test_a_shortage_is_shared_alike() -> None:
     vehicles, prices, nodes = area_parts.town(600)
     short = [sw.Node(name=node.name, parent=node.parent, limit_kw=120.0) for node in nodes]
     crew = HereCrew(3)
-    plan = compare(vehicles, prices, crew, nodes=short, max_rounds=40)
-    assert plan.unmet_kwh > 100
+    plan = compare(vehicles, prices, crew, nodes=short, rounds_max=40)
+    assert plan.shortfall_kwh > 100
     assert crew.changes > 0
 
 
@@ -85,7 +85,7 @@ def test_batteries_and_late_reserves() -> None:
     vehicles = area_parts.batteries(300)
     crew = HereCrew(3)
     prices, export = fleets.day_ahead(), fleets.day_ahead().times(0.9)
-    plan = compare(vehicles, prices, crew, export_prices=export, limit_kw=600, max_rounds=30)
+    plan = compare(vehicles, prices, crew, export_prices=export, limit_kw=600, rounds_max=30)
     assert plan.discharged_kwh > 0
     assert plan.late_reserves
     assert crew.changes > 0
@@ -98,9 +98,9 @@ def test_prices_found_on_a_sample_first() -> None:
 
 def test_gaps_in_the_prices() -> None:
     whole = fleets.day_ahead()
-    slots = [slot for at, slot in enumerate(whole.slots()) if not 30 <= at < 40]
+    slots = [slot for at, slot in enumerate(whole.slots) if not 30 <= at < 40]
     prices = sw.Prices.from_slots(slots, currency="EUR")
-    assert prices.gaps()
+    assert prices.gaps
     compare(fleets.fleet(400), prices, HereCrew(2), limit_kw=900)
 
 
@@ -229,9 +229,9 @@ class DaskCrew:
 
 def test_dask_plans_the_same_area() -> None:
     vehicles, prices, nodes = area_parts.town(1_200)
-    local = sw.plan_area(vehicles, prices, nodes=nodes, max_rounds=20)
+    local = sw.plan_area(vehicles, prices, nodes=nodes, rounds_max=20)
     crew = DaskCrew(5, 3)
-    planned = parts.plan_area(vehicles, prices, crew=crew, nodes=nodes, max_rounds=20)
+    planned = parts.plan_area(vehicles, prices, crew=crew, nodes=nodes, rounds_max=20)
     check_same(local, planned, in_order(crew.run(plan_parts, planned.request)))
 
 

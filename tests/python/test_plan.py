@@ -160,7 +160,7 @@ def test_prices_from_and_to_arrow() -> None:
     table[1]["price_per_kwh"] = None
     holes = sw.Prices.from_arrow(pa.Table.from_pylist(table), currency="EUR")
     assert len(holes) == 2
-    assert holes.gaps() == [(table[1]["start"], table[1]["end"])]
+    assert holes.gaps == [(table[1]["start"], table[1]["end"])]
     assert "1 gaps" in repr(holes)
     with pytest.raises(sw.InputError, match='no column "price"; found: start, end'):
         sw.Prices.from_arrow(pa.table(prices), currency="EUR", price="price")
@@ -175,8 +175,8 @@ def test_fees_and_taxes_make_new_prices() -> None:
     """Fees per kWh, a factor, and another curve."""
     market = sw.Prices.from_values(NOON, [0.10, 0.20], currency="EUR")
     grid = sw.Prices.from_values(NOON + HOUR, [0.05, 0.05], currency="EUR")
-    assert [slot[2] for slot in market.plus(0.1).times(2).slots()] == pytest.approx([0.4, 0.6])
-    assert market.plus(grid).slots() == [(NOON + HOUR, NOON + 2 * HOUR, 0.25)]
+    assert [slot[2] for slot in market.plus(0.1).times(2).slots] == pytest.approx([0.4, 0.6])
+    assert market.plus(grid).slots == [(NOON + HOUR, NOON + 2 * HOUR, 0.25)]
     with pytest.raises(sw.InputError, match="EUR and in SEK"):
         market.plus(sw.Prices.from_values(NOON, [1.0], currency="SEK"))
     with pytest.raises(sw.InputError, match="price of slot 0"):

@@ -106,7 +106,7 @@ def test_a_difference_has_a_reason() -> None:
 def test_known_prices_win_and_estimates_are_counted() -> None:
     known = prices([0.30, 0.20])
     layered = known.with_estimates(prices([0.01, 0.01, 0.10]), source="last week")
-    assert [slot[2:] for slot in layered.provenance()] == [
+    assert [slot[2:] for slot in layered.provenance] == [
         (0.30, "prices", False),
         (0.20, "prices", False),
         (0.10, "last week", True),
@@ -156,8 +156,8 @@ def test_fees_and_copies_keep_the_sources() -> None:
     names = ["tariff", "market", "yesterday"]
     fee = prices([0.01, 0.01, 0.01])
     for changed in (layered.plus(0.1), layered.times(1.25), layered.plus(fee)):
-        assert [slot[3] for slot in changed.provenance()] == names
-    assert [slot[3] for slot in layered.between(NOON + HOUR, NOON + 9 * HOUR).provenance()] == [
+        assert [slot[3] for slot in changed.provenance] == names
+    assert [slot[3] for slot in layered.between(NOON + HOUR, NOON + 9 * HOUR).provenance] == [
         "market",
         "yesterday",
     ]
@@ -254,7 +254,7 @@ def test_a_frontier_is_exact_and_can_be_drawn() -> None:
 
 def test_what_a_wish_costs_is_an_exact_difference() -> None:
     plan = charge([0.3, 0.2, 0.1], 15.0, reserve_kwh=5)
-    costs = plan.costs(time_zone="Europe/Oslo")
+    costs = plan.wish_costs(time_zone="Europe/Oslo")
     assert [answer.sentence for answer in costs] == [
         "Without the reserve, charging would cost 0.50 less.",
         "Leaving Mon 15:00, charging would cost 1.00 more.",
@@ -285,7 +285,7 @@ def test_one_more_percent_is_asked_of_a_battery() -> None:
         battery=battery,
         targets=[sw.SocTarget(None, 40)],
     )
-    [more] = plan.costs()
+    [more] = plan.wish_costs()
     assert more.sentence == "With 1 kWh more, charging would cost 0.20 more."
 
 
@@ -325,7 +325,7 @@ def answers(plan: sw.Plan, other: sw.Plan, at: datetime, number: float) -> list[
         lambda: plan.what_if(departure=at, more_kwh=number, no_reserve=True),
         lambda: plan.what_if(floor=[(at, number), (None, 1.0)]),
         lambda: plan.what_if(without_deadline=at),
-        plan.costs,
+        plan.wish_costs,
         plan.soc_by_time,
         lambda: (plan.sources, plan.decide_by, plan.awaiting_prices),
     ]

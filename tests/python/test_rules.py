@@ -106,7 +106,7 @@ def test_prices_tell_their_source() -> None:
         market=market(2),
         price_signal=signals.replace(None, signal),
     )
-    assert [(s.price_per_kwh, s.source) for s in resolved.slots()] == [
+    assert [(s.price_per_kwh, s.source) for s in resolved.slots] == [
         (-0.3, "price_signal"),
         (0.1, "tariff"),
         (pytest.approx(0.21), "market"),

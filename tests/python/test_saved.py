@@ -69,7 +69,7 @@ def test_a_plan_of_another_class_is_refused() -> None:
 
 
 def layered() -> sw.Prices:
-    known = sw.Prices.from_slots(day_ahead().slots()[:8], currency="EUR")
+    known = sw.Prices.from_slots(day_ahead().slots[:8], currency="EUR")
     return known.with_estimates(day_ahead(), source="last week", ceiling_per_kwh=2.0)
 
 
@@ -79,14 +79,14 @@ def test_estimates_are_still_estimates_when_loaded() -> None:
     assert plan.energy_on_estimates_kwh > 0
     loaded = sw.Plan.from_json(plan.to_json())
     assert loaded.prices == plan.prices
-    assert loaded.prices.provenance() == layered().provenance()
+    assert loaded.prices.provenance == layered().provenance
     assert loaded.energy_on_estimates_kwh == plan.energy_on_estimates_kwh
     assert loaded.cost_on_estimates == plan.cost_on_estimates
     assert loaded.decide_by == plan.decide_by
     assert loaded.awaiting_prices == plan.awaiting_prices
     assert sw.replay(plan.to_json()).same
     assert pickle.loads(pickle.dumps(plan)).prices == plan.prices  # noqa: S301  our own bytes
-    known = charge(prices=sw.Prices.from_slots(layered().slots(), currency="EUR"))
+    known = charge(prices=sw.Prices.from_slots(layered().slots, currency="EUR"))
     places = {each.path.partition("[")[0] for each in differences(known, plan)}
     assert places == {"layers"}
     battery = sw.plan_storage(
@@ -94,7 +94,7 @@ def test_estimates_are_still_estimates_when_loaded() -> None:
         export_prices=layered(),
         now=NOON,
         battery=sw.Battery(52, 40),
-        charge_max_kw=11,
+        power_max_kw=11,
         discharge_max_kw=11,
     )
     again = sw.StoragePlan.from_json(battery.to_json())
@@ -179,9 +179,9 @@ def test_the_inputs_of_two_plans_are_compared() -> None:
     found = {each.path: each for each in differences(charge(30), charge(20))}
     assert (found["request.targets[1].energy_kwh"].before) == 30.0
     assert (found["request.targets[1].energy_kwh"].after) == 20.0
-    fewer = sw.Prices.from_slots(day_ahead().slots()[:-1], currency="EUR")
+    fewer = sw.Prices.from_slots(day_ahead().slots[:-1], currency="EUR")
     places = {each.path.split("]")[0] for each in differences(charge(), charge(prices=fewer))}
-    last = day_ahead().slots()[-1][0]
+    last = day_ahead().slots[-1][0]
     assert f"prices[{last:%Y-%m-%dT%H:%M:%SZ}" in places
     assert len([place for place in places if place.startswith("prices")]) == 1
     assert differences(charge(), duration())[0].path == "kind"

@@ -24,15 +24,15 @@ def fleet() -> io.VehicleStays:
 
 
 def local_days(prices: sw.Prices, zone: ZoneInfo) -> Counter[date]:
-    return Counter(start.astimezone(zone).date() for start, _, _ in prices.slots())
+    return Counter(start.astimezone(zone).date() for start, _, _ in prices.slots)
 
 
 @pytest.mark.parametrize(("year", "hours"), [(2023, 8760), (2024, 8784), (2025, 8760)])
 def test_a_year_has_its_hours_and_its_two_odd_days(year: int, hours: int) -> None:
     prices = sim.year_of_prices(year)
     assert len(prices) == hours
-    assert prices.gaps() == []
-    assert prices.slots()[0][0] == datetime(year - 1, 12, 31, 23, tzinfo=UTC)
+    assert prices.gaps == []
+    assert prices.slots[0][0] == datetime(year - 1, 12, 31, 23, tzinfo=UTC)
     days = local_days(prices, BERLIN)
     assert Counter(days.values()) == {24: len(days) - 2, 23: 1, 25: 1}
 
@@ -57,7 +57,7 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
 
 
 def test_numbers_do_not_change_between_machines_and_versions() -> None:
-    slots = sim.year_of_prices(2025).slots()[:4]
+    slots = sim.year_of_prices(2025).slots[:4]
     assert [price for _, _, price in slots] == [0.13097, 0.1279, 0.13426, 0.13327]
     stay = sim.week_of_stays(1, week_start=WEEK_START).stays[0]
     assert stay.arrival == datetime(2025, 10, 19, 16, 55, tzinfo=UTC)
@@ -66,7 +66,7 @@ def test_numbers_do_not_change_between_machines_and_versions() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_prices_are_plausible(seed: int) -> None:
-    slots = sim.year_of_prices(2025, seed=seed).slots()
+    slots = sim.year_of_prices(2025, seed=seed).slots
     values = [price for _, _, price in slots]
     assert 0.07 < statistics.mean(values) < 0.11
     assert 0.035 < statistics.stdev(values) < 0.055

@@ -305,7 +305,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("prefer", {"prefer": ["cheaper"]}, "prefer holds"),
     (
         "window",
-        {"demand_charge": sw.DemandCharge(price_per_kw=1, window=HOUR / 7)},
+        {"demand_charge": sw.DemandCharge(peak_price_per_kw=1, window=HOUR / 7)},
         "whole minutes",
     ),
     (
@@ -345,7 +345,7 @@ DISCHARGE = st.builds(
     power_max_kw=NUMBERS,
     efficiency=NUMBERS,
     soc_min_percent=NUMBERS,
-    wear_per_kwh=NUMBERS,
+    wear_price_per_kwh=NUMBERS,
 )
 VEHICLES = st.builds(
     sw.Vehicle,
@@ -363,7 +363,7 @@ VEHICLES = st.builds(
     power_min_kw=st.just(0.0) | NUMBERS,
     reserve_percent=st.just(0.0) | NUMBERS,
     priority=st.just(1.0) | NUMBERS,
-    fill_when_worth=st.booleans(),
+    fill_when_negative=st.booleans(),
     discharge=st.none() | DISCHARGE,
     end_value_per_kwh=st.just(0.0) | NUMBERS,
     taper=st.lists(st.tuples(NUMBERS, NUMBERS), max_size=3),
@@ -377,7 +377,7 @@ BATTERIES = st.builds(
     discharge_max_kw=NUMBERS | st.none(),
     efficiency=NUMBERS,
     discharge_efficiency=NUMBERS,
-    soc_end_percent=st.none() | NUMBERS,
+    target_percent=st.none() | NUMBERS,
 )
 SOLAR = st.builds(sw.Solar, NAMES, power_kw=SERIES, is_curtailable=st.booleans(), group=GROUPS)
 LOADS = st.builds(sw.Load, NAMES, power_kw=SERIES, group=GROUPS)
@@ -409,8 +409,8 @@ RUNS = st.builds(
             ),
             "demand_charge": st.builds(
                 sw.DemandCharge,
-                price_per_kw=NUMBERS,
-                peak_kw=NUMBERS,
+                peak_price_per_kw=NUMBERS,
+                peak_incurred_kw=NUMBERS,
                 window=st.timedeltas(),
                 window_energy_kwh=NUMBERS,
             ),
@@ -419,7 +419,7 @@ RUNS = st.builds(
                 blocks=st.lists(st.tuples(NUMBERS | st.none(), NUMBERS), max_size=3),
                 energy_before_kwh=NUMBERS,
             ),
-            "co2": st.builds(
+            "carbon": st.builds(
                 sw.Carbon,
                 price_per_kg=NUMBERS,
                 intensity=st.lists(

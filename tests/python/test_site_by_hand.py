@@ -48,7 +48,7 @@ def test_a_reserve_that_is_there_is_not_sold() -> None:
     car = van(
         battery=sw.Battery(40, 60, efficiency=1.0),
         reserve_percent=50,
-        discharge=sw.Discharge(power_max_kw=10, efficiency=1.0),
+        discharge=sw.Discharge(discharge_max_kw=10, discharge_efficiency=1.0),
     )
     curve = prices(0.9, 0.9)
     found = plan(curve, car, export_prices=curve)
@@ -71,7 +71,7 @@ def test_below_the_least_state_of_charge_nothing_is_given_back(
     car = van(
         power_max_kw=2,
         battery=sw.Battery(40, 10, efficiency=1.0),
-        discharge=sw.Discharge(power_max_kw=2, efficiency=1.0, soc_min_percent=20),
+        discharge=sw.Discharge(discharge_max_kw=2, discharge_efficiency=1.0, soc_min_percent=20),
     )
     curve = prices(*values)
     found = plan(curve, car, export_prices=curve)
@@ -90,7 +90,7 @@ def test_preferences_spend_their_budget_and_no_more() -> None:
 
 def test_only_the_periods_of_a_demand_charge_count() -> None:
     # Charged at all times, the halves balance: 5 x 0.1 + 5 x 0.3 + 5 x 1.
-    charge: dict[str, Any] = {"price_per_kw": 1.0, "window": HOUR}
+    charge: dict[str, Any] = {"peak_price_per_kw": 1.0, "window": HOUR}
     found = plan(prices(0.1, 0.3), van(10), demand_charge=sw.DemandCharge(**charge))
     assert (found.cost, found.peak_kw) == pytest.approx((7, 5))
     # Charged in the first hour only, all goes to the second: 10 x 0.3.
@@ -102,7 +102,9 @@ def test_only_the_periods_of_a_demand_charge_count() -> None:
 
 def test_part_of_a_window_is_already_used() -> None:
     # 4 kWh were imported from 12:00 to 12:30, and 6 kW are paid for: 2 kWh more, then 3.
-    charge = sw.DemandCharge(price_per_kw=10, peak_kw=6, window=HOUR, window_energy_kwh=4)
+    charge = sw.DemandCharge(
+        peak_price_per_kw=10, peak_incurred_kw=6, window=HOUR, window_energy_kwh=4
+    )
     found = plan(prices(0.1, 0.3), van(5), now=START + HALF, demand_charge=charge)
     assert found.devices[0].power_kw == pytest.approx([4, 3])
     assert (found.costs.demand, found.cost, found.peak_kw) == pytest.approx((0, 1.1, 6))
@@ -110,7 +112,9 @@ def test_part_of_a_window_is_already_used() -> None:
 
 def test_a_peak_in_the_window_of_now_is_paid_whatever_comes() -> None:
     # 8 kWh in half an hour are a mean of 8 kW already, 2 above the 6 that were paid for.
-    charge = sw.DemandCharge(price_per_kw=10, peak_kw=6, window=HOUR, window_energy_kwh=8)
+    charge = sw.DemandCharge(
+        peak_price_per_kw=10, peak_incurred_kw=6, window=HOUR, window_energy_kwh=8
+    )
     found = plan(prices(0.1, 0.3), van(5), now=START + HALF, demand_charge=charge)
     assert (found.costs.demand, found.peak_kw) == pytest.approx((20, 8))
     assert found.devices[0].power_kw == pytest.approx([0, 5])
@@ -120,7 +124,7 @@ def test_a_peak_in_the_window_of_now_is_paid_whatever_comes() -> None:
 def test_a_window_averages_its_quarters() -> None:
     # 3 kW are paid for, so each hour takes 3 kWh, within it at 11 kW when it is cheapest:
     # 3 x 0.1 + 3 x 0.2.
-    charge = sw.DemandCharge(price_per_kw=5, peak_kw=3, window=HOUR)
+    charge = sw.DemandCharge(peak_price_per_kw=5, peak_incurred_kw=3, window=HOUR)
     curve = prices(0.4, 0.1, 0.1, 0.1, 0.2, 0.2, 0.2, 0.2, slot=HOUR / 4)
     found = plan(curve, van(6), demand_charge=charge)
     assert found.devices[0].power_kw == pytest.approx([0, 11, 1, 0, 11, 1, 0, 0])
@@ -139,7 +143,7 @@ def test_a_day_of_half_hour_offset_is_as_long_as_it_is(
     count = (end.astimezone(UTC) - start.astimezone(UTC)) // HOUR
     assert count == hours
     curve = sw.Prices.from_values(start, [0.1 + i / 100 for i in range(count)], currency="AUD")
-    charge = sw.DemandCharge(price_per_kw=100, window=HALF)
+    charge = sw.DemandCharge(peak_price_per_kw=100, window=HALF)
     found = plan(curve, van(2 * count), now=start, demand_charge=charge)
     assert found.devices[0].power_kw == pytest.approx([2.0] * (2 * count))
     assert found.costs.demand == pytest.approx(200)
@@ -254,7 +258,7 @@ def test_a_block_that_is_paid_for_is_not_bought_to_be_sold() -> None:
 
 
 def test_windows_divide_a_day() -> None:
-    charge = sw.DemandCharge(price_per_kw=1, window=timedelta(minutes=50))
+    charge = sw.DemandCharge(peak_price_per_kw=1, window=timedelta(minutes=50))
     with pytest.raises(sw.InputError, match="50 minutes"):
         plan(prices(0.1), demand_charge=charge)
 

@@ -22,9 +22,9 @@ def plan(**changes: Any) -> sw.StoragePlan:
         "export_prices": PRICES,
         "now": SIX,
         "battery": LOSSY,
-        "charge_max_kw": 5,
+        "power_max_kw": 5,
         "discharge_max_kw": 4,
-        "efficiency_discharge": 0.9,
+        "discharge_efficiency": 0.9,
         "targets": [sw.SocTarget(None, 50)],
     }
     return sw.plan_storage(PRICES, **(wishes | changes))
@@ -95,9 +95,9 @@ def test_negative_prices_burn_nothing() -> None:
         export_prices=paid,
         now=SIX,
         battery=LOSSY,
-        charge_max_kw=5,
+        power_max_kw=5,
         discharge_max_kw=5,
-        efficiency_discharge=0.9,
+        discharge_efficiency=0.9,
     )
     assert made.certificate.nodes > 1
     assert made.certificate.is_proved
@@ -140,10 +140,10 @@ def table(**columns: list[Any]) -> pa.Table:
         "capacity_kwh": [20.0, 40.0],
         "soc_percent": [50.0, 20.0],
         "target_percent": [50.0, 90.0],
-        "charge_max_kw": [5.0, 11.0],
+        "power_max_kw": [5.0, 11.0],
         "discharge_max_kw": [4.0, 11.0],
         "efficiency": [0.9, 0.95],
-        "efficiency_discharge": [0.9, 0.95],
+        "discharge_efficiency": [0.9, 0.95],
     }
     return pa.table(rows | columns)
 
@@ -159,9 +159,9 @@ def test_a_row_gets_the_plan_it_would_get_alone() -> None:
             now=row["arrival"],
             until=row["departure"],
             battery=sw.Battery(row["capacity_kwh"], row["soc_percent"], 100, row["efficiency"]),
-            charge_max_kw=row["charge_max_kw"],
+            power_max_kw=row["power_max_kw"],
             discharge_max_kw=row["discharge_max_kw"],
-            efficiency_discharge=row["efficiency_discharge"],
+            discharge_efficiency=row["discharge_efficiency"],
             targets=[sw.SocTarget(row["departure"], row["target_percent"])],
         )
         assert answer["cost"] == pytest.approx(alone.cost, abs=1e-12)

@@ -60,8 +60,8 @@ def test_any_numbers_plan_or_are_refused(
             now=now,
             until=until,
             battery=sw.Battery(capacity, soc, limit, efficiency),
-            efficiency_discharge=out,
-            charge_max_kw=power,
+            discharge_efficiency=out,
+            power_max_kw=power,
             discharge_max_kw=power_out,
             reserve_percent=reserve,
             end_value_per_kwh=value,
@@ -92,8 +92,8 @@ def test_any_row_is_planned_or_says_why(
         "soc_percent",
         "target_percent",
         "efficiency",
-        "efficiency_discharge",
-        "charge_max_kw",
+        "discharge_efficiency",
+        "power_max_kw",
         "discharge_max_kw",
         "reserve_percent",
         "end_value_per_kwh",
@@ -109,11 +109,11 @@ def test_any_row_is_planned_or_says_why(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"charge_max_kw": -1}, "charge_max_kw is -1 kW; it is 0 kW or more"),
+        ({"power_max_kw": -1}, "power_max_kw is -1 kW; it is 0 kW or more"),
         ({"discharge_max_kw": math.nan}, "discharge_max_kw: NaN kW is not a finite number"),
-        ({"efficiency_discharge": 0}, "efficiency_discharge is 0; it lies between 0.01 and 1"),
+        ({"discharge_efficiency": 0}, "discharge_efficiency is 0; it lies between 0.01 and 1"),
         ({"limits": [(SIX, SIX)]}, "limits[0] ends at"),
-        ({"limits": [(SIX, SIX + timedelta(1), -2)]}, "limits[0].charge_max_kw is -2 kW"),
+        ({"limits": [(SIX, SIX + timedelta(1), -2)]}, "limits[0].power_max_kw is -2 kW"),
         ({"consumption": [(SIX, SIX + timedelta(1), -2)]}, "consumption[0].energy_kwh is -2 kWh"),
         ({"consumption": [(SIX, SIX + timedelta(1), 1)] * 2}, "consumption: slot 1 starts at"),
         ({"wear_price_per_kwh": -0.1}, "wear_price_per_kwh is -0.1 per kWh"),
@@ -130,7 +130,7 @@ def test_errors_name_field_value_and_unit(change: dict[str, Any], message: str) 
     wishes: dict[str, Any] = {
         "now": SIX,
         "battery": sw.Battery(10, 50),
-        "charge_max_kw": 4,
+        "power_max_kw": 4,
         "discharge_max_kw": 4,
     }
     with pytest.raises(sw.InputError) as caught:
@@ -146,6 +146,6 @@ def test_naive_times_are_type_errors() -> None:
             curve([0.1]),
             now=datetime(2026, 1, 5, 18),  # noqa: DTZ001  the point of the test
             battery=battery,
-            charge_max_kw=4,
+            power_max_kw=4,
             discharge_max_kw=4,
         )

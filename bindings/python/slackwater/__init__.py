@@ -15,6 +15,7 @@
 from slackwater import (
     _arguments,
     _engine,
+    _public,
     actions,
     devices,
     flex,
@@ -37,6 +38,7 @@ from slackwater._engine import (
     Interval,
     PlanChange,
     PlannedSlot,
+    PlausibilityWarning,
     Reason,
     Replay,
     Requirement,
@@ -66,7 +68,7 @@ from slackwater._engine import (
 )
 from slackwater.area import PlanTable, plan_batch
 from slackwater.area_node import Node
-from slackwater.area_types import AreaChange, AreaProgress, NodeLoad, RoundMemory, UnmetNeed
+from slackwater.area_types import AreaChange, AreaProgress, NodeLoad, RoundMemory, Shortfall
 from slackwater.coordinate import AreaPlan, plan_area
 from slackwater.plan import (
     Battery,
@@ -105,6 +107,21 @@ from slackwater.switching import SwitchingPlan, plan_switching
 from slackwater.time import TIME_ZONE_VERSION, next_deadline
 
 _arguments.guard(_engine)
+_public.guard(__name__)
+
+
+def __getattr__(name: str) -> object:
+    """Tell the name that something has today.
+
+    Raises:
+        AttributeError: The package has no such name.
+    """
+    today = None if name.startswith("_") else _public.tell_renamed("slackwater", name, __all__)
+    text = f"module 'slackwater' has no attribute {name!r}"
+    if today is not None:
+        text = f"slackwater.{name} is called slackwater.{today}"
+    raise AttributeError(text)
+
 
 __all__ = [
     "TIME_ZONE_VERSION",
@@ -134,6 +151,7 @@ __all__ = [
     "PlanChange",
     "PlanTable",
     "PlannedSlot",
+    "PlausibilityWarning",
     "PowerLimit",
     "Prices",
     "Reason",
@@ -142,6 +160,7 @@ __all__ = [
     "RoundMemory",
     "Session",
     "ShiftableLoad",
+    "Shortfall",
     "SiteBaseline",
     "SiteBreach",
     "SiteCause",
@@ -171,7 +190,6 @@ __all__ = [
     "Target",
     "TargetOutcome",
     "Tiers",
-    "UnmetNeed",
     "UnmetSwitchingWish",
     "Vehicle",
     "WhatIf",

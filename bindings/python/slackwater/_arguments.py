@@ -50,7 +50,7 @@ def _guarded(function: Callable[Given, Made], refusal: type[Exception]) -> Calla
             conversion = _conversion(error)
             if conversion is None:
                 raise
-            raise refusal(_message(function, given, named, conversion)) from error
+            raise refusal(describe(function, given, named, conversion)) from error
 
     return call
 
@@ -67,12 +67,13 @@ def _conversion(error: BaseException) -> type[Exception] | None:
     return None
 
 
-def _message(
+def describe(
     function: Callable[..., object],
     given: tuple[object, ...],
     named: Mapping[str, object],
     conversion: type[Exception],
 ) -> str:
+    """Name the arguments that no number or text of the native part can hold."""
     names = list(inspect.signature(function).parameters)
     values = [*zip(names, given, strict=False), *named.items()]
     leaves = [leaf for name, value in values for leaf in _leaves(name, value, DEPTH_MAX)]

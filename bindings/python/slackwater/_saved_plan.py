@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from slackwater.prices import Prices
 
 
+class _Certificate(Protocol):
+    """Proof of a plan."""
+
+    @property
+    def gap(self) -> float:
+        """Distance of the cost to its bound."""
+
+
 class _Native(Protocol):
     """A plan of the engine, of any kind."""
 
@@ -28,6 +36,10 @@ class _Native(Protocol):
     @property
     def shortfall_kwh(self) -> float:
         """What is missing."""
+
+    @property
+    def certificate(self) -> _Certificate:
+        """What proves the plan."""
 
     def to_json(self) -> str:
         """Write the plan as JSON."""
@@ -62,6 +74,11 @@ class SavedPlan(Generic[NativePlan]):
     def currency(self) -> str:
         """Currency of all amounts."""
         return self._prices.currency
+
+    @property
+    def gap(self) -> float:
+        """The most that a better plan could save, in units of the currency."""
+        return self._native.certificate.gap
 
     @property
     def prices(self) -> Prices:

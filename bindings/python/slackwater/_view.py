@@ -91,7 +91,7 @@ def view_of(plan: Plan) -> View | None:
     start, end = period
     margin = min(max((end - start) / 25, MARGIN_MIN), MARGIN_MAX)
     first, last = start - margin, end + margin
-    steps = plan.prices.between(first, last).slots()
+    steps = plan.prices.between(first, last).slots
     markers = [
         Marker(
             at=min(max(target.by or end, start), end),
@@ -110,7 +110,7 @@ def _period(plan: Plan) -> tuple[datetime, datetime] | None:
     if not plan.slots:
         if deadlines:
             return min(deadlines) - LOOK_BACK, max(deadlines)
-        known = plan.prices.slots()
+        known = plan.prices.slots
         if not known:
             return None
         start = known[0][0]

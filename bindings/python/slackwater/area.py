@@ -57,11 +57,13 @@ def plan_batch(vehicles: ArrowTable, prices: Prices | Mapping[str, Prices]) -> P
     """Plan every vehicle of a table, each as if it were alone.
 
     Each row gets, bit for bit, the plan that :func:`slackwater.plan_charge`
-    would give it. Rows are planned in parallel without the interpreter lock.
+    would give it, or :func:`slackwater.plan_vehicle` where the need is in percent.
+    Rows are planned in parallel without the interpreter lock.
     An invalid row fills its ``error`` column; the other rows are planned.
 
     Args:
-        vehicles: Anything with ``__arrow_c_stream__``, one row a vehicle:
+        vehicles: Anything with ``__arrow_c_stream__``, or a dict of columns,
+            one row a vehicle:
 
             ===================== ======================================== ========
             column                meaning                                  required
@@ -79,24 +81,38 @@ def plan_batch(vehicles: ArrowTable, prices: Prices | Mapping[str, Prices]) -> P
             ``efficiency``        stored per plug energy, with percent     no
             ``targets``           list of ``{by, energy_kwh}`` before      no
                                   departure, counted from arrival
+            ``energy_max_kwh``    most energy that fits, with              no
+                                  ``energy_kwh``: up to it negative prices
+                                  are used
+            ``charge_limit_       where charging ends, with percent        no, 100
+            percent``
+            ``fill_when_          whether negative prices fill the         no, true
+            negative``            battery up to its limit, with percent
             ``price_id``          name of the price curve                  with a mapping
             ===================== ======================================== ========
 
-            Other columns are ignored, those that a later function of this
-            package honours (``power_min_kw``, ``node``, …) are refused.
+            Other columns are ignored, so that a table may carry more than
+            this function reads. Refused are columns that another function of
+            this package honours (``power_min_kw``, ``node``, …), earlier
+            names, and slips of the pen: a name close to that of a column
+            which is not there.
         prices: One curve for all, or curves by their ``price_id``.
 
     Returns:
         A table with ``id``, ``cost``, ``energy_kwh``, ``shortfall_kwh``,
-        ``marginal_price`` (of the next kWh; null without capacity),
+        ``marginal_price_per_kwh`` (of the next kWh; null without capacity),
         ``baseline_cost``, ``savings``, ``gap`` (cost minus the proved bound),
         ``unpriced_hours`` (time of the stay without a price, never used),
         ``intervals`` (list of ``{start, end, power_kw}``), ``status``
         (``optimal``, ``shortfall``, ``error``) and ``error``.
 
     Raises:
-        InputError: A column is missing or of a wrong type; curves are in
-            different currencies.
+        InputError: A column is missing, of a wrong type or has a name that
+            looks like another; curves are in different currencies.
+
+    Warns:
+        PlausibilityWarning: A column holds a number that looks like another
+            unit, such as 11000 kW.
 
     Example:
         >>> import pyarrow as pa

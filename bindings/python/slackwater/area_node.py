@@ -13,16 +13,16 @@ Profile = float | Sequence[float | None]
 
 PROFILES = ("base_kw", "limit_kw", "export_limit_kw", "target_kw")
 NUMBERS = {
-    "limit_price_per_kwh": "a price of a kWh",
-    "export_limit_price_per_kwh": "a price of a kWh",
+    "breach_price_per_kwh": "a price of a kWh",
+    "export_breach_price_per_kwh": "a price of a kWh",
     "peak_price_per_kw": "a price of a kW",
     "target_price_per_kwh": "a price of a kWh",
     "target_square_price": "a price of a kW² for an hour",
 }
 # What a field says nothing without.
 NEEDED = {
-    "limit_price_per_kwh": ("limit_kw",),
-    "export_limit_price_per_kwh": ("export_limit_kw",),
+    "breach_price_per_kwh": ("limit_kw",),
+    "export_breach_price_per_kwh": ("export_limit_kw",),
     "target_price_per_kwh": ("target_kw",),
     "target_square_price": ("target_kw",),
     "target_kw": ("target_price_per_kwh", "target_square_price"),
@@ -43,10 +43,10 @@ class Node:
             load of vehicles does, it counts at the nodes above too.
         limit_kw: Highest import, base load of the node and of those below it
             included.
-        limit_price_per_kwh: Price of each kWh above ``limit_kw``; without one
+        breach_price_per_kwh: Price of each kWh above ``limit_kw``; without one
             the limit is hard.
         export_limit_kw: Highest export, as a positive number.
-        export_limit_price_per_kwh: Price of each kWh of export above it.
+        export_breach_price_per_kwh: Price of each kWh of export above it.
         peak_price_per_kw: Price of each kW by which the highest import of all
             slots exceeds ``peak_incurred_kw``.
         peak_incurred_kw: The peak that is paid for already.
@@ -66,9 +66,9 @@ class Node:
     parent: str | None = None
     base_kw: Profile | None = None
     limit_kw: Profile | None = None
-    limit_price_per_kwh: float | None = None
+    breach_price_per_kwh: float | None = None
     export_limit_kw: Profile | None = None
-    export_limit_price_per_kwh: float | None = None
+    export_breach_price_per_kwh: float | None = None
     peak_price_per_kw: float | None = None
     peak_incurred_kw: float = 0.0
     blocks: Sequence[Sequence[float]] = ()

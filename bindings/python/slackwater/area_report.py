@@ -135,14 +135,14 @@ def _tile(label: str, value: str, note: str, look: str = "") -> str:
 
 
 def _summary(plan: AreaPlan, top: _Top) -> str:
-    saved = plan.unmanaged_cost - plan.cost
-    share = saved / abs(plan.unmanaged_cost) if plan.unmanaged_cost else 0.0
+    saved = plan.baseline_cost - plan.cost
+    share = saved / abs(plan.baseline_cost) if plan.baseline_cost else 0.0
     withheld = plan.withheld_kwh
     own = top.load.load_kw
     limits = [limit for limit in per_slot(top.node.limit_kw, len(own)) if limit is not None]
     peak = f"limit {_power(min(limits))}" if limits else "no limit on import"
     if top.is_all:
-        unmanaged = max(top.with_base(plan.unmanaged_load_kw), default=0.0)
+        unmanaged = max(top.with_base(plan.baseline_load_kw), default=0.0)
         peak = f"{peak} · unmanaged {_power(unmanaged)}"
     tiles = [
         _tile(
@@ -162,14 +162,14 @@ def _summary(plan: AreaPlan, top: _Top) -> str:
         _tile(
             "Energy delivered",
             _energy(plan.energy_kwh),
-            f"{_energy(plan.unmet_kwh)} unmet, vehicles affected: {plan.short_vehicles:,}"
-            if plan.unmet_kwh > 0
+            f"{_energy(plan.shortfall_kwh)} unmet, vehicles affected: {plan.short_vehicles:,}"
+            if plan.shortfall_kwh > 0
             else "all needs are met",
-            "bad" if plan.unmet_kwh else "",
+            "bad" if plan.shortfall_kwh else "",
         ),
         _tile(
             "Proof",
-            _percent(plan.gap),
+            _percent(plan.relative_gap),
             f"within this of the optimum (lower bound {in_digits(plan.bound)} {plan.currency})",
         ),
     ]
@@ -194,7 +194,7 @@ def _loads(plan: AreaPlan, top: _Top, zone: ZoneInfo) -> str:
     most = high
     if top.is_all:
         price_only = top.with_base(plan.price_only_load_kw)
-        unmanaged = top.with_base(plan.unmanaged_load_kw)
+        unmanaged = top.with_base(plan.baseline_load_kw)
         series += [
             ("price only", price_only, "price-only"),
             ("unmanaged", unmanaged, "unmanaged"),
@@ -244,7 +244,7 @@ def _curves(frame: Frame, series: Sequence[tuple[str, Sequence[float | None], st
 
 
 def _prices(plan: AreaPlan, load: NodeLoad, zone: ZoneInfo) -> str:
-    added = load.added_per_kwh
+    added = load.congestion_price_per_kwh
     most, least = max(added, default=0.0), min([0.0, *added])
     is_short = plan.withheld_kwh > 0
     headline = "Where capacity is short" if is_short else "Price of the limit"
@@ -296,7 +296,7 @@ def _savings(plan: AreaPlan, top: _Top) -> str:
     if withheld > 0:
         kept = f"{kept}{', ' if kept else ''}without {_energy(withheld)}"
     rows = [
-        ("Unmanaged", "unmanaged", plan.unmanaged_cost, note(plan.unmanaged_load_kw)),
+        ("Unmanaged", "unmanaged", plan.baseline_cost, note(plan.baseline_load_kw)),
         ("Price only", "price-only", plan.price_only_cost, note(plan.price_only_load_kw)),
         ("Coordinated", "load", plan.cost, kept),
     ]
@@ -322,7 +322,7 @@ def _savings(plan: AreaPlan, top: _Top) -> str:
 
 
 def _at_risk(plan: AreaPlan, names: Sequence[object] | None) -> str:
-    unmet = sorted(plan.unmet, key=lambda need: (-need.energy_kwh, need.row))
+    unmet = sorted(plan.shortfalls, key=lambda need: (-need.energy_kwh, need.row))
     if not unmet:
         words = "All needs are met by their deadlines."
         return f"<section><h2>Vehicles at risk</h2><p>{words}</p></section>"
@@ -350,7 +350,7 @@ def _nodes(plan: AreaPlan, nodes: Sequence[Node]) -> str:
     for node, load in pairs[:NODES_MAX]:
         limits = [at for at in per_slot(node.limit_kw, len(load.load_kw)) if at is not None]
         peak = max(load.load_kw, default=0.0)
-        dearest = max(load.added_per_kwh, default=0.0)
+        dearest = max(load.congestion_price_per_kwh, default=0.0)
         rows.append(
             f'<tr><th scope="row">{escape(node.name)}</th><td>{escape(node.parent or "")}</td>'
             f'<td class="number">{_power(min(limits)) if limits else "none"}</td>'
@@ -388,5 +388,5 @@ def _proof(plan: AreaPlan) -> str:
         f"needs costs less than {in_digits(plan.bound)} {plan.currency}. This plan costs "
         f"{in_digits(plan.cost)} {plan.currency}. The rounds ended because {ends[plan.status]}."
     )
-    again = "The same input gives the same plan, to the last bit." if plan.reproducible else ""
+    again = "The same input gives the same plan, to the last bit." if plan.is_reproducible else ""
     return f"<section><h2>Quality of the plan</h2><p>{escape(words)} {again}</p></section>"

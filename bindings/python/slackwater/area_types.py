@@ -12,13 +12,13 @@ class AreaProgress(NamedTuple):
         rounds: Rounds of this search; the next search starts at 1 again.
         cost: Cost of the best mix of columns; infinite before there is one.
         bound: No plan costs less.
-        gap: Their distance in proportion to the cost.
+        relative_gap: Their distance in proportion to the cost.
     """
 
     rounds: int
     cost: float
     bound: float
-    gap: float
+    relative_gap: float
 
 
 class RoundMemory(Protocol):
@@ -57,8 +57,8 @@ class AreaChange(NamedTuple):
     unchanged: int
 
 
-class UnmetNeed(NamedTuple):
-    """Unmet energy of a vehicle.
+class Shortfall(NamedTuple):
+    """Energy that a vehicle misses.
 
     Attributes:
         row: Row of the vehicle.
@@ -81,7 +81,7 @@ class NodeLoad(NamedTuple):
         load_kw: Mean power, base load included; of every node, limited or not.
         breach_kw: Most by which a hard limit is exceeded; only base load and
             limits on export can lead there.
-        added_per_kwh: Amount that limits of the node and of the nodes above it
+        congestion_price_per_kwh: Amount that limits of the node and of the nodes above it
             add to the price of a kWh. While limits leave needs unmet it ranks
             slots and is not a price: it is highest in slots where one more kWh
             would reduce unmet energy.
@@ -91,5 +91,5 @@ class NodeLoad(NamedTuple):
     name: str
     load_kw: list[float]
     breach_kw: float
-    added_per_kwh: list[float]
+    congestion_price_per_kwh: list[float]
     base_kw: list[float]

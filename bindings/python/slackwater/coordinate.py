@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from slackwater import _engine
 from slackwater._engine import InputError
+from slackwater._index import refuse_other_times
 from slackwater.area import PlanTable
-from slackwater.area_node import Node, Profile, area_nodes
-from slackwater.area_types import AreaChange, AreaProgress, NodeLoad, RoundMemory, UnmetNeed
+from slackwater.area_node import PROFILES, Node, Profile, area_nodes
+from slackwater.area_types import AreaChange, AreaProgress, NodeLoad, RoundMemory, Shortfall
 from slackwater.prices import Prices
 
 if TYPE_CHECKING:
@@ -43,13 +44,13 @@ class AreaPlan:
         return self._native.bound
 
     @property
-    def gap(self) -> float:
-        """Cost minus bound, divided by the larger of bound and unmanaged cost.
+    def relative_gap(self) -> float:
+        """Cost minus bound, divided by the larger of bound and baseline cost.
 
         Where vehicles are on or off it is at least the part of the needs by
-        which :attr:`unmet_kwh` is above :attr:`unmet_bound_kwh`.
+        which :attr:`shortfall_kwh` is above :attr:`shortfall_bound_kwh`.
         """
-        return self._native.gap
+        return self._native.relative_gap
 
     @property
     def rounds(self) -> int:
@@ -75,9 +76,9 @@ class AreaPlan:
         return self._native.status
 
     @property
-    def reproducible(self) -> bool:
+    def is_reproducible(self) -> bool:
         """Whether the same call gives the same bytes; not if it was stopped."""
-        return self._native.reproducible
+        return self._native.is_reproducible
 
     @property
     def seconds(self) -> float:
@@ -116,16 +117,16 @@ class AreaPlan:
         return None if change is None else AreaChange(*change)
 
     @property
-    def unmet_kwh(self) -> float:
+    def shortfall_kwh(self) -> float:
         """Need that is not met in time.
 
         Sum of (a) energy the stay is too short for and (b) energy withheld by
         limits, each at its worst deadline.
         """
-        return self._native.unmet_kwh
+        return self._native.shortfall_kwh
 
     @property
-    def unmet_bound_kwh(self) -> float | None:
+    def shortfall_bound_kwh(self) -> float | None:
         """Lower bound on the unmet need, where vehicles are on or off.
 
         In a small area (up to 400 decisions, two a slot of each such vehicle,
@@ -136,7 +137,7 @@ class AreaPlan:
         are too short for. ``None`` where no vehicle is on or off, or the
         search was stopped.
         """
-        return self._native.unmet_bound_kwh
+        return self._native.shortfall_bound_kwh
 
     @property
     def withheld_kwh(self) -> float:
@@ -145,12 +146,12 @@ class AreaPlan:
         Without limits it would be met, and paid for: costs of this plan and of
         others compare where it is 0.
         """
-        return sum(need.energy_kwh for need in self.unmet if need.node is not None)
+        return sum(need.energy_kwh for need in self.shortfalls if need.node is not None)
 
     @property
-    def unmet(self) -> list[UnmetNeed]:
+    def shortfalls(self) -> list[Shortfall]:
         """Unmet energy by row; a vehicle can have two causes."""
-        return [UnmetNeed(*unmet) for unmet in self._native.unmet]
+        return [Shortfall(*short) for short in self._native.shortfalls]
 
     @property
     def short_vehicles(self) -> int:
@@ -158,7 +159,7 @@ class AreaPlan:
 
         A vehicle that misses a deadline may get the missing energy later.
         """
-        return len({need.row for need in self.unmet})
+        return len({need.row for need in self.shortfalls})
 
     @property
     def currency(self) -> str:
@@ -176,14 +177,14 @@ class AreaPlan:
         return self._native.load_kw
 
     @property
-    def unmanaged_load_kw(self) -> list[float]:
+    def baseline_load_kw(self) -> list[float]:
         """Baseline: the load if all vehicles charge at full power from arrival."""
-        return self._native.unmanaged[0]
+        return self._native.baseline[0]
 
     @property
-    def unmanaged_cost(self) -> float:
+    def baseline_cost(self) -> float:
         """Cost of the baseline, soft limits included; also of energy withheld here."""
-        return self._native.unmanaged[1]
+        return self._native.baseline[1]
 
     @property
     def price_only_load_kw(self) -> list[float]:
@@ -201,13 +202,13 @@ class AreaPlan:
         return [NodeLoad(*node) for node in self._native.nodes]
 
     @property
-    def shadow_prices(self) -> list[tuple[str, list[float]]]:
+    def shadow_price_per_kwh(self) -> list[tuple[str, list[float]]]:
         """Node and price of one more kWh in each slot, a row for each limit.
 
         While limits leave needs unmet these values are no prices; see
-        :attr:`NodeLoad.added_per_kwh`.
+        :attr:`NodeLoad.congestion_price_per_kwh`.
         """
-        return self._native.shadow_prices
+        return self._native.shadow_price_per_kwh
 
     @property
     def plans(self) -> PlanTable:
@@ -232,9 +233,9 @@ class AreaPlan:
         """Tell cost, gap and what is not met."""
         text = (
             f"AreaPlan({self._native.vehicles} vehicles, cost={self.cost:.2f} {self.currency}, "
-            f"gap={self.gap:.1e}, rounds={self.rounds}, status={self.status!r}"
+            f"relative_gap={self.relative_gap:.1e}, rounds={self.rounds}, status={self.status!r}"
         )
-        return f"{text}, unmet_kwh={self.unmet_kwh:.3f})" if self.unmet else f"{text})"
+        return f"{text}, shortfall_kwh={self.shortfall_kwh:.3f})" if self.shortfalls else f"{text})"
 
     def plot(self, *, time_zone: str = "UTC", node: str | None = None) -> Figure:
         """Draw loads of a node against its limit, and below them the shadow prices.
@@ -304,8 +305,8 @@ def plan_area(
     export_prices: Prices | Mapping[str, Prices] | None = None,
     limit_kw: Profile | None = None,
     nodes: Sequence[Node] | None = None,
-    gap: float = 1e-3,
-    max_rounds: int = 500,
+    relative_gap: float = 1e-3,
+    rounds_max: int = 500,
     progress: Callable[[AreaProgress], object] | None = None,
     previous: AreaPlan | ArrowTable | None = None,
     stability_budget: float | None = None,
@@ -345,7 +346,7 @@ def plan_area(
             ``discharge_max_kw``     highest discharging power; a vehicle with
                                      one gives its needs in percent, and may
                                      sell what it stores
-            ``efficiency_discharge`` energy at the plug per stored energy
+            ``discharge_efficiency`` energy at the plug per stored energy
             ``charge_limit_percent`` where charging ends
             ``end_value_per_kwh``    value of a kWh stored at departure
             ``wear_price_per_kwh``   wear per stored kWh that is discharged
@@ -357,8 +358,8 @@ def plan_area(
         limit_kw: Highest load of all vehicles together: one number, or one
             per slot of the prices. A short form of ``nodes`` with one node.
         nodes: Nodes with their limits; give these or ``limit_kw``.
-        gap: Gap at which to end, in proportion to the cost.
-        max_rounds: Rounds after which to end a search; see
+        relative_gap: Gap at which to end, in proportion to the cost.
+        rounds_max: Rounds after which to end a search; see
             :attr:`AreaPlan.rounds`.
         progress: Called once a round with an :class:`AreaProgress`; a true
             answer ends the rounds.
@@ -400,12 +401,13 @@ def plan_area(
         ...     }
         ... )
         >>> area = plan_area(vehicles, prices, limit_kw=15)
-        >>> area.load_kw, round(area.cost, 6), area.gap < 1e-3
+        >>> area.load_kw, round(area.cost, 6), area.relative_gap < 1e-3
         ([0.0, 15.0, 5.0], 2.5, True)
-        >>> [round(price, 6) for price in area.nodes[0].added_per_kwh]
+        >>> [round(price, 6) for price in area.nodes[0].congestion_price_per_kwh]
         [0.0, 0.1, 0.0]
     """
     began = perf_counter()
+    _refuse_other_times(prices, limit_kw, nodes or ())
     nodes = area_nodes(limit_kw, nodes)
     if previous is None and stability_budget is not None:
         message = "stability_budget needs a previous plan"
@@ -416,8 +418,8 @@ def plan_area(
         vehicles,
         area_prices(prices, export_prices),
         nodes=nodes,
-        gap=gap,
-        max_rounds=max_rounds,
+        relative_gap=relative_gap,
+        rounds_max=rounds_max,
         before={
             "plans": None if stability_budget is None else _told(previous),
             "budget": 0.0 if stability_budget is None else stability_budget,
@@ -432,6 +434,23 @@ def plan_area(
         },
     )
     return AreaPlan(native, nodes, perf_counter() - began)
+
+
+def _refuse_other_times(
+    prices: Prices | Mapping[str, Prices], limit_kw: Profile | None, nodes: Sequence[Node]
+) -> None:
+    """Refuse series whose index has other times than the slots of the prices.
+
+    The slots of several curves are those of all of them.
+    """
+    profiles: dict[str, object] = {"limit_kw": limit_kw}
+    for node in nodes:
+        profiles |= {f"{field} of node {node.name!r}": getattr(node, field) for field in PROFILES}
+    indexed = {name: profile for name, profile in profiles.items() if hasattr(profile, "index")}
+    curves = [prices] if isinstance(prices, Prices) else list(prices.values())
+    starts = sorted({start for curve in curves if indexed for start, _, _ in curve.slots})
+    for name, profile in indexed.items():
+        refuse_other_times(name, profile, starts)
 
 
 def _told(previous: AreaPlan | ArrowTable | None) -> object:

@@ -331,7 +331,7 @@ def plan(
     capacity_kwh: float,
     efficiency: float = 1.0,
     soc_fallback_percent: float | None = None,
-    fill_when_negative: bool = False,
+    fill_when_negative: bool = True,
 ) -> FlexPlan:
     """Plan what a policy asks for: the reserve at once, each target by its deadline.
 

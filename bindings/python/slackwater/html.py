@@ -193,7 +193,7 @@ def _timeline(plan: Plan, view: View, reasons: list[Reason]) -> str:
         colour = LOOKS[reason.code].colour
         start, end = scale.x(reason.start), scale.x(reason.end)
         parts.append(_rectangle(start, end, TOP, BOTTOM, colour, 0.22))
-        for first, last, price in plan.prices.between(reason.start, reason.end).slots():
+        for first, last, price in plan.prices.between(reason.start, reason.end).slots:
             low, high = sorted((scale.y(0), scale.y(price)))
             parts.append(_rectangle(scale.x(first), scale.x(last), low, high, colour))
     unit = escape(f"{plan.currency}/kWh")

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
-from slackwater import _engine
+from slackwater import _engine, _public
 from slackwater.area import PlanTable, plan_batch
 from slackwater.area_node import Node, Profile, area_nodes
 from slackwater.area_types import AreaProgress, RoundMemory
@@ -115,8 +115,8 @@ def plan_area(
     export_prices: Prices | Mapping[str, Prices] | None = None,
     limit_kw: Profile | None = None,
     nodes: Sequence[Node] | None = None,
-    gap: float = 1e-3,
-    max_rounds: int = 500,
+    relative_gap: float = 1e-3,
+    rounds_max: int = 500,
     progress: Callable[[AreaProgress], object] | None = None,
     previous: AreaPlan | None = None,
     memory: RoundMemory | None = None,
@@ -135,8 +135,8 @@ def plan_area(
         export_prices: Price earned per discharged kWh.
         limit_kw: Highest load of all vehicles together.
         nodes: Nodes with their limits; give these or ``limit_kw``.
-        gap: Gap at which to end, in proportion to the cost.
-        max_rounds: Rounds after which to end a search.
+        relative_gap: Gap at which to end, in proportion to the cost.
+        rounds_max: Rounds after which to end a search.
         progress: Called once a round; a true answer ends the rounds.
         previous: An earlier plan of the same limits and slots, to begin with
             its shadow prices.
@@ -156,8 +156,8 @@ def plan_area(
         vehicles,
         area_prices(prices, export_prices),
         nodes=nodes,
-        gap=gap,
-        max_rounds=max_rounds,
+        relative_gap=relative_gap,
+        rounds_max=rounds_max,
         before={
             "plans": None,
             "budget": 0.0,
@@ -297,3 +297,6 @@ def _open(
 def _to(part: int, request: Request) -> tuple[str, str | None]:
     """What is said to a part alone."""
     return request.own[part], None if request.changes is None else request.changes[part]
+
+
+_public.guard(__name__)

@@ -320,7 +320,7 @@ def plan_vehicle(
     targets: Iterable[SocTarget],
     until: datetime | None = None,
     reserve_percent: float = 0.0,
-    fill_when_negative: bool = False,
+    fill_when_negative: bool = True,
     power_limits: Iterable[PowerLimit | tuple[datetime, datetime, float]] = (),
     after_deadline: AfterDeadline = "continue",
 ) -> Plan:

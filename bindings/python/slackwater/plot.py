@@ -221,7 +221,7 @@ def mark_estimates(axes: Axes, prices: Prices | None, handles: list[Any]) -> Non
     """Dot the time in view whose prices are estimates."""
     style: dict[str, Any] = {"facecolor": "none", "edgecolor": GRID, "hatch": "..", "linewidth": 0}
     first, last = axes.get_xlim()
-    periods = [] if prices is None else prices.provenance()
+    periods = [] if prices is None else prices.provenance
     guesses = [
         (max(number_of(start), first), min(number_of(end), last))
         for start, end, _, _, is_estimate in periods
@@ -248,7 +248,7 @@ def _draw_blocks(
         steps = [
             step
             for reason in periods
-            for step in plan.prices.between(reason.start, reason.end).slots()
+            for step in plan.prices.between(reason.start, reason.end).slots
         ]
         if not steps:  # periods of less than a microsecond
             continue

@@ -73,9 +73,9 @@ def plot_area(plan: AreaPlan, at: int, nodes: Sequence[Node], time_zone: str) ->
 
 def _title(plan: AreaPlan, node: Node, *, is_all: bool) -> str:
     whole = "" if is_all else "of an area with "
-    text = f"{node.name}: {whole}{plan.cost:,.2f} {plan.currency}, gap {plan.gap:.1e}"
-    if plan.unmet_kwh > 0:
-        text += f", {plan.unmet_kwh:,.1f} kWh unmet"
+    text = f"{node.name}: {whole}{plan.cost:,.2f} {plan.currency}, gap {plan.relative_gap:.1e}"
+    if plan.shortfall_kwh > 0:
+        text += f", {plan.shortfall_kwh:,.1f} kWh unmet"
     return text.replace("$", r"\$")
 
 
@@ -114,7 +114,7 @@ def _loads(
     node, at = drawn
     load = at.load_kw
     others = (
-        ("unmanaged", UNMANAGED, plan.unmanaged_load_kw),
+        ("unmanaged", UNMANAGED, plan.baseline_load_kw),
         ("price only", PRICE_ONLY, plan.price_only_load_kw),
     )
     for label, color, vehicles in others if is_all else ():
@@ -141,8 +141,10 @@ def _loads(
 
 
 def _prices(axes: Axes, at: NodeLoad, edges: list[float], *, is_money: bool) -> None:
-    axes.stairs(at.added_per_kwh, edges, fill=True, color=LIMIT, alpha=0.35, linewidth=0)
-    axes.stairs(at.added_per_kwh, edges, color=LIMIT, linewidth=1.2, label="shadow price")
-    axes.set_ylim(bottom=min(0.0, *at.added_per_kwh))
+    axes.stairs(at.congestion_price_per_kwh, edges, fill=True, color=LIMIT, alpha=0.35, linewidth=0)
+    axes.stairs(
+        at.congestion_price_per_kwh, edges, color=LIMIT, linewidth=1.2, label="shadow price"
+    )
+    axes.set_ylim(bottom=min(0.0, *at.congestion_price_per_kwh))
     if not is_money:
         axes.tick_params(labelleft=False)

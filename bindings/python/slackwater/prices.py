@@ -26,7 +26,7 @@ class Prices:
 
     >>> from datetime import UTC, datetime
     >>> market = Prices.from_values(datetime(2026, 1, 5, tzinfo=UTC), [0.10, -0.02], currency="EUR")
-    >>> [round(price, 4) for _, _, price in market.plus(0.08).times(1.25).slots()]
+    >>> [round(price, 4) for _, _, price in market.plus(0.08).times(1.25).slots]
     [0.225, 0.075]
 
     Any Arrow library reads it: ``pyarrow.table(prices)`` has the columns
@@ -157,7 +157,7 @@ class Prices:
             >>> market = Prices.from_values(six, [0.30], currency="EUR")
             >>> guess = Prices.from_values(six, [0.25, 0.20], currency="EUR")
             >>> prices = Prices.from_layers({"market": market}, {"yesterday": guess})
-            >>> [(price, source) for _, _, price, source, _ in prices.provenance()]
+            >>> [(price, source) for _, _, price, source, _ in prices.provenance]
             [(0.3, 'market'), (0.2, 'yesterday')]
         """
         ceilings = dict(ceilings_per_kwh or {})
@@ -214,6 +214,7 @@ class Prices:
         native = _engine.Prices.from_layers([*layers, layer], currency=self.currency)
         return Prices._wrap(native)
 
+    @property
     def provenance(self) -> list[tuple[datetime, datetime, float, str, bool]]:
         """List all slots as ``(start, end, price_per_kwh, source, is_estimate)`` in UTC.
 
@@ -230,17 +231,19 @@ class Prices:
         """Count the slots."""
         return len(self._native)
 
+    @property
     def slots(self) -> list[tuple[datetime, datetime, float]]:
         """List all slots as ``(start, end, price_per_kwh)`` in UTC."""
-        return self._native.slots()
+        return self._native.slots
 
     def price_at(self, at: datetime) -> float | None:
         """Look up the price at an instant; ``None`` in a gap and outside the curve."""
         return self._native.price_at(at)
 
+    @property
     def gaps(self) -> list[tuple[datetime, datetime]]:
         """List the periods without a price between the first slot and the last."""
-        return self._native.gaps()
+        return self._native.gaps
 
     def between(self, start: datetime, end: datetime) -> Prices:
         """Cut the curve to ``[start, end)``."""
@@ -266,18 +269,18 @@ class Prices:
         """Copy by slots, so that other processes can plan with the same prices."""
         layers = self._native.layers()
         if layers is None:
-            return _rebuilt, (self.slots(), self.currency)
-        plain = [(name, guess, top, native.slots()) for name, guess, top, native in layers]
+            return _rebuilt, (self.slots, self.currency)
+        plain = [(name, guess, top, native.slots) for name, guess, top, native in layers]
         return _layered, (plain, self.currency)
 
     def __repr__(self) -> str:
         """Tell span, number of slots and range of prices."""
-        slots = self.slots()
+        slots = self.slots
         if not slots:
             return f"Prices(no slots, {self.currency})"
         values = [price for _, _, price in slots]
         span = f"{slots[0][0]:%Y-%m-%d %H:%M}Z to {slots[-1][1]:%Y-%m-%d %H:%M}Z"
-        gaps = f", {len(self.gaps())} gaps" if self.gaps() else ""
+        gaps = f", {len(self.gaps)} gaps" if self.gaps else ""
         return (
             f"Prices({len(slots)} slots from {span}, "
             f"{min(values):g} to {max(values):g} {self.currency}/kWh{gaps})"

@@ -242,7 +242,7 @@ class Questions:
         )
         return self._answer(answer)
 
-    def costs(self, *, time_zone: str = "UTC") -> list[WhatIf]:
+    def wish_costs(self, *, time_zone: str = "UTC") -> list[WhatIf]:
         """Return the cost of each part of the request, as exact differences.
 
         Without the reserve, leaving an hour earlier or later, with one more
@@ -262,7 +262,7 @@ class Questions:
             >>> prices = sw.Prices.from_values(six, [0.30, 0.20, 0.10], currency="EUR")
             >>> by = six + 2 * hour
             >>> plan = sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(by, 7)])
-            >>> for answer in plan.costs():
+            >>> for answer in plan.wish_costs():
             ...     print(answer.sentence)
             Leaving Mon 19:00, charging would cost 0.70 more.
             Leaving Mon 21:00, charging would cost 0.70 less.

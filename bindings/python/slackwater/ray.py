@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slackwater import _engine, parts
+from slackwater import _engine, _public, parts
 from slackwater.area import PlanTable
 from slackwater.area_node import Node, Profile
 from slackwater.area_types import AreaProgress, RoundMemory
@@ -212,8 +212,8 @@ def plan_area(
     export_prices: Prices | Mapping[str, Prices] | None = None,
     limit_kw: Profile | None = None,
     nodes: Sequence[Node] | None = None,
-    gap: float = 1e-3,
-    max_rounds: int = 500,
+    relative_gap: float = 1e-3,
+    rounds_max: int = 500,
     progress: Callable[[AreaProgress], object] | None = None,
     previous: AreaPlan | None = None,
     memory: RoundMemory | None = None,
@@ -235,8 +235,8 @@ def plan_area(
         export_prices: Price earned per discharged kWh.
         limit_kw: Highest load of all vehicles together.
         nodes: Nodes with their limits; give these or ``limit_kw``.
-        gap: Gap at which to end, in proportion to the cost.
-        max_rounds: Rounds after which to end in any case.
+        relative_gap: Gap at which to end, in proportion to the cost.
+        rounds_max: Rounds after which to end in any case.
         progress: Called once a round; a true answer ends the rounds.
         previous: An earlier plan of the same limits and slots, to begin with
             its shadow prices.
@@ -258,8 +258,8 @@ def plan_area(
             export_prices=export_prices,
             limit_kw=limit_kw,
             nodes=nodes,
-            gap=gap,
-            max_rounds=max_rounds,
+            relative_gap=relative_gap,
+            rounds_max=rounds_max,
             progress=progress,
             previous=previous,
             memory=memory,
@@ -279,3 +279,6 @@ def _rows(dataset: Any) -> ArrowTable:  # noqa: ANN401 - a table or a dataset
 
     table: ArrowTable = pa.concat_tables(ray.get(dataset.to_arrow_refs()))
     return table
+
+
+_public.guard(__name__)

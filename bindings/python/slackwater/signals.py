@@ -98,7 +98,7 @@ def replace(before: Prices | None, signal: PriceSignal) -> Prices:
         >>> at = lambda hour: datetime(2026, 1, 5, hour, tzinfo=UTC)
         >>> prices = replace(None, PriceSignal("EUR", at(12), [SignalValue(at(0), 0.1)]))
         >>> prices = replace(prices, PriceSignal("EUR", at(4), [SignalValue(at(2), 0.5)]))
-        >>> [(start.hour, end.hour, price) for start, end, price in prices.slots()]
+        >>> [(start.hour, end.hour, price) for start, end, price in prices.slots]
         [(0, 2, 0.1), (2, 4, 0.5), (4, 12, 0.1)]
     """
     native = None if before is None else native_prices(before, "before")

@@ -14,6 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
+from slackwater import _public
 from slackwater._engine import InputError
 from slackwater.io import VehicleStay, VehicleStays
 from slackwater.prices import Prices
@@ -34,6 +35,9 @@ TARGET_PERCENT = 80.0
 PLUGS_IN_AT_WORK_BELOW_PERCENT = 78.0
 CHARGES_ON_THE_WAY_BELOW_PERCENT = 10.0
 EFFICIENCY = 0.9
+
+# Years whose local midnights lie in the calendar of Python, in any zone.
+YEAR_MIN, YEAR_MAX = 10, 9990
 
 
 def year_of_prices(
@@ -81,12 +85,14 @@ def year_of_prices(
 
     Example:
         >>> prices = year_of_prices(2025, time_zone="Europe/Berlin")
-        >>> len(prices), prices.gaps()
+        >>> len(prices), prices.gaps
         (8760, [])
         >>> len(year_of_prices(2024))
         8784
     """
     zone = _zone(time_zone)
+    if not YEAR_MIN <= year <= YEAR_MAX:
+        raise InputError(f"year is {year}; it lies from {YEAR_MIN} to {YEAR_MAX}")
     start = datetime(year, 1, 1, tzinfo=zone).astimezone(UTC)
     end = datetime(year + 1, 1, 1, tzinfo=zone).astimezone(UTC)
     hours = [(start + number * HOUR).astimezone(zone) for number in range((end - start) // HOUR)]
@@ -422,3 +428,6 @@ def _zone(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
         raise InputError(f"time zone {name!r} is unknown") from error
+
+
+_public.guard(__name__)

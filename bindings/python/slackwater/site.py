@@ -131,11 +131,6 @@ class SitePlan(SavedPlan["_engine.SitePlan"]):
         return self._native.certificate
 
     @property
-    def gap(self) -> float:
-        """The most that a better plan could save."""
-        return self._native.certificate.gap
-
-    @property
     def status(self) -> str:
         """How the search ended.
 
@@ -241,7 +236,7 @@ def plan_site(
     groups: Iterable[Group] = (),
     demand_charge: DemandCharge | None = None,
     tiers: Tiers | None = None,
-    co2: Carbon | None = None,
+    carbon: Carbon | None = None,
     prefer: Sequence[Preference] = ("earlier",),
     preference_budget: float = 0.0,
     nodes_max: int = 2000,
@@ -272,7 +267,7 @@ def plan_site(
         groups: Limits inside the site; a group may be a part of another.
         demand_charge: Price of the peak.
         tiers: Blocks of imported energy, of rising surcharges.
-        co2: Price of emissions.
+        carbon: Price of emissions.
         prefer: What decides between plans of one cost, the first one first.
         preference_budget: What the preferences together may cost.
         nodes_max: Most nodes of a search, where something is on or off.
@@ -322,7 +317,7 @@ def plan_site(
         export_limit=_limit("export", export_limit_kw, export_breach_price_per_kwh),
         demand_charge=None if demand_charge is None or demand_charge.is_never else demand_charge,
         tiers=tiers,
-        carbon=co2,
+        carbon=carbon,
         prefer=list(prefer),
         preference_budget=preference_budget,
         nodes_max=nodes_max,
@@ -337,7 +332,7 @@ def _refuse_other_times(
     groups: list[Group],
     limits: tuple[PowerOverTime | None, PowerOverTime | None],
 ) -> None:
-    starts = [start for start, _, _ in prices.slots()]
+    starts = [start for start, _, _ in prices.slots]
     powers = {f"{device.name}: power_kw": getattr(device, "power_kw", None) for device in devices}
     powers |= {f"{group.name}: limit_kw": group.limit_kw for group in groups}
     powers |= dict(zip(("import_limit_kw", "export_limit_kw"), limits, strict=True))

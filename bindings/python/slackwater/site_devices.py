@@ -20,11 +20,8 @@ THREE: tuple[Phase, ...] = ("L1", "L2", "L3")
 
 
 def series(power: PowerOverTime) -> object:
-    """A power over time as the native part takes it."""
-    if isinstance(power, int | float):
-        return power
-    # The native part takes lists: what numpy and others hold is copied.
-    return list(power)
+    """A power over time as the native part takes it: what numpy and others hold is copied."""
+    return power if isinstance(power, int | float) else list(power)
 
 
 def _minutes(length: timedelta) -> float:
@@ -36,16 +33,16 @@ class Discharge:
     """Limits of discharging a vehicle's battery.
 
     Attributes:
-        power_max_kw: Highest power at the plug, as a positive number.
-        efficiency: Energy at the plug per stored energy.
+        discharge_max_kw: Highest power at the plug, as a positive number.
+        discharge_efficiency: Energy at the plug per stored energy.
         soc_min_percent: State of charge below which it is not discharged.
-        wear_per_kwh: Cost of wear per discharged kWh.
+        wear_price_per_kwh: Cost of wear per discharged kWh.
     """
 
-    power_max_kw: float
-    efficiency: float = 1.0
+    discharge_max_kw: float
+    discharge_efficiency: float = 1.0
     soc_min_percent: float = 0.0
-    wear_per_kwh: float = 0.0
+    wear_price_per_kwh: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -73,8 +70,9 @@ class Vehicle:
             Equal to ``power_max_kw`` it is a device that is on or off.
         reserve_percent: State of charge reached as soon as possible.
         priority: Weight of a missing kWh against those of other devices.
-        fill_when_worth: Whether it may charge beyond its targets, up to its
-            charge limit, where that lowers the cost.
+        fill_when_negative: Whether negative prices may fill the battery up to
+            its charge limit, beyond the targets. Without ``battery`` nobody
+            knows how much fits, and nothing is charged beyond the targets.
         discharge: Limits of discharging; ``None`` if it cannot discharge.
         end_value_per_kwh: Value of a stored kWh on departure.
         taper: Highest power by state of charge, ``(percent, kW)``; it must be
@@ -94,7 +92,7 @@ class Vehicle:
     power_min_kw: float = field(default=0.0, kw_only=True)
     reserve_percent: float = field(default=0.0, kw_only=True)
     priority: float = field(default=1.0, kw_only=True)
-    fill_when_worth: bool = field(default=False, kw_only=True)
+    fill_when_negative: bool = field(default=True, kw_only=True)
     discharge: Discharge | None = field(default=None, kw_only=True)
     end_value_per_kwh: float = field(default=0.0, kw_only=True)
     taper: Sequence[tuple[float, float]] = field(default=(), kw_only=True)
@@ -112,6 +110,10 @@ class Vehicle:
     @property
     def _current(self) -> tuple[float, float] | None:
         return None if self.amps is None else (self.amps, self.volts)
+
+    @property
+    def _fills(self) -> bool:
+        return self.fill_when_negative and self.battery is not None
 
     @property
     def _battery(self) -> tuple[float, float | None, float | None, float, float] | None:
@@ -153,10 +155,14 @@ class StationaryBattery:
         efficiency: Stored energy per energy charged.
         discharge_efficiency: Energy at the plug per stored energy.
         soc_min_percent: State of charge below which it is not discharged.
-        soc_max_percent: State of charge at which charging ends.
-        soc_end_percent: State of charge wanted when prices end.
-        wear_per_kwh: Cost of wear per discharged kWh.
-        end_value_per_kwh: Value of a stored kWh when prices end.
+        charge_limit_percent: State of charge at which charging ends.
+        target_percent: State of charge wanted when prices end. Without it and
+            without ``end_value_per_kwh`` the battery ends with at least what
+            it holds now: energy that it holds already is no saving. With 0 it
+            may end empty.
+        wear_price_per_kwh: Cost of wear per discharged kWh.
+        end_value_per_kwh: Value of a stored kWh when prices end. It decides
+            how much is left, in place of a target.
         group: Group whose limit it shares.
         phases: Phases that it loads, in equal parts.
     """
@@ -169,14 +175,24 @@ class StationaryBattery:
     efficiency: float = field(default=1.0, kw_only=True)
     discharge_efficiency: float = field(default=1.0, kw_only=True)
     soc_min_percent: float = field(default=0.0, kw_only=True)
-    soc_max_percent: float = field(default=100.0, kw_only=True)
-    soc_end_percent: float | None = field(default=None, kw_only=True)
-    wear_per_kwh: float = field(default=0.0, kw_only=True)
-    end_value_per_kwh: float = field(default=0.0, kw_only=True)
+    charge_limit_percent: float = field(default=100.0, kw_only=True)
+    target_percent: float | None = field(default=None, kw_only=True)
+    wear_price_per_kwh: float = field(default=0.0, kw_only=True)
+    end_value_per_kwh: float | None = field(default=None, kw_only=True)
     group: str | None = field(default=None, kw_only=True)
     phases: Sequence[Phase] = field(default=THREE, kw_only=True)
 
     _kind: ClassVar[str] = "battery"
+
+    @property
+    def _soc_end(self) -> float | None:
+        if self.target_percent is None and self.end_value_per_kwh is None:
+            return min(self.soc_percent, self.charge_limit_percent)
+        return self.target_percent
+
+    @property
+    def _end_value(self) -> float:
+        return 0.0 if self.end_value_per_kwh is None else self.end_value_per_kwh
 
     @property
     def _phases(self) -> list[str]:
@@ -188,7 +204,7 @@ class StationaryBattery:
             self.capacity_kwh,
             self.soc_percent,
             None,
-            self.soc_max_percent,
+            self.charge_limit_percent,
             self.efficiency,
         )
 
@@ -196,10 +212,10 @@ class StationaryBattery:
     def _discharge(self) -> Discharge:
         most = self.power_max_kw if self.discharge_max_kw is None else self.discharge_max_kw
         return Discharge(
-            power_max_kw=most,
-            efficiency=self.discharge_efficiency,
+            discharge_max_kw=most,
+            discharge_efficiency=self.discharge_efficiency,
             soc_min_percent=self.soc_min_percent,
-            wear_per_kwh=self.wear_per_kwh,
+            wear_price_per_kwh=self.wear_price_per_kwh,
         )
 
 
@@ -337,8 +353,8 @@ class DemandCharge:
     """A price on the highest mean power of the import over windows of time.
 
     Attributes:
-        price_per_kw: Price of each kW of the peak above ``peak_kw``.
-        peak_kw: Peak that is paid for already.
+        peak_price_per_kw: Price of each kW of the peak above ``peak_incurred_kw``.
+        peak_incurred_kw: Peak that is paid for already.
         window: Length of a window, in whole minutes. Windows begin at whole
             multiples of it since midnight in UTC.
         window_energy_kwh: Energy imported so far in the window of ``now``.
@@ -346,8 +362,8 @@ class DemandCharge:
             an empty list for never.
     """
 
-    price_per_kw: float
-    peak_kw: float = 0.0
+    peak_price_per_kw: float
+    peak_incurred_kw: float = 0.0
     window: timedelta = timedelta(minutes=15)
     window_energy_kwh: float = 0.0
     periods: Sequence[tuple[datetime, datetime]] | None = None

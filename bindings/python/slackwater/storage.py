@@ -35,7 +35,7 @@ class StorageLimit(NamedTuple):
     Attributes:
         start: First instant, aware.
         end: First instant after it.
-        charge_max_kw: Highest charging power; 0 forbids charging, ``None``
+        power_max_kw: Highest charging power; 0 forbids charging, ``None``
             leaves it as it is elsewhere.
         discharge_max_kw: Highest discharging power, in the same way.
         soc_min_percent: State of charge wanted from ``start`` to ``end``.
@@ -45,7 +45,7 @@ class StorageLimit(NamedTuple):
 
     start: datetime
     end: datetime
-    charge_max_kw: float | None = None
+    power_max_kw: float | None = None
     discharge_max_kw: float | None = None
     soc_min_percent: float | None = None
     soc_max_percent: float | None = None
@@ -275,9 +275,9 @@ def plan_storage(
     now: datetime,
     until: datetime | None = None,
     battery: Battery,
-    charge_max_kw: float,
+    power_max_kw: float,
     discharge_max_kw: float,
-    efficiency_discharge: float = 1.0,
+    discharge_efficiency: float = 1.0,
     targets: Iterable[SocTarget] = (),
     reserve_percent: float = 0.0,
     consumption: Iterable[Consumption | tuple[datetime, datetime, float]] = (),
@@ -306,9 +306,9 @@ def plan_storage(
         until: End of the plan; without it the last price, deadline or drive.
         battery: Capacity, state of charge, charge limit, and the efficiency of
             charging. A vehicle above its charge limit stays there.
-        charge_max_kw: Highest charging power at the plug, in kW.
+        power_max_kw: Highest charging power at the plug, in kW.
         discharge_max_kw: Highest discharging power at the plug, in kW.
-        efficiency_discharge: Energy at the plug per stored energy, 0.01 to 1.
+        discharge_efficiency: Energy at the plug per stored energy, 0.01 to 1.
         targets: States of charge wanted by deadlines, in any order.
         reserve_percent: State of charge reached at once, at any price, and
             kept: nothing below it is sold.
@@ -343,7 +343,7 @@ def plan_storage(
         ...     export_prices=prices,
         ...     now=six,
         ...     battery=Battery(capacity_kwh=10, soc_percent=50),
-        ...     charge_max_kw=4,
+        ...     power_max_kw=4,
         ...     discharge_max_kw=4,
         ...     targets=[SocTarget(None, 50)],
         ... )
@@ -365,8 +365,8 @@ def plan_storage(
             battery.charge_limit_percent,
             battery.efficiency,
         ),
-        efficiency_discharge=efficiency_discharge,
-        charge_max_kw=charge_max_kw,
+        discharge_efficiency=discharge_efficiency,
+        power_max_kw=power_max_kw,
         discharge_max_kw=discharge_max_kw,
         targets=list_targets(SocTarget, targets, unit="percent"),
         reserve_percent=reserve_percent,
@@ -401,20 +401,21 @@ def plan_storage_batch(
             ``departure``            timestamp with a zone              yes
             ``capacity_kwh``         usable capacity                    yes
             ``soc_percent``          state of charge on arrival         yes
-            ``charge_max_kw``        highest charging power             yes
+            ``power_max_kw``        highest charging power             yes
             ``discharge_max_kw``     highest discharging power          yes
             ``target_percent``       state of charge at departure       no
             ``reserve_percent``      reached at once, and kept          no
             ``charge_limit_percent`` where charging ends                no, 100
             ``efficiency``           stored per plug energy             no, 1
-            ``efficiency_discharge`` plug energy per stored             no, 1
+            ``discharge_efficiency`` plug energy per stored             no, 1
             ``end_value_per_kwh``    of a kWh stored at departure       no, 0
             ``wear_price_per_kwh``   per stored kWh discharged          no, 0
             ``price_id``             name of the prices                 with a mapping
             ======================== ================================== ========
 
-            Other columns are ignored; those that other functions honour
-            (``targets``, ``power_max_kw``, …) are refused.
+            Other columns are ignored. Refused are those that other functions
+            honour (``targets``, ``node``, …), earlier names, and names close
+            to that of a column which is not there.
         prices: One curve for all, or curves by their ``price_id``.
         export_prices: Price earned per sold kWh, in the same way. Without a
             price nothing is sold.
@@ -442,7 +443,7 @@ def plan_storage_batch(
         ...         "capacity_kwh": [10.0],
         ...         "soc_percent": [50.0],
         ...         "target_percent": [50.0],
-        ...         "charge_max_kw": [4.0],
+        ...         "power_max_kw": [4.0],
         ...         "discharge_max_kw": [4.0],
         ...     }
         ... )

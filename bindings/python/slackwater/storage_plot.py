@@ -64,7 +64,7 @@ def plot_storage(plan: StoragePlan, *, time_zone: str = "UTC") -> Figure:
         >>> prices = sw.Prices.from_values(six, [0.10, 0.40, 0.20], currency="EUR")
         >>> battery = sw.Battery(capacity_kwh=10, soc_percent=50)
         >>> plan = sw.plan_storage(
-        ...     prices, now=six, battery=battery, charge_max_kw=4, discharge_max_kw=4
+        ...     prices, now=six, battery=battery, power_max_kw=4, discharge_max_kw=4
         ... )
         >>> [axes.get_ylabel() for axes in plot_storage(plan).axes]
         ['Price (EUR/kWh)', 'Power (kW)', 'State of charge (%)']

@@ -90,9 +90,10 @@ class ResolvedPrices(NamedTuple):
     prices: Prices
     sources: list[Source]
 
+    @property
     def slots(self) -> list[ResolvedSlot]:
         """List the slots with their sources, oldest first, in UTC."""
-        slots = zip(self.prices.slots(), self.sources, strict=True)
+        slots = zip(self.prices.slots, self.sources, strict=True)
         return [ResolvedSlot(*slot, source) for slot, source in slots]
 
 
@@ -160,7 +161,7 @@ def tariff_prices(tariff: Tariff, *, start: datetime, end: datetime) -> Prices:
         ... )
         >>> april = datetime(2026, 4, 1, tzinfo=UTC)
         >>> prices = tariff_prices(sundays, start=datetime(2026, 3, 27, tzinfo=UTC), end=april)
-        >>> [(end - start).total_seconds() / 3600 for start, end, _ in prices.slots()]
+        >>> [(end - start).total_seconds() / 3600 for start, end, _ in prices.slots]
         [23.0]
     """
     return Prices._wrap(_engine.tariff_prices(_tariff(tariff), start, end))
@@ -201,7 +202,7 @@ def resolve(
         >>> resolved = resolve(
         ...     start=five, end=five + timedelta(hours=2), tariff=tariff, market=market
         ... )
-        >>> [(slot.start.hour, slot.price_per_kwh, slot.source) for slot in resolved.slots()]
+        >>> [(slot.start.hour, slot.price_per_kwh, slot.source) for slot in resolved.slots]
         [(5, 0.1, 'tariff'), (6, 0.22, 'market')]
     """
     prices, sources = _engine.resolve_prices(

@@ -109,7 +109,7 @@ impl BatteryPlanner {
             reserve_kwh: share("reserve_percent", or(batteries.reserve_percent, 0.0))?
                 .min(limit_kwh),
             limit_kwh,
-            charge_max: power("charge_max_kw", batteries.charge_max_kw[row])?,
+            charge_max: power("power_max_kw", batteries.charge_max_kw[row])?,
             discharge_max: power("discharge_max_kw", batteries.discharge_max_kw[row])?,
         };
         // Values of the programme that hold for every slot.
@@ -119,7 +119,7 @@ impl BatteryPlanner {
         programme.efficiency_charge = or(batteries.efficiency, 1.0);
         programme.efficiency_discharge = or(batteries.efficiency_discharge, 1.0);
         check_efficiency("efficiency", programme.efficiency_charge)?;
-        check_efficiency("efficiency_discharge", programme.efficiency_discharge)?;
+        check_efficiency("discharge_efficiency", programme.efficiency_discharge)?;
         programme.end_value_per_kwh =
             price("end_value_per_kwh", or(batteries.end_value_per_kwh, 0.0))?;
         let wear = or(batteries.wear_price_per_kwh, 0.0);

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from slackwater._engine import InputError, __version__
+from slackwater._public import tell_renamed
 from slackwater.cli.area import area
 from slackwater.cli.batch import batch
 from slackwater.cli.plan import plan
@@ -68,6 +69,13 @@ def run(arguments: Sequence[str] | None) -> int:
     return code if isinstance(code, int) else 0
 
 
+def _renamed_option(option: str, context: typer.Context) -> str | None:
+    """What to say of an earlier name of an option; ``None`` if it is none."""
+    known = [parameter.name for parameter in context.command.params if parameter.name]
+    today = tell_renamed("", option.lstrip("-").replace("-", "_"), known)
+    return None if today is None else f"{option} is called --{today.replace('_', '-')}"
+
+
 def _refusal(error: Exception) -> str | None:
     """What to say of bad input; ``None`` if the error is a defect of ours."""
     match error:
@@ -86,4 +94,7 @@ def _refusal(error: Exception) -> str | None:
     text = error.format_message().strip().rstrip(".")
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "slackwater"
+    option = getattr(error, "option_name", None)
+    if isinstance(option, str) and context is not None:
+        text = _renamed_option(option, context) or text
     return f"{text[:1].lower()}{text[1:]}; see {command} --help"

@@ -18,6 +18,7 @@ from rich.text import Text
 
 import slackwater as sw
 from slackwater._engine import InputError
+from slackwater._public import tell_renamed
 from slackwater.area_node import area_nodes
 from slackwater.cli import options
 from slackwater.cli.batch import VehiclesFile, read_all_prices
@@ -51,11 +52,13 @@ ExportPrices = Annotated[
 ]
 Gap = Annotated[
     float,
-    typer.Option("--gap", help="Gap at which to end; 0.001 is 0.1 %.", rich_help_panel=LIMITS),
+    typer.Option(
+        "--relative-gap", help="Gap at which to end; 0.001 is 0.1 %.", rich_help_panel=LIMITS
+    ),
 ]
 MaxRounds = Annotated[
     int,
-    typer.Option("--max-rounds", min=0, help="Most rounds of a search.", rich_help_panel=LIMITS),
+    typer.Option("--rounds-max", min=0, help="Most rounds of a search.", rich_help_panel=LIMITS),
 ]
 PreviousPlans = Annotated[
     Path | None,
@@ -110,8 +113,8 @@ def area(
     prices: options.PricesFiles,
     limit: Limit,
     export_prices: ExportPrices = None,
-    gap: Gap = 1e-3,
-    max_rounds: MaxRounds = 500,
+    relative_gap: Gap = 1e-3,
+    rounds_max: MaxRounds = 500,
     previous: PreviousPlans = None,
     stability_budget: StabilityBudget = None,
     prices_format: options.PricesForm = PriceFormat.AUTO,
@@ -153,13 +156,15 @@ def area(
     told = None if previous is None else read_vehicles(previous)
     files = [vehicles, *_files([*prices, *(export_prices or [])])]
     files += [file for file in (limit_file, previous) if file]
-    words = [*prices, *(export_prices or []), limit, repr(gap), repr(max_rounds)]
+    words = [*prices, *(export_prices or []), limit, repr(relative_gap), repr(rounds_max)]
     words += [repr(stability_budget), repr(source)]
     mark = fingerprint(files, words) if where else ""
     memory = Checkpoint(where, mark, resume=resume) if where else None
     if memory and memory.rounds:
         remarks().print(Text(f"going on after {memory.rounds} rounds", style="dim"))
-    asked = _Asked(rows, curves, export, nodes, gap, max_rounds, told, stability_budget or 0.0)
+    asked = _Asked(
+        rows, curves, export, nodes, relative_gap, rounds_max, told, stability_budget or 0.0
+    )
     with memory or nullcontext():
         plan = _planned(asked, (vehicles, out), clock, memory, shown=progress)
     if memory:
@@ -189,8 +194,8 @@ class _Asked(NamedTuple):
     prices: Any
     export: Any
     nodes: list[sw.Node]
-    gap: float
-    max_rounds: int
+    relative_gap: float
+    rounds_max: int
     previous: pa.Table | None
     budget: float
 
@@ -207,14 +212,14 @@ def _planned(
     vehicles, out = files
     writer = _Writer(out, clock) if out else None
     try:
-        with RoundProgress(asked.gap, shown=shown) as progress:
+        with RoundProgress(asked.relative_gap, shown=shown) as progress:
             plan = sw.plan_area(
                 asked.rows,
                 asked.prices,
                 export_prices=asked.export,
                 nodes=asked.nodes,
-                gap=asked.gap,
-                max_rounds=asked.max_rounds,
+                relative_gap=asked.relative_gap,
+                rounds_max=asked.rounds_max,
                 progress=progress,
                 previous=asked.previous,
                 stability_budget=None if asked.previous is None else asked.budget,
@@ -304,6 +309,9 @@ def _nodes(limit: str) -> tuple[list[sw.Node], Path | None]:
 def _node(fields: dict[str, Any]) -> sw.Node:
     known = sw.Node.__dataclass_fields__
     for name in fields:
+        today = tell_renamed("Node", name, known)
+        if today is not None:
+            raise InputError(f"`{name}` of a node is called `{today}`")
         if name not in known:
             raise InputError(f"a node has no {name!r}; it has {', '.join(known)}")
     if not isinstance(fields.get("name"), str):
@@ -323,18 +331,18 @@ def _summary(plan: sw.AreaPlan) -> Table:
         lines.add_row("discharged", amount(plan.discharged_kwh), "kWh")
     lines.add_row("cost", amount(plan.cost), money)
     unmanaged = f"{money}, full power at once, limits or not"
-    lines.add_row("unmanaged", amount(plan.unmanaged_cost), unmanaged)
+    lines.add_row("unmanaged", amount(plan.baseline_cost), unmanaged)
     if plan.withheld_kwh > 0:
         withheld = f"{amount(plan.withheld_kwh)} kWh withheld by limits are not in the cost"
         lines.add_row("savings", Text("unknown", "bold red"), withheld)
     else:
-        saved = amount(plan.unmanaged_cost - plan.cost)
+        saved = amount(plan.baseline_cost - plan.cost)
         lines.add_row("savings", Text(saved, "bold green"), money)
-    lines.add_row("lower bound", amount(plan.bound), f"{money}, gap {plan.gap:.1e}")
+    lines.add_row("lower bound", amount(plan.bound), f"{money}, gap {plan.relative_gap:.1e}")
     lines.add_row("highest load", amount(max(plan.load_kw, default=0.0)), "kW of vehicles")
-    colour = "bold red" if plan.unmet else ""
-    missing = f"kWh, vehicles affected: {plan.short_vehicles:,}" if plan.unmet else "kWh"
-    lines.add_row("unmet", Text(amount(plan.unmet_kwh), colour), missing)
+    colour = "bold red" if plan.shortfalls else ""
+    missing = f"kWh, vehicles affected: {plan.short_vehicles:,}" if plan.shortfalls else "kWh"
+    lines.add_row("unmet", Text(amount(plan.shortfall_kwh), colour), missing)
     if plan.change:
         change = plan.change
         lines.add_row("moved", amount(change.moved_kwh), "kWh against the earlier plan")
@@ -352,12 +360,12 @@ def _show_failure(plan: sw.AreaPlan) -> None:
 
 
 def _show_unmet(plan: sw.AreaPlan, rows: pa.Table) -> None:
-    if not plan.unmet:
+    if not plan.shortfalls:
         return
     console = remarks()
     count = f"vehicles with unmet energy at departure or at a deadline: {plan.short_vehicles:,}"
     console.print(Text(f"warning: {count}", style="bold yellow"))
-    worst = sorted(plan.unmet, key=lambda need: (-need.energy_kwh, need.row))
+    worst = sorted(plan.shortfalls, key=lambda need: (-need.energy_kwh, need.row))
     for need in worst[:UNMET_SHOWN]:
         name = tail(rows.column("id")[need.row].as_py())
         why = f"limit of {need.node}" if need.node else "own limits"

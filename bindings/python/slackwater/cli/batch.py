@@ -233,7 +233,7 @@ def _errors(plans: pa.Table) -> list[tuple[int, object, str]]:
 def _warn_outside(vehicles: pa.Table, prices: sw.Prices | Mapping[str, sw.Prices]) -> None:
     """Say how many vehicles are there only before or after all known prices."""
     curves = prices.values() if isinstance(prices, Mapping) else [prices]
-    spans = [slots for curve in curves if (slots := curve.slots())]
+    spans = [slots for curve in curves if (slots := curve.slots)]
     first, last = min(slots[0][0] for slots in spans), max(slots[-1][1] for slots in spans)
     before = pc.less_equal(vehicles.column("departure"), pa.scalar(first, INSTANT))
     after = pc.greater_equal(vehicles.column("arrival"), pa.scalar(last, INSTANT))

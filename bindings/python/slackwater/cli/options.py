@@ -81,7 +81,7 @@ Now = Annotated[
     ),
 ]
 PowerKw = Annotated[
-    float, typer.Option("--power-kw", metavar="KW", help="Highest power.", rich_help_panel=NEED)
+    float, typer.Option("--power-max-kw", metavar="KW", help="Highest power.", rich_help_panel=NEED)
 ]
 EnergyKwh = Annotated[
     float | None,
@@ -92,7 +92,10 @@ EnergyKwh = Annotated[
 SocPercent = Annotated[
     float | None,
     typer.Option(
-        "--soc", metavar="PERCENT", help="State of charge now, in percent.", rich_help_panel=NEED
+        "--soc-percent",
+        metavar="PERCENT",
+        help="State of charge now, in percent.",
+        rich_help_panel=NEED,
     ),
 ]
 CapacityKwh = Annotated[
@@ -102,7 +105,7 @@ CapacityKwh = Annotated[
 TargetPercent = Annotated[
     float | None,
     typer.Option(
-        "--target",
+        "--target-percent",
         metavar="PERCENT",
         help="State of charge wanted, in percent; without it, the charge limit.",
         rich_help_panel=NEED,
@@ -111,7 +114,7 @@ TargetPercent = Annotated[
 ChargeLimit = Annotated[
     float | None,
     typer.Option(
-        "--charge-limit",
+        "--charge-limit-percent",
         metavar="PERCENT",
         help="State of charge at which the vehicle stops itself, in percent.",
         rich_help_panel=NEED,
@@ -149,6 +152,24 @@ ReserveKwh = Annotated[
     float | None,
     typer.Option(
         "--reserve-kwh", metavar="KWH", help="Energy charged at once.", rich_help_panel=NEED
+    ),
+]
+EnergyMaxKwh = Annotated[
+    float | None,
+    typer.Option(
+        "--energy-max-kwh",
+        metavar="KWH",
+        help="Most energy that the battery takes: up to it negative prices are used.",
+        rich_help_panel=NEED,
+    ),
+]
+FillWhenNegative = Annotated[
+    bool,
+    typer.Option(
+        "--fill-when-negative/--no-fill-when-negative",
+        help="Whether negative prices may fill the battery up to its charge limit, "
+        "where needs are in percent.",
+        rich_help_panel=NEED,
     ),
 ]
 ReservePercent = Annotated[

@@ -29,6 +29,8 @@ class Need:
     charge_limit_percent: float | None
     efficiency: float | None
     reserve_percent: float | None
+    energy_max_kwh: float | None
+    fill_when_negative: bool
     extra: list[tuple[datetime, float]]
 
     def plan(self, prices: sw.Prices) -> sw.Plan:
@@ -51,6 +53,7 @@ class Need:
             targets=[*(sw.SocTarget(*target) for target in self.extra), last],
             until=self.until,
             reserve_percent=_given(self.reserve_percent, 0.0),
+            fill_when_negative=self.fill_when_negative,
         )
 
     def _plan_energy(self, prices: sw.Prices) -> sw.Plan:
@@ -64,16 +67,21 @@ class Need:
             targets=targets,
             until=self.until,
             reserve_kwh=_given(self.reserve_kwh, 0.0),
+            energy_max_kwh=self.energy_max_kwh,
         )
 
     def _refuse_mixture(self) -> None:
         """Refuse wishes in kWh next to wishes in percent."""
-        in_kwh = {"--energy-kwh": self.energy_kwh, "--reserve-kwh": self.reserve_kwh}
+        in_kwh = {
+            "--energy-kwh": self.energy_kwh,
+            "--energy-max-kwh": self.energy_max_kwh,
+            "--reserve-kwh": self.reserve_kwh,
+        }
         in_percent = {
-            "--soc": self.soc_percent,
+            "--soc-percent": self.soc_percent,
             "--capacity-kwh": self.capacity_kwh,
-            "--target": self.target_percent,
-            "--charge-limit": self.charge_limit_percent,
+            "--target-percent": self.target_percent,
+            "--charge-limit-percent": self.charge_limit_percent,
             "--efficiency": self.efficiency,
             "--reserve-percent": self.reserve_percent,
         }
@@ -82,8 +90,8 @@ class Need:
         if kwh and percent:
             raise InputError(f"{kwh[0]} is in kWh and {percent[0]} in percent: use one of the two")
         if not kwh and not percent:
-            raise InputError("say --energy-kwh, or --soc and --capacity-kwh")
-        for option in ("--soc", "--capacity-kwh"):
+            raise InputError("say --energy-kwh, or --soc-percent and --capacity-kwh")
+        for option in ("--soc-percent", "--capacity-kwh"):
             if percent and option not in percent:
                 raise InputError(f"{percent[0]} needs {option}")
         if kwh and self.energy_kwh is None:
@@ -115,17 +123,19 @@ def plan(
     unit: options.Unit = None,
     area: options.Area = None,
     now: options.Now,
-    power_kw: options.PowerKw,
+    power_max_kw: options.PowerKw,
     energy_kwh: options.EnergyKwh = None,
-    soc: options.SocPercent = None,
+    soc_percent: options.SocPercent = None,
     capacity_kwh: options.CapacityKwh = None,
-    target: options.TargetPercent = None,
-    charge_limit: options.ChargeLimit = None,
+    target_percent: options.TargetPercent = None,
+    charge_limit_percent: options.ChargeLimit = None,
     efficiency: options.Efficiency = None,
     by: options.By = None,
     target_at: options.TargetAt = None,
     reserve_kwh: options.ReserveKwh = None,
     reserve_percent: options.ReservePercent = None,
+    energy_max_kwh: options.EnergyMaxKwh = None,
+    fill_when_negative: options.FillWhenNegative = True,
     until: options.Until = None,
     form: options.Form = OutputFormat.TABLE,
     out: options.Out = None,
@@ -136,7 +146,7 @@ def plan(
     """Plan the cheapest charging of one vehicle.
 
     slackwater plan --prices day.csv --time-zone Europe/Oslo --now
-    2026-01-05T18:00+01:00 --power-kw 11 --energy-kwh 30 --by 07:00
+    2026-01-05T18:00+01:00 --power-max-kw 11 --energy-kwh 30 --by 07:00
     """
     clock = Clock(time_zone)
     options.check_out(out)
@@ -151,17 +161,19 @@ def plan(
 
     need = Need(
         now=start,
-        power_max_kw=power_kw,
+        power_max_kw=power_max_kw,
         by=deadline(by, "--by"),
         until=deadline(until, "--until"),
         energy_kwh=energy_kwh,
         reserve_kwh=reserve_kwh,
-        soc_percent=soc,
+        soc_percent=soc_percent,
         capacity_kwh=capacity_kwh,
-        target_percent=target,
-        charge_limit_percent=charge_limit,
+        target_percent=target_percent,
+        charge_limit_percent=charge_limit_percent,
         efficiency=efficiency,
         reserve_percent=reserve_percent,
+        energy_max_kwh=energy_max_kwh,
+        fill_when_negative=fill_when_negative,
         extra=[_extra_target(text, time_zone=time_zone, now=start) for text in target_at or []],
     )
     imported = read_prices(prices, PriceOptions(prices_format, time_zone, currency, unit, area))

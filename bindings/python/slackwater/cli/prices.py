@@ -204,4 +204,4 @@ def _imported(
             prices = Prices.from_arrow(slots, currency=currency)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    return io.PriceImport(prices, tuple(prices.gaps()), ())
+    return io.PriceImport(prices, tuple(prices.gaps), ())

@@ -153,7 +153,7 @@ class RoundProgress:
             # Another search has begun: on all vehicles, or for a shortage.
             self._points.clear()
         self._round = at.rounds
-        self._points.append((now, at.gap))
+        self._points.append((now, at.relative_gap))
         if not self._is_shown:
             return False
         text = self.line(at)
@@ -168,7 +168,7 @@ class RoundProgress:
 
     def line(self, at: sw.AreaProgress) -> str:
         """Round, gap, and time left."""
-        gap = "none yet" if math.isinf(at.gap) else f"{at.gap:.1e}"
+        gap = "none yet" if math.isinf(at.relative_gap) else f"{at.relative_gap:.1e}"
         left = seconds_left(self._points, self._target)
         time = "" if left is None else f", some {left:,.0f} s left"
         return f"round {at.rounds}: gap {gap}, to be {self._target:.0e}{time}"

@@ -81,7 +81,7 @@ GapMinutes = Annotated[
 PowerMax = Annotated[
     float | None,
     typer.Option(
-        "--power-max",
+        "--power-max-kw",
         metavar="KW",
         help="Highest power of a device: readings that need more are faults, and dropped.",
         rich_help_panel=READING,
@@ -202,7 +202,7 @@ def _as_samples(
 ) -> tuple[ArrowData, statistics.Findings | None]:
     gap = _length("--gap-minutes", gap_minutes)
     if kind is Kind.SAMPLES and (gap is not None or choices["power_max_kw"] is not None):
-        raise InputError("--gap-minutes and --power-max are about readings; --kind says which")
+        raise InputError("--gap-minutes and --power-max-kw are about readings; --kind says which")
     match kind:
         case Kind.METER:
             pause = timedelta(hours=1) if gap is None else gap

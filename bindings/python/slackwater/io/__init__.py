@@ -6,6 +6,7 @@ and stays one. An error names file, row, column and value; rows are counted as
 lines of the file, the header being row 1.
 """
 
+from slackwater import _public
 from slackwater.io._prices import PriceImport
 from slackwater.io.entsoe import read_entsoe
 from slackwater.io.nordpool import read_nordpool
@@ -23,3 +24,5 @@ __all__ = [
     "read_prices_csv",
     "read_simbev",
 ]
+
+_public.guard(__name__)

@@ -66,13 +66,7 @@ impl Battery {
             grid: None,
         };
         let mut planner = BatteryPlanner::default();
-        let battery = planner.read(&batteries, row).map_err(|error| match error {
-            // The column of the highest charging power has another name in a fleet.
-            RowError::Missing { column: "charge_max_kw" } => {
-                RowError::Missing { column: "power_max_kw" }
-            }
-            error => error,
-        })?;
+        let battery = planner.read(&batteries, row)?;
         Ok(Self { row: battery, programme: planner.programme, reserve_from: 0 })
     }
 

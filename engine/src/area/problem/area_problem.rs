@@ -300,15 +300,21 @@ fn check_node(node: &Node, slots: usize) -> Result<(), AreaError> {
     for limit in &node.limits {
         match limit {
             Limit::Import { power_max, price } | Limit::Export { power_max, price } => {
+                let (limit, breach) = if matches!(limit, Limit::Import { .. }) {
+                    ("limit_kw", "breach_price_per_kwh")
+                } else {
+                    ("export_limit_kw", "export_breach_price_per_kwh")
+                };
                 length(power_max)?;
-                check_range("price_per_kwh", price.map_or(0.0, Price::as_per_kwh))?;
+                check_range(breach, price.map_or(0.0, Price::as_per_kwh))?;
                 for power in (0..slots).filter_map(|slot| power_max.at(slot)) {
-                    check_range("power_max_kw", power.as_kw())?;
+                    let is_good = power >= Power::ZERO;
+                    number(limit, power.as_kw(), "a power from 0 kW on", is_good)?;
                 }
             }
             Limit::Peak { price_per_kw, incurred } => {
-                check_range("price_per_kw", *price_per_kw)?;
-                check_range("incurred_kw", incurred.as_kw())?;
+                check_range("peak_price_per_kw", *price_per_kw)?;
+                check_range("peak_incurred_kw", incurred.as_kw())?;
             }
             Limit::Blocks(blocks) => {
                 let mut last = (Power::ZERO, Price::ZERO);
@@ -321,12 +327,12 @@ fn check_node(node: &Node, slots: usize) -> Result<(), AreaError> {
             }
             Limit::Follow { power, price } => {
                 length(power)?;
-                check_range("price_per_kwh", price.as_per_kwh())?;
+                check_range("target_price_per_kwh", price.as_per_kwh())?;
             }
             Limit::FollowSquares { power, weight } => {
                 length(power)?;
                 let is_good = *weight > 0.0 && *weight <= 1e12;
-                number("weight", *weight, "above 0 and at most 1e12", is_good)?;
+                number("target_square_price", *weight, "above 0 and at most 1e12", is_good)?;
             }
         }
     }

@@ -100,7 +100,7 @@ mod tests {
         );
         assert_eq!(
             refusal(r#""efficiency_discharge":0.95"#, r#""efficiency_discharge":0.0"#),
-            "request: efficiency_discharge is 0; it lies between 0.01 and 1"
+            "request: discharge_efficiency is 0; it lies between 0.01 and 1"
         );
     }
 

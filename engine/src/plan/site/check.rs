@@ -62,22 +62,27 @@ pub(crate) fn check(request: &SiteRequest) -> Checked {
             Device::Vehicle(vehicle) => check_vehicle(&field, vehicle)?,
             Device::Battery(battery) => check_stationary(&field, battery)?,
             Device::Solar(solar) => {
-                check_series(request, &format!("{field}.power"), &solar.forecast)?;
+                check_series(request, &format!("{field}.power_kw"), &solar.forecast)?;
             }
-            Device::Load(load) => check_series(request, &format!("{field}.power"), &load.forecast)?,
+            Device::Load(load) => {
+                check_series(request, &format!("{field}.power_kw"), &load.forecast)?
+            }
             Device::Shiftable(load) => check_shiftable(&field, request.now, load)?,
         }
     }
-    for (name, limit) in [
-        ("import_limit", request.import_limit.as_ref()),
-        ("export_limit", request.export_limit.as_ref()),
-    ] {
-        limit.map_or(Ok(()), |limit| check_limit(request, name, limit))?;
+    for (name, limit) in
+        [("import", request.import_limit.as_ref()), ("export", request.export_limit.as_ref())]
+    {
+        let (power, breach) = (format!("{name}_limit_kw"), format!("{name}_breach_price_per_kwh"));
+        limit.map_or(Ok(()), |limit| check_limit(request, (&power, &breach), limit))?;
     }
     for (index, group) in request.groups.iter().enumerate() {
         let field = format!("groups[{index}] ({})", group.name);
-        for limit in [&group.limit, &group.phase_limit].into_iter().flatten() {
-            check_limit(request, &field, limit)?;
+        let breach = format!("{field}.breach_price_per_kwh");
+        for (name, limit) in [("limit_kw", &group.limit), ("amps", &group.phase_limit)] {
+            let power = format!("{field}.{name}");
+            let check = |limit| check_limit(request, (&power, &breach), limit);
+            limit.as_ref().map_or(Ok(()), check)?;
         }
     }
     request.demand_charge.as_ref().map_or(Ok(()), check_demand_charge)?;
@@ -184,12 +189,11 @@ fn check_series(request: &SiteRequest, field: &str, series: &Series) -> Checked 
 }
 
 /// Checks a limit over time, and the price of its breach.
-fn check_limit(request: &SiteRequest, field: &str, limit: &Limit) -> Checked {
-    check_series(request, &format!("{field}.power"), &limit.power)?;
+fn check_limit(request: &SiteRequest, (power, breach): (&str, &str), limit: &Limit) -> Checked {
+    check_series(request, power, &limit.power)?;
     let Some(price) = limit.breach_price else { return Ok(()) };
     let rule = "a breach costs from 0 to 1e6 per kWh";
-    let field = format!("{field}.breach_price_per_kwh");
-    check_number(field, price.as_per_kwh(), "per kWh", (0.0, MAGNITUDE_MAX), rule)
+    check_number(breach.to_owned(), price.as_per_kwh(), "per kWh", (0.0, MAGNITUDE_MAX), rule)
 }
 
 /// Checks that the state of charge is known, and the capacity and efficiency of a battery.
@@ -210,12 +214,12 @@ fn check_efficiency(field: String, value: f64) -> Checked {
 
 /// Checks the power, wear and efficiency of discharging.
 fn check_discharge(field: &str, discharge: &Discharge) -> Checked {
-    check_power(format!("{field}.discharge.power_max_kw"), discharge.power_max)?;
+    check_power(format!("{field}.discharge.discharge_max_kw"), discharge.power_max)?;
     let wear = discharge.wear.as_per_kwh();
     let rule = "wear costs from 0 to 1e6 per kWh";
     let range = (0.0, MAGNITUDE_MAX);
-    check_number(format!("{field}.discharge.wear_per_kwh"), wear, "per kWh", range, rule)?;
-    check_efficiency(format!("{field}.discharge.efficiency"), discharge.efficiency)
+    check_number(format!("{field}.discharge.wear_price_per_kwh"), wear, "per kWh", range, rule)?;
+    check_efficiency(format!("{field}.discharge.discharge_efficiency"), discharge.efficiency)
 }
 
 fn check_priority(field: &str, value: f64) -> Checked {
@@ -250,7 +254,7 @@ fn check_vehicle(field: &str, vehicle: &Vehicle) -> Checked {
     } else {
         // Wishes that are stated in levels of a battery.
         let needs = [
-            ("soc_targets", !vehicle.soc_targets.is_empty()),
+            ("targets in percent", !vehicle.soc_targets.is_empty()),
             ("reserve_percent", vehicle.reserve.as_percent() > 0.0),
             ("discharge", vehicle.discharge.is_some()),
             ("taper", !vehicle.taper.is_empty()),
@@ -315,8 +319,14 @@ fn check_shiftable(field: &str, now: DateTime<Utc>, load: &ShiftableLoad) -> Che
 fn check_demand_charge(charge: &DemandCharge) -> Checked {
     let rule = "it is from 0 to 1e6 per kW";
     let range = (0.0, MAGNITUDE_MAX);
-    check_number("demand_charge.price_per_kw".into(), charge.price_per_kw, "per kW", range, rule)?;
-    check_power("demand_charge.peak_kw".into(), charge.peak)?;
+    check_number(
+        "demand_charge.peak_price_per_kw".into(),
+        charge.price_per_kw,
+        "per kW",
+        range,
+        rule,
+    )?;
+    check_power("demand_charge.peak_incurred_kw".into(), charge.peak)?;
     check_energy("demand_charge.window_energy_kwh".into(), charge.window_energy)?;
     let minutes = f64::from(charge.window_minutes);
     let rule = "it is from 1 minute to a day";
@@ -495,11 +505,11 @@ mod tests {
         );
         number(
             |car| car.discharge = Some(Discharge { efficiency: 0.0, ..discharge(5.0) }),
-            "discharge.efficiency is 0 kWh per kWh; it is from 0.001 to 1",
+            "discharge.discharge_efficiency is 0 kWh per kWh; it is from 0.001 to 1",
         );
         number(
             |car| car.discharge = Some(Discharge { wear: per_kwh(-0.1), ..discharge(5.0) }),
-            "discharge.wear_per_kwh is -0.1 per kWh; wear costs from 0 to 1e6 per kWh",
+            "discharge.wear_price_per_kwh is -0.1 per kWh; wear costs from 0 to 1e6 per kWh",
         );
         for priority in [0.0, 1001.0, f64::NAN] {
             let weighs = car(|car| car.priority = priority);
@@ -570,7 +580,10 @@ mod tests {
         let uneven = charge(|charge| charge.window_minutes = 50);
         assert_eq!(uneven, format!("{window} 50 minutes; a whole number of windows is a day"));
         let paid = charge(|charge| charge.price_per_kw = -1.0);
-        assert_eq!(paid, "demand_charge.price_per_kw is -1 per kW; it is from 0 to 1e6 per kW");
+        assert_eq!(
+            paid,
+            "demand_charge.peak_price_per_kw is -1 per kW; it is from 0 to 1e6 per kW"
+        );
         let period = charge(|charge| charge.periods = vec![Period { start: at(9), end: at(9) }]);
         assert!(period.starts_with("demand_charge.periods: slot 0 ends at"), "{period}");
     }
@@ -601,7 +614,7 @@ mod tests {
             request.import_limit.as_mut().unwrap().breach_price = Some(per_kwh(-1.0));
         });
         let rule = "a breach costs from 0 to 1e6 per kWh";
-        assert_eq!(breach, format!("import_limit.breach_price_per_kwh is -1 per kWh; {rule}"));
+        assert_eq!(breach, format!("import_breach_price_per_kwh is -1 per kWh; {rule}"));
         let fuse = changed(|request| request.groups[0].limit = Some(hard(2e6)));
         assert_eq!(fuse, "groups[0] (a).power[0] is 2000000 kW; it is from 0 to 1e6 kW");
         let price = changed(|request| {

@@ -203,8 +203,8 @@ impl StorageProblem {
         let battery = request.battery;
         check_capacity(battery.capacity)?;
         check_efficiency("efficiency", battery.efficiency)?;
-        check_efficiency("efficiency_discharge", request.efficiency_discharge)?;
-        check_power("charge_max_kw", request.charge_max)?;
+        check_efficiency("discharge_efficiency", request.efficiency_discharge)?;
+        check_power("power_max_kw", request.charge_max)?;
         check_power("discharge_max_kw", request.discharge_max)?;
         if request.wear_price < Price::ZERO {
             return Err(StorageError::NegativeWear { price: request.wear_price });
@@ -243,7 +243,7 @@ fn check_limits(limits: &[StorageLimit]) -> Result<(), StorageError> {
             return Err(StorageError::LimitPeriod { index, start: limit.start, end: limit.end });
         }
         let powers =
-            [("charge_max_kw", limit.charge_max), ("discharge_max_kw", limit.discharge_max)];
+            [("power_max_kw", limit.charge_max), ("discharge_max_kw", limit.discharge_max)];
         for (field, power) in powers {
             if let Some(power) = power
                 && power < Power::ZERO
@@ -291,11 +291,11 @@ mod tests {
 
     #[test]
     fn errors_name_field_value_and_unit() {
-        check(|r| r.charge_max = kw(-1.0), "charge_max_kw is -1 kW; it is 0 kW or more");
+        check(|r| r.charge_max = kw(-1.0), "power_max_kw is -1 kW; it is 0 kW or more");
         check(|r| r.discharge_max = kw(-2.0), "discharge_max_kw is -2 kW; it is 0 kW or more");
         check(
             |r| r.efficiency_discharge = 1.5,
-            "efficiency_discharge is 1.5; it lies between 0.01 and 1",
+            "discharge_efficiency is 1.5; it lies between 0.01 and 1",
         );
         check(|r| r.battery.efficiency = f64::NAN, "efficiency is NaN; it lies between 0.01 and 1");
         check(
@@ -308,7 +308,7 @@ mod tests {
         );
         check(
             |r| r.limits.push(StorageLimit { charge_max: Some(kw(-3.0)), ..limit(r) }),
-            "limits[0].charge_max_kw is -3 kW; a limit is 0 kW or more",
+            "limits[0].power_max_kw is -3 kW; a limit is 0 kW or more",
         );
         check(
             |r| r.limits.push(StorageLimit { end: r.now, ..limit(r) }),

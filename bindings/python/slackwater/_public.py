@@ -1,0 +1,217 @@
+"""Guard of all public functions, methods and constructors.
+
+Each call has its arguments converted by their annotations (:mod:`slackwater._conversion`), and
+refuses names that are not read: earlier names and slips of the pen by the name that is meant. The
+functions themselves are written as if every argument were of its type.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections.abc
+import dataclasses
+import functools
+import inspect
+import os
+import pathlib
+import sys
+import typing
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, datetime, time, timedelta
+from types import FunctionType
+from typing import Any
+
+from slackwater import _arguments, _conversion, _engine
+
+PACKAGE = "slackwater"
+# The only library that is not there without an extra.
+DRAWING = "matplotlib"
+# Nodes of an area name themselves in what is wrong with them, where they are planned.
+SELF_CHECKED = {"Node"}
+
+
+def guard(folder: str) -> None:
+    """Guard what the loaded modules of a folder define, wherever it is imported to.
+
+    Args:
+        folder: Name of a module; those below it are guarded as well.
+    """
+    modules = [module for name, module in list(sys.modules.items()) if _is_public(name, folder)]
+    guarded = {
+        value: _guarded(value, name)
+        for module in modules
+        for name, value in list(vars(module).items())
+        if isinstance(value, FunctionType)
+        and not name.startswith("_")
+        and value.__module__ == module.__name__
+        and not hasattr(value, "__wrapped__")
+    }
+    for module in modules:
+        for name, value in list(vars(module).items()):
+            if isinstance(value, FunctionType) and value in guarded:
+                setattr(module, name, guarded[value])
+            elif inspect.isclass(value) and value.__module__ == module.__name__:
+                _guard_class(value)
+
+
+def _is_public(name: str, folder: str) -> bool:
+    """Whether a module has names for users; bases of their classes are in one that has not."""
+    is_inside = name == folder or name.startswith(f"{folder}.")
+    return is_inside and ("._" not in name or name.endswith("._saved_plan"))
+
+
+def tell_renamed(owner: str, name: str, known: Iterable[str]) -> str | None:
+    """What a name is called today; ``None`` if it is no earlier name of a known one."""
+    meant = _engine.meant_name(name, owner, list(known))
+    return None if meant is None or not meant[1] else meant[0]
+
+
+def guard_attributes(kind: type[Any]) -> None:
+    """Let a class tell the names that attributes have today."""
+
+    def __getattr__(self: object, name: str) -> object:  # noqa: N807  set on the class below
+        owner = type(self).__name__
+        today = None if name.startswith("_") else tell_renamed(owner, name, dir(type(self)))
+        message = f"{owner!r} object has no attribute {name!r}"
+        if today is not None:
+            message = f"`{name}` of {owner} is called `{today}`"
+        raise AttributeError(message, name=name, obj=self)
+
+    kind.__getattr__ = __getattr__
+
+
+def _guard_class(kind: type[Any]) -> None:
+    is_protocol = getattr(kind, "_is_protocol", False)
+    if is_protocol or issubclass(kind, BaseException) or "__getattr__" in vars(kind):
+        return
+    guard_attributes(kind)
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        _guard_row(kind)
+        return
+    for name, value in list(vars(kind).items()):
+        if name.startswith("_"):
+            continue
+        place = f"{kind.__name__}.{name}"
+        if isinstance(value, FunctionType):
+            setattr(kind, name, _guarded(value, place, skipped=1))
+        elif isinstance(value, classmethod):
+            function = typing.cast("FunctionType", value.__func__)
+            setattr(kind, name, classmethod(_guarded(function, place, skipped=1)))
+    if dataclasses.is_dataclass(kind):
+        init = typing.cast("FunctionType", kind.__init__)
+        checked = kind if kind.__name__ not in SELF_CHECKED else None
+        setattr(kind, "__init__", _guarded(init, kind.__name__, skipped=1, fields=checked))  # noqa: B010  mypy
+
+
+def _guard_row(kind: type[Any]) -> None:
+    """Let a named tuple refuse names of fields; its values are checked where it is used."""
+    make = kind.__new__
+
+    @functools.wraps(make)
+    def __new__(cls: type[Any], *given: object, **named: object) -> object:  # noqa: N807
+        try:
+            return make(cls, *given, **named)
+        except TypeError:
+            _refuse_unknown(kind.__name__, named, kind._fields)
+            raise
+
+    kind.__new__ = __new__  # type: ignore[assignment]
+
+
+def _guarded(
+    function: FunctionType, name: str, *, skipped: int = 0, fields: type[Any] | None = None
+) -> Any:
+    """Wrap a function.
+
+    Args:
+        function: What converts nothing by itself.
+        name: Its name in messages.
+        skipped: Arguments in front that the caller does not give: ``self`` or ``cls``.
+        fields: Class whose annotations are those of the parameters; ``None`` for the function.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    names = [
+        parameter.name
+        for parameter in parameters
+        if parameter.kind in {parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY}
+    ]
+    in_place = [
+        parameter.name
+        for parameter in parameters
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    ][skipped:]
+    is_init = function.__name__ == "__init__"
+    annotated: Any = fields if is_init else function
+
+    @functools.wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        if not takes_any and not named.keys() <= set(names):
+            _refuse_unknown(name, named, names[skipped:])
+        if annotated is None:
+            return function(*given, **named)
+        hints = _conversion.hints_of(annotated, _names_of(annotated.__module__))
+        own, rest = given[:skipped], given[skipped:]
+        try:
+            rest = tuple(
+                hints[place](place, value) if place in hints else value
+                for place, value in _pairs(in_place, rest)
+            )
+            named = {
+                place: hints[place](place, value) if place in hints else value
+                for place, value in named.items()
+            }
+        except _conversion.WrongError as wrong:
+            raise wrong.error from None
+        try:
+            return function(*own, *rest, **named)
+        except _arguments.CONVERSIONS as error:
+            text = _arguments.describe(function, (*own, *rest), named, type(error))
+            raise _engine.InputError(text) from error
+        except ModuleNotFoundError as error:
+            if str(error.name).partition(".")[0] != DRAWING:
+                raise
+            message = f'drawing needs {DRAWING}: pip install "slackwater[plot]"'
+            raise ModuleNotFoundError(message, name=DRAWING) from None
+
+    return call
+
+
+def _pairs(names: list[str], values: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
+    """Positional arguments with their names; those too many go on without one."""
+    for index, value in enumerate(values):
+        yield names[index] if index < len(names) else "", value
+
+
+def _refuse_unknown(owner: str, named: Mapping[str, object], known: Iterable[str]) -> None:
+    """Refuse a keyword that is not taken, by the name that is meant.
+
+    Raises:
+        TypeError: There is such a keyword.
+    """
+    known = list(known)
+    for name in named:
+        if name in known:
+            continue
+        meant = _engine.meant_name(name, owner, known)
+        message = f"{owner}() takes no {name!r}"
+        if meant is not None and meant[1]:
+            message = f"{owner}(): `{name}` is called `{meant[0]}`"
+        elif meant is not None:
+            message = f"{message}; is it {meant[0]!r}?"
+        raise TypeError(message)
+
+
+@functools.cache
+def _names_of(module: str) -> dict[str, Any]:
+    """Names in annotations of a module, those included that only type checkers import."""
+    names: dict[str, Any] = dict(vars(builtins))
+    for other in list(sys.modules.values()):
+        if getattr(other, "__name__", "").partition(".")[0] == PACKAGE:
+            public = vars(other).items()
+            names |= {name: value for name, value in public if not name.startswith("_")}
+    for known in (typing, collections.abc):
+        names |= {name: getattr(known, name) for name in known.__all__}
+    names |= {kind.__name__: kind for kind in (datetime, timedelta, time, date)}
+    names |= {"PathLike": os.PathLike, "Path": pathlib.Path, "_engine": _engine}
+    return names | vars(sys.modules[module])
