@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use slackwater_engine::plan::charge as engine;
 use slackwater_engine::plan::charge::{
-    AfterDeadline, Battery, ChargeProblem, ChargeRequest, DurationRequest, Gap, PowerLimit,
-    SocTarget, Target, VehicleRequest, gaps,
+    AfterDeadline, Battery, ChargeProblem, ChargeRequest, DurationRequest, Forgone, Gap,
+    PowerLimit, SocTarget, Target, VehicleRequest, forgone, gaps,
 };
 use slackwater_engine::plan::record::{RefusedRequest, Replay, SavedRun, SteadyRequest};
 use slackwater_engine::plan::stability::{Budget, Stability};
@@ -24,6 +24,9 @@ use crate::time::{Instant, time_zone};
 
 /// Code of the reason for a period without a price.
 pub(crate) const NO_PRICE: &str = "no_price";
+
+/// Code of a reason for energy at negative prices that is not bought.
+const NEGATIVE_UNUSED: &str = "negative_unused";
 
 pub(crate) type LimitTuple = (Instant, Instant, f64);
 
@@ -140,6 +143,14 @@ impl Plan {
     /// The battery and its wishes, where the plan was made for one.
     pub(crate) fn vehicle(&self) -> Option<&VehicleRequest> {
         self.vehicle.as_ref()
+    }
+
+    /// Energy at negative prices that is not bought, where energy is what is wanted.
+    fn forgone(&self) -> Result<Option<Forgone>, Refused> {
+        if matches!(self.charged, Charged::Duration(_)) {
+            return Ok(None);
+        }
+        Ok(forgone(self.charged.prices(), &self.problem()?, self.intended()))
     }
 
     /// What was asked, in kWh.
@@ -295,6 +306,16 @@ impl Plan {
         }
     }
 
+    #[getter]
+    fn forgone_kwh(&self) -> Result<f64, Refused> {
+        Ok(self.forgone()?.map_or(0.0, |forgone| forgone.energy.as_kwh()))
+    }
+
+    #[getter]
+    fn forgone_revenue(&self) -> Result<f64, Refused> {
+        Ok(self.forgone()?.map_or(0.0, |forgone| forgone.revenue.as_amount()))
+    }
+
     #[pyo3(signature = (*, time_zone))]
     fn explain(&self, time_zone: &str) -> Result<Vec<Reason>, Refused> {
         let zone = self::time_zone(time_zone)?;
@@ -326,7 +347,22 @@ impl Plan {
             sentence: gap.sentence(zone),
         };
         let gaps = gaps(self.charged.prices(), &self.problem()?, self.intended()).into_iter();
-        let mut reasons: Vec<Reason> = reasons.map(reason).chain(gaps.map(gap)).collect();
+        let unused = |forgone: Forgone| Reason {
+            start: forgone.start,
+            end: forgone.end,
+            energy_kwh: 0.0,
+            cost: 0.0,
+            price_max_per_kwh: None,
+            code: NEGATIVE_UNUSED,
+            deadline: None,
+            marginal_price_per_kwh: None,
+            runner_up_start: None,
+            runner_up_price_per_kwh: None,
+            sentence: forgone.sentence(zone),
+        };
+        let unused = self.forgone()?.map(unused);
+        let reasons = reasons.map(reason).chain(gaps.map(gap)).chain(unused);
+        let mut reasons: Vec<Reason> = reasons.collect();
         reasons.sort_by_key(|reason| reason.start);
         Ok(reasons)
     }

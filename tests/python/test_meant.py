@@ -216,6 +216,16 @@ def test_a_need_in_kwh_fills_as_far_as_it_may() -> None:
     car = {"id": [1, 2], "arrival": [SIX] * 2, "departure": [BY] * 2, "power_max_kw": [10.0] * 2}
     table = pa.table(car | {"energy_kwh": [5.0] * 2, "energy_max_kwh": [8.0, None]})
     assert pa.table(sw.plan_batch(table, BELOW_ZERO))["energy_kwh"].to_pylist() == [8.0, 5.0]
+    plain = sw.plan_charge(BELOW_ZERO, now=SIX, power_max_kw=10, targets=[(BY, 5)])
+    assert (plain.forgone_kwh, plain.forgone_revenue) == pytest.approx((5, 0.5))
+    assert "up to 0.50 EUR at negative prices not used" in repr(plain)
+    reason = plain.explain()[-1]
+    assert (reason.code, reason.energy_kwh) == ("negative_unused", 0.0)
+    assert "energy_max_kwh allows it" in reason.sentence
+    filled = sw.plan_charge(
+        BELOW_ZERO, now=SIX, power_max_kw=10, targets=[(BY, 5)], energy_max_kwh=8
+    )
+    assert (filled.forgone_kwh, filled.forgone_revenue) == (0.0, 0.0)
 
 
 def test_a_battery_of_a_site_ends_where_it_began() -> None:

@@ -184,8 +184,16 @@ def _guesses(shares: list[SourceShare], words: str) -> list[str]:
 
 
 def notes(plan: Plan | StoragePlan | SitePlan) -> list[str]:
-    """Tell what rests on guesses, and the time without a price."""
-    return on_estimates(plan) + unpriced(plan)
+    """Tell what rests on guesses, the time without a price, and what negative prices leave."""
+    return on_estimates(plan) + unpriced(plan) + forgone(plan)
+
+
+def forgone(plan: Plan | StoragePlan | SitePlan) -> list[str]:
+    """Tell what is left at negative prices, if anything is: of plans of one vehicle."""
+    revenue = getattr(plan, "forgone_revenue", 0.0)
+    if number(revenue) == "0":
+        return []
+    return [f"up to {number(revenue)} {plan.currency} at negative prices not used"]
 
 
 def proved(plan: Plan | StoragePlan | SitePlan) -> str:
@@ -195,7 +203,7 @@ def proved(plan: Plan | StoragePlan | SitePlan) -> str:
 
 def charging(reasons: list[Reason]) -> list[Reason]:
     """Reasons for charging, without those for time that has no price."""
-    return [reason for reason in reasons if reason.code != "no_price"]
+    return [reason for reason in reasons if reason.code not in {"no_price", "negative_unused"}]
 
 
 def headline(plan: Plan) -> str:

@@ -171,6 +171,21 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
         return self._native.unpriced_hours
 
     @property
+    def forgone_kwh(self) -> float:
+        """Energy at negative prices before the last deadline that is not bought, in kWh.
+
+        At most the room up to the charge limit, where the plan was made for a battery. Where
+        the need is in kWh nobody knows the room, and it is all that the power allows:
+        ``energy_max_kwh`` says how much fits, and then it is bought.
+        """
+        return self._native.forgone_kwh
+
+    @property
+    def forgone_revenue(self) -> float:
+        """Money that :attr:`forgone_kwh` would earn, in units of the currency."""
+        return self._native.forgone_revenue
+
+    @property
     def certificate(self) -> Certificate:
         """The proof: cost, bound and gap, with the marginal prices behind them."""
         return self._native.certificate
@@ -193,7 +208,8 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
 
         Time without a price is a reason of its own, with the code ``"no_price"``, no energy
         and no price; it names the targets that are missed because of it. Sentences name the
-        estimates that they rest on.
+        estimates that they rest on. Energy at negative prices that is not bought is a reason with
+        the code ``"negative_unused"``.
 
         Args:
             time_zone: IANA name of the zone in whose wall clock the sentences

@@ -54,7 +54,7 @@
 //!
 //! `request` and `vehicle` check the input, `sub_slots` cuts the curve, `greedy` plans. A single
 //! target at constant power needs no cutting and no sorting (`single_target`, `selection`).
-//! `certificate` proves a plan, `explain` and `gaps` describe it.
+//! `certificate` proves a plan, `explain`, `gaps` and `forgone` describe it.
 //!
 //! # References
 //!
@@ -64,6 +64,7 @@ pub(crate) mod baseline;
 pub(crate) mod certificate;
 pub(crate) mod duration;
 pub(crate) mod explain;
+pub(crate) mod forgone;
 pub(crate) mod gaps;
 pub(crate) mod greedy;
 pub(crate) mod plan;
@@ -78,6 +79,7 @@ pub use baseline::unmanaged_cost;
 pub use certificate::{Certificate, CertificateError, ChargeEvidence, Requirement, certify};
 pub use duration::{DurationError, DurationRequest};
 pub use explain::{ChargeReasonCode, Reason, RunnerUp, explain};
+pub use forgone::{Forgone, forgone};
 pub use gaps::{Gap, MissedTarget, MissingPrice, gaps};
 pub use greedy::plan_charge;
 pub use plan::{Plan, PlannedSlot, Purchase, Purpose, TargetOutcome};
