@@ -5,12 +5,12 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use slackwater_engine::plan::Stated;
 use slackwater_engine::plan::charge as engine;
 use slackwater_engine::plan::charge::{
     AfterDeadline, Battery, ChargeProblem, ChargeRequest, DurationRequest, Forgone, Gap,
     PowerLimit, SocTarget, Target, VehicleRequest, forgone, gaps,
 };
-use slackwater_engine::plan::Stated;
 use slackwater_engine::plan::record::{RefusedRequest, Replay, SavedRun, SteadyRequest};
 use slackwater_engine::plan::stability::{Budget, Stability};
 use slackwater_engine::prices::curve::PriceCurve;

@@ -5,8 +5,8 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use slackwater_engine::plan::charge::{Gap, SocTarget};
 use slackwater_engine::plan::Stated;
+use slackwater_engine::plan::charge::{Gap, SocTarget};
 use slackwater_engine::plan::record::{GridPrices, SavedRun};
 use slackwater_engine::plan::storage::{Consumption, StorageLimit, StorageRequest};
 use slackwater_engine::plan::{questions, storage as engine};
@@ -193,7 +193,8 @@ record! {
 impl StorageSlot {
     /// The slot as the engine has it.
     fn stated(&self) -> Result<engine::StorageSlot, Refused> {
-        let price = |price: Option<f64>, name| price.map(Price::from_per_kwh).transpose().named(name);
+        let price =
+            |price: Option<f64>, name| price.map(Price::from_per_kwh).transpose().named(name);
         let power = |kw, name| Power::from_kw(kw).named(name);
         let energy = |kwh, name| Energy::from_kwh(kwh).named(name);
         Ok(engine::StorageSlot {
