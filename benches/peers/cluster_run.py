@@ -50,7 +50,7 @@ class Timed(RayCrew):
         self.rounds: list[parts.Request] = []
         self.kept: list[pa.Table] = []
 
-    def deal(self, part: int, vehicles: sw.PlanTable) -> None:
+    def deal(self, part: int, vehicles: sw.Table) -> None:
         """Keep the rows here, too."""
         self.kept.append(pa.table(vehicles))
         super().deal(part, vehicles)

@@ -216,7 +216,7 @@ def test_a_site_and_its_summed_prices() -> None:
     prices, grid = prices_of(CENTS), grid_of(GRAMS)
     carbon = sw.Carbon(price_per_kg=0.3, intensity=grid)
     van = sw.Vehicle("van", power_max_kw=7, targets=[sw.Target(END, 20)])
-    site = sw.plan_site(prices, now=NOON, devices=[van], co2=carbon)
+    site = sw.plan_site(prices, now=NOON, devices=[van], carbon=carbon)
     alone = sw.plan_charge(prices, now=NOON, power_max_kw=7, targets=[(END, 20)], carbon=carbon)
     assert site.cost == pytest.approx(alone.cost)
     assert site.carbon_kg == pytest.approx(alone.carbon_kg)

@@ -33,7 +33,7 @@ def storage_plan() -> sw.StoragePlan:
         prices(0.10, 0.50),
         now=SIX,
         battery=sw.Battery(capacity_kwh=10, soc_percent=50),
-        charge_max_kw=4,
+        power_max_kw=4,
         discharge_max_kw=4,
         export_prices=prices(0.08, 0.40),
         wear_price_per_kwh=0.01,
@@ -63,7 +63,7 @@ def site_plan() -> sw.SitePlan:
             sw.Load("house", power_kw=[1.0, 1.0]),
             sw.Solar("roof", power_kw=[0.0, 3.0]),
         ],
-        demand_charge=sw.DemandCharge(price_per_kw=1.0, peak_kw=1.0, window=HOUR),
+        demand_charge=sw.DemandCharge(peak_price_per_kw=1.0, peak_incurred_kw=1.0, window=HOUR),
     )
 
 
@@ -135,7 +135,7 @@ def test_what_is_missing_is_told_with_its_energy() -> None:
 
 
 def test_a_demand_charge_counts_the_highest_window() -> None:
-    charge = sw.DemandCharge(price_per_kw=2.0, peak_kw=3.0, window=HOUR)
+    charge = sw.DemandCharge(peak_price_per_kw=2.0, peak_incurred_kw=3.0, window=HOUR)
     found = charge_plan().evaluate(prices(0.30, 0.10, 0.20), load=1.0, demand_charge=charge)
     assert (found.peak_kw, found.demand_cost) == (11.0, 16.0)
     plan = site_plan()
@@ -144,7 +144,7 @@ def test_a_demand_charge_counts_the_highest_window() -> None:
     peak = max(first + 1.0, second + 4.0 - 3.0)
     assert site.peak_kw == pytest.approx(peak)
     assert site.demand_cost == pytest.approx(2.0 * (peak - 3.0))
-    never = sw.DemandCharge(price_per_kw=2.0, periods=[])
+    never = sw.DemandCharge(peak_price_per_kw=2.0, periods=[])
     with pytest.raises(sw.InputError, match="no window_energy_kwh and no periods"):
         charge_plan().evaluate(prices(0.30), demand_charge=never)
 

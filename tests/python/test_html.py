@@ -173,7 +173,7 @@ def shared() -> sw.AreaPlan:
 def stored() -> sw.StoragePlan:
     prices = sw.Prices.from_values(SIX, [0.3, 0.1, 0.2, 0.4], currency="EUR")
     battery = sw.Battery(capacity_kwh=20, soc_percent=50)
-    return sw.plan_storage(prices, now=SIX, battery=battery, charge_max_kw=5, discharge_max_kw=5)
+    return sw.plan_storage(prices, now=SIX, battery=battery, power_max_kw=5, discharge_max_kw=5)
 
 
 PAGES = {"vehicle": charged(), "site": sited(), "area": shared(), "storage": stored()}

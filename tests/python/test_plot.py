@@ -314,7 +314,7 @@ def stored(curve: sw.Prices | None = None) -> sw.StoragePlan:
         curve,
         now=SIX,
         battery=battery,
-        charge_max_kw=5,
+        power_max_kw=5,
         discharge_max_kw=5,
         export_prices=curve,
         targets=[sw.SocTarget(SIX + 2 * HOUR, 60), sw.SocTarget(SIX + 3 * HOUR, 100)],
@@ -497,7 +497,7 @@ def test_long_horizons_are_means_of_days(slots: int, words: str, most: int) -> N
         curve,
         now=SIX,
         battery=sw.Battery(capacity_kwh=10, soc_percent=50),
-        charge_max_kw=5,
+        power_max_kw=5,
         discharge_max_kw=5,
         export_prices=curve,
     )

@@ -17,7 +17,8 @@ from slackwater import _engine
 
 import fleets
 import saved_plans
-from saved_plans import HOUR, NOON, pickled
+from fleets import NOON
+from saved_plans import HOUR, pickled
 
 RECORDS = {name: kind for name, kind in vars(_engine).items() if hasattr(kind, "__match_args__")}
 
@@ -33,13 +34,14 @@ def results() -> Iterator[object]:
     """Values that hold a record of every class."""
     for kind in saved_plans.KINDS:
         plan = kind()
+        assert isinstance(plan, sw.Plan | sw.StoragePlan | sw.SwitchingPlan | sw.SitePlan)
         yield from (plan, plan.certificate, plan.explain(), plan.prices)
         if isinstance(plan, sw.Plan | sw.StoragePlan):
             yield plan.certificate.verify()
         if isinstance(plan, sw.SitePlan | sw.StoragePlan):
             yield plan.export_sources
     plan = saved_plans.kept()
-    yield from (plan.stability, plan.sources, plan.soc_by_time(), plan.costs())
+    yield from (plan.stability, plan.sources, plan.soc_by_time(), plan.wish_costs())
     yield plan.diff(saved_plans.vehicle())
     yield plan.energy_at_risk([(NOON + 6 * HOUR, 1), (NOON + 12 * HOUR, 3)])
     yield sw.insurance_frontier(saved_plans.charge(), at=NOON + 3 * HOUR).points
@@ -47,7 +49,7 @@ def results() -> Iterator[object]:
     yield sw.replay(plan.to_json().replace('"cost": ', '"cost": 1', 1))
     yield _unmet_switching().unmet
     for area in areas():
-        yield from (area._native, area.nodes, area.unmet, area.change)
+        yield from (area._native, area.nodes, area.shortfalls, area.change)
 
 
 def _unmet_switching() -> sw.SwitchingPlan:

@@ -159,9 +159,9 @@ def test_a_view_holds_only_what_was_known() -> None:
         for name in public:
             value = getattr(view, name)
             if isinstance(value, sw.Prices) and name == "history":
-                assert all(end <= view.now for _, end, _ in value.slots())
+                assert all(end <= view.now for _, end, _ in value.slots)
         assert all(forecast.known_at <= view.now for forecast in view.forecasts)
-        known = view.prices.slots()
+        known = view.prices.slots
         seen.append((view.now, len(view.forecasts), len(known), view.price_at(view.now)))
 
     sw.simulate(policy, table(), settled, [second, first], step=HOUR, regret=False)
@@ -295,7 +295,7 @@ def test_forecasters_get_nothing_of_the_future() -> None:
     asked: list[tuple[datetime, datetime]] = []
 
     def model(known: sw.Prices, at: list[datetime]) -> Mapping[float, Sequence[float]]:
-        last = known.slots()[-1][1]
+        last = known.slots[-1][1]
         asked.append((last, at[0]))
         assert at == sorted(at)
         return {0.5: [0.1] * len(at), 0.9: [0.2] * len(at)}
@@ -308,7 +308,7 @@ def test_forecasters_get_nothing_of_the_future() -> None:
     first = issued[0]
     assert first.levels == [0.5, 0.9]
     high = first.read(at=first.known_at, level=0.9)
-    assert {price for _, _, price in high.slots()} == {0.2}
+    assert {price for _, _, price in high.slots} == {0.2}
     with pytest.raises(sw.InputError, match=r"level is 0\.1; the forecast has \[0\.5, 0\.9\]"):
         first.read(at=first.known_at, level=0.1)
     with pytest.raises(sw.LookAheadError):

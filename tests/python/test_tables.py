@@ -36,7 +36,7 @@ def storage_batch() -> sw.PlanTable:
             "departure": [night] * 2,
             "capacity_kwh": [50.0, 60.0],
             "soc_percent": [50.0, None],
-            "charge_max_kw": [11.0, 11.0],
+            "power_max_kw": [11.0, 11.0],
             "discharge_max_kw": [11.0, 11.0],
         }
     )

@@ -1,1908 +1,3490 @@
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, time, timedelta
-from typing import Literal, Protocol, Self, TypeAlias, final
+"""
+Native part of `slackwater`; use the package, not this module.
+"""
 
-from slackwater.typing import ArrowTable
-
-__all__ = [
-    "AreaPart",
-    "AreaPlan",
-    "Certificate",
-    "DepartureOutcome",
-    "DevicePlan",
-    "Difference",
-    "EnergyAtRisk",
-    "Episode",
-    "Evaluation",
-    "Forecast",
-    "InputError",
-    "InsuranceFrontier",
-    "InsurancePoint",
-    "Interval",
-    "LookAheadError",
-    "MissingFact",
-    "PanicException",
-    "Plan",
-    "PlanChange",
-    "PlannedSlot",
-    "PlausibilityWarning",
-    "PriceCurves",
-    "Prices",
-    "Reason",
-    "Replay",
-    "Requirement",
-    "Series",
-    "Session",
-    "Simulation",
-    "SiteBaseline",
-    "SiteBreach",
-    "SiteCause",
-    "SiteCertificate",
-    "SiteCosts",
-    "SiteLimit",
-    "SitePlan",
-    "SiteReason",
-    "SiteSlot",
-    "SiteWish",
-    "SocPoint",
-    "SourceShare",
-    "Stability",
-    "StorageCertificate",
-    "StorageOutcome",
-    "StoragePlan",
-    "StorageReason",
-    "StorageSlot",
-    "SwitchingCertificate",
-    "SwitchingInterval",
-    "SwitchingPlan",
-    "SwitchingReason",
-    "Table",
-    "TargetOutcome",
-    "UnmetSwitchingWish",
-    "View",
-    "__version__",
-    "action_next_step",
-    "available_range",
-    "bucket_label",
-    "charge_emissions",
-    "charger_deadline",
-    "charger_status",
-    "check_intervals",
-    "check_rates",
-    "check_signal",
-    "close_to",
-    "costs",
-    "count_stays",
-    "device_are_paired",
-    "device_capabilities",
-    "device_charge_state",
-    "device_check_command",
-    "device_check_hold",
-    "device_is_reached",
-    "device_last_seen",
-    "device_serial_number",
-    "device_shown_consumption",
-    "device_whereabouts",
-    "doubt",
-    "energy_at_risk",
-    "evaluate",
-    "flex_check",
-    "flex_deadlines",
-    "flex_intent",
-    "flex_observe",
-    "flex_patch",
-    "flex_plan",
-    "flex_state",
-    "freeze_session",
-    "freeze_sessions",
-    "hem_battery_level",
-    "hem_flow",
-    "insurance_frontier",
-    "known_prices",
-    "list_page",
-    "meant_name",
-    "naive_quantiles",
-    "next_deadline",
-    "plan_area",
-    "plan_batch",
-    "plan_batch_own",
-    "plan_charge",
-    "plan_diff",
-    "plan_duration",
-    "plan_from_json",
-    "plan_site",
-    "plan_storage",
-    "plan_storage_batch",
-    "plan_switching",
-    "plan_vehicle",
-    "policy_charger_state",
-    "policy_plan_charger",
-    "policy_plan_vehicle",
-    "prices_from_civil_rows",
-    "prices_from_instant_rows",
-    "prices_from_point_periods",
-    "provenance",
-    "published_day_ahead",
-    "renamed_names",
-    "replace_signal",
-    "replay",
-    "replay_actions",
-    "replay_overrides",
-    "resolve_price",
-    "resolve_prices",
-    "samples_from_meter",
-    "samples_from_power",
-    "samples_from_sessions",
-    "saved_differences",
-    "schedule_changed_at",
-    "schedule_controller",
-    "schedule_is_away",
-    "schedule_should_charge",
-    "schedule_status",
-    "schedule_time_zone",
-    "schedule_transitions",
-    "series_unit",
-    "simulate",
-    "soc_by_time",
-    "stability_of",
-    "statistics_aggregate",
-    "statistics_members",
-    "statistics_series",
-    "statistics_session",
-    "statistics_week",
-    "statistics_year",
-    "stays_from_events",
-    "stays_to_table",
-    "storage_emissions",
-    "table_emissions",
-    "tariff_prices",
-    "time_zone_version",
-    "utc_offset_minutes",
-    "vehicle_policy_check",
-    "vehicle_policy_deadline",
-    "version_dates",
-    "version_fields",
-    "version_stage",
-    "what_if",
-]
-
-__version__: str
-
-class InputError(ValueError): ...
-class PlausibilityWarning(UserWarning): ...
-class PanicException(RuntimeError): ...  # noqa: N818  named by PyO3
+from _typeshed import Incomplete, SupportsGetItem
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any, Final, SupportsFloat, SupportsIndex, final
+from typing_extensions import disjoint_base
 
 @final
-class Interval:
-    @property
-    def start(self) -> datetime: ...
-    @property
-    def end(self) -> datetime: ...
-    @property
-    def power_kw(self) -> float: ...
+class AreaChange:
+    """
+    Distance of a plan from the previous one.
+
+    Energies are sums over vehicles and slots of what is more or less than before.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
     def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, cheapest_kwh: SupportsFloat | SupportsIndex, moved_kwh: SupportsFloat | SupportsIndex, spent: SupportsFloat | SupportsIndex, vehicles: SupportsIndex, unchanged: SupportsIndex) -> AreaChange: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def cheapest_kwh(self, /) -> float:
+        """
+        Energy that the cheapest plan would have moved, in kWh.
+        """
+    @property
+    def moved_kwh(self, /) -> float:
+        """
+        Energy that the plan moves, in kWh.
+        """
+    @property
+    def spent(self, /) -> float:
+        """
+        Cost of the plan beyond the cheapest one, in units of the currency.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def unchanged(self, /) -> int:
+        """
+        Number of those of them whose plan is the same.
+        """
+    @property
+    def vehicles(self, /) -> int:
+        """
+        Number of vehicles that had a plan before.
+        """
 
 @final
-class PlannedSlot:
-    @property
-    def start(self) -> datetime: ...
-    @property
-    def end(self) -> datetime: ...
-    @property
-    def price_per_kwh(self) -> float: ...
-    @property
-    def power_max_kw(self) -> float: ...
-    @property
-    def energy_kwh(self) -> float: ...
+class AreaNumbers:
+    """
+    Numbers of the plan of an area; see `slackwater.AreaPlan`.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
     def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class TargetOutcome:
-    @property
-    def by(self) -> datetime | None: ...
-    @property
-    def wanted_kwh(self) -> float: ...
-    @property
-    def delivered_kwh(self) -> float: ...
-    @property
-    def shortfall_kwh(self) -> float: ...
-    @property
-    def above_limit_kwh(self) -> float: ...
-    @property
-    def reached_at(self) -> datetime | None: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class Requirement:
-    @property
-    def by(self) -> datetime | None: ...
-    @property
-    def energy_kwh(self) -> float: ...
-    @property
-    def marginal_price_per_kwh(self) -> float: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class Reason:
-    @property
-    def start(self) -> datetime: ...
-    @property
-    def end(self) -> datetime: ...
-    @property
-    def energy_kwh(self) -> float: ...
-    @property
-    def cost(self) -> float: ...
-    @property
-    def price_max_per_kwh(self) -> float | None: ...
-    @property
-    def code(self) -> str: ...
-    @property
-    def deadline(self) -> datetime | None: ...
-    @property
-    def marginal_price_per_kwh(self) -> float | None: ...
-    @property
-    def runner_up_start(self) -> datetime | None: ...
-    @property
-    def runner_up_price_per_kwh(self) -> float | None: ...
-    @property
-    def sentence(self) -> str: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class Certificate:
-    @property
-    def cost(self) -> float: ...
-    @property
-    def bound(self) -> float: ...
-    @property
-    def gap(self) -> float: ...
-    @property
-    def is_proved(self) -> bool: ...
-    @property
-    def at_once_kwh(self) -> float: ...
-    @property
-    def requirements(self) -> list[Requirement]: ...
-    @property
-    def energy_max_kwh(self) -> float | None: ...
-    @property
-    def surplus_price_per_kwh(self) -> float: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class Plan:
-    @property
-    def now(self) -> datetime: ...
-    @property
-    def prices(self) -> Prices: ...
-    def to_json(self) -> str: ...
-    @property
-    def cost(self) -> float: ...
-    @property
-    def energy_kwh(self) -> float: ...
-    @property
-    def shortfall_kwh(self) -> float: ...
-    @property
-    def marginal_price_per_kwh(self) -> float | None: ...
-    @property
-    def baseline_cost(self) -> float: ...
-    @property
-    def savings(self) -> float: ...
-    @property
-    def unpriced_hours(self) -> float: ...
-    @property
-    def intervals(self) -> list[Interval]: ...
-    @property
-    def slots(self) -> list[PlannedSlot]: ...
-    @property
-    def targets(self) -> list[TargetOutcome]: ...
-    @property
-    def forgone_kwh(self) -> float: ...
-    @property
-    def forgone_revenue(self) -> float: ...
-    @property
-    def certificate(self) -> Certificate: ...
-    @property
-    def soc_is_assumed(self) -> bool: ...
-    def explain(self, *, time_zone: str) -> list[Reason]: ...
-    def energy_kwh_by(self, at: datetime) -> float: ...
-    def soc_percent_by(self, at: datetime) -> float | None: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-
-@final
-class Prices:
-    @staticmethod
-    def from_slots(
-        slots: Sequence[tuple[datetime, datetime, float]], *, currency: str
-    ) -> Prices: ...
-    @staticmethod
-    def from_steps(
-        start: datetime, prices: Sequence[float], *, slot: timedelta, currency: str
-    ) -> Prices: ...
-    @staticmethod
-    def from_arrow(
-        data: ArrowTable, *, currency: str, start: str, end: str, price: str
-    ) -> Prices: ...
-    @staticmethod
-    def from_layers(
-        layers: Sequence[tuple[str, bool, float | None, Prices]], currency: str
-    ) -> Prices: ...
-    def layers(self) -> list[tuple[str, bool, float | None, Prices]] | None: ...
-    def sourced_slots(self) -> list[tuple[datetime, datetime, float, str, bool]]: ...
-    @property
-    def currency(self) -> str: ...
-    @property
-    def unit(self) -> str: ...
-    def __len__(self) -> int: ...
-    @property
-    def slots(self) -> list[tuple[datetime, datetime, float]]: ...
-    def value_at(self, at: datetime) -> float | None: ...
-    @property
-    def gaps(self) -> list[tuple[datetime, datetime]]: ...
-    def ends(self) -> tuple[datetime, datetime] | None: ...
-    def summary(self) -> tuple[float, float, float] | None: ...
-    def between(self, start: datetime, end: datetime) -> Prices: ...
-    def plus(self, per_kwh: float) -> Prices: ...
-    def times(self, factor: float) -> Prices: ...
-    def plus_other(self, other: Prices, cut: bool) -> Prices: ...
-    def resampled(self, resolution: str, time_zone: str, how: str) -> Prices: ...
-    @staticmethod
-    def concat(series: Sequence[Prices]) -> Prices: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-    def plus_emissions(self, intensity: Series, price_per_kg: float) -> Prices: ...
-
-def series_unit(unit: str, *, currency: str | None = None) -> tuple[str, float, str | None]: ...
-
-@final
-class Series:
-    @staticmethod
-    def from_slots(
-        slots: Sequence[tuple[datetime, datetime, float]], *, unit: str, factor: float
-    ) -> Series: ...
-    @staticmethod
-    def from_read(read: Prices, *, unit: str, factor: float) -> Series: ...
-    @property
-    def unit(self) -> str: ...
-    def __len__(self) -> int: ...
-    @property
-    def slots(self) -> list[tuple[datetime, datetime, float]]: ...
-    def value_at(self, at: datetime) -> float | None: ...
-    @property
-    def gaps(self) -> list[tuple[datetime, datetime]]: ...
-    def ends(self) -> tuple[datetime, datetime] | None: ...
-    def summary(self) -> tuple[float, float, float] | None: ...
-    def between(self, start: datetime, end: datetime) -> Series: ...
-    def plus(self, value: float) -> Series: ...
-    def times(self, factor: float) -> Series: ...
-    def plus_other(self, other: Series, cut: bool) -> Series: ...
-    def resampled(self, resolution: str, time_zone: str, how: str) -> Series: ...
-    @staticmethod
-    def concat(series: Sequence[Series]) -> Series: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-    def weigh(self, periods: Sequence[tuple[datetime, datetime, float]]) -> float: ...
-
-def charge_emissions(plan: Plan, intensity: Series) -> tuple[float, float]: ...
-def storage_emissions(plan: StoragePlan, intensity: Series) -> tuple[float, float]: ...
-def table_emissions(plans: Table, intensity: Series) -> float: ...
-
-@final
-class PriceCurves:
-    @staticmethod
-    def from_prices(curves: Sequence[Prices], *, ids: Sequence[str]) -> PriceCurves: ...
-    @property
-    def currency(self) -> str: ...
-    def __len__(self) -> int: ...
-
-@final
-class Table:
-    @property
-    def num_rows(self) -> int: ...
-    @property
-    def column_names(self) -> list[str]: ...
-    @property
-    def nbytes(self) -> int: ...
-    def __len__(self) -> int: ...
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-
-def time_zone_version() -> str: ...
-def meant_name(given: str, owner: str, known: Sequence[str]) -> tuple[str, bool] | None: ...
-def renamed_names() -> list[tuple[str, str]]: ...
-def doubt(name: str, value: float) -> str | None: ...
-def next_deadline(time: time | str, *, time_zone: str, now: datetime) -> datetime: ...
-def plan_charge(
-    prices: Prices,
-    *,
-    now: datetime,
-    power_max_kw: float,
-    targets: Sequence[tuple[datetime | None, float]],
-    until: datetime | None,
-    reserve_kwh: float,
-    energy_max_kwh: float | None,
-    power_limits: Sequence[tuple[datetime, datetime, float]],
-    after_deadline: str,
-) -> Plan: ...
-def plan_vehicle(
-    prices: Prices,
-    *,
-    now: datetime,
-    power_max_kw: float,
-    battery: tuple[float, float | None, float | None, float, float],
-    targets: Sequence[tuple[datetime | None, float | None]],
-    until: datetime | None,
-    reserve_percent: float,
-    fill_when_negative: bool,
-    power_limits: Sequence[tuple[datetime, datetime, float]],
-    after_deadline: str,
-) -> Plan: ...
-def plan_duration(
-    prices: Prices,
-    *,
-    now: datetime,
-    duration: timedelta,
-    by: datetime | None,
-    power_kw: float,
-) -> Plan: ...
-def plan_batch(
-    vehicles: ArrowTable, prices: Prices, *, intensity: Series | None = None
-) -> Table: ...
-def plan_batch_own(
-    vehicles: ArrowTable, prices: PriceCurves, *, intensity: Series | None = None
-) -> Table: ...
-
-_Imported = tuple[Prices, list[tuple[datetime, datetime]], list[str]]
-
-def prices_from_civil_rows(
-    rows: Sequence[tuple[int, datetime, str | None, datetime | None, float | None]],
-    *,
-    time_zone: str,
-    currency: str,
-    unit: str,
-    step_minutes: int | None,
-    holds_until_next: bool,
-) -> _Imported: ...
-def prices_from_instant_rows(
-    rows: Sequence[tuple[int, datetime, datetime | None, float | None]],
-    *,
-    currency: str,
-    unit: str,
-    step_minutes: int | None,
-    holds_until_next: bool,
-) -> _Imported: ...
-def prices_from_point_periods(
-    periods: Sequence[
-        tuple[int, datetime, datetime, int, bool, Sequence[tuple[int, int, float | None]]]
-    ],
-    *,
-    currency: str,
-    unit: str,
-) -> _Imported: ...
-def stays_from_events(
-    events: Sequence[tuple[int, datetime | None, int, int, str, float, float, float, float]],
-    *,
-    time_zone: str,
-    step_minutes: int,
-    origin: datetime | None,
-    capacity_kwh: float | None,
-) -> tuple[
-    list[tuple[int, datetime, datetime, str, float, float, float]], float | None, list[str]
-]: ...
-def stays_to_table(
-    stays: Sequence[tuple[str, str, str, datetime, datetime, float, float, float, float | None]],
-) -> Table: ...
-
-@final
-class Difference:
-    @property
-    def path(self) -> str: ...
-    @property
-    def before(self) -> bool | float | str | None: ...
-    @property
-    def after(self) -> bool | float | str | None: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class Replay:
-    @property
-    def same(self) -> bool: ...
-    @property
-    def differences(self) -> list[Difference]: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def engine_version(self) -> str: ...
-    @property
-    def engine_version_now(self) -> str: ...
-    @property
-    def time_zone_version(self) -> str: ...
-    @property
-    def time_zone_version_now(self) -> str: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-def plan_from_json(text: str) -> Plan | StoragePlan | SwitchingPlan | SitePlan: ...
-def replay(text: str) -> Replay: ...
-def saved_differences(before: str, after: str) -> list[Difference]: ...
-
-@final
-class Stability:
-    @property
-    def budget(self) -> float: ...
-    @property
-    def spent(self) -> float: ...
-    @property
-    def extra_cost(self) -> float: ...
-    @property
-    def change_kwh(self) -> float: ...
-    @property
-    def change_bound_kwh(self) -> float: ...
-    @property
-    def cheapest_change_kwh(self) -> float: ...
-    @property
-    def price_of_change_per_kwh(self) -> float | None: ...
-    @property
-    def is_proved(self) -> bool: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class PlanChange:
-    @property
-    def start(self) -> datetime: ...
-    @property
-    def end(self) -> datetime: ...
-    @property
-    def before_kwh(self) -> float: ...
-    @property
-    def after_kwh(self) -> float: ...
-    @property
-    def cost_before(self) -> float: ...
-    @property
-    def cost_after(self) -> float: ...
-    @property
-    def code(self) -> str: ...
-    @property
-    def sentence(self) -> str: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class SocPoint:
-    @property
-    def at(self) -> datetime: ...
-    @property
-    def energy_kwh(self) -> float: ...
-    @property
-    def soc_percent(self) -> float | None: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class DepartureOutcome:
-    @property
-    def at(self) -> datetime: ...
-    @property
-    def probability(self) -> float: ...
-    @property
-    def energy_kwh(self) -> float: ...
-    @property
-    def missing_kwh(self) -> float: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class EnergyAtRisk:
-    @property
-    def wanted_kwh(self) -> float: ...
-    @property
-    def expected_missing_kwh(self) -> float: ...
-    @property
-    def missing_max_kwh(self) -> float: ...
-    @property
-    def probability_short(self) -> float: ...
-    @property
-    def outcomes(self) -> list[DepartureOutcome]: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class InsurancePoint:
-    @property
-    def energy_kwh(self) -> float: ...
-    @property
-    def soc_percent(self) -> float | None: ...
-    @property
-    def added_cost(self) -> float: ...
-    @property
-    def marginal_price_per_kwh(self) -> float | None: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class SourceShare:
-    @property
-    def source(self) -> str: ...
-    @property
-    def is_estimate(self) -> bool: ...
-    @property
-    def energy_kwh(self) -> float: ...
-    @property
-    def cost(self) -> float: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class InsuranceFrontier:
-    @property
-    def at(self) -> datetime: ...
-    @property
-    def points(self) -> list[InsurancePoint]: ...
-    def added_cost(self, energy_kwh: float) -> float | None: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-def close_to(
-    plan: Plan, *, prices: Prices, previous: Plan, budget: float, spent: float | None
-) -> Plan: ...
-def stability_of(plan: Plan) -> Stability | None: ...
-def plan_diff(
-    before: Plan, before_prices: Prices, after: Plan, after_prices: Prices, *, time_zone: str
-) -> list[PlanChange]: ...
-def soc_by_time(plan: Plan) -> list[SocPoint]: ...
-def energy_at_risk(
-    plan: Plan, departures: Sequence[tuple[datetime, float]], *, wanted_kwh: float | None
-) -> EnergyAtRisk: ...
-def insurance_frontier(plan: Plan, *, at: datetime) -> InsuranceFrontier: ...
-
-_Answer = tuple[Plan, float, float, float, str]
-
-def what_if(
-    plan: Plan,
-    prices: Prices,
-    *,
-    no_reserve: bool,
-    departure: datetime | None,
-    more_kwh: float | None,
-    without_deadline: datetime | None,
-    floor: Sequence[tuple[datetime | None, float]],
-    time_zone: str,
-) -> _Answer: ...
-def costs(plan: Plan, prices: Prices, *, time_zone: str) -> list[_Answer]: ...
-def provenance(
-    plan: Plan, prices: Prices
-) -> tuple[list[SourceShare], float, float, datetime | None, bool]: ...
-
-@final
-class SwitchingInterval:
-    @property
-    def start(self) -> datetime: ...
-    @property
-    def end(self) -> datetime: ...
-    @property
-    def power_kw(self) -> float: ...
-    @property
-    def is_top_off(self) -> bool: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class Session:
-    @property
-    def start(self) -> datetime: ...
-    @property
-    def end(self) -> datetime: ...
-    @property
-    def energy_kwh(self) -> float: ...
-    @property
-    def is_carried(self) -> bool: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class UnmetSwitchingWish:
-    @property
-    def wish(self) -> str: ...
-    @property
-    def target(self) -> int | None: ...
-    @property
-    def at(self) -> datetime | None: ...
-    @property
-    def missing_kwh(self) -> float | None: ...
-    @property
-    def missing_minutes(self) -> float | None: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class SwitchingCertificate:
-    @property
-    def method(self) -> str: ...
-    @property
-    def status(self) -> str: ...
-    @property
-    def is_complete(self) -> bool: ...
-    @property
-    def cost(self) -> float: ...
-    @property
-    def bound(self) -> float: ...
-    @property
-    def gap(self) -> float: ...
-    @property
-    def is_proved(self) -> bool: ...
-    @property
-    def relaxed_bound(self) -> float | None: ...
-    @property
-    def relaxed_price_per_kwh(self) -> float | None: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class SwitchingReason:
-    @property
-    def start(self) -> datetime: ...
-    @property
-    def end(self) -> datetime: ...
-    @property
-    def energy_kwh(self) -> float: ...
-    @property
-    def cost(self) -> float: ...
-    @property
-    def price_max_per_kwh(self) -> float: ...
-    @property
-    def code(self) -> str: ...
-    @property
-    def deadline(self) -> datetime | None: ...
-    @property
-    def runner_up_start(self) -> datetime | None: ...
-    @property
-    def runner_up_price_per_kwh(self) -> float | None: ...
-    @property
-    def sentence(self) -> str: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class SwitchingPlan:
-    @property
-    def now(self) -> datetime: ...
-    @property
-    def prices(self) -> Prices: ...
-    def to_json(self) -> str: ...
-    @property
-    def cost(self) -> float: ...
-    @property
-    def energy_cost(self) -> float: ...
-    @property
-    def start_costs(self) -> float: ...
-    @property
-    def energy_kwh(self) -> float: ...
-    @property
-    def shortfall_kwh(self) -> float: ...
-    @property
-    def smoothness_cost(self) -> float: ...
-    @property
-    def free_sessions(self) -> int: ...
-    @property
-    def free_plan(self) -> Plan: ...
-    @property
-    def intervals(self) -> list[SwitchingInterval]: ...
-    @property
-    def sessions(self) -> list[Session]: ...
-    @property
-    def slots(self) -> list[PlannedSlot]: ...
-    @property
-    def targets(self) -> list[TargetOutcome]: ...
-    @property
-    def unmet(self) -> list[UnmetSwitchingWish]: ...
-    @property
-    def certificate(self) -> SwitchingCertificate: ...
-    @property
-    def is_reproducible(self) -> bool: ...
-    def explain(self, *, time_zone: str) -> list[SwitchingReason]: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-def plan_switching(
-    prices: Prices,
-    *,
-    now: datetime,
-    power_max_kw: float,
-    power_min_kw: float,
-    targets: Sequence[tuple[datetime | None, float]],
-    until: datetime | None,
-    power_limits: Sequence[tuple[datetime, datetime, float]],
-    start_cost: float,
-    sessions_max: int | None,
-    one_block: bool,
-    on_min: timedelta | None,
-    off_min: timedelta | None,
-    running_since: datetime | None,
-    stopped_since: datetime | None,
-    run_last: timedelta | None,
-    after_deadline: str,
-    nodes_max: int,
-    time_max: timedelta | None,
-) -> SwitchingPlan: ...
-
-@final
-class SiteSlot:
-    @property
-    def start(self) -> datetime: ...
-    @property
-    def end(self) -> datetime: ...
-    @property
-    def import_price_per_kwh(self) -> float: ...
-    @property
-    def export_price_per_kwh(self) -> float: ...
-    @property
-    def carbon_kg_per_kwh(self) -> float: ...
-    @property
-    def import_kwh(self) -> float: ...
-    @property
-    def export_kwh(self) -> float: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class SiteCause:
-    @property
-    def code(self) -> str: ...
-    @property
-    def limit(self) -> str | None: ...
-    @property
-    def phase(self) -> str | None: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class SiteWish:
-    @property
-    def by(self) -> datetime | None: ...
-    @property
-    def wanted_kwh(self) -> float: ...
-    @property
-    def delivered_kwh(self) -> float: ...
-    @property
-    def shortfall_kwh(self) -> float: ...
-    @property
-    def reached_at(self) -> datetime | None: ...
-    @property
-    def causes(self) -> list[SiteCause]: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class DevicePlan:
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def power_kw(self) -> list[float]: ...
-    @property
-    def power_max_kw(self) -> list[float]: ...
-    @property
-    def soc_percent(self) -> list[float]: ...
-    @property
-    def intervals(self) -> list[Interval]: ...
-    @property
-    def energy_kwh(self) -> float: ...
-    @property
-    def fed_kwh(self) -> float: ...
-    @property
-    def wishes(self) -> list[SiteWish]: ...
-    @property
-    def shortfall_kwh(self) -> float: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class SiteLimit:
-    @property
-    def name(self) -> str: ...
-    @property
-    def phase(self) -> str | None: ...
-    @property
-    def limit_kw(self) -> list[float | None]: ...
-    @property
-    def power_kw(self) -> list[float]: ...
-    @property
-    def shadow_price_per_kwh(self) -> list[float]: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class SiteBreach:
-    @property
-    def name(self) -> str: ...
-    @property
-    def phase(self) -> str | None: ...
-    @property
-    def start(self) -> datetime: ...
-    @property
-    def end(self) -> datetime: ...
-    @property
-    def limit_kw(self) -> float: ...
-    @property
-    def excess_kw(self) -> float: ...
-    @property
-    def excess_kwh(self) -> float: ...
-    @property
-    def is_hard(self) -> bool: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class SiteCosts:
-    @property
-    def energy(self) -> float: ...
-    @property
-    def export(self) -> float: ...
-    @property
-    def demand(self) -> float: ...
-    @property
-    def tiers(self) -> float: ...
-    @property
-    def carbon(self) -> float: ...
-    @property
-    def wear(self) -> float: ...
-    @property
-    def breach(self) -> float: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class SiteBaseline:
-    @property
-    def costs(self) -> SiteCosts: ...
-    @property
-    def cost(self) -> float: ...
-    @property
-    def stored_value(self) -> float: ...
-    @property
-    def import_max_kw(self) -> float: ...
-    @property
-    def breaches(self) -> list[SiteBreach]: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class SiteCertificate:
-    @property
-    def cost(self) -> float: ...
-    @property
-    def bound(self) -> float: ...
-    @property
-    def gap(self) -> float: ...
-    @property
-    def allowance(self) -> float: ...
-    @property
-    def tolerance(self) -> float: ...
-    @property
-    def is_proved(self) -> bool: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class SiteReason:
-    @property
-    def device(self) -> str | None: ...
-    @property
-    def start(self) -> datetime: ...
-    @property
-    def end(self) -> datetime: ...
-    @property
-    def energy_kwh(self) -> float: ...
-    @property
-    def price_max_per_kwh(self) -> float | None: ...
-    @property
-    def code(self) -> str: ...
-    @property
-    def deadline(self) -> datetime | None: ...
-    @property
-    def limit(self) -> str | None: ...
-    @property
-    def limit_phase(self) -> str | None: ...
-    @property
-    def limit_at(self) -> datetime | None: ...
-    @property
-    def shadow_price_per_kwh(self) -> float | None: ...
-    @property
-    def sentence(self) -> str: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class SitePlan:
-    @property
-    def now(self) -> datetime: ...
-    @property
-    def prices(self) -> Prices: ...
-    @property
-    def export_prices(self) -> Prices | None: ...
-    def to_json(self) -> str: ...
-    @property
-    def cost(self) -> float: ...
-    @property
-    def costs(self) -> SiteCosts: ...
-    @property
-    def stored_value(self) -> float: ...
-    @property
-    def shortfall_kwh(self) -> float: ...
-    @property
-    def peak_kw(self) -> float | None: ...
-    @property
-    def baseline_carbon_kg(self) -> float | None: ...
-    @property
-    def carbon_kg(self) -> float: ...
-    @property
-    def savings(self) -> float: ...
-    @property
-    def unpriced_hours(self) -> float: ...
-    @property
-    def sources(self) -> list[SourceShare]: ...
-    @property
-    def export_sources(self) -> list[SourceShare]: ...
-    @property
-    def status(self) -> str: ...
-    @property
-    def is_reproducible(self) -> bool: ...
-    @property
-    def slots(self) -> list[SiteSlot]: ...
-    @property
-    def devices(self) -> list[DevicePlan]: ...
-    @property
-    def limits(self) -> list[SiteLimit]: ...
-    @property
-    def breaches(self) -> list[SiteBreach]: ...
-    @property
-    def baseline(self) -> SiteBaseline: ...
-    @property
-    def certificate(self) -> SiteCertificate: ...
-    def explain(self, *, time_zone: str) -> list[SiteReason]: ...
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-def plan_site(
-    prices: Prices,
-    *,
-    export_prices: Prices | None,
-    now: datetime,
-    until: datetime | None,
-    devices: Sequence[object],
-    groups: Sequence[object],
-    import_limit: tuple[object, float | None] | None,
-    export_limit: tuple[object, float | None] | None,
-    demand_charge: object | None,
-    tiers: object | None,
-    carbon: object | None,
-    prefer: Sequence[str],
-    preference_budget: float,
-    nodes_max: int,
-    time_max: timedelta | None,
-) -> SitePlan: ...
-
-@final
-class StorageSlot:
-    @property
-    def start(self) -> datetime: ...
-    @property
-    def end(self) -> datetime: ...
-    @property
-    def import_price_per_kwh(self) -> float | None: ...
-    @property
-    def export_price_per_kwh(self) -> float | None: ...
-    @property
-    def power_max_kw(self) -> float: ...
-    @property
-    def discharge_max_kw(self) -> float: ...
-    @property
-    def charged_kwh(self) -> float: ...
-    @property
-    def discharged_kwh(self) -> float: ...
-    @property
-    def driven_kwh(self) -> float: ...
-    @property
-    def stored_kwh(self) -> float: ...
-    @property
-    def stored_min_kwh(self) -> float: ...
-    @property
-    def stored_max_kwh(self) -> float: ...
-    @property
-    def charge_limit_kwh(self) -> float: ...
-    @property
-    def soc_percent(self) -> float: ...
-    @property
-    def soc_min_percent(self) -> float: ...
-    @property
-    def soc_max_percent(self) -> float: ...
-    @property
-    def marginal_value_per_kwh(self) -> float: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class StorageOutcome:
-    @property
-    def by(self) -> datetime | None: ...
-    @property
-    def wanted_percent(self) -> float: ...
-    @property
-    def soc_percent(self) -> float: ...
-    @property
-    def shortfall_kwh(self) -> float: ...
-    @property
-    def above_limit_kwh(self) -> float: ...
-    @property
-    def reached_at(self) -> datetime | None: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class StorageReason:
-    @property
-    def start(self) -> datetime: ...
-    @property
-    def end(self) -> datetime: ...
-    @property
-    def energy_kwh(self) -> float: ...
-    @property
-    def cost(self) -> float: ...
-    @property
-    def price_min_per_kwh(self) -> float | None: ...
-    @property
-    def price_max_per_kwh(self) -> float | None: ...
-    @property
-    def code(self) -> str: ...
-    @property
-    def marginal_value_per_kwh(self) -> float: ...
-    @property
-    def deadline(self) -> datetime | None: ...
-    @property
-    def counterpart_start(self) -> datetime | None: ...
-    @property
-    def counterpart_price_per_kwh(self) -> float | None: ...
-    @property
-    def sentence(self) -> str: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class StorageCertificate:
-    @property
-    def cost(self) -> float: ...
-    @property
-    def bound(self) -> float: ...
-    @property
-    def gap(self) -> float: ...
-    @property
-    def is_proved(self) -> bool: ...
-    @property
-    def bound_by_values(self) -> float: ...
-    @property
-    def nodes(self) -> int: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-
-@final
-class StoragePlan:
-    @property
-    def now(self) -> datetime: ...
-    @property
-    def prices(self) -> Prices: ...
-    @property
-    def export_prices(self) -> Prices | None: ...
-    def to_json(self) -> str: ...
-    @property
-    def cost(self) -> float: ...
-    @property
-    def import_cost(self) -> float: ...
-    @property
-    def export_revenue(self) -> float: ...
-    @property
-    def wear_cost(self) -> float: ...
-    @property
-    def stored_value(self) -> float: ...
-    @property
-    def charged_kwh(self) -> float: ...
-    @property
-    def discharged_kwh(self) -> float: ...
-    @property
-    def capacity_kwh(self) -> float: ...
-    @property
-    def shortfall_kwh(self) -> float: ...
-    @property
-    def floor_shortfall_kwh(self) -> float: ...
-    @property
-    def unserved_kwh(self) -> float: ...
-    @property
-    def baseline_cost(self) -> float: ...
-    @property
-    def savings(self) -> float: ...
-    @property
-    def unpriced_hours(self) -> float: ...
-    @property
-    def sources(self) -> list[SourceShare]: ...
-    @property
-    def export_sources(self) -> list[SourceShare]: ...
-    @property
-    def intervals(self) -> list[Interval]: ...
-    @property
-    def slots(self) -> list[StorageSlot]: ...
-    @property
-    def targets(self) -> list[StorageOutcome]: ...
-    @property
-    def certificate(self) -> StorageCertificate: ...
-    def explain(self, *, time_zone: str) -> list[StorageReason]: ...
-    def soc_percent_by(self, at: datetime) -> float: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-
-def plan_storage(
-    prices: Prices,
-    *,
-    export_prices: Prices | None,
-    now: datetime,
-    until: datetime | None,
-    battery: tuple[float, float | None, float | None, float, float],
-    discharge_efficiency: float,
-    power_max_kw: float,
-    discharge_max_kw: float,
-    targets: Sequence[tuple[datetime | None, float | None]],
-    reserve_percent: float,
-    consumption: Sequence[tuple[datetime, datetime, float, bool]],
-    limits: Sequence[
-        tuple[datetime, datetime, float | None, float | None, float | None, float | None]
-    ],
-    end_value_per_kwh: float,
-    wear_price_per_kwh: float,
-    after_deadline: str,
-) -> StoragePlan: ...
-def plan_storage_batch(
-    vehicles: ArrowTable,
-    prices: Sequence[Prices],
-    export_prices: Sequence[Prices | None],
-    names: Sequence[str] | None,
-) -> Table: ...
-
-_Source: TypeAlias = Literal["price_signal", "tariff", "market"]
-
-_Rate: TypeAlias = tuple[str, str]
-
-_TariffInterval: TypeAlias = tuple[str, Sequence[int] | None, time | str | None, time | str | None]
-
-_Tariff: TypeAlias = tuple[Sequence[_Rate], Sequence[_TariffInterval], str, str]
-
-def check_rates(rates: Sequence[_Rate]) -> None: ...
-def check_intervals(intervals: Sequence[_TariffInterval]) -> None: ...
-def tariff_prices(tariff: _Tariff, start: datetime, end: datetime) -> Prices: ...
-def resolve_prices(
-    start: datetime,
-    end: datetime,
-    *,
-    price_signal: Prices | None,
-    tariff: _Tariff | None,
-    market: Prices | None,
-) -> tuple[Prices, list[_Source]]: ...
-def resolve_price(
-    at: datetime, *, price_signal: Prices | None, tariff: _Tariff | None, market: Prices | None
-) -> tuple[float, _Source] | None: ...
-
-_Signal: TypeAlias = tuple[str, datetime, Sequence[tuple[datetime, float]]]
-
-def check_signal(signal: _Signal, zone: tuple[str, bool] | None) -> None: ...
-def replace_signal(before: Prices | None, signal: _Signal) -> Prices: ...
-
-_FlexState: TypeAlias = Literal[
-    "unavailable", "not_plugged_in", "soc_unknown", "battery_reserve", "schedule"
-]
-
-_FlexSchedule: TypeAlias = Mapping[str, tuple[time | str | None, float | None]]
-
-_FlexPolicy: TypeAlias = tuple[float, _FlexSchedule, float]
-
-_FlexPolicyBack: TypeAlias = tuple[float, dict[str, tuple[str, float | None]], float]
-
-_FlexFacts: TypeAlias = tuple[str, str | None, bool | None, float | None, float | None]
-
-_FlexDeadline: TypeAlias = tuple[datetime, int, float, float]
-
-_FlexIntent: TypeAlias = tuple[
-    _FlexState, str | None, _FlexDeadline | None, bool | None, float, list[_FlexDeadline]
-]
-
-def flex_check(policy: _FlexPolicy, *, fixed_reserve_percent: float | None) -> None: ...
-def flex_patch(
-    policy: _FlexPolicy,
-    patch: tuple[float | None, _FlexSchedule],
-    *,
-    fixed_reserve_percent: float | None,
-) -> _FlexPolicyBack: ...
-def flex_observe(policy: _FlexPolicy, facts: _FlexFacts) -> _FlexPolicyBack: ...
-def flex_state(reserve_percent: float, facts: _FlexFacts) -> tuple[_FlexState, str | None]: ...
-def flex_deadlines(
-    policy: _FlexPolicy,
-    *,
-    time_zone: str,
-    now: datetime,
-    until: datetime | None,
-    charge_limit_percent: float | None,
-) -> list[_FlexDeadline]: ...
-def flex_intent(
-    policy: _FlexPolicy, facts: _FlexFacts, *, time_zone: str, now: datetime, until: datetime
-) -> _FlexIntent: ...
-def flex_plan(
-    prices: Prices,
-    policy: _FlexPolicy,
-    facts: _FlexFacts,
-    *,
-    time_zone: str,
-    now: datetime,
-    power_max_kw: float,
-    battery: tuple[float, float, float | None],
-    fill_when_negative: bool,
-) -> tuple[Plan, _FlexIntent]: ...
-
-_ChargerState: TypeAlias = Literal[
-    "DISABLED",
-    "CHARGER_NOT_REACHABLE",
-    "VEHICLE_NOT_PLUGGED_IN",
-    "AWAITING_PRICES",
-    "CHARGING",
-    "CHARGING_PAUSED",
-]
-
-_VehiclePolicy: TypeAlias = tuple[bool, time | str | None, float]
-
-_ChargerPolicy: TypeAlias = tuple[bool, time | str | None, timedelta | str | None]
-
-_ChargerFacts: TypeAlias = tuple[bool | None, bool | None, bool | None]
-
-def vehicle_policy_check(policy: _VehiclePolicy, *, charge_limit_percent: float | None) -> None: ...
-def vehicle_policy_deadline(
-    policy: _VehiclePolicy, *, time_zone: str, now: datetime
-) -> datetime | None: ...
-def policy_plan_vehicle(
-    prices: Prices,
-    policy: _VehiclePolicy,
-    *,
-    now: datetime,
-    by: datetime | None,
-    power_max_kw: float,
-    battery: tuple[float, float | None, float | None, float, float],
-    after_deadline: str,
-) -> Plan: ...
-def charger_deadline(
-    policy: _ChargerPolicy, *, time_zone: str, now: datetime
-) -> datetime | None: ...
-def policy_charger_state(
-    prices: Prices, is_enabled: bool, facts: _ChargerFacts, *, now: datetime, by: datetime | None
-) -> _ChargerState: ...
-def policy_plan_charger(
-    prices: Prices,
-    policy: _ChargerPolicy,
-    *,
-    now: datetime,
-    by: datetime | None,
-    charged: timedelta,
-) -> Plan: ...
-def charger_status(
-    prices: Prices,
-    policy: _ChargerPolicy,
-    facts: _ChargerFacts,
-    *,
-    now: datetime,
-    by: datetime | None,
-    charged: timedelta,
-) -> tuple[_ChargerState, list[tuple[datetime, datetime, str | None]]]: ...
-
-_RuleTuple = tuple[
-    bool,
-    Sequence[str | time] | None,
-    datetime | None,
-    datetime | None,
-    Sequence[int] | None,
-]
-
-_SnapshotTuple = tuple[
-    tuple[str, bool, bool, tuple[bool, bool, bool], str | None],
-    Sequence[tuple[datetime, bool]],
-    datetime | None,
-]
-
-_WhereaboutsTuple = tuple[float | None, float | None, datetime | None, str | None]
-
-_CapabilityTuple = tuple[str, bool, Sequence[str], tuple[float | None, float | None] | None]
-
-_ChargeTuple = tuple[
-    str,
-    bool | None,
-    bool | None,
-    bool | None,
-    float | None,
-    float | None,
-    float | None,
-    datetime | None,
-]
-
-_ActionTuple = tuple[str, str, str, datetime, datetime, datetime | None, tuple[str, str] | None]
-
-_Range = tuple[float, float] | None
-
-_Cursor = tuple[datetime, str, str]
-
-def schedule_should_charge(
-    rules: Sequence[_RuleTuple],
-    *,
-    default_should_charge: bool,
-    time_zone: str,
-    at: Sequence[datetime],
-) -> list[bool]: ...
-def schedule_transitions(
-    rules: Sequence[_RuleTuple],
-    *,
-    default_should_charge: bool,
-    time_zone: str,
-    now: datetime,
-) -> list[tuple[datetime, bool]]: ...
-def schedule_status(
-    *,
-    is_enabled: bool,
-    target_type: str,
-    location_id: str | None,
-    target: tuple[
-        bool | None,
-        bool | None,
-        float | None,
-        float | None,
-        bool | None,
-        str | None,
-        bool,
-    ],
-    should_charge: bool,
-    is_overridden: bool,
-    is_action_pending: bool,
-) -> tuple[str, bool, bool, tuple[bool, bool, bool], str | None]: ...
-def schedule_controller(
-    schedules: Sequence[tuple[str, datetime, bool, str | None]],
-    *,
-    target_type: str,
-    location_id: str | None,
-    is_overridden: bool,
-    is_smart_charging_enabled: bool,
-) -> tuple[str, str | None, bool]: ...
-def schedule_changed_at(
-    seen: _SnapshotTuple, *, now: datetime, before: tuple[_SnapshotTuple, datetime] | None
-) -> datetime: ...
-def schedule_is_away(
-    *, target_type: str, location_id: str | None, target_location_id: str | None
-) -> bool: ...
-def schedule_time_zone(own: tuple[str | None] | None, target: tuple[str | None] | None) -> str: ...
-def device_whereabouts(
-    reported: _WhereaboutsTuple, *, permissions: Sequence[str]
-) -> _WhereaboutsTuple: ...
-def device_last_seen(last_data: datetime | None, *, linked_at: datetime) -> datetime: ...
-def device_serial_number(reported: str | None, *, vendor_id: str) -> str: ...
-def device_is_reached(
-    command: str,
-    *,
-    value: float | None,
-    power_state: str,
-    max_current_amps: float | None,
-    charge_rate_limit_kw: float | None,
-    operation_mode: str | None,
-    follows_schedule: bool | None,
-) -> bool: ...
-def device_shown_consumption(reported_kw: float | None, *, is_active: bool) -> float | None: ...
-def device_charge_state(reported: _ChargeTuple, *, device: str, now: datetime) -> _ChargeTuple: ...
-def device_are_paired(
-    vehicle: tuple[str, str], charger: tuple[str, str], *, is_detected_together: bool
-) -> bool: ...
-def device_capabilities(
-    vehicle: Sequence[_CapabilityTuple],
-    charger: Sequence[_CapabilityTuple] | None,
-    *,
-    vehicle_permissions: Sequence[str] | None,
-    charger_permissions: Sequence[str] | None,
-) -> list[tuple[str, bool, list[str], tuple[float | None, float | None] | None]]: ...
-def device_check_command(
-    command: str,
-    *,
-    value: float | None,
-    power_state: str,
-    is_fully_charged: bool | None,
-    is_permitted: bool,
-    controller: str,
-    is_capable: bool,
-    allowed_range_kw: tuple[float | None, float | None] | None,
-) -> tuple[str, str] | None: ...
-def device_check_hold(
-    mode: str,
-    *,
-    heat_setpoint_celsius: float | None,
-    cool_setpoint_celsius: float | None,
-    capable_modes: Sequence[str] | None,
-    heat_range_celsius: _Range,
-    cool_range_celsius: _Range,
-    difference_range_celsius: _Range,
-) -> str | None: ...
-def replay_actions(
-    events: Sequence[tuple[datetime, str, str | None, str | None, str | None]],
-) -> tuple[
-    list[_ActionTuple],
-    list[tuple[str, str]],
-    list[str],
-]: ...
-def replay_overrides(
-    events: Sequence[tuple[datetime, str, bool | None, datetime | None]],
-) -> tuple[list[tuple[datetime, datetime | None, bool, bool]], list[str]]: ...
-def action_next_step(
-    command: str,
-    *,
-    value: float | None,
-    created_at: datetime,
-    now: datetime,
-    sent_count: int,
-    last_sent_at: datetime | None,
-    power_state: str,
-    is_fully_charged: bool | None,
-    max_current_amps: float | None,
-    charge_rate_limit_kw: float | None,
-    timeout_seconds: int,
-    retry_seconds: int,
-) -> tuple[str, datetime | None, str | None]: ...
-def list_page(
-    items: Sequence[tuple[datetime, str]],
-    *,
-    before: _Cursor | None,
-    after: _Cursor | None,
-    page_size: int | None,
-) -> tuple[list[tuple[datetime, str]], _Cursor | None, _Cursor | None]: ...
-def version_dates() -> list[str]: ...
-def version_fields(version: str) -> list[tuple[str, bool]]: ...
-def version_stage(
-    version: str, *, releases: Sequence[tuple[str, datetime]], now: datetime
-) -> tuple[str, bool, str | None]: ...
-
-@final
-class AreaPlan:
-    @property
-    def cost(self) -> float: ...
-    @property
-    def bound(self) -> float: ...
-    @property
-    def relative_gap(self) -> float: ...
-    @property
-    def rounds(self) -> int: ...
-    @property
-    def status(self) -> str: ...
-    @property
-    def is_reproducible(self) -> bool: ...
-    @property
-    def energy_kwh(self) -> float: ...
-    @property
-    def discharged_kwh(self) -> float: ...
-    @property
-    def late_reserves(self) -> list[int]: ...
-    @property
-    def change(self) -> tuple[float, float, float, int, int] | None: ...
-    @property
-    def shortfall_kwh(self) -> float: ...
-    @property
-    def shortfall_bound_kwh(self) -> float | None: ...
-    @property
-    def vehicles(self) -> int: ...
-    @property
-    def errors(self) -> int: ...
-    @property
-    def currency(self) -> str: ...
-    @property
-    def periods(self) -> list[tuple[datetime, datetime]]: ...
-    @property
-    def load_kw(self) -> list[float]: ...
-    @property
-    def baseline(self) -> tuple[list[float], float]: ...
-    @property
-    def price_only(self) -> tuple[list[float], float]: ...
-    @property
-    def nodes(self) -> list[tuple[str, list[float], float, list[float], list[float]]]: ...
-    @property
-    def shadow_price_per_kwh(self) -> list[tuple[str, list[float]]]: ...
-    @property
-    def shortfalls(self) -> list[tuple[int, float, str | None]]: ...
-    @property
-    def state(self) -> tuple[list[float], list[list[float]]]: ...
-    @property
-    def plans(self) -> Table: ...
-    def told(self) -> tuple[str, list[tuple[str, str]]]: ...
+    def __new__(cls, /, *, cost: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, relative_gap: SupportsFloat | SupportsIndex, rounds: SupportsIndex, status: str, is_reproducible: bool, energy_kwh: SupportsFloat | SupportsIndex, discharged_kwh: SupportsFloat | SupportsIndex, late_reserves: SupportsGetItem[int, SupportsIndex], change: AreaChange | None, shortfall_kwh: SupportsFloat | SupportsIndex, shortfall_bound_kwh: SupportsFloat | SupportsIndex | None, vehicles: SupportsIndex, errors: SupportsIndex, currency: str, periods: SupportsGetItem[int, tuple[datetime, datetime]], load_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], baseline_load_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], baseline_cost: SupportsFloat | SupportsIndex, price_only_load_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], price_only_cost: SupportsFloat | SupportsIndex, nodes: SupportsGetItem[int, NodeLoad], shadow_price_per_kwh: SupportsGetItem[int, tuple[str, SupportsGetItem[int, SupportsFloat | SupportsIndex]]], shortfalls: SupportsGetItem[int, Shortfall], warm_start: tuple[SupportsGetItem[int, SupportsFloat | SupportsIndex], SupportsGetItem[int, SupportsGetItem[int, SupportsFloat | SupportsIndex]]]) -> AreaNumbers: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def baseline_cost(self, /) -> float:
+        """
+        Cost of that load, soft limits included.
+        """
+    @property
+    def baseline_load_kw(self, /) -> list[float]:
+        """
+        Load over each slot if all vehicles charge at full power from arrival, in kW.
+        """
+    @property
+    def bound(self, /) -> float:
+        """
+        Lower bound on the cost of every plan that serves the same needs.
+        """
+    @property
+    def change(self, /) -> AreaChange | None:
+        """
+        Distance from the previous plan; `None` if it was not asked for.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of the energy and of soft limits, in units of the currency.
+        """
+    @property
+    def currency(self, /) -> str:
+        """
+        Currency of all amounts.
+        """
+    @property
+    def discharged_kwh(self, /) -> float:
+        """
+        Energy that vehicles discharge, in kWh at the plug, as a positive number.
+        """
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy that vehicles charge, in kWh at the plug.
+        """
+    @property
+    def errors(self, /) -> int:
+        """
+        Number of rows that could not be planned.
+        """
+    @property
+    def is_reproducible(self, /) -> bool:
+        """
+        True if the same call gives the same bytes.
+        """
+    @property
+    def late_reserves(self, /) -> list[int]:
+        """
+        Rows whose reserve is delayed by limits.
+        """
+    @property
+    def load_kw(self, /) -> list[float]:
+        """
+        Mean power of all vehicles over each slot, in kW.
+        """
+    @property
+    def nodes(self, /) -> list[NodeLoad]:
+        """
+        Load and prices of each node.
+        """
+    @property
+    def periods(self, /) -> list[tuple[datetime, datetime]]:
+        """
+        Start and end of each slot, in UTC.
+        """
+    @property
+    def price_only_cost(self, /) -> float:
+        """
+        Cost of that load, soft limits included.
+        """
+    @property
+    def price_only_load_kw(self, /) -> list[float]:
+        """
+        Load over each slot if each vehicle charges in its own cheapest slots, in kW.
+        """
+    @property
+    def relative_gap(self, /) -> float:
+        """
+        Cost minus bound, divided by the larger of bound and unmanaged cost.
+        """
+    @property
+    def rounds(self, /) -> int:
+        """
+        Rounds of the last search.
+        """
+    @property
+    def shadow_price_per_kwh(self, /) -> list[tuple[str, list[float]]]:
+        """
+        Node and price of one more kWh in each slot, for each limit.
+        """
+    @property
+    def shortfall_bound_kwh(self, /) -> float | None:
+        """
+        Lower bound on the unmet need, in kWh; `None` where no vehicle is on or off.
+        """
+    @property
+    def shortfall_kwh(self, /) -> float:
+        """
+        Need that is not met in time, in kWh.
+        """
+    @property
+    def shortfalls(self, /) -> list[Shortfall]:
+        """
+        Unmet energy by row.
+        """
+    @property
+    def status(self, /) -> str:
+        """
+        Reason that the rounds ended.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def vehicles(self, /) -> int:
+        """
+        Number of vehicles that were planned.
+        """
+    @property
+    def warm_start(self, /) -> tuple[list[float], list[list[float]]]:
+        """
+        Prices to begin with when the area is planned again.
+        """
 
 @final
 class AreaPart:
-    def __new__(
-        cls,
-        vehicles: ArrowTable,
-        paid: Mapping[str, object],
-        *,
-        nodes: Sequence[object],
-        place: str,
-    ) -> AreaPart: ...
-    def answer(self, question: str, own: str, change: str | None) -> Table: ...
-    def plans(self, question: str, own: str, change: str | None) -> Table: ...
-
-def plan_area(
-    vehicles: ArrowTable,
-    paid: Mapping[str, object],
-    *,
-    nodes: Sequence[object],
-    relative_gap: float,
-    rounds_max: int,
-    before: Mapping[str, object],
-    listeners: Mapping[str, object],
-) -> AreaPlan: ...
-
-_SpreadTuple = tuple[float, float, float]
-
-_TotalsTuple = tuple[_SpreadTuple, float, float, float, _SpreadTuple | None, str]
-
-_NonSmartTuple = tuple[float, _SpreadTuple | None, str, str]
-
-_Sample = tuple[datetime, datetime, float | None, float | None, float | None]
-
-_Findings = tuple[int, int, int, int, int, int, float, int, int]
-
-_Series = tuple[str | None, list[tuple[datetime, float | None]], str | None]
-
-def statistics_series(
-    samples: Sequence[_Sample],
-    *,
-    resolution: str,
-    utc_offset_hours: float | None,
-    time_zone: str | None,
-    start: datetime | None,
-    end: datetime | None,
-    now: datetime | None,
-) -> list[tuple[datetime, _TotalsTuple, _NonSmartTuple | None]]: ...
-def statistics_session(
-    samples: Sequence[_Sample],
-) -> tuple[datetime, datetime, _TotalsTuple, _NonSmartTuple | None] | None: ...
-def statistics_aggregate(
-    samples: ArrowTable,
-    *,
-    by: Sequence[str],
-    resolution: str,
-    utc_offset_hours: float | None,
-    time_zone: str | None,
-    start: datetime | None,
-    end: datetime | None,
-    now: datetime | None,
-    sample_length: timedelta | None,
-) -> Table: ...
-def statistics_week(
-    samples: ArrowTable, *, time_zone: str, sample_length: timedelta | None
-) -> list[list[float]]: ...
-def statistics_year(
-    samples: ArrowTable,
-    *,
-    time_zone: str,
-    utc_offset_hours: float | None,
-    sample_length: timedelta | None,
-) -> tuple[Table, str | None, list[list[float]]]: ...
-def bucket_label(
-    at: datetime, *, resolution: str, utc_offset_hours: float | None, time_zone: str | None
-) -> datetime: ...
-def utc_offset_minutes(hours: float) -> int: ...
-def available_range(
-    *, start: datetime | None, end: datetime | None, now: datetime
-) -> tuple[datetime, datetime]: ...
-def freeze_session(
-    samples: Sequence[_Sample],
-    prices: Prices,
-    *,
-    plugged_in: datetime,
-    power_max_kw: float,
-    is_smart: bool,
-) -> tuple[list[_Sample], str | None]: ...
-def freeze_sessions(
-    sessions: ArrowTable,
-    samples: ArrowTable,
-    prices: Sequence[Prices],
-    *,
-    by: str,
-    price_ids: Sequence[str] | None,
-) -> tuple[Table, Table]: ...
-def statistics_members(record: str, *, version: str | None) -> list[str]: ...
-def samples_from_meter(
-    readings: ArrowTable, *, by: Sequence[str], gap_max: timedelta, power_max_kw: float | None
-) -> tuple[Table, _Findings]: ...
-def samples_from_power(
-    readings: ArrowTable, *, by: Sequence[str], hold_max: timedelta, power_max_kw: float | None
-) -> tuple[Table, _Findings]: ...
-def samples_from_sessions(
-    sessions: ArrowTable, *, by: Sequence[str], power_max_kw: float | None
-) -> tuple[Table, _Findings]: ...
-def hem_flow(
-    samples: Sequence[_Sample],
-    *,
-    period: str,
-    value: str,
-    time_zone: str,
-    bucket_minutes: int,
-) -> _Series: ...
-def hem_battery_level(
-    readings: Sequence[tuple[datetime, float]] | None,
-    *,
-    period: str,
-    value: str,
-    time_zone: str,
-    bucket_minutes: int,
-) -> _Series: ...
-
-class LookAheadError(InputError): ...
+    """
+    Vehicles of a part, ready to be asked. It answers the same whoever asks, and
+    however often.
+    """
+    def __new__(cls, /, vehicles: Incomplete, paid: Incomplete, *, nodes: SupportsGetItem[int, Incomplete], place: str) -> AreaPart: ...
+    def answer(self, /, question: str, own: str, change: str | None) -> Table:
+        """
+        What the part answers to a question.
+        """
+    def plans(self, /, question: str, own: str, change: str | None) -> Table:
+        """
+        The plans of the rows of the part, with their rows among all vehicles.
+        """
 
 @final
-class MissingFact:
-    @property
-    def start(self) -> datetime: ...
-    @property
-    def end(self) -> datetime: ...
-    @property
-    def fact(self) -> str: ...
-    @property
-    def energy_kwh(self) -> float: ...
+class Certificate:
+    """
+    Cost of a plan, the bound that no plan can undercut, and all that the bound rests on.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
     def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, cost: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, gap: SupportsFloat | SupportsIndex, is_proved: bool, at_once_kwh: SupportsFloat | SupportsIndex, requirements: SupportsGetItem[int, Requirement], energy_max_kwh: SupportsFloat | SupportsIndex | None, surplus_price_per_kwh: SupportsFloat | SupportsIndex, slots: SupportsGetItem[int, PlannedSlot]) -> Certificate: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def at_once_kwh(self, /) -> float:
+        """
+        Energy bought at once, at any price, in kWh: the reserve, or all that a missed deadline
+        wants.
+        """
+    @property
+    def bound(self, /) -> float:
+        """
+        Lower bound on the cost of every plan for the same requirements.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of the plan, in units of the currency: the sum over the slots.
+        """
+    @property
+    def energy_max_kwh(self, /) -> float | None:
+        """
+        Most energy of any plan, in kWh; `None` if no more than the last requirement is bought.
+        """
+    @property
+    def gap(self, /) -> float:
+        """
+        Cost minus bound: the most that another plan can save; 0 up to rounding if proved.
+        """
+    @property
+    def is_proved(self, /) -> bool:
+        """
+        True if the gap is rounding: at most 1e-9 of the cost, or of 1 if the cost is less.
+        """
+    @property
+    def requirements(self, /) -> list[Requirement]:
+        """
+        Energy wanted by each deadline with its marginal price, in time order.
+        """
+    @property
+    def slots(self, /) -> list[PlannedSlot]:
+        """
+        All slots that the plan could use, with their prices and energies, in time order.
+        """
+    @property
+    def surplus_price_per_kwh(self, /) -> float:
+        """
+        Price of the last kWh bought only because its price is negative; 0 or less.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    def verify(self, /) -> Verification:
+        """
+        Compute each statement anew from the numbers of the certificate alone.
+
+        The cost is summed up from the slots, and the bound is the Lagrangian at the marginal
+        prices of the requirements. Neither uses the planner. A number that the bound does not
+        rest on, such as the price of an unused slot that is dearer than all others, is free to
+        change.
+
+        Returns:
+            Each statement with the computed number and the difference. Nothing is raised for a
+            statement that does not hold: look at ``failed``.
+
+        Raises:
+            InputError: A number of the certificate is NaN, infinite or beyond all measure.
+
+        Example:
+            >>> from datetime import UTC, datetime
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> prices = sw.Prices.from_values(six, [0.5, 0.25], currency="EUR")
+            >>> plan = sw.plan_charge(prices, now=six, power_max_kw=8, targets=[(None, 8)])
+            >>> plan.certificate.verify().holds
+            True
+            >>> tampered = plan.certificate.to_dict() | {
+            ...     "bound": 1.5,
+            ...     "requirements": plan.certificate.requirements,
+            ...     "slots": plan.certificate.slots,
+            ... }
+            >>> sw.Certificate(**tampered).verify().failed
+            ['bound', 'gap', 'is_proved']
+        """
 
 @final
-class Evaluation:
-    @property
-    def cost(self) -> float: ...
-    @property
-    def import_cost(self) -> float: ...
-    @property
-    def export_revenue(self) -> float: ...
-    @property
-    def demand_cost(self) -> float: ...
-    @property
-    def other_cost(self) -> float: ...
-    @property
-    def stored_value(self) -> float: ...
-    @property
-    def baseline_cost(self) -> float: ...
-    @property
-    def savings(self) -> float: ...
-    @property
-    def import_kwh(self) -> float: ...
-    @property
-    def export_kwh(self) -> float: ...
-    @property
-    def from_grid_kwh(self) -> float: ...
-    @property
-    def from_solar_kwh(self) -> float: ...
-    @property
-    def peak_kw(self) -> float | None: ...
-    @property
-    def missing(self) -> list[MissingFact]: ...
+class CertificateCheck:
+    """
+    One statement of a certificate beside the number that its own data give.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
     def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-
-def evaluate(
-    plan: Plan | StoragePlan | SwitchingPlan | SitePlan,
-    prices: Prices,
-    *,
-    export_prices: Prices | None,
-    solar: Sequence[tuple[datetime, datetime, float]] | None,
-    load: Sequence[tuple[datetime, datetime, float]] | None,
-    demand: tuple[float, float, int] | None,
-) -> Evaluation: ...
-
-@final
-class Forecast:
-    def __new__(cls, prices: Prices, *, known_at: datetime, is_final: bool) -> Self: ...
+    def __new__(cls, /, *, line: str, stated: SupportsFloat | SupportsIndex, computed: SupportsFloat | SupportsIndex, difference: SupportsFloat | SupportsIndex, tolerance: SupportsFloat | SupportsIndex, holds: bool) -> CertificateCheck: ...
+    def __repr__(self, /) -> str: ...
     @property
-    def known_at(self) -> datetime: ...
+    def computed(self, /) -> float:
+        """
+        Number computed from the data; for a rule, how far the data break it.
+        """
     @property
-    def is_final(self) -> bool: ...
+    def difference(self, /) -> float:
+        """
+        Computed less stated number.
+        """
     @property
-    def currency(self) -> str: ...
-    def read(self, *, at: datetime) -> Prices: ...
-
-def published_day_ahead(prices: Prices, *, at: time | str, time_zone: str) -> list[Forecast]: ...
-def known_prices(
-    settled: Prices, forecasts: Sequence[Forecast], *, at: datetime, until: datetime
-) -> tuple[Prices, list[tuple[datetime, datetime]]]: ...
-def naive_quantiles(
-    known: Prices,
-    at: Sequence[datetime],
-    levels: Sequence[float],
-    *,
-    days: int | None,
-    time_zone: str,
-) -> list[list[float]]: ...
-
-@final
-class View:
+    def holds(self, /) -> bool:
+        """
+        True if the difference is rounding.
+        """
     @property
-    def stay(self) -> int: ...
+    def line(self, /) -> str:
+        """
+        Name of the statement, such as `bound` or `requirements[0].energy_kwh`.
+        """
     @property
-    def now(self) -> datetime: ...
+    def stated(self, /) -> float:
+        """
+        Number that the certificate states; 0 for a rule, which nothing may break.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
     @property
-    def until(self) -> datetime: ...
-    @property
-    def arrival(self) -> datetime: ...
-    @property
-    def departure(self) -> datetime: ...
-    @property
-    def missing_kwh(self) -> float: ...
-    @property
-    def power_max_kw(self) -> float: ...
-    @property
-    def prices(self) -> Prices: ...
-    @property
-    def history(self) -> Prices: ...
-    def price_at(self, at: datetime) -> float: ...
-    def sample(self, step: timedelta, count: int) -> list[float]: ...
-    def read(self, forecast: Forecast) -> Prices: ...
+    def tolerance(self, /) -> float:
+        """
+        Difference that counts as rounding; 0 or more.
+        """
 
 @final
-class Simulation:
+class DepartureOutcome:
+    """
+    What becomes of a plan if the vehicle leaves at an instant.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, at: datetime, probability: SupportsFloat | SupportsIndex, energy_kwh: SupportsFloat | SupportsIndex, missing_kwh: SupportsFloat | SupportsIndex) -> DepartureOutcome: ...
+    def __repr__(self, /) -> str: ...
     @property
-    def homes(self) -> Table: ...
+    def at(self, /) -> datetime:
+        """
+        The departure, in UTC.
+        """
     @property
-    def stays(self) -> Table: ...
+    def energy_kwh(self, /) -> float:
+        """
+        Energy bought until then, in kWh at the plug.
+        """
     @property
-    def steps(self) -> Table | None: ...
-    def totals(self) -> list[tuple[str, str]]: ...
+    def missing_kwh(self, /) -> float:
+        """
+        Energy missing then, in kWh at the plug; 0 if nothing is missing.
+        """
+    @property
+    def probability(self, /) -> float:
+        """
+        Probability of this departure, from 0 to 1.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
 
-class _Settings(Protocol):
+@final
+class DevicePlan:
+    """
+    What one device is to do.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, name: str, kind: str, power_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], power_max_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], soc_percent: SupportsGetItem[int, SupportsFloat | SupportsIndex], intervals: SupportsGetItem[int, Interval], energy_kwh: SupportsFloat | SupportsIndex, fed_kwh: SupportsFloat | SupportsIndex, wishes: SupportsGetItem[int, SiteWish], shortfall_kwh: SupportsFloat | SupportsIndex) -> DevicePlan: ...
+    def __repr__(self, /) -> str: ...
     @property
-    def budget(self) -> float | None: ...
+    def energy_kwh(self, /) -> float:
+        """
+        Energy drawn over the plan, in kWh; 0 or more.
+        """
     @property
-    def step(self) -> timedelta: ...
+    def fed_kwh(self, /) -> float:
+        """
+        Energy fed over the plan, in kWh, as a positive number.
+        """
     @property
-    def horizon(self) -> timedelta | None: ...
+    def intervals(self, /) -> list[Interval]:
+        """
+        Periods of constant power other than zero, in time order.
+        """
     @property
-    def shortfall_price_per_kwh(self) -> float | None: ...
+    def kind(self, /) -> str:
+        """
+        Kind of the device, such as `vehicle` or `solar`.
+        """
     @property
-    def splits_regret(self) -> bool: ...
+    def name(self, /) -> str:
+        """
+        Name of the device.
+        """
     @property
-    def keeps_steps(self) -> bool: ...
+    def power_kw(self, /) -> list[float]:
+        """
+        Mean power over each slot, in kW: positive draws, negative feeds.
+        """
+    @property
+    def power_max_kw(self, /) -> list[float]:
+        """
+        Highest power that it could draw over each slot, in kW; for solar power, that it could
+        feed.
+        """
+    @property
+    def shortfall_kwh(self, /) -> float:
+        """
+        Sum of what is missing at the deadlines, in kWh at the plug.
+        """
+    @property
+    def soc_percent(self, /) -> list[float]:
+        """
+        State of charge at the start of each slot and at the end of the last one, in percent:
+        one value more than slots. Empty if no battery is known.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def wishes(self, /) -> list[SiteWish]:
+        """
+        One outcome per wish: energy targets, then targets of state of charge.
+        """
 
-def simulate(
-    policy: Callable[[View], Sequence[tuple[datetime, datetime, float]]] | None,
-    stays: ArrowTable,
-    prices: Prices,
-    forecasts: Sequence[Forecast],
-    *,
-    settings: _Settings,
-    progress: Callable[[float], object] | None,
-) -> Simulation: ...
-def count_stays(stays: ArrowTable, prices: Prices, *, settings: _Settings) -> int: ...
+@final
+class Difference:
+    """
+    One place in which two saved plans differ.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, path: str, before: bool | SupportsFloat | SupportsIndex | str | None, after: bool | SupportsFloat | SupportsIndex | str | None) -> Difference: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def after(self, /) -> bool | float | str | None:
+        """
+        Value in the second plan; `None` if it has none there.
+        """
+    @property
+    def before(self, /) -> bool | float | str | None:
+        """
+        Value in the first plan; `None` if it has none there.
+        """
+    @property
+    def path(self, /) -> str:
+        """
+        Place in the saved plan, such as `plan.cost`; entries of a list are named by their
+        start.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class EnergyAtRisk:
+    """
+    Energy that a plan may fail to deliver because nobody knows the departure.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, wanted_kwh: SupportsFloat | SupportsIndex, expected_missing_kwh: SupportsFloat | SupportsIndex, missing_max_kwh: SupportsFloat | SupportsIndex, probability_short: SupportsFloat | SupportsIndex, outcomes: SupportsGetItem[int, DepartureOutcome]) -> EnergyAtRisk: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def expected_missing_kwh(self, /) -> float:
+        """
+        Mean of the missing energy over all departures by their probabilities, in kWh.
+        """
+    @property
+    def missing_max_kwh(self, /) -> float:
+        """
+        Most missing energy of any departure that can happen, in kWh.
+        """
+    @property
+    def outcomes(self, /) -> list[DepartureOutcome]:
+        """
+        One outcome per instant of departure, in time order.
+        """
+    @property
+    def probability_short(self, /) -> float:
+        """
+        Probability that energy is missing, from 0 to 1.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def wanted_kwh(self, /) -> float:
+        """
+        Energy that nothing should be missing of, in kWh at the plug.
+        """
 
 @final
 class Episode:
-    def __new__(
-        cls,
-        stays: ArrowTable,
-        row: int,
-        prices: Prices,
-        forecasts: Sequence[Forecast],
-        *,
-        settings: _Settings,
-    ) -> Self: ...
-    def view(self) -> View | None: ...
-    def advance(self, power_kw: float) -> tuple[float, float, float] | None: ...
+    """
+    One stay, from decision to decision. See `slackwater.gym`.
+    """
+    def __new__(cls, /, stays: Incomplete, row: SupportsIndex, prices: Prices, forecasts: SupportsGetItem[int, Forecast], *, settings: Incomplete) -> Episode: ...
+    def advance(self, /, power_kw: SupportsFloat | SupportsIndex) -> tuple[float, float, float] | None:
+        """
+        Holds a power until the next decision; `None` after the departure.
+        """
     @property
-    def missing_cost(self) -> float: ...
+    def missing_cost(self, /) -> float:
+        """
+        Cost of the energy that is missing now, if the vehicle left.
+        """
+    def view(self, /) -> View | None:
+        """
+        What is known now; `None` after the departure.
+        """
+
+@final
+class Evaluation:
+    """
+    Cost and energy of a plan under facts.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, cost: SupportsFloat | SupportsIndex, import_cost: SupportsFloat | SupportsIndex, export_revenue: SupportsFloat | SupportsIndex, demand_cost: SupportsFloat | SupportsIndex, other_cost: SupportsFloat | SupportsIndex, stored_value: SupportsFloat | SupportsIndex, baseline_cost: SupportsFloat | SupportsIndex, savings: SupportsFloat | SupportsIndex, import_kwh: SupportsFloat | SupportsIndex, export_kwh: SupportsFloat | SupportsIndex, from_grid_kwh: SupportsFloat | SupportsIndex, from_solar_kwh: SupportsFloat | SupportsIndex, peak_kw: SupportsFloat | SupportsIndex | None, missing: SupportsGetItem[int, MissingFact]) -> Evaluation: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def baseline_cost(self, /) -> float:
+        """
+        Cost of the same energy at full power from the start, under the same facts.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of the plan under the facts, in units of the currency: the sum of its parts.
+        """
+    @property
+    def demand_cost(self, /) -> float:
+        """
+        Cost of the peak, under a demand charge.
+        """
+    @property
+    def export_kwh(self, /) -> float:
+        """
+        Energy into the grid, in kWh, as a positive number.
+        """
+    @property
+    def export_revenue(self, /) -> float:
+        """
+        Revenue of the energy into the grid, as a positive number.
+        """
+    @property
+    def from_grid_kwh(self, /) -> float:
+        """
+        Part of the plan's own energy that comes from the grid, in kWh.
+        """
+    @property
+    def from_solar_kwh(self, /) -> float:
+        """
+        Part of the plan's own energy covered by solar power that the load leaves, in kWh.
+        """
+    @property
+    def import_cost(self, /) -> float:
+        """
+        Cost of the energy from the grid.
+        """
+    @property
+    def import_kwh(self, /) -> float:
+        """
+        Energy from the grid, in kWh.
+        """
+    @property
+    def missing(self, /) -> list[MissingFact]:
+        """
+        Periods that are in no cost, in time order.
+        """
+    @property
+    def other_cost(self, /) -> float:
+        """
+        Costs that depend on the plan alone: wear, starts, tiers, emissions, breaches of limits.
+        """
+    @property
+    def peak_kw(self, /) -> float | None:
+        """
+        Highest mean import in a window of the demand charge, or the peak paid for already, in
+        kW; `None` without a demand charge.
+        """
+    @property
+    def savings(self, /) -> float:
+        """
+        Baseline cost less cost; negative if the plan costs more.
+        """
+    @property
+    def stored_value(self, /) -> float:
+        """
+        Value of the energy stored at the end above that at the start, which is subtracted.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class Forecast:
+    """
+    Prices that were known from an instant on. See `slackwater.Forecast`.
+    """
+    def __new__(cls, /, prices: Prices, *, known_at: Incomplete, is_final: bool) -> Forecast: ...
+    @property
+    def currency(self, /) -> str: ...
+    @property
+    def is_final(self, /) -> bool: ...
+    @property
+    def known_at(self, /) -> datetime: ...
+    def read(self, /, *, at: Incomplete) -> Prices: ...
+
+@final
+class InsuranceFrontier:
+    """
+    What it costs to have energy earlier. See `slackwater.InsuranceFrontier`.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def added_cost(self, /, energy_kwh: SupportsFloat | SupportsIndex) -> float | None: ...
+    @property
+    def at(self, /) -> datetime: ...
+    @property
+    def points(self, /) -> list[InsurancePoint]: ...
+
+@final
+class InsurancePoint:
+    """
+    A corner of an insurance frontier.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, energy_kwh: SupportsFloat | SupportsIndex, soc_percent: SupportsFloat | SupportsIndex | None, added_cost: SupportsFloat | SupportsIndex, marginal_price_per_kwh: SupportsFloat | SupportsIndex | None) -> InsurancePoint: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def added_cost(self, /) -> float:
+        """
+        Least cost of that beyond the cost of the plan, in units of the currency; 0 or more.
+        """
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy bought by the instant of the frontier, in kWh at the plug.
+        """
+    @property
+    def marginal_price_per_kwh(self, /) -> float | None:
+        """
+        Added cost of the next kWh; `None` at the last corner.
+        """
+    @property
+    def soc_percent(self, /) -> float | None:
+        """
+        State of charge with that energy, in percent; `None` if the plan knows no battery.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class Interval:
+    """
+    Charging or discharging at one power from `start` until `end`.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, power_kw: SupportsFloat | SupportsIndex) -> Interval: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the interval, in UTC.
+        """
+    @property
+    def power_kw(self, /) -> float:
+        """
+        Power throughout, in kW at the plug: positive charges, negative discharges.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class Intervals:
+    """
+    Sequence of `Interval` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> Interval: ...
+    def __getnewargs__(self, /) -> tuple[list[Interval]]: ...
+    def __iter__(self, /) -> Iterator[Interval]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, Interval]) -> Intervals: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
+class MissingFact:
+    """
+    A period of a plan that is in no cost, because a fact is missing.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, fact: str, energy_kwh: SupportsFloat | SupportsIndex) -> MissingFact: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the period, in UTC.
+        """
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy of the plan in the period, drawn or fed, in kWh at the plug.
+        """
+    @property
+    def fact(self, /) -> str:
+        """
+        Name of the fact: `price`, `export_price`, `solar` or `load`.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class NodeLoad:
+    """
+    Load and prices of a node, slot by slot.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, name: str, load_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], breach_kw: SupportsFloat | SupportsIndex, congestion_price_per_kwh: SupportsGetItem[int, SupportsFloat | SupportsIndex], base_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -> NodeLoad: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def base_kw(self, /) -> list[float]:
+        """
+        Base load over each slot, in kW, that of the nodes below it included.
+        """
+    @property
+    def breach_kw(self, /) -> float:
+        """
+        Most by which a hard limit is exceeded, in kW; only base load and limits on export can
+        lead there.
+        """
+    @property
+    def congestion_price_per_kwh(self, /) -> list[float]:
+        """
+        Amount that limits of the node and of the nodes above it add to the price of a kWh in
+        each slot. While limits leave needs unmet it ranks slots and is not a price: it is highest
+        in slots where one more kWh would reduce unmet energy.
+        """
+    @property
+    def load_kw(self, /) -> list[float]:
+        """
+        Mean power over each slot, in kW, base load included; of every node, limited or not.
+        """
+    @property
+    def name(self, /) -> str:
+        """
+        Name of the node.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class Plan:
+    """
+    A plan with its request, its prices and their currency.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    @property
+    def baseline_cost(self, /) -> float: ...
+    @property
+    def certificate(self, /) -> Certificate: ...
+    @property
+    def cost(self, /) -> float: ...
+    @property
+    def energy_kwh(self, /) -> float: ...
+    def energy_kwh_by(self, /, at: Incomplete) -> float: ...
+    def explain(self, /, *, time_zone: str) -> Reasons: ...
+    @property
+    def forgone_kwh(self, /) -> float: ...
+    @property
+    def forgone_revenue(self, /) -> float: ...
+    @property
+    def intervals(self, /) -> Intervals: ...
+    @property
+    def marginal_price_per_kwh(self, /) -> float | None: ...
+    @property
+    def now(self, /) -> datetime: ...
+    @property
+    def prices(self, /) -> Prices: ...
+    @property
+    def savings(self, /) -> float: ...
+    @property
+    def shortfall_kwh(self, /) -> float: ...
+    @property
+    def slots(self, /) -> list[PlannedSlot]: ...
+    @property
+    def soc_is_assumed(self, /) -> bool: ...
+    def soc_percent_by(self, /, at: Incomplete) -> float | None: ...
+    @property
+    def targets(self, /) -> list[TargetOutcome]: ...
+    def to_json(self, /) -> str: ...
+    @property
+    def unpriced_hours(self, /) -> float: ...
+
+@final
+class PlanChange:
+    """
+    A period in which two plans differ.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, before_kwh: SupportsFloat | SupportsIndex, after_kwh: SupportsFloat | SupportsIndex, cost_before: SupportsFloat | SupportsIndex, cost_after: SupportsFloat | SupportsIndex, code: str, sentence: str) -> PlanChange: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def after_kwh(self, /) -> float:
+        """
+        Energy that the second plan buys in the period, in kWh at the plug.
+        """
+    @property
+    def before_kwh(self, /) -> float:
+        """
+        Energy that the first plan buys in the period, in kWh at the plug.
+        """
+    @property
+    def code(self, /) -> str:
+        """
+        The reason: `time_passed`, `price_changed`, `power_limit_changed`, `deadline_changed`,
+        `target_changed`, `delivered_otherwise`, `wish_changed`, `stability` or `tie`.
+        """
+    @property
+    def cost_after(self, /) -> float:
+        """
+        Cost of `after_kwh` at the prices of the second plan, in units of the currency.
+        """
+    @property
+    def cost_before(self, /) -> float:
+        """
+        Cost of `before_kwh` at the prices of the first plan, in units of the currency.
+        """
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the period, in UTC.
+        """
+    @property
+    def sentence(self, /) -> str:
+        """
+        The reason as a sentence, with times on the wall clock that `diff` was asked for.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class PlanTable(Table):
+    """
+    One plan a row, in the order of the vehicles, for any Arrow library.
+
+    ``pyarrow.table(plans)``, ``polars.DataFrame(plans)`` or, in DuckDB, a
+    query over a pyarrow table of it read the same memory. A table can be pickled,
+    so it can be handed to other processes.
+    """
+    def __new__(cls, /, ipc: bytes) -> PlanTable:
+        """
+        Reads the bytes of an Arrow stream, as a pickled table has them.
+        """
+    def __repr__(self, /) -> str: ...
+    def intervals_table(self, /) -> Table:
+        """
+        List the intervals of all plans, one a row.
+
+        Returns:
+            A table with ``id`` (of the vehicle, as it was given), ``start``, ``end`` (in UTC) and
+            ``power_kw`` (at the plug; negative discharges), in the order of the vehicles and then
+            of time. A vehicle without a plan has no row.
+
+        Example:
+            >>> import pyarrow as pa
+            >>> from datetime import UTC, datetime, timedelta
+            >>> import slackwater as sw
+            >>> six, hour = datetime(2026, 1, 5, 18, tzinfo=UTC), timedelta(hours=1)
+            >>> prices = sw.Prices.from_values(six, [0.30, 0.10, 0.20], currency="EUR")
+            >>> vehicles = pa.table({
+            ...     "id": ["van"], "arrival": [six], "departure": [six + 3 * hour],
+            ...     "energy_kwh": [7.0], "power_max_kw": [7.0],
+            ... })
+            >>> pa.table(sw.plan_batch(vehicles, prices).intervals_table()).to_pylist()[0]["power_kw"]
+            7.0
+        """
+    def load(self, /, resolution: timedelta) -> Table:
+        """
+        Add the plans up to one load curve.
+
+        Each interval adds its energy to the steps that it covers, in proportion to the time in
+        each, so the energies of all steps add up to those of all plans.
+
+        Args:
+            resolution: Length of a step. Steps begin at multiples of it since 1970 in UTC, so with
+                an hour they begin with the hour.
+
+        Returns:
+            A table with ``start``, ``end`` (in UTC), ``power_kw`` (mean power of the step, charging
+            less discharging) and ``energy_kwh``, from the first start of an interval to the last
+            end. Without an interval it has no rows.
+
+        Raises:
+            InputError: The resolution is not positive, or gives more than 5.3 million steps.
+
+        Example:
+            >>> import pyarrow as pa
+            >>> from datetime import UTC, datetime, timedelta
+            >>> import slackwater as sw
+            >>> six, hour = datetime(2026, 1, 5, 18, tzinfo=UTC), timedelta(hours=1)
+            >>> prices = sw.Prices.from_values(six, [0.30, 0.10, 0.20], currency="EUR")
+            >>> vehicles = pa.table({
+            ...     "id": ["van", "bus"], "arrival": [six, six], "departure": [six + 3 * hour] * 2,
+            ...     "energy_kwh": [10.5, 40.0], "power_max_kw": [7.0, 40.0],
+            ... })
+            >>> load = pa.table(sw.plan_batch(vehicles, prices).load(hour))
+            >>> load["power_kw"].to_pylist()
+            [47.0, 3.5]
+        """
+
+@final
+class PlannedSlot:
+    """
+    A period of constant price that the plan could use, used or not.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, price_per_kwh: SupportsFloat | SupportsIndex, power_max_kw: SupportsFloat | SupportsIndex, energy_kwh: SupportsFloat | SupportsIndex) -> PlannedSlot: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the slot, in UTC.
+        """
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy bought over the slot, in kWh at the plug; 0 if the slot is not used.
+        """
+    @property
+    def power_max_kw(self, /) -> float:
+        """
+        Highest power over the slot, in kW at the plug.
+        """
+    @property
+    def price_per_kwh(self, /) -> float:
+        """
+        Price of a kWh over the slot, in units of the currency; may be negative.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class PriceCurves:
+    """
+    Many price curves by their `price_id`.
+    """
+    def __len__(self, /) -> int: ...
+    @property
+    def currency(self, /) -> str: ...
+    @staticmethod
+    def from_prices(curves: SupportsGetItem[int, Prices], *, ids: SupportsGetItem[int, str]) -> PriceCurves: ...
+
+@final
+class Prices:
+    """
+    A price curve with its currency. See `slackwater.Prices`.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __len__(self, /) -> int: ...
+    def between(self, /, start: Incomplete, end: Incomplete) -> Prices: ...
+    @staticmethod
+    def concat(series: SupportsGetItem[int, Prices]) -> Prices: ...
+    @property
+    def currency(self, /) -> str: ...
+    def ends(self, /) -> tuple[datetime, datetime] | None: ...
+    @staticmethod
+    def from_arrow(data: Incomplete, *, currency: str, start: str, end: str, price: str) -> Prices: ...
+    @staticmethod
+    def from_layers(layers: SupportsGetItem[int, tuple[str, bool, SupportsFloat | SupportsIndex | None, Prices]], currency: str) -> Prices: ...
+    @staticmethod
+    def from_slots(slots: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], *, currency: str) -> Prices: ...
+    @staticmethod
+    def from_steps(start: Incomplete, prices: SupportsGetItem[int, SupportsFloat | SupportsIndex], *, slot: timedelta, currency: str) -> Prices: ...
+    @property
+    def gaps(self, /) -> list[tuple[datetime, datetime]]: ...
+    def layers(self, /) -> list[tuple[str, bool, float | None, Prices]] | None: ...
+    def plus(self, /, per_kwh: SupportsFloat | SupportsIndex) -> Prices: ...
+    def plus_emissions(self, /, intensity: Series, price_per_kg: SupportsFloat | SupportsIndex) -> Prices: ...
+    def plus_other(self, /, other: Prices, cut: bool) -> Prices: ...
+    def resampled(self, /, resolution: str, time_zone: str, how: str) -> Prices: ...
+    @property
+    def slots(self, /) -> list[tuple[datetime, datetime, float]]: ...
+    def sourced_slots(self, /) -> list[tuple[datetime, datetime, float, str, bool]]: ...
+    def summary(self, /) -> tuple[float, float, float] | None: ...
+    def times(self, /, factor: SupportsFloat | SupportsIndex) -> Prices: ...
+    @property
+    def unit(self, /) -> str: ...
+    def value_at(self, /, at: Incomplete) -> float | None: ...
+
+@final
+class Reason:
+    """
+    Why a period of charging is in a plan, or why a period is not used.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, energy_kwh: SupportsFloat | SupportsIndex, cost: SupportsFloat | SupportsIndex, price_max_per_kwh: SupportsFloat | SupportsIndex | None, code: str, deadline: datetime | None, marginal_price_per_kwh: SupportsFloat | SupportsIndex | None, runner_up_start: datetime | None, runner_up_price_per_kwh: SupportsFloat | SupportsIndex | None, sentence: str) -> Reason: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def code(self, /) -> str:
+        """
+        The reason: `reserve`, `missed_deadline`, `deadline`, `below_marginal_price`,
+        `negative_price`, `kept` or `no_price`.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of that energy, in units of the currency; negative if charging is paid for.
+        """
+    @property
+    def deadline(self, /) -> datetime | None:
+        """
+        Deadline that the period serves, in UTC; `None` for a reserve or a negative price. For
+        time without a price the first deadline that is missed because of it.
+        """
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the period, in UTC.
+        """
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy bought in the period, in kWh at the plug; 0 for time without a price.
+        """
+    @property
+    def marginal_price_per_kwh(self, /) -> float | None:
+        """
+        Price of the next kWh before that deadline, or before the last one; `None` if no
+        capacity is left.
+        """
+    @property
+    def price_max_per_kwh(self, /) -> float | None:
+        """
+        Highest price paid in the period, per kWh; `None` for time without a price.
+        """
+    @property
+    def runner_up_price_per_kwh(self, /) -> float | None:
+        """
+        Price of the next kWh in that slot; `None` if there is none.
+        """
+    @property
+    def runner_up_start(self, /) -> datetime | None:
+        """
+        Start of the slot that the next kWh would come from, in UTC; `None` if there is none.
+        """
+    @property
+    def sentence(self, /) -> str:
+        """
+        The reason as a sentence, with times on the wall clock that `explain` was asked for.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant of the period, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class Reasons:
+    """
+    Sequence of `Reason` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> Reason: ...
+    def __getnewargs__(self, /) -> tuple[list[Reason]]: ...
+    def __iter__(self, /) -> Iterator[Reason]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, Reason]) -> Reasons: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
+class Replay:
+    """
+    What planning a saved plan again came to.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, same: bool, differences: SupportsGetItem[int, Difference], kind: str, engine_version: str, engine_version_now: str, time_zone_version: str, time_zone_version_now: str) -> Replay: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def differences(self, /) -> list[Difference]:
+        """
+        Each place in which the two differ; empty if they are the same.
+        """
+    @property
+    def engine_version(self, /) -> str:
+        """
+        Version of the engine that made the saved plan.
+        """
+    @property
+    def engine_version_now(self, /) -> str:
+        """
+        Version of the engine that planned it again.
+        """
+    @property
+    def kind(self, /) -> str:
+        """
+        Kind of the plan, such as `charge`, `vehicle` or `site`.
+        """
+    @property
+    def same(self, /) -> bool:
+        """
+        True if the new plan is the saved one, byte by byte.
+        """
+    @property
+    def time_zone_version(self, /) -> str:
+        """
+        Edition of the time zone tables of the saved plan.
+        """
+    @property
+    def time_zone_version_now(self, /) -> str:
+        """
+        Edition of the time zone tables of this engine.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class Requirement:
+    """
+    Energy that must be bought by a deadline, and the price of one more kWh.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, by: datetime | None, energy_kwh: SupportsFloat | SupportsIndex, marginal_price_per_kwh: SupportsFloat | SupportsIndex) -> Requirement: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def by(self, /) -> datetime | None:
+        """
+        The deadline, in UTC; `None` is the end of the slots.
+        """
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy that any plan has to buy by the deadline, in kWh: the target, or what is possible
+        if that is less.
+        """
+    @property
+    def marginal_price_per_kwh(self, /) -> float:
+        """
+        Price of the last kWh bought for this or a later deadline, in units of the currency.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class Series:
+    """
+    A step function of time and the unit of its values. See `slackwater.Series`.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __len__(self, /) -> int: ...
+    def between(self, /, start: Incomplete, end: Incomplete) -> Series: ...
+    @staticmethod
+    def concat(series: SupportsGetItem[int, Series]) -> Series: ...
+    def ends(self, /) -> tuple[datetime, datetime] | None: ...
+    @staticmethod
+    def from_read(read: Prices, *, unit: str, factor: SupportsFloat | SupportsIndex) -> Series:
+        """
+        Values that were read as if they were prices.
+        """
+    @staticmethod
+    def from_slots(slots: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], *, unit: str, factor: SupportsFloat | SupportsIndex) -> Series: ...
+    @property
+    def gaps(self, /) -> list[tuple[datetime, datetime]]: ...
+    def plus(self, /, value: SupportsFloat | SupportsIndex) -> Series: ...
+    def plus_other(self, /, other: Series, cut: bool) -> Series: ...
+    def resampled(self, /, resolution: str, time_zone: str, how: str) -> Series: ...
+    @property
+    def slots(self, /) -> list[tuple[datetime, datetime, float]]: ...
+    def summary(self, /) -> tuple[float, float, float] | None: ...
+    def times(self, /, factor: SupportsFloat | SupportsIndex) -> Series: ...
+    @property
+    def unit(self, /) -> str: ...
+    def value_at(self, /, at: Incomplete) -> float | None: ...
+    def weigh(self, /, periods: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]]) -> float:
+        """
+        Sum of value times power over periods of constant power.
+        """
+
+@final
+class Session:
+    """
+    Time without pause in which the device is on.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, energy_kwh: SupportsFloat | SupportsIndex, is_carried: bool) -> Session: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the session, in UTC.
+        """
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy bought over the session, in kWh at the plug.
+        """
+    @property
+    def is_carried(self, /) -> bool:
+        """
+        True if it continues a session from before the plan, so that it costs no start.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant within the plan, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class Shortfall:
+    """
+    Unmet energy of a vehicle.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, row: SupportsIndex, energy_kwh: SupportsFloat | SupportsIndex, node: str | None) -> Shortfall: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy missing, in kWh at the plug; stored energy if the vehicle discharges.
+        """
+    @property
+    def node(self, /) -> str | None:
+        """
+        Node whose limit is the cause; `None` where the stay itself is too short, the charger
+        too weak, or the charge limit below the target.
+        """
+    @property
+    def row(self, /) -> int:
+        """
+        Row of the vehicle, from 0.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class Simulation:
+    """
+    Result of a simulation; see `slackwater.Simulation`.
+    """
+    @property
+    def homes(self, /) -> Table: ...
+    @property
+    def stays(self, /) -> Table: ...
+    @property
+    def steps(self, /) -> Table | None: ...
+    def totals(self, /) -> list[tuple[str, str]]:
+        """
+        Amounts by name, as decimal texts.
+        """
+
+@final
+class SiteBaseline:
+    """
+    The same devices without a plan.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, costs: SiteCosts, cost: SupportsFloat | SupportsIndex, stored_value: SupportsFloat | SupportsIndex, import_max_kw: SupportsFloat | SupportsIndex, breaches: SupportsGetItem[int, SiteBreach]) -> SiteBaseline: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def breaches(self, /) -> list[SiteBreach]:
+        """
+        Slots in which a limit is passed, in time order.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Sum of the parts, in units of the currency.
+        """
+    @property
+    def costs(self, /) -> SiteCosts:
+        """
+        Parts of the cost.
+        """
+    @property
+    def import_max_kw(self, /) -> float:
+        """
+        Highest mean power of the import over a slot, in kW.
+        """
+    @property
+    def stored_value(self, /) -> float:
+        """
+        Worth of what is stored at the end; not part of the cost.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class SiteBreach:
+    """
+    A slot in which a limit is passed.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, name: str, phase: str | None, start: datetime, end: datetime, limit_kw: SupportsFloat | SupportsIndex, excess_kw: SupportsFloat | SupportsIndex, excess_kwh: SupportsFloat | SupportsIndex, is_hard: bool) -> SiteBreach: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the slot, in UTC.
+        """
+    @property
+    def excess_kw(self, /) -> float:
+        """
+        Mean power above the limit over the slot, in kW; above 0.
+        """
+    @property
+    def excess_kwh(self, /) -> float:
+        """
+        Energy above the limit over the slot, in kWh; above 0.
+        """
+    @property
+    def is_hard(self, /) -> bool:
+        """
+        True for a limit without a price, which fixed loads pass.
+        """
+    @property
+    def limit_kw(self, /) -> float:
+        """
+        The limit over the slot, in kW.
+        """
+    @property
+    def name(self, /) -> str:
+        """
+        `import`, `export`, or the name of the group.
+        """
+    @property
+    def phase(self, /) -> str | None:
+        """
+        Phase, such as `L1`; `None` if it is not a limit of one phase.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant of the slot, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class SiteCause:
+    """
+    Why a wish is not met.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, code: str, limit: str | None, phase: str | None) -> SiteCause: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def code(self, /) -> str:
+        """
+        The cause: `own_limits`, `no_price`, `charge_limit`, `limit` or `priority`.
+        """
+    @property
+    def limit(self, /) -> str | None:
+        """
+        Name of the limit that was reached; `None` for other causes.
+        """
+    @property
+    def phase(self, /) -> str | None:
+        """
+        Phase of that limit, such as `L1`; `None` if it is not one of a phase.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class SiteCertificate:
+    """
+    Cost of a plan, the bound that no plan can undercut, and the gap.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, cost: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, gap: SupportsFloat | SupportsIndex, allowance: SupportsFloat | SupportsIndex, tolerance: SupportsFloat | SupportsIndex, is_proved: bool) -> SiteCertificate: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def allowance(self, /) -> float:
+        """
+        Most that the preferences may have added to the cost.
+        """
+    @property
+    def bound(self, /) -> float:
+        """
+        Lower bound on that cost of any plan with no more shortfall.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of the plan less the value stored at the end, in units of the currency.
+        """
+    @property
+    def gap(self, /) -> float:
+        """
+        Cost minus bound: the most that another plan can save.
+        """
+    @property
+    def is_proved(self, /) -> bool:
+        """
+        True if cost and bound are equal up to `tolerance` and `allowance`.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def tolerance(self, /) -> float:
+        """
+        Difference between cost and bound that counts as rounding: 1e-7 of all payments, and a
+        milliwatt-hour at the highest price.
+        """
+
+@final
+class SiteCosts:
+    """
+    The parts of a cost; they add up to it.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, energy: SupportsFloat | SupportsIndex, export: SupportsFloat | SupportsIndex, demand: SupportsFloat | SupportsIndex, tiers: SupportsFloat | SupportsIndex, carbon: SupportsFloat | SupportsIndex, wear: SupportsFloat | SupportsIndex, breach: SupportsFloat | SupportsIndex) -> SiteCosts: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def breach(self, /) -> float:
+        """
+        Energy above limits that have a price.
+        """
+    @property
+    def carbon(self, /) -> float:
+        """
+        Emissions of the imported energy at their price.
+        """
+    @property
+    def demand(self, /) -> float:
+        """
+        Demand charge for the peak above the one that is paid for already.
+        """
+    @property
+    def energy(self, /) -> float:
+        """
+        Imported energy at the prices to buy at, in units of the currency.
+        """
+    @property
+    def export(self, /) -> float:
+        """
+        Exported energy, in units of the currency; negative where it earns.
+        """
+    @property
+    def tiers(self, /) -> float:
+        """
+        Surcharges of the blocks of imported energy.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def wear(self, /) -> float:
+        """
+        Wear of batteries that discharge.
+        """
+
+@final
+class SiteLimit:
+    """
+    A limit over time: what it allows, what passes, what more would save.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, name: str, phase: str | None, limit_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex | None], power_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], shadow_price_per_kwh: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -> SiteLimit: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def limit_kw(self, /) -> list[float | None]:
+        """
+        The limit over each slot, in kW; `None` where there is none.
+        """
+    @property
+    def name(self, /) -> str:
+        """
+        `import`, `export`, or the name of the group.
+        """
+    @property
+    def phase(self, /) -> str | None:
+        """
+        Phase, such as `L1`; `None` if it is not a limit of one phase.
+        """
+    @property
+    def power_kw(self, /) -> list[float]:
+        """
+        Mean power over each slot, in kW; negative where a group feeds.
+        """
+    @property
+    def shadow_price_per_kwh(self, /) -> list[float]:
+        """
+        Cost saved by one more kWh of the limit in each slot, in units of the currency; 0 or
+        more.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class SitePlan:
+    """
+    A plan with the request that it answers.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object:
+        """
+        One row per device and slot.
+        """
+    def __eq__(self, other: object, /) -> bool: ...
+    @property
+    def baseline(self, /) -> SiteBaseline: ...
+    @property
+    def baseline_carbon_kg(self, /) -> float | None: ...
+    @property
+    def breaches(self, /) -> list[SiteBreach]: ...
+    @property
+    def carbon_kg(self, /) -> float: ...
+    @property
+    def certificate(self, /) -> SiteCertificate: ...
+    @property
+    def cost(self, /) -> float: ...
+    @property
+    def costs(self, /) -> SiteCosts: ...
+    @property
+    def devices(self, /) -> list[DevicePlan]: ...
+    def explain(self, /, *, time_zone: str) -> SiteReasons: ...
+    @property
+    def export_prices(self, /) -> Prices | None: ...
+    @property
+    def export_sources(self, /) -> list[SourceShare]: ...
+    @property
+    def is_reproducible(self, /) -> bool: ...
+    @property
+    def limits(self, /) -> list[SiteLimit]: ...
+    def limits_table(self, /) -> Table:
+        """
+        List all limits over time, one row per limit and slot.
+
+        Returns:
+            A table with ``name``, ``phase`` (null if it is not a limit of one phase), ``start``,
+            ``end`` (in UTC), ``limit_kw`` (null where there is none), ``power_kw`` (mean power of
+            the slot; negative where a group feeds) and ``shadow_price_per_kwh``.
+        """
+    @property
+    def now(self, /) -> datetime: ...
+    @property
+    def peak_kw(self, /) -> float | None: ...
+    @property
+    def prices(self, /) -> Prices: ...
+    @property
+    def savings(self, /) -> float: ...
+    @property
+    def shortfall_kwh(self, /) -> float: ...
+    @property
+    def slots(self, /) -> list[SiteSlot]: ...
+    @property
+    def sources(self, /) -> list[SourceShare]: ...
+    @property
+    def status(self, /) -> str: ...
+    @property
+    def stored_value(self, /) -> float: ...
+    def to_json(self, /) -> str: ...
+    @property
+    def unpriced_hours(self, /) -> float: ...
+
+@final
+class SiteReason:
+    """
+    A period in which a device does one thing for one reason, or that is not used.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, device: str | None, start: datetime, end: datetime, energy_kwh: SupportsFloat | SupportsIndex, price_max_per_kwh: SupportsFloat | SupportsIndex | None, code: str, deadline: datetime | None, limit: str | None, limit_phase: str | None, limit_at: datetime | None, shadow_price_per_kwh: SupportsFloat | SupportsIndex | None, sentence: str) -> SiteReason: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def code(self, /) -> str:
+        """
+        The reason, such as `deadline`, `limit`, `peak`, `solar_surplus`, `priority` or
+        `no_price`.
+        """
+    @property
+    def deadline(self, /) -> datetime | None:
+        """
+        Next deadline of the device, in UTC; `None` if it has none.
+        """
+    @property
+    def device(self, /) -> str | None:
+        """
+        Name of the device; `None` for time without a price.
+        """
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the period, in UTC.
+        """
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy over the period, in kWh: positive is drawn, negative is fed. For solar power that
+        is turned down, the energy lost.
+        """
+    @property
+    def limit(self, /) -> str | None:
+        """
+        Name of the limit that causes the reason; `None` if none does.
+        """
+    @property
+    def limit_at(self, /) -> datetime | None:
+        """
+        Start of the cheaper slot in which that limit binds, in UTC; `None` if none does.
+        """
+    @property
+    def limit_phase(self, /) -> str | None:
+        """
+        Phase of that limit; `None` if it is not one of a phase.
+        """
+    @property
+    def price_max_per_kwh(self, /) -> float | None:
+        """
+        Highest price of the period, per kWh: of import with its emissions, or of export in
+        slots that only export; `None` for time without a price.
+        """
+    @property
+    def sentence(self, /) -> str:
+        """
+        The reason as a sentence, with times on the wall clock that `explain` was asked for.
+        """
+    @property
+    def shadow_price_per_kwh(self, /) -> float | None:
+        """
+        Cost saved there by one more kWh of the limit; `None` if no limit causes the reason.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant of the period, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class SiteReasons:
+    """
+    Sequence of `SiteReason` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> SiteReason: ...
+    def __getnewargs__(self, /) -> tuple[list[SiteReason]]: ...
+    def __iter__(self, /) -> Iterator[SiteReason]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, SiteReason]) -> SiteReasons: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
+class SiteSlot:
+    """
+    A period in which nothing changes, with what passes the meter.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, import_price_per_kwh: SupportsFloat | SupportsIndex, export_price_per_kwh: SupportsFloat | SupportsIndex, carbon_kg_per_kwh: SupportsFloat | SupportsIndex, import_kwh: SupportsFloat | SupportsIndex, export_kwh: SupportsFloat | SupportsIndex) -> SiteSlot: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def carbon_kg_per_kwh(self, /) -> float:
+        """
+        Emissions of an imported kWh over the slot, in kg; 0 if no intensity was given.
+        """
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the slot, in UTC.
+        """
+    @property
+    def export_kwh(self, /) -> float:
+        """
+        Energy into the grid over the slot, in kWh, as a positive number.
+        """
+    @property
+    def export_price_per_kwh(self, /) -> float:
+        """
+        Revenue of an exported kWh over the slot, in units of the currency; 0 if nothing is
+        paid.
+        """
+    @property
+    def import_kwh(self, /) -> float:
+        """
+        Energy from the grid over the slot, in kWh; 0 or more.
+        """
+    @property
+    def import_price_per_kwh(self, /) -> float:
+        """
+        Price of an imported kWh over the slot, in units of the currency.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class SiteWish:
+    """
+    What becomes of one wish of a device.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, by: datetime | None, wanted_kwh: SupportsFloat | SupportsIndex, delivered_kwh: SupportsFloat | SupportsIndex, shortfall_kwh: SupportsFloat | SupportsIndex, reached_at: datetime | None, causes: SupportsGetItem[int, SiteCause]) -> SiteWish: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def by(self, /) -> datetime | None:
+        """
+        The deadline, in UTC; `None` is the end of the plan or of the session.
+        """
+    @property
+    def causes(self, /) -> list[SiteCause]:
+        """
+        Causes of the shortfall; empty if there is none.
+        """
+    @property
+    def delivered_kwh(self, /) -> float:
+        """
+        Energy delivered by the deadline, in kWh at the plug.
+        """
+    @property
+    def reached_at(self, /) -> datetime | None:
+        """
+        Instant at which the wanted energy is there, in time or late, in UTC; `None` if never.
+        """
+    @property
+    def shortfall_kwh(self, /) -> float:
+        """
+        Energy missing at the deadline, in kWh at the plug; 0 if the wish is met.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def wanted_kwh(self, /) -> float:
+        """
+        Energy wanted by the deadline, in kWh at the plug.
+        """
+
+@final
+class SocPoint:
+    """
+    Energy bought, and state of charge, by an instant.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, at: datetime, energy_kwh: SupportsFloat | SupportsIndex, soc_percent: SupportsFloat | SupportsIndex | None) -> SocPoint: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def at(self, /) -> datetime:
+        """
+        The instant, in UTC.
+        """
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy bought until then, counted from the start of the plan, in kWh at the plug.
+        """
+    @property
+    def soc_percent(self, /) -> float | None:
+        """
+        State of charge at the instant, in percent; `None` if the plan knows no battery.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class SourceShare:
+    """
+    What a plan buys, or sells, at the prices of one source.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, source: str, is_estimate: bool, energy_kwh: SupportsFloat | SupportsIndex, cost: SupportsFloat | SupportsIndex) -> SourceShare: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of the energy bought, or revenue of the energy sold, in units of the currency.
+        """
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy bought, or sold, at these prices, in kWh at the plug; positive for both.
+        """
+    @property
+    def is_estimate(self, /) -> bool:
+        """
+        True if the prices are estimated, not known.
+        """
+    @property
+    def source(self, /) -> str:
+        """
+        Name of the source; `"prices"` for prices without layers.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class Stability:
+    """
+    How close a plan was kept to the one before, and what that costs.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, budget: SupportsFloat | SupportsIndex, spent: SupportsFloat | SupportsIndex, extra_cost: SupportsFloat | SupportsIndex, change_kwh: SupportsFloat | SupportsIndex, change_bound_kwh: SupportsFloat | SupportsIndex, cheapest_change_kwh: SupportsFloat | SupportsIndex, price_of_change_per_kwh: SupportsFloat | SupportsIndex | None, is_proved: bool) -> Stability: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def budget(self, /) -> float:
+        """
+        Money that the whole stay may cost beyond the cheapest plans, in units of the currency.
+        """
+    @property
+    def change_bound_kwh(self, /) -> float:
+        """
+        Lower bound on that sum of every plan within the budget, in kWh.
+        """
+    @property
+    def change_kwh(self, /) -> float:
+        """
+        Sum over all slots of the energy that is more or less than in the plan before, in kWh.
+        """
+    @property
+    def cheapest_change_kwh(self, /) -> float:
+        """
+        That sum of the cheapest plan, in kWh.
+        """
+    @property
+    def extra_cost(self, /) -> float:
+        """
+        Cost of this plan beyond the cheapest; 0 or more. It is spent while the plan runs.
+        """
+    @property
+    def is_proved(self, /) -> bool:
+        """
+        True if no plan within the budget changes less.
+        """
+    @property
+    def price_of_change_per_kwh(self, /) -> float | None:
+        """
+        Cost of one kWh less of change; `None` if the budget does not bind.
+        """
+    @property
+    def spent(self, /) -> float:
+        """
+        Part of the budget that earlier plans have spent when this plan starts.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class StorageCertificate:
+    """
+    Cost of a plan, the bound that no plan can undercut, and how it was found.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, cost: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, gap: SupportsFloat | SupportsIndex, is_proved: bool, bound_by_values: SupportsFloat | SupportsIndex, nodes: SupportsIndex, bound_by_search: SupportsFloat | SupportsIndex | None, stored_start_kwh: SupportsFloat | SupportsIndex, efficiency: SupportsFloat | SupportsIndex, discharge_efficiency: SupportsFloat | SupportsIndex, wear_price_per_kwh: SupportsFloat | SupportsIndex, end_value_per_kwh: SupportsFloat | SupportsIndex, slots: SupportsGetItem[int, StorageSlot]) -> StorageCertificate: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def bound(self, /) -> float:
+        """
+        Lower bound on the cost of every plan.
+        """
+    @property
+    def bound_by_search(self, /) -> float | None:
+        """
+        Bound of that branch and bound; `None` if none was needed.
+        """
+    @property
+    def bound_by_values(self, /) -> float:
+        """
+        Lower bound by the marginal values of the slots alone; at most `bound`.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of the plan, in units of the currency: import less export plus wear less stored
+        value.
+        """
+    @property
+    def discharge_efficiency(self, /) -> float:
+        """
+        Energy at the plug per stored energy when discharging.
+        """
+    @property
+    def efficiency(self, /) -> float:
+        """
+        Stored energy per energy at the plug when charging.
+        """
+    @property
+    def end_value_per_kwh(self, /) -> float:
+        """
+        Value of a kWh stored at the end, in units of the currency.
+        """
+    @property
+    def gap(self, /) -> float:
+        """
+        Cost minus bound: the most that another plan can save; 0 up to rounding if proved.
+        """
+    @property
+    def is_proved(self, /) -> bool:
+        """
+        True if the gap is rounding: at most 1e-9 of the cost, or of 1 if the cost is less.
+        """
+    @property
+    def nodes(self, /) -> int:
+        """
+        Number of relaxations that a branch and bound solved; 1 if none was needed.
+        """
+    @property
+    def slots(self, /) -> list[StorageSlot]:
+        """
+        All slots with energies, levels, limits and marginal values, in time order.
+        """
+    @property
+    def stored_start_kwh(self, /) -> float:
+        """
+        Stored energy at the start of the plan, in kWh.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    def verify(self, /) -> Verification:
+        """
+        Compute each statement anew from the numbers of the certificate alone.
+
+        The cost is summed up from the slots, the balance of stored energy is followed, and the
+        bound is the Lagrangian at the marginal values of the slots. None of it uses the planner.
+        Where a branch and bound was needed, the bound of its search is taken as it is.
+
+        Returns:
+            Each statement with the computed number and the difference. Nothing is raised for a
+            statement that does not hold: look at ``failed``.
+
+        Raises:
+            InputError: A number of the certificate is NaN, infinite or beyond all measure.
+
+        Example:
+            >>> from datetime import UTC, datetime
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> prices = sw.Prices.from_values(six, [0.10, 0.40, 0.20], currency="EUR")
+            >>> battery = sw.Battery(capacity_kwh=10, soc_percent=50)
+            >>> plan = sw.plan_storage(
+            ...     prices, export_prices=prices, now=six, battery=battery,
+            ...     power_max_kw=4, dispower_max_kw=4, targets=[sw.SocTarget(None, 50)],
+            ... )
+            >>> plan.certificate.verify().holds
+            True
+        """
+    @property
+    def wear_price_per_kwh(self, /) -> float:
+        """
+        Wear of a stored kWh that is discharged to the plug, in units of the currency.
+        """
+
+@final
+class StorageOutcome:
+    """
+    What becomes of one target.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, by: datetime | None, wanted_percent: SupportsFloat | SupportsIndex, soc_percent: SupportsFloat | SupportsIndex, shortfall_kwh: SupportsFloat | SupportsIndex, above_limit_kwh: SupportsFloat | SupportsIndex, reached_at: datetime | None) -> StorageOutcome: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def above_limit_kwh(self, /) -> float:
+        """
+        Part of the shortfall above the charge limit at the deadline, which no plan can deliver,
+        in stored kWh.
+        """
+    @property
+    def by(self, /) -> datetime | None:
+        """
+        The deadline, in UTC; `None` is the end of the plan.
+        """
+    @property
+    def reached_at(self, /) -> datetime | None:
+        """
+        Instant at which the wanted energy is stored, in time or late, in UTC; `None` if never.
+        """
+    @property
+    def shortfall_kwh(self, /) -> float:
+        """
+        Stored energy missing at the deadline, in kWh; 0 if the target is met.
+        """
+    @property
+    def soc_percent(self, /) -> float:
+        """
+        State of charge at the deadline, in percent.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def wanted_percent(self, /) -> float:
+        """
+        State of charge wanted by the deadline, in percent.
+        """
+
+@final
+class StoragePlan:
+    """
+    A storage plan of the engine.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    @property
+    def baseline_cost(self, /) -> float: ...
+    @property
+    def capacity_kwh(self, /) -> float: ...
+    @property
+    def certificate(self, /) -> StorageCertificate: ...
+    @property
+    def charged_kwh(self, /) -> float: ...
+    @property
+    def cost(self, /) -> float: ...
+    @property
+    def discharged_kwh(self, /) -> float: ...
+    def explain(self, /, *, time_zone: str) -> StorageReasons: ...
+    @property
+    def export_prices(self, /) -> Prices | None: ...
+    @property
+    def export_revenue(self, /) -> float: ...
+    @property
+    def export_sources(self, /) -> list[SourceShare]: ...
+    @property
+    def floor_shortfall_kwh(self, /) -> float: ...
+    @property
+    def import_cost(self, /) -> float: ...
+    @property
+    def intervals(self, /) -> Intervals: ...
+    @property
+    def now(self, /) -> datetime: ...
+    @property
+    def prices(self, /) -> Prices: ...
+    @property
+    def savings(self, /) -> float: ...
+    @property
+    def shortfall_kwh(self, /) -> float: ...
+    @property
+    def slots(self, /) -> list[StorageSlot]: ...
+    def soc_percent_by(self, /, at: Incomplete) -> float: ...
+    @property
+    def sources(self, /) -> list[SourceShare]: ...
+    @property
+    def stored_value(self, /) -> float: ...
+    @property
+    def targets(self, /) -> list[StorageOutcome]: ...
+    def to_json(self, /) -> str: ...
+    @property
+    def unpriced_hours(self, /) -> float: ...
+    @property
+    def unserved_kwh(self, /) -> float: ...
+    @property
+    def wear_cost(self, /) -> float: ...
+
+@final
+class StorageReason:
+    """
+    Why a period of charging or discharging is in a plan, or why a period is not used.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, energy_kwh: SupportsFloat | SupportsIndex, cost: SupportsFloat | SupportsIndex, price_min_per_kwh: SupportsFloat | SupportsIndex | None, price_max_per_kwh: SupportsFloat | SupportsIndex | None, code: str, marginal_value_per_kwh: SupportsFloat | SupportsIndex, deadline: datetime | None, counterpart_start: datetime | None, counterpart_price_per_kwh: SupportsFloat | SupportsIndex | None, sentence: str) -> StorageReason: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def code(self, /) -> str:
+        """
+        The reason: `reserve`, `target`, `driving`, `negative_price`, `sell_later`, `end_value`,
+        `buy_back`, `above_value`, `make_room` or `no_price`.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of that energy without wear, in units of the currency; negative is revenue.
+        """
+    @property
+    def counterpart_price_per_kwh(self, /) -> float | None:
+        """
+        Price of a kWh in that slot; `None` if there is none.
+        """
+    @property
+    def counterpart_start(self, /) -> datetime | None:
+        """
+        Start of the slot in which the energy is sold or bought back, in UTC; `None` if there is
+        none.
+        """
+    @property
+    def deadline(self, /) -> datetime | None:
+        """
+        Instant by which the energy is wanted, in UTC; `None` if it is not for a wish. For time
+        without a price the first deadline that is missed because of it.
+        """
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the period, in UTC.
+        """
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy over the period, in kWh at the plug: positive is bought, negative is sold.
+        """
+    @property
+    def marginal_value_per_kwh(self, /) -> float:
+        """
+        Value of one more stored kWh in the period, in units of the currency.
+        """
+    @property
+    def price_max_per_kwh(self, /) -> float | None:
+        """
+        Highest price in the period, per kWh; `None` for time without a price.
+        """
+    @property
+    def price_min_per_kwh(self, /) -> float | None:
+        """
+        Least price in the period, per kWh; `None` for time without a price.
+        """
+    @property
+    def sentence(self, /) -> str:
+        """
+        The reason as a sentence, with times on the wall clock that `explain` was asked for.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant of the period, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class StorageReasons:
+    """
+    Sequence of `StorageReason` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> StorageReason: ...
+    def __getnewargs__(self, /) -> tuple[list[StorageReason]]: ...
+    def __iter__(self, /) -> Iterator[StorageReason]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, StorageReason]) -> StorageReasons: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
+class StorageSlot:
+    """
+    A period of constant prices and limits, used or not.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, import_price_per_kwh: SupportsFloat | SupportsIndex | None, export_price_per_kwh: SupportsFloat | SupportsIndex | None, power_max_kw: SupportsFloat | SupportsIndex, discharge_max_kw: SupportsFloat | SupportsIndex, charged_kwh: SupportsFloat | SupportsIndex, discharged_kwh: SupportsFloat | SupportsIndex, driven_kwh: SupportsFloat | SupportsIndex, stored_kwh: SupportsFloat | SupportsIndex, stored_min_kwh: SupportsFloat | SupportsIndex, stored_max_kwh: SupportsFloat | SupportsIndex, charge_limit_kwh: SupportsFloat | SupportsIndex, soc_percent: SupportsFloat | SupportsIndex, soc_min_percent: SupportsFloat | SupportsIndex, soc_max_percent: SupportsFloat | SupportsIndex, marginal_value_per_kwh: SupportsFloat | SupportsIndex) -> StorageSlot: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def charge_limit_kwh(self, /) -> float:
+        """
+        Charge limit over the slot as stored energy, in kWh.
+        """
+    @property
+    def charged_kwh(self, /) -> float:
+        """
+        Energy bought over the slot, in kWh at the plug.
+        """
+    @property
+    def discharge_max_kw(self, /) -> float:
+        """
+        Highest discharging power over the slot, in kW at the plug, as a positive number; 0
+        while unplugged.
+        """
+    @property
+    def discharged_kwh(self, /) -> float:
+        """
+        Energy sold over the slot, in kWh at the plug, as a positive number.
+        """
+    @property
+    def driven_kwh(self, /) -> float:
+        """
+        Stored energy used by driving over the slot, as far as the battery can serve it, in kWh.
+        """
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the slot, in UTC.
+        """
+    @property
+    def export_price_per_kwh(self, /) -> float | None:
+        """
+        Revenue of a kWh sold over the slot; `None` if nothing may be sold.
+        """
+    @property
+    def import_price_per_kwh(self, /) -> float | None:
+        """
+        Price of a kWh bought over the slot; `None` if it is not known, then nothing is bought.
+        """
+    @property
+    def marginal_value_per_kwh(self, /) -> float:
+        """
+        Value of one more stored kWh in the slot, in units of the currency.
+        """
+    @property
+    def power_max_kw(self, /) -> float:
+        """
+        Highest charging power over the slot, in kW at the plug; 0 while unplugged.
+        """
+    @property
+    def soc_max_percent(self, /) -> float:
+        """
+        `stored_max_kwh` in percent of the capacity.
+        """
+    @property
+    def soc_min_percent(self, /) -> float:
+        """
+        `stored_min_kwh` in percent of the capacity.
+        """
+    @property
+    def soc_percent(self, /) -> float:
+        """
+        State of charge at the end of the slot, in percent.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant, in UTC.
+        """
+    @property
+    def stored_kwh(self, /) -> float:
+        """
+        Stored energy at the end of the slot, in kWh.
+        """
+    @property
+    def stored_max_kwh(self, /) -> float:
+        """
+        Most stored energy at the end of the slot, in kWh: the charge limit, or the highest
+        possible level if that is higher.
+        """
+    @property
+    def stored_min_kwh(self, /) -> float:
+        """
+        Least stored energy at the end of the slot, in kWh: the wished level, or the highest
+        possible one if that is lower.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class SwitchingCertificate:
+    """
+    Cost of a plan, the bound that no plan can undercut, and the search that it rests on.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, method: str, status: str, is_complete: bool, cost: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, gap: SupportsFloat | SupportsIndex, is_proved: bool, relaxed_bound: SupportsFloat | SupportsIndex | None, relaxed_price_per_kwh: SupportsFloat | SupportsIndex | None) -> SwitchingCertificate: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def bound(self, /) -> float:
+        """
+        Lower bound on the cost of all plans with as little shortfall.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of energy and starts, in units of the currency.
+        """
+    @property
+    def gap(self, /) -> float:
+        """
+        Cost minus bound: the most that another plan can save.
+        """
+    @property
+    def is_complete(self, /) -> bool:
+        """
+        True if the search was complete: its status is `optimal`.
+        """
+    @property
+    def is_proved(self, /) -> bool:
+        """
+        True if the search was complete and the gap is rounding.
+        """
+    @property
+    def method(self, /) -> str:
+        """
+        Method of the search: `exact_search` or `mixed_integer`.
+        """
+    @property
+    def relaxed_bound(self, /) -> float | None:
+        """
+        Lower bound by a price on energy alone; `None` after a mixed-integer programme, or if no
+        search found a plan.
+        """
+    @property
+    def relaxed_price_per_kwh(self, /) -> float | None:
+        """
+        The price of that bound, per kWh; `None` where there is no such bound.
+        """
+    @property
+    def status(self, /) -> str:
+        """
+        How the search ended: `optimal`, `limit_reached`, `time_reached`, `solver_failed` or
+        `bound_above_cost`.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class SwitchingInterval:
+    """
+    A period at one power.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, power_kw: SupportsFloat | SupportsIndex, is_top_off: bool) -> SwitchingInterval: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the interval, in UTC.
+        """
+    @property
+    def is_top_off(self, /) -> bool:
+        """
+        True for the last slot of a need, which ends early at the least power.
+        """
+    @property
+    def power_kw(self, /) -> float:
+        """
+        Power throughout, in kW at the plug, at least the least power.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class SwitchingIntervals:
+    """
+    Sequence of `SwitchingInterval` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> SwitchingInterval: ...
+    def __getnewargs__(self, /) -> tuple[list[SwitchingInterval]]: ...
+    def __iter__(self, /) -> Iterator[SwitchingInterval]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, SwitchingInterval]) -> SwitchingIntervals: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
+class SwitchingPlan:
+    """
+    A plan for a device that switches.
+    """
+    def __eq__(self, other: object, /) -> bool: ...
+    @property
+    def certificate(self, /) -> SwitchingCertificate: ...
+    @property
+    def cost(self, /) -> float: ...
+    @property
+    def energy_cost(self, /) -> float: ...
+    @property
+    def energy_kwh(self, /) -> float: ...
+    def explain(self, /, *, time_zone: str) -> SwitchingReasons: ...
+    @property
+    def free_plan(self, /) -> Plan: ...
+    @property
+    def free_sessions(self, /) -> int: ...
+    @property
+    def intervals(self, /) -> SwitchingIntervals: ...
+    @property
+    def is_reproducible(self, /) -> bool: ...
+    @property
+    def now(self, /) -> datetime: ...
+    @property
+    def prices(self, /) -> Prices: ...
+    @property
+    def sessions(self, /) -> list[Session]: ...
+    @property
+    def shortfall_kwh(self, /) -> float: ...
+    @property
+    def slots(self, /) -> list[PlannedSlot]: ...
+    @property
+    def smoothness_cost(self, /) -> float: ...
+    @property
+    def start_costs(self, /) -> float: ...
+    @property
+    def targets(self, /) -> list[TargetOutcome]: ...
+    def to_json(self, /) -> str: ...
+    @property
+    def unmet(self, /) -> list[UnmetSwitchingWish]: ...
+
+@final
+class SwitchingReason:
+    """
+    Why a period of running is in a plan.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, energy_kwh: SupportsFloat | SupportsIndex, cost: SupportsFloat | SupportsIndex, price_max_per_kwh: SupportsFloat | SupportsIndex, code: str, deadline: datetime | None, runner_up_start: datetime | None, runner_up_price_per_kwh: SupportsFloat | SupportsIndex | None, sentence: str) -> SwitchingReason: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def code(self, /) -> str:
+        """
+        The reason: `cheapest`, `deadline`, `missed_deadline`, `avoids_start`, `on_min`,
+        `run_last` or `top_off`.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of that energy without starts, in units of the currency.
+        """
+    @property
+    def deadline(self, /) -> datetime | None:
+        """
+        Deadline that the period serves, in UTC; `None` is the end of the known prices.
+        """
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the period, in UTC.
+        """
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy bought in the period, in kWh at the plug.
+        """
+    @property
+    def price_max_per_kwh(self, /) -> float:
+        """
+        Highest price paid in the period, per kWh.
+        """
+    @property
+    def runner_up_price_per_kwh(self, /) -> float | None:
+        """
+        Price of a kWh in that slot; `None` if there is none.
+        """
+    @property
+    def runner_up_start(self, /) -> datetime | None:
+        """
+        Start of the cheapest slot in which the device could run and is off, in UTC; `None` if
+        there is none.
+        """
+    @property
+    def sentence(self, /) -> str:
+        """
+        The reason as a sentence, with times on the wall clock that `explain` was asked for.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant of the period, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class SwitchingReasons:
+    """
+    Sequence of `SwitchingReason` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> SwitchingReason: ...
+    def __getnewargs__(self, /) -> tuple[list[SwitchingReason]]: ...
+    def __iter__(self, /) -> Iterator[SwitchingReason]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, SwitchingReason]) -> SwitchingReasons: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@disjoint_base
+class Table:
+    """
+    Columns with names, which any Arrow library reads: ``pyarrow.table(table)``,
+    ``polars.DataFrame(table)`` and so on.
+
+    A table can be pickled, so it can be handed to other processes.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object:
+        """
+        Hand the table to an Arrow library.
+        """
+    def __getnewargs__(self, /) -> tuple[bytes]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, ipc: bytes) -> Table:
+        """
+        Reads the bytes of an Arrow stream, as a pickled table has them.
+        """
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def nbytes(self, /) -> int:
+        """
+        Bytes of all columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of rows.
+        """
+
+@final
+class TargetOutcome:
+    """
+    What becomes of one target.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, by: datetime | None, wanted_kwh: SupportsFloat | SupportsIndex, delivered_kwh: SupportsFloat | SupportsIndex, shortfall_kwh: SupportsFloat | SupportsIndex, above_limit_kwh: SupportsFloat | SupportsIndex, reached_at: datetime | None) -> TargetOutcome: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def above_limit_kwh(self, /) -> float:
+        """
+        Part of the shortfall above the charge limit of the battery, which no plan can deliver,
+        in kWh.
+        """
+    @property
+    def by(self, /) -> datetime | None:
+        """
+        The deadline, in UTC; `None` is the end of the known prices.
+        """
+    @property
+    def delivered_kwh(self, /) -> float:
+        """
+        Energy bought by the deadline, counted from the start of the plan, in kWh at the plug.
+        """
+    @property
+    def reached_at(self, /) -> datetime | None:
+        """
+        Instant at which the wanted energy is there, in time or late, in UTC; `None` if never.
+        """
+    @property
+    def shortfall_kwh(self, /) -> float:
+        """
+        Energy missing at the deadline, in kWh at the plug; 0 if the target is met.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def wanted_kwh(self, /) -> float:
+        """
+        Energy wanted by the deadline, counted from the start of the plan, in kWh at the plug.
+        """
+
+@final
+class UnmetSwitchingWish:
+    """
+    A wish that could not be kept, and by how much.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, wish: str, target: SupportsIndex | None, at: datetime | None, missing_kwh: SupportsFloat | SupportsIndex | None, missing_minutes: SupportsFloat | SupportsIndex | None) -> UnmetSwitchingWish: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def at(self, /) -> datetime | None:
+        """
+        End of the session that is shorter than `on_min`, in UTC; `None` for other wishes.
+        """
+    @property
+    def missing_kwh(self, /) -> float | None:
+        """
+        Energy missing, in kWh at the plug; `None` for wishes about time.
+        """
+    @property
+    def missing_minutes(self, /) -> float | None:
+        """
+        Time missing, in minutes; `None` for wishes about energy.
+        """
+    @property
+    def target(self, /) -> int | None:
+        """
+        Position of the target in the request, from 0; `None` for other wishes.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def wish(self, /) -> str:
+        """
+        Name of the wish: `target`, `switching_limits`, `on_min` or `run_last`.
+        """
+
+@final
+class Verification:
+    """
+    All statements of a certificate, computed anew from its own data.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, holds: bool, failed: SupportsGetItem[int, str], checks: SupportsGetItem[int, CertificateCheck]) -> Verification: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def checks(self, /) -> list[CertificateCheck]:
+        """
+        One check per statement: rules of the data, then cost, bound, gap and proof.
+        """
+    @property
+    def failed(self, /) -> list[str]:
+        """
+        Names of the statements that do not hold; empty if all do.
+        """
+    @property
+    def holds(self, /) -> bool:
+        """
+        True if every statement holds.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class View:
+    """
+    Copies of all that is known of one stay at one instant. See `slackwater.View`.
+    """
+    @property
+    def arrival(self, /) -> datetime: ...
+    @property
+    def departure(self, /) -> datetime: ...
+    @property
+    def history(self, /) -> Prices: ...
+    @property
+    def missing_kwh(self, /) -> float: ...
+    @property
+    def now(self, /) -> datetime: ...
+    @property
+    def power_max_kw(self, /) -> float: ...
+    def price_at(self, /, at: Incomplete) -> float: ...
+    @property
+    def prices(self, /) -> Prices: ...
+    def read(self, /, forecast: Forecast) -> Prices: ...
+    def sample(self, /, step: timedelta, count: SupportsIndex) -> list[float]:
+        """
+        Known price at `count` instants from now on, a step apart; NaN where nothing is known.
+        """
+    @property
+    def stay(self, /) -> int: ...
+    @property
+    def until(self, /) -> datetime: ...
+
+def action_next_step(command: str, *, value: SupportsFloat | SupportsIndex | None, created_at: Incomplete, now: Incomplete, sent_count: Incomplete, last_sent_at: Incomplete | None, power_state: str, is_fully_charged: bool | None, max_current_amps: SupportsFloat | SupportsIndex | None, charge_rate_limit_kw: SupportsFloat | SupportsIndex | None, timeout_seconds: Incomplete, retry_seconds: Incomplete) -> tuple[str, datetime | None, str | None]:
+    """
+    See `slackwater.actions.next_step`.
+    """
+
+def available_range(*, start: Incomplete | None, end: Incomplete | None, now: Incomplete) -> tuple[datetime, datetime]: ...
+def bucket_label(at: Incomplete, *, resolution: str, utc_offset_hours: SupportsFloat | SupportsIndex | None, time_zone: str | None) -> datetime: ...
+
+def charge_emissions(plan: Plan, intensity: Series) -> tuple[float, float]:
+    """
+    Emissions in kg of a plan, and of the same energy at full power from plug-in.
+    """
+
+def charger_deadline(policy: tuple[bool, Incomplete | None, Incomplete | None], *, time_zone: str, now: Incomplete) -> datetime | None: ...
+def charger_status(prices: Prices, policy: tuple[bool, Incomplete | None, Incomplete | None], facts: tuple[bool | None, bool | None, bool | None], *, now: Incomplete, by: Incomplete | None, charged: timedelta) -> tuple[str, list[tuple[datetime, datetime, str | None]]]: ...
+def check_intervals(intervals: SupportsGetItem[int, tuple[str, SupportsGetItem[int, Incomplete] | None, Incomplete | None, Incomplete | None]]) -> None: ...
+def check_rates(rates: SupportsGetItem[int, tuple[str, str]]) -> None: ...
+def check_signal(signal: tuple[str, Incomplete, SupportsGetItem[int, tuple[Incomplete, SupportsFloat | SupportsIndex]]], zone: tuple[str, bool] | None) -> None: ...
+
+def close_to(plan: Plan, *, prices: Prices, previous: Plan, budget: SupportsFloat | SupportsIndex, spent: SupportsFloat | SupportsIndex | None) -> Plan:
+    """
+    See `slackwater.Plan.close_to`.
+    """
+
+def costs(plan: Plan, prices: Prices, *, time_zone: str) -> list[tuple[Plan, float, float, float, str]]:
+    """
+    See `slackwater.Plan.costs`.
+    """
+
+def count_stays(stays: Incomplete, prices: Prices, *, settings: Incomplete) -> int:
+    """
+    Checks stays, and counts them.
+    """
+
+def device_are_paired(vehicle: tuple[str, str], charger: tuple[str, str], *, is_detected_together: bool) -> bool:
+    """
+    See `slackwater.devices.pair`.
+    """
+
+def device_capabilities(vehicle: SupportsGetItem[int, tuple[str, bool, SupportsGetItem[int, str], tuple[SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None] | None]], charger: SupportsGetItem[int, tuple[str, bool, SupportsGetItem[int, str], tuple[SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None] | None]] | None, *, vehicle_permissions: SupportsGetItem[int, str] | None, charger_permissions: SupportsGetItem[int, str] | None) -> list[tuple[str, bool, list[str], tuple[float | None, float | None] | None]]:
+    """
+    See `slackwater.devices.merge_capabilities`.
+    """
+
+def device_charge_state(reported: tuple[str, bool | None, bool | None, bool | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, Incomplete | None], *, device: str, now: Incomplete) -> tuple[str, bool | None, bool | None, bool | None, float | None, float | None, float | None, datetime | None]:
+    """
+    See `slackwater.devices.shown_charge_state`.
+    """
+
+def device_check_command(command: str, *, value: SupportsFloat | SupportsIndex | None, power_state: str, is_fully_charged: bool | None, is_permitted: bool, controller: str, is_capable: bool, allowed_range_kw: tuple[SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None] | None) -> tuple[str, str] | None:
+    """
+    See `slackwater.devices.check_command`.
+    """
+
+def device_check_hold(mode: str, *, heat_setpoint_celsius: SupportsFloat | SupportsIndex | None, cool_setpoint_celsius: SupportsFloat | SupportsIndex | None, capable_modes: SupportsGetItem[int, str] | None, heat_range_celsius: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex] | None, cool_range_celsius: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex] | None, difference_range_celsius: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex] | None) -> str | None:
+    """
+    See `slackwater.devices.check_hold`.
+    """
+
+def device_is_reached(command: str, *, value: SupportsFloat | SupportsIndex | None, power_state: str, max_current_amps: SupportsFloat | SupportsIndex | None, charge_rate_limit_kw: SupportsFloat | SupportsIndex | None, operation_mode: str | None, follows_schedule: bool | None) -> bool:
+    """
+    See `slackwater.devices.is_reached`.
+    """
+
+def device_last_seen(last_data: Incomplete | None, *, linked_at: Incomplete) -> datetime:
+    """
+    See `slackwater.devices.last_seen`.
+    """
+
+def device_serial_number(reported: str | None, *, vendor_id: str) -> str:
+    """
+    See `slackwater.devices.serial_number`.
+    """
+
+def device_shown_consumption(reported_kw: SupportsFloat | SupportsIndex | None, *, is_active: bool) -> float | None:
+    """
+    See `slackwater.devices.shown_consumption_kw`.
+    """
+
+def device_whereabouts(reported: tuple[SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, Incomplete | None, str | None], *, permissions: SupportsGetItem[int, str]) -> tuple[float | None, float | None, datetime | None, str | None]:
+    """
+    See `slackwater.devices.shown_whereabouts`.
+    """
+
+def doubt(name: str, value: SupportsFloat | SupportsIndex) -> str | None:
+    """
+    What is unlikely about an argument, by the unit in its name; `None` for nothing.
+    """
+
+def energy_at_risk(plan: Plan, departures: SupportsGetItem[int, tuple[Incomplete, SupportsFloat | SupportsIndex]], *, wanted_kwh: SupportsFloat | SupportsIndex | None) -> EnergyAtRisk:
+    """
+    See `slackwater.Plan.energy_at_risk`.
+    """
+
+def evaluate(plan: Plan | StoragePlan | SwitchingPlan | SitePlan, prices: Prices, *, export_prices: Prices | None, solar: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]] | None, load: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]] | None, demand: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex, SupportsIndex] | None) -> Evaluation:
+    """
+    See `slackwater.Plan.evaluate`.
+    """
+
+def flex_check(policy: tuple[SupportsFloat | SupportsIndex, dict[str, tuple[Incomplete | None, SupportsFloat | SupportsIndex | None]], SupportsFloat | SupportsIndex], *, fixed_reserve_percent: SupportsFloat | SupportsIndex | None) -> None: ...
+def flex_deadlines(policy: tuple[SupportsFloat | SupportsIndex, dict[str, tuple[Incomplete | None, SupportsFloat | SupportsIndex | None]], SupportsFloat | SupportsIndex], *, time_zone: str, now: Incomplete, until: Incomplete | None, charge_limit_percent: SupportsFloat | SupportsIndex | None) -> list[tuple[datetime, int, float, float]]: ...
+def flex_intent(policy: tuple[SupportsFloat | SupportsIndex, dict[str, tuple[Incomplete | None, SupportsFloat | SupportsIndex | None]], SupportsFloat | SupportsIndex], facts: tuple[str, str | None, bool | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None], *, time_zone: str, now: Incomplete, until: Incomplete) -> tuple[str, str | None, tuple[datetime, int, float, float] | None, bool | None, float, list[tuple[datetime, int, float, float]]]: ...
+def flex_observe(policy: tuple[SupportsFloat | SupportsIndex, dict[str, tuple[Incomplete | None, SupportsFloat | SupportsIndex | None]], SupportsFloat | SupportsIndex], facts: tuple[str, str | None, bool | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None]) -> tuple[float, dict[str, tuple[str, float | None]], float]: ...
+def flex_patch(policy: tuple[SupportsFloat | SupportsIndex, dict[str, tuple[Incomplete | None, SupportsFloat | SupportsIndex | None]], SupportsFloat | SupportsIndex], patch: tuple[SupportsFloat | SupportsIndex | None, dict[str, tuple[Incomplete | None, SupportsFloat | SupportsIndex | None]]], *, fixed_reserve_percent: SupportsFloat | SupportsIndex | None) -> tuple[float, dict[str, tuple[str, float | None]], float]: ...
+def flex_plan(prices: Prices, policy: tuple[SupportsFloat | SupportsIndex, dict[str, tuple[Incomplete | None, SupportsFloat | SupportsIndex | None]], SupportsFloat | SupportsIndex], facts: tuple[str, str | None, bool | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None], *, time_zone: str, now: Incomplete, power_max_kw: SupportsFloat | SupportsIndex, battery: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex | None], fill_when_negative: bool) -> tuple[Plan, tuple[str, str | None, tuple[datetime, int, float, float] | None, bool | None, float, list[tuple[datetime, int, float, float]]]]: ...
+def flex_state(reserve_percent: SupportsFloat | SupportsIndex, facts: tuple[str, str | None, bool | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None]) -> tuple[str, str | None]: ...
+
+def freeze_session(samples: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None]], prices: Prices, *, plugged_in: Incomplete, power_max_kw: SupportsFloat | SupportsIndex, is_smart: bool) -> tuple[list[tuple[datetime, datetime, float | None, float | None, float | None]], str | None]:
+    """
+    See `slackwater.statistics.freeze_session`.
+    """
+
+def freeze_sessions(sessions: Incomplete, samples: Incomplete, prices: SupportsGetItem[int, Prices], *, by: str, price_ids: SupportsGetItem[int, str] | None) -> tuple[Table, Table]:
+    """
+    See `slackwater.statistics.freeze_sessions`.
+    """
+
+def hem_battery_level(readings: SupportsGetItem[int, tuple[Incomplete, SupportsFloat | SupportsIndex]] | None, *, period: str, value: str, time_zone: str, bucket_minutes: SupportsIndex) -> tuple[str | None, list[tuple[datetime, float | None]], str | None]: ...
+def hem_flow(samples: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None]], *, period: str, value: str, time_zone: str, bucket_minutes: SupportsIndex) -> tuple[str | None, list[tuple[datetime, float | None]], str | None]: ...
+
+def insurance_frontier(plan: Plan, *, at: Incomplete) -> InsuranceFrontier:
+    """
+    See `slackwater.insurance_frontier`.
+    """
+
+def known_prices(settled: Prices, forecasts: SupportsGetItem[int, Forecast], *, at: Incomplete, until: Incomplete) -> tuple[Prices, list[tuple[datetime, datetime]]]:
+    """
+    Prices known at an instant: settled before it, and published or forecast after it. Also the
+    starts of the settled slots from then until `until` for which nothing is known.
+    """
+
+def list_page(items: SupportsGetItem[int, tuple[Incomplete, str]], *, before: tuple[Incomplete, str, str] | None, after: tuple[Incomplete, str, str] | None, page_size: Incomplete | None) -> tuple[list[tuple[datetime, str]], tuple[datetime, str, str] | None, tuple[datetime, str, str] | None]:
+    """
+    See `slackwater.paging.list_page`.
+    """
+
+def meant_name(given: str, owner: str, known: SupportsGetItem[int, str]) -> tuple[str, bool] | None:
+    """
+    Name that is meant by one that nothing reads, and whether it is its successor.
+    """
+
+def naive_quantiles(known: Prices, at: SupportsGetItem[int, Incomplete], levels: SupportsGetItem[int, SupportsFloat | SupportsIndex], *, days: SupportsIndex | None, time_zone: str) -> list[list[float]]:
+    """
+    See `slackwater.SeasonalNaive` and `slackwater.Persistence`.
+    """
+
+def next_deadline(time: Incomplete, *, time_zone: str, now: Incomplete) -> datetime:
+    """
+    See `slackwater.next_deadline`.
+    """
+
+def plan_area(vehicles: Incomplete, paid: Incomplete, *, nodes: SupportsGetItem[int, Incomplete], relative_gap: SupportsFloat | SupportsIndex, rounds_max: SupportsIndex, before: Incomplete, listeners: Incomplete) -> tuple[AreaNumbers, PlanTable, tuple[str, list[tuple[str, str]]]]:
+    """
+    Plans an area; see `slackwater.plan_area`.
+    """
+
+def plan_batch(vehicles: Incomplete, prices: Prices, *, intensity: Series | None = None) -> PlanTable: ...
+def plan_batch_own(vehicles: Incomplete, prices: PriceCurves, *, intensity: Series | None = None) -> PlanTable: ...
+def plan_charge(prices: Prices, *, now: Incomplete, power_max_kw: SupportsFloat | SupportsIndex, targets: SupportsGetItem[int, tuple[Incomplete | None, SupportsFloat | SupportsIndex]], until: Incomplete | None, reserve_kwh: SupportsFloat | SupportsIndex, energy_max_kwh: SupportsFloat | SupportsIndex | None, power_limits: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], after_deadline: str) -> Plan: ...
+
+def plan_diff(before: Plan, before_prices: Prices, after: Plan, after_prices: Prices, *, time_zone: str) -> list[PlanChange]:
+    """
+    See `slackwater.Plan.diff`.
+    """
+
+def plan_duration(prices: Prices, *, now: Incomplete, duration: timedelta, by: Incomplete | None, power_kw: SupportsFloat | SupportsIndex) -> Plan: ...
+
+def plan_from_json(text: str) -> Any:
+    """
+    Reads the text of a saved plan of any kind.
+
+    Each kind of plan has one arm here, which makes its Python class.
+    """
+
+def plan_site(prices: Prices, *, export_prices: Prices | None, now: Incomplete, until: Incomplete | None, devices: SupportsGetItem[int, Incomplete], groups: SupportsGetItem[int, Incomplete], import_limit: tuple[SupportsFloat | SupportsIndex | SupportsGetItem[int, SupportsFloat | SupportsIndex] | SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], SupportsFloat | SupportsIndex | None] | None, export_limit: tuple[SupportsFloat | SupportsIndex | SupportsGetItem[int, SupportsFloat | SupportsIndex] | SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], SupportsFloat | SupportsIndex | None] | None, demand_charge: Incomplete | None, tiers: Incomplete | None, carbon: Incomplete | None, prefer: SupportsGetItem[int, str], preference_budget: SupportsFloat | SupportsIndex, nodes_max: SupportsIndex, time_max: timedelta | None) -> SitePlan:
+    """
+    See `slackwater.plan_site`.
+    """
+
+def plan_storage(prices: Prices, *, export_prices: Prices | None, now: Incomplete, until: Incomplete | None, battery: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex], discharge_efficiency: SupportsFloat | SupportsIndex, power_max_kw: SupportsFloat | SupportsIndex, discharge_max_kw: SupportsFloat | SupportsIndex, targets: SupportsGetItem[int, tuple[Incomplete | None, SupportsFloat | SupportsIndex | None]], reserve_percent: SupportsFloat | SupportsIndex, consumption: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex, bool]], limits: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None]], end_value_per_kwh: SupportsFloat | SupportsIndex, wear_price_per_kwh: SupportsFloat | SupportsIndex, after_deadline: str) -> StoragePlan: ...
+
+def plan_storage_batch(vehicles: Incomplete, prices: SupportsGetItem[int, Prices], export_prices: SupportsGetItem[int, Prices | None], names: SupportsGetItem[int, str] | None) -> PlanTable:
+    """
+    See `slackwater.plan_storage_batch`. Without names all rows pay the first prices.
+    """
+
+def plan_switching(prices: Prices, *, now: Incomplete, power_max_kw: SupportsFloat | SupportsIndex, power_min_kw: SupportsFloat | SupportsIndex, targets: SupportsGetItem[int, tuple[Incomplete | None, SupportsFloat | SupportsIndex]], until: Incomplete | None, power_limits: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], start_cost: SupportsFloat | SupportsIndex, sessions_max: SupportsIndex | None, one_block: bool, on_min: timedelta | None, off_min: timedelta | None, running_since: Incomplete | None, stopped_since: Incomplete | None, run_last: timedelta | None, after_deadline: str, nodes_max: SupportsIndex, time_max: timedelta | None) -> SwitchingPlan: ...
+def plan_vehicle(prices: Prices, *, now: Incomplete, power_max_kw: SupportsFloat | SupportsIndex, battery: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex], targets: SupportsGetItem[int, tuple[Incomplete | None, SupportsFloat | SupportsIndex | None]], until: Incomplete | None, reserve_percent: SupportsFloat | SupportsIndex, fill_when_negative: bool, power_limits: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], after_deadline: str) -> Plan: ...
+def policy_charger_state(prices: Prices, is_enabled: bool, facts: tuple[bool | None, bool | None, bool | None], *, now: Incomplete, by: Incomplete | None) -> str: ...
+def policy_plan_charger(prices: Prices, policy: tuple[bool, Incomplete | None, Incomplete | None], *, now: Incomplete, by: Incomplete | None, charged: timedelta) -> Plan: ...
+def policy_plan_vehicle(prices: Prices, policy: tuple[bool, Incomplete | None, SupportsFloat | SupportsIndex], *, now: Incomplete, by: Incomplete | None, power_max_kw: SupportsFloat | SupportsIndex, battery: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex], after_deadline: str) -> Plan: ...
+
+def prices_from_civil_rows(rows: SupportsGetItem[int, tuple[SupportsIndex, datetime, str | None, datetime | None, SupportsFloat | SupportsIndex | None]], *, time_zone: str, currency: str, unit: str, step_minutes: SupportsIndex | None, holds_until_next: bool) -> tuple[Prices, list[tuple[datetime, datetime]], list[str]]:
+    """
+    See `slackwater.io.read_prices_csv`.
+    """
+
+def prices_from_instant_rows(rows: SupportsGetItem[int, tuple[SupportsIndex, Incomplete, Incomplete | None, SupportsFloat | SupportsIndex | None]], *, currency: str, unit: str, step_minutes: SupportsIndex | None, holds_until_next: bool) -> tuple[Prices, list[tuple[datetime, datetime]], list[str]]:
+    """
+    See `slackwater.io.read_prices_csv` and `slackwater.io.read_octopus`.
+    """
+
+def prices_from_point_periods(periods: SupportsGetItem[int, tuple[SupportsIndex, Incomplete, Incomplete, SupportsIndex, bool, SupportsGetItem[int, tuple[SupportsIndex, SupportsIndex, SupportsFloat | SupportsIndex | None]]]], *, currency: str, unit: str) -> tuple[Prices, list[tuple[datetime, datetime]], list[str]]:
+    """
+    See `slackwater.io.read_entsoe`.
+    """
+
+def provenance(plan: Plan, prices: Prices) -> tuple[list[SourceShare], float, float, datetime | None, bool]:
+    """
+    See `slackwater.Plan.sources`.
+    """
+
+def published_day_ahead(prices: Prices, *, at: Incomplete, time_zone: str) -> list[Forecast]:
+    """
+    See `slackwater.publish_day_ahead`.
+    """
+
+def renamed_names() -> list[tuple[str, str]]:
+    """
+    Earlier names and today's, for the documentation.
+    """
+
+def replace_signal(before: Prices | None, signal: tuple[str, Incomplete, SupportsGetItem[int, tuple[Incomplete, SupportsFloat | SupportsIndex]]]) -> Prices: ...
+
+def replay(text: str) -> Replay:
+    """
+    Plans the text of a saved plan again.
+    """
+
+def replay_actions(events: SupportsGetItem[int, tuple[Incomplete, str, str | None, str | None, str | None]]) -> tuple[list[tuple[str, str, str, datetime, datetime, datetime | None, tuple[str, str] | None]], list[tuple[str, str]], list[str]]:
+    """
+    See `slackwater.actions.replay_actions`.
+    """
+
+def replay_overrides(events: SupportsGetItem[int, tuple[Incomplete, str, bool | None, Incomplete | None]]) -> tuple[list[tuple[datetime, datetime | None, bool, bool]], list[str]]:
+    """
+    See `slackwater.actions.replay_overrides`.
+    """
+
+def resolve_price(at: Incomplete, *, price_signal: Prices | None, tariff: tuple[SupportsGetItem[int, tuple[str, str]], SupportsGetItem[int, tuple[str, SupportsGetItem[int, Incomplete] | None, Incomplete | None, Incomplete | None]], str, str] | None, market: Prices | None) -> tuple[float, str] | None: ...
+def resolve_prices(start: Incomplete, end: Incomplete, *, price_signal: Prices | None, tariff: tuple[SupportsGetItem[int, tuple[str, str]], SupportsGetItem[int, tuple[str, SupportsGetItem[int, Incomplete] | None, Incomplete | None, Incomplete | None]], str, str] | None, market: Prices | None) -> tuple[Prices, list[str]]: ...
+
+def samples_from_meter(readings: Incomplete, *, by: SupportsGetItem[int, str], gap_max: timedelta, power_max_kw: SupportsFloat | SupportsIndex | None) -> tuple[Table, tuple[int, int, int, int, int, int, float, int, int]]:
+    """
+    See `slackwater.statistics.samples_from_meter`.
+    """
+
+def samples_from_power(readings: Incomplete, *, by: SupportsGetItem[int, str], hold_max: timedelta, power_max_kw: SupportsFloat | SupportsIndex | None) -> tuple[Table, tuple[int, int, int, int, int, int, float, int, int]]:
+    """
+    See `slackwater.statistics.samples_from_power`.
+    """
+
+def samples_from_sessions(sessions: Incomplete, *, by: SupportsGetItem[int, str], power_max_kw: SupportsFloat | SupportsIndex | None) -> tuple[Table, tuple[int, int, int, int, int, int, float, int, int]]:
+    """
+    See `slackwater.statistics.samples_from_sessions`.
+    """
+
+def saved_differences(before: str, after: str) -> list[Difference]:
+    """
+    Lists what differs between the texts of two saved plans.
+    """
+
+def schedule_changed_at(seen: tuple[tuple[str, bool, bool, tuple[bool, bool, bool], str | None], SupportsGetItem[int, tuple[Incomplete, bool]], Incomplete | None], *, now: Incomplete, before: tuple[tuple[tuple[str, bool, bool, tuple[bool, bool, bool], str | None], SupportsGetItem[int, tuple[Incomplete, bool]], Incomplete | None], Incomplete] | None) -> datetime:
+    """
+    See `slackwater.schedule.changed_at`.
+    """
+
+def schedule_controller(schedules: SupportsGetItem[int, tuple[str, Incomplete, bool, str | None]], *, target_type: str, location_id: str | None, is_overridden: bool, is_smart_charging_enabled: bool) -> tuple[str, str | None, bool]:
+    """
+    See `slackwater.schedule.controller`.
+    """
+
+def schedule_is_away(*, target_type: str, location_id: str | None, target_location_id: str | None) -> bool:
+    """
+    See `slackwater.schedule.is_away`.
+    """
+
+def schedule_should_charge(rules: SupportsGetItem[int, tuple[bool, Incomplete | None, Incomplete | None, Incomplete | None, SupportsGetItem[int, Incomplete] | None]], *, default_should_charge: bool, time_zone: str, at: SupportsGetItem[int, Incomplete]) -> list[bool]:
+    """
+    See `slackwater.schedule.should_charge_each`.
+    """
+
+def schedule_status(*, is_enabled: bool, target_type: str, location_id: str | None, target: tuple[bool | None, bool | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, bool | None, str | None, bool], should_charge: bool, is_overridden: bool, is_action_pending: bool) -> tuple[str, bool, bool, tuple[bool, bool, bool], str | None]:
+    """
+    See `slackwater.schedule.status`.
+    """
+
+def schedule_time_zone(own: tuple[str | None] | None, target: tuple[str | None] | None) -> str:
+    """
+    See `slackwater.schedule.time_zone_of`.
+    """
+
+def schedule_transitions(rules: SupportsGetItem[int, tuple[bool, Incomplete | None, Incomplete | None, Incomplete | None, SupportsGetItem[int, Incomplete] | None]], *, default_should_charge: bool, time_zone: str, now: Incomplete) -> list[tuple[datetime, bool]]:
+    """
+    See `slackwater.schedule.upcoming_transitions`.
+    """
+
+def series_unit(unit: str, *, currency: str | None = None) -> tuple[str, float, str | None]:
+    """
+    See `slackwater.Series.from_slots`.
+    """
+
+def simulate(policy: Any | None, stays: Incomplete, prices: Prices, forecasts: SupportsGetItem[int, Forecast], *, settings: Incomplete, progress: Any | None) -> Simulation:
+    """
+    See `slackwater.simulate`.
+    """
+
+def soc_by_time(plan: Plan) -> list[SocPoint]:
+    """
+    See `slackwater.Plan.soc_by_time`.
+    """
+
+def stability_of(plan: Plan) -> Stability | None:
+    """
+    See `slackwater.Plan.stability`.
+    """
+
+def statistics_aggregate(samples: Incomplete, *, by: SupportsGetItem[int, str], resolution: str, utc_offset_hours: SupportsFloat | SupportsIndex | None, time_zone: str | None, start: Incomplete | None, end: Incomplete | None, now: Incomplete | None, sample_length: timedelta | None) -> Table:
+    """
+    See `slackwater.statistics.aggregate`.
+    """
+
+def statistics_members(record: str, *, version: str | None) -> list[str]: ...
+def statistics_series(samples: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None]], *, resolution: str, utc_offset_hours: SupportsFloat | SupportsIndex | None, time_zone: str | None, start: Incomplete | None, end: Incomplete | None, now: Incomplete | None) -> list[tuple[datetime, tuple[tuple[float, float, float], float, float, float, tuple[float, float, float] | None, str], tuple[float, tuple[float, float, float] | None, str, str] | None]]: ...
+def statistics_session(samples: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None]]) -> tuple[datetime, datetime, tuple[tuple[float, float, float], float, float, float, tuple[float, float, float] | None, str], tuple[float, tuple[float, float, float] | None, str, str] | None] | None: ...
+
+def statistics_week(samples: Incomplete, *, time_zone: str, sample_length: timedelta | None) -> list[list[float]]:
+    """
+    See `slackwater.statistics.hours_of_week`.
+    """
+
+def statistics_year(samples: Incomplete, *, time_zone: str, utc_offset_hours: SupportsFloat | SupportsIndex | None, sample_length: timedelta | None) -> tuple[Table, str | None, list[list[float]]]:
+    """
+    Months, what they saved, and the hours of the week, in one pass: what
+    `slackwater.statistics.plot_year` draws.
+    """
+
+def stays_from_events(events: SupportsGetItem[int, tuple[SupportsIndex, datetime | None, SupportsIndex, SupportsIndex, str, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], *, time_zone: str, step_minutes: SupportsIndex, origin: Incomplete | None, capacity_kwh: SupportsFloat | SupportsIndex | None) -> tuple[list[tuple[int, datetime, datetime, str, float, float, float]], float | None, list[str]]:
+    """
+    See `slackwater.io.read_simbev`.
+    """
+
+def stays_to_table(stays: SupportsGetItem[int, tuple[str, str, str, Incomplete, Incomplete, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex | None]]) -> Table:
+    """
+    Stays as a table that `plan_batch` takes.
+    """
+
+def storage_emissions(plan: StoragePlan, intensity: Series) -> tuple[float, float]:
+    """
+    Emissions in kg of a plan of a battery, and of its baseline.
+    """
+
+def table_emissions(plans: Table, intensity: Series) -> float:
+    """
+    Emissions in kg of all plans of a table.
+    """
+
+def tariff_prices(tariff: tuple[SupportsGetItem[int, tuple[str, str]], SupportsGetItem[int, tuple[str, SupportsGetItem[int, Incomplete] | None, Incomplete | None, Incomplete | None]], str, str], start: Incomplete, end: Incomplete) -> Prices: ...
+
+def time_zone_version() -> str:
+    """
+    See `slackwater.TIME_ZONE_VERSION`.
+    """
+
+def utc_offset_minutes(hours: SupportsFloat | SupportsIndex) -> int: ...
+def vehicle_policy_check(policy: tuple[bool, Incomplete | None, SupportsFloat | SupportsIndex], *, charge_limit_percent: SupportsFloat | SupportsIndex | None) -> None: ...
+def vehicle_policy_deadline(policy: tuple[bool, Incomplete | None, SupportsFloat | SupportsIndex], *, time_zone: str, now: Incomplete) -> datetime | None: ...
+
+def version_dates() -> list[str]:
+    """
+    See `slackwater.versions.VERSIONS`.
+    """
+
+def version_fields(version: str) -> list[tuple[str, bool]]:
+    """
+    See `slackwater.versions.fields`.
+    """
+
+def version_stage(version: str, *, releases: SupportsGetItem[int, tuple[str, Incomplete]], now: Incomplete) -> tuple[str, bool, str | None]:
+    """
+    See `slackwater.versions.stage`.
+    """
+
+def what_if(plan: Plan, prices: Prices, *, no_reserve: bool, departure: Incomplete | None, more_kwh: SupportsFloat | SupportsIndex | None, without_deadline: Incomplete | None, floor: SupportsGetItem[int, tuple[Incomplete | None, SupportsFloat | SupportsIndex]], time_zone: str) -> tuple[Plan, float, float, float, str]:
+    """
+    See `slackwater.Plan.what_if`.
+    """
+
+def __getattr__(name: str) -> Incomplete: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -40,7 +40,7 @@ SOC_TICKS = (0, 25, 50, 75, 100)
 SOC_BOUNDS = (0.0, 112.0)
 
 
-def sentences(reasons: Sequence[Any]) -> list[tuple[datetime, datetime, str]]:
+def sentences(reasons: Iterable[Any]) -> list[tuple[datetime, datetime, str]]:
     """Periods of the reasons of any plan, with their sentences."""
     return [(reason.start, reason.end, reason.sentence) for reason in reasons]
 
@@ -91,7 +91,7 @@ def plan_picture(plan: Plan, zone: ZoneInfo) -> Picture:
     return picture if view is None else coarse(_plan_in_view(picture, plan, view, reasons))
 
 
-def _plan_in_view(picture: Picture, plan: Plan, view: View, reasons: Sequence[Reason]) -> Picture:
+def _plan_in_view(picture: Picture, plan: Plan, view: View, reasons: Iterable[Reason]) -> Picture:
     first, last = view.start - view.margin, view.end + view.margin
     slots = priced(plan.prices, first, last)
     charging = _view.charging(list(reasons))

@@ -32,14 +32,14 @@ def power_periods(
     """
     if power is None:
         return None
-    slots = prices.slots()
+    slots = prices.slots
     if isinstance(power, int | float):
         return [(start, end, float(power)) for start, end, _ in slots]
     if hasattr(power, "__arrow_c_stream__") and not hasattr(power, "index"):
         # A step function with gaps, as prices are.
         return _engine.Prices.from_arrow(
             power, currency="kW", start="start", end="end", price="power_kw"
-        ).slots()
+        ).slots
     if not isinstance(power, Iterable):
         message = f"{name} is a {type(power).__name__}; give a number, numbers, periods or a table"
         raise TypeError(message)

@@ -234,4 +234,4 @@ def _demand(charge: DemandCharge) -> tuple[float, float, int]:
     if charge.window_energy_kwh or charge.periods is not None:
         message = "demand_charge: an evaluation takes no window_energy_kwh and no periods"
         raise InputError(message)
-    return charge.price_per_kw, charge.peak_kw, charge._window_minutes
+    return charge.peak_price_per_kw, charge.peak_incurred_kw, charge._window_minutes

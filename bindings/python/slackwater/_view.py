@@ -97,7 +97,11 @@ def _period(plan: Plan) -> tuple[datetime, datetime] | None:
         start = known[0][0]
         return start, min(known[-1][1], start + timedelta(days=1))
     start = plan.slots[0].start
-    ends = [plan.slots[0].end, *deadlines, *(interval.end for interval in plan.intervals[-1:])]
+    ends = [
+        plan.slots[0].end,
+        *deadlines,
+        *(interval.end for interval in list(plan.intervals)[-1:]),
+    ]
     # A target without a deadline may use all prices there are, but a year is no picture.
     is_open = len(deadlines) < len(plan.targets)
     if is_open and plan.slots[-1].end - start <= OPEN_END_MAX:

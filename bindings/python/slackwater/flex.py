@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, time
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from slackwater import _engine
 from slackwater._row import entries, native_prices, row
@@ -171,7 +171,7 @@ def patch(
     """
     native = _engine.flex_patch(
         _policy(policy),
-        (reserve_percent, {} if schedule is None else _days(schedule)),
+        (reserve_percent, cast("Any", {} if schedule is None else _days(schedule))),
         fixed_reserve_percent=fixed_reserve_percent,
     )
     return _back(native)
@@ -203,7 +203,8 @@ def state(reserve_percent: float, facts: VehicleFacts) -> State:
         >>> state(20, VehicleFacts("home", "home", True, soc_percent=None))
         State(name='soc_unknown', public_name=None)
     """
-    return State(*_engine.flex_state(reserve_percent, row(VehicleFacts, facts)))
+    name, public_name = _engine.flex_state(reserve_percent, row(VehicleFacts, facts))
+    return State(cast("StateName", name), public_name)
 
 
 def deadlines(

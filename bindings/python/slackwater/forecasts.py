@@ -240,7 +240,7 @@ def issue_forecasts(
         ... ]
         [True, True]
     """
-    slots = prices.slots()
+    slots = prices.slots
     for name, length in (("every", every), ("ahead", ahead)):
         if length <= timedelta(0):
             raise InputError(f"{name} is {length}; it is longer than 0")

@@ -189,7 +189,9 @@ def plan_sections(plan: Plan, zone: ZoneInfo) -> list[str]:
         amounts = (_view.amount(value, 2) for value in (reason.energy_kwh, reason.cost))
         rows.append([when, *amounts, f"{_svg.swatch(look.ink)} {escape(look.label)}"])
     names = (f"Charging ({zone.key})", "kWh", f"Cost ({plan.currency})#", "Why")
-    sentences = "".join(f"<li>{escape(reason.sentence)}</li>" for reason in reasons[:ROWS_MAX])
+    sentences = "".join(
+        f"<li>{escape(reason.sentence)}</li>" for reason in list(reasons)[:ROWS_MAX]
+    )
     in_full = f"<details><summary>The reasons in full</summary><ul>{sentences}</ul></details>"
     return [
         _targets([_target(target, zone) for target in plan.targets]),

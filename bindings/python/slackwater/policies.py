@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, time, timedelta
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, cast
 
 from slackwater import _engine
 from slackwater._row import native_prices, row
@@ -232,9 +232,10 @@ def charger_state(
         >>> charger_state(prices, facts, is_enabled=True, now=six, by=nine)
         'AWAITING_PRICES'
     """
-    return _engine.policy_charger_state(
+    state = _engine.policy_charger_state(
         native_prices(prices, "prices"), is_enabled, row(ChargerFacts, facts), now=now, by=by
     )
+    return cast("ChargerStateName", state)
 
 
 def plan_charger(
@@ -321,4 +322,6 @@ def charger_status(
         by=by,
         charged=charged,
     )
-    return ChargerStatus(state, [ChargingInterval(*interval) for interval in intervals])
+    return ChargerStatus(
+        cast("ChargerStateName", state), [ChargingInterval(*interval) for interval in intervals]
+    )

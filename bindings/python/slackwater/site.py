@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from slackwater import _engine, _view
 from slackwater._drawn import Drawn
@@ -357,7 +357,7 @@ def _refuse_other_times(
 
 def _limit(
     name: str, power: PowerOverTime | None, breach: float | None
-) -> tuple[object, float | None] | None:
+) -> tuple[Any, float | None] | None:
     if power is None and breach is not None:
         message = f"{name}_breach_price_per_kwh is {breach} without {name}_limit_kw to pass"
         raise _engine.InputError(message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, time
 from decimal import Decimal
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, cast
 
 from slackwater import _engine
 from slackwater._row import native_prices, row
@@ -212,7 +212,7 @@ def resolve(
         tariff=None if tariff is None else _tariff(tariff),
         market=_native(market, "market"),
     )
-    return ResolvedPrices(Prices._wrap(prices), sources)
+    return ResolvedPrices(Prices._wrap(prices), cast("list[Source]", sources))
 
 
 def price_at(
@@ -248,7 +248,7 @@ def price_at(
         tariff=None if tariff is None else _tariff(tariff),
         market=_native(market, "market"),
     )
-    return None if found is None else ResolvedPrice(*found)
+    return None if found is None else ResolvedPrice(found[0], cast("Source", found[1]))
 
 
 def _native(prices: Prices | None, name: str) -> _engine.Prices | None:
