@@ -335,7 +335,9 @@ impl Intensity<'_> {
         both.map(|(plans, baseline)| {
             let errors: Vec<usize> = plans.errors.iter().map(|(row, _)| *row).collect();
             let mut planned = plans.intervals.emissions(self.curve);
-            errors.into_iter().for_each(|row| planned[row] = f64::NAN);
+            for row in errors {
+                planned[row] = f64::NAN;
+            }
             let energies = plans.numbers.energy_kwh.iter().zip(&baseline.numbers.energy_kwh);
             let mut baselines = baseline.numbers.baseline_cost;
             for (kg, (filled, need)) in baselines.iter_mut().zip(energies) {

@@ -77,6 +77,9 @@ pub(crate) fn published_day_ahead(
 
 /// Prices known at an instant: settled before it, and published or forecast after it. Also the
 /// starts of the settled slots from then until `until` for which nothing is known.
+/// First instant, and first instant after it.
+type Period = (DateTime<Utc>, DateTime<Utc>);
+
 #[pyfunction]
 #[pyo3(signature = (settled, forecasts, *, at, until))]
 pub(crate) fn known_prices(
@@ -84,7 +87,7 @@ pub(crate) fn known_prices(
     forecasts: Vec<PyRef<'_, Forecast>>,
     at: Instant,
     until: Instant,
-) -> (Prices, Vec<(DateTime<Utc>, DateTime<Utc>)>) {
+) -> (Prices, Vec<Period>) {
     let book = ForecastBook::new(forecasts.iter().map(|f| f.forecast.clone()).collect());
     let known = book.known_prices(&settled.curve, at.0);
     let ahead = settled.curve.between(at.0, until.0);

@@ -2,6 +2,8 @@
 //! lock, call, convert. Whatever decides anything is in the engine.
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over by value")]
 #![expect(clippy::too_many_arguments, reason = "records are made of all their fields")]
+#![expect(clippy::doc_markdown, reason = "documentation of classes is that of Python")]
+#![expect(clippy::doc_link_with_quotes, reason = "documentation of classes is that of Python")]
 
 #[macro_use]
 mod record;

@@ -76,12 +76,12 @@ pub(crate) enum Meant<'a> {
 pub(crate) fn find_meant<'a>(given: &str, owner: &str, known: &[&'a str]) -> Option<Meant<'a>> {
     let find = |name: &str| known.iter().find(|known| **known == name).copied();
     let own = format!("{owner}.{given}");
-    let earlier = RENAMED.iter().filter(|(old, _)| *old == own || *old == given);
-    if let Some(name) = earlier.filter_map(|(_, new)| find(new)).next() {
+    let mut earlier = RENAMED.iter().filter(|(old, _)| *old == own || *old == given);
+    if let Some(name) = earlier.find_map(|(_, new)| find(new)) {
         return Some(Meant::Renamed(name));
     }
-    let others = OTHER_NAMES.iter().filter(|(other, _)| *other == given);
-    let other = others.filter_map(|(_, ours)| find(ours)).next();
+    let mut others = OTHER_NAMES.iter().filter(|(other, _)| *other == given);
+    let other = others.find_map(|(_, ours)| find(ours));
     let near = || known.iter().find(|name| is_near(given, name)).copied();
     other.or_else(near).map(Meant::Near)
 }

@@ -48,6 +48,10 @@ fn stay(start: DateTime<Utc>, home: u32, day: i64) -> Stay {
 }
 
 /// Settled prices and stays of the month, and when the prices were published.
+///
+/// # Errors
+///
+/// A date or a price does not exist, which is a fault of this example.
 pub fn month() -> Result<(Facts, ForecastBook), Box<dyn std::error::Error>> {
     let start = DateTime::from_timestamp(1_767_225_600, 0).ok_or("2026 begins in the calendar")?;
     let prices = settled(start)?;
@@ -58,6 +62,10 @@ pub fn month() -> Result<(Facts, ForecastBook), Box<dyn std::error::Error>> {
 }
 
 /// Simulates the month, with a row for each decision and the regret in parts.
+///
+/// # Errors
+///
+/// A stay cannot be simulated.
 pub fn run(facts: &Facts, book: &ForecastBook) -> Result<Vec<StayOutcome>, String> {
     let options = SimulationOptions { keeps_steps: true, ..SimulationOptions::default() };
     simulate_replanner(facts, book, None, &options, &mut |_| true)

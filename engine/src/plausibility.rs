@@ -1,5 +1,5 @@
 //! Numbers that are possible and yet look like another unit: watts for kilowatts, a share for a
-//! percentage, a price per MWh for one per kWh.
+//! percentage, a price per megawatt-hour for one per kilowatt-hour.
 //!
 //! Nothing is refused for it. An edge may warn of it.
 use std::fmt;

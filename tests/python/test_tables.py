@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import multiprocessing
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -60,7 +61,7 @@ TABLES = [batch, storage_batch, monthly]
 def energy_kwh(table: Any) -> float:
     """Energy of all intervals, by pyarrow."""
     rows = pa.table(table).to_pylist()
-    return sum(row["power_kw"] * ((row["end"] - row["start"]) / HOUR) for row in rows)
+    return float(sum(row["power_kw"] * ((row["end"] - row["start"]) / HOUR) for row in rows))
 
 
 @pytest.mark.parametrize("make", TABLES)
@@ -95,7 +96,7 @@ def test_an_area_plan_is_pickled_and_goes_on() -> None:
 
 def load_of(plans: sw.PlanTable) -> float:
     """What another process makes of a table."""
-    return sum(pa.table(plans.load(QUARTER))["energy_kwh"].to_pylist())
+    return float(sum(pa.table(plans.load(QUARTER))["energy_kwh"].to_pylist()))
 
 
 def cost_of(plan: Any) -> float:
@@ -149,7 +150,7 @@ def test_a_batch_without_rows_has_a_load_without_rows() -> None:
     assert pa.table(nobody.intervals_table()).column_names == ["id", "start", "end", "power_kw"]
 
 
-SCHEMAS = {
+SCHEMAS: dict[str, tuple[Callable[[], Any], Any]] = {
     "reasons": (lambda: saved_plans.charge().explain(), sw.Reason),
     "storage reasons": (lambda: saved_plans.storage().explain(), sw.StorageReason),
     "switching reasons": (lambda: saved_plans.switching().explain(), sw.SwitchingReason),
@@ -196,10 +197,10 @@ def test_a_site_is_a_table_of_devices_and_one_of_limits() -> None:
         rows = [row for row in devices if row["device"] == device.name]
         assert [row["power_kw"] for row in rows] == device.power_kw
         assert [row["soc_start_percent"] for row in rows] == (
-            device.soc_percent[:-1] or [None] * len(rows)
+            [*device.soc_percent[:-1]] or [None] * len(rows)
         )
         assert [row["soc_end_percent"] for row in rows] == (
-            device.soc_percent[1:] or [None] * len(rows)
+            [*device.soc_percent[1:]] or [None] * len(rows)
         )
     limits = pl.DataFrame(plan.limits_table())
     assert limits.columns == [

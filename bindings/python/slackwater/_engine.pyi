@@ -2290,7 +2290,7 @@ class StorageCertificate:
             >>> battery = sw.Battery(capacity_kwh=10, soc_percent=50)
             >>> plan = sw.plan_storage(
             ...     prices, export_prices=prices, now=six, battery=battery,
-            ...     power_max_kw=4, dispower_max_kw=4, targets=[sw.SocTarget(None, 50)],
+            ...     power_max_kw=4, discharge_max_kw=4, targets=[sw.SocTarget(None, 50)],
             ... )
             >>> plan.certificate.verify().holds
             True

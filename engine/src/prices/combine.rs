@@ -407,11 +407,14 @@ impl Label {
     }
 }
 
+/// A label, with the periods and the prices of its slots.
+type Labelled = (Label, Vec<(i64, i64)>, Vec<f64>);
+
 /// A layer for each label, of slots in time order.
 fn from_labelled(
     slots: impl Iterator<Item = (i64, i64, f64, Label)>,
 ) -> Result<LayeredPrices, LayerError> {
-    let mut layers: Vec<(Label, Vec<(i64, i64)>, Vec<f64>)> = Vec::new();
+    let mut layers: Vec<Labelled> = Vec::new();
     for (start, end, price, label) in slots {
         let place = layers.iter().position(|(known, ..)| *known == label);
         let place = place.unwrap_or_else(|| {
@@ -480,9 +483,9 @@ mod tests {
     fn hours(first: i64, prices: &[Option<i32>]) -> PriceCurve {
         let start = micros_of("2026-01-05T00:00:00Z".parse().unwrap());
         let hour = |index: usize| start + (first + index as i64) * 3_600_000_000;
-        let priced = || prices.iter().enumerate().filter_map(|(i, price)| Some((i, (*price)?)));
-        let horizon = Horizon::from_micros(priced().map(|(i, _)| (hour(i), hour(i + 1)))).unwrap();
-        PriceCurve::from_parts(horizon, priced().map(|(_, price)| f64::from(price)).collect())
+        let known = || prices.iter().enumerate().filter_map(|(i, price)| Some((i, (*price)?)));
+        let horizon = Horizon::from_micros(known().map(|(i, _)| (hour(i), hour(i + 1)))).unwrap();
+        PriceCurve::from_parts(horizon, known().map(|(_, price)| f64::from(price)).collect())
             .unwrap()
     }
 

@@ -120,8 +120,7 @@ pub fn publish_day_ahead(prices: &PriceCurve, at: NaiveTime, time_zone: Tz) -> V
     };
     let mut day = local_of(first.start, time_zone).date();
     let mut forecasts = Vec::new();
-    loop {
-        let (Some(before), Some(next)) = (day.pred_opt(), day.succ_opt()) else { break };
+    while let (Some(before), Some(next)) = (day.pred_opt(), day.succ_opt()) {
         let start = instant_of(day.and_time(NaiveTime::MIN), time_zone);
         if start >= end {
             break;

@@ -156,8 +156,8 @@ pub(crate) fn decision_instants(facts: &Facts, book: &ForecastBook, step: i64) -
         return Vec::new();
     };
     let start = first.div_euclid(step) * step;
-    let mut instants: Vec<i64> =
-        (0..).map(|index| start + index * step).take_while(|&at| at < last).collect();
+    let count = (last - start + step - 1).div_euclid(step).max(0);
+    let mut instants: Vec<i64> = (0..count).map(|index| start + index * step).collect();
     let is_inside = |at: &i64| (start..last).contains(at);
     instants.extend(book.instants().filter(is_inside));
     instants.extend(facts.prices().horizon().starts().iter().copied().filter(is_inside));

@@ -16,7 +16,7 @@ use crate::plan::charge::certificate::{ChargeEvidence, Requirement};
 use crate::plan::charge::plan::PlannedSlot;
 use crate::plan::verification::{Check, Stated};
 use crate::tolerance::{GAP_MAX, INSTANT_MICROS, allowed};
-use crate::units::MICROS_PER_HOUR;
+use crate::units::{Energy, MICROS_PER_HOUR};
 
 /// Compares each statement of a certificate with what the slots and its evidence give.
 ///
@@ -90,7 +90,8 @@ fn check_rules(slots: &[PlannedSlot], evidence: &ChargeEvidence, at_once: &[f64]
         ));
     }
     let wanted = requirements.last().map_or(0.0, |last| last.energy.as_kwh());
-    let most = evidence.energy_max.map_or(wanted.max(evidence.at_once.as_kwh()), |e| e.as_kwh());
+    let needed = wanted.max(evidence.at_once.as_kwh());
+    let most = evidence.energy_max.map_or(needed, Energy::as_kwh);
     let total: f64 = slots.iter().map(|slot| slot.energy.as_kwh()).sum();
     let name = if evidence.energy_max.is_some() { "energy_max_kwh" } else { "total energy" };
     checks.push(Check::rule(name, total - most, rounding(most)));

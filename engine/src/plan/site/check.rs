@@ -65,7 +65,7 @@ pub(crate) fn check(request: &SiteRequest) -> Checked {
                 check_series(request, &format!("{field}.power_kw"), &solar.forecast)?;
             }
             Device::Load(load) => {
-                check_series(request, &format!("{field}.power_kw"), &load.forecast)?
+                check_series(request, &format!("{field}.power_kw"), &load.forecast)?;
             }
             Device::Shiftable(load) => check_shiftable(&field, request.now, load)?,
         }

@@ -8,7 +8,7 @@ use crate::plan::storage::plan::StorageSlot;
 use crate::plan::verification::{Check, Stated};
 use crate::time::instant::micros_between;
 use crate::tolerance::{GAP_MAX, allowed};
-use crate::units::MICROS_PER_HOUR;
+use crate::units::{MICROS_PER_HOUR, Price};
 
 /// Compares each statement of a certificate with what the slots and its evidence give.
 ///
@@ -88,7 +88,7 @@ fn check_slot(
 fn cost_of(slots: &[StorageSlot], evidence: &StorageEvidence, end: f64) -> (f64, f64) {
     let wear = evidence.wear_price.as_per_kwh() / evidence.efficiency_discharge;
     let terms = slots.iter().flat_map(|slot| {
-        let price = |price: Option<crate::units::Price>| price.map_or(0.0, |p| p.as_per_kwh());
+        let price = |price: Option<Price>| price.map_or(0.0, Price::as_per_kwh);
         let bought = price(slot.import_price) * slot.charged.as_kwh();
         let sold = price(slot.export_price) * slot.discharged.as_kwh();
         [bought, -sold, wear * slot.discharged.as_kwh()]
