@@ -244,13 +244,14 @@ def _literal(values: tuple[object, ...]) -> Converter:
     return Converter(words, convert)
 
 
-def _several(item: Converter, kind: object) -> Converter:
+def _several(item: Converter, kind: Any) -> Converter:
     """Items in any order: an iterator is read once, and what needs no conversion is kept."""
     words = f"a list: {item.words} each"
+    is_class = isinstance(kind, type) and kind not in {Any, object}
 
     def convert(place: str, value: Any) -> object:
         is_one = isinstance(value, tuple) and hasattr(value, "_fields")
-        if is_one or (isinstance(kind, type) and isinstance(value, kind) and kind is not object):
+        if is_one or (is_class and isinstance(value, kind)):
             message = f"{place} is one {type(value).__name__}; give a list of them"
             raise WrongError(TypeError(message))
         is_frame = hasattr(type(value), "columns") or isinstance(value, str | bytes | Mapping)

@@ -3224,11 +3224,7 @@ def insurance_frontier(plan: Plan, *, at: Incomplete) -> InsuranceFrontier:
     See `slackwater.insurance_frontier`.
     """
 
-def known_prices(settled: Prices, forecasts: SupportsGetItem[int, Forecast], *, at: Incomplete, until: Incomplete) -> tuple[Prices, list[tuple[datetime, datetime]]]:
-    """
-    Prices known at an instant: settled before it, and published or forecast after it. Also the
-    starts of the settled slots from then until `until` for which nothing is known.
-    """
+def known_prices(settled: Prices, forecasts: SupportsGetItem[int, Forecast], *, at: Incomplete, until: Incomplete) -> tuple[Prices, list[tuple[datetime, datetime]]]: ...
 
 def list_page(items: SupportsGetItem[int, tuple[Incomplete, str]], *, before: tuple[Incomplete, str, str] | None, after: tuple[Incomplete, str, str] | None, page_size: Incomplete | None) -> tuple[list[tuple[datetime, str]], tuple[datetime, str, str] | None, tuple[datetime, str, str] | None]:
     """
