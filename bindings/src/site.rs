@@ -454,7 +454,7 @@ impl SitePlan {
         };
         let numbers = |of: fn(&engine::LimitOutcome, usize) -> Option<f64>| -> ArrayRef {
             let values = rows().map(|(limit, (at, _))| of(limit, at));
-            Arc::new(values.collect::<Float64Array>())
+            Arc::new(Float64Array::from(values.collect::<Vec<Option<f64>>>()))
         };
         let names = rows().map(|(limit, _)| limit.name.as_str());
         let phases = rows().map(|(limit, _)| limit.phase.map(Phase::as_str));
@@ -574,7 +574,7 @@ impl SitePlan {
             let slots = 0..plan.slots.len();
             let rows = plan.devices.iter();
             let values = rows.flat_map(|device| slots.clone().map(move |slot| at(device, slot)));
-            Arc::new(values.collect::<Float64Array>())
+            Arc::new(Float64Array::from(values.collect::<Vec<Option<f64>>>()))
         };
         let table = Table::of_columns([
             ("device", names(|device| &device.name), false),

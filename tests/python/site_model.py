@@ -157,6 +157,8 @@ def _vehicle(store: Store) -> sw.Vehicle:
         departure=end,
         discharge=discharge,
         end_value_per_kwh=store.end_value,
+        # The model buys what is wanted and no more.
+        fill_when_negative=False,
         priority=store.priority,
         group=store.group,
         phases=store.phases,

@@ -143,7 +143,7 @@ def test_an_on_off_vehicle_above_the_limit_withholds_nothing_that_fits() -> None
 
 def test_previous_prices_save_rounds() -> None:
     vehicles = fleet(300, energy_kwh=[3.0 + 20 * (i * 37 % 100) / 100 for i in range(300)])
-    wanted: dict[str, Any] = {"limit_kw": 1200, "gap": 1e-4}
+    wanted: dict[str, Any] = {"limit_kw": 1200, "relative_gap": 1e-4}
     first = sw.plan_area(vehicles, PRICES, **wanted)
     for left in (vehicles, vehicles.slice(5)):
         again = sw.plan_area(left, PRICES, **wanted, previous=first)
@@ -430,9 +430,9 @@ def test_remembered_rounds_are_not_asked_again() -> None:
         ({"limit_kw": 1, "nodes": []}, "give either limit_kw or nodes"),
         ({"nodes": []}, "an area needs at least one node"),
         ({"limit_kw": [1.0, 2.0]}, "profile of 2 slots; the prices have 4"),
-        ({"limit_kw": -1.0}, 'power_max_kw of node "area" is -1'),
+        ({"limit_kw": -1.0}, 'limit_kw of node "area" is -1'),
         ({"limit_kw": math.nan}, 'limit_kw of node "area": NaN kW is not a finite number'),
-        ({"limit_kw": 5, "gap": -1}, "gap is -1"),
+        ({"limit_kw": 5, "relative_gap": -1}, "relative_gap is -1"),
         ({"nodes": [sw.Node(name="a", parent="b")]}, "parent of node"),
         ({"nodes": [sw.Node(name="a", parent="a")]}, "unknown parent, or is its own ancestor"),
         ({"nodes": [sw.Node(name="a"), sw.Node(name="a")]}, "two nodes"),

@@ -76,7 +76,7 @@ def test_a_field_that_makes_no_sense_is_refused_by_name(fields: dict[str, Any], 
 
 def test_what_is_no_list_of_nodes_is_refused() -> None:
     nothing: list[tuple[Any, str]] = [
-        (sw.Node(name="a"), "nodes has to be a list of Node, not a Node"),
+        (sw.Node(name="a"), "nodes is one Node; give a list of them"),
         ([{"name": "a"}], "expected a Node, not a dict"),
     ]
     for nodes, text in nothing:
@@ -124,7 +124,7 @@ def test_a_number_that_was_passed_over_is_an_error_of_its_row(
     [
         (b'[{"name": "a", "limit_kw": "five"}]', "limit_kw of node 'a' is 'five'"),
         (b'[{"name": "a", "limit_kw": true}]', "limit_kw of node 'a' is True"),
-        (b"[true, 5, 5]", "limit_kw in slot 0 of node 'area' is True"),
+        (b"[true, 5, 5]", "limit_kw[0] has to be a number, not a bool"),
         (b'[{"name": "a", "blocks": [[1, 2, 3]]}]', "blocks of node 'a' is [[1, 2, 3]]"),
         (b'[{"name": "a", "peak_incurred_kw": null}]', "peak_incurred_kw of node 'a' is None"),
         (b'[{"name": "a", "target_kw": 3}]', "target_kw of node 'a' is 3"),

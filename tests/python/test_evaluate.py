@@ -175,5 +175,5 @@ def test_powers_that_make_no_sense_are_refused(power: list[float], message: str)
 
 
 def test_a_power_of_another_kind_is_a_type_error() -> None:
-    with pytest.raises(TypeError, match="solar is a object"):
+    with pytest.raises(TypeError, match="solar has to be"):
         charge_plan().evaluate(prices(0.30), solar=object())  # type: ignore[arg-type]  # on purpose

@@ -176,750 +176,741 @@ def samples(**changes: Any) -> object:
     return stats.aggregate(columns, resolution="DAY")
 
 
-def rows_of_prices() -> list[Row]:
-    table: Any = {"start": [SIX], "end": [BY], "price_per_kwh": [0.1]}
-    return [
-        (
-            "a list for prices",
-            lambda: charge(prices=[0.1]),
-            "prices has to be Prices, as Prices.from_values makes them, not a list",
+table: Any = {"start": [SIX], "end": [BY], "price_per_kwh": [0.1]}
+ROWS_OF_PRICES: list[Row] = [
+    (
+        "a list for prices",
+        lambda: charge(prices=[0.1]),
+        "prices has to be Prices, as Prices.from_values makes them, not a list",
+    ),
+    (
+        "a frame for prices",
+        lambda: charge(prices=FRAME),
+        "prices has to be Prices, as Prices.from_arrow makes them, not a DataFrame",
+    ),
+    (
+        "a series for prices",
+        lambda: charge(prices=pd.Series([0.1])),
+        "prices has to be Prices.*not a Series",
+    ),
+    ("None for prices", lambda: charge(prices=None), "prices is None; it has to be Prices"),
+    (
+        "None among prices",
+        lambda: values(0.1, None),
+        r"prices_per_kwh\[1\] is None; it has to be a number",
+    ),
+    (
+        "a text among prices",
+        lambda: values("0.1"),
+        r"prices_per_kwh\[0\] has to be a number, not a str",
+    ),
+    ("Decimal prices", lambda: values(Decimal("0.1")), None),
+    (
+        "float32 prices",
+        lambda: sw.Prices.from_values(SIX, np.array([0.1], "float32"), currency="EUR"),
+        None,
+    ),
+    (
+        "one price",
+        lambda: sw.Prices.from_values(SIX, 0.1, currency="EUR"),
+        "prices_per_kwh is one float; give a list of them",
+    ),
+    ("a NaN price", lambda: values(float("nan")), "NaN|finite"),
+    ("an infinite price", lambda: values(float("inf")), "finite"),
+    ("no slot length", lambda: values(0.1, slot=timedelta(0)), "slot"),
+    (
+        "minutes for a slot",
+        lambda: values(0.1, slot=60),
+        "slot has to be a timedelta, not a int",
+    ),
+    (
+        "currency of three letters",
+        lambda: sw.Prices.from_values(SIX, [0.1], currency=5),
+        "currency has to be a text, not a int",
+    ),
+    (
+        "a naive start",
+        lambda: sw.Prices.from_values(NAIVE, [0.1], currency="EUR"),
+        "start: 2026-01-05 18:00:00 has no time zone; give an aware datetime",
+    ),
+    (
+        "a text start",
+        lambda: sw.Prices.from_values("2026-01-05", [0.1], currency="EUR"),
+        "start: expected a datetime with a time zone, not str",
+    ),
+    (
+        "a date start",
+        lambda: sw.Prices.from_values(date(2026, 1, 5), [0.1], currency="EUR"),
+        "start: expected a datetime with a time zone, not date",
+    ),
+    ("a dict of columns", lambda: sw.Prices.from_arrow(table, currency="EUR"), None),
+    ("a lazy frame", lambda: sw.Prices.from_arrow(pl.LazyFrame(table), currency="EUR"), None),
+    (
+        "a column that is not there",
+        lambda: sw.Prices.from_arrow({"start": [SIX], "price_per_kwh": [0.1]}, currency="EUR"),
+        'there is no column "end"; found: start, price_per_kwh',
+    ),
+    (
+        "an index of pandas",
+        lambda: sw.Prices.from_arrow(
+            pd.DataFrame({"price_per_kwh": [0.1]}, index=pd.date_range(SIX, periods=1, freq="h")),
+            currency="EUR",
         ),
-        (
-            "a frame for prices",
-            lambda: charge(prices=FRAME),
-            "prices has to be Prices, as Prices.from_arrow makes them, not a DataFrame",
+        "reset_index",
+    ),
+    (
+        "naive columns",
+        lambda: sw.Prices.from_arrow(
+            {"start": [NAIVE], "end": [NAIVE], "price_per_kwh": [0.1]}, currency="EUR"
         ),
-        (
-            "a series for prices",
-            lambda: charge(prices=pd.Series([0.1])),
-            "prices has to be Prices.*not a Series",
+        "without a time zone; give them the zone of the clock",
+    ),
+    (
+        "times as texts",
+        lambda: sw.Prices.from_arrow(
+            {"start": ["x"], "end": ["y"], "price_per_kwh": [0.1]}, currency="EUR"
         ),
-        ("None for prices", lambda: charge(prices=None), "prices is None; it has to be Prices"),
-        (
-            "None among prices",
-            lambda: values(0.1, None),
-            r"prices_per_kwh\[1\] is None; it has to be a number",
+        'column "start" holds texts, not timestamps with a time zone',
+    ),
+    (
+        "prices as texts",
+        lambda: sw.Prices.from_arrow(
+            {"start": [SIX], "end": [BY], "price_per_kwh": ["0.1"]}, currency="EUR"
         ),
-        (
-            "a text among prices",
-            lambda: values("0.1"),
-            r"prices_per_kwh\[0\] has to be a number, not a str",
-        ),
-        ("Decimal prices", lambda: values(Decimal("0.1")), None),
-        (
-            "float32 prices",
-            lambda: sw.Prices.from_values(SIX, np.array([0.1], "float32"), currency="EUR"),
-            None,
-        ),
-        (
-            "one price",
-            lambda: sw.Prices.from_values(SIX, 0.1, currency="EUR"),
-            "prices_per_kwh is one float; give a list of them",
-        ),
-        ("a NaN price", lambda: values(float("nan")), "NaN|finite"),
-        ("an infinite price", lambda: values(float("inf")), "finite"),
-        ("no slot length", lambda: values(0.1, slot=timedelta(0)), "slot"),
-        (
-            "minutes for a slot",
-            lambda: values(0.1, slot=60),
-            "slot has to be a timedelta, not a int",
-        ),
-        (
-            "currency of three letters",
-            lambda: sw.Prices.from_values(SIX, [0.1], currency=5),
-            "currency has to be a text, not a int",
-        ),
-        (
-            "a naive start",
-            lambda: sw.Prices.from_values(NAIVE, [0.1], currency="EUR"),
-            "start: 2026-01-05 18:00:00 has no time zone; give an aware datetime",
-        ),
-        (
-            "a text start",
-            lambda: sw.Prices.from_values("2026-01-05", [0.1], currency="EUR"),
-            "start: expected a datetime with a time zone, not str",
-        ),
-        (
-            "a date start",
-            lambda: sw.Prices.from_values(date(2026, 1, 5), [0.1], currency="EUR"),
-            "start: expected a datetime with a time zone, not date",
-        ),
-        ("a dict of columns", lambda: sw.Prices.from_arrow(table, currency="EUR"), None),
-        ("a lazy frame", lambda: sw.Prices.from_arrow(pl.LazyFrame(table), currency="EUR"), None),
-        (
-            "a column that is not there",
-            lambda: sw.Prices.from_arrow({"start": [SIX], "price_per_kwh": [0.1]}, currency="EUR"),
-            'there is no column "end"; found: start, price_per_kwh',
-        ),
-        (
-            "an index of pandas",
-            lambda: sw.Prices.from_arrow(
-                pd.DataFrame(
-                    {"price_per_kwh": [0.1]}, index=pd.date_range(SIX, periods=1, freq="h")
-                ),
-                currency="EUR",
-            ),
-            "reset_index",
-        ),
-        (
-            "naive columns",
-            lambda: sw.Prices.from_arrow(
-                {"start": [NAIVE], "end": [NAIVE], "price_per_kwh": [0.1]}, currency="EUR"
-            ),
-            "without a time zone; give them the zone of the clock",
-        ),
-        (
-            "times as texts",
-            lambda: sw.Prices.from_arrow(
-                {"start": ["x"], "end": ["y"], "price_per_kwh": [0.1]}, currency="EUR"
-            ),
-            'column "start" holds texts, not timestamps with a time zone',
-        ),
-        (
-            "prices as texts",
-            lambda: sw.Prices.from_arrow(
-                {"start": [SIX], "end": [BY], "price_per_kwh": ["0.1"]}, currency="EUR"
-            ),
-            'column "price_per_kwh" holds texts, not numbers',
-        ),
-        (
-            "a list of rows",
-            lambda: sw.Prices.from_arrow([(SIX, BY, 0.1)], currency="EUR"),
-            "data has to be a table.*not a list",
-        ),
-        (
-            "a dict of unlike lengths",
-            lambda: sw.Prices.from_arrow({"start": [SIX], "end": []}, currency="EUR"),
-            "data is a dict that is no table",
-        ),
-        (
-            "pairs for slots",
-            lambda: sw.Prices.from_slots([(SIX, 0.1)], currency="EUR"),
-            r"slots\[0\] has 2 members",
-        ),
-        (
-            "plus a text",
-            lambda: PRICES.plus("0.1"),
-            "other has to be a number or Prices, not a str",
-        ),
-        ("plus a Decimal", lambda: PRICES.plus(Decimal("0.1")), None),
-        ("times None", lambda: PRICES.times(None), "factor is None; it has to be a number"),
-        ("a naive instant", lambda: PRICES.price_at(NAIVE), "at: .* has no time zone"),
-        (
-            "layers in a list",
-            lambda: sw.Prices.from_layers([PRICES]),
-            "known has to be a mapping, not a list",
-        ),
-        (
-            "layers of lists",
-            lambda: sw.Prices.from_layers({"market": [0.1]}),
-            r"known\['market'\] has to be Prices",
-        ),
-    ]
+        'column "price_per_kwh" holds texts, not numbers',
+    ),
+    (
+        "a list of rows",
+        lambda: sw.Prices.from_arrow([(SIX, BY, 0.1)], currency="EUR"),
+        "data has to be a table.*not a list",
+    ),
+    (
+        "a dict of unlike lengths",
+        lambda: sw.Prices.from_arrow({"start": [SIX], "end": []}, currency="EUR"),
+        "data is a dict that is no table",
+    ),
+    (
+        "pairs for slots",
+        lambda: sw.Prices.from_slots([(SIX, 0.1)], currency="EUR"),
+        r"slots\[0\] has 2 members",
+    ),
+    (
+        "plus a text",
+        lambda: PRICES.plus("0.1"),
+        "other has to be a number or Prices, not a str",
+    ),
+    ("plus a Decimal", lambda: PRICES.plus(Decimal("0.1")), None),
+    ("times None", lambda: PRICES.times(None), "factor is None; it has to be a number"),
+    ("a naive instant", lambda: PRICES.price_at(NAIVE), "at: .* has no time zone"),
+    (
+        "layers in a list",
+        lambda: sw.Prices.from_layers([PRICES]),
+        "known has to be a mapping, not a list",
+    ),
+    (
+        "layers of lists",
+        lambda: sw.Prices.from_layers({"market": [0.1]}),
+        r"known\['market'\] has to be Prices",
+    ),
+]
 
 
-def rows_of_vehicles() -> list[Row]:
-    return [
-        (
-            "one target",
-            lambda: charge(targets=sw.Target(BY, 10)),
-            "targets is one Target; give a list of them",
-        ),
-        (
-            "a number for targets",
-            lambda: charge(targets=10),
-            "targets has to be a list: .*, not a int",
-        ),
-        (
-            "a dict for targets",
-            lambda: charge(targets={"by": BY}),
-            "targets has to be a list: .*, not a dict",
-        ),
-        ("a dict for a target", lambda: charge(targets=[{"by": BY}]), r"targets\[0\] .*Target.*"),
-        (
-            "percent for energy",
-            lambda: charge(targets=[sw.SocTarget(BY, 80)]),
-            "targets.0. is a SocTarget; give a Target, which is in kWh",
-        ),
-        (
-            "energy for percent",
-            lambda: vehicle(targets=[sw.Target(BY, 20)]),
-            "targets.0. is a Target; give a SocTarget .*percent",
-        ),
-        (
-            "a pair for percent",
-            lambda: vehicle(targets=[(BY, 20)]),
-            "targets.0. is a tuple; give a SocTarget",
-        ),
-        ("an iterator of targets", lambda: charge(targets=iter([sw.Target(BY, 10)])), None),
-        (
-            "a target without a zone",
-            lambda: charge(targets=[sw.Target(NAIVE, 10)]),
-            r"targets\[0\].by: .* has no time zone",
-        ),
-        (
-            "a target of text",
-            lambda: charge(targets=[sw.Target(BY, "10")]),
-            r"targets\[0\].energy_kwh has to be a number, not a str",
-        ),
-        (
-            "a target of nothing",
-            lambda: charge(targets=[sw.Target(BY, None)]),
-            r"targets\[0\].energy_kwh is None; it has to be a number",
-        ),
-        ("a target of minus one", lambda: charge(targets=[sw.Target(BY, -1)]), "-1 kWh"),
-        (
-            "power as a text",
-            lambda: charge(power_max_kw="7"),
-            "power_max_kw has to be a number, not a str",
-        ),
-        (
-            "power of None",
-            lambda: charge(power_max_kw=None),
-            "power_max_kw is None; it has to be a number",
-        ),
-        (
-            "power of True",
-            lambda: charge(power_max_kw=True),
-            "power_max_kw has to be a number, not a bool",
-        ),
-        (
-            "power in a list",
-            lambda: charge(power_max_kw=[7]),
-            "power_max_kw has to be a number, not a list",
-        ),
-        (
-            "power in an array",
-            lambda: charge(power_max_kw=np.array([7.0])),
-            "power_max_kw has to be a number, not a ndarray",
-        ),
-        (
-            "power below zero",
-            lambda: charge(power_max_kw=-7),
-            "power_max_kw is -7 kW; a vehicle that only charges needs 0 kW or more",
-        ),
-        (
-            "power of NaN",
-            lambda: charge(power_max_kw=float("nan")),
-            "power_max_kw: NaN kW is not a finite number",
-        ),
-        ("power without end", lambda: charge(power_max_kw=float("inf")), "power_max_kw"),
-        ("power of float32", lambda: charge(power_max_kw=np.float32(7)), None),
-        ("power of int64", lambda: charge(power_max_kw=np.int64(7)), None),
-        ("power of a Decimal", lambda: charge(power_max_kw=Decimal(7)), None),
-        (
-            "power beyond all",
-            lambda: charge(power_max_kw=10**400),
-            "power_max_kw is a whole number of 1329 bits",
-        ),
-        (
-            "a complex power",
-            lambda: charge(power_max_kw=7j),
-            "power_max_kw has to be a number, not a complex",
-        ),
-        (
-            "a naive now",
-            lambda: charge(now=NAIVE),
-            "now: 2026-01-05 18:00:00 has no time zone; give an aware datetime",
-        ),
-        (
-            "a text now",
-            lambda: charge(now="2026-01-05T18:00Z"),
-            "now: expected a datetime with a time zone, not str",
-        ),
-        (
-            "a date now",
-            lambda: charge(now=date(2026, 1, 5)),
-            "now: expected a datetime with a time zone, not date",
-        ),
-        (
-            "a datetime64 now",
-            lambda: charge(now=np.datetime64("2026-01-05")),
-            "now: expected a datetime with a time zone, not datetime64",
-        ),
-        ("NaT now", lambda: charge(now=pd.NaT), "now is a missing time"),
-        ("a timestamp of pandas", lambda: charge(now=pd.Timestamp(SIX)), None),
-        ("another zone", lambda: charge(now=SIX.astimezone(ZoneInfo("Europe/Oslo"))), None),
-        ("None now", lambda: charge(now=None), "now is None"),
-        (
-            "until as text",
-            lambda: charge(until="x"),
-            "until: expected a datetime with a time zone, not str",
-        ),
-        (
-            "after_deadline misspelt",
-            lambda: charge(after_deadline="go on"),
-            "after_deadline is 'go on'; it is one of 'continue', 'stop'",
-        ),
-        (
-            "after_deadline of a bool",
-            lambda: charge(after_deadline=True),
-            "after_deadline has to be one of 'continue', 'stop', not a bool",
-        ),
-        ("a power limit of two", lambda: charge(power_limits=[(SIX, BY)]), r"power_limits\[0\]"),
-        (
-            "one power limit",
-            lambda: charge(power_limits=sw.PowerLimit(SIX, BY, 5)),
-            "power_limits is one PowerLimit; give a list of them",
-        ),
-        (
-            "most below targets",
-            lambda: charge(energy_max_kwh=5),
-            "energy_max_kwh is 5 kWh, less than the 10 kWh of targets",
-        ),
-        ("an unknown keyword", lambda: charge(colour=1), r"plan_charge\(\) takes no 'colour'"),
-        (
-            "a keyword misspelt",
-            lambda: charge(reserve_kw=1),
-            r"plan_charge\(\) takes no 'reserve_kw'; is it 'reserve_kwh'\?",
-        ),
-        (
-            "a battery in a dict",
-            lambda: vehicle(battery={"capacity_kwh": 50}),
-            "battery is a dict; give a Battery",
-        ),
-        (
-            "a battery of None",
-            lambda: vehicle(battery=None),
-            "battery is a NoneType|battery is None",
-        ),
-        (
-            "a capacity of text",
-            lambda: vehicle(battery=sw.Battery("50", 30)),
-            "battery.capacity_kwh has to be a number, not a str",
-        ),
-        ("a capacity of zero", lambda: vehicle(battery=sw.Battery(0, 30)), "capacity"),
-        (
-            "an efficiency in percent",
-            lambda: vehicle(battery=sw.Battery(50, 30, 100, 92)),
-            "efficiency is 92",
-        ),
-        (
-            "a state of charge of 120",
-            lambda: vehicle(battery=sw.Battery(50, 120)),
-            "120 % is outside 0 to 100 %",
-        ),
-        (
-            "an unknown state of charge",
-            lambda: vehicle(battery=sw.Battery(50, None)),
-            "soc_percent is not known; give soc_fallback_percent",
-        ),
-        (
-            "fill as text",
-            lambda: vehicle(fill_when_negative="yes"),
-            "fill_when_negative has to be True or False, not a str",
-        ),
-        (
-            "fill as a number",
-            lambda: vehicle(fill_when_negative=1),
-            "fill_when_negative has to be True or False, not a int",
-        ),
-        (
-            "minutes for a duration",
-            lambda: sw.plan_duration(PRICES, now=SIX, duration=60, by=BY),
-            "duration has to be a timedelta, not a int",
-        ),
-        (
-            "by left to None",
-            lambda: sw.plan_duration(PRICES, now=SIX, duration=HOUR, by=None),
-            None,
-        ),
-        ("a zone object", lambda: PLAN.explain(time_zone=ZoneInfo("Europe/Oslo")), None),
-        ("UTC of datetime", lambda: PLAN.explain(time_zone=UTC), None),
-        (
-            "a town for a zone",
-            lambda: PLAN.explain(time_zone="Berlin"),
-            "is no IANA time zone such as Europe/Oslo",
-        ),
-        (
-            "an offset for a zone",
-            lambda: PLAN.explain(time_zone=1),
-            "time_zone has to be the IANA name of a time zone, such as 'Europe/Oslo', not a int",
-        ),
-        (
-            "a plan for another",
-            lambda: PLAN.close_to(STORAGE),
-            "previous has to be a Plan, not a StoragePlan",
-        ),
-        (
-            "a date for a departure",
-            lambda: PLAN.what_if(departure=date(2026, 1, 5)),
-            "departure: expected a datetime",
-        ),
-        ("departures of one", lambda: PLAN.energy_at_risk(BY), "departures has to be a list"),
-        (
-            "a plan for replay",
-            lambda: sw.replay(PLAN),
-            "plan has to be a text or a PathLike, not a Plan",
-        ),
-        ("clock of a deadline", lambda: sw.next_deadline("7", now=SIX), "time"),
-        (
-            "clock as a number",
-            lambda: sw.next_deadline(7, now=SIX),
-            "time has to be a datetime.time or a text, not a int",
-        ),
-        (
-            "clock of datetime",
-            lambda: sw.next_deadline("07:00", time_zone=ZoneInfo("Europe/Oslo"), now=SIX),
-            None,
-        ),
-        ("searches without end", lambda: switching(nodes_max=-1), "nodes_max is -1"),
-        (
-            "half a session",
-            lambda: switching(sessions_max=1.5),
-            "sessions_max has to be a whole number, not a float",
-        ),
-        (
-            "a session of True",
-            lambda: switching(sessions_max=True),
-            "sessions_max has to be a whole number, not a bool",
-        ),
-        (
-            "wear below zero",
-            lambda: storage(wear_price_per_kwh=-0.1),
-            "wear_price_per_kwh is -0.1 per kWh; it is 0 or more",
-        ),
-        (
-            "discharge of 150 percent",
-            lambda: storage(discharge_efficiency=1.5),
-            "discharge_efficiency is 1.5; it lies between 0.01 and 1",
-        ),
-        (
-            "power of a battery below zero",
-            lambda: storage(power_max_kw=-1),
-            "power_max_kw is -1 kW; it is 0 kW or more",
-        ),
-        ("consumption of two", lambda: storage(consumption=[(SIX, BY)]), r"consumption\[0\]"),
-        (
-            "a limit below zero",
-            lambda: storage(limits=[sw.StorageLimit(SIX, BY, -3)]),
-            r"limits\[0\].power_max_kw is -3 kW; a limit is 0 kW or more",
-        ),
-    ]
+ROWS_OF_VEHICLES: list[Row] = [
+    (
+        "one target",
+        lambda: charge(targets=sw.Target(BY, 10)),
+        "targets is one Target; give a list of them",
+    ),
+    (
+        "a number for targets",
+        lambda: charge(targets=10),
+        "targets has to be a list: .*, not a int",
+    ),
+    (
+        "a dict for targets",
+        lambda: charge(targets={"by": BY}),
+        "targets has to be a list: .*, not a dict",
+    ),
+    ("a dict for a target", lambda: charge(targets=[{"by": BY}]), r"targets\[0\] .*Target.*"),
+    (
+        "percent for energy",
+        lambda: charge(targets=[sw.SocTarget(BY, 80)]),
+        "targets.0. is a SocTarget; give a Target, which is in kWh",
+    ),
+    (
+        "energy for percent",
+        lambda: vehicle(targets=[sw.Target(BY, 20)]),
+        "targets.0. is a Target; give a SocTarget .*percent",
+    ),
+    (
+        "a pair for percent",
+        lambda: vehicle(targets=[(BY, 20)]),
+        "targets.0. is a tuple; give a SocTarget",
+    ),
+    ("an iterator of targets", lambda: charge(targets=iter([sw.Target(BY, 10)])), None),
+    (
+        "a target without a zone",
+        lambda: charge(targets=[sw.Target(NAIVE, 10)]),
+        r"targets\[0\].by: .* has no time zone",
+    ),
+    (
+        "a target of text",
+        lambda: charge(targets=[sw.Target(BY, "10")]),
+        r"targets\[0\].energy_kwh has to be a number, not a str",
+    ),
+    (
+        "a target of nothing",
+        lambda: charge(targets=[sw.Target(BY, None)]),
+        r"targets\[0\].energy_kwh is None; it has to be a number",
+    ),
+    ("a target of minus one", lambda: charge(targets=[sw.Target(BY, -1)]), "-1 kWh"),
+    (
+        "power as a text",
+        lambda: charge(power_max_kw="7"),
+        "power_max_kw has to be a number, not a str",
+    ),
+    (
+        "power of None",
+        lambda: charge(power_max_kw=None),
+        "power_max_kw is None; it has to be a number",
+    ),
+    (
+        "power of True",
+        lambda: charge(power_max_kw=True),
+        "power_max_kw has to be a number, not a bool",
+    ),
+    (
+        "power in a list",
+        lambda: charge(power_max_kw=[7]),
+        "power_max_kw has to be a number, not a list",
+    ),
+    (
+        "power in an array",
+        lambda: charge(power_max_kw=np.array([7.0])),
+        "power_max_kw has to be a number, not a ndarray",
+    ),
+    (
+        "power below zero",
+        lambda: charge(power_max_kw=-7),
+        "power_max_kw is -7 kW; a vehicle that only charges needs 0 kW or more",
+    ),
+    (
+        "power of NaN",
+        lambda: charge(power_max_kw=float("nan")),
+        "power_max_kw: NaN kW is not a finite number",
+    ),
+    ("power without end", lambda: charge(power_max_kw=float("inf")), "power_max_kw"),
+    ("power of float32", lambda: charge(power_max_kw=np.float32(7)), None),
+    ("power of int64", lambda: charge(power_max_kw=np.int64(7)), None),
+    ("power of a Decimal", lambda: charge(power_max_kw=Decimal(7)), None),
+    (
+        "power beyond all",
+        lambda: charge(power_max_kw=10**400),
+        "power_max_kw is a whole number of 1329 bits",
+    ),
+    (
+        "a complex power",
+        lambda: charge(power_max_kw=7j),
+        "power_max_kw has to be a number, not a complex",
+    ),
+    (
+        "a naive now",
+        lambda: charge(now=NAIVE),
+        "now: 2026-01-05 18:00:00 has no time zone; give an aware datetime",
+    ),
+    (
+        "a text now",
+        lambda: charge(now="2026-01-05T18:00Z"),
+        "now: expected a datetime with a time zone, not str",
+    ),
+    (
+        "a date now",
+        lambda: charge(now=date(2026, 1, 5)),
+        "now: expected a datetime with a time zone, not date",
+    ),
+    (
+        "a datetime64 now",
+        lambda: charge(now=np.datetime64("2026-01-05")),
+        "now: expected a datetime with a time zone, not datetime64",
+    ),
+    ("NaT now", lambda: charge(now=pd.NaT), "now is a missing time"),
+    ("a timestamp of pandas", lambda: charge(now=pd.Timestamp(SIX)), None),
+    ("another zone", lambda: charge(now=SIX.astimezone(ZoneInfo("Europe/Oslo"))), None),
+    ("None now", lambda: charge(now=None), "now is None"),
+    (
+        "until as text",
+        lambda: charge(until="x"),
+        "until: expected a datetime with a time zone, not str",
+    ),
+    (
+        "after_deadline misspelt",
+        lambda: charge(after_deadline="go on"),
+        "after_deadline is 'go on'; it is one of 'continue', 'stop'",
+    ),
+    (
+        "after_deadline of a bool",
+        lambda: charge(after_deadline=True),
+        "after_deadline has to be one of 'continue', 'stop', not a bool",
+    ),
+    ("a power limit of two", lambda: charge(power_limits=[(SIX, BY)]), r"power_limits\[0\]"),
+    (
+        "one power limit",
+        lambda: charge(power_limits=sw.PowerLimit(SIX, BY, 5)),
+        "power_limits is one PowerLimit; give a list of them",
+    ),
+    (
+        "most below targets",
+        lambda: charge(energy_max_kwh=5),
+        "energy_max_kwh is 5 kWh, less than the 10 kWh of targets",
+    ),
+    ("an unknown keyword", lambda: charge(colour=1), r"plan_charge\(\) takes no 'colour'"),
+    (
+        "a keyword misspelt",
+        lambda: charge(reserve_kw=1),
+        r"plan_charge\(\) takes no 'reserve_kw'; is it 'reserve_kwh'\?",
+    ),
+    (
+        "a battery in a dict",
+        lambda: vehicle(battery={"capacity_kwh": 50}),
+        "battery is a dict; give a Battery",
+    ),
+    (
+        "a battery of None",
+        lambda: vehicle(battery=None),
+        "battery is a NoneType|battery is None",
+    ),
+    (
+        "a capacity of text",
+        lambda: vehicle(battery=sw.Battery("50", 30)),
+        "battery.capacity_kwh has to be a number, not a str",
+    ),
+    ("a capacity of zero", lambda: vehicle(battery=sw.Battery(0, 30)), "capacity"),
+    (
+        "an efficiency in percent",
+        lambda: vehicle(battery=sw.Battery(50, 30, 100, 92)),
+        "efficiency is 92",
+    ),
+    (
+        "a state of charge of 120",
+        lambda: vehicle(battery=sw.Battery(50, 120)),
+        "120 % is outside 0 to 100 %",
+    ),
+    (
+        "an unknown state of charge",
+        lambda: vehicle(battery=sw.Battery(50, None)),
+        "soc_percent is not known; give soc_fallback_percent",
+    ),
+    (
+        "fill as text",
+        lambda: vehicle(fill_when_negative="yes"),
+        "fill_when_negative has to be True or False, not a str",
+    ),
+    (
+        "fill as a number",
+        lambda: vehicle(fill_when_negative=1),
+        "fill_when_negative has to be True or False, not a int",
+    ),
+    (
+        "minutes for a duration",
+        lambda: sw.plan_duration(PRICES, now=SIX, duration=60, by=BY),
+        "duration has to be a timedelta, not a int",
+    ),
+    (
+        "by left to None",
+        lambda: sw.plan_duration(PRICES, now=SIX, duration=HOUR, by=None),
+        None,
+    ),
+    ("a zone object", lambda: PLAN.explain(time_zone=ZoneInfo("Europe/Oslo")), None),
+    ("UTC of datetime", lambda: PLAN.explain(time_zone=UTC), None),
+    (
+        "a town for a zone",
+        lambda: PLAN.explain(time_zone="Berlin"),
+        "is no IANA time zone such as Europe/Oslo",
+    ),
+    (
+        "an offset for a zone",
+        lambda: PLAN.explain(time_zone=1),
+        "time_zone has to be the IANA name of a time zone, such as 'Europe/Oslo', not a int",
+    ),
+    (
+        "a plan for another",
+        lambda: PLAN.close_to(STORAGE),
+        "previous has to be a Plan, not a StoragePlan",
+    ),
+    (
+        "a date for a departure",
+        lambda: PLAN.what_if(departure=date(2026, 1, 5)),
+        "departure: expected a datetime",
+    ),
+    ("departures of one", lambda: PLAN.energy_at_risk(BY), "departures has to be a list"),
+    (
+        "a plan for replay",
+        lambda: sw.replay(PLAN),
+        "plan has to be a text or a PathLike, not a Plan",
+    ),
+    ("clock of a deadline", lambda: sw.next_deadline("7", now=SIX), "time"),
+    (
+        "clock as a number",
+        lambda: sw.next_deadline(7, now=SIX),
+        "time has to be a datetime.time or a text, not a int",
+    ),
+    (
+        "clock of datetime",
+        lambda: sw.next_deadline("07:00", time_zone=ZoneInfo("Europe/Oslo"), now=SIX),
+        None,
+    ),
+    ("searches without end", lambda: switching(nodes_max=-1), "nodes_max is -1"),
+    (
+        "half a session",
+        lambda: switching(sessions_max=1.5),
+        "sessions_max has to be a whole number, not a float",
+    ),
+    (
+        "a session of True",
+        lambda: switching(sessions_max=True),
+        "sessions_max has to be a whole number, not a bool",
+    ),
+    (
+        "wear below zero",
+        lambda: storage(wear_price_per_kwh=-0.1),
+        "wear_price_per_kwh is -0.1 per kWh; it is 0 or more",
+    ),
+    (
+        "discharge of 150 percent",
+        lambda: storage(discharge_efficiency=1.5),
+        "discharge_efficiency is 1.5; it lies between 0.01 and 1",
+    ),
+    (
+        "power of a battery below zero",
+        lambda: storage(power_max_kw=-1),
+        "power_max_kw is -1 kW; it is 0 kW or more",
+    ),
+    ("consumption of two", lambda: storage(consumption=[(SIX, BY)]), r"consumption\[0\]"),
+    (
+        "a limit below zero",
+        lambda: storage(limits=[sw.StorageLimit(SIX, BY, -3)]),
+        r"limits\[0\].power_max_kw is -3 kW; a limit is 0 kW or more",
+    ),
+]
 
 
-def rows_of_sites() -> list[Row]:
-    van: Any = sw.Vehicle("van", power_max_kw=7, targets=[sw.Target(BY, 7)])
-    return [
-        (
-            "one device",
-            lambda: sw.plan_site(PRICES, now=SIX, devices=van),
-            "devices is one Vehicle|devices has to be a list",
-        ),
-        (
-            "a dict for a device",
-            lambda: site({"name": "van"}),
-            r"devices\[0\] has to be a Vehicle or a StationaryBattery.*, not a dict",
-        ),
-        ("a float32 load", lambda: load(np.float32(2)), None),
-        ("a float64 load", lambda: load(np.float64(2)), None),
-        ("an array", lambda: load(np.array([1.0, 2.0, 3.0])), None),
-        ("a load of text", lambda: load("2"), "power_kw has to be a number or a list.*, not a str"),
-        ("a load of None", lambda: load(None), "power_kw is None"),
-        ("a None in a load", lambda: load([1.0, None, 2.0]), r"power_kw\[1\] is None"),
-        (
-            "a NaN in a load",
-            lambda: load([1.0, float("nan"), 2.0]),
-            r"house.power_kw\[1\]: NaN kW is not a finite number",
-        ),
-        ("a load below zero", lambda: load(-1), r"power_kw\[0\] is -1 kW"),
-        ("two values for three slots", lambda: load([1.0, 2.0]), r"power_kw"),
-        (
-            "a limit of text",
-            lambda: load(1, import_limit_kw="11"),
-            "import_limit_kw has to be a number or a list.*, not a str",
-        ),
-        (
-            "a limit below zero",
-            lambda: load(1, import_limit_kw=-1),
-            r"import_limit_kw\[0\] is -1 kW",
-        ),
-        (
-            "a breach below zero",
-            lambda: load(1, import_limit_kw=5, import_breach_price_per_kwh=-1),
-            "import_breach_price_per_kwh is -1 per kWh",
-        ),
-        (
-            "a breach without a limit",
-            lambda: load(1, import_breach_price_per_kwh=1),
-            "import_breach_price_per_kwh is 1.* without import_limit_kw",
-        ),
-        (
-            "a number for a demand charge",
-            lambda: load(1, demand_charge=8),
-            "demand_charge has to be a DemandCharge.*, not a int",
-        ),
-        (
-            "a number for emissions",
-            lambda: load(1, carbon=0.1),
-            "carbon has to be a Carbon.*, not a float",
-        ),
-        (
-            "intensities without times",
-            lambda: sw.Carbon(price_per_kg=0.1, intensity=[0.1]),
-            r"intensity\[0\] has to be a tuple of 3",
-        ),
-        (
-            "a window of seven minutes",
-            lambda: load(1, demand_charge=sw.DemandCharge(peak_price_per_kw=1, window=HOUR / 7)),
-            "demand_charge.window",
-        ),
-        ("tiers of numbers", lambda: sw.Tiers(blocks=[5]), r"blocks\[0\] has to be a tuple of 2"),
-        (
-            "a preference of text",
-            lambda: load(1, prefer="fairer"),
-            "prefer has to be a list: .*, not a str",
-        ),
-        (
-            "a preference misspelt",
-            lambda: load(1, prefer=["fair"]),
-            r"prefer\[0\] is 'fair'; it is one of 'earlier', 'smoother', 'fairer'",
-        ),
-        (
-            "a group that is not there",
-            lambda: site(sw.Load("a", power_kw=1, group="hall")),
-            'a is in group "hall", which does not exist',
-        ),
-        ("a name twice", lambda: site(home(), home()), 'the name "home" is given twice'),
-        ("a name of None", lambda: sw.Load(None, power_kw=1), "name is None; it has to be a text"),
-        (
-            "a phase of four",
-            lambda: sw.Load("a", power_kw=1, phases=["L4"]),
-            r"phases\[0\] is 'L4'; it is one of 'L1', 'L2', 'L3'",
-        ),
-        (
-            "a phase in a text",
-            lambda: sw.Load("a", power_kw=1, phases="L1"),
-            "phases has to be a list: .*, not a str",
-        ),
-        (
-            "no power",
-            lambda: site(sw.Vehicle("van", targets=[])),
-            "van: give power_max_kw, or amps and phases",
-        ),
-        (
-            "percent without a battery",
-            lambda: site(sw.Vehicle("van", power_max_kw=7, targets=[sw.SocTarget(BY, 40)])),
-            "needs the vehicle's battery",
-        ),
-        (
-            "minutes for a run",
-            lambda: sw.ShiftableLoad("wash", power_kw=1, duration=60),
-            "duration has to be a timedelta, not a int",
-        ),
-        (
-            "a taper of numbers",
-            lambda: sw.Vehicle("van", power_max_kw=7, taper=[50]),
-            r"taper\[0\] has to be a tuple of 2",
-        ),
-        (
-            "a battery of text",
-            lambda: home(capacity_kwh="10"),
-            "capacity_kwh has to be a number.*, not a str",
-        ),
-        (
-            "a share of discharge",
-            lambda: site(home(discharge_efficiency=92)),
-            "discharge_efficiency is 92",
-        ),
-        ("a device that is not there", lambda: SITE.device("bus"), "bus"),
-        ("a number for a device", lambda: SITE.device(1), "name has to be a text, not a int"),
-    ]
+van: Any = sw.Vehicle("van", power_max_kw=7, targets=[sw.Target(BY, 7)])
+ROWS_OF_SITES: list[Row] = [
+    (
+        "one device",
+        lambda: sw.plan_site(PRICES, now=SIX, devices=van),
+        "devices is one Vehicle|devices has to be a list",
+    ),
+    (
+        "a dict for a device",
+        lambda: site({"name": "van"}),
+        r"devices\[0\] has to be a Vehicle or a StationaryBattery.*, not a dict",
+    ),
+    ("a float32 load", lambda: load(np.float32(2)), None),
+    ("a float64 load", lambda: load(np.float64(2)), None),
+    ("an array", lambda: load(np.array([1.0, 2.0, 3.0])), None),
+    ("a load of text", lambda: load("2"), "power_kw has to be a number or a list.*, not a str"),
+    ("a load of None", lambda: load(None), "power_kw is None"),
+    ("a None in a load", lambda: load([1.0, None, 2.0]), r"power_kw\[1\] is None"),
+    (
+        "a NaN in a load",
+        lambda: load([1.0, float("nan"), 2.0]),
+        r"house.power_kw\[1\]: NaN kW is not a finite number",
+    ),
+    ("a load below zero", lambda: load(-1), r"power_kw\[0\] is -1 kW"),
+    ("two values for three slots", lambda: load([1.0, 2.0]), r"power_kw"),
+    (
+        "a limit of text",
+        lambda: load(1, import_limit_kw="11"),
+        "import_limit_kw has to be a number or a list.*, not a str",
+    ),
+    (
+        "a limit below zero",
+        lambda: load(1, import_limit_kw=-1),
+        r"import_limit_kw\[0\] is -1 kW",
+    ),
+    (
+        "a breach below zero",
+        lambda: load(1, import_limit_kw=5, import_breach_price_per_kwh=-1),
+        "import_breach_price_per_kwh is -1 per kWh",
+    ),
+    (
+        "a breach without a limit",
+        lambda: load(1, import_breach_price_per_kwh=1),
+        "import_breach_price_per_kwh is 1.* without import_limit_kw",
+    ),
+    (
+        "a number for a demand charge",
+        lambda: load(1, demand_charge=8),
+        "demand_charge has to be a DemandCharge.*, not a int",
+    ),
+    (
+        "a number for emissions",
+        lambda: load(1, carbon=0.1),
+        "carbon has to be a Carbon.*, not a float",
+    ),
+    (
+        "intensities without times",
+        lambda: sw.Carbon(price_per_kg=0.1, intensity=[0.1]),
+        r"intensity\[0\] has to be a tuple of 3",
+    ),
+    (
+        "a window of seven minutes",
+        lambda: load(1, demand_charge=sw.DemandCharge(peak_price_per_kw=1, window=HOUR / 7)),
+        "demand_charge.window",
+    ),
+    ("tiers of numbers", lambda: sw.Tiers(blocks=[5]), r"blocks\[0\] has to be a tuple of 2"),
+    (
+        "a preference of text",
+        lambda: load(1, prefer="fairer"),
+        "prefer has to be a list: .*, not a str",
+    ),
+    (
+        "a preference misspelt",
+        lambda: load(1, prefer=["fair"]),
+        r"prefer\[0\] is 'fair'; it is one of 'earlier', 'smoother', 'fairer'",
+    ),
+    (
+        "a group that is not there",
+        lambda: site(sw.Load("a", power_kw=1, group="hall")),
+        'a is in group "hall", which does not exist',
+    ),
+    ("a name twice", lambda: site(home(), home()), 'the name "home" is given twice'),
+    ("a name of None", lambda: sw.Load(None, power_kw=1), "name is None; it has to be a text"),
+    (
+        "a phase of four",
+        lambda: sw.Load("a", power_kw=1, phases=["L4"]),
+        r"phases\[0\] is 'L4'; it is one of 'L1', 'L2', 'L3'",
+    ),
+    (
+        "a phase in a text",
+        lambda: sw.Load("a", power_kw=1, phases="L1"),
+        "phases has to be a list: .*, not a str",
+    ),
+    (
+        "no power",
+        lambda: site(sw.Vehicle("van", targets=[])),
+        "van: give power_max_kw, or amps and phases",
+    ),
+    (
+        "percent without a battery",
+        lambda: site(sw.Vehicle("van", power_max_kw=7, targets=[sw.SocTarget(BY, 40)])),
+        "needs the vehicle's battery",
+    ),
+    (
+        "minutes for a run",
+        lambda: sw.ShiftableLoad("wash", power_kw=1, duration=60),
+        "duration has to be a timedelta, not a int",
+    ),
+    (
+        "a taper of numbers",
+        lambda: sw.Vehicle("van", power_max_kw=7, taper=[50]),
+        r"taper\[0\] has to be a tuple of 2",
+    ),
+    (
+        "a battery of text",
+        lambda: home(capacity_kwh="10"),
+        "capacity_kwh has to be a number.*, not a str",
+    ),
+    (
+        "a share of discharge",
+        lambda: site(home(discharge_efficiency=92)),
+        "discharge_efficiency is 92",
+    ),
+    ("a device that is not there", lambda: SITE.device("bus"), "bus"),
+    ("a number for a device", lambda: SITE.device(1), "name has to be a text, not a int"),
+]
 
 
-def rows_of_tables() -> list[Row]:
-    return [
-        ("a batch of a dict", batch, None),
-        ("a batch of polars", lambda: sw.plan_batch(pl.DataFrame(cars()), PRICES), None),
-        ("a batch of a lazy frame", lambda: sw.plan_batch(pl.LazyFrame(cars()), PRICES), None),
-        ("a batch of pandas", lambda: sw.plan_batch(pd.DataFrame(cars()), PRICES), None),
-        (
-            "a batch of rows",
-            lambda: sw.plan_batch([{"id": 1}], PRICES),
-            "vehicles has to be a table.*, not a list",
+ROWS_OF_TABLES: list[Row] = [
+    ("a batch of a dict", batch, None),
+    ("a batch of polars", lambda: sw.plan_batch(pl.DataFrame(cars()), PRICES), None),
+    ("a batch of a lazy frame", lambda: sw.plan_batch(pl.LazyFrame(cars()), PRICES), None),
+    ("a batch of pandas", lambda: sw.plan_batch(pd.DataFrame(cars()), PRICES), None),
+    (
+        "a batch of rows",
+        lambda: sw.plan_batch([{"id": 1}], PRICES),
+        "vehicles has to be a table.*, not a list",
+    ),
+    (
+        "a batch of nothing",
+        lambda: sw.plan_batch(None, PRICES),
+        "vehicles is None; it has to be a table",
+    ),
+    (
+        "a batch and a list of prices",
+        lambda: sw.plan_batch(CARS, [0.1]),
+        "prices has to be Prices or a mapping, not a list",
+    ),
+    (
+        "a batch without arrivals",
+        lambda: batch(arrival=...),
+        'there is no column "arrival"; found: id, departure',
+    ),
+    (
+        "a batch of naive arrivals",
+        lambda: batch(arrival=[NAIVE]),
+        'column "arrival" holds timestamps without a time zone',
+    ),
+    (
+        "a batch of texts",
+        lambda: batch(power_max_kw=["7"]),
+        'column "power_max_kw" holds texts, not numbers',
+    ),
+    (
+        "a batch of flags",
+        lambda: batch(power_max_kw=[True]),
+        'column "power_max_kw" holds true or false, not numbers',
+    ),
+    (
+        "a column misspelt",
+        lambda: batch(reserve_kw=[1.0]),
+        'column "reserve_kw", which is not read; is it "reserve_kwh"',
+    ),
+    (
+        "a column of another function",
+        lambda: batch(node=["a"]),
+        'column "node" is not something plan_batch can honour',
+    ),
+    ("another column", lambda: batch(depot=["north"]), None),
+    (
+        "an earlier power",
+        lambda: batch(power_kw=[7.0]),
+        'the column "power_kw" is called "power_max_kw"; rename it',
+    ),
+    (
+        "fill in a batch as text",
+        lambda: batch(
+            energy_kwh=...,
+            soc_percent=[30.0],
+            target_percent=[50.0],
+            capacity_kwh=[50.0],
+            fill_when_negative=["yes"],
         ),
-        (
-            "a batch of nothing",
-            lambda: sw.plan_batch(None, PRICES),
-            "vehicles is None; it has to be a table",
+        'column "fill_when_negative" holds texts, not true or false',
+    ),
+    (
+        "a room in kWh with percent",
+        lambda: batch(
+            energy_kwh=...,
+            soc_percent=[30.0],
+            target_percent=[50.0],
+            capacity_kwh=[50.0],
+            energy_max_kwh=[9.0],
         ),
-        (
-            "a batch and a list of prices",
-            lambda: sw.plan_batch(CARS, [0.1]),
-            "prices has to be Prices or a mapping, not a list",
-        ),
-        (
-            "a batch without arrivals",
-            lambda: batch(arrival=...),
-            'there is no column "arrival"; found: id, departure',
-        ),
-        (
-            "a batch of naive arrivals",
-            lambda: batch(arrival=[NAIVE]),
-            'column "arrival" holds timestamps without a time zone',
-        ),
-        (
-            "a batch of texts",
-            lambda: batch(power_max_kw=["7"]),
-            'column "power_max_kw" holds texts, not numbers',
-        ),
-        (
-            "a batch of flags",
-            lambda: batch(power_max_kw=[True]),
-            'column "power_max_kw" holds true or false, not numbers',
-        ),
-        (
-            "a column misspelt",
-            lambda: batch(reserve_kw=[1.0]),
-            'column "reserve_kw", which is not read; is it "reserve_kwh"',
-        ),
-        (
-            "a column of another function",
-            lambda: batch(node=["a"]),
-            'column "node" is not something plan_batch can honour',
-        ),
-        ("another column", lambda: batch(depot=["north"]), None),
-        (
-            "an earlier power",
-            lambda: batch(power_kw=[7.0]),
-            'the column "power_kw" is called "power_max_kw"; rename it',
-        ),
-        (
-            "fill in a batch as text",
-            lambda: batch(
-                energy_kwh=...,
-                soc_percent=[30.0],
-                target_percent=[50.0],
-                capacity_kwh=[50.0],
-                fill_when_negative=["yes"],
-            ),
-            'column "fill_when_negative" holds texts, not true or false',
-        ),
-        (
-            "a room in kWh with percent",
-            lambda: batch(
-                energy_kwh=...,
-                soc_percent=[30.0],
-                target_percent=[50.0],
-                capacity_kwh=[50.0],
-                energy_max_kwh=[9.0],
-            ),
-            'column "energy_max_kwh" goes with "energy_kwh"',
-        ),
-        (
-            "targets of numbers",
-            lambda: batch(targets=[[1.0]]),
-            'column "targets" holds no lists of {by, energy_kwh}, but lists',
-        ),
-        (
-            "a battery with earlier wear",
-            lambda: batteries(wear_per_kwh=[0.1]),
-            'the column "wear_per_kwh" is called "wear_price_per_kwh"',
-        ),
-        (
-            "a battery with earlier efficiency",
-            lambda: batteries(efficiency_discharge=[0.9]),
-            'the column "efficiency_discharge" is called "discharge_efficiency"',
-        ),
-        (
-            "a battery with earlier power",
-            lambda: batteries(charge_max_kw=[4.0]),
-            'the column "charge_max_kw" is called "power_max_kw"',
-        ),
-        (
-            "a battery misspelt",
-            lambda: batteries(efficency=[0.9]),
-            'column "efficency", which is not read; is it "efficiency"',
-        ),
-        (
-            "a lowest state of charge",
-            lambda: batteries(soc_min_percent=[20.0]),
-            'column "soc_min_percent", which is not read; is it "reserve_percent"',
-        ),
-        (
-            "export prices in a mapping",
-            lambda: sw.plan_storage_batch(CARS, PRICES, {"a": PRICES}),
-            "export_prices is a mapping where prices is not",
-        ),
-        (
-            "samples with a price",
-            lambda: samples(price=[0.1]),
-            'column "price", which is not read; is it "price_per_kwh"',
-        ),
-        (
-            "a resolution misspelt",
-            lambda: stats.aggregate(
-                {"start": [SIX], "end": [BY], "power_kw": [4.0]}, resolution="dya"
-            ),
-            "resolution",
-        ),
-        (
-            "an area below zero",
-            lambda: area(-1),
-            'limit_kw of node "area" is -1; it is a power from 0 kW on',
-        ),
-        (
-            "an area of text",
-            lambda: area("7"),
-            "limit_kw has to be a number or a list.*, not a str",
-        ),
-        ("an area without a limit", lambda: area(None), "give either limit_kw or nodes"),
-        ("an area of two values", lambda: area([1.0, 2.0]), "2 slots; the prices have 3"),
-        ("an earlier gap", lambda: area(gap=0.1), r"plan_area\(\): `gap` is called `relative_gap`"),
-        ("rounds below zero", lambda: area(rounds_max=-1), "rounds_max is -1 rounds"),
-        (
-            "half a round",
-            lambda: area(rounds_max=1.5),
-            "rounds_max has to be a whole number, not a float",
-        ),
-        (
-            "a node for nodes",
-            lambda: sw.plan_area(CARS, PRICES, nodes=sw.Node(name="a")),
-            "nodes is one Node; give a list of them",
-        ),
-        (
-            "a dict for a node",
-            lambda: sw.plan_area(CARS, PRICES, nodes=[{"name": "a"}]),
-            r"nodes\[0\] has to be a Node, not a dict",
-        ),
-        (
-            "a stability without a plan",
-            lambda: area(stability_budget=1.0),
-            "stability_budget needs a previous plan",
-        ),
-        ("a sink of text", lambda: area(sink="file"), "sink"),
-    ]
+        'column "energy_max_kwh" goes with "energy_kwh"',
+    ),
+    (
+        "targets of numbers",
+        lambda: batch(targets=[[1.0]]),
+        'column "targets" holds no lists of {by, energy_kwh}, but lists',
+    ),
+    (
+        "a battery with earlier wear",
+        lambda: batteries(wear_per_kwh=[0.1]),
+        'the column "wear_per_kwh" is called "wear_price_per_kwh"',
+    ),
+    (
+        "a battery with earlier efficiency",
+        lambda: batteries(efficiency_discharge=[0.9]),
+        'the column "efficiency_discharge" is called "discharge_efficiency"',
+    ),
+    (
+        "a battery with earlier power",
+        lambda: batteries(charge_max_kw=[4.0]),
+        'the column "charge_max_kw" is called "power_max_kw"',
+    ),
+    (
+        "a battery misspelt",
+        lambda: batteries(efficency=[0.9]),
+        'column "efficency", which is not read; is it "efficiency"',
+    ),
+    (
+        "a lowest state of charge",
+        lambda: batteries(soc_min_percent=[20.0]),
+        'column "soc_min_percent", which is not read; is it "reserve_percent"',
+    ),
+    (
+        "export prices in a mapping",
+        lambda: sw.plan_storage_batch(CARS, PRICES, {"a": PRICES}),
+        "export_prices is a mapping where prices is not",
+    ),
+    (
+        "samples with a price",
+        lambda: samples(price=[0.1]),
+        'column "price", which is not read; is it "price_per_kwh"',
+    ),
+    (
+        "a resolution misspelt",
+        lambda: stats.aggregate({"start": [SIX], "end": [BY], "power_kw": [4.0]}, resolution="dya"),
+        "resolution",
+    ),
+    (
+        "an area below zero",
+        lambda: area(-1),
+        'limit_kw of node "area" is -1; it is a power from 0 kW on',
+    ),
+    (
+        "an area of text",
+        lambda: area("7"),
+        "limit_kw has to be a number or a list.*, not a str",
+    ),
+    ("an area without a limit", lambda: area(None), "give either limit_kw or nodes"),
+    ("an area of two values", lambda: area([1.0, 2.0]), "2 slots; the prices have 3"),
+    ("an earlier gap", lambda: area(gap=0.1), r"plan_area\(\): `gap` is called `relative_gap`"),
+    ("rounds below zero", lambda: area(rounds_max=-1), "rounds_max is -1 rounds"),
+    (
+        "half a round",
+        lambda: area(rounds_max=1.5),
+        "rounds_max has to be a whole number, not a float",
+    ),
+    (
+        "a node for nodes",
+        lambda: sw.plan_area(CARS, PRICES, nodes=sw.Node(name="a")),
+        "nodes is one Node; give a list of them",
+    ),
+    (
+        "a dict for a node",
+        lambda: sw.plan_area(CARS, PRICES, nodes=[{"name": "a"}]),
+        r"nodes\[0\] has to be a Node, not a dict",
+    ),
+    (
+        "a stability without a plan",
+        lambda: area(stability_budget=1.0),
+        "stability_budget needs a previous plan",
+    ),
+    ("a sink of text", lambda: area(sink="file"), "sink"),
+]
 
 
-def rows_of_rules() -> list[Row]:
-    rule: Any = schedule.Rule
-    return [
-        (
-            "a rate of a number",
-            lambda: tariffs.check_rates([tariffs.Rate("low", 0.25)]),
-            r"rates\[0\]\.\w+ has to be a text, not a float",
-        ),
-        (
-            "a rate alone",
-            lambda: tariffs.check_rates(tariffs.Rate("low", "0.25")),
-            "rates is one Rate; give a list of them",
-        ),
-        (
-            "weekdays by name",
-            lambda: schedule.should_charge([rule(True, weekdays=["Mon"])], at=SIX, time_zone="UTC"),
-            r"weekdays\[0\] has to be a whole number, not a str",
-        ),
-        (
-            "a zone for a schedule",
-            lambda: schedule.should_charge([rule(True)], at=SIX, time_zone=ZoneInfo("Europe/Oslo")),
-            None,
-        ),
-        (
-            "a list of zones",
-            lambda: schedule.should_charge([rule(True)], at=SIX, time_zone=["UTC"]),
-            "time_zone has to be the IANA name",
-        ),
-    ]
+rule: Any = schedule.Rule
+ROWS_OF_RULES: list[Row] = [
+    (
+        "a rate of a number",
+        lambda: tariffs.check_rates([tariffs.Rate("low", 0.25)]),
+        r"rates\[0\]\.\w+ has to be a text, not a float",
+    ),
+    (
+        "a rate alone",
+        lambda: tariffs.check_rates(tariffs.Rate("low", "0.25")),
+        "rates is one Rate; give a list of them",
+    ),
+    (
+        "weekdays by name",
+        lambda: schedule.should_charge([rule(True, weekdays=["Mon"])], at=SIX, time_zone="UTC"),
+        r"weekdays\[0\] has to be a whole number, not a str",
+    ),
+    (
+        "a zone for a schedule",
+        lambda: schedule.should_charge([rule(True)], at=SIX, time_zone=ZoneInfo("Europe/Oslo")),
+        None,
+    ),
+    (
+        "a list of zones",
+        lambda: schedule.should_charge([rule(True)], at=SIX, time_zone=["UTC"]),
+        "time_zone has to be the IANA name",
+    ),
+]
 
 
 RENAMED: dict[str, tuple[Callable[[], object], str]] = {
@@ -970,11 +961,11 @@ RENAMED: dict[str, tuple[Callable[[], object], str]] = {
 }
 
 ROWS = [
-    *rows_of_prices(),
-    *rows_of_vehicles(),
-    *rows_of_sites(),
-    *rows_of_tables(),
-    *rows_of_rules(),
+    *ROWS_OF_PRICES,
+    *ROWS_OF_VEHICLES,
+    *ROWS_OF_SITES,
+    *ROWS_OF_TABLES,
+    *ROWS_OF_RULES,
 ]
 
 

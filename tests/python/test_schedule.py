@@ -52,15 +52,15 @@ WRONG_RULES: list[tuple[Any, type[Exception], str]] = [
     (Rule(True, hour_minute=["07:00"] * 3), sw.InputError, "has 3 times of day"),
     (Rule(True, hour_minute=("\ud800", "08:00")), sw.InputError, "lone surrogate"),
     (Rule(True, hour_minute=(time(7, 0, 30), "08:00")), sw.InputError, "07:00:30"),
-    (Rule(True, hour_minute="07:00"), TypeError, "expected a pair of times of day"),
-    (Rule(True, hour_minute=(7, 8)), TypeError, "expected a time of day"),  # type: ignore[arg-type]
+    (Rule(True, hour_minute="07:00"), TypeError, "hour_minute has to be"),
+    (Rule(True, hour_minute=(7, 8)), TypeError, "has to be a text or a datetime.time"),  # type: ignore[arg-type]
     (Rule(True, hour_minute=(time(7, tzinfo=UTC), "08:00")), TypeError, "no time zone of its own"),
     (Rule(True, weekdays=[2**70]), sw.InputError, "is out of range"),
     (Rule(True, weekdays=[True]), TypeError, "not a bool"),
-    (Rule(True, weekdays=["1"]), TypeError, "integer"),  # type: ignore[list-item]
-    ({"should_charge": True}, TypeError, "expected a Rule, not a dict"),
+    (Rule(True, weekdays=["1"]), TypeError, "has to be a whole number, not a str"),  # type: ignore[list-item]
+    ({"should_charge": True}, TypeError, "is a dict; give a Rule"),
     ([], TypeError, "should_charge"),
-    (None, TypeError, "expected a Rule"),
+    (None, TypeError, "is None; give a Rule"),
 ]
 
 
@@ -82,7 +82,7 @@ def test_rows_come_as_json_has_them() -> None:
         reading, should_charge=True, target_type="charger", location_id=None
     )
     assert stands.command == "start"
-    with pytest.raises(TypeError, match="expected a TargetReading, not a NoneType"):
+    with pytest.raises(TypeError, match="target is None; give a TargetReading"):
         sw.schedule.status(
             None,  # type: ignore[arg-type]
             should_charge=True,
@@ -143,7 +143,7 @@ def test_when_a_status_last_changed() -> None:
     ]
     for other in others:
         assert sw.schedule.changed_at(other, now=later, before=(seen, MONDAY)) == later
-    with pytest.raises(sw.InputError, match="which no state is"):
+    with pytest.raises(sw.InputError, match=r"seen.status.state is 'ready'; it is one of"):
         sw.schedule.changed_at(Snapshot(stands._replace(state="ready")), now=later)  # type: ignore[arg-type]
 
 

@@ -238,7 +238,7 @@ def test_series_are_added_over_the_same_time_only() -> None:
         hours + longer
     assert values_of(hours.plus(longer, align="overlap")) == pytest.approx([1.1, 1.3])
     assert values_of(hours + longer[NOON : NOON + 2 * HOUR]) == pytest.approx([1.1, 1.3])
-    with pytest.raises(sw.InputError, match="align is 'outer'; it is 'exact' or 'overlap'"):
+    with pytest.raises(sw.InputError, match="align is 'outer'; it is one of 'exact', 'overlap'"):
         hours.plus(longer, align="outer")  # type: ignore[arg-type]
     krona = sw.Prices.from_values(NOON, [1.0, 1.0], currency="SEK")
     with pytest.raises(sw.InputError, match="in EUR/kWh and one in SEK/kWh cannot be added"):
@@ -304,7 +304,7 @@ def test_means_follow_local_days() -> None:
         [(NOON, NOON + HOUR, 1.0), (NOON + HOUR, NOON + 4 * HOUR, 3.0)], currency="EUR"
     )
     assert uneven.mean() == 2.5
-    with pytest.raises(sw.InputError, match='how is "median"; it is one of mean, min, max'):
+    with pytest.raises(sw.InputError, match="how is 'median'; it is one of 'mean', 'min', 'max'"):
         load.resample("day", how="median")  # type: ignore[arg-type]
     with pytest.raises(sw.InputError, match='resolution is "minute"'):
         load.resample("minute")

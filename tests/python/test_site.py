@@ -301,7 +301,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("phases", {"devices": vans(1, phases=())}, "no phase"),
     ("reversed", {"devices": vans(1, arrival=START + HOUR, departure=START)}, "not after"),
     ("no battery", {"devices": vans(1, reserve_percent=20)}, "needs the vehicle's battery"),
-    ("prefer", {"prefer": ["cheaper"]}, "prefer holds"),
+    ("prefer", {"prefer": ["cheaper"]}, "prefer[0] is 'cheaper'"),
     (
         "window",
         {"demand_charge": sw.DemandCharge(peak_price_per_kw=1, window=HOUR / 7)},

@@ -54,8 +54,8 @@ CALLS: dict[str, Call] = {
 @pytest.mark.parametrize("bad", NOTHING, ids=lambda bad: type(bad).__name__)
 @pytest.mark.parametrize("name", CALLS)
 def test_what_is_no_row_is_refused(name: str, bad: Any) -> None:
-    name = "None" if bad is None else f"a {type(bad).__name__}"
-    expected = rf"has to be .*, not {name}$|is {name}; (it has to be|give a) "
+    kind = "None" if bad is None else f"a {type(bad).__name__}"
+    expected = rf"has to be .*, not {kind}$|is {kind}; (it has to be|give a) "
     with pytest.raises(TypeError, match=expected):
         CALLS[name](bad)
 
@@ -77,5 +77,5 @@ def test_a_schedule_is_a_mapping(bad: Any) -> None:
 
 @pytest.mark.parametrize("bad", [5, "x", [0.1, 0.2]])
 def test_prices_are_prices(bad: Any) -> None:
-    with pytest.raises(TypeError, match="before has to be Prices, not a"):
+    with pytest.raises(TypeError, match=r"before has to be Prices, as .* makes them, not a"):
         signals.replace(bad, SIGNAL)

@@ -33,6 +33,7 @@ from slackwater import (
 )
 from slackwater._engine import (
     AreaChange,
+    AreaNumbers,
     Certificate,
     CertificateCheck,
     DepartureOutcome,
@@ -182,6 +183,7 @@ if not TYPE_CHECKING:
 __all__ = [
     "TIME_ZONE_VERSION",
     "AreaChange",
+    "AreaNumbers",
     "AreaPlan",
     "AreaProgress",
     "Battery",

@@ -176,15 +176,22 @@ def area(
         title = f"Plan of {nodes[0].name}" if len(nodes) > 1 else "Area plan"
         zone = time_zone or "UTC"
         plan.report(report, names=rows.column("id"), title=title, time_zone=zone)
+    _show(plan, rows, {"plans": out, "report": report}, [*notes, *more_notes])
+    return 0
+
+
+def _show(
+    plan: sw.AreaPlan, rows: pa.Table, written: dict[str, Path | None], notes: list[str]
+) -> None:
+    """Write the summary, the files, and what there is to say of them."""
     console = answers()
     console.print(_summary(plan))
-    for file, what in ((out, "plans"), (report, "report")):
+    for what, file in written.items():
         if file:
             console.print(Text(f"{what} written to {file}"), soft_wrap=True)
-    show_notes([*notes, *more_notes])
+    show_notes(notes)
     _show_failure(plan)
     _show_unmet(plan, rows)
-    return 0
 
 
 class _Asked(NamedTuple):
@@ -301,7 +308,7 @@ def _nodes(limit: str) -> tuple[list[sw.Node], Path | None]:
             return area_nodes(None, [_node(each) for each in found]), path
         if is_list and not any(isinstance(each, dict | list | str) for each in found):
             return area_nodes(found, None), path
-    except InputError as error:
+    except (InputError, TypeError) as error:
         raise InputError(f"{path}: {error}") from None
     raise InputError(f"{path}: neither a list of kW, one per slot, nor a list of nodes")
 
