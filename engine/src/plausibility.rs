@@ -14,7 +14,7 @@ const ENERGY_LIKELY_KWH: f64 = 2_000.0;
 /// Highest price of a kWh. The ceiling of European markets, 5 per kWh, lies below it.
 const PRICE_LIKELY_PER_KWH: f64 = 10.0;
 
-/// What is unlikely about a number, and what may have been meant.
+/// Unlikely number, and the unit that may have been meant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Doubt {
     name: String,

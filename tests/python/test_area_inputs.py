@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -77,10 +78,10 @@ def test_a_field_that_makes_no_sense_is_refused_by_name(fields: dict[str, Any], 
 def test_what_is_no_list_of_nodes_is_refused() -> None:
     nothing: list[tuple[Any, str]] = [
         (sw.Node(name="a"), "nodes is one Node; give a list of them"),
-        ([{"name": "a"}], "expected a Node, not a dict"),
+        ([{"name": "a"}], "nodes[0] has to be a Node, not a dict"),
     ]
     for nodes, text in nothing:
-        with pytest.raises(TypeError, match=text):
+        with pytest.raises(TypeError, match=re.escape(text)):
             sw.plan_area(fleet(1), PRICES, nodes=nodes)
     with pytest.raises(sw.InputError, match="name of a node is 5"):
         sw.plan_area(fleet(1), PRICES, nodes=[sw.Node(name=5)])  # type: ignore[arg-type]

@@ -314,7 +314,7 @@ def test_what_cannot_be_converted_is_refused(
 ) -> None:
     call, arguments = CALLS[name]
     # Where the value is one of a class, that refuses it, by the name of its field.
-    names = "|".join([last_name(place), *re.findall(r"\.(\w+)", place)])
+    names = "|".join([last_name(place), *re.findall(r"\.(\w+)", place), "values"])
     with pytest.raises(sw.InputError, match=rf"\b({names})\b.* is "):
         call(**(arguments | {argument: make()}))
 

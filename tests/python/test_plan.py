@@ -176,7 +176,10 @@ def test_fees_and_taxes_make_new_prices() -> None:
     market = sw.Prices.from_values(NOON, [0.10, 0.20], currency="EUR")
     grid = sw.Prices.from_values(NOON + HOUR, [0.05, 0.05], currency="EUR")
     assert [slot[2] for slot in market.plus(0.1).times(2).slots] == pytest.approx([0.4, 0.6])
-    assert market.plus(grid).slots == [(NOON + HOUR, NOON + 2 * HOUR, 0.25)]
+    both = market.plus(grid, align="overlap")
+    assert both.slots == [(NOON + HOUR, NOON + 2 * HOUR, 0.25)]
+    with pytest.raises(sw.InputError, match="not over the same time"):
+        market.plus(grid)
     with pytest.raises(sw.InputError, match="EUR and in SEK"):
         market.plus(sw.Prices.from_values(NOON, [1.0], currency="SEK"))
     with pytest.raises(sw.InputError, match="price of slot 0"):

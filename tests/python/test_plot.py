@@ -434,10 +434,10 @@ def test_themes_and_sizes(plan: Any, labels: list[str]) -> None:
 def test_zones_are_names_or_zone_infos(plan: Any, labels: list[str]) -> None:
     berlin = plan.plot(time_zone=BERLIN)
     assert berlin.axes[len(labels) - 1].get_xlabel() == "Time in Europe/Berlin"
-    for zone in ("Berlin", "", "../etc/passwd", "Mars/Olympus"):
+    for zone in ("Berlin", "", "/etc/localtime", "Mars/Olympus"):
         with pytest.raises(sw.InputError, match="time_zone"):
             plan.plot(time_zone=zone)
-    with pytest.raises(TypeError, match="time_zone: 1 is neither"):
+    with pytest.raises(TypeError, match="time_zone"):
         plan.plot(time_zone=1)
 
 

@@ -346,8 +346,8 @@ NAMES = st.sampled_from(["a", "b", "c", ""])
 GROUPS = st.none() | st.sampled_from(["g", "h"])
 DISCHARGE = st.builds(
     sw.Discharge,
-    power_max_kw=NUMBERS,
-    efficiency=NUMBERS,
+    discharge_max_kw=NUMBERS,
+    discharge_efficiency=NUMBERS,
     soc_min_percent=NUMBERS,
     wear_price_per_kwh=NUMBERS,
 )

@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from slackwater import _engine
 from slackwater.prices import Prices
+from slackwater.series import Series
 from slackwater.typing import ArrowTable
 
 REPR_MAX = 60
@@ -255,6 +256,8 @@ def _several(item: Converter, kind: Any) -> Converter:
             message = f"{place} is one {type(value).__name__}; give a list of them"
             raise WrongError(TypeError(message))
         is_frame = hasattr(type(value), "columns") or isinstance(value, str | bytes | Mapping)
+        # Its slots alone would lose its unit.
+        is_frame = is_frame or isinstance(value, Series)
         if is_frame or not hasattr(value, "__iter__") or getattr(value, "shape", None) == ():
             raise _mistyped(place, words, value)
         given = list(value)

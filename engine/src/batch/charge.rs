@@ -536,10 +536,9 @@ mod tests {
                     Ok(problem) => {
                         let alone = plan_charge(&curve, &problem);
                         prop_assert_eq!(numbers.cost[row].to_bits(), alone.cost.as_amount().to_bits());
-                        prop_assert_eq!(
-                            numbers.energy_kwh[row].to_bits(),
-                            alone.energy.as_kwh().to_bits()
-                        );
+                        // Sums over slots in another order.
+                        let difference = numbers.energy_kwh[row] - alone.energy.as_kwh();
+                        prop_assert!(difference.abs() <= 1e-12, "{}", difference);
                     }
                     Err(_) => prop_assert!(planned[0].errors.iter().any(|(bad, _)| *bad == row)),
                 }

@@ -21,7 +21,7 @@ const BLOCK: usize = 96;
 /// Stays of one parallel task.
 const STAYS_PER_TASK: usize = 32;
 
-/// Why a run ended early.
+/// Reason for the early end of a run.
 #[derive(Debug)]
 pub enum Stopped<E> {
     /// The caller wanted no more.

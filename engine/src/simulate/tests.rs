@@ -191,7 +191,7 @@ fn a_view_holds_nothing_that_is_not_known_yet() {
     let prices = curve_of(60, &[30, 20, 10, 40, 50]);
     let published = prices.between(minute(120), minute(180));
     let book = ForecastBook::new(vec![Forecast::new(minute(61), Standing::Known, published)]);
-    let facts = Facts::new(prices, vec![one_stay(30.0)], None).unwrap();
+    let facts = Facts::new(prices.clone(), vec![one_stay(30.0)], None).unwrap();
     let options = SimulationOptions { splits_regret: false, ..with_steps() };
     let outcomes = simulate(&facts, &book, &Curious, &options, &mut |_| true).unwrap();
     // Charging at once is the baseline, and decisions fall on the quarters, on 18:10 and on 19:01.
@@ -199,6 +199,8 @@ fn a_view_holds_nothing_that_is_not_known_yet() {
     assert_eq!(outcomes[0].steps.iter().filter(|step| step.energy_kwh > 0.0).count(), 14);
     assert!(outcomes[0].regret.is_none());
     // Under relaxed conditions the same policy is handed all prices, and remains what it is.
+    // It charges at once, where a smaller need fits into the two cheapest hours.
+    let facts = Facts::new(prices, vec![one_stay(20.0)], None).unwrap();
     let options = SimulationOptions::default();
     let split = simulate(&facts, &book, &Curious, &options, &mut |_| true).unwrap();
     let regret = split[0].regret.unwrap();

@@ -1,4 +1,4 @@
-//! What a policy sees: everything that is known of one stay at one instant, and nothing else.
+//! View of a policy: everything that is known of one stay at one instant, and nothing else.
 use chrono::{DateTime, Utc};
 
 use crate::prices::curve::PriceCurve;
@@ -27,7 +27,7 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// What is known of a session from `now` to the next decision at `until`, with a horizon of
+    /// View of a session from `now` to the next decision at `until`, with a horizon of
     /// so many microseconds.
     pub(crate) fn new(
         session: &Session,

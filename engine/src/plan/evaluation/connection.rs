@@ -17,7 +17,7 @@ use crate::units::{Energy, MICROS_PER_HOUR};
 
 /// Energy of a device at constant power: positive draws, negative feeds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Flow {
+pub(crate) struct EnergyFlow {
     pub(crate) start: i64,
     pub(crate) end: i64,
     pub(crate) kwh: f64,
@@ -46,7 +46,7 @@ struct Piece {
 
 /// Sums of flows, in time order and without overlap, over `[from, to)` under facts.
 pub(crate) fn sum_up(
-    flows: &[Flow],
+    flows: &[EnergyFlow],
     facts: &ConnectionFacts<'_>,
     (from, to): (i64, i64),
 ) -> ConnectionSums {
@@ -120,7 +120,7 @@ fn price_at(curve: &PriceCurve, at: i64) -> Option<f64> {
 }
 
 /// Pieces of `[from, to)` with the energy of the device in each.
-fn pieces(flows: &[Flow], facts: &ConnectionFacts<'_>, (from, to): (i64, i64)) -> Vec<Piece> {
+fn pieces(flows: &[EnergyFlow], facts: &ConnectionFacts<'_>, (from, to): (i64, i64)) -> Vec<Piece> {
     let mut cuts: Vec<i64> = vec![from, to];
     cuts.extend(flows.iter().flat_map(|flow| [flow.start, flow.end]));
     for curve in [Some(facts.import), facts.export].into_iter().flatten() {
@@ -149,7 +149,7 @@ fn pieces(flows: &[Flow], facts: &ConnectionFacts<'_>, (from, to): (i64, i64)) -
 }
 
 /// Energy of a flow in a piece that lies inside or outside of it.
-fn part_of(flow: &Flow, start: i64, end: i64) -> f64 {
+fn part_of(flow: &EnergyFlow, start: i64, end: i64) -> f64 {
     if (start, end) == (flow.start, flow.end) {
         return flow.kwh;
     }

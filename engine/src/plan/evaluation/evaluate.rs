@@ -1,6 +1,6 @@
 //! Evaluation of plans of one device: a vehicle that charges, a battery, a device that switches.
 use crate::plan::charge::plan::{Plan, PlannedSlot};
-use crate::plan::evaluation::connection::{ConnectionSums, Flow, sum_up};
+use crate::plan::evaluation::connection::{ConnectionSums, EnergyFlow, sum_up};
 use crate::plan::evaluation::facts::{ConnectionFacts, EvaluatedCosts, Evaluation};
 use crate::plan::storage::plan::StoragePlan;
 use crate::plan::storage::request::StorageRequest;
@@ -16,7 +16,7 @@ use crate::units::{Energy, Money, Power};
 /// missing is in no cost and is listed.
 #[must_use]
 pub fn evaluate_charge(plan: &Plan, facts: &ConnectionFacts<'_>) -> Evaluation {
-    let flows: Vec<Flow> = plan.slots.iter().filter_map(charge_flow).collect();
+    let flows: Vec<EnergyFlow> = plan.slots.iter().filter_map(charge_flow).collect();
     let unplanned = at_once(&plan.slots, plan.energy);
     evaluate(&flows, (&unplanned, Fixed::default()), Fixed::default(), span(&plan.slots), facts)
 }
@@ -48,9 +48,9 @@ pub fn evaluate_storage(
         // Less than a microsecond of charging is spread over the slot.
         let busy = micros_of(slot.busy_until());
         let end = if busy > micros_of(slot.start) { busy } else { micros_of(slot.end) };
-        (kwh != 0.0).then_some(Flow { start: micros_of(slot.start), end, kwh })
+        (kwh != 0.0).then_some(EnergyFlow { start: micros_of(slot.start), end, kwh })
     };
-    let flows: Vec<Flow> = plan.slots.iter().filter_map(flow).collect();
+    let flows: Vec<EnergyFlow> = plan.slots.iter().filter_map(flow).collect();
     let (unplanned, level) = unplanned_storage(request, plan);
     let gained = level - plan.stored_start.as_kwh();
     let stored = request.end_value.as_per_kwh() * gained;
@@ -69,8 +69,8 @@ struct Fixed {
 
 /// Evaluation of flows and of those of the baseline.
 fn evaluate(
-    flows: &[Flow],
-    (unplanned, unplanned_fixed): (&[Flow], Fixed),
+    flows: &[EnergyFlow],
+    (unplanned, unplanned_fixed): (&[EnergyFlow], Fixed),
     fixed: Fixed,
     span: (i64, i64),
     facts: &ConnectionFacts<'_>,
@@ -115,16 +115,16 @@ fn span(slots: &[PlannedSlot]) -> (i64, i64) {
 }
 
 /// Flow of a slot: full power from its start.
-fn charge_flow(slot: &PlannedSlot) -> Option<Flow> {
+fn charge_flow(slot: &PlannedSlot) -> Option<EnergyFlow> {
     let start = micros_of(slot.start);
     let busy = micros_of(slot.charged_until());
     let end = if busy > start { busy } else { micros_of(slot.end) };
     let kwh = slot.energy.as_kwh();
-    (kwh > 0.0).then_some(Flow { start, end, kwh })
+    (kwh > 0.0).then_some(EnergyFlow { start, end, kwh })
 }
 
 /// Flows of an energy at full power from the first slot on.
-fn at_once(slots: &[PlannedSlot], energy: Energy) -> Vec<Flow> {
+fn at_once(slots: &[PlannedSlot], energy: Energy) -> Vec<EnergyFlow> {
     let mut missing = energy;
     let flow = |slot: &PlannedSlot| {
         let taken = slot.capacity().min(missing).max(Energy::ZERO);
@@ -135,19 +135,19 @@ fn at_once(slots: &[PlannedSlot], energy: Energy) -> Vec<Flow> {
 }
 
 /// Flows of a plan that switches: each slot's energy in the time in which the device is on.
-fn switching_flows(plan: &SwitchingPlan) -> Vec<Flow> {
+fn switching_flows(plan: &SwitchingPlan) -> Vec<EnergyFlow> {
     let flow = |slot: &PlannedSlot| {
         let on = plan.intervals.iter().find(|on| on.start < slot.end && on.end > slot.start);
         let (start, end) = on
             .map_or((slot.start, slot.end), |on| (on.start.max(slot.start), on.end.min(slot.end)));
         let kwh = slot.energy.as_kwh();
-        (kwh > 0.0).then_some(Flow { start: micros_of(start), end: micros_of(end), kwh })
+        (kwh > 0.0).then_some(EnergyFlow { start: micros_of(start), end: micros_of(end), kwh })
     };
     plan.slots.iter().filter_map(flow).collect()
 }
 
 /// Flows of the baseline of a battery, and its level at the end in kWh.
-fn unplanned_storage(request: &StorageRequest, plan: &StoragePlan) -> (Vec<Flow>, f64) {
+fn unplanned_storage(request: &StorageRequest, plan: &StoragePlan) -> (Vec<EnergyFlow>, f64) {
     let start_kwh = plan.stored_start.as_kwh();
     let (mut driven, mut needed): (f64, f64) = (0.0, 0.0);
     for slot in &plan.slots {

@@ -616,7 +616,7 @@ mod tests {
         let rule = "a breach costs from 0 to 1e6 per kWh";
         assert_eq!(breach, format!("import_breach_price_per_kwh is -1 per kWh; {rule}"));
         let fuse = changed(|request| request.groups[0].limit = Some(hard(2e6)));
-        assert_eq!(fuse, "groups[0] (a).power[0] is 2000000 kW; it is from 0 to 1e6 kW");
+        assert_eq!(fuse, "groups[0] (a).limit_kw[0] is 2000000 kW; it is from 0 to 1e6 kW");
         let price = changed(|request| {
             request.export_prices = Some(curve_of(60, &[-1_000_000_000, 0]));
         });
@@ -626,7 +626,7 @@ mod tests {
     #[test]
     fn a_forecast_or_intensity_that_is_unknown_is_refused() {
         let short = changed(|request| request.devices[1] = house(&[1.0]));
-        assert!(short.starts_with("devices[1] (house).power: 1 values for 2"), "{short}");
+        assert!(short.starts_with("devices[1] (house).power_kw: 1 values for 2"), "{short}");
         let carbon = changed(|request| {
             request.carbon.as_mut().unwrap().intensity[0].end = at(30);
         });
