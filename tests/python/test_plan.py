@@ -180,7 +180,7 @@ def test_fees_and_taxes_make_new_prices() -> None:
     assert both.slots == [(NOON + HOUR, NOON + 2 * HOUR, 0.25)]
     with pytest.raises(sw.InputError, match="not over the same time"):
         market.plus(grid)
-    with pytest.raises(sw.InputError, match="EUR and in SEK"):
+    with pytest.raises(sw.InputError, match="in EUR/kWh and one in SEK/kWh"):
         market.plus(sw.Prices.from_values(NOON, [1.0], currency="SEK"))
     with pytest.raises(sw.InputError, match="price of slot 0"):
         market.times(float("nan"))

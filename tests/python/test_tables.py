@@ -193,15 +193,14 @@ def test_a_site_is_a_table_of_devices_and_one_of_limits() -> None:
     plan = saved_plans.site()
     devices = pa.table(plan).to_pylist()
     assert len(devices) == len(plan.devices) * len(plan.slots)
+    unknown: list[Any] = [None] * len(plan.slots)
     for device in plan.devices:
         rows = [row for row in devices if row["device"] == device.name]
         assert [row["power_kw"] for row in rows] == device.power_kw
         assert [row["soc_start_percent"] for row in rows] == (
-            [*device.soc_percent[:-1]] or [None] * len(rows)
+            list(device.soc_percent[:-1]) or unknown
         )
-        assert [row["soc_end_percent"] for row in rows] == (
-            [*device.soc_percent[1:]] or [None] * len(rows)
-        )
+        assert [row["soc_end_percent"] for row in rows] == (list(device.soc_percent[1:]) or unknown)
     limits = pl.DataFrame(plan.limits_table())
     assert limits.columns == [
         "name",

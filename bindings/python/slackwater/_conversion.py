@@ -194,6 +194,8 @@ def _is_missing(value: object) -> bool:
 
 
 def _prices(place: str, value: Any) -> object:
+    if isinstance(value, Series) and not isinstance(value, Prices):
+        raise WrongError(TypeError(f"{place} is a Series in {value.unit}; give Prices"))
     if not isinstance(value, Prices):
         has_columns = hasattr(value, "__arrow_c_stream__")
         way = "from_arrow" if has_columns else "from_values"

@@ -288,7 +288,7 @@ class Prices(Series):
         Example:
             Prices end at eight, the car leaves at nine:
 
-            >>> from datetime import datetime, timedelta
+            >>> from datetime import UTC, datetime, timedelta
             >>> import slackwater as sw
             >>> six, hour = datetime(2026, 1, 5, 18, tzinfo=UTC), timedelta(hours=1)
             >>> known = sw.Prices.from_values(six, [0.30, 0.20], currency="EUR")
