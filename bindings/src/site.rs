@@ -456,11 +456,13 @@ impl SitePlan {
             let values = rows().map(|(limit, (at, _))| of(limit, at));
             Arc::new(Float64Array::from(values.collect::<Vec<Option<f64>>>()))
         };
-        let names = rows().map(|(limit, _)| limit.name.as_str());
-        let phases = rows().map(|(limit, _)| limit.phase.map(Phase::as_str));
+        // Arrow takes only iterators that know their length.
+        let names: Vec<&str> = rows().map(|(limit, _)| limit.name.as_str()).collect();
+        let phases: Vec<Option<&str>> =
+            rows().map(|(limit, _)| limit.phase.map(Phase::as_str)).collect();
         Table::of_columns([
-            ("name", Arc::new(StringArray::from_iter_values(names)) as ArrayRef, false),
-            ("phase", Arc::new(phases.collect::<StringArray>()), true),
+            ("name", Arc::new(StringArray::from(names)) as ArrayRef, false),
+            ("phase", Arc::new(StringArray::from(phases)), true),
             ("start", times(|slot| slot.start), false),
             ("end", times(|slot| slot.end), false),
             ("limit_kw", numbers(|limit, at| limit.limit[at].map(Power::as_kw)), true),

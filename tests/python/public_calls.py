@@ -62,6 +62,7 @@ MADE: dict[object, Any] = {
     sw.Battery: BATTERY,
     sw.Vehicle: sw.Vehicle("van", power_max_kw=7, targets=[sw.Target(BY, 7)]),
     ArrowTable: CARS,
+    sw.Series: sw.Series.from_values(SIX, [0.4, 0.1], unit="kg/kWh"),
     None: None,
     type(None): None,
 }

@@ -449,7 +449,7 @@ def test_arguments_that_do_not_fit_are_refused_by_name() -> None:
         ({"axes": axes[:2], "ax": axes[0]}, "both ax and axes are given"),
         ({"ax": axes[0], "figsize": (4, 4)}, "figsize is given with axes"),
         ({"figsize": (0, 4)}, "figsize is \\(0, 4\\)"),
-        ({"theme": "sepia"}, "theme is 'sepia'; themes are auto, light, dark"),
+        ({"theme": "sepia"}, "theme is 'sepia'; it is one of"),
     ]
     for options, words in refused:
         with pytest.raises(sw.InputError, match=words):

@@ -535,10 +535,10 @@ mod tests {
                 match ChargeProblem::new(wish) {
                     Ok(problem) => {
                         let alone = plan_charge(&curve, &problem);
-                        prop_assert_eq!(numbers.cost[row].to_bits(), alone.cost.as_amount().to_bits());
                         // Sums over slots in another order.
-                        let difference = numbers.energy_kwh[row] - alone.energy.as_kwh();
-                        prop_assert!(difference.abs() <= 1e-12, "{}", difference);
+                        let cost = numbers.cost[row] - alone.cost.as_amount();
+                        let energy = numbers.energy_kwh[row] - alone.energy.as_kwh();
+                        prop_assert!(cost.abs().max(energy.abs()) <= 1e-9, "{} {}", cost, energy);
                     }
                     Err(_) => prop_assert!(planned[0].errors.iter().any(|(bad, _)| *bad == row)),
                 }

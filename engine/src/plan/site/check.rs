@@ -633,7 +633,7 @@ mod tests {
         assert!(carbon.starts_with("the carbon intensity is not known at 2026-01-05 18:30:00"));
         let export = Limit { power: powers(&[1.0, -1.0]), breach_price: None };
         let negative = changed(|request| request.export_limit = Some(export.clone()));
-        assert_eq!(negative, "export_limit.power: value 1 is -1 kW; it is 0 kW or more");
+        assert_eq!(negative, "export_limit_kw: value 1 is -1 kW; it is 0 kW or more");
     }
 
     #[test]
