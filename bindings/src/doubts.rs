@@ -63,5 +63,7 @@ pub(crate) fn warn_of_prices(
 
 fn warn(py: Python<'_>, text: &str) -> Result<(), Refused> {
     let text = CString::new(text).unwrap_or_default();
-    Ok(PyErr::warn(py, &py.get_type::<PlausibilityWarning>(), &text, 2)?)
+    let conversion = py.import("slackwater._conversion")?;
+    let level = conversion.call_method0("levels_to_caller")?.extract()?;
+    Ok(PyErr::warn(py, &py.get_type::<PlausibilityWarning>(), &text, level)?)
 }

@@ -197,12 +197,12 @@ ROWS_OF_PRICES: list[Row] = [
     (
         "None among prices",
         lambda: values(0.1, None),
-        r"prices_per_kwh\[1\] is None; it has to be a number",
+        r"prices_per_kwh\[1\] is None, which is no number",
     ),
     (
         "a text among prices",
         lambda: values("0.1"),
-        r"prices_per_kwh\[0\] has to be a number, not a str",
+        r"prices_per_kwh\[0\] is '0.1', which is no number",
     ),
     ("Decimal prices", lambda: values(Decimal("0.1")), None),
     (
@@ -213,7 +213,7 @@ ROWS_OF_PRICES: list[Row] = [
     (
         "one price",
         lambda: sw.Prices.from_values(SIX, 0.1, currency="EUR"),
-        "prices_per_kwh is one float; give a list of them",
+        "prices_per_kwh has to be a list: .*, not a float",
     ),
     ("a NaN price", lambda: values(float("nan")), "NaN|finite"),
     ("an infinite price", lambda: values(float("inf")), "finite"),
@@ -297,7 +297,7 @@ ROWS_OF_PRICES: list[Row] = [
     (
         "plus a text",
         lambda: PRICES.plus("0.1"),
-        "other has to be a number or Prices, not a str",
+        "other has to be a number, not a str",
     ),
     ("plus a Decimal", lambda: PRICES.plus(Decimal("0.1")), None),
     ("times None", lambda: PRICES.times(None), "factor is None; it has to be a number"),
@@ -617,7 +617,7 @@ ROWS_OF_SITES: list[Row] = [
         lambda: load([1.0, float("nan"), 2.0]),
         r"house.power_kw\[1\]: NaN kW is not a finite number",
     ),
-    ("a load below zero", lambda: load(-1), r"power_kw\[0\] is -1 kW"),
+    ("a load below zero", lambda: load(-1), r"power_kw: value 0 is -1 kW"),
     ("two values for three slots", lambda: load([1.0, 2.0]), r"power_kw"),
     (
         "a limit of text",
@@ -627,7 +627,7 @@ ROWS_OF_SITES: list[Row] = [
     (
         "a limit below zero",
         lambda: load(1, import_limit_kw=-1),
-        r"import_limit_kw\[0\] is -1 kW",
+        "import_limit_kw: value 0 is -1 kW",
     ),
     (
         "a breach below zero",
@@ -888,7 +888,7 @@ ROWS_OF_RULES: list[Row] = [
     (
         "a rate of a number",
         lambda: tariffs.check_rates([tariffs.Rate("low", 0.25)]),
-        r"rates\[0\]\.\w+ has to be a text, not a float",
+        r"rates\[0\]\.\w+ has to be a text or a Decimal, not a float",
     ),
     (
         "a rate alone",

@@ -13,7 +13,6 @@
 """
 
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from slackwater import (
@@ -147,29 +146,24 @@ _arguments.guard(_engine)
 _public.guard(__name__)
 
 
-def __getattr__(name: str) -> object:
-    """Tell the name that something has today.
-
-    Raises:
-        AttributeError: The package has no such name.
-    """
-    today = None if name.startswith("_") else _public.tell_renamed("slackwater", name, __all__)
-    text = f"module 'slackwater' has no attribute {name!r}"
-    if today is not None:
-        text = f"slackwater.{name} is called slackwater.{today}"
-    raise AttributeError(text)
-
-
 # Modules that are imported when they are first used. They are not in `__all__`: a star
 # import would load them, and hide `io` of the standard library.
 _ON_DEMAND = frozenset({"io", "parts", "samples", "sim"})
 
 
-def _import_on_demand(name: str) -> ModuleType:
-    """Import a module of `_ON_DEMAND`; other names are missing."""
+def _import_on_demand(name: str) -> object:
+    """Import a module of `_ON_DEMAND`; of other names tell what they are called today.
+
+    Raises:
+        AttributeError: The package has no such name.
+    """
     if name in _ON_DEMAND:
         return import_module(f"slackwater.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    today = None if name.startswith("_") else _public.tell_renamed("slackwater", name, __all__)
+    text = f"module 'slackwater' has no attribute {name!r}"
+    if today is not None:
+        text = f"slackwater.{name} is called slackwater.{today}"
+    raise AttributeError(text)
 
 
 def __dir__() -> list[str]:

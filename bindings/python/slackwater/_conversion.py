@@ -95,10 +95,10 @@ def _doubt(place: str, value: float) -> None:
     text = _engine.doubt(name, value) if value < MANY else None
     if text is not None:
         text = f"{place}{text.removeprefix(name)}"
-        warnings.warn(text, _engine.PlausibilityWarning, stacklevel=_levels_to_caller())
+        warnings.warn(text, _engine.PlausibilityWarning, stacklevel=levels_to_caller())
 
 
-def _levels_to_caller() -> int:
+def levels_to_caller() -> int:
     """Levels from a warning to the code that called the package."""
     frame, level = sys._getframe(1), 1
     folder = os.path.dirname(__file__)  # noqa: PTH120  compared with names of code objects

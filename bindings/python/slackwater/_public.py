@@ -57,7 +57,9 @@ def guard(folder: str) -> None:
 def _is_public(name: str, folder: str) -> bool:
     """Whether a module has names for users; bases of their classes are in one that has not."""
     is_inside = name == folder or name.startswith(f"{folder}.")
-    return is_inside and ("._" not in name or name.endswith(("._saved_plan", "._drawn")))
+    return is_inside and (
+        "._" not in name or name.endswith(("._saved_plan", "._drawn", "._pareto"))
+    )
 
 
 def tell_renamed(owner: str, name: str, known: Iterable[str]) -> str | None:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, SupportsFloat, TypeAlias
 
-from slackwater import _engine
+from slackwater import _engine, _timeline
 from slackwater._engine import InputError
 from slackwater._index import refuse_other_times
 from slackwater._series_input import Meaning, numbers_of, read_rows, read_table
@@ -192,7 +192,8 @@ class Series:
         given = list(series)
         for index, one in enumerate(given):
             if not isinstance(one, cls):
-                message = f"series[{index}] is a {type(one).__name__}; give a {cls.__name__}"
+                kind = type(one).__name__.replace("NoneType", "None")
+                message = f"series[{index}] is of type {kind}; give a {cls.__name__}"
                 raise TypeError(message)
             if one.unit != given[0].unit:
                 raise InputError(
@@ -275,7 +276,7 @@ class Series:
             InputError: Units or times differ, or a sum is beyond all measure.
         """
         if not isinstance(other, Series):
-            return self._wrap(self._native.plus(float(other)))
+            return self._wrap(self._native.plus(_number("other", other)))
         if align not in ("exact", "overlap"):
             raise InputError(f"align is {align!r}; it is 'exact' or 'overlap'")
         self._refuse_other_unit(other)
@@ -296,7 +297,7 @@ class Series:
         Raises:
             InputError: A product is beyond all measure.
         """
-        return self._wrap(self._native.times(float(factor)))
+        return self._wrap(self._native.times(_number("factor", factor)))
 
     def resample(self, resolution: str, *, how: How = "mean", time_zone: str = "UTC") -> Self:
         """Make the slots coarser or finer.
@@ -338,8 +339,9 @@ class Series:
 
         rows = self._native.slots
         starts, ends = ([row[at] for row in rows] for at in (0, 1))
-        index = pd.DatetimeIndex(starts, name="start", tz="UTC").tz_convert(time_zone)
-        until = pd.DatetimeIndex(ends, tz="UTC").tz_convert(time_zone)
+        zone = _timeline.zone_of(time_zone).key
+        index = pd.DatetimeIndex(starts, name="start", tz="UTC").tz_convert(zone)
+        until = pd.DatetimeIndex(ends, tz="UTC").tz_convert(zone)
         columns = {"end": until, self._value_name: [row[2] for row in rows]}
         return pd.DataFrame(columns, index=index)
 
@@ -355,7 +357,8 @@ class Series:
         import polars as pl  # noqa: PLC0415  an optional library
 
         frame = pl.DataFrame(self)
-        times = pl.col("start", "end").dt.convert_time_zone(time_zone)
+        zone = _timeline.zone_of(time_zone).key
+        times = pl.col("start", "end").dt.convert_time_zone(zone)
         return frame.with_columns(times)
 
     _value_name: ClassVar[str] = "value"
@@ -500,6 +503,19 @@ def _unit_of(unit: str) -> tuple[str, float]:
     if currency is not None:
         raise InputError(f"unit is {unit!r}, a price; use slackwater.Prices for prices")
     return name, factor
+
+
+def _number(name: str, value: object) -> float:
+    """A number of any kind.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if value is None:
+        raise TypeError(f"{name} is None; it has to be a number")
+    if not _is_number(value):
+        raise TypeError(f"{name} has to be a number, not a {type(value).__name__}")
+    return float(value)  # type: ignore[arg-type]
 
 
 def _is_number(value: object) -> bool:

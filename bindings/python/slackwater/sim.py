@@ -223,6 +223,8 @@ def year_of_stays(
         >>> stays[0].vehicle == stays[-1].vehicle, 250 < len(stays) < 500
         (True, True)
     """
+    if not YEAR_MIN <= year <= YEAR_MAX:
+        raise InputError(f"year is {year}; it lies from {YEAR_MIN} to {YEAR_MAX}")
     first = date(year, 1, 1)
     count = (date(year + 1, 1, 1) - first).days
     return _private_cars(vehicles, _Days(first, _zone(time_zone), count), seed)
