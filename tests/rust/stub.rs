@@ -19,9 +19,33 @@ fn the_stub_is_that_of_the_module() {
         .assert_eq(&adapt(&stubs[Path::new("__init__.pyi")]));
 }
 
+/// Text that pyo3 leaves out, since it knows no types of exceptions: it ends with this line.
+const UNKNOWN: &str = "def __getattr__(name: str) -> Incomplete: ...\n";
+
+/// What stands there in its place.
+const EXCEPTIONS: &str = "\
+class InputError(ValueError): ...
+class LookAheadError(InputError): ...
+class PanicException(RuntimeError): ...
+class PlausibilityWarning(UserWarning): ...
+
+__version__: str
+";
+
 /// The stub for Python 3.11, where `types` has no capsules, and for strict type checks.
 fn adapt(stub: &str) -> String {
-    stub.replace("from types import CapsuleType\n", "")
+    let stub = stub
+        .replace("from types import CapsuleType\n", "")
         .replace("CapsuleType", "object")
         .replace("Final[tuple]", "Final[tuple[str, ...]]")
+        .replace(UNKNOWN, EXCEPTIONS);
+    let named = |line: &str| {
+        let rest = line.strip_prefix("class ").or_else(|| line.strip_prefix("def "))?;
+        rest.split(['(', ':']).next().map(str::to_owned)
+    };
+    let mut names: Vec<String> = stub.lines().filter_map(named).collect();
+    names.push("__version__".to_owned());
+    names.sort();
+    let names: String = names.iter().map(|name| format!("    \"{name}\",\n")).collect();
+    format!("{stub}\n__all__ = [\n{names}]\n")
 }

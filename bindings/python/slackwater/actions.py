@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from slackwater import _engine
 from slackwater.devices import Command, PowerState
@@ -184,7 +184,7 @@ class OverrideReplay(NamedTuple):
     answers: list[Literal["created", "already_active", "ended", "not_found"]]
 
 
-def _action(given: _engine._ActionTuple) -> Action:
+def _action(given: Any) -> Action:
     action_id, target_id, state, created_at, updated_at, completed_at, failure = given
     return Action(
         action_id,

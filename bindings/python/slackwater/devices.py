@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from slackwater import _engine
 from slackwater._row import entries, row
@@ -211,7 +211,7 @@ def pair(vehicle: Owned, charger: Owned, *, is_detected_together: bool) -> Pairi
     return Pairing(charger.id, vehicle.id) if is_paired else Pairing(None, None)
 
 
-def _capabilities(given: Mapping[Ability, Capability], name: str) -> list[_engine._CapabilityTuple]:
+def _capabilities(given: Mapping[Ability, Capability], name: str) -> list[Any]:
     rows = {ability: row(Capability, one) for ability, one in entries(given, name).items()}
     return [
         (ability, one.is_capable, list(one.intervention_ids), one.allowed_range)

@@ -382,7 +382,7 @@ def plan(
     return FlexPlan(Plan(native, prices), _intent(asked))
 
 
-def _policy(policy: FlexPolicy) -> _engine._FlexPolicy:
+def _policy(policy: FlexPolicy) -> Any:
     policy = row(FlexPolicy, policy)
     return (policy.reserve_percent, _days(policy.schedule), policy.observed_limit_percent)
 
@@ -391,12 +391,12 @@ def _days(schedule: Mapping[str, Day]) -> dict[str, Day]:
     return {name: row(Day, day) for name, day in entries(schedule, "schedule").items()}
 
 
-def _back(native: _engine._FlexPolicyBack) -> FlexPolicy:
+def _back(native: Any) -> FlexPolicy:
     reserve, schedule, limit = native
     return FlexPolicy(reserve, {name: Day(*day) for name, day in schedule.items()}, limit)
 
 
-def _intent(native: _engine._FlexIntent) -> Intent:
+def _intent(native: Any) -> Intent:
     name, public_name, following, is_met, reserve, found = native
     return Intent(
         State(name, public_name),

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, time
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from slackwater import _engine
 from slackwater._row import row
@@ -179,7 +179,7 @@ class Controller(NamedTuple):
     refuses_commands: bool
 
 
-def _rules(rules: Iterable[Rule]) -> list[_engine._RuleTuple]:
+def _rules(rules: Iterable[Rule]) -> list[Any]:
     return [
         (
             rule.should_charge,
@@ -439,7 +439,7 @@ def changed_at(
     )
 
 
-def _snapshot(given: Snapshot) -> _engine._SnapshotTuple:
+def _snapshot(given: Snapshot) -> Any:
     seen = row(Snapshot, given)
     return (
         row(Status, seen.status),

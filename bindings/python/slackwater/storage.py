@@ -398,7 +398,7 @@ def plan_storage_batch(
             ``departure``            timestamp with a zone              yes
             ``capacity_kwh``         usable capacity                    yes
             ``soc_percent``          state of charge on arrival         yes
-            ``power_max_kw``        highest charging power             yes
+            ``power_max_kw``         highest charging power             yes
             ``discharge_max_kw``     highest discharging power          yes
             ``target_percent``       state of charge at departure       no
             ``reserve_percent``      reached at once, and kept          no

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, time
 from decimal import Decimal
-from typing import Literal, NamedTuple, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from slackwater import _engine
 from slackwater._row import native_prices, row
@@ -260,7 +260,7 @@ def _rates(rates: Sequence[Rate]) -> list[tuple[str, str]]:
     return [(name, format(c, "f") if isinstance(c, Decimal) else c) for name, c in pairs]
 
 
-def _tariff(tariff: Tariff) -> _engine._Tariff:
+def _tariff(tariff: Tariff) -> Any:
     rates, intervals, currency, time_zone = row(Tariff, tariff)
     intervals = [row(TariffInterval, interval) for interval in intervals]
     return (_rates(rates), intervals, currency, time_zone)
