@@ -184,7 +184,7 @@ class OverrideReplay(NamedTuple):
     answers: list[Literal["created", "already_active", "ended", "not_found"]]
 
 
-def _action(given: Any) -> Action:
+def _action(given: tuple[Any, ...]) -> Action:
     action_id, target_id, state, created_at, updated_at, completed_at, failure = given
     return Action(
         action_id,

@@ -31,31 +31,30 @@ def plan_batch(
         vehicles: Anything with ``__arrow_c_stream__``, or a dict of columns,
             one row a vehicle:
 
-            ===================== ======================================== ========
-            column                meaning                                  required
-            ===================== ======================================== ========
-            ``id``                any type, handed back as it is           yes
-            ``arrival``           timestamp with a zone                    yes
-            ``departure``         timestamp with a zone; the deadline      yes
-            ``power_max_kw``      highest power                            yes
-            ``energy_kwh``        energy wanted at the plug                or the next three
-            ``soc_percent``       state of charge on arrival
-            ``target_percent``    state of charge at departure
-            ``capacity_kwh``      usable capacity
-            ``reserve_kwh``       energy charged at once                   no
-            ``reserve_percent``   the same, with ``soc_percent``           no
-            ``efficiency``        stored per plug energy, with percent     no
-            ``targets``           list of ``{by, energy_kwh}`` before      no
-                                  departure, counted from arrival
-            ``energy_max_kwh``    most energy that fits, with              no
-                                  ``energy_kwh``: up to it negative prices
-                                  are used
-            ``charge_limit_       where charging ends, with percent        no, 100
-            percent``
-            ``fill_when_          whether negative prices fill the         no, true
-            negative``            battery up to its limit, with percent
-            ``price_id``          name of the price curve                  with a mapping
-            ===================== ======================================== ========
+            ======================== ======================================== =================
+            column                   meaning                                  required
+            ======================== ======================================== =================
+            ``id``                   any type, handed back as it is           yes
+            ``arrival``              timestamp with a zone                    yes
+            ``departure``            timestamp with a zone; the deadline      yes
+            ``power_max_kw``         highest power                            yes
+            ``energy_kwh``           energy wanted at the plug                or the next three
+            ``soc_percent``          state of charge on arrival
+            ``target_percent``       state of charge at departure
+            ``capacity_kwh``         usable capacity
+            ``reserve_kwh``          energy charged at once                   no
+            ``reserve_percent``      the same, with ``soc_percent``           no
+            ``efficiency``           stored per plug energy, with percent     no
+            ``targets``              list of ``{by, energy_kwh}`` before      no
+                                     departure, counted from arrival
+            ``energy_max_kwh``       most energy that fits, with              no
+                                     ``energy_kwh``: up to it negative prices
+                                     are used
+            ``charge_limit_percent`` where charging ends, with percent        no, 100
+            ``fill_when_negative``   whether negative prices fill the         no, true
+                                     battery up to its limit, with percent
+            ``price_id``             name of the price curve                  with a mapping
+            ======================== ======================================== =================
 
             Other columns are ignored, so that a table may carry more than
             this function reads. Refused are columns that another function of

@@ -382,7 +382,7 @@ def plan(
     return FlexPlan(Plan(native, prices), _intent(asked))
 
 
-def _policy(policy: FlexPolicy) -> Any:
+def _policy(policy: FlexPolicy) -> tuple[Any, ...]:
     policy = row(FlexPolicy, policy)
     return (policy.reserve_percent, _days(policy.schedule), policy.observed_limit_percent)
 
@@ -391,12 +391,12 @@ def _days(schedule: Mapping[str, Day]) -> dict[str, Day]:
     return {name: row(Day, day) for name, day in entries(schedule, "schedule").items()}
 
 
-def _back(native: Any) -> FlexPolicy:
+def _back(native: tuple[Any, ...]) -> FlexPolicy:
     reserve, schedule, limit = native
     return FlexPolicy(reserve, {name: Day(*day) for name, day in schedule.items()}, limit)
 
 
-def _intent(native: Any) -> Intent:
+def _intent(native: tuple[Any, ...]) -> Intent:
     name, public_name, following, is_met, reserve, found = native
     return Intent(
         State(name, public_name),

@@ -439,7 +439,7 @@ def changed_at(
     )
 
 
-def _snapshot(given: Snapshot) -> Any:
+def _snapshot(given: Snapshot) -> tuple[Any, ...]:
     seen = row(Snapshot, given)
     return (
         row(Status, seen.status),

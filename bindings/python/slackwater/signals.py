@@ -105,6 +105,6 @@ def replace(before: Prices | None, signal: PriceSignal) -> Prices:
     return Prices._wrap(_engine.replace_signal(native, _native(signal)))
 
 
-def _native(signal: PriceSignal) -> Any:
+def _native(signal: PriceSignal) -> tuple[Any, ...]:
     signal = row(PriceSignal, signal)
     return (signal.currency, signal.to, [row(SignalValue, value) for value in signal.values])

@@ -260,7 +260,7 @@ def _rates(rates: Sequence[Rate]) -> list[tuple[str, str]]:
     return [(name, format(c, "f") if isinstance(c, Decimal) else c) for name, c in pairs]
 
 
-def _tariff(tariff: Tariff) -> Any:
+def _tariff(tariff: Tariff) -> tuple[Any, ...]:
     rates, intervals, currency, time_zone = row(Tariff, tariff)
     intervals = [row(TariffInterval, interval) for interval in intervals]
     return (_rates(rates), intervals, currency, time_zone)
