@@ -36,6 +36,10 @@ pub(crate) fn warn_of_columns(
         for column in columns {
             // A column of another type is refused where it is read.
             let Ok(numbers) = to_numbers(name, column) else { break };
+            // A small need is 0.7 %. A column of shares has no number above 1.
+            if name.ends_with("_percent") && numbers.iter().flatten().any(|value| value > 1.0) {
+                break;
+            }
             let found = numbers.iter().enumerate().find_map(|(row, value)| {
                 find_doubt(name, value?).map(|doubt| (first + row, doubt))
             });

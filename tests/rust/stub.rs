@@ -39,13 +39,12 @@ fn adapt(stub: &str) -> String {
         .replace("CapsuleType", "object")
         .replace("Final[tuple]", "Final[tuple[str, ...]]")
         .replace(UNKNOWN, EXCEPTIONS);
-    let named = |line: &str| {
+    let name_of = |line: &str| {
         let rest = line.strip_prefix("class ").or_else(|| line.strip_prefix("def "))?;
         rest.split(['(', ':']).next().map(str::to_owned)
     };
-    let mut names: Vec<String> = stub.lines().filter_map(named).collect();
-    names.push("__version__".to_owned());
-    names.sort();
-    let names: String = names.iter().map(|name| format!("    \"{name}\",\n")).collect();
-    format!("{stub}\n__all__ = [\n{names}]\n")
+    let mut all: Vec<String> = stub.lines().filter_map(name_of).collect();
+    all.push("__version__".to_owned());
+    all.sort();
+    format!("{stub}\n__all__ = [\n    \"{}\",\n]\n", all.join("\",\n    \""))
 }

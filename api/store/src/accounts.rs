@@ -92,7 +92,7 @@ pub async fn all_accounts(store: &Store) -> Result<Vec<Account>, StoreError> {
 /// The accounts of these users.
 ///
 /// # Errors
-/// As [`of_keys`].
+/// The database cannot be read.
 pub async fn accounts_of_users(
     from: &mut AnyConnection,
     names: &BTreeSet<Pair>,

@@ -208,7 +208,7 @@ pub async fn all_pending_actions(store: &Store) -> Result<Vec<Action>, StoreErro
 /// The pending actions of these devices.
 ///
 /// # Errors
-/// As [`of_keys`].
+/// The database cannot be read.
 pub async fn pending_actions_of(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,

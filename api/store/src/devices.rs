@@ -164,7 +164,7 @@ async fn fetch_devices(store: Store, statement: &'static str) -> Result<Vec<Devi
 /// Those of these devices that are there.
 ///
 /// # Errors
-/// As [`of_keys`].
+/// The database cannot be read.
 pub async fn devices_of_ids(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,

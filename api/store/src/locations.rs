@@ -69,7 +69,7 @@ pub async fn all_locations(store: &Store) -> Result<Vec<Location>, StoreError> {
 /// The places of these users.
 ///
 /// # Errors
-/// As [`of_keys`].
+/// The database cannot be read.
 pub async fn locations_of_users(
     from: &mut AnyConnection,
     names: &BTreeSet<Pair>,

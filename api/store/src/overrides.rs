@@ -108,7 +108,7 @@ pub async fn all_active_overrides(store: &Store) -> Result<Vec<Override>, StoreE
 /// The active overrides of these devices.
 ///
 /// # Errors
-/// As [`of_keys`].
+/// The database cannot be read.
 pub async fn active_overrides_of(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,

@@ -181,7 +181,7 @@ pub async fn all_plans(store: &Store) -> Result<Vec<KeptPlan>, StoreError> {
 /// The plans of these devices.
 ///
 /// # Errors
-/// As [`of_keys`].
+/// The database cannot be read.
 pub async fn plans_of_devices(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,

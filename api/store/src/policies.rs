@@ -142,7 +142,7 @@ pub async fn all_flex_policies(store: &Store) -> Result<Vec<FlexRow>, StoreError
 /// The smart charging policies of these devices.
 ///
 /// # Errors
-/// As [`of_keys`].
+/// The database cannot be read.
 pub async fn smart_policies_of(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,
@@ -156,7 +156,7 @@ pub async fn smart_policies_of(
 /// The flex policies of these vehicles.
 ///
 /// # Errors
-/// As [`of_keys`].
+/// The database cannot be read.
 pub async fn flex_policies_of(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,

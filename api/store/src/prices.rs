@@ -95,7 +95,7 @@ pub async fn all_zones(store: &Store) -> Result<Vec<ZoneRow>, StoreError> {
 /// Those of these zones that are there.
 ///
 /// # Errors
-/// As [`of_keys`].
+/// The database cannot be read.
 pub async fn zones_of(
     from: &mut AnyConnection,
     names: &BTreeSet<Pair>,

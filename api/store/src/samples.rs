@@ -376,7 +376,7 @@ pub async fn all_recordings(store: &Store) -> Result<Vec<(Uuid, DateTime<Utc>)>,
 /// Until when these devices are recorded.
 ///
 /// # Errors
-/// As [`of_keys`].
+/// The database cannot be read.
 pub async fn recordings_of(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,
@@ -390,7 +390,7 @@ pub async fn recordings_of(
 /// Sessions of these devices that are not frozen yet.
 ///
 /// # Errors
-/// As [`of_keys`].
+/// The database cannot be read.
 pub async fn open_sessions_of(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,

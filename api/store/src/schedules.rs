@@ -118,7 +118,7 @@ pub async fn all_schedules(store: &Store) -> Result<Vec<Schedule>, StoreError> {
 /// The schedules of these devices.
 ///
 /// # Errors
-/// As [`of_keys`].
+/// The database cannot be read.
 pub async fn schedules_of_targets(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,

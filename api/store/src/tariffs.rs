@@ -99,7 +99,7 @@ pub async fn all_tariff_schedules(
 /// Those of these tariffs that are there.
 ///
 /// # Errors
-/// As [`of_keys`].
+/// The database cannot be read.
 pub async fn tariffs_of_names(
     from: &mut AnyConnection,
     names: &BTreeSet<Pair>,
@@ -112,7 +112,7 @@ pub async fn tariffs_of_names(
 /// The schedules of these locations.
 ///
 /// # Errors
-/// As [`of_keys`].
+/// The database cannot be read.
 pub async fn tariff_schedules_of(
     from: &mut AnyConnection,
     ids: &BTreeSet<Uuid>,

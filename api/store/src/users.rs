@@ -118,7 +118,7 @@ pub async fn all_users(store: &Store) -> Result<Vec<User>, StoreError> {
 /// Those of these users that are there.
 ///
 /// # Errors
-/// As [`of_keys`].
+/// The database cannot be read.
 pub async fn users_of_names(
     from: &mut AnyConnection,
     names: &BTreeSet<Pair>,

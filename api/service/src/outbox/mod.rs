@@ -16,7 +16,7 @@
 //! | [`changes`] | events about differences between two readings of a device |
 //! | [`subscribing`] | new subscriptions, and their validation |
 //! | [`post`] | one request to a receiver |
-//! | [`poster`] | worker that posts due events and schedules attempts |
+//! | [`dispatcher`] | worker that posts due events and schedules attempts |
 //! | [`lines`] | events as JSON lines for operators |
 
 pub mod changes;
