@@ -85,6 +85,8 @@ DOUBTED = {
 }
 # A battery of a site may be as large as a container, or many of them.
 LARGE = {"Discharge", "StationaryBattery"}
+# Rows of a log or of a made-up fleet, among which any number may be.
+MEASURED = {"VehicleStay"}
 
 
 def _doubt(place: str, value: float) -> None:
@@ -481,6 +483,8 @@ def hints_of(annotated: Any, names: Mapping[str, Any]) -> dict[str, Converter]:
         if annotated.__name__ in LARGE:
             undoubted = {name for name in known if name.endswith(("_kw", "_kwh"))}
             known |= {name: _union([UNDOUBTED, NOTHING]) for name in undoubted}
+        if annotated.__name__ in MEASURED:
+            known |= {name: UNDOUBTED for name in known.keys() & DOUBTED}
     return known
 
 
