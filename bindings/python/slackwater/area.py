@@ -24,6 +24,8 @@ def plan_batch(
 
     Each row gets, bit for bit, the plan that :func:`slackwater.plan_charge`
     would give it, or :func:`slackwater.plan_vehicle` where the need is in percent.
+    With a charge limit or ``energy_max_kwh`` cost and energy agree to rounding: sums
+    over slots may be taken in another order.
     Rows are planned in parallel without the interpreter lock.
     An invalid row fills its ``error`` column; the other rows are planned.
 

@@ -58,7 +58,8 @@ pub enum RoomColumn<'a> {
 /// beyond their need, up to their room.
 ///
 /// A row costs some microseconds if a price of its stay is negative, and is a row of [`plan_batch`]
-/// otherwise.
+/// otherwise. Such a row equals the single plan with the same `energy_max` up to rounding only: that
+/// one sums up its slots in another order.
 #[must_use]
 pub fn plan_batch_within(
     fleet: &Fleet<'_>,
