@@ -206,8 +206,9 @@ rust-lint: tools
 	$(call step,workspace: lints)
 	cargo clippy $(WORKSPACE) --all-targets -- -D warnings
 
+# Some tests read the library that Python loads, and start the server: `build` makes both.
 .PHONY: rust-test
-rust-test: tools
+rust-test: build
 	$(call step,workspace: tests)
 	cargo nextest run $(WORKSPACE) --filterset 'not package(slackwater-tree)'
 	cargo test $(WORKSPACE) --doc
