@@ -5,13 +5,13 @@
 //! Every failure leaves as a [`problem::Problem`], those of the framework included.
 
 pub mod auth;
+pub mod issues;
 pub mod openapi;
 pub mod page;
 pub mod problem;
 pub mod refusals;
 pub mod request;
 pub mod routes;
-pub mod rows;
 pub mod scope;
 pub mod telemetry;
 pub mod version;

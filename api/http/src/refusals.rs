@@ -8,8 +8,8 @@ use slackwater_wire::page::list::PageError;
 use slackwater_wire::version::dated::ApiVersionError;
 use tracing::error;
 
+use crate::issues::escaped;
 use crate::problem::{CONTROLLED, Problem, RATE_LIMITED};
-use crate::request::pointer;
 use slackwater_service::auth::budget::BudgetSpent;
 use slackwater_service::auth::secret::NoRandomness;
 use slackwater_service::auth::token::IssueError;
@@ -175,7 +175,7 @@ fn pointer_of(field: &FlexField) -> String {
     match field {
         FlexField::Reserve => "/batteryReserve".to_owned(),
         FlexField::ObservedLimit => "/lastObservedLocationChargeLimit".to_owned(),
-        FlexField::Day(name) => format!("/schedule/{}", pointer(name)),
+        FlexField::Day(name) => format!("/schedule/{}", escaped(name)),
         FlexField::Deadline(day) => format!("/schedule/{}/deadline", DAYS[*day]),
         FlexField::Target(day) => format!("/schedule/{}/minimumChargeTarget", DAYS[*day]),
     }

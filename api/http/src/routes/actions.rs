@@ -2,15 +2,16 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
+use deserr::Deserr;
 use slackwater_control::device::command::Command;
 use slackwater_engine::units::{Current, Power};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::auth::caller::Caller;
+use crate::issues::{Issues, RequestBody};
 use crate::problem::Problem;
-use crate::request::{Body, BodyReader, Path};
+use crate::request::{Body, Path};
 use crate::routes::batteries::Battery;
 use crate::routes::chargers::Charger;
 use crate::routes::hvacs::Hvac;
@@ -22,34 +23,41 @@ use slackwater_service::state::App;
 use slackwater_store::actions::{Action, Origin};
 
 /// A limit of the current.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Copy, PartialEq, Deserr, ToSchema)]
+#[deserr(error = Issues, rename_all = camelCase)]
+#[schema(rename_all = "camelCase")]
 pub struct MaxCurrentBody {
     /// In A, at least 0.
-    #[schema(minimum = 0)]
-    pub max_current: f64,
+    #[deserr(try_from(f64) = read_current -> String)]
+    #[schema(value_type = f64, minimum = 0)]
+    pub max_current: Current,
 }
 
+impl RequestBody for MaxCurrentBody {}
+
 /// A limit of the power.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Copy, PartialEq, Deserr, ToSchema)]
+#[deserr(error = Issues, rename_all = camelCase)]
+#[schema(rename_all = "camelCase")]
 pub struct ChargeRateLimitBody {
     /// In kW, at least 0.
-    #[schema(minimum = 0)]
-    pub charge_rate_limit: f64,
+    #[deserr(try_from(f64) = read_power -> String)]
+    #[schema(value_type = f64, minimum = 0)]
+    pub charge_rate_limit: Power,
 }
+
+impl RequestBody for ChargeRateLimitBody {}
 
 /// Limits the current of a charger.
 pub(crate) async fn max_current(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    body: Result<Body, Problem>,
+    body: Result<Body<MaxCurrentBody>, Problem>,
 ) -> Result<Json<ActionBody>, Problem> {
     let device = find::<Charger>(&app, &caller, &id)?;
-    let read = |amps| Current::from_amps(amps).map_err(|error| error.to_string());
-    let limit = limit(body?, "maxCurrent", read)?;
-    command(&app, device.id, Command::MaxCurrent(limit)).await
+    let Body(limit) = body?;
+    command(&app, device.id, Command::MaxCurrent(limit.max_current)).await
 }
 
 /// Limits the power of a charger.
@@ -57,12 +65,11 @@ pub(crate) async fn charge_rate_limit(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    body: Result<Body, Problem>,
+    body: Result<Body<ChargeRateLimitBody>, Problem>,
 ) -> Result<Json<ActionBody>, Problem> {
     let device = find::<Charger>(&app, &caller, &id)?;
-    let read = |kw| Power::from_kw(kw).map_err(|error| error.to_string());
-    let limit = limit(body?, "chargeRateLimit", read)?;
-    command(&app, device.id, Command::ChargeRateLimit(limit)).await
+    let Body(limit) = body?;
+    command(&app, device.id, Command::ChargeRateLimit(limit.charge_rate_limit)).await
 }
 
 /// Ends a hold of a heating unit. Takes no body.
@@ -84,19 +91,18 @@ async fn command(
     Ok(Json(ActionBody::from_action(&action)))
 }
 
-/// The one number of a body, not below zero.
-fn limit<T>(
-    body: Body,
-    name: &str,
-    read: impl FnOnce(f64) -> Result<T, String>,
-) -> Result<T, Problem> {
-    let mut members = BodyReader::from(body);
-    let value = members.required(name, |value| match value.as_f64() {
-        None => Err("expected a number".to_owned()),
-        Some(number) if number < 0.0 => Err(format!("is {number}; a limit is at least 0")),
-        Some(number) => read(number),
-    });
-    members.finish(value)
+fn read_current(amps: f64) -> Result<Current, String> {
+    check_limit(amps)?;
+    Current::from_amps(amps).map_err(|error| error.to_string())
+}
+
+fn read_power(kw: f64) -> Result<Power, String> {
+    check_limit(kw)?;
+    Power::from_kw(kw).map_err(|error| error.to_string())
+}
+
+fn check_limit(number: f64) -> Result<(), String> {
+    if number < 0.0 { Err(format!("is {number}; a limit is at least 0")) } else { Ok(()) }
 }
 
 /// An action of a charger.

@@ -2,8 +2,8 @@
 use axum::extract::State;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
+use deserr::Deserr;
 use serde::Serialize;
-use serde_json::Value;
 use slackwater_control::device::capability::{Ability, Capabilities, within_scopes};
 use slackwater_control::device::charge_state::Reporter;
 use slackwater_control::device::power_state::PowerState;
@@ -15,8 +15,9 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::auth::caller::Caller;
+use crate::issues::{Issues, RequestBody};
 use crate::problem::Problem;
-use crate::request::{Body, BodyReader, Path};
+use crate::request::{Body, Path};
 use crate::routes::charge_state::{
     CapabilityBody, RangedCapabilityBody, amps, capability, power_word, ranged_capability,
 };
@@ -132,13 +133,16 @@ pub struct StandingAt {
 }
 
 /// Location of a charger, as a client sets it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserr, ToSchema)]
+#[deserr(error = Issues, rename_all = camelCase)]
+#[schema(rename_all = "camelCase")]
 pub struct ChargerUpdate {
     /// A place of the same user, or null for none.
     #[schema(required = true)]
     pub charging_location_id: Option<Uuid>,
 }
+
+impl RequestBody for ChargerUpdate {}
 
 impl DeviceView for Charger {
     const KIND: DeviceKind = DeviceKind::Charger;
@@ -238,21 +242,21 @@ pub(crate) async fn put(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    body: Result<Body, Problem>,
+    body: Result<Body<ChargerUpdate>, Problem>,
 ) -> Result<Response, Problem> {
     let device = find::<Charger>(&app, &caller, &id)?;
-    let mut members = BodyReader::from(body?);
-    let location = members.required("chargingLocationId", uuid_or_null);
-    if let Some(Some(location)) = location {
+    let Body(ChargerUpdate { charging_location_id }) = body?;
+    if let Some(location) = charging_location_id {
         let is_known = app.cache().read(|tables| {
             let user = tables.user(&device.client_id, &device.user_id);
             user.is_some_and(|user| user.location(location).is_some())
         });
         if !is_known {
-            members.issue("chargingLocationId", "is no location of the charger's user");
+            let issue = "/chargingLocationId: is no location of the charger's user";
+            return Err(Problem::invalid(vec![issue.to_owned()]));
         }
     }
-    let location = SetLocation { id: members.finish(location)?, at: caller.now };
+    let location = SetLocation { id: charging_location_id, at: caller.now };
 
     Finish::new(place(app.clone(), device.id, location)).await?;
     answer::<Charger>(&app, &caller, device.id)
@@ -274,15 +278,4 @@ async fn place(app: App, id: Uuid, location: SetLocation) -> Result<(), StoreErr
     // Prices and the clock of deadlines are those of the place (AMB-28, SCP-03).
     replan(&app, id).await;
     Ok(())
-}
-
-fn uuid_or_null(value: &Value) -> Result<Option<Uuid>, String> {
-    match value {
-        Value::Null => Ok(None),
-        Value::String(text) => match Uuid::parse_str(text) {
-            Ok(id) => Ok(Some(id)),
-            Err(_) => Err("expected a UUID or null".to_owned()),
-        },
-        _ => Err("expected a UUID or null".to_owned()),
-    }
 }

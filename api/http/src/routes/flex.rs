@@ -1,33 +1,47 @@
 //! Flex policies of vehicles: reading them, and changing parts of them.
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
-use serde_json::Value;
+use deserr::{Deserr, IntoValue, Map, Value, ValuePointerRef};
 use slackwater_control::policy::flex::{DayRequest, FlexPatch};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::auth::caller::Caller;
+use crate::issues::{Issues, RequestBody};
 use crate::problem::Problem;
-use crate::request::{Body, BodyReader, Path, pointer, read_number, read_text};
+use crate::request::{Body, Path};
 use slackwater_service::plans::flex_body::{FlexDayBody, FlexPolicyBody};
 use slackwater_service::plans::patching::patch_flex;
 use slackwater_service::state::App;
 
 /// A change of a flex policy.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Deserr, ToSchema)]
+#[deserr(error = Issues, rename_all = camelCase)]
+#[schema(rename_all = "camelCase")]
 pub struct FlexPolicyUpdate {
     /// Percent, 0 to 20; for one manufacturer 50.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[deserr(default, from(f64) = Some)]
     pub battery_reserve: Option<f64>,
     /// The days that change. Each has both members; other days stay.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[deserr(default)]
     #[schema(value_type = Option<BTreeMap<String, FlexDayBody>>)]
-    pub schedule: Option<BTreeMap<String, FlexDayBody>>,
+    pub schedule: Days,
+}
+
+impl RequestBody for FlexPolicyUpdate {}
+
+/// A day of which both members may be missing: the engine says what that means.
+#[derive(Debug, Clone, PartialEq, Deserr)]
+#[deserr(error = Issues, rename_all = camelCase)]
+pub struct DayUpdate {
+    #[deserr(default, from(String) = Some)]
+    deadline: Option<String>,
+    #[deserr(default, from(f64) = Some)]
+    minimum_charge_target: Option<f64>,
 }
 
 /// One policy.
@@ -48,7 +62,7 @@ pub(crate) async fn patch(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    body: Result<Body, Problem>,
+    body: Result<Body<FlexPolicyUpdate>, Problem>,
 ) -> Result<Response, Problem> {
     let id = id_of(&id)?;
     let is_own = app.cache().read(|tables| {
@@ -57,9 +71,8 @@ pub(crate) async fn patch(
     if !is_own {
         return Err(Problem::no_entity("Policy"));
     }
-    let body = body?;
-    let patch = read_patch(body)?;
-    let kept = patch_flex(&app, &caller.client.id, id, &patch).await?;
+    let Body(update) = body?;
+    let kept = patch_flex(&app, &caller.client.id, id, &update.into()).await?;
     Ok(Json(kept).into_response())
 }
 
@@ -67,39 +80,41 @@ fn id_of(text: &str) -> Result<Uuid, Problem> {
     Uuid::parse_str(text).map_err(|_| Problem::no_entity("Policy"))
 }
 
-fn read_patch(body: Body) -> Result<FlexPatch, Problem> {
-    let mut members = BodyReader::from(body);
-    let reserve = members.optional("batteryReserve", read_number);
-    let days = members.optional("schedule", |value| {
-        value.as_object().cloned().ok_or_else(|| "expected an object".to_owned())
-    });
-    let mut schedule = BTreeMap::new();
-    for (name, value) in days.into_iter().flatten() {
-        let day = read_day(&name, &value, &mut members);
-        schedule.insert(name, day);
+impl From<FlexPolicyUpdate> for FlexPatch {
+    fn from(body: FlexPolicyUpdate) -> Self {
+        let day = |day: DayUpdate| DayRequest {
+            deadline: day.deadline,
+            target_percent: day.minimum_charge_target,
+        };
+        let days = body.schedule.0.into_iter().map(|(name, change)| (name, day(change)));
+        Self { reserve_percent: body.battery_reserve, schedule: days.collect() }
     }
-    members.finish(Some(FlexPatch { reserve_percent: reserve, schedule }))
 }
 
-/// A day of which both members may be missing: the engine says what that means.
-fn read_day(name: &str, value: &Value, members: &mut BodyReader) -> DayRequest {
-    let path = format!("schedule/{}", pointer(name));
-    let Some(day) = value.as_object() else {
-        members.issue(&path, "expected an object");
-        return DayRequest::default();
-    };
-    let mut note = |member: &str, reason: &str| {
-        members.issue(&format!("{path}/{member}"), reason);
-    };
-    let deadline = day.get("deadline").map(read_text).transpose();
-    let target = day.get("minimumChargeTarget").map(read_number).transpose();
-    let deadline = deadline.unwrap_or_else(|reason| {
-        note("deadline", &reason);
-        None
-    });
-    let target_percent = target.unwrap_or_else(|reason| {
-        note("minimumChargeTarget", &reason);
-        None
-    });
-    DayRequest { deadline, target_percent }
+/// The days of an update by name.
+///
+/// Not the map of `deserr`, which forgets the faults in it (0.6.4).
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Days(BTreeMap<String, DayUpdate>);
+
+impl Deserr<Issues> for Days {
+    fn deserialize_from_value<V: IntoValue>(
+        value: Value<V>,
+        at: ValuePointerRef<'_>,
+    ) -> Result<Self, Issues> {
+        let Value::Map(members) = value else {
+            return Err(Issues::new(at, "expected an object"));
+        };
+        let (mut days, mut issues) = (BTreeMap::new(), None);
+        for (name, value) in members.into_iter() {
+            match DayUpdate::deserialize_from_value(value.into_value(), at.push_key(&name)) {
+                Ok(day) => drop(days.insert(name, day)),
+                Err(more) => match Issues::after(issues, more) {
+                    ControlFlow::Continue(all) => issues = Some(all),
+                    ControlFlow::Break(all) => return Err(all),
+                },
+            }
+        }
+        issues.map_or(Ok(Self(days)), Err)
+    }
 }

@@ -1,81 +1,130 @@
 //! Request bodies of schedules, checked against users, devices and locations.
+use std::ops::ControlFlow;
+
 use chrono::{DateTime, Utc};
+use deserr::{Deserr, IntoValue, MergeWithError, ValuePointerRef};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use slackwater_control::schedule::place::TargetType;
-use slackwater_control::schedule::rule::{DraftRule, RuleIssue, Rules};
+use slackwater_control::schedule::rule::{DraftRule, Rule, RuleIssue, Rules, RulesError};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::issues::{Issues, RequestBody};
 use crate::problem::Problem;
-use crate::request::{Body, BodyReader, read_bool, read_text};
 use slackwater_service::cache::tables::Tables;
 use slackwater_service::control::facts::target_type;
 use slackwater_store::schedules::{Schedule, ScheduleRequest};
 
 /// A schedule as somebody writes it. All members are required where it is made,
 /// and none where it is changed.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Deserr, ToSchema)]
+#[deserr(error = Issues, rename_all = camelCase)]
+#[schema(rename_all = "camelCase")]
 pub struct NewSchedule {
     /// True if it is switched on.
     pub is_enabled: bool,
     /// Value that holds where no rule does.
     pub default_should_charge: bool,
     /// Earlier rules win.
-    pub rules: Vec<RuleBody>,
+    #[schema(value_type = Vec<RuleBody>)]
+    pub rules: CheckedRules,
     /// The vehicle or charger.
     pub target_id: String,
     /// `vehicle` or `charger`.
-    #[schema(pattern = "^(vehicle|charger)$")]
-    pub target_type: String,
+    #[schema(value_type = String, pattern = "^(vehicle|charger)$")]
+    pub target_type: TargetType,
     /// Location at which it applies; null must be said.
     #[schema(required = true)]
     pub location_id: Option<Uuid>,
 }
 
 /// Changes of a schedule: what is not named stays.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Deserr, ToSchema)]
+#[deserr(error = Issues, rename_all = camelCase)]
+#[schema(rename_all = "camelCase")]
 pub struct ScheduleUpdate {
     /// True if it is switched on.
-    #[schema(required = false)]
-    pub is_enabled: bool,
+    #[deserr(default, from(bool) = Some)]
+    #[schema(nullable = false)]
+    pub is_enabled: Option<bool>,
     /// Value that holds where no rule does.
-    #[schema(required = false)]
-    pub default_should_charge: bool,
+    #[deserr(default, from(bool) = Some)]
+    #[schema(nullable = false)]
+    pub default_should_charge: Option<bool>,
     /// Earlier rules win.
-    #[schema(required = false)]
-    pub rules: Vec<RuleBody>,
+    #[deserr(default, from(CheckedRules) = Some)]
+    #[schema(value_type = Vec<RuleBody>, required = false)]
+    pub rules: Option<CheckedRules>,
     /// The vehicle or charger.
-    #[schema(required = false)]
-    pub target_id: String,
+    #[deserr(default, from(String) = Some)]
+    #[schema(nullable = false)]
+    pub target_id: Option<String>,
     /// `vehicle` or `charger`.
-    #[schema(required = false)]
-    pub target_type: String,
+    #[deserr(default, from(TargetType) = Some)]
+    #[schema(value_type = String, required = false)]
+    pub target_type: Option<TargetType>,
     /// Location at which it applies; null for anywhere.
-    pub location_id: Option<Uuid>,
+    #[deserr(default, from(Option<Uuid>) = Some)]
+    #[schema(value_type = Option<Uuid>)]
+    pub location_id: Option<Option<Uuid>>,
+}
+
+/// Order of the faults of a schedule.
+const ORDER: &[&str] = &[
+    "isEnabled",
+    "defaultShouldCharge",
+    "rules",
+    "targetId",
+    "targetType",
+    "locationId",
+    "hourMinute",
+    "shouldCharge",
+    "fromTimestamp",
+    "toTimestamp",
+    "weekdays",
+];
+
+impl RequestBody for NewSchedule {
+    const ORDER: &'static [&'static str] = ORDER;
+}
+
+impl RequestBody for ScheduleUpdate {
+    const ORDER: &'static [&'static str] = ORDER;
+}
+
+/// Rules that make sense, and how they were written.
+#[derive(Debug, Clone, PartialEq, Deserr)]
+#[deserr(error = Issues, try_from(Vec<RuleBody>) = check_rules -> RulesError)]
+pub struct CheckedRules {
+    drafts: Vec<DraftRule>,
+    rules: Vec<Rule>,
 }
 
 /// A rule: a verdict, and filters that all have to hold.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserr, Serialize, ToSchema)]
+#[deserr(error = Issues, rename_all = camelCase)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleBody {
     /// Value of the rule while it holds.
     pub should_charge: bool,
     /// Holds in this part of each day.
+    #[deserr(default, from(HourMinuteBody) = Some)]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub hour_minute: Option<HourMinuteBody>,
     /// Holds from this instant on.
+    #[deserr(default, try_from(&Value) = read_instant -> String)]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub from_timestamp: Option<DateTime<Utc>>,
     /// Holds before this instant.
+    #[deserr(default, try_from(&Value) = read_instant -> String)]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub to_timestamp: Option<DateTime<Utc>>,
     /// Holds on these days: 0 is Monday, 6 Sunday.
+    #[deserr(default, try_from(&Value) = read_integers -> String)]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub weekdays: Option<Vec<i64>>,
@@ -83,7 +132,8 @@ pub struct RuleBody {
 
 /// A part of each day on the clock of the location. One that ends before it
 /// begins goes over midnight.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserr, Serialize, ToSchema)]
+#[deserr(error = Issues)]
 pub struct HourMinuteBody {
     /// First minute, `HH:MM`.
     pub from: String,
@@ -106,124 +156,105 @@ impl RuleBody {
     }
 }
 
-/// The members of a body, each if it is there.
-#[derive(Debug, Default)]
-struct Draft {
-    is_enabled: Option<bool>,
-    default_should_charge: Option<bool>,
-    rules: Option<Vec<DraftRule>>,
-    target_id: Option<String>,
-    target_type: Option<TargetType>,
-    location: Option<Where>,
-}
-
-/// Location at which a schedule is to apply.
-#[derive(Debug, Clone, Copy)]
-enum Where {
-    Anywhere,
-    At(Uuid),
-}
-
-impl Where {
-    const fn id(self) -> Option<Uuid> {
-        match self {
-            Self::Anywhere => None,
-            Self::At(id) => Some(id),
+impl From<RuleBody> for DraftRule {
+    fn from(body: RuleBody) -> Self {
+        Self {
+            should_charge: body.should_charge,
+            hour_minute: body.hour_minute.map(|window| (window.from, window.to)),
+            from_timestamp: body.from_timestamp,
+            to_timestamp: body.to_timestamp,
+            weekdays: body.weekdays,
         }
     }
 }
 
-/// Reads a body that asks for a new schedule of a user.
-///
-/// # Errors
-/// A member is missing or makes no sense, or there is no such device.
-pub(crate) fn read_new_schedule(
-    body: Body,
-    tables: &Tables,
-    (client_id, user_id): (&str, &str),
-) -> Result<ScheduleRequest, Problem> {
-    let mut members = BodyReader::from(body);
-    for name in
-        ["isEnabled", "defaultShouldCharge", "rules", "targetId", "targetType", "locationId"]
-    {
-        members.required(name, |_| Ok(()));
-    }
-    let draft = read_draft(&mut members);
-    let rules = parse_rules(&mut members, draft.default_should_charge, draft.rules.as_deref());
-    check_location(&mut members, tables, (client_id, user_id), draft.location.and_then(Where::id));
-    let wish = (|| {
-        let target = (draft.target_id?, draft.target_type?);
-        let others = (draft.is_enabled?, draft.location?.id(), draft.rules?, rules?);
-        Some((target, others))
-    })();
-    let ((target_id, target_type), others) = members.finish(wish)?;
-    let target_id = check_target(tables, (client_id, user_id), &target_id, target_type)?;
-    let (is_enabled, location_id, drafts, rules) = others;
-    Ok(ScheduleRequest { is_enabled, target_id, target_type, location_id, drafts, rules })
+fn check_rules(rules: Vec<RuleBody>) -> Result<CheckedRules, RulesError> {
+    let drafts: Vec<DraftRule> = rules.into_iter().map(DraftRule::from).collect();
+    // The default is a member of its own.
+    let Rules { rules, .. } = Rules::parse(false, &drafts)?;
+    Ok(CheckedRules { drafts, rules })
 }
 
-/// Reads a body that changes a schedule: members that it does not name stay (AMB-74).
+impl MergeWithError<RulesError> for Issues {
+    fn merge(
+        before: Option<Self>,
+        RulesError { issues }: RulesError,
+        at: ValuePointerRef<'_>,
+    ) -> ControlFlow<Self, Self> {
+        Self::after(before, issues.iter().map(|issue| located(at, issue)).collect())
+    }
+}
+
+fn located(at: ValuePointerRef<'_>, issue: &RuleIssue) -> Issues {
+    let (rule, member, reason) = match issue {
+        RuleIssue::From { rule, error } => (rule, "hourMinute/from", error.to_string()),
+        RuleIssue::To { rule, error } => (rule, "hourMinute/to", error.to_string()),
+        RuleIssue::Weekday { rule, error } => (rule, "weekdays", error.to_string()),
+    };
+    Issues::below(at, &format!("/{rule}/{member}"), reason)
+}
+
+/// Checks a new schedule of a user.
 ///
 /// # Errors
-/// A member makes no sense, alone or with the others, or there is no such device.
-pub(crate) fn read_schedule_change(
-    body: Body,
+/// There is no such device or location.
+pub(crate) fn check_new(
+    body: NewSchedule,
+    tables: &Tables,
+    user: (&str, &str),
+) -> Result<ScheduleRequest, Problem> {
+    check_location(tables, user, body.location_id)?;
+    let CheckedRules { drafts, rules } = body.rules;
+    Ok(ScheduleRequest {
+        is_enabled: body.is_enabled,
+        target_id: check_target(tables, user, &body.target_id, body.target_type)?,
+        target_type: body.target_type,
+        location_id: body.location_id,
+        drafts,
+        rules: Rules { default_should_charge: body.default_should_charge, rules },
+    })
+}
+
+/// Checks a change of a schedule: members that it does not name stay (AMB-74).
+///
+/// # Errors
+/// There is no such device or location.
+pub(crate) fn check_change(
+    body: ScheduleUpdate,
     tables: &Tables,
     schedule: &Schedule,
 ) -> Result<ScheduleRequest, Problem> {
     let before = &schedule.wish;
     let user = (&*schedule.client_id, &*schedule.user_id);
-    let mut members = BodyReader::from(body);
-    let draft = read_draft(&mut members);
-    let default = draft.default_should_charge.unwrap_or(before.rules.default_should_charge);
-    let drafts = draft.rules.unwrap_or_else(|| before.drafts.clone());
-    let rules = parse_rules(&mut members, Some(default), Some(&drafts));
-    check_location(&mut members, tables, user, draft.location.and_then(Where::id));
-    let rules = members.finish(rules)?;
-    let target_type = draft.target_type.unwrap_or(before.target_type);
-    let target_id = draft.target_id.unwrap_or_else(|| before.target_id.to_string());
+    check_location(tables, user, body.location_id.flatten())?;
+    let target_type = body.target_type.unwrap_or(before.target_type);
+    let target_id = body.target_id.unwrap_or_else(|| before.target_id.to_string());
+    let default = body.default_should_charge.unwrap_or(before.rules.default_should_charge);
+    let (drafts, rules) = match body.rules {
+        Some(CheckedRules { drafts, rules }) => (drafts, rules),
+        None => (before.drafts.clone(), before.rules.rules.clone()),
+    };
     Ok(ScheduleRequest {
-        is_enabled: draft.is_enabled.unwrap_or(before.is_enabled),
+        is_enabled: body.is_enabled.unwrap_or(before.is_enabled),
         target_id: check_target(tables, user, &target_id, target_type)?,
         target_type,
-        location_id: draft.location.map_or(before.location_id, Where::id),
+        location_id: body.location_id.unwrap_or(before.location_id),
         drafts,
-        rules,
+        rules: Rules { default_should_charge: default, rules },
     })
 }
 
-fn read_draft(members: &mut BodyReader) -> Draft {
-    Draft {
-        is_enabled: members.optional("isEnabled", read_bool),
-        default_should_charge: members.optional("defaultShouldCharge", read_bool),
-        rules: rules_of(members),
-        target_id: members.optional("targetId", read_text),
-        target_type: members.optional("targetType", |value| {
-            let all = [TargetType::Vehicle, TargetType::Charger];
-            let found = all.into_iter().find(|known| value.as_str() == Some(target_word(*known)));
-            found.ok_or_else(|| "expected `vehicle` or `charger`".to_owned())
-        }),
-        location: members.optional("locationId", |value| match value {
-            Value::Null => Ok(Where::Anywhere),
-            Value::String(text) => Uuid::parse_str(text)
-                .map(Where::At)
-                .map_err(|_| "expected a UUID or null".to_owned()),
-            _ => Err("expected a UUID or null".to_owned()),
-        }),
-    }
-}
-
 fn check_location(
-    members: &mut BodyReader,
     tables: &Tables,
     (client_id, user_id): (&str, &str),
     location_id: Option<Uuid>,
-) {
+) -> Result<(), Problem> {
     let user = tables.user(client_id, user_id);
     let is_known = |id| user.is_some_and(|user| user.location(id).is_some());
-    if location_id.is_some_and(|id| !is_known(id)) {
-        members.issue("locationId", "is no location of the user");
+    if location_id.is_none_or(is_known) {
+        return Ok(());
     }
+    Err(Problem::invalid(vec!["/locationId: is no location of the user".to_owned()]))
 }
 
 /// The device of a user that a schedule is for (SCH-09).
@@ -242,108 +273,26 @@ fn check_target(
     device.map(|device| device.id).ok_or_else(|| Problem::no_entity(target_word(wanted)))
 }
 
-/// Parses rules; faults are added to the issues.
-fn parse_rules(
-    members: &mut BodyReader,
-    default: Option<bool>,
-    drafts: Option<&[DraftRule]>,
-) -> Option<Rules> {
-    match Rules::parse(default.unwrap_or_default(), drafts?) {
-        Ok(rules) => Some(rules),
-        Err(error) => {
-            for issue in &error.issues {
-                let (place, reason) = located(issue);
-                members.issue(&place, &reason);
-            }
-            None
-        }
+impl Deserr<Issues> for TargetType {
+    fn deserialize_from_value<V: IntoValue>(
+        value: deserr::Value<V>,
+        at: ValuePointerRef<'_>,
+    ) -> Result<Self, Issues> {
+        let mut all = [Self::Vehicle, Self::Charger].into_iter();
+        let is_meant = |known: &Self| matches!(&value, deserr::Value::String(word) if word == target_word(*known));
+        all.find(is_meant).ok_or_else(|| Issues::new(at, "expected `vehicle` or `charger`"))
     }
-}
-
-fn located(issue: &RuleIssue) -> (String, String) {
-    match issue {
-        RuleIssue::From { rule, error } => {
-            (format!("rules/{rule}/hourMinute/from"), error.to_string())
-        }
-        RuleIssue::To { rule, error } => (format!("rules/{rule}/hourMinute/to"), error.to_string()),
-        RuleIssue::Weekday { rule, error } => (format!("rules/{rule}/weekdays"), error.to_string()),
-    }
-}
-
-/// Rules as they were written; what has the wrong form is added to the issues.
-fn rules_of(members: &mut BodyReader) -> Option<Vec<DraftRule>> {
-    let list = members.optional("rules", |value| {
-        value.as_array().cloned().ok_or_else(|| "expected an array".to_owned())
-    })?;
-    let mut issues = Vec::new();
-    let rules = list.iter().enumerate().map(|(at, rule)| {
-        let at = format!("rules/{at}");
-        if let Value::Object(rule) = rule {
-            return read_rule(rule, &at, &mut issues);
-        }
-        issues.push((at, "expected an object".to_owned()));
-        DraftRule::default()
-    });
-    let rules: Vec<DraftRule> = rules.collect();
-    if issues.is_empty() {
-        return Some(rules);
-    }
-    for (place, reason) in issues {
-        members.issue(&place, &reason);
-    }
-    None
-}
-
-/// Faults: place and reason.
-type Issues = Vec<(String, String)>;
-
-fn read_rule(rule: &Map<String, Value>, at: &str, issues: &mut Issues) -> DraftRule {
-    if !rule.contains_key("shouldCharge") {
-        issues.push((format!("{at}/shouldCharge"), "is required".to_owned()));
-    }
-    let window = member(rule, at, "hourMinute", issues, |value| {
-        value.as_object().cloned().ok_or_else(|| "expected an object".to_owned())
-    });
-    DraftRule {
-        should_charge: member(rule, at, "shouldCharge", issues, read_bool).unwrap_or_default(),
-        hour_minute: window.and_then(|window| hour_minute(&window, at, issues)),
-        from_timestamp: member(rule, at, "fromTimestamp", issues, read_instant),
-        to_timestamp: member(rule, at, "toTimestamp", issues, read_instant),
-        weekdays: member(rule, at, "weekdays", issues, |value| {
-            let numbers = value.as_array().map(|list| list.iter().map(Value::as_i64).collect());
-            numbers.flatten().ok_or_else(|| "expected an array of integers".to_owned())
-        }),
-    }
-}
-
-fn hour_minute(
-    window: &Map<String, Value>,
-    at: &str,
-    issues: &mut Issues,
-) -> Option<(String, String)> {
-    let at = format!("{at}/hourMinute");
-    for name in ["from", "to"].into_iter().filter(|name| !window.contains_key(*name)) {
-        issues.push((format!("{at}/{name}"), "is required".to_owned()));
-    }
-    let from = member(window, &at, "from", issues, read_text);
-    let to = member(window, &at, "to", issues, read_text);
-    Some((from?, to?))
-}
-
-fn member<T>(
-    of: &Map<String, Value>,
-    at: &str,
-    name: &str,
-    issues: &mut Issues,
-    read: impl FnOnce(&Value) -> Result<T, String>,
-) -> Option<T> {
-    read(of.get(name)?).map_err(|reason| issues.push((format!("{at}/{name}"), reason))).ok()
 }
 
 /// Reads an instant: RFC 3339 with a zone, to the microsecond.
-fn read_instant(value: &Value) -> Result<DateTime<Utc>, String> {
+fn read_instant(value: &Value) -> Result<Option<DateTime<Utc>>, String> {
     let at = value.as_str().and_then(|text| DateTime::parse_from_rfc3339(text).ok());
-    at.map(|at| at.to_utc()).ok_or_else(|| "expected a date-time with a time zone".to_owned())
+    at.map(|at| Some(at.to_utc())).ok_or_else(|| "expected a date-time with a time zone".to_owned())
+}
+
+fn read_integers(value: &Value) -> Result<Option<Vec<i64>>, String> {
+    let numbers = value.as_array().and_then(|list| list.iter().map(Value::as_i64).collect());
+    numbers.map(Some).ok_or_else(|| "expected an array of integers".to_owned())
 }
 
 /// The word of the specification for a kind of target.

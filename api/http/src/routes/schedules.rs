@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use crate::request::{Body, Path};
 use crate::routes::overrides::SmartOverride;
 use crate::routes::schedule_requests::{
-    RuleBody, read_new_schedule, read_schedule_change, target_word,
+    NewSchedule, RuleBody, ScheduleUpdate, check_change, check_new, target_word,
 };
 use crate::routes::users::with_user;
 use slackwater_service::state::App;
@@ -155,12 +155,12 @@ pub(crate) async fn create(
     State(app): State<App>,
     caller: Caller,
     Path(user_id): Path<String>,
-    body: Result<Body, Problem>,
+    body: Result<Body<NewSchedule>, Problem>,
 ) -> Result<Json<ScheduleBody>, Problem> {
     with_user(&app, &caller, &user_id, |_| ())?;
+    let Body(body) = body?;
     let client_id = &caller.client.id;
-    let wish =
-        app.cache().read(|tables| read_new_schedule(body?, tables, (client_id, &user_id)))?;
+    let wish = app.cache().read(|tables| check_new(body, tables, (client_id, &user_id)))?;
     let schedule = schedules::create(&app, client_id, &user_id, wish).await?;
     Ok(Json(ScheduleBody::from_schedule(&schedule)))
 }
@@ -204,13 +204,12 @@ pub(crate) async fn put(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    body: Result<Body, Problem>,
+    body: Result<Body<ScheduleUpdate>, Problem>,
 ) -> Result<Json<ScheduleBody>, Problem> {
     let id = find(&app, &caller, &id)?;
-    let body = body?;
-    let merge = |schedule: &Schedule| {
-        app.cache().read(|tables| read_schedule_change(body, tables, schedule))
-    };
+    let Body(body) = body?;
+    let merge =
+        |schedule: &Schedule| app.cache().read(|tables| check_change(body, tables, schedule));
     let changed = schedules::change(&app, &caller.client.id, id, merge).await?;
     changed.map(|schedule| Json(ScheduleBody::from_schedule(&schedule))).ok_or_else(missing)
 }

@@ -2,6 +2,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
+use deserr::{Deserr, ValuePointerRef};
 use serde::Serialize;
 use serde_json::Value;
 use slackwater_control::device::scope::{DeviceKind, Granted, Permission};
@@ -10,8 +11,9 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::auth::caller::Caller;
+use crate::issues::Issues;
 use crate::problem::Problem;
-use crate::request::{BodyReader, MaybeBody, Path, check_id, read_text};
+use crate::request::{Path, Raw, check_id, read_body};
 use crate::routes::lists::find_any;
 use crate::scope;
 use slackwater_integration::profile::VendorCode;
@@ -28,23 +30,30 @@ const KINDS: [DeviceKind; 4] =
     [DeviceKind::Vehicle, DeviceKind::Charger, DeviceKind::Hvac, DeviceKind::Inverter];
 
 /// Request for a link session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq, Deserr, ToSchema)]
+#[deserr(error = Issues, rename_all = camelCase)]
+#[schema(rename_all = "camelCase")]
 pub struct LinkBody {
     /// The manufacturer; without it the user chooses.
-    #[schema(required = false)]
-    pub vendor: String,
+    #[deserr(default, try_from(&Value) = read_vendor -> String)]
+    #[schema(value_type = String, required = false)]
+    pub vendor: Option<VendorCode>,
     /// `vehicle`, `charger`, `hvac` or `inverter`; without it any, in version 2023-05-01 `vehicle`.
-    #[schema(required = false)]
-    pub vendor_type: String,
+    #[deserr(default, try_from(&Value) = read_kind -> String)]
+    #[schema(value_type = String, required = false)]
+    pub vendor_type: Option<DeviceKind>,
     /// Scopes that the user is asked to grant. At least one that reads data.
-    pub scopes: Vec<String>,
+    #[deserr(default, try_from(&Value) = read_words -> String)]
+    #[schema(value_type = Vec<String>)]
+    pub scopes: Option<Vec<String>>,
     /// Language of the pages, in older versions.
-    #[schema(required = false)]
-    pub force_language: String,
+    #[deserr(default, try_from(&Value) = read_language -> String)]
+    #[schema(nullable = false)]
+    pub force_language: Option<String>,
     /// Address to which the user's browser returns in the end.
-    #[schema(required = false)]
-    pub redirect_uri: String,
+    #[deserr(default, try_from(&Value) = read_redirect_uri -> String)]
+    #[schema(nullable = false)]
+    pub redirect_uri: Option<String>,
 }
 
 /// A session that was made.
@@ -65,10 +74,12 @@ pub(crate) async fn link(
     State(app): State<App>,
     caller: Caller,
     Path(user_id): Path<String>,
-    body: MaybeBody,
+    body: Raw,
 ) -> Result<Json<LinkSessionBody>, Problem> {
     check_id("userId", &user_id)?;
-    let request = read(&app, &caller, body.into())?;
+    // All members may be left out in the oldest version, hence the body, too.
+    let json = body.or(b"{}").read(read_body).await?;
+    let request = read(&app, &caller, json)?;
     app.check_rate_limit(&caller.client.id, RateLimitClass::Link)?;
     let session = begin(&app, &caller, &user_id, &request, None).await?;
     Ok(Json(session))
@@ -141,39 +152,73 @@ async fn begin(
     })
 }
 
-fn read(app: &App, caller: &Caller, mut members: BodyReader) -> Result<LinkRequest, Problem> {
-    let version = caller.version;
-    let vendor = members.optional("vendor", |value| {
-        let known =
-            VendorCode::parse(&read_text(value)?).ok().filter(|code| app.vendor(code).is_some());
-        known.ok_or_else(|| "is no manufacturer whose devices can be linked".to_owned())
-    });
-    let kind = members.optional("vendorType", kind);
-    let kind = kind.or_else(|| version.shows(Field::LinkVehicleByDefault, || DeviceKind::Vehicle));
+/// Reads a body. Two of its members have the names that the operator gave them.
+fn read(app: &App, caller: &Caller, json: Value) -> Result<LinkRequest, Problem> {
     let names = &app.config().names;
-    let old_language = members.optional("forceLanguage", language);
-    let new_language = names.link_language.as_deref();
-    let new_language = new_language.and_then(|name| members.optional(name, language));
-    let language = new_language.or(old_language);
-    let scheme = names.link_colour_scheme.as_deref();
-    let colour_scheme = scheme.and_then(|name| members.optional(name, colour_scheme));
-    let allowed = app.config().link.redirect_uris.get(&caller.client.id);
-    let redirect_uri = members.optional("redirectUri", |value| {
-        let address = redirect_uri(value)?;
-        let is_allowed = allowed.is_none_or(|allowed| allowed.contains(page_of(&address)));
-        is_allowed.then_some(address).ok_or_else(|| {
-            "is none of the addresses that the settings allow for this client".to_owned()
-        })
-    });
-    let has_old_names = version.has(Field::OldScopes);
-    let read = |value: &Value| scopes(value, has_old_names, kind);
-    let scopes = if has_old_names {
-        let everything = || scope::parse_scopes(&["all".to_owned()], true).unwrap_or_default();
-        members.optional("scopes", read).or_else(|| Some(everything()))
+    let names = [names.link_language.as_deref(), names.link_colour_scheme.as_deref()];
+    let language = named(&json, names[0], read_language);
+    let scheme = named(&json, names[1], read_colour_scheme);
+    let lacks_scopes = json.is_object() && json.get("scopes").is_none();
+    let scopes = if lacks_scopes && !caller.version.has(Field::OldScopes) {
+        Err(Issues::new(ValuePointerRef::Origin.push_key("scopes"), "is required"))
     } else {
-        members.required("scopes", read)
+        Ok(())
     };
-    let scopes = members.finish(scopes)?;
+    match (deserr::deserialize(json), language, scheme, scopes) {
+        (Ok(body), Ok(language), Ok(scheme), Ok(())) => {
+            check(app, caller, body, (language, scheme))
+        }
+        (body, language, scheme, scopes) => {
+            let body: Result<LinkBody, Issues> = body;
+            let issues = [body.err(), language.err(), scheme.err(), scopes.err()];
+            let order = ["vendor", "vendorType", "forceLanguage"].into_iter();
+            let order: Vec<&str> = order.chain(names.into_iter().flatten()).collect();
+            Err(issues.into_iter().flatten().collect::<Issues>().in_order(&order))
+        }
+    }
+}
+
+/// A member whose name the operator gave, if one is given.
+fn named<T>(
+    json: &Value,
+    name: Option<&str>,
+    read: fn(&Value) -> Result<Option<T>, String>,
+) -> Result<Option<T>, Issues> {
+    let Some((name, value)) = name.and_then(|name| Some((name, json.get(name)?))) else {
+        return Ok(None);
+    };
+    read(value).map_err(|reason| Issues::new(ValuePointerRef::Origin.push_key(name), reason))
+}
+
+/// Holds a body against the manufacturers, the settings and the version.
+fn check(
+    app: &App,
+    caller: &Caller,
+    body: LinkBody,
+    (language, colour_scheme): (Option<String>, Option<ColourScheme>),
+) -> Result<LinkRequest, Problem> {
+    let LinkBody { vendor, vendor_type, scopes, force_language, redirect_uri } = body;
+    let mut issues = Vec::new();
+    if vendor.as_ref().is_some_and(|code| app.vendor(code).is_none()) {
+        issues.push(format!("/vendor: {NO_VENDOR}"));
+    }
+    let allowed = app.config().link.redirect_uris.get(&caller.client.id);
+    let is_allowed = |address| allowed.is_none_or(|allowed| allowed.contains(page_of(address)));
+    if !redirect_uri.as_deref().is_none_or(is_allowed) {
+        let reason = "is none of the addresses that the settings allow for this client";
+        issues.push(format!("/redirectUri: {reason}"));
+    }
+    let version = caller.version;
+    let by_default = || version.shows(Field::LinkVehicleByDefault, || DeviceKind::Vehicle);
+    let kind = vendor_type.or_else(by_default);
+    let words = scopes.unwrap_or_else(|| vec!["all".to_owned()]);
+    let scopes = granted(&words, version.has(Field::OldScopes), kind)
+        .map_err(|reason| issues.push(format!("/scopes: {reason}")));
+    let scopes = scopes.map_err(|()| Problem::invalid(std::mem::take(&mut issues)))?;
+    if !issues.is_empty() {
+        return Err(Problem::invalid(issues));
+    }
+    let language = language.or(force_language);
     Ok(LinkRequest { vendor, kind, scopes, language, colour_scheme, redirect_uri })
 }
 
@@ -182,19 +227,29 @@ fn page_of(address: &str) -> &str {
     address.split(['?', '#']).next().unwrap_or(address)
 }
 
-fn kind(value: &Value) -> Result<DeviceKind, String> {
-    let kind = DeviceKind::parse(&read_text(value)?).ok().filter(|kind| KINDS.contains(kind));
-    kind.ok_or_else(|| "expected vehicle, charger, hvac or inverter".to_owned())
+/// Fault of a manufacturer that is none.
+const NO_VENDOR: &str = "is no manufacturer whose devices can be linked";
+
+fn read_vendor(value: &Value) -> Result<Option<VendorCode>, String> {
+    VendorCode::parse(text(value)?).map(Some).map_err(|_| NO_VENDOR.to_owned())
 }
 
-fn scopes(
-    value: &Value,
+fn read_kind(value: &Value) -> Result<Option<DeviceKind>, String> {
+    let kind = DeviceKind::parse(text(value)?).ok().filter(|kind| KINDS.contains(kind));
+    kind.map(Some).ok_or_else(|| "expected vehicle, charger, hvac or inverter".to_owned())
+}
+
+fn read_words(value: &Value) -> Result<Option<Vec<String>>, String> {
+    let list = value.as_array().ok_or("expected an array of scopes")?;
+    list.iter().map(|word| text(word).map(ToOwned::to_owned)).collect::<Result<_, _>>().map(Some)
+}
+
+fn granted(
+    words: &[String],
     has_old_names: bool,
     kind: Option<DeviceKind>,
 ) -> Result<scope::GrantedByKind, String> {
-    let list = value.as_array().ok_or("expected an array of scopes")?;
-    let words: Vec<String> = list.iter().map(read_text).collect::<Result<_, _>>()?;
-    let granted = scope::parse_scopes(&words, has_old_names)
+    let granted = scope::parse_scopes(words, has_old_names)
         .map_err(|index| format!("{:?} is no scope", words[index]))?;
     let reads = |(of, granted): &(DeviceKind, Granted)| {
         kind.is_none_or(|kind| kind == *of) && granted.contains(&Permission::ReadData)
@@ -208,23 +263,27 @@ fn scopes(
     Ok(granted)
 }
 
-fn language(value: &Value) -> Result<String, String> {
-    let code = read_text(value)?;
+fn read_language(value: &Value) -> Result<Option<String>, String> {
+    let code = text(value)?;
     let is_subtag = |part: &str| {
         (1..=8).contains(&part.len()) && part.chars().all(|c| c.is_ascii_alphanumeric())
     };
     let mut parts = code.split('-');
     let is_code = parts.next().is_some_and(|first| first.len() >= 2 && is_subtag(first));
     if is_code && parts.all(is_subtag) {
-        Ok(code)
+        Ok(Some(code.to_owned()))
     } else {
         Err("expected a language code".to_owned())
     }
 }
 
-fn colour_scheme(value: &Value) -> Result<ColourScheme, String> {
-    let scheme = ColourScheme::from_word(&read_text(value)?);
-    scheme.ok_or_else(|| "expected light, dark or system".to_owned())
+fn read_colour_scheme(value: &Value) -> Result<Option<ColourScheme>, String> {
+    let scheme = ColourScheme::from_word(text(value)?);
+    scheme.map(Some).ok_or_else(|| "expected light, dark or system".to_owned())
+}
+
+fn text(value: &Value) -> Result<&str, String> {
+    value.as_str().ok_or_else(|| "expected a string".to_owned())
 }
 
 /// Schemes of addresses that a browser runs as code, reads from a disk, shows of
@@ -276,8 +335,8 @@ const NEVER: [&str; 40] = [
 /// An absolute address, of the web or of an application of its own. Without
 /// user information: a reader takes `https://good.example@evil.example` for
 /// the first of the two.
-fn redirect_uri(value: &Value) -> Result<String, String> {
-    let address = read_text(value)?;
+fn read_redirect_uri(value: &Value) -> Result<Option<String>, String> {
+    let address = text(value)?;
     let refused = || "expected an absolute URI, such as https://app.example.org/linked".to_owned();
     let uri: Uri = address.parse().map_err(|_| refused())?;
     let scheme = uri.scheme_str().map(str::to_ascii_lowercase).ok_or_else(refused)?;
@@ -286,7 +345,7 @@ fn redirect_uri(value: &Value) -> Result<String, String> {
     if is_never || has_user || uri.host().is_none_or(str::is_empty) {
         return Err(refused());
     }
-    Ok(address)
+    Ok(Some(address.to_owned()))
 }
 
 #[cfg(test)]
@@ -299,7 +358,7 @@ mod tests {
     fn redirects_lead_to_applications() {
         for good in ["https://app.example.org/linked?x=1", "http://localhost:3000/", "myapp://done"]
         {
-            assert_eq!(redirect_uri(&json!(good)).unwrap(), good);
+            assert_eq!(read_redirect_uri(&json!(good)).unwrap().as_deref(), Some(good));
         }
         for bad in [
             "",
@@ -316,29 +375,32 @@ mod tests {
             "search-ms://query",
             "filesystem://x",
         ] {
-            assert!(redirect_uri(&json!(bad)).is_err(), "{bad}");
+            assert!(read_redirect_uri(&json!(bad)).is_err(), "{bad}");
         }
     }
 
     #[test]
     fn languages_are_codes() {
         for good in ["en", "en-US", "zh-Hant-TW", "nb-NO"] {
-            assert!(language(&json!(good)).is_ok(), "{good}");
+            assert!(read_language(&json!(good)).is_ok(), "{good}");
         }
         for bad in ["", "e", "en_US", "en-", "-en", "englishlanguage"] {
-            assert!(language(&json!(bad)).is_err(), "{bad}");
+            assert!(read_language(&json!(bad)).is_err(), "{bad}");
         }
     }
 
     #[test]
     fn data_must_be_readable() {
-        let ask = |words: Value, kind| scopes(&words, false, kind).map(|granted| granted.len());
-        assert_eq!(ask(json!(["vehicle:read:data", "vehicle:control:charging"]), None), Ok(1));
-        assert!(ask(json!(["vehicle:control:charging"]), None).is_err());
-        assert!(ask(json!([]), None).is_err());
-        assert!(ask(json!(["vehicle:read:data"]), Some(DeviceKind::Charger)).is_err());
-        assert!(scopes(&json!(["offline_access"]), true, None).is_ok());
-        let error = ask(json!(["vehicle:read:data", "offline_access"]), None).unwrap_err();
+        let ask = |given: &[&str], kind| {
+            let given: Vec<String> = given.iter().map(ToString::to_string).collect();
+            granted(&given, false, kind).map(|granted| granted.len())
+        };
+        assert_eq!(ask(&["vehicle:read:data", "vehicle:control:charging"], None), Ok(1));
+        assert!(ask(&["vehicle:control:charging"], None).is_err());
+        assert!(ask(&[], None).is_err());
+        assert!(ask(&["vehicle:read:data"], Some(DeviceKind::Charger)).is_err());
+        assert!(granted(&["offline_access".to_owned()], true, None).is_ok());
+        let error = ask(&["vehicle:read:data", "offline_access"], None).unwrap_err();
         assert_eq!(error, "\"offline_access\" is no scope");
     }
 }

@@ -3,8 +3,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
+use deserr::{Deserr, IntoValue, Value, ValuePointerRef};
 use serde::Serialize;
-use serde_json::Value;
 use slackwater_control::policy::ask::NoRequest;
 use slackwater_control::policy::charger::{
     Change, ChargerFacts, ChargerPatch, ChargerPolicy, ChargingInterval, charger_state,
@@ -16,8 +16,9 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::auth::caller::Caller;
+use crate::issues::{Issues, RequestBody};
 use crate::problem::Problem;
-use crate::request::{Body, BodyReader, Path, read_bool};
+use crate::request::{Body, Path};
 use crate::routes::chargers::Charger;
 use crate::routes::lists::find;
 use slackwater_service::cache::tables::Tables;
@@ -40,18 +41,33 @@ pub struct ChargerPolicyBody {
 }
 
 /// A change of that. What is left out stays.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserr, ToSchema)]
+#[deserr(error = Issues, rename_all = camelCase)]
+#[schema(rename_all = "camelCase")]
 pub struct ChargerPolicyUpdate {
     /// True if smart charging controls the charger.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub is_enabled: Option<bool>,
+    #[deserr(default, from(bool) = Change::Set)]
+    #[schema(value_type = Option<bool>)]
+    pub is_enabled: Change<bool>,
     /// `HH:MM`, or null for no deadline.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub deadline: Option<String>,
+    #[deserr(default, from(Option<HourMinute>) = Change::Set)]
+    #[schema(value_type = Option<String>)]
+    pub deadline: Change<Option<HourMinute>>,
     /// `HH:MM`, or null to plan nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub charging_duration: Option<String>,
+    #[deserr(default, from(Option<HourMinute>) = Change::Set)]
+    #[schema(value_type = Option<String>)]
+    pub charging_duration: Change<Option<HourMinute>>,
+}
+
+impl RequestBody for ChargerPolicyUpdate {
+    const ORDER: &'static [&'static str] = &["isEnabled", "deadline", "chargingDuration"];
+}
+
+impl From<ChargerPolicyUpdate> for ChargerPatch {
+    fn from(body: ChargerPolicyUpdate) -> Self {
+        let ChargerPolicyUpdate { is_enabled, deadline, charging_duration } = body;
+        Self { is_enabled, deadline, charging_duration }
+    }
 }
 
 /// Status of smart charging.
@@ -122,17 +138,11 @@ pub(crate) async fn put_policy(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    body: Result<Body, Problem>,
+    body: Result<Body<ChargerPolicyUpdate>, Problem>,
 ) -> Result<Response, Problem> {
     let device = find::<Charger>(&app, &caller, &id)?;
-    let mut members = BodyReader::from(body?);
-    let patch = ChargerPatch {
-        is_enabled: change(members.optional("isEnabled", read_bool)),
-        deadline: change(members.optional("deadline", clock_or_null)),
-        charging_duration: change(members.optional("chargingDuration", clock_or_null)),
-    };
-    let patch = members.finish(Some(patch))?;
-    let policy = patch_charger(&app, device.id, patch).await?;
+    let Body(update) = body?;
+    let policy = patch_charger(&app, device.id, update.into()).await?;
     Ok(Json(ChargerPolicyBody::from(policy)).into_response())
 }
 
@@ -179,14 +189,15 @@ fn status_of(
     }
 }
 
-fn change<T>(given: Option<T>) -> Change<T> {
-    given.map_or(Change::Keep, Change::Set)
-}
-
-fn clock_or_null(value: &Value) -> Result<Option<HourMinute>, String> {
-    match value {
-        Value::Null => Ok(None),
-        Value::String(text) => HourMinute::parse(text).map(Some).map_err(|error| error.to_string()),
-        _ => Err("expected HH:MM or null".to_owned()),
+/// Whatever is a time of day in a body may be null instead.
+impl Deserr<Issues> for HourMinute {
+    fn deserialize_from_value<V: IntoValue>(
+        value: Value<V>,
+        at: ValuePointerRef<'_>,
+    ) -> Result<Self, Issues> {
+        let Value::String(text) = value else {
+            return Err(Issues::new(at, "expected HH:MM or null"));
+        };
+        Self::parse(&text).map_err(|error| Issues::new(at, error.to_string()))
     }
 }

@@ -1,21 +1,23 @@
 //! Tariffs of a client: named prices of a kWh.
+use std::ops::ControlFlow;
+
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde::Serialize;
-use serde::de::DeserializeSeed;
+use deserr::{Deserr, MergeWithError, ValuePointerRef};
 use slackwater_engine::prices::tariff::{RateRequest, Rates, TariffError};
 use utoipa::ToSchema;
 
 use crate::auth::caller::Caller;
+use crate::issues::{Issues, RequestBody};
 use crate::problem::Problem;
-use crate::request::{Path, Raw, check_id, no_json};
-use crate::rows::{Issues, Rows, Scalar, text};
+use crate::request::{Body, Path, check_id};
 use slackwater_service::prices::keep;
 use slackwater_service::state::App;
 use slackwater_store::tariffs::TariffRow;
 
 /// A named price.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserr, ToSchema)]
+#[deserr(error = Issues)]
 pub struct RateBody {
     /// Its name, once in a tariff.
     pub name: String,
@@ -24,56 +26,48 @@ pub struct RateBody {
 }
 
 /// The prices of a tariff.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct TariffBody(pub Vec<RateBody>);
+#[derive(Debug, Clone, PartialEq, Eq, Deserr, ToSchema)]
+#[deserr(error = Issues, try_from(Vec<RateBody>) = check_rates -> TariffError)]
+#[schema(value_type = Vec<RateBody>)]
+pub struct TariffBody(pub Vec<RateRequest>);
+
+impl RequestBody for TariffBody {}
 
 /// Puts named prices in the place of what the tariff had. One that is new is made.
 pub(crate) async fn put(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    body: Result<Raw, Problem>,
+    body: Result<Body<TariffBody>, Problem>,
 ) -> Result<StatusCode, Problem> {
     check_id("tariffId", &id)?;
-    let rates = body?.read(rates).await?;
+    let Body(TariffBody(rates)) = body?;
     let row = TariffRow { client_id: caller.client.id.clone(), id, rates };
     keep::keep_tariff(&app, row).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The rates of a body, with all that has the wrong form.
-fn rates(body: &[u8]) -> Result<Vec<RateRequest>, Problem> {
-    let mut issues = Issues::default();
-    let mut from = serde_json::Deserializer::from_slice(body);
-    let rows = Rows { place: "", names: ["name", "cost"], read: rate, issues: &mut issues };
-    let rates = rows.deserialize(&mut from).and_then(|rates| from.end().map(|()| rates));
-    let rates = rates.map_err(|error| no_json(&error))?;
-    if rates.is_none() {
-        issues.add(String::new, "expected an array");
-    }
-    let rates = issues.finish(rates)?;
-    Rates::new(&rates).map_err(|error| Problem::invalid(vec![issue(&error)]))?;
-    Ok(rates)
+fn check_rates(rates: Vec<RateBody>) -> Result<TariffBody, TariffError> {
+    let rates = rates.into_iter().map(|RateBody { name, cost }| RateRequest { name, cost });
+    let rates: Vec<RateRequest> = rates.collect();
+    Rates::new(&rates)?;
+    Ok(TariffBody(rates))
 }
 
-fn rate(
-    [name, cost]: [Option<Scalar>; 2],
-    at: &dyn Fn(&str) -> String,
-    issues: &mut Issues,
-) -> Option<RateRequest> {
-    let name = issues.required(|| at("/name"), name.as_ref(), text);
-    let cost = issues.required(|| at("/cost"), cost.as_ref(), text);
-    Some(RateRequest { name: name?, cost: cost? })
-}
-
-/// Fault of rates, with its place.
-fn issue(error: &TariffError) -> String {
-    match error {
-        TariffError::Cost { index, source } => format!("/{index}/cost: {source}"),
-        TariffError::RepeatedName { index, first, name } => {
-            format!("/{index}/name: {name:?} is the name of item {first}, too")
-        }
-        // Of rates alone nothing else can be wrong.
-        other => format!(": {other}"),
+impl MergeWithError<TariffError> for Issues {
+    fn merge(
+        before: Option<Self>,
+        error: TariffError,
+        at: ValuePointerRef<'_>,
+    ) -> ControlFlow<Self, Self> {
+        let (place, reason) = match error {
+            TariffError::Cost { index, source } => (format!("/{index}/cost"), source.to_string()),
+            TariffError::RepeatedName { index, first, name } => {
+                (format!("/{index}/name"), format!("{name:?} is the name of item {first}, too"))
+            }
+            // Of rates alone nothing else can be wrong.
+            other => (String::new(), other.to_string()),
+        };
+        Self::after(before, Self::below(at, &place, reason))
     }
 }
