@@ -40,7 +40,9 @@ pub struct PriceSignalValue {
     pub price: f64,
 }
 
-/// Replaces the prices of an area in a window.
+/// Replaces the prices of an area of a market zone, from the first value to `to`.
+#[utoipa::path(put, path = "/flex/price-signals/{zoneId}/areas/{areaId}", tag = "Prices",
+    request_body = PriceSignalBody, responses((status = 204), (status = 404)))]
 pub(crate) async fn put(
     State(app): State<App>,
     caller: Caller,

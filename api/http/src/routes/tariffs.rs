@@ -28,6 +28,8 @@ pub struct RateBody {
 pub struct TariffBody(pub Vec<RateBody>);
 
 /// Puts named prices in the place of what the tariff had. One that is new is made.
+#[utoipa::path(put, path = "/tariffs/{tariffId}", tag = "Prices", request_body = TariffBody,
+    responses((status = 204), (status = 404)))]
 pub(crate) async fn put(
     State(app): State<App>,
     caller: Caller,
