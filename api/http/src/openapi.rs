@@ -1,245 +1,29 @@
-//! The service as an OpenAPI 3.1 document, made from one table of operations.
+//! The service as an OpenAPI 3.1 document.
 //!
-//! The table is also what tests walk through: every row is asked for, with ids
-//! of others too, and nothing answers that is not in it.
-pub mod control;
-mod money;
-mod operation;
-mod shapes;
-
+//! Each handler names its path, its body and its answers in `#[utoipa::path]`; the first paragraph
+//! of its documentation is the summary. [`document`] adds the parts that all operations share.
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use axum::http::header;
 use axum::response::IntoResponse;
-use utoipa::openapi::path::OperationBuilder;
-use utoipa::openapi::request_body::RequestBodyBuilder;
+use slackwater_wire::version::dated::ApiVersion;
+use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::openapi::security::{
     ClientCredentials, Flow, OAuth2, Scopes, SecurityRequirement, SecurityScheme,
 };
-use utoipa::openapi::{
-    ComponentsBuilder, HttpMethod, InfoBuilder, OpenApi, Paths, Required, ResponseBuilder,
-};
+use utoipa::openapi::{Content, InfoBuilder, OpenApi, Ref, RefOr, Required, Response};
+use utoipa::{PartialSchema, ToSchema};
 
+use crate::handlers::documented_routes;
 use crate::page::Pagination;
+use crate::parameters::{parameter, text_schema, word_schema};
 use crate::problem::Problem;
-use crate::routes::batteries::Battery;
-use crate::routes::chargers::{Charger, ChargerUpdate};
-use crate::routes::flex::FlexPolicyUpdate;
-use crate::routes::health::{Ready, VendorHealthBody};
-use crate::routes::hvacs::Hvac;
-use crate::routes::inverters::Inverter;
-use crate::routes::sessions::{LinkBody, LinkSessionBody};
-use crate::routes::smart_charging::{ChargerPolicyBody, ChargerPolicyUpdate, SmartChargingStatus};
-use crate::routes::users::UserBody;
-use crate::routes::vehicles::Vehicle;
-use slackwater_service::plans::flex_body::FlexPolicyBody;
 
-use self::operation::add;
-pub use self::operation::{Answer, Operation};
-use self::shapes::{content, of, parameters, success};
-
-/// All operations: a table of those that read and link, and one for each further subject.
-pub static OPERATIONS: LazyLock<Vec<Operation>> =
-    LazyLock::new(|| [READING, control::OPERATIONS, money::OPERATIONS].concat());
-
-/// Reading devices, linking them, and users.
-const READING: &[Operation] = &[
-    Operation::get(
-        "/vehicles",
-        "Vehicles",
-        "The client's vehicles, newest first.",
-        Answer::Page("Vehicle"),
-    )
-    .fetched(),
-    Operation::get("/vehicles/{vehicleId}", "Vehicles", "One vehicle.", Answer::One("Vehicle"))
-        .fetched(),
-    Operation::hint("/vehicles/{vehicleId}/refresh-hint", "Vehicles"),
-    Operation::get(
-        "/chargers",
-        "Chargers",
-        "The client's chargers, newest first.",
-        Answer::Page("Charger"),
-    )
-    .fetched(),
-    Operation::get("/chargers/{chargerId}", "Chargers", "One charger.", Answer::One("Charger"))
-        .fetched(),
-    Operation {
-        method: "PUT",
-        path: "/chargers/{chargerId}",
-        tag: "Chargers",
-        summary: "Says where a charger stands.",
-        body: Some("ChargerUpdate"),
-        answer: Answer::One("Charger"),
-        refusals: &[400, 404],
-    },
-    Operation::hint("/chargers/{chargerId}/refresh-hint", "Chargers"),
-    Operation::get(
-        "/chargers/{chargerId}/smart-charging-policy",
-        "Smart charging",
-        "What smart charging is to do with a charger; off before anybody says so. Beta.",
-        Answer::One("ChargerPolicyBody"),
-    )
-    .one(),
-    Operation {
-        method: "PUT",
-        path: "/chargers/{chargerId}/smart-charging-policy",
-        tag: "Smart charging",
-        summary: "Changes parts of that; the charger is planned for anew. Beta.",
-        body: Some("ChargerPolicyUpdate"),
-        answer: Answer::One("ChargerPolicyBody"),
-        refusals: &[400, 404],
-    },
-    Operation::get(
-        "/chargers/{chargerId}/smart-charging-status",
-        "Smart charging",
-        "What smart charging is doing, and when the charger is to be on. Beta.",
-        Answer::One("SmartChargingStatus"),
-    )
-    .one(),
-    Operation::get(
-        "/flex/vehicle-policies/{policyId}",
-        "Flex",
-        "A flex policy of a vehicle.",
-        Answer::One("FlexPolicyBody"),
-    )
-    .one(),
-    Operation {
-        method: "PATCH",
-        path: "/flex/vehicle-policies/{policyId}",
-        tag: "Flex",
-        summary: "Changes parts of a flex policy, all or none; the vehicle is planned for anew.",
-        body: Some("FlexPolicyUpdate"),
-        answer: Answer::One("FlexPolicyBody"),
-        refusals: &[400, 404],
-    },
-    Operation::get(
-        "/hvacs",
-        "HVAC units",
-        "The client's units, newest first.",
-        Answer::Page("Hvac"),
-    )
-    .fetched(),
-    Operation::hint("/hvacs/{hvacId}/refresh-hint", "HVAC units"),
-    Operation::get(
-        "/inverters",
-        "Inverters",
-        "The client's inverters, newest first.",
-        Answer::Page("Inverter"),
-    )
-    .fetched(),
-    Operation::get(
-        "/inverters/{inverterId}",
-        "Inverters",
-        "One inverter.",
-        Answer::One("Inverter"),
-    )
-    .fetched(),
-    Operation::hint("/inverters/{inverterId}/refresh-hint", "Inverters"),
-    Operation::get(
-        "/batteries",
-        "Batteries",
-        "The client's batteries, newest first. Beta.",
-        Answer::Page("Battery"),
-    ),
-    Operation {
-        summary: "Asks for an early refresh. Takes no body and does not wait. Beta.",
-        ..Operation::hint("/batteries/{batteryId}/refresh-hint", "Batteries")
-    },
-    Operation::get(
-        "/users",
-        "Users",
-        "The client's users, newest first.",
-        Answer::Page("UserBody"),
-    ),
-    Operation::get("/users/{userId}", "Users", "One user.", Answer::One("UserBody")).one(),
-    Operation::delete(
-        "/users/{userId}",
-        "Users",
-        "Deletes a user with all that is theirs, for good.",
-    ),
-    Operation::delete(
-        "/users/{userId}/authorization",
-        "Users",
-        "Forgets a user's credentials and ends their sessions. Other data stay, and no events come any more.",
-    ),
-    Operation {
-        method: "POST",
-        path: "/users/{userId}/link",
-        tag: "Linking",
-        summary: "Makes a session in which a user links devices. The user is created if there is none.",
-        body: Some("LinkBody"),
-        answer: Answer::One("LinkSessionBody"),
-        refusals: &[400, 403],
-    },
-    Operation::get(
-        "/users/{userId}/vendor/{vendor}",
-        "Users",
-        "The account of a user with a manufacturer. Its members are named by the operator.",
-        Answer::Unnamed,
-    )
-    .one(),
-    Operation::delete(
-        "/users/{userId}/vendor/{vendor}",
-        "Users",
-        "Takes away a user's account with a manufacturer, and the devices on it.",
-    ),
-    Operation::get(
-        "/users/{userId}/vehicles",
-        "Vehicles",
-        "A user's vehicles.",
-        Answer::Page("Vehicle"),
-    )
-    .fetched(),
-    Operation::get(
-        "/users/{userId}/chargers",
-        "Chargers",
-        "A user's chargers.",
-        Answer::Page("Charger"),
-    )
-    .fetched(),
-    Operation::get("/users/{userId}/hvacs", "HVAC units", "A user's units.", Answer::Page("Hvac"))
-        .fetched(),
-    Operation::get(
-        "/users/{userId}/inverters",
-        "Inverters",
-        "A user's inverters.",
-        Answer::Page("Inverter"),
-    )
-    .fetched(),
-    Operation {
-        method: "POST",
-        path: "/assets/{assetId}/relink",
-        tag: "Linking",
-        summary: "Makes a session in which a device is linked again, with its identifier.",
-        body: None,
-        answer: Answer::One("LinkSessionBody"),
-        refusals: &[400, 404],
-    },
-    Operation::get(
-        "/me",
-        "Users",
-        "The user in the header. In version 2023-05-01 only.",
-        Answer::One("UserBody"),
-    )
-    .one(),
-    Operation::delete(
-        "/me/vendors/{vendor}",
-        "Users",
-        "Takes away an account of the user in the header. In version 2023-05-01 only.",
-    ),
-    Operation::get(
-        "/health/ready",
-        "Health",
-        "Whether the service takes requests.",
-        Answer::One("Ready"),
-    ),
-    Operation::get(
-        "/health/chargers",
-        "Health",
-        "How the manufacturers of chargers do.",
-        Answer::All("VendorHealthBody"),
-    ),
-];
+const ABOUT: &str = "Reads energy devices of a client's users. Every answer says in \
+    `Service-Version` which dated version it is in; every failure is a problem of RFC 7807. \
+    The tokens come from `/oauth2/token` at the address for authentication.";
 
 /// The document, as it is committed.
 static TEXT: LazyLock<String> = LazyLock::new(text);
@@ -264,90 +48,86 @@ pub fn text() -> String {
 /// The document.
 #[must_use]
 pub fn document() -> OpenApi {
-    let mut paths = Paths::new();
-    for operation in OPERATIONS.iter() {
-        let method = match operation.method {
-            "PUT" => HttpMethod::Put,
-            "PATCH" => HttpMethod::Patch,
-            "POST" => HttpMethod::Post,
-            "DELETE" => HttpMethod::Delete,
-            _ => HttpMethod::Get,
-        };
-        paths.add_path_operation(operation.path, vec![method], described(operation));
-    }
+    let mut document = documented_routes().into_openapi();
+    let info = InfoBuilder::new().title("Slackwater").version("2024-10-01");
+    document.info = info.description(Some(ABOUT)).build();
+    document.security = Some(vec![SecurityRequirement::new("token", [""; 0])]);
+    let components = document.components.get_or_insert_default();
+    components.schemas.insert(Problem::name().into_owned(), Problem::schema());
+    components.schemas.insert(Pagination::name().into_owned(), Pagination::schema());
     let token = Flow::ClientCredentials(ClientCredentials::new("/oauth2/token", Scopes::new()));
-    let components =
-        components().security_scheme("token", SecurityScheme::OAuth2(OAuth2::new([token])));
-    let info = InfoBuilder::new()
-        .title("Slackwater")
-        .version("2024-10-01")
-        .description(Some(ABOUT))
-        .build();
-    let mut document = OpenApi::new(info, paths);
-    document.components = Some(components.build());
-    document.security = Some(vec![requirement()]);
+    components.add_security_scheme("token", SecurityScheme::OAuth2(OAuth2::new([token])));
+    for (path, item) in &mut document.paths.paths {
+        let operations = [
+            ("get", &mut item.get),
+            ("put", &mut item.put),
+            ("post", &mut item.post),
+            ("patch", &mut item.patch),
+            ("delete", &mut item.delete),
+        ];
+        for (method, operation) in operations {
+            if let Some(operation) = operation {
+                complete_operation(operation, method, path);
+            }
+        }
+    }
     document
 }
 
-fn requirement() -> SecurityRequirement {
-    SecurityRequirement::new("token", [""; 0])
+/// Adds to an operation the parts that follow from its path, and those that all operations have.
+fn complete_operation(operation: &mut Operation, method: &str, path: &str) {
+    let words = path.split(['/', '{', '}', '-']).filter(|word| !word.is_empty());
+    operation.operation_id = Some([method].into_iter().chain(words).collect::<Vec<_>>().join("_"));
+    operation.summary = operation.summary.as_deref().map(|summary| summary.replace('\n', " "));
+    // Further paragraphs are for those who read the code.
+    operation.description = None;
+    let in_path = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let in_path = in_path.map(|name| {
+        parameter(name, ParameterIn::Path, text_schema(), "Names what it is about.")
+            .required(Required::True)
+            .build()
+            .into()
+    });
+    let about = "The dated version of the answer; without it, that of the client.";
+    let versions = word_schema(ApiVersion::ALL.map(ApiVersion::as_str));
+    let version = parameter("Service-Version", ParameterIn::Header, versions, about).build();
+    let own = operation.parameters.take().unwrap_or_default();
+    let is_page_size =
+        |one: &RefOr<Parameter>| matches!(one, RefOr::T(one) if one.name == "pageSize");
+    let is_list = own.iter().any(is_page_size);
+    operation.parameters = Some(in_path.chain(own).chain([version.into()]).collect());
+    complete_responses(&mut operation.responses.responses, is_list);
 }
 
-const ABOUT: &str = "Reads energy devices of a client's users. Every answer says in \
-    `Service-Version` which dated version it is in; every failure is a problem of RFC 7807. \
-    The tokens come from `/oauth2/token` at the address for authentication.";
-
-fn components() -> ComponentsBuilder {
-    let mut schemas = Vec::new();
-    add::<Vehicle>(&mut schemas);
-    add::<Charger>(&mut schemas);
-    add::<ChargerPolicyBody>(&mut schemas);
-    add::<ChargerPolicyUpdate>(&mut schemas);
-    add::<SmartChargingStatus>(&mut schemas);
-    add::<FlexPolicyBody>(&mut schemas);
-    add::<FlexPolicyUpdate>(&mut schemas);
-    add::<Hvac>(&mut schemas);
-    add::<Inverter>(&mut schemas);
-    add::<Battery>(&mut schemas);
-    add::<UserBody>(&mut schemas);
-    add::<LinkBody>(&mut schemas);
-    add::<LinkSessionBody>(&mut schemas);
-    add::<ChargerUpdate>(&mut schemas);
-    control::add_schemas(&mut schemas);
-    money::add_bodies(&mut schemas);
-    add::<Ready>(&mut schemas);
-    add::<VendorHealthBody>(&mut schemas);
-    add::<Problem>(&mut schemas);
-    add::<Pagination>(&mut schemas);
-    schemas.sort_by(|(one, _), (other, _)| one.cmp(other));
-    schemas.dedup_by(|(one, _), (other, _)| one == other);
-    ComponentsBuilder::new().schemas_from_iter(schemas)
+fn complete_responses(responses: &mut BTreeMap<String, RefOr<Response>>, is_list: bool) {
+    for status in ["400", "401", "429"] {
+        responses.insert(status.to_owned(), Response::default().into());
+    }
+    for (status, response) in responses {
+        let RefOr::T(response) = response else { continue };
+        if !status.starts_with('2') {
+            let problem = Content::new(Some(Ref::from_schema_name(Problem::name())));
+            response.description = "The request is refused.".into();
+            response.content.insert("application/problem+json".to_owned(), problem.into());
+            continue;
+        }
+        response.description = "Done.".into();
+        let body = response.content.get_mut("application/json");
+        if let (true, Some(RefOr::T(body))) = (is_list, body) {
+            body.schema = body.schema.take().map(page_or_items);
+        }
+    }
 }
 
-fn described(operation: &Operation) -> OperationBuilder {
-    let words: String = operation.path.split(['/', '{', '}', '-']).collect::<Vec<_>>().join("_");
-    let id = format!("{}{}", operation.method.to_lowercase(), words.trim_end_matches('_'));
-    let mut described = OperationBuilder::new()
-        .operation_id(Some(id.replace("__", "_")))
-        .tag(operation.tag)
-        .summary(Some(operation.summary))
-        .parameters(Some(parameters(operation)))
-        .response(success(operation.answer), content(operation.answer));
-    for status in operation.refusals.iter().chain(&[401, 429]) {
-        let problem = ResponseBuilder::new()
-            .description("The request is refused.")
-            .content("application/problem+json", of("Problem"));
-        described = described.response(status.to_string(), problem);
-    }
-    match operation.body {
-        None => described,
-        Some(name) => described.request_body(Some(
-            RequestBodyBuilder::new()
-                .content("application/json", of(name))
-                .required(Some(Required::True))
-                .build(),
-        )),
-    }
+/// Schema of a page of items. In the oldest version a list is bare.
+fn page_or_items(items: RefOr<Schema>) -> RefOr<Schema> {
+    let page = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("data", items.clone())
+        .required("data")
+        .property("pagination", Ref::from_schema_name(Pagination::name()))
+        .required("pagination");
+    OneOfBuilder::new().item(Schema::from(page.build())).item(items).into()
 }
 
 #[cfg(test)]
@@ -364,11 +144,12 @@ mod tests {
 
     #[test]
     fn beta_and_deprecated_labels_are_shown() {
-        let labelled = |path: &str, label: &str| {
-            let mut rows = OPERATIONS.iter().filter(|operation| operation.path.starts_with(path));
-            rows.all(|operation| operation.summary.contains(label))
-        };
-        assert!(labelled("/batteries", "Beta."));
+        let paths = document().paths.paths;
+        let batteries = paths.iter().filter(|(path, _)| path.starts_with("/batteries"));
+        let mut operations = batteries.flat_map(|(_, item)| [&item.get, &item.post]).flatten();
+        assert!(
+            operations.all(|one| one.summary.as_deref().is_some_and(|it| it.contains("Beta.")))
+        );
         assert!(text().contains("Deprecated: use `chargeRateLimit`."));
     }
 

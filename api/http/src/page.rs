@@ -20,7 +20,7 @@ use slackwater_service::cache::index::{Id, Index};
 use slackwater_service::state::App;
 use slackwater_wire::page::cursor::{Cursor, Key, Side};
 use slackwater_wire::page::list::{Page, PageRequest};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::problem::Problem;
 use crate::request::query_pairs;
@@ -32,7 +32,7 @@ const NONCE_BYTES: usize = 12;
 const HEAD_BYTES: usize = 9;
 
 /// A page of a list, newest item first.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Listing<T> {
     /// The items.
     pub data: Vec<T>,
@@ -50,10 +50,17 @@ pub struct Pagination {
 }
 
 /// Page that a request asks for.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct PageQuery {
-    before: Option<String>,
+    /// A cursor: the page of older items. Excludes `before`.
+    #[param(value_type = String, required = false)]
     after: Option<String>,
+    /// A cursor: the page of newer items. Excludes `after`.
+    #[param(value_type = String, required = false)]
+    before: Option<String>,
+    /// Most items on the page.
+    #[param(rename = "pageSize", value_type = i64, required = false, minimum = 1, default = 50)]
     size: Option<i64>,
 }
 

@@ -48,7 +48,10 @@ pub struct ChargeRateLimitBody {
 
 impl RequestBody for ChargeRateLimitBody {}
 
-/// Limits the current of a charger.
+/// Limits the current of a charger. Does not wait for it. Deprecated.
+#[utoipa::path(post, path = "/chargers/{chargerId}/max-current", tag = "Chargers",
+    request_body = MaxCurrentBody,
+    responses((status = 200, body = ActionBody), (status = 403), (status = 404), (status = 422)))]
 pub(crate) async fn max_current(
     State(app): State<App>,
     caller: Caller,
@@ -60,7 +63,10 @@ pub(crate) async fn max_current(
     command(&app, device.id, Command::MaxCurrent(limit.max_current)).await
 }
 
-/// Limits the power of a charger.
+/// Limits the power of a charger, and its current with it. Does not wait for it. Beta.
+#[utoipa::path(post, path = "/chargers/{chargerId}/charge-rate-limit", tag = "Chargers",
+    request_body = ChargeRateLimitBody,
+    responses((status = 200, body = ActionBody), (status = 403), (status = 404), (status = 422)))]
 pub(crate) async fn charge_rate_limit(
     State(app): State<App>,
     caller: Caller,
@@ -72,7 +78,9 @@ pub(crate) async fn charge_rate_limit(
     command(&app, device.id, Command::ChargeRateLimit(limit.charge_rate_limit)).await
 }
 
-/// Ends a hold of a heating unit. Takes no body.
+/// Ends a hold: the unit follows the schedule on it. Takes no body and does not wait.
+#[utoipa::path(post, path = "/hvacs/{hvacId}/follow-schedule", tag = "HVAC units",
+    responses((status = 200, body = ActionBody), (status = 403), (status = 404)))]
 pub(crate) async fn follow_schedule(
     State(app): State<App>,
     caller: Caller,
@@ -106,6 +114,8 @@ fn check_limit(number: f64) -> Result<(), String> {
 }
 
 /// An action of a charger.
+#[utoipa::path(get, path = "/chargers/actions/{actionId}", tag = "Chargers",
+    responses((status = 200, body = ActionBody), (status = 404)))]
 pub(crate) async fn get_of_charger(
     state: State<App>,
     caller: Caller,
@@ -114,7 +124,9 @@ pub(crate) async fn get_of_charger(
     get::<Charger>(state, caller, id).await
 }
 
-/// An action of a battery.
+/// An action of a battery. Beta.
+#[utoipa::path(get, path = "/batteries/actions/{actionId}", tag = "Batteries",
+    responses((status = 200, body = ActionBody), (status = 404)))]
 pub(crate) async fn get_of_battery(
     state: State<App>,
     caller: Caller,
@@ -123,7 +135,9 @@ pub(crate) async fn get_of_battery(
     get::<Battery>(state, caller, id).await
 }
 
-/// Calls an action of a charger off.
+/// Calls an action of a charger off. What the manufacturer has may still be carried out.
+#[utoipa::path(post, path = "/chargers/actions/{actionId}/cancel", tag = "Chargers",
+    responses((status = 200, body = ActionBody), (status = 404), (status = 409)))]
 pub(crate) async fn cancel_of_charger(
     state: State<App>,
     caller: Caller,
@@ -132,7 +146,9 @@ pub(crate) async fn cancel_of_charger(
     cancel::<Charger>(state, caller, id).await
 }
 
-/// Calls an action of a battery off.
+/// Calls an action of a battery off. Beta.
+#[utoipa::path(post, path = "/batteries/actions/{actionId}/cancel", tag = "Batteries",
+    responses((status = 200, body = ActionBody), (status = 404), (status = 409)))]
 pub(crate) async fn cancel_of_battery(
     state: State<App>,
     caller: Caller,

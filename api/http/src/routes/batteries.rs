@@ -1,10 +1,15 @@
 //! Home batteries: reading them, as far as the specification shows.
+use axum::http::StatusCode;
+use axum::response::Response;
 use serde::Serialize;
 use slackwater_control::device::scope::DeviceKind;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::routes::lists::{DeviceView, ViewContext};
+use crate::page::PageQuery;
+use crate::problem::Problem;
+use crate::routes::lists::{self, DeviceView, ListParts, ViewContext};
+use crate::routes::refresh::{self, HintParts};
 use crate::scope;
 
 /// A home battery.
@@ -19,6 +24,20 @@ pub struct Battery {
     pub vendor: String,
     /// Scopes that its owner granted.
     pub scopes: Vec<String>,
+}
+
+/// The client's batteries, newest first. Beta.
+#[utoipa::path(get, path = "/batteries", tag = "Batteries", params(PageQuery),
+    responses((status = 200, body = Vec<Battery>)))]
+pub(crate) async fn list_batteries(asked: ListParts) -> Result<Response, Problem> {
+    lists::list::<Battery>(asked).await
+}
+
+/// Asks for an early refresh. Takes no body and does not wait. Beta.
+#[utoipa::path(post, path = "/batteries/{batteryId}/refresh-hint", tag = "Batteries",
+    responses((status = 204), (status = 404)))]
+pub(crate) async fn refresh_battery(asked: HintParts) -> Result<StatusCode, Problem> {
+    refresh::hint::<Battery>(asked)
 }
 
 impl DeviceView for Battery {

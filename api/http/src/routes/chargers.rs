@@ -1,5 +1,6 @@
 //! Chargers: reading them, and saying where they stand.
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use deserr::Deserr;
@@ -16,12 +17,16 @@ use uuid::Uuid;
 
 use crate::auth::caller::Caller;
 use crate::issues::{Issues, RequestBody};
+use crate::page::PageQuery;
 use crate::problem::Problem;
 use crate::request::{Body, Path};
 use crate::routes::charge_state::{
     CapabilityBody, RangedCapabilityBody, amps, capability, power_word, ranged_capability,
 };
-use crate::routes::lists::{DeviceView, ViewContext, answer, find};
+use crate::routes::lists::{
+    self, DeviceParts, DeviceView, ListParts, UserListParts, ViewContext, answer, find,
+};
+use crate::routes::refresh::{self, HintParts};
 use crate::scope;
 use slackwater_integration::reading::{ChargerFacts, Facts};
 use slackwater_service::plans::replan;
@@ -144,6 +149,35 @@ pub struct ChargerUpdate {
 
 impl RequestBody for ChargerUpdate {}
 
+/// The client's chargers, newest first.
+#[utoipa::path(get, path = "/chargers", tag = "Chargers", params(PageQuery),
+    responses((status = 200, body = Vec<Charger>), (status = 404), (status = 424)))]
+pub(crate) async fn list_chargers(asked: ListParts) -> Result<Response, Problem> {
+    lists::list::<Charger>(asked).await
+}
+
+/// A user's chargers.
+#[utoipa::path(get, path = "/users/{userId}/chargers", tag = "Chargers", params(PageQuery),
+    responses((status = 200, body = Vec<Charger>), (status = 404), (status = 424)))]
+pub(crate) async fn list_chargers_of_user(asked: UserListParts) -> Result<Response, Problem> {
+    lists::list_of_user::<Charger>(asked).await
+}
+
+/// One charger.
+#[utoipa::path(get, path = "/chargers/{chargerId}", tag = "Chargers",
+    responses((status = 200, body = Charger), (status = 404), (status = 405), (status = 408),
+        (status = 409), (status = 424)))]
+pub(crate) async fn get_charger(asked: DeviceParts) -> Result<Response, Problem> {
+    lists::get::<Charger>(asked).await
+}
+
+/// Asks for an early refresh. Takes no body and does not wait.
+#[utoipa::path(post, path = "/chargers/{chargerId}/refresh-hint", tag = "Chargers",
+    responses((status = 204), (status = 404)))]
+pub(crate) async fn refresh_charger(asked: HintParts) -> Result<StatusCode, Problem> {
+    refresh::hint::<Charger>(asked)
+}
+
 impl DeviceView for Charger {
     const KIND: DeviceKind = DeviceKind::Charger;
     const LIST: &'static str = "chargers";
@@ -237,7 +271,11 @@ impl ChargerInformation {
     }
 }
 
-/// Says where a charger stands, or that it stands at no place of its user.
+/// Says where a charger stands.
+///
+/// Null: it stands at no place of its user.
+#[utoipa::path(put, path = "/chargers/{chargerId}", tag = "Chargers",
+    request_body = ChargerUpdate, responses((status = 200, body = Charger), (status = 404)))]
 pub(crate) async fn put(
     State(app): State<App>,
     caller: Caller,

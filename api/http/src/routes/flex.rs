@@ -44,7 +44,9 @@ pub struct DayUpdate {
     minimum_charge_target: Option<f64>,
 }
 
-/// One policy.
+/// A flex policy of a vehicle.
+#[utoipa::path(get, path = "/flex/vehicle-policies/{policyId}", tag = "Flex",
+    responses((status = 200, body = FlexPolicyBody), (status = 404)))]
 pub(crate) async fn get(
     State(app): State<App>,
     caller: Caller,
@@ -57,7 +59,10 @@ pub(crate) async fn get(
     Ok(Json(FlexPolicyBody::from_row(&row)).into_response())
 }
 
-/// Changes parts of a policy.
+/// Changes parts of a flex policy, all or none; the vehicle is planned for anew.
+#[utoipa::path(patch, path = "/flex/vehicle-policies/{policyId}", tag = "Flex",
+    request_body = FlexPolicyUpdate,
+    responses((status = 200, body = FlexPolicyBody), (status = 404)))]
 pub(crate) async fn patch(
     State(app): State<App>,
     caller: Caller,

@@ -37,6 +37,8 @@ pub struct VendorHealthBody {
 ///
 /// # Errors
 /// The service is stopping, or its database does not answer or takes no writes.
+#[utoipa::path(get, path = "/health/ready", tag = "Health",
+    summary = "Whether the service takes requests.", responses((status = 200, body = Ready)))]
 pub async fn ready(State(app): State<App>) -> Result<Json<Ready>, Problem> {
     if app.is_stopping() {
         return Err(Problem::unavailable("the service is stopping"));
@@ -47,6 +49,9 @@ pub async fn ready(State(app): State<App>) -> Result<Json<Ready>, Problem> {
 }
 
 /// Health of the manufacturers of chargers, in the order of their codes.
+#[utoipa::path(get, path = "/health/chargers", tag = "Health",
+    summary = "How the manufacturers of chargers do.",
+    responses((status = 200, body = Vec<VendorHealthBody>)))]
 pub(crate) async fn chargers(State(app): State<App>) -> Json<Vec<VendorHealthBody>> {
     let now = app.now();
     let makers = app

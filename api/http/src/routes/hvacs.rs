@@ -1,4 +1,6 @@
 //! Heating and cooling units: reading them.
+use axum::http::StatusCode;
+use axum::response::Response;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use slackwater_control::device::capability::{Ability, Capabilities, within_scopes};
@@ -10,8 +12,11 @@ use slackwater_wire::version::field::Field;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::page::PageQuery;
+use crate::problem::Problem;
 use crate::routes::charge_state::{CapabilityBody, MinMax, capability};
-use crate::routes::lists::{DeviceView, ViewContext};
+use crate::routes::lists::{self, DeviceView, ListParts, UserListParts, ViewContext};
+use crate::routes::refresh::{self, HintParts};
 use crate::scope;
 use slackwater_integration::reading::{Facts, HoldType, HvacCategory, HvacFacts};
 
@@ -130,6 +135,27 @@ pub struct HvacCapabilities {
     /// Deprecated: the holds that the two capabilities before stand for.
     #[schema(value_type = Vec<String>)]
     pub capable_hold_types: Vec<&'static str>,
+}
+
+/// The client's units, newest first.
+#[utoipa::path(get, path = "/hvacs", tag = "HVAC units", params(PageQuery),
+    responses((status = 200, body = Vec<Hvac>), (status = 404), (status = 424)))]
+pub(crate) async fn list_hvacs(asked: ListParts) -> Result<Response, Problem> {
+    lists::list::<Hvac>(asked).await
+}
+
+/// A user's units.
+#[utoipa::path(get, path = "/users/{userId}/hvacs", tag = "HVAC units", params(PageQuery),
+    responses((status = 200, body = Vec<Hvac>), (status = 404), (status = 424)))]
+pub(crate) async fn list_hvacs_of_user(asked: UserListParts) -> Result<Response, Problem> {
+    lists::list_of_user::<Hvac>(asked).await
+}
+
+/// Asks for an early refresh. Takes no body and does not wait.
+#[utoipa::path(post, path = "/hvacs/{hvacId}/refresh-hint", tag = "HVAC units",
+    responses((status = 204), (status = 404)))]
+pub(crate) async fn refresh_hvac(asked: HintParts) -> Result<StatusCode, Problem> {
+    refresh::hint::<Hvac>(asked)
 }
 
 impl DeviceView for Hvac {

@@ -1,4 +1,6 @@
 //! Solar inverters: reading them.
+use axum::http::StatusCode;
+use axum::response::Response;
 use chrono::{DateTime, NaiveDate, Utc};
 use serde::Serialize;
 use slackwater_control::device::reading::{Whereabouts, charger_is_reachable, last_seen};
@@ -7,7 +9,10 @@ use slackwater_wire::version::field::Field;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::routes::lists::{DeviceView, ViewContext};
+use crate::page::PageQuery;
+use crate::problem::Problem;
+use crate::routes::lists::{self, DeviceParts, DeviceView, ListParts, UserListParts, ViewContext};
+use crate::routes::refresh::{self, HintParts};
 use crate::scope;
 use slackwater_integration::reading::{Facts, InverterFacts};
 
@@ -74,6 +79,35 @@ pub struct InverterLocation {
     pub longitude: Option<f64>,
     /// Degrees north.
     pub latitude: Option<f64>,
+}
+
+/// The client's inverters, newest first.
+#[utoipa::path(get, path = "/inverters", tag = "Inverters", params(PageQuery),
+    responses((status = 200, body = Vec<Inverter>), (status = 404), (status = 424)))]
+pub(crate) async fn list_inverters(asked: ListParts) -> Result<Response, Problem> {
+    lists::list::<Inverter>(asked).await
+}
+
+/// A user's inverters.
+#[utoipa::path(get, path = "/users/{userId}/inverters", tag = "Inverters", params(PageQuery),
+    responses((status = 200, body = Vec<Inverter>), (status = 404), (status = 424)))]
+pub(crate) async fn list_inverters_of_user(asked: UserListParts) -> Result<Response, Problem> {
+    lists::list_of_user::<Inverter>(asked).await
+}
+
+/// One inverter.
+#[utoipa::path(get, path = "/inverters/{inverterId}", tag = "Inverters",
+    responses((status = 200, body = Inverter), (status = 404), (status = 405), (status = 408),
+        (status = 409), (status = 424)))]
+pub(crate) async fn get_inverter(asked: DeviceParts) -> Result<Response, Problem> {
+    lists::get::<Inverter>(asked).await
+}
+
+/// Asks for an early refresh. Takes no body and does not wait.
+#[utoipa::path(post, path = "/inverters/{inverterId}/refresh-hint", tag = "Inverters",
+    responses((status = 204), (status = 404)))]
+pub(crate) async fn refresh_inverter(asked: HintParts) -> Result<StatusCode, Problem> {
+    refresh::hint::<Inverter>(asked)
 }
 
 impl DeviceView for Inverter {

@@ -60,12 +60,18 @@ const BYTES_EACH: usize = 1_536;
 /// The field that costs no call of a manufacturer (ENV-19).
 const KEPT_HERE: &str = "smartChargingPolicy";
 
+/// Request for the devices of a client.
+pub(crate) type ListParts = (State<App>, Caller, Uri, PageQuery);
+
+/// Request for the devices of one user, whose identifier is in the path.
+pub(crate) type UserListParts = (State<App>, Caller, Path<String>, Uri, PageQuery);
+
+/// Request for the device whose identifier is in the path.
+pub(crate) type DeviceParts = (State<App>, Caller, Path<String>, Uri);
+
 /// Devices of the client, newest first.
 pub(crate) async fn list<T: DeviceView>(
-    State(app): State<App>,
-    caller: Caller,
-    uri: Uri,
-    query: PageQuery,
+    (State(app), caller, uri, query): ListParts,
 ) -> Result<Response, Problem> {
     let user_id = caller.user_id.clone();
     page::<T>(&app, &caller, user_id.as_deref(), &uri, &query).await
@@ -73,11 +79,7 @@ pub(crate) async fn list<T: DeviceView>(
 
 /// Devices of one user, newest first.
 pub(crate) async fn list_of_user<T: DeviceView>(
-    State(app): State<App>,
-    caller: Caller,
-    Path(user_id): Path<String>,
-    uri: Uri,
-    query: PageQuery,
+    (State(app), caller, Path(user_id), uri, query): UserListParts,
 ) -> Result<Response, Problem> {
     if app.cache().read(|tables| tables.user(&caller.client.id, &user_id).is_none()) {
         return Err(Problem::no_entity("user"));
@@ -110,10 +112,7 @@ async fn page<T: DeviceView>(
 
 /// One device.
 pub(crate) async fn get<T: DeviceView>(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-    uri: Uri,
+    (State(app), caller, Path(id), uri): DeviceParts,
 ) -> Result<Response, Problem> {
     let device = find::<T>(&app, &caller, &id)?;
     if must_fetch::<T>(&caller, &uri) {

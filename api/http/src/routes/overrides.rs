@@ -52,7 +52,11 @@ impl SmartOverride {
     }
 }
 
-/// Has a charger charge now. The active override, if there is one, is the answer.
+/// Has a charger charge now, whatever schedules and smart charging want.
+///
+/// The active override, if there is one, is the answer.
+#[utoipa::path(post, path = "/chargers/{chargerId}/smart-override", tag = "Chargers",
+    responses((status = 200, body = SmartOverride), (status = 403), (status = 404)))]
 pub(crate) async fn create(
     State(app): State<App>,
     caller: Caller,
@@ -64,6 +68,9 @@ pub(crate) async fn create(
 }
 
 /// Ends the override of a charger.
+#[utoipa::path(delete, path = "/chargers/{chargerId}/smart-override", tag = "Chargers",
+    summary = "Ends that, and answers with what it was.",
+    responses((status = 200, body = SmartOverride), (status = 404)))]
 pub(crate) async fn end(
     State(app): State<App>,
     caller: Caller,

@@ -53,7 +53,9 @@ pub(crate) struct CheckedSignal(PriceSignal);
 
 impl RequestBody for CheckedSignal {}
 
-/// Replaces the prices of an area in a window.
+/// Replaces the prices of an area of a market zone, from the first value to `to`.
+#[utoipa::path(put, path = "/flex/price-signals/{zoneId}/areas/{areaId}", tag = "Prices",
+    request_body = PriceSignalBody, responses((status = 204), (status = 404)))]
 pub(crate) async fn put(
     State(app): State<App>,
     caller: Caller,

@@ -9,12 +9,13 @@ use crate::routes::lists::{DeviceView, find};
 use slackwater_service::config::RateLimitClass;
 use slackwater_service::state::App;
 
+/// Request to refresh the device whose identifier is in the path.
+pub(crate) type HintParts = (State<App>, Caller, Path<String>);
+
 /// Puts a device at the front of the queue. Does not wait for its manufacturer,
 /// and takes no body.
-pub(crate) async fn hint<T: DeviceView>(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
+pub(crate) fn hint<T: DeviceView>(
+    (State(app), caller, Path(id)): HintParts,
 ) -> Result<StatusCode, Problem> {
     let device = find::<T>(&app, &caller, &id)?;
     app.check_rate_limit(&caller.client.id, RateLimitClass::RefreshHint)?;

@@ -151,6 +151,8 @@ const fn state_word(state: ScheduleState) -> &'static str {
 }
 
 /// Makes a schedule.
+#[utoipa::path(post, path = "/users/{userId}/schedules", tag = "Schedules",
+    request_body = NewSchedule, responses((status = 200, body = ScheduleBody), (status = 404)))]
 pub(crate) async fn create(
     State(app): State<App>,
     caller: Caller,
@@ -166,6 +168,8 @@ pub(crate) async fn create(
 }
 
 /// A user's schedules, newest first.
+#[utoipa::path(get, path = "/users/{userId}/schedules", tag = "Schedules", params(PageQuery),
+    responses((status = 200, body = Vec<ScheduleBody>), (status = 404)))]
 pub(crate) async fn list(
     State(app): State<App>,
     caller: Caller,
@@ -187,6 +191,8 @@ pub(crate) async fn list(
 }
 
 /// One schedule.
+#[utoipa::path(get, path = "/schedules/{scheduleId}", tag = "Schedules",
+    responses((status = 200, body = ScheduleBody), (status = 404)))]
 pub(crate) async fn get(
     State(app): State<App>,
     caller: Caller,
@@ -199,7 +205,9 @@ pub(crate) async fn get(
     found.map(Json).ok_or_else(missing)
 }
 
-/// Changes what a body names, and leaves the rest.
+/// Changes what the body names, and leaves the rest.
+#[utoipa::path(put, path = "/schedules/{scheduleId}", tag = "Schedules",
+    request_body = ScheduleUpdate, responses((status = 200, body = ScheduleBody), (status = 404)))]
 pub(crate) async fn put(
     State(app): State<App>,
     caller: Caller,
@@ -215,6 +223,8 @@ pub(crate) async fn put(
 }
 
 /// Deletes a schedule.
+#[utoipa::path(delete, path = "/schedules/{scheduleId}", tag = "Schedules",
+    responses((status = 204), (status = 404)))]
 pub(crate) async fn delete(
     State(app): State<App>,
     caller: Caller,
@@ -226,6 +236,9 @@ pub(crate) async fn delete(
 }
 
 /// Status of a schedule.
+#[utoipa::path(get, path = "/schedules/{scheduleId}/status", tag = "Schedules",
+    summary = "How a schedule stands.",
+    responses((status = 200, body = ScheduleStatus), (status = 404)))]
 pub(crate) async fn status(
     State(app): State<App>,
     caller: Caller,

@@ -69,7 +69,9 @@ pub struct LinkSessionBody {
     pub link_state: Option<String>,
 }
 
-/// Makes a session for a user, who is created if there is none of that name.
+/// Makes a session in which a user links devices. The user is created if there is none.
+#[utoipa::path(post, path = "/users/{userId}/link", tag = "Linking", request_body = LinkBody,
+    responses((status = 200, body = LinkSessionBody), (status = 403)))]
 pub(crate) async fn link(
     State(app): State<App>,
     caller: Caller,
@@ -85,7 +87,11 @@ pub(crate) async fn link(
     Ok(Json(session))
 }
 
-/// Makes a session in which the user of a device logs in anew or changes scopes.
+/// Makes a session in which a device is linked again, with its identifier.
+///
+/// The user of the device logs in anew or changes scopes.
+#[utoipa::path(post, path = "/assets/{assetId}/relink", tag = "Linking",
+    responses((status = 200, body = LinkSessionBody), (status = 404)))]
 pub(crate) async fn relink(
     State(app): State<App>,
     caller: Caller,

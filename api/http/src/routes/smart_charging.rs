@@ -123,6 +123,9 @@ impl ChargingIntervalBody {
 }
 
 /// The policy. Before anybody set one it is off.
+#[utoipa::path(get, path = "/chargers/{chargerId}/smart-charging-policy", tag = "Smart charging",
+    summary = "What smart charging is to do with a charger; off before anybody says so. Beta.",
+    responses((status = 200, body = ChargerPolicyBody), (status = 404)))]
 pub(crate) async fn policy(
     State(app): State<App>,
     caller: Caller,
@@ -134,6 +137,10 @@ pub(crate) async fn policy(
 }
 
 /// Changes parts of the policy.
+#[utoipa::path(put, path = "/chargers/{chargerId}/smart-charging-policy", tag = "Smart charging",
+    summary = "Changes parts of that; the charger is planned for anew. Beta.",
+    request_body = ChargerPolicyUpdate,
+    responses((status = 200, body = ChargerPolicyBody), (status = 404)))]
 pub(crate) async fn put_policy(
     State(app): State<App>,
     caller: Caller,
@@ -147,6 +154,9 @@ pub(crate) async fn put_policy(
 }
 
 /// Status of smart charging of a charger.
+#[utoipa::path(get, path = "/chargers/{chargerId}/smart-charging-status", tag = "Smart charging",
+    summary = "What smart charging is doing, and when the charger is to be on. Beta.",
+    responses((status = 200, body = SmartChargingStatus), (status = 404)))]
 pub(crate) async fn status(
     State(app): State<App>,
     caller: Caller,

@@ -24,10 +24,14 @@ use slackwater_wire::version::shape::{Record, Shape};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::spawn_blocking;
 use tracing::error;
-use utoipa::ToSchema;
+use utoipa::openapi::path::{Parameter, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::openapi::{Deprecated, Required};
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::auth::caller::Caller;
+use crate::parameters::{parameter, text_schema, word_schema};
 use crate::problem::Problem;
 use crate::request::{Path, query_pairs};
 use crate::routes::users::with_user;
@@ -163,12 +167,62 @@ struct Asked {
     buckets: Option<Buckets>,
 }
 
-/// Energy that a user's devices took, by bucket.
+/// Devices that took energy, and a range of time. Locations and identifiers of devices have the
+/// names that the operator gives them.
+#[derive(Debug)]
+pub struct ChargingQuery;
+
+/// Devices that gave energy, and a range of time.
+#[derive(Debug)]
+pub struct ProductionQuery;
+
+/// Buckets of a series.
+#[derive(Debug)]
+pub struct BucketQuery;
+
+impl IntoParams for ChargingQuery {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        range_parameters(CHARGING)
+    }
+}
+
+impl IntoParams for ProductionQuery {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        range_parameters(PRODUCTION)
+    }
+}
+
+impl IntoParams for BucketQuery {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let lengths = word_schema(Resolution::ALL.map(|length| length.as_str().to_uppercase()));
+        let about =
+            "The length of the buckets. Provisional: the operator may give it another name.";
+        let resolution = parameter("resolution", ParameterIn::Query, lengths, about);
+        let number = Schema::from(ObjectBuilder::new().schema_type(Type::Number).build());
+        let about = "Hours from UTC at which buckets follow the calendar; -14 to 14. Deprecated.";
+        let offset = parameter("utcOffset", ParameterIn::Query, number, about);
+        let offset = offset.deprecated(Some(Deprecated::True));
+        vec![resolution.required(Required::True).build(), offset.build()]
+    }
+}
+
+fn range_parameters(kinds: &[DeviceKind]) -> Vec<Parameter> {
+    let kinds = word_schema(kinds.iter().map(|kind| kind.as_str()));
+    let kind = parameter("type", ParameterIn::Query, kinds, "The kind of device.");
+    let about = "First instant after the range; now if left out.";
+    let end = parameter("endDate", ParameterIn::Query, text_schema(), about);
+    vec![kind.required(Required::True).build(), end.build()]
+}
+
+/// Request for statistics of a user.
+type StatisticsParts = (State<App>, Caller, Subject, Uri);
+
+/// Energy that a user's devices took, by bucket. Not in version 2023-05-01.
+#[utoipa::path(get, path = "/users/{userId}/statistics/charging", tag = "Statistics",
+    params(ChargingQuery, BucketQuery),
+    responses((status = 200, body = Vec<ChargingStatistic>), (status = 404)))]
 pub(crate) async fn charging(
-    State(app): State<App>,
-    caller: Caller,
-    Subject(user_id): Subject,
-    uri: Uri,
+    (State(app), caller, Subject(user_id), uri): StatisticsParts,
 ) -> Result<Response, Problem> {
     check_user(&app, &caller, &user_id)?;
     let asked = Asking::of(&app, &caller, &uri).series(CHARGING)?;
@@ -179,24 +233,23 @@ pub(crate) async fn charging(
     series(&app, &caller, &user_id, &asked, item).await
 }
 
-/// Energy that a user's inverters gave, by bucket.
+/// Energy that a user's inverters gave, by bucket. Not in version 2023-05-01.
+#[utoipa::path(get, path = "/users/{userId}/statistics/production", tag = "Statistics",
+    params(ProductionQuery, BucketQuery),
+    responses((status = 200, body = Vec<ProductionStatistic>), (status = 404)))]
 pub(crate) async fn production(
-    State(app): State<App>,
-    caller: Caller,
-    Subject(user_id): Subject,
-    uri: Uri,
+    (State(app), caller, Subject(user_id), uri): StatisticsParts,
 ) -> Result<Response, Problem> {
     check_user(&app, &caller, &user_id)?;
     let asked = Asking::of(&app, &caller, &uri).series(PRODUCTION)?;
     series(&app, &caller, &user_id, &asked, production_item).await
 }
 
-/// A user's charging sessions that have ended, oldest first.
+/// A user's ended charging sessions, oldest first. Not in version 2023-05-01.
+#[utoipa::path(get, path = "/users/{userId}/statistics/charging/sessions", tag = "Statistics",
+    params(ChargingQuery), responses((status = 200, body = Vec<ChargingSession>), (status = 404)))]
 pub(crate) async fn sessions(
-    State(app): State<App>,
-    caller: Caller,
-    Subject(user_id): Subject,
-    uri: Uri,
+    (State(app), caller, Subject(user_id), uri): StatisticsParts,
 ) -> Result<Json<Vec<ChargingSession>>, Problem> {
     check_user(&app, &caller, &user_id)?;
     let asked = Asking::of(&app, &caller, &uri).sessions(CHARGING)?;
@@ -216,6 +269,31 @@ pub(crate) async fn sessions(
     }
     all.sort_by_key(|session| session.from);
     Ok(Json(all))
+}
+
+/// Energy that devices of the user in the header took, by bucket. In version 2023-05-01 only.
+#[utoipa::path(get, path = "/statistics/charging", tag = "Statistics",
+    params(ChargingQuery, BucketQuery),
+    responses((status = 200, body = Vec<ChargingStatistic>), (status = 404)))]
+pub(crate) async fn my_charging(asked: StatisticsParts) -> Result<Response, Problem> {
+    charging(asked).await
+}
+
+/// Ended charging sessions of the user in the header, oldest first. In version 2023-05-01 only.
+#[utoipa::path(get, path = "/statistics/charging/sessions", tag = "Statistics",
+    params(ChargingQuery), responses((status = 200, body = Vec<ChargingSession>), (status = 404)))]
+pub(crate) async fn my_sessions(
+    asked: StatisticsParts,
+) -> Result<Json<Vec<ChargingSession>>, Problem> {
+    sessions(asked).await
+}
+
+/// Energy that inverters of the user in the header gave, by bucket. In version 2023-05-01 only.
+#[utoipa::path(get, path = "/statistics/production", tag = "Statistics",
+    params(ProductionQuery, BucketQuery),
+    responses((status = 200, body = Vec<ProductionStatistic>), (status = 404)))]
+pub(crate) async fn my_production(asked: StatisticsParts) -> Result<Response, Problem> {
+    production(asked).await
 }
 
 /// The user that is asked about: the one in the path, or the one in the header

@@ -34,6 +34,8 @@ pub struct TariffBody(pub Vec<RateRequest>);
 impl RequestBody for TariffBody {}
 
 /// Puts named prices in the place of what the tariff had. One that is new is made.
+#[utoipa::path(put, path = "/tariffs/{tariffId}", tag = "Prices", request_body = TariffBody,
+    responses((status = 204), (status = 404)))]
 pub(crate) async fn put(
     State(app): State<App>,
     caller: Caller,

@@ -28,6 +28,8 @@ pub struct UserBody {
 }
 
 /// The client's users, newest first.
+#[utoipa::path(get, path = "/users", tag = "Users", params(PageQuery),
+    responses((status = 200, body = Vec<UserBody>)))]
 pub(crate) async fn list(
     State(app): State<App>,
     caller: Caller,
@@ -42,6 +44,8 @@ pub(crate) async fn list(
 }
 
 /// One user.
+#[utoipa::path(get, path = "/users/{userId}", tag = "Users",
+    responses((status = 200, body = UserBody), (status = 404)))]
 pub(crate) async fn get(
     State(app): State<App>,
     caller: Caller,
@@ -51,13 +55,17 @@ pub(crate) async fn get(
     Ok(Json(UserBody { id: user_id }))
 }
 
-/// The user in the header. Exists in version 2023-05-01 only.
+/// The user in the header. In version 2023-05-01 only.
+#[utoipa::path(get, path = "/me", tag = "Users",
+    responses((status = 200, body = UserBody), (status = 404)))]
 pub(crate) async fn me(caller: Caller) -> Result<Json<UserBody>, Problem> {
     let id = caller.user_id.ok_or_else(|| Problem::no_entity("user"))?;
     Ok(Json(UserBody { id: id.to_string() }))
 }
 
 /// Deletes a user with all that is theirs, for good.
+#[utoipa::path(delete, path = "/users/{userId}", tag = "Users",
+    responses((status = 204), (status = 404)))]
 pub(crate) async fn delete(
     State(app): State<App>,
     caller: Caller,
@@ -68,8 +76,10 @@ pub(crate) async fn delete(
     deleted(connect::delete_user(&app, whose, created_at).await?, "user")
 }
 
-/// Forgets a user's credentials and ends their sessions. Other data stay, and
-/// no events come any more.
+/// Forgets a user's credentials and ends their sessions. Other data stay, and no events come any
+/// more.
+#[utoipa::path(delete, path = "/users/{userId}/authorization", tag = "Users",
+    responses((status = 204), (status = 404)))]
 pub(crate) async fn deauthorise(
     State(app): State<App>,
     caller: Caller,
@@ -80,8 +90,11 @@ pub(crate) async fn deauthorise(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The account of a user with a manufacturer. What it shows has no printed name:
-/// the operator may give one to whether the credentials are valid.
+/// The account of a user with a manufacturer. Its members are named by the operator.
+///
+/// The operator may give a name to whether the credentials are valid.
+#[utoipa::path(get, path = "/users/{userId}/vendor/{vendor}", tag = "Users",
+    responses((status = 200, body = Object), (status = 404)))]
 pub(crate) async fn vendor(
     State(app): State<App>,
     caller: Caller,
@@ -94,6 +107,8 @@ pub(crate) async fn vendor(
 }
 
 /// Takes away a user's account with a manufacturer, and the devices on it.
+#[utoipa::path(delete, path = "/users/{userId}/vendor/{vendor}", tag = "Users",
+    responses((status = 204), (status = 404)))]
 pub(crate) async fn disconnect(
     State(app): State<App>,
     caller: Caller,
@@ -103,7 +118,9 @@ pub(crate) async fn disconnect(
     deleted(connect::disconnect(&app, &account).await?, "vendor")
 }
 
-/// Takes away the account of the user in the header. Exists in version 2023-05-01 only.
+/// Takes away an account of the user in the header. In version 2023-05-01 only.
+#[utoipa::path(delete, path = "/me/vendors/{vendor}", tag = "Users",
+    responses((status = 204), (status = 404)))]
 pub(crate) async fn disconnect_me(
     State(app): State<App>,
     caller: Caller,

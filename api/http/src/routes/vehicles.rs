@@ -1,4 +1,6 @@
 //! Vehicles: reading them.
+use axum::http::StatusCode;
+use axum::response::Response;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use slackwater_control::device::capability::{Ability, Capabilities, merged, within_scopes};
@@ -11,10 +13,13 @@ use slackwater_engine::units::{Energy, Percent, Power};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::page::PageQuery;
+use crate::problem::Problem;
 use crate::routes::charge_state::{
     CapabilityBody, RangedCapabilityBody, amps, capability, power_word, ranged_capability,
 };
-use crate::routes::lists::{DeviceView, ViewContext};
+use crate::routes::lists::{self, DeviceParts, DeviceView, ListParts, UserListParts, ViewContext};
+use crate::routes::refresh::{self, HintParts};
 use crate::scope;
 use slackwater_integration::reading::{Facts, Sighting, VehicleFacts};
 
@@ -154,6 +159,35 @@ pub struct VehicleCapabilities {
     pub refresh_state: CapabilityBody,
     /// Limit its power.
     pub set_charge_rate_limit: RangedCapabilityBody,
+}
+
+/// The client's vehicles, newest first.
+#[utoipa::path(get, path = "/vehicles", tag = "Vehicles", params(PageQuery),
+    responses((status = 200, body = Vec<Vehicle>), (status = 404), (status = 424)))]
+pub(crate) async fn list_vehicles(asked: ListParts) -> Result<Response, Problem> {
+    lists::list::<Vehicle>(asked).await
+}
+
+/// A user's vehicles.
+#[utoipa::path(get, path = "/users/{userId}/vehicles", tag = "Vehicles", params(PageQuery),
+    responses((status = 200, body = Vec<Vehicle>), (status = 404), (status = 424)))]
+pub(crate) async fn list_vehicles_of_user(asked: UserListParts) -> Result<Response, Problem> {
+    lists::list_of_user::<Vehicle>(asked).await
+}
+
+/// One vehicle.
+#[utoipa::path(get, path = "/vehicles/{vehicleId}", tag = "Vehicles",
+    responses((status = 200, body = Vehicle), (status = 404), (status = 405), (status = 408),
+        (status = 409), (status = 424)))]
+pub(crate) async fn get_vehicle(asked: DeviceParts) -> Result<Response, Problem> {
+    lists::get::<Vehicle>(asked).await
+}
+
+/// Asks for an early refresh. Takes no body and does not wait.
+#[utoipa::path(post, path = "/vehicles/{vehicleId}/refresh-hint", tag = "Vehicles",
+    responses((status = 204), (status = 404)))]
+pub(crate) async fn refresh_vehicle(asked: HintParts) -> Result<StatusCode, Problem> {
+    refresh::hint::<Vehicle>(asked)
 }
 
 impl DeviceView for Vehicle {

@@ -3,6 +3,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use serde_json::Value;
+use slackwater_http::openapi;
 use tower::ServiceExt;
 
 /// Titles that the specification lists, and phrases of statuses where none fits.
@@ -30,6 +31,28 @@ const TITLES: &[(u16, &str)] = &[
     (500, "Validation Error"),
     (503, "Service Unavailable"),
 ];
+
+/// Operation of the OpenAPI document.
+pub(crate) struct Operation {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) summary: String,
+    pub(crate) has_body: bool,
+}
+
+/// All operations of the OpenAPI document.
+pub(crate) fn operations() -> Vec<Operation> {
+    let document = serde_json::to_value(openapi::document()).unwrap();
+    let operations = document["paths"].as_object().unwrap().iter().flat_map(|(path, item)| {
+        item.as_object().unwrap().iter().map(|(method, operation)| Operation {
+            method: method.to_uppercase().parse().unwrap(),
+            path: path.clone(),
+            summary: operation["summary"].as_str().unwrap().to_owned(),
+            has_body: operation.get("requestBody").is_some(),
+        })
+    });
+    operations.collect()
+}
 
 /// An answer that has the right form.
 #[derive(Debug, Clone)]

@@ -4,24 +4,23 @@ use std::collections::BTreeSet;
 use axum::body::Body;
 use axum::http::{Method, Request, header};
 use serde_json::json;
-use slackwater_http::openapi::OPERATIONS;
 use slackwater_http::router;
 use slackwater_wire::version::dated::ApiVersion;
 use uuid::Uuid;
 
-use crate::answer::{Answer, request, send};
+use crate::answer::{Answer, operations, request, send};
 use crate::harness::{OLDEST, Stage};
 use crate::readings::{charger, reading};
 use slackwater_http::auth::gate::SERVICE_USER_ID;
 use slackwater_http::version::SERVICE_VERSION;
 
-/// Paths of the table with something in the place of each parameter.
+/// Paths of the document with something in the place of each parameter.
 fn paths() -> BTreeSet<String> {
     let filled = |path: &str| {
         let parts = path.split('/').map(|part| if part.starts_with('{') { "x" } else { part });
         parts.collect::<Vec<_>>().join("/")
     };
-    OPERATIONS.iter().map(|operation| filled(operation.path)).collect()
+    operations().iter().map(|operation| filled(&operation.path)).collect()
 }
 
 #[tokio::test]
@@ -30,12 +29,13 @@ async fn every_operation_answers_and_no_other_method_does() {
     let asker = stage.client("a").await;
     stage.live(&asker, "u", reading(&charger())).await;
     let oldest = [(SERVICE_VERSION, OLDEST), (SERVICE_USER_ID, "u")];
+    let all = operations();
     for path in paths() {
-        let operations = OPERATIONS.iter().filter(|operation| matches(operation.path, &path));
+        let operations = all.iter().filter(|operation| matches(&operation.path, &path));
         let is_later = |summary: &str| summary.ends_with("Not in version 2023-05-01.");
-        let later = operations.clone().any(|operation| is_later(operation.summary));
+        let later = operations.clone().any(|operation| is_later(&operation.summary));
         let headers = if later { &[][..] } else { &oldest[..] };
-        let known: Vec<&str> = operations.map(|operation| operation.method).collect();
+        let known: Vec<&str> = operations.map(|operation| operation.method.as_str()).collect();
         for method in ["GET", "PUT", "POST", "PATCH", "DELETE"] {
             let method = Method::from_bytes(method.as_bytes()).unwrap();
             let body = json!({});
@@ -60,21 +60,19 @@ async fn what_is_not_there_is_said_before_what_cannot_be_read() {
     // Zones are an operator's; one that is unknown is a fault of the request.
     let others = ["/flex/price-signals/{zoneId}/areas/{areaId}"];
     let nobody = Uuid::new_v4().to_string();
-    let with_body = OPERATIONS.iter().filter(|operation| operation.body.is_some());
     let mut walked = 0;
-    for operation in with_body {
+    for operation in operations().iter().filter(|operation| operation.has_body) {
         let parts = operation.path.split('/');
         let parts = parts.map(|part| if part.starts_with('{') { &*nobody } else { part });
         let path = parts.collect::<Vec<_>>().join("/");
-        let method = Method::from_bytes(operation.method.as_bytes()).unwrap();
-        let mut unread = request(method.clone(), &path, None);
+        let mut unread = request(operation.method.clone(), &path, None);
         let bearer = format!("Bearer {}", asker.token).parse().unwrap();
         unread.headers_mut().insert(header::AUTHORIZATION, bearer);
         *unread.body_mut() = Body::from("{");
         let answer = asker.send(unread).await;
-        let is_open = makers.contains(&operation.path) || others.contains(&operation.path);
+        let is_open = makers.contains(&&*operation.path) || others.contains(&&*operation.path);
         let expected = if is_open { 400 } else { 404 };
-        assert_eq!(answer.status, expected, "{method} {}", operation.path);
+        assert_eq!(answer.status, expected, "{} {}", operation.method, operation.path);
         walked += usize::from(!is_open);
     }
     assert!(walked >= 7, "{walked}");
@@ -116,7 +114,7 @@ async fn a_body_that_is_too_long_is_a_problem_on_every_route() {
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", reading(&charger())).await;
     let mut walked = 0;
-    for operation in OPERATIONS.iter().filter(|operation| operation.body.is_some()) {
+    for operation in operations().iter().filter(|operation| operation.has_body) {
         if operation.path.starts_with("/oauth2") {
             continue;
         }
@@ -128,8 +126,7 @@ async fn a_body_that_is_too_long_is_a_problem_on_every_route() {
             part => part,
         });
         let path = parts.collect::<Vec<_>>().join("/");
-        let method = Method::from_bytes(operation.method.as_bytes()).unwrap();
-        let mut ask = request(method, &path, None);
+        let mut ask = request(operation.method.clone(), &path, None);
         ask.headers_mut()
             .insert(header::AUTHORIZATION, format!("Bearer {}", asker.token).parse().unwrap());
         *ask.body_mut() = Body::from(" ".repeat(33 << 20));
