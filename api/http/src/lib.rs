@@ -6,6 +6,7 @@
 
 pub mod auth;
 pub mod issues;
+pub mod json;
 pub mod openapi;
 pub mod page;
 pub mod problem;
