@@ -7,6 +7,7 @@
 pub mod auth;
 mod handlers;
 pub mod issues;
+pub mod json;
 pub mod openapi;
 pub mod page;
 mod parameters;

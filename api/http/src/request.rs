@@ -7,11 +7,11 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::Uri;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 use crate::issues::{Issues, RequestBody};
+use crate::json::Json;
 use crate::problem::Problem;
 
 /// The parameters of a path. One that cannot be read names nothing.
@@ -120,7 +120,7 @@ impl<S: Send + Sync, T: RequestBody> FromRequest<S> for Body<T> {
 /// # Errors
 /// It is no JSON, or something in it is wrong.
 pub fn read_body<T: RequestBody>(bytes: &[u8]) -> Result<T, Problem> {
-    let json: Value = serde_json::from_slice(bytes)
+    let json: Json = serde_json::from_slice(bytes)
         .map_err(|error| Problem::bad_request(format!("the body is no JSON: {error}")))?;
     deserr::deserialize(json).map_err(|issues: Issues| issues.in_order(T::ORDER))
 }

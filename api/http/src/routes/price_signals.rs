@@ -70,7 +70,8 @@ pub(crate) async fn put(
 }
 
 fn check_signal(body: PriceSignalBody) -> Result<CheckedSignal, SignalError> {
-    let values = body.values.iter().map(|value| SignalValue { at: value.at, price: value.price });
+    let values =
+        body.values.into_iter().map(|value| SignalValue { at: value.at, price: value.price });
     let values = values.collect();
     PriceSignal::new(&SignalRequest { currency: body.currency, to: body.to, values })
         .map(CheckedSignal)

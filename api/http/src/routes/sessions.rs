@@ -164,22 +164,17 @@ fn read(app: &App, caller: &Caller, json: Value) -> Result<LinkRequest, Problem>
     let names = [names.link_language.as_deref(), names.link_colour_scheme.as_deref()];
     let language = named(&json, names[0], read_language);
     let scheme = named(&json, names[1], read_colour_scheme);
-    let lacks_scopes = json.is_object() && json.get("scopes").is_none();
-    let scopes = if lacks_scopes && !caller.version.has(Field::OldScopes) {
-        Err(Issues::new(ValuePointerRef::Origin.push_key("scopes"), "is required"))
-    } else {
-        Ok(())
-    };
-    match (deserr::deserialize(json), language, scheme, scopes) {
-        (Ok(body), Ok(language), Ok(scheme), Ok(())) => {
-            check(app, caller, body, (language, scheme))
-        }
-        (body, language, scheme, scopes) => {
-            let body: Result<LinkBody, Issues> = body;
-            let issues = [body.err(), language.err(), scheme.err(), scopes.err()];
+    let is_bare = json.is_object() && json.get("scopes").is_none();
+    let missing = (is_bare && !caller.version.has(Field::OldScopes))
+        .then(|| Issues::new(ValuePointerRef::Origin.push_key("scopes"), "is required"));
+    let body: Result<LinkBody, Issues> = deserr::deserialize(json);
+    match (body, language, scheme, missing) {
+        (Ok(body), Ok(language), Ok(scheme), None) => check(app, caller, body, language, scheme),
+        (body, language, scheme, missing) => {
             let order = ["vendor", "vendorType", "forceLanguage"].into_iter();
             let order: Vec<&str> = order.chain(names.into_iter().flatten()).collect();
-            Err(issues.into_iter().flatten().collect::<Issues>().in_order(&order))
+            let all = [body.err(), language.err(), scheme.err(), missing].into_iter().flatten();
+            Err(all.collect::<Issues>().in_order(&order))
         }
     }
 }
@@ -190,10 +185,11 @@ fn named<T>(
     name: Option<&str>,
     read: fn(&Value) -> Result<Option<T>, String>,
 ) -> Result<Option<T>, Issues> {
-    let Some((name, value)) = name.and_then(|name| Some((name, json.get(name)?))) else {
-        return Ok(None);
-    };
-    read(value).map_err(|reason| Issues::new(ValuePointerRef::Origin.push_key(name), reason))
+    match name.and_then(|name| Some((name, json.get(name)?))) {
+        Some((name, value)) => read(value)
+            .map_err(|reason| Issues::new(ValuePointerRef::Origin.push_key(name), reason)),
+        None => Ok(None),
+    }
 }
 
 /// Holds a body against the manufacturers, the settings and the version.
@@ -201,7 +197,8 @@ fn check(
     app: &App,
     caller: &Caller,
     body: LinkBody,
-    (language, colour_scheme): (Option<String>, Option<ColourScheme>),
+    language: Option<String>,
+    colour_scheme: Option<ColourScheme>,
 ) -> Result<LinkRequest, Problem> {
     let LinkBody { vendor, vendor_type, scopes, force_language, redirect_uri } = body;
     let mut issues = Vec::new();
@@ -218,14 +215,16 @@ fn check(
     let by_default = || version.shows(Field::LinkVehicleByDefault, || DeviceKind::Vehicle);
     let kind = vendor_type.or_else(by_default);
     let words = scopes.unwrap_or_else(|| vec!["all".to_owned()]);
-    let scopes = granted(&words, version.has(Field::OldScopes), kind)
-        .map_err(|reason| issues.push(format!("/scopes: {reason}")));
-    let scopes = scopes.map_err(|()| Problem::invalid(std::mem::take(&mut issues)))?;
-    if !issues.is_empty() {
-        return Err(Problem::invalid(issues));
+    match granted(&words, version.has(Field::OldScopes), kind) {
+        Ok(scopes) if issues.is_empty() => {
+            let language = language.or(force_language);
+            Ok(LinkRequest { vendor, kind, scopes, language, colour_scheme, redirect_uri })
+        }
+        scopes => {
+            issues.extend(scopes.err().map(|reason| format!("/scopes: {reason}")));
+            Err(Problem::invalid(issues))
+        }
     }
-    let language = language.or(force_language);
-    Ok(LinkRequest { vendor, kind, scopes, language, colour_scheme, redirect_uri })
 }
 
 /// An address without query and fragment, which a client may choose freely.
