@@ -46,7 +46,7 @@ TOPICS: Mapping[str, tuple[str, list[str]]] = {
             "ShiftableLoad", "Group", "DemandCharge", "Tiers", "Carbon", "DevicePlan",
         ],
     ),
-    "batches": ("Batches", ["plan_batch", "plan_storage_batch", "PlanTable"]),
+    "batches": ("Batches", ["plan_batch", "plan_row", "plan_storage_batch", "PlanTable"]),
     "areas": (
         "Areas",
         [

@@ -15,9 +15,11 @@ use slackwater_engine::prices::curve::PriceCurve;
 
 use crate::answer::{self, numbers};
 use crate::arrow::{Columns, Table, cast_times, content, or_nan, refused, schema, to_numbers};
+use crate::charged::Charged;
 use crate::doubts::warn_of_columns;
-use crate::error::Refused;
+use crate::error::{Named, Refused};
 use crate::interrupt;
+use crate::plan::{Plan, planned};
 use crate::plan_table::PlanTable;
 use crate::prices::{PriceCurves, Prices};
 use crate::series::Series;
@@ -430,6 +432,33 @@ pub(crate) fn plan_batch(
         plan_all(vehicles, Curves::Shared(&curve), None, &currency, intensity)
     })??;
     Ok(PlanTable::wrap(py, table)?)
+}
+
+/// Plans the row of a vehicle; see `slackwater.plan_row`.
+#[pyfunction]
+pub(crate) fn plan_row(
+    py: Python<'_>,
+    vehicles: AnyRecordBatch,
+    prices: &Prices,
+    vehicle: &str,
+) -> Result<Plan, Refused> {
+    let vehicles = crate::arrow::batches(vehicles)?;
+    warn_of_columns(py, &vehicles, &NUMBERS)?;
+    let mut requests = Vec::new();
+    for batch in &vehicles {
+        let columns = Vehicles::new(batch, None, ("plan_row", &ROOM))?;
+        let names = arrow_cast::cast(&columns.id, &DataType::Utf8).map_err(refused)?;
+        let rows = names.as_string::<i32>().iter().enumerate();
+        for (row, _) in rows.filter(|(_, name)| *name == Some(vehicle)) {
+            let request = engine::request_of_row(&columns.fleet(), columns.rooms(), row);
+            requests.push(request.named(&format!("vehicle {vehicle:?}"))?);
+        }
+    }
+    match requests.len() {
+        0 => Err(Refused::Input(format!("vehicle is {vehicle:?}; no row has this id"))),
+        1 => planned(py, prices, requests.remove(0), Charged::Charge),
+        rows => Err(Refused::Input(format!("vehicle is {vehicle:?}; {rows} rows have this id"))),
+    }
 }
 
 /// The intensity on the slots of a curve.

@@ -70,7 +70,7 @@ mod _engine {
     #[pymodule_export]
     use crate::arrow::Table;
     #[pymodule_export]
-    use crate::batch::{plan_batch, plan_batch_own};
+    use crate::batch::{plan_batch, plan_batch_own, plan_row};
     #[pymodule_export]
     use crate::carbon::{charge_emissions, storage_emissions, table_emissions};
     #[pymodule_export]

@@ -61,6 +61,31 @@ def test_every_row_is_the_plan_it_would_get_alone() -> None:
         assert got["unpriced_hours"] == alone.unpriced_hours
 
 
+def test_a_row_can_be_planned_alone() -> None:
+    """Cost and intervals are those of the batch, and the plan explains itself."""
+    prices, vehicles = day_ahead(), fleet(30)
+    for got in planned(vehicles, prices):
+        plan = sw.plan_row(vehicles.to_reader(max_chunksize=7), prices, vehicle=got["id"])
+        assert (plan.cost, plan.savings) == (got["cost"], got["savings"])
+        assert [each.to_dict() for each in plan.intervals] == got["intervals"]
+        assert len(plan.explain()) > 0
+
+
+def test_a_row_that_is_not_there_or_is_wrong_is_refused() -> None:
+    prices, vehicles = day_ahead(), fleet(3)
+    twice = pa.concat_tables([vehicles, vehicles])
+    name = vehicles["id"][1].as_py()
+    with pytest.raises(sw.InputError, match='vehicle is "zeppelin"; no row has this id'):
+        sw.plan_row(vehicles, prices, vehicle="zeppelin")
+    with pytest.raises(sw.InputError, match=f'vehicle is "{name}"; 2 rows have this id'):
+        sw.plan_row(twice, prices, vehicle=name)
+    negative = vehicles.set_column(
+        vehicles.column_names.index("power_max_kw"), "power_max_kw", pa.array([7.0, -3.0, 7.0])
+    )
+    with pytest.raises(sw.InputError, match=f'vehicle "{name}": power_max_kw is -3 kW'):
+        sw.plan_row(negative, prices, vehicle=name)
+
+
 @pytest.mark.parametrize(
     "load",
     [

@@ -774,6 +774,11 @@ ROWS_OF_TABLES: list[Row] = [
     ),
     ("another column", lambda: batch(depot=["north"]), None),
     (
+        "a resolution as text",
+        lambda: sw.plan_batch(CARS, PRICES).load("15m"),
+        "resolution is '15m'; give a timedelta",
+    ),
+    (
         "an earlier power",
         lambda: batch(power_kw=[7.0]),
         'the column "power_kw" is called "power_max_kw"; rename it',

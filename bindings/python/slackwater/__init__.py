@@ -87,7 +87,7 @@ from slackwater._engine import (
     __version__,
 )
 from slackwater._pareto import ParetoPoint, pareto
-from slackwater.area import plan_batch
+from slackwater.area import plan_batch, plan_row
 from slackwater.area_node import Node
 from slackwater.area_types import AreaProgress, RoundMemory
 from slackwater.coordinate import AreaPlan, plan_area
@@ -282,6 +282,7 @@ __all__ = [
     "plan_batch",
     "plan_charge",
     "plan_duration",
+    "plan_row",
     "plan_site",
     "plan_storage",
     "plan_storage_batch",

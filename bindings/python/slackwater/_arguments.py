@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
@@ -21,6 +22,9 @@ NAMED_MAX = 3
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
 CONVERSIONS = (OverflowError, UnicodeEncodeError)
+# What PyO3 says of an argument of another type.
+NO_INSTANCE = re.compile(r"object is not an instance of '(\w+)'")
+PROCESSED = re.compile(r"while processing '(\w+)'")
 
 
 def guard(module: ModuleType) -> None:
@@ -48,9 +52,12 @@ def _guarded(function: Callable[Given, Made], refusal: type[Exception]) -> Calla
             return function(*given, **named)
         except (*CONVERSIONS, TypeError) as error:
             conversion = _conversion(error)
-            if conversion is None:
-                raise
-            raise refusal(describe(function, given, named, conversion)) from error
+            if conversion is not None:
+                raise refusal(describe(function, given, named, conversion)) from error
+            wrong = _wrong_type(error, function, given, named)
+            if wrong is not None:
+                raise TypeError(wrong) from error
+            raise
 
     return call
 
@@ -65,6 +72,21 @@ def _conversion(error: BaseException) -> type[Exception] | None:
                 return kind
         cause = cause.__cause__
     return None
+
+
+def _wrong_type(
+    error: BaseException,
+    function: Callable[..., object],
+    given: tuple[object, ...],
+    named: Mapping[str, object],
+) -> str | None:
+    """The argument that is of another type, with its value; ``None`` if it is another error."""
+    text = "\n".join([str(error), *getattr(error, "__notes__", [])])
+    wanted, argument = NO_INSTANCE.search(text), PROCESSED.search(text)
+    if wanted is None or argument is None:
+        return None
+    values = inspect.signature(function).bind(*given, **named).arguments
+    return f"{argument[1]} is {values[argument[1]]!r}; give a {wanted[1]}"
 
 
 def describe(

@@ -3269,6 +3269,11 @@ def plan_from_json(text: str) -> Any:
     Each kind of plan has one arm here, which makes its Python class.
     """
 
+def plan_row(vehicles: Incomplete, prices: Prices, vehicle: str) -> Plan:
+    """
+    Plans the row of a vehicle; see `slackwater.plan_row`.
+    """
+
 def plan_site(prices: Prices, *, export_prices: Prices | None, now: Incomplete, until: Incomplete | None, devices: SupportsGetItem[int, Incomplete], groups: SupportsGetItem[int, Incomplete], import_limit: tuple[SupportsFloat | SupportsIndex | SupportsGetItem[int, SupportsFloat | SupportsIndex] | SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], SupportsFloat | SupportsIndex | None] | None, export_limit: tuple[SupportsFloat | SupportsIndex | SupportsGetItem[int, SupportsFloat | SupportsIndex] | SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], SupportsFloat | SupportsIndex | None] | None, demand_charge: Incomplete | None, tiers: Incomplete | None, carbon: Incomplete | None, prefer: SupportsGetItem[int, str], preference_budget: SupportsFloat | SupportsIndex, nodes_max: SupportsIndex, time_max: timedelta | None) -> SitePlan:
     """
     See `slackwater.plan_site`.
@@ -3608,6 +3613,7 @@ __all__ = [
     "plan_diff",
     "plan_duration",
     "plan_from_json",
+    "plan_row",
     "plan_site",
     "plan_storage",
     "plan_storage_batch",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from slackwater import _engine
 from slackwater._engine import PlanTable
+from slackwater.plan import Plan
 from slackwater.prices import Emissions, Prices, priced
 
 if TYPE_CHECKING:
@@ -108,3 +109,48 @@ def plan_batch(
         return _engine.plan_batch_own(vehicles, curves, intensity=intensity)
     summed = priced(prices, carbon)
     return _engine.plan_batch(vehicles, summed._native, intensity=intensity)
+
+
+def plan_row(
+    vehicles: ArrowTable, prices: Prices, *, vehicle: object, carbon: Carbon | None = None
+) -> Plan:
+    """Plan one vehicle of a table, with all that a single plan can tell.
+
+    A row of :func:`plan_batch` has costs and intervals. This is the same plan with its
+    slots and its proof: it explains itself, can be drawn, asked, compared and saved. For a
+    vehicle of an area it says what the vehicle would do without the limits of the others.
+
+    Args:
+        vehicles: As :func:`plan_batch` takes them.
+        prices: The curve of the vehicle.
+        vehicle: Its ``id``.
+        carbon: As in :func:`slackwater.plan_charge`.
+
+    Returns:
+        The plan.
+
+    Raises:
+        InputError: No row has this id, or several; the row is invalid; or as :func:`plan_batch`.
+
+    Warns:
+        PlausibilityWarning: As :func:`plan_batch`.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from datetime import UTC, datetime, timedelta
+        >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+        >>> prices = Prices.from_values(six, [0.30, 0.10, 0.20], currency="EUR")
+        >>> vehicles = pa.table(
+        ...     {
+        ...         "id": [7, 8],
+        ...         "arrival": [six, six],
+        ...         "departure": [six + timedelta(hours=3), six + timedelta(hours=1)],
+        ...         "energy_kwh": [10.0, 50.0],
+        ...         "power_max_kw": [7.0, 40.0],
+        ...     }
+        ... )
+        >>> plan_row(vehicles, prices, vehicle=8)
+        Plan(40 kWh for 12.0000 EUR in 1 interval, saves 0.0000, 10 kWh short, proved optimal)
+    """
+    summed = priced(prices, carbon)
+    return Plan(_engine.plan_row(vehicles, summed._native, str(vehicle)), summed)

@@ -315,15 +315,30 @@ fn prices_of<'a>(fleet: &Fleet<'_>, curves: Curves<'a>, row: usize) -> Option<&'
     }
 }
 
-/// Plan of a row without a slot selection.
-#[inline(never)]
-fn plan_row(
+/// Request that the plan of a row answers, for [`plan_charge`]: its slots, reasons and proof are
+/// those of the row.
+///
+/// # Errors
+/// What makes the row an error of [`plan_batch_within`].
+///
+/// # Panics
+/// The fleet has no such row.
+pub fn request_of_row(
     fleet: &Fleet<'_>,
-    curves: Curves<'_>,
+    rooms: Option<RoomColumn<'_>>,
+    row: usize,
+) -> Result<ChargeRequest, RowError> {
+    let vehicle = fleet.vehicle(row)?;
+    let room = rooms.map(|rooms| rooms.room(fleet, row)).transpose()?.unwrap_or_default();
+    request(fleet, row, (&vehicle, room))
+}
+
+fn request(
+    fleet: &Fleet<'_>,
     row: usize,
     (vehicle, room): (&Vehicle, Room),
-) -> Result<crate::plan::charge::plan::Plan, RowError> {
-    let request = ChargeRequest {
+) -> Result<ChargeRequest, RowError> {
+    Ok(ChargeRequest {
         now: instant_at(vehicle.arrival),
         until: Some(instant_at(vehicle.departure)),
         power_max: vehicle.power_max,
@@ -333,8 +348,18 @@ fn plan_row(
         energy_max: room.energy_max,
         charge_limit: room.charge_limit,
         after_deadline: AfterDeadline::Continue,
-    };
-    let problem = ChargeProblem::new(request)?;
+    })
+}
+
+/// Plan of a row without a slot selection.
+#[inline(never)]
+fn plan_row(
+    fleet: &Fleet<'_>,
+    curves: Curves<'_>,
+    row: usize,
+    limits: (&Vehicle, Room),
+) -> Result<crate::plan::charge::plan::Plan, RowError> {
+    let problem = ChargeProblem::new(request(fleet, row, limits)?)?;
     let prices = prices_of(fleet, curves, row).ok_or(RowError::UnknownPrice)?;
     Ok(match curves {
         Curves::Shared(curve) => plan_charge(curve, &problem),

@@ -3,6 +3,8 @@ pub(crate) mod charge;
 pub(crate) mod requests;
 pub(crate) mod storage;
 
-pub use charge::{RUN, RoomColumn, plan_batch, plan_batch_within, plan_compact, plan_dense};
+pub use charge::{
+    RUN, RoomColumn, plan_batch, plan_batch_within, plan_compact, plan_dense, request_of_row,
+};
 pub use requests::{plan_requests, plan_wishes};
 pub use storage::plan_storage_batch;
