@@ -57,6 +57,7 @@ from slackwater._engine import (
     Requirement,
     Session,
     Shortfall,
+    SimulationTable,
     SiteBaseline,
     SiteBreach,
     SiteCause,
@@ -112,7 +113,7 @@ from slackwater.prices import Prices, PriceSlot
 from slackwater.questions import Departure, InsuranceFrontier, WhatIf, insurance_frontier
 from slackwater.saved import load_plan, replay
 from slackwater.series import Series, SeriesSlot
-from slackwater.simulation import Replan, Simulation, SimulationTable, View, simulate
+from slackwater.simulation import Replan, Simulation, View, simulate
 from slackwater.site import SitePlan, plan_site
 from slackwater.site_devices import (
     Carbon,
