@@ -55,7 +55,7 @@ class AreaChange:
         Number of vehicles that had a plan before.
         """
 
-@final
+@disjoint_base
 class AreaNumbers:
     """
     Numbers of the plan of an area; see `slackwater.AreaPlan`.
@@ -73,22 +73,22 @@ class AreaNumbers:
     @property
     def baseline_cost(self, /) -> float:
         """
-        Cost of that load, soft limits included.
+        Cost of the baseline, soft limits included; also of energy withheld here.
         """
     @property
     def baseline_load_kw(self, /) -> list[float]:
         """
-        Load over each slot if all vehicles charge at full power from arrival, in kW.
+        Baseline: the load if all vehicles charge at full power from arrival, in kW.
         """
     @property
     def bound(self, /) -> float:
         """
-        Lower bound on the cost of every plan that serves the same needs.
+        Lower bound: no plan that serves the same needs costs less.
         """
     @property
     def change(self, /) -> AreaChange | None:
         """
-        Distance from the previous plan; `None` if it was not asked for.
+        Distance from the previous plan; ``None`` if it was not requested.
         """
     @property
     def cost(self, /) -> float:
@@ -98,7 +98,7 @@ class AreaNumbers:
     @property
     def currency(self, /) -> str:
         """
-        Currency of all amounts.
+        Currency of all costs and prices.
         """
     @property
     def discharged_kwh(self, /) -> float:
@@ -113,22 +113,22 @@ class AreaNumbers:
     @property
     def errors(self, /) -> int:
         """
-        Number of rows that could not be planned.
+        Invalid rows; their ``error`` column gives the reason.
         """
     @property
     def is_reproducible(self, /) -> bool:
         """
-        True if the same call gives the same bytes.
+        Whether the same call gives the same bytes; not if it was stopped.
         """
     @property
     def late_reserves(self, /) -> list[int]:
         """
-        Rows whose reserve is delayed by limits.
+        Rows whose reserve is delayed by limits, compared with full power from arrival.
         """
     @property
     def load_kw(self, /) -> list[float]:
         """
-        Mean power of all vehicles over each slot, in kW.
+        Mean power of all vehicles in each slot, in kW.
         """
     @property
     def nodes(self, /) -> list[NodeLoad]:
@@ -143,47 +143,75 @@ class AreaNumbers:
     @property
     def price_only_cost(self, /) -> float:
         """
-        Cost of that load, soft limits included.
+        Cost of :attr:`price_only_load_kw`, soft limits included.
         """
     @property
     def price_only_load_kw(self, /) -> list[float]:
         """
-        Load over each slot if each vehicle charges in its own cheapest slots, in kW.
+        Load if each vehicle charges in its own cheapest slots, in kW.
         """
     @property
     def relative_gap(self, /) -> float:
         """
-        Cost minus bound, divided by the larger of bound and unmanaged cost.
+        Cost minus bound, divided by the larger of bound and baseline cost.
+
+        Where vehicles are on or off it is at least the part of the needs by
+        which :attr:`shortfall_kwh` is above :attr:`shortfall_bound_kwh`.
         """
     @property
     def rounds(self, /) -> int:
         """
-        Rounds of the last search.
+        Rounds of the last search; each prices all vehicles once.
+
+        There may be several searches: on samples of a large fleet before the
+        whole fleet, and again where limits withhold energy. ``progress`` is
+        called in the rounds of each.
         """
     @property
     def shadow_price_per_kwh(self, /) -> list[tuple[str, list[float]]]:
         """
-        Node and price of one more kWh in each slot, for each limit.
+        Node and price of one more kWh in each slot, a row for each limit.
+
+        While limits leave needs unmet these values are no prices; see
+        :attr:`NodeLoad.congestion_price_per_kwh`.
         """
     @property
     def shortfall_bound_kwh(self, /) -> float | None:
         """
-        Lower bound on the unmet need, in kWh; `None` where no vehicle is on or off.
+        Lower bound on the unmet need in kWh, where vehicles are on or off.
+
+        In a small area (up to 400 decisions, two a slot of each such vehicle,
+        without batteries that discharge and without reserves) it is the bound
+        of a mixed-integer search, exact where that search ends. In a larger
+        area it is the unmet need if these vehicles could charge in parts of
+        slots; with batteries that discharge only the energy that the stays
+        are too short for. ``None`` where no vehicle is on or off, or the
+        search was stopped.
         """
     @property
     def shortfall_kwh(self, /) -> float:
         """
         Need that is not met in time, in kWh.
+
+        Sum of (a) energy the stay is too short for and (b) energy withheld by
+        limits, each at its worst deadline.
         """
     @property
     def shortfalls(self, /) -> list[Shortfall]:
         """
-        Unmet energy by row.
+        Unmet energy by row; a vehicle can have two causes.
         """
     @property
     def status(self, /) -> str:
         """
-        Reason that the rounds ended.
+        Why the rounds ended.
+
+        ``gap`` (converged: the requested gap is proved), ``rounds`` (the
+        allowed rounds are used), ``stopped`` (by the caller or Ctrl-C),
+        ``stalled`` (no further improvement: the remaining gap is due to
+        indivisible vehicle plans) or ``failed`` (the solver failed in one of
+        the searches: limits hold and the bound is proved, but a better plan
+        may exist).
         """
     def to_dict(self, /) -> dict[str, object]:
         """
@@ -192,7 +220,7 @@ class AreaNumbers:
     @property
     def vehicles(self, /) -> int:
         """
-        Number of vehicles that were planned.
+        Vehicles that were planned; rows in error are not.
         """
     @property
     def warm_start(self, /) -> tuple[list[float], list[list[float]]]:
@@ -1920,6 +1948,7 @@ class SitePlan:
     def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object:
         """
         One row per device and slot.
+        Hand one row per device and slot to an Arrow library.
         """
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self, /) -> int: ...
@@ -1948,7 +1977,6 @@ class SitePlan:
         """
     @property
     def carbon_cost(self, /) -> float:
-        Hand one row per device and slot to an Arrow library.
         """
         The part of the cost that is the price of emissions.
         """
