@@ -143,10 +143,6 @@ if TYPE_CHECKING:
     from slackwater import samples as samples
     from slackwater import sim as sim
 
-_arguments.guard(_engine)
-_public.guard(__name__)
-
-
 # Modules that are imported when they are first used. They are not in `__all__`: a star
 # import would load them, and hide `io` of the standard library.
 _ON_DEMAND = frozenset({"io", "parts", "samples", "sim"})
@@ -298,3 +294,6 @@ __all__ = [
     "tariffs",
     "versions",
 ]
+
+_arguments.guard(_engine)
+_public.guard(__name__)
