@@ -2,6 +2,7 @@
 
 import ast
 from pathlib import Path
+from types import GetSetDescriptorType
 from typing import Literal
 
 from docutils import nodes
@@ -57,8 +58,12 @@ def hide_constructor(
     arguments: str | None,
     result: str | None,
 ) -> tuple[str, str] | None:
-    """Hide the arguments of classes that only planners make: they take a native object."""
-    is_private = kind == "class" and arguments is not None and "native" in arguments
+    """Hide the arguments of classes that only planners make.
+
+    They take a native object, or all numbers of the plan of an area.
+    """
+    given = (arguments or "") if kind == "class" else ""
+    is_private = "native" in given or "warm_start" in given
     return ("", result or "") if is_private else None
 
 
@@ -78,12 +83,13 @@ TYPES = stub_types()
 
 
 def show_type(
-    _app: Sphinx, kind: str, name: str, value: object, _options: object, lines: list[str]
+    _app: Sphinx, kind: str, _name: str, value: object, _options: object, lines: list[str]
 ) -> None:
     """Add the type of a native property, which has no annotation at run time."""
-    is_native = kind == "attribute" and type(value).__name__ == "getset_descriptor"
-    if is_native and name in TYPES:
-        lines += ["", f":Type: ``{TYPES[name]}``"]
+    if kind == "attribute" and isinstance(value, GetSetDescriptorType):
+        # The class that has it may be a base of the class that is shown.
+        name = f"slackwater.{value.__objclass__.__name__}.{value.__name__}"
+        lines += ["", f":Type: ``{TYPES[name]}``"] if name in TYPES else []
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

@@ -62,54 +62,83 @@ record! {
     }
 
     /// Numbers of the plan of an area; see `slackwater.AreaPlan`.
+    #[pyo3(subclass)]
     pub(crate) struct AreaNumbers {
         /// Cost of the energy and of soft limits, in units of the currency.
         cost: f64,
-        /// Lower bound on the cost of every plan that serves the same needs.
+        /// Lower bound: no plan that serves the same needs costs less.
         bound: f64,
-        /// Cost minus bound, divided by the larger of bound and unmanaged cost.
+        /// Cost minus bound, divided by the larger of bound and baseline cost.
+        ///
+        /// Where vehicles are on or off it is at least the part of the needs by
+        /// which :attr:`shortfall_kwh` is above :attr:`shortfall_bound_kwh`.
         relative_gap: f64,
-        /// Rounds of the last search.
+        /// Rounds of the last search; each prices all vehicles once.
+        ///
+        /// There may be several searches: on samples of a large fleet before the
+        /// whole fleet, and again where limits withhold energy. ``progress`` is
+        /// called in the rounds of each.
         rounds: usize,
-        /// Reason that the rounds ended.
+        /// Why the rounds ended.
+        ///
+        /// ``gap`` (converged: the requested gap is proved), ``rounds`` (the
+        /// allowed rounds are used), ``stopped`` (by the caller or Ctrl-C),
+        /// ``stalled`` (no further improvement: the remaining gap is due to
+        /// indivisible vehicle plans) or ``failed`` (the solver failed in one of
+        /// the searches: limits hold and the bound is proved, but a better plan
+        /// may exist).
         status: String,
-        /// True if the same call gives the same bytes.
+        /// Whether the same call gives the same bytes; not if it was stopped.
         is_reproducible: bool,
         /// Energy that vehicles charge, in kWh at the plug.
         energy_kwh: f64,
         /// Energy that vehicles discharge, in kWh at the plug, as a positive number.
         discharged_kwh: f64,
-        /// Rows whose reserve is delayed by limits.
+        /// Rows whose reserve is delayed by limits, compared with full power from arrival.
         late_reserves: Vec<usize>,
-        /// Distance from the previous plan; `None` if it was not asked for.
+        /// Distance from the previous plan; ``None`` if it was not requested.
         change: Option<AreaChange>,
         /// Need that is not met in time, in kWh.
+        ///
+        /// Sum of (a) energy the stay is too short for and (b) energy withheld by
+        /// limits, each at its worst deadline.
         shortfall_kwh: f64,
-        /// Lower bound on the unmet need, in kWh; `None` where no vehicle is on or off.
+        /// Lower bound on the unmet need in kWh, where vehicles are on or off.
+        ///
+        /// In a small area (up to 400 decisions, two a slot of each such vehicle,
+        /// without batteries that discharge and without reserves) it is the bound
+        /// of a mixed-integer search, exact where that search ends. In a larger
+        /// area it is the unmet need if these vehicles could charge in parts of
+        /// slots; with batteries that discharge only the energy that the stays
+        /// are too short for. ``None`` where no vehicle is on or off, or the
+        /// search was stopped.
         shortfall_bound_kwh: Option<f64>,
-        /// Number of vehicles that were planned.
+        /// Vehicles that were planned; rows in error are not.
         vehicles: usize,
-        /// Number of rows that could not be planned.
+        /// Invalid rows; their ``error`` column gives the reason.
         errors: usize,
-        /// Currency of all amounts.
+        /// Currency of all costs and prices.
         currency: String,
         /// Start and end of each slot, in UTC.
         periods: Vec<(DateTime<Utc>, DateTime<Utc>)>,
-        /// Mean power of all vehicles over each slot, in kW.
+        /// Mean power of all vehicles in each slot, in kW.
         load_kw: Vec<f64>,
-        /// Load over each slot if all vehicles charge at full power from arrival, in kW.
+        /// Baseline: the load if all vehicles charge at full power from arrival, in kW.
         baseline_load_kw: Vec<f64>,
-        /// Cost of that load, soft limits included.
+        /// Cost of the baseline, soft limits included; also of energy withheld here.
         baseline_cost: f64,
-        /// Load over each slot if each vehicle charges in its own cheapest slots, in kW.
+        /// Load if each vehicle charges in its own cheapest slots, in kW.
         price_only_load_kw: Vec<f64>,
-        /// Cost of that load, soft limits included.
+        /// Cost of :attr:`price_only_load_kw`, soft limits included.
         price_only_cost: f64,
         /// Load and prices of each node.
         nodes: Vec<NodeLoad>,
-        /// Node and price of one more kWh in each slot, for each limit.
+        /// Node and price of one more kWh in each slot, a row for each limit.
+        ///
+        /// While limits leave needs unmet these values are no prices; see
+        /// :attr:`NodeLoad.congestion_price_per_kwh`.
         shadow_price_per_kwh: Vec<(String, Vec<f64>)>,
-        /// Unmet energy by row.
+        /// Unmet energy by row; a vehicle can have two causes.
         shortfalls: Vec<Shortfall>,
         /// Prices to begin with when the area is planned again.
         warm_start: (Vec<f64>, Vec<Vec<f64>>),

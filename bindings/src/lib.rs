@@ -119,14 +119,16 @@ mod _engine {
     #[pymodule_export]
     use crate::prices::{PriceCurves, Prices};
     #[pymodule_export]
-    use crate::provenance::{SourceShare, provenance};
+    use crate::provenance::SourceShare;
     #[pymodule_export]
     use crate::questions::{
         DepartureOutcome, EnergyAtRisk, InsuranceFrontier, InsurancePoint, SocPoint, costs,
-        energy_at_risk, insurance_frontier, soc_by_time, what_if,
+        energy_at_risk, insurance_frontier, what_if,
     };
     #[pymodule_export]
-    use crate::saved::{Difference, Replay, plan_from_json, replay, saved_differences};
+    use crate::saved::{
+        Difference, Replay, plan_from_json, plan_to_json, replay, saved_differences,
+    };
     #[pymodule_export]
     use crate::schedule::{
         schedule_changed_at, schedule_controller, schedule_is_away, schedule_should_charge,
@@ -137,7 +139,7 @@ mod _engine {
     #[pymodule_export]
     use crate::signals::{check_signal, replace_signal};
     #[pymodule_export]
-    use crate::simulate::{Simulation, simulate};
+    use crate::simulate::{Simulation, SimulationTable, simulate};
     #[pymodule_export]
     use crate::simulate_view::{Episode, View, count_stays};
     #[pymodule_export]
@@ -153,7 +155,7 @@ mod _engine {
     #[pymodule_export]
     use crate::statistics_columns::{statistics_aggregate, statistics_week, statistics_year};
     #[pymodule_export]
-    use crate::steady::{PlanChange, Stability, close_to, plan_diff, stability_of};
+    use crate::steady::{PlanChange, Stability, close_to, plan_diff};
     #[pymodule_export]
     use crate::storage::{
         StorageCertificate, StorageOutcome, StoragePlan, StorageReason, StorageReasons,

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray};
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyTuple};
 use slackwater_engine::plan::Stated;
 use slackwater_engine::plan::charge as engine;
 use slackwater_engine::plan::charge::{
     AfterDeadline, Battery, ChargeProblem, ChargeRequest, DurationRequest, Forgone, Gap,
     PowerLimit, SocTarget, Target, VehicleRequest, forgone, gaps,
 };
+use slackwater_engine::plan::questions;
 use slackwater_engine::plan::record::{RefusedRequest, Replay, SavedRun, SteadyRequest};
 use slackwater_engine::plan::stability::{Budget, Stability};
 use slackwater_engine::prices::curve::PriceCurve;
@@ -20,7 +21,11 @@ use crate::arrow::{Table, refused, utc};
 use crate::charged::Charged;
 use crate::error::{Named, Refused};
 use crate::prices::Prices;
+use crate::provenance::SourceShare;
+use crate::questions::SocPoint;
+use crate::record;
 use crate::saved::Terms;
+use crate::steady;
 use crate::time::{Instant, time_zone};
 use crate::verification::Verification;
 
@@ -215,11 +220,11 @@ impl Interval {
     }
 }
 
-/// A plan with its request, its prices and their currency.
-#[pyclass(frozen, module = "slackwater._engine")]
-#[derive(Debug)]
+/// Plan of one vehicle with its request, prices and currency; see `slackwater.Plan`.
+#[pyclass(frozen, subclass, module = "slackwater._engine")]
+#[derive(Debug, Clone)]
 pub(crate) struct Plan {
-    charged: Charged,
+    charged: Arc<Charged>,
     terms: Terms,
     /// The battery, where the plan was made from one that knew it.
     vehicle: Option<VehicleRequest>,
@@ -229,7 +234,7 @@ impl Plan {
     /// A plan on the terms of its prices.
     pub(crate) fn new(charged: Charged, terms: Terms) -> Self {
         let vehicle = charged.vehicle().cloned();
-        Self { charged, terms, vehicle }
+        Self { charged: Arc::new(charged), terms, vehicle }
     }
 
     /// What the engine planned.
@@ -244,7 +249,7 @@ impl Plan {
 
     /// Energy at negative prices that is not bought, where energy is what is wanted.
     fn forgone(&self) -> Result<Option<Forgone>, Refused> {
-        if matches!(self.charged, Charged::Duration(_)) {
+        if matches!(*self.charged, Charged::Duration(_)) {
             return Ok(None);
         }
         Ok(forgone(self.charged.prices(), &self.problem()?, self.intended()))
@@ -257,10 +262,15 @@ impl Plan {
 
     /// How close the plan was kept to an older one, if it was.
     pub(crate) fn steadiness(&self) -> Option<&Stability> {
-        match &self.charged {
+        match &*self.charged {
             Charged::Kept(run) => Some(&run.plan().stability),
             Charged::Charge(_) | Charged::Vehicle(_) | Charged::Duration(_) => None,
         }
+    }
+
+    /// The text of the saved plan.
+    pub(crate) fn to_json(&self) -> String {
+        self.terms.to_json(self.charged.recorded())
     }
 
     /// The plan of the same wish that stays close to an older one.
@@ -273,10 +283,16 @@ impl Plan {
         let (wish, previous) = (self.charged.wish(), Arc::new(previous.intended().clone()));
         let run = SavedRun::new(prices.curve.clone(), SteadyRequest { wish, previous, budget })?;
         Ok(Self {
-            charged: Charged::Kept(run),
+            charged: Arc::new(Charged::Kept(run)),
             terms: Terms::new(prices, None),
             vehicle: self.vehicle.clone(),
         })
+    }
+
+    /// Where the prices come from that the plan rests on.
+    fn provenance(&self, py: Python<'_>) -> Result<questions::Provenance, Refused> {
+        let (layered, problem) = (self.prices().layered()?, self.problem()?);
+        Ok(py.detach(|| questions::provenance(&layered, &problem, self.intended())))
     }
 
     /// The plan of a changed request, for the same battery.
@@ -286,7 +302,8 @@ impl Plan {
         request: ChargeRequest,
     ) -> Result<Self, RefusedRequest> {
         let charged = Charged::Charge(SavedRun::new(prices.curve.clone(), request)?);
-        Ok(Self { charged, terms: Terms::new(prices, None), vehicle: self.vehicle.clone() })
+        let (charged, vehicle) = (Arc::new(charged), self.vehicle.clone());
+        Ok(Self { charged, terms: Terms::new(prices, None), vehicle })
     }
 }
 
@@ -315,70 +332,90 @@ pub(crate) fn outcomes(targets: &[engine::TargetOutcome]) -> Vec<TargetOutcome> 
 
 #[pymethods]
 impl Plan {
+    /// Makes the class of Python, which takes prices beside the plan.
+    #[new]
+    #[pyo3(signature = (native, *_rest: "object"))]
+    fn from_native(native: &Self, _rest: &Bound<'_, PyTuple>) -> Self {
+        native.clone()
+    }
+
+    /// First instant that the plan could use, in UTC.
     #[getter]
     pub(crate) fn now(&self) -> DateTime<Utc> {
         self.charged.now()
     }
 
-    #[getter]
+    #[getter(_import_prices)]
     fn prices(&self) -> Prices {
         self.terms.import(self.charged.prices().clone())
     }
 
-    fn to_json(&self, py: Python<'_>) -> String {
-        py.detach(|| self.terms.to_json(self.charged.recorded()))
-    }
-
+    /// Cost of the energy, in units of the currency.
     #[getter]
     fn cost(&self) -> f64 {
         self.intended().cost.as_amount()
     }
 
+    /// Energy bought, in kWh at the plug.
     #[getter]
     fn energy_kwh(&self) -> f64 {
         self.intended().energy.as_kwh()
     }
 
+    /// Most energy missing at any deadline, in kWh; 0 if all targets are met.
     #[getter]
     fn shortfall_kwh(&self) -> f64 {
         self.intended().shortfall.as_kwh()
     }
 
+    /// Price of the next kWh before the last deadline; ``None`` without capacity.
     #[getter]
     fn marginal_price_per_kwh(&self) -> Option<f64> {
         self.intended().marginal_price.map(Price::as_per_kwh)
     }
 
+    /// Cost of the same energy at full power from plug-in.
     #[getter]
     fn baseline_cost(&self) -> f64 {
         self.intended().baseline_cost.as_amount()
     }
 
+    /// Baseline cost minus cost; negative if smart charging cost more.
     #[getter]
     fn savings(&self) -> f64 {
         self.intended().savings().as_amount()
     }
 
+    /// Time before the last deadline without a price, never used, in hours.
+    ///
+    /// Without a deadline it ends with ``until``, or with the last price.
     #[getter]
     fn unpriced_hours(&self) -> f64 {
         self.intended().unpriced_hours
     }
 
+    /// Charging periods at full power, in time order, in UTC.
     #[getter]
     fn intervals(&self) -> Intervals {
         self.intended().intervals.iter().map(Interval::new).collect()
     }
 
+    /// All slots that the plan could use, with the energy bought in each.
     #[getter]
     fn slots(&self) -> Vec<PlannedSlot> {
         planned_slots(&self.intended().slots)
     }
 
+    /// What becomes of each target, in the order they were given.
+    ///
+    /// ``above_limit_kwh`` is the part of ``shortfall_kwh`` that lies above
+    /// the charge limit of the battery.
     #[getter]
     fn targets(&self) -> Vec<TargetOutcome> {
         outcomes(&self.intended().targets)
     }
 
+    /// The proof: cost, bound and gap, with the marginal prices behind them.
     #[getter]
     fn certificate(&self) -> Certificate {
         let certificate = &self.intended().certificate;
@@ -404,11 +441,17 @@ impl Plan {
         }
     }
 
+    /// Energy at negative prices before the last deadline that is not bought, in kWh.
+    ///
+    /// At most the room up to the charge limit, where the plan was made for a battery. Where
+    /// the need is in kWh nobody knows the room, and it is all that the power allows:
+    /// ``energy_max_kwh`` says how much fits, and then it is bought.
     #[getter]
     fn forgone_kwh(&self) -> Result<f64, Refused> {
         Ok(self.forgone()?.map_or(0.0, |forgone| forgone.energy.as_kwh()))
     }
 
+    /// Money that :attr:`forgone_kwh` would earn, in units of the currency.
     #[getter]
     fn forgone_revenue(&self) -> Result<f64, Refused> {
         Ok(self.forgone()?.map_or(0.0, |forgone| forgone.revenue.as_amount()))
@@ -474,9 +517,60 @@ impl Plan {
         Ok(Some(vehicle.soc_after(self.intended().energy_by(at.0))?.as_percent()))
     }
 
+    /// Whether the state of charge was not known and the fallback was taken.
     #[getter]
     fn soc_is_assumed(&self) -> bool {
         self.charged.vehicle().is_some_and(|vehicle| vehicle.battery.soc.is_none())
+    }
+
+    /// How close the plan was kept to an older one; ``None`` if it was not.
+    #[getter]
+    fn stability(&self) -> Option<steady::Stability> {
+        self.steadiness().map(steady::Stability::new)
+    }
+
+    /// Tell energy and state of charge as a function of time, by its corners.
+    ///
+    /// Between two corners both grow evenly. The state of charge is ``None`` if
+    /// the plan knows no battery.
+    fn soc_by_time(&self) -> Result<Vec<SocPoint>, Refused> {
+        SocPoint::all(self)
+    }
+
+    /// What is bought at the prices of each source, in the order of the layers.
+    ///
+    /// Prices without layers are one known source, ``"prices"``.
+    #[getter]
+    fn sources(&self, py: Python<'_>) -> Result<Vec<SourceShare>, Refused> {
+        Ok(SourceShare::all(self.provenance(py)?.shares))
+    }
+
+    /// Energy bought at prices that are only estimated, in kWh.
+    #[getter]
+    fn energy_on_estimates_kwh(&self, py: Python<'_>) -> Result<f64, Refused> {
+        Ok(self.provenance(py)?.energy_on_estimates.as_kwh())
+    }
+
+    /// Cost of the energy on estimates, if the estimates are right.
+    #[getter]
+    fn cost_on_estimates(&self, py: Python<'_>) -> Result<f64, Refused> {
+        Ok(self.provenance(py)?.cost_on_estimates.as_amount())
+    }
+
+    /// Latest time to wait for prices without risk; ``None`` if nothing is to be charged.
+    ///
+    /// Whatever the prices that are still unknown turn out to be, a plan made
+    /// then misses no more of a target and costs no more than known prices
+    /// would have. Prices that arrive earlier are a reason to plan again.
+    #[getter]
+    fn decide_by(&self, py: Python<'_>) -> Result<Option<DateTime<Utc>>, Refused> {
+        Ok(self.provenance(py)?.decide_by)
+    }
+
+    /// Whether to wait for now: lower prices may come, and waiting is without risk.
+    #[getter]
+    fn awaiting_prices(&self, py: Python<'_>) -> Result<bool, Refused> {
+        Ok(self.provenance(py)?.awaiting_prices)
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -485,6 +579,11 @@ impl Plan {
             && self.steadiness() == other.steadiness()
     }
 
+    fn __hash__(slf: &Bound<'_, Self>) -> PyResult<isize> {
+        record::hash(slf.as_any(), &["cost", "shortfall_kwh"])
+    }
+
+    /// Hand the slots of the plan to an Arrow library.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,

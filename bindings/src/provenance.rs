@@ -1,5 +1,4 @@
 //! Where the prices of a plan come from.
-use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use slackwater_engine::plan::questions as engine;
 use slackwater_engine::prices::curve::PriceCurve;
@@ -7,7 +6,6 @@ use slackwater_engine::prices::layers::{Layer, Standing};
 use slackwater_engine::units::Price;
 
 use crate::error::{Named, Refused};
-use crate::plan::Plan;
 use crate::prices::Prices;
 
 record! {
@@ -50,22 +48,4 @@ pub(crate) fn layer((index, given): (usize, &LayerTuple<'_>)) -> Result<Layer, R
         ceiling: ceiling.map(Price::from_per_kwh).transpose().named(&name)?,
         curve: PriceCurve::clone(&prices.curve),
     })
-}
-
-/// Shares, energy and cost on estimates, the latest instant to decide, and whether to wait.
-type Told = (Vec<SourceShare>, f64, f64, Option<DateTime<Utc>>, bool);
-
-/// See `slackwater.Plan.sources`.
-#[pyfunction]
-pub(crate) fn provenance(py: Python<'_>, plan: &Plan, prices: &Prices) -> Result<Told, Refused> {
-    let layered = prices.layered()?;
-    let problem = plan.problem()?;
-    let told = py.detach(|| engine::provenance(&layered, &problem, plan.intended()));
-    Ok((
-        SourceShare::all(told.shares),
-        told.energy_on_estimates.as_kwh(),
-        told.cost_on_estimates.as_amount(),
-        told.decide_by,
-        told.awaiting_prices,
-    ))
 }

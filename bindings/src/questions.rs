@@ -2,6 +2,7 @@
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use slackwater_engine::plan::charge::Target;
 use slackwater_engine::plan::questions as engine;
 use slackwater_engine::plan::questions::{ChangedInput, WhatIf, one_more_percent};
@@ -63,8 +64,8 @@ record! {
 }
 
 /// What it costs to have energy earlier. See `slackwater.InsuranceFrontier`.
-#[pyclass(frozen, eq, module = "slackwater._engine")]
-#[derive(Debug, PartialEq)]
+#[pyclass(frozen, subclass, eq, module = "slackwater._engine")]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct InsuranceFrontier {
     frontier: engine::InsuranceFrontier,
     socs: Vec<Option<f64>>,
@@ -72,11 +73,20 @@ pub(crate) struct InsuranceFrontier {
 
 #[pymethods]
 impl InsuranceFrontier {
+    /// Makes the class of Python, which takes a plan beside the frontier.
+    #[new]
+    #[pyo3(signature = (native, *_rest: "object"))]
+    fn from_native(native: &Self, _rest: &Bound<'_, PyTuple>) -> Self {
+        native.clone()
+    }
+
+    /// The instant by which the energy is there, in UTC.
     #[getter]
     fn at(&self) -> DateTime<Utc> {
         self.frontier.at
     }
 
+    /// Corners of the added cost, by energy: exact, straight in between, convex.
     #[getter]
     fn points(&self) -> Vec<InsurancePoint> {
         let points = self.frontier.points.iter().zip(&self.socs);
@@ -89,6 +99,7 @@ impl InsuranceFrontier {
         points.map(point).collect()
     }
 
+    #[pyo3(signature = (*, energy_kwh: "float"))]
     fn added_cost(&self, energy_kwh: f64) -> Result<Option<f64>, Refused> {
         let energy = Energy::from_kwh(energy_kwh).named("energy_kwh")?;
         Ok(self.frontier.added_cost(energy).map(Money::as_amount))
@@ -100,15 +111,16 @@ fn soc_percent(plan: &Plan, energy: Energy) -> Result<Option<f64>, Refused> {
     Ok(soc.map(Percent::as_percent))
 }
 
-/// See `slackwater.Plan.soc_by_time`.
-#[pyfunction]
-pub(crate) fn soc_by_time(plan: &Plan) -> Result<Vec<SocPoint>, Refused> {
-    let corners = engine::energy_by_time(plan.intended(), plan.now());
-    let point = |point: &engine::EnergyPoint| {
-        let soc_percent = soc_percent(plan, point.energy)?;
-        Ok(SocPoint { at: point.at, energy_kwh: point.energy.as_kwh(), soc_percent })
-    };
-    corners.iter().map(point).collect()
+impl SocPoint {
+    /// Corners of energy and state of charge as functions of time.
+    pub(crate) fn all(plan: &Plan) -> Result<Vec<Self>, Refused> {
+        let corners = engine::energy_by_time(plan.intended(), plan.now());
+        let point = |point: &engine::EnergyPoint| {
+            let soc_percent = soc_percent(plan, point.energy)?;
+            Ok(Self { at: point.at, energy_kwh: point.energy.as_kwh(), soc_percent })
+        };
+        corners.iter().map(point).collect()
+    }
 }
 
 /// See `slackwater.Plan.energy_at_risk`.

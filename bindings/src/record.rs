@@ -130,8 +130,8 @@ macro_rules! record {
         }
         $(impl { $($method:tt)* })?
     )*) => {$(
-        $(#[$doc])*
         #[pyclass(frozen, get_all, eq, from_py_object, module = "slackwater")]
+        $(#[$doc])*
         #[derive(Debug, Clone, PartialEq)]
         pub(crate) struct $name {
             $($(#[$field_doc])* $field: $type,)*

@@ -17,6 +17,7 @@ use slackwater_engine::prices::layers::LayeredPrices;
 
 use crate::charged::Charged;
 use crate::error::Refused;
+use crate::evaluate::AnyPlan;
 use crate::plan::Plan;
 use crate::prices::Prices;
 use crate::site::SitePlan;
@@ -143,6 +144,22 @@ pub(crate) fn plan_from_json(py: Python<'_>, text: &str) -> Result<Py<PyAny>, Re
         Recorded::Switching(run) => Ok(Py::new(py, SwitchingPlan::new(*run, terms))?.into_any()),
         Recorded::Site(run) => Ok(Py::new(py, SitePlan::new(*run, terms))?.into_any()),
     }
+}
+
+/// Writes a plan of any kind as text.
+#[pyfunction]
+pub(crate) fn plan_to_json(py: Python<'_>, plan: AnyPlan<'_>) -> String {
+    match plan {
+        AnyPlan::Charge(plan) => detached(py, &*plan, Plan::to_json),
+        AnyPlan::Storage(plan) => detached(py, &*plan, StoragePlan::to_json),
+        AnyPlan::Switching(plan) => detached(py, &*plan, SwitchingPlan::to_json),
+        AnyPlan::Site(plan) => detached(py, &*plan, SitePlan::to_json),
+    }
+}
+
+/// Writes a plan without the interpreter lock.
+fn detached<P: Sync>(py: Python<'_>, plan: &P, write: fn(&P) -> String) -> String {
+    py.detach(|| write(plan))
 }
 
 /// Plans the text of a saved plan again.

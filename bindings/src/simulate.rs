@@ -5,6 +5,7 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::simulate::{
     Command, Facts, ForecastBook, Memory, Policy, RegretParts, SimulationOptions, Stay,
@@ -150,9 +151,33 @@ impl Policy for PythonPolicy {
     }
 }
 
-/// Result of a simulation; see `slackwater.Simulation`.
-#[pyclass(frozen, module = "slackwater._engine")]
+/// Rows of a simulation, for any Arrow library. Amounts are exact decimals.
+#[pyclass(frozen, extends = Table, module = "slackwater")]
 #[derive(Debug)]
+pub(crate) struct SimulationTable;
+
+impl SimulationTable {
+    fn wrap(py: Python<'_>, table: &Table) -> PyResult<Py<Self>> {
+        Py::new(py, PyClassInitializer::from(table.clone()).add_subclass(Self))
+    }
+}
+
+#[pymethods]
+impl SimulationTable {
+    /// Reads the bytes of an Arrow stream, as a pickled table has them.
+    #[new]
+    fn from_ipc(ipc: &[u8]) -> Result<PyClassInitializer<Self>, Refused> {
+        Ok(PyClassInitializer::from(Table::from_ipc(ipc)?).add_subclass(Self))
+    }
+
+    fn __repr__(slf: PyRef<'_, Self>) -> String {
+        slf.as_super().shown("SimulationTable", "rows")
+    }
+}
+
+/// Result of a simulation; see `slackwater.Simulation`.
+#[pyclass(frozen, subclass, module = "slackwater._engine")]
+#[derive(Debug, Clone)]
 pub(crate) struct Simulation {
     homes: Table,
     stays: Table,
@@ -162,22 +187,36 @@ pub(crate) struct Simulation {
 
 #[pymethods]
 impl Simulation {
-    #[getter]
-    fn homes(&self) -> Table {
-        self.homes.clone()
+    /// Makes the class of Python, which takes a currency beside the result.
+    #[new]
+    #[pyo3(signature = (native, *_rest: "object"))]
+    fn from_native(native: &Self, _rest: &Bound<'_, PyTuple>) -> Self {
+        native.clone()
     }
 
+    /// One row a home: energies, amounts, parts of the regret, summed over its stays.
     #[getter]
-    fn stays(&self) -> Table {
-        self.stays.clone()
+    fn homes(&self, py: Python<'_>) -> PyResult<Py<SimulationTable>> {
+        SimulationTable::wrap(py, &self.homes)
     }
 
+    /// One row a stay, in the order they were given.
     #[getter]
-    fn steps(&self) -> Option<Table> {
-        self.steps.clone()
+    fn stays(&self, py: Python<'_>) -> PyResult<Py<SimulationTable>> {
+        SimulationTable::wrap(py, &self.stays)
+    }
+
+    /// One row for each decision of each stay; ``None`` if they were not kept.
+    ///
+    /// ``missing_kwh`` is that at ``end``. The costs of a stay's steps and its
+    /// ``missing_cost`` add up to its ``cost``.
+    #[getter]
+    fn steps(&self, py: Python<'_>) -> PyResult<Option<Py<SimulationTable>>> {
+        self.steps.as_ref().map(|steps| SimulationTable::wrap(py, steps)).transpose()
     }
 
     /// Amounts by name, as decimal texts.
+    #[getter(_amounts)]
     fn totals(&self) -> Vec<(String, String)> {
         self.totals.clone()
     }

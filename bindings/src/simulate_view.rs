@@ -3,6 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::simulate as engine;
@@ -19,21 +20,28 @@ use crate::time::Instant;
 const HISTORY: TimeDelta = TimeDelta::days(28);
 
 /// Copies of all that is known of one stay at one instant. See `slackwater.View`.
-#[pyclass(frozen, module = "slackwater._engine")]
-#[derive(Debug)]
+#[pyclass(frozen, subclass, module = "slackwater._engine")]
+#[derive(Debug, Clone)]
 pub(crate) struct View {
+    /// Position of the stay in the table.
     #[pyo3(get)]
     stay: usize,
+    /// The present, in UTC.
     #[pyo3(get)]
     now: DateTime<Utc>,
+    /// Next instant of decision.
     #[pyo3(get)]
     until: DateTime<Utc>,
+    /// When the vehicle was plugged in.
     #[pyo3(get)]
     arrival: DateTime<Utc>,
+    /// When it leaves.
     #[pyo3(get)]
     departure: DateTime<Utc>,
+    /// Energy at the plug that is still needed.
     #[pyo3(get)]
     missing_kwh: f64,
+    /// Highest power that the device can draw.
     #[pyo3(get)]
     power_max_kw: f64,
     known: Arc<PriceCurve>,
@@ -60,12 +68,19 @@ impl View {
 
 #[pymethods]
 impl View {
-    #[getter]
+    /// Makes the class of Python, which takes forecasts beside the view.
+    #[new]
+    #[pyo3(signature = (native, *_rest: "object"))]
+    fn from_native(native: &Self, _rest: &Bound<'_, PyTuple>) -> Self {
+        native.clone()
+    }
+
+    #[getter(_known)]
     fn prices(&self) -> Prices {
         Prices::new(self.known.clone(), self.currency.clone())
     }
 
-    #[getter]
+    #[getter(_past)]
     fn history(&self) -> Prices {
         Prices::new(self.past.clone(), self.currency.clone())
     }
@@ -79,6 +94,7 @@ impl View {
     }
 
     /// Known price at `count` instants from now on, a step apart; NaN where nothing is known.
+    #[pyo3(name = "_sample")]
     fn sample(&self, step: TimeDelta, count: usize) -> Vec<f64> {
         let mut at = Some(self.now);
         let sample = |_| {
@@ -87,12 +103,6 @@ impl View {
             price.map_or(f64::NAN, Price::as_per_kwh)
         };
         (0..count).map(sample).collect()
-    }
-
-    #[pyo3(signature = (forecast))]
-    fn read(&self, forecast: &Forecast) -> Result<Prices, Refused> {
-        let curve = forecast.engine().read(self.now).map_err(looked_ahead)?;
-        Ok(Prices::new(curve.clone(), self.currency.clone()))
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, StringArray, TimestampMicrosecondArray};
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyTuple};
 use slackwater_engine::plan::charge::Gap;
 use slackwater_engine::plan::record::SavedRun;
 use slackwater_engine::plan::site::{Phase, SiteRequest, explain, gaps};
@@ -17,6 +17,7 @@ use crate::interrupt;
 use crate::plan::{Interval, NO_PRICE};
 use crate::prices::Prices;
 use crate::provenance::SourceShare;
+use crate::record;
 use crate::saved::Terms;
 use crate::site_request::{
     CarbonArgument, DemandChargeArgument, DeviceArgument, GroupArgument, LimitArgument,
@@ -289,18 +290,18 @@ fn device(device: &engine::DevicePlan) -> DevicePlan {
     }
 }
 
-/// A plan with the request that it answers.
-#[pyclass(frozen, module = "slackwater._engine")]
-#[derive(Debug)]
+/// Plan of a site with its request, prices and currency; see `slackwater.SitePlan`.
+#[pyclass(frozen, subclass, module = "slackwater._engine")]
+#[derive(Debug, Clone)]
 pub(crate) struct SitePlan {
-    run: SavedRun<SiteRequest>,
+    run: Arc<SavedRun<SiteRequest>>,
     terms: Terms,
 }
 
 impl SitePlan {
     /// A plan on the terms of its prices.
     pub(crate) fn new(run: SavedRun<SiteRequest>, terms: Terms) -> Self {
-        Self { run, terms }
+        Self { run: Arc::new(run), terms }
     }
 
     /// The request and the plan, to be evaluated under other facts.
@@ -311,75 +312,99 @@ impl SitePlan {
     fn intended(&self) -> &engine::SitePlan {
         self.run.plan()
     }
+
+    /// The text of the saved plan.
+    pub(crate) fn to_json(&self) -> String {
+        self.terms.to_json(SavedRun::clone(&self.run))
+    }
 }
 
 #[pymethods]
 impl SitePlan {
+    /// Makes the class of Python, which takes prices beside the plan.
+    #[new]
+    #[pyo3(signature = (native, *_rest: "object"))]
+    fn from_native(native: &Self, _rest: &Bound<'_, PyTuple>) -> Self {
+        native.clone()
+    }
+
+    /// First instant that the plan could use, in UTC.
     #[getter]
     fn now(&self) -> DateTime<Utc> {
         self.run.request().now
     }
 
-    #[getter]
+    #[getter(_import_prices)]
     fn prices(&self) -> Prices {
         self.terms.import(self.run.request().import_prices.clone())
     }
 
-    #[getter]
+    #[getter(_export_prices)]
     fn export_prices(&self) -> Option<Prices> {
         self.run.request().export_prices.clone().map(|curve| self.terms.export(curve))
     }
 
-    fn to_json(&self, py: Python<'_>) -> String {
-        py.detach(|| self.terms.to_json(self.run.clone()))
-    }
-
+    /// What is paid: the sum of :attr:`costs`.
     #[getter]
     fn cost(&self) -> f64 {
         self.intended().cost.as_amount()
     }
 
+    /// Energy, export (negative where it earns), demand, tiers, carbon, wear, breach.
     #[getter]
     fn costs(&self) -> SiteCosts {
         SiteCosts::new(&self.intended().costs)
     }
 
+    /// Worth of what is stored at the end; not part of the cost.
     #[getter]
     fn stored_value(&self) -> f64 {
         self.intended().stored_value.as_amount()
     }
 
+    /// Sum of what is missing at all deadlines, in kWh at the plug.
     #[getter]
     fn shortfall_kwh(&self) -> f64 {
         self.intended().shortfall.as_kwh()
     }
 
+    /// Peak that a demand charge counts; ``None`` without one.
     #[getter]
     fn peak_kw(&self) -> Option<f64> {
         self.intended().peak.map(Power::as_kw)
     }
 
+    /// Emissions of the imported energy in kg; 0 if no intensity was given.
     #[getter]
     fn carbon_kg(&self) -> f64 {
         self.intended().carbon_kg
     }
 
+    /// Emissions of the baseline in kg; ``None`` where they have no price.
     #[getter]
     fn baseline_carbon_kg(&self) -> Option<f64> {
         let carbon = self.run.request().carbon.as_ref()?;
         self.intended().baseline.carbon_kg(carbon.price_per_kg)
     }
 
+    /// Cost of the baseline minus the cost; negative if limits made the plan more expensive.
     #[getter]
     fn savings(&self) -> f64 {
         self.intended().savings().as_amount()
     }
 
+    /// Time before the last deadline without a price, never used, in hours.
+    ///
+    /// Without a deadline it ends with ``until``, or with the last price. With
+    /// ``export_prices``, time without one of the two prices counts.
     #[getter]
     fn unpriced_hours(&self) -> f64 {
         self.intended().unpriced_hours
     }
 
+    /// What is imported at the prices of each source, in the order of the layers.
+    ///
+    /// Prices without layers are one known source, ``"prices"``.
     #[getter]
     fn sources(&self) -> Result<Vec<SourceShare>, Refused> {
         let slots = self.intended().slots.iter();
@@ -387,6 +412,7 @@ impl SitePlan {
         Ok(SourceShare::all(questions::shares(&self.prices().layered()?, bought)))
     }
 
+    /// What is exported at the prices of each source, with what that earns.
     #[getter]
     fn export_sources(&self) -> Result<Vec<SourceShare>, Refused> {
         let Some(prices) = self.export_prices() else { return Ok(Vec::new()) };
@@ -395,16 +421,26 @@ impl SitePlan {
         Ok(SourceShare::all(questions::shares(&prices.layered()?, sold)))
     }
 
+    /// How the search ended.
+    ///
+    /// ``"optimal"`` comes with a proof; where the search was one of whole
+    /// numbers, that proof is the solver's. After
+    /// ``"limit_reached"`` or ``"time_reached"`` the gap says what may be
+    /// left. After ``"solver_failed"``, or ``"bound_above_cost"`` where the
+    /// solver contradicts itself, the plan keeps all limits, and cheaper
+    /// plans may exist.
     #[getter]
     fn status(&self) -> &'static str {
         self.intended().status.as_str()
     }
 
+    /// Whether every run gives this plan: no clock ended the search.
     #[getter]
     fn is_reproducible(&self) -> bool {
         self.intended().is_reproducible
     }
 
+    /// Import, export and prices, slot by slot.
     #[getter]
     fn slots(&self) -> Vec<SiteSlot> {
         let slot = |slot: &engine::SiteSlot| SiteSlot {
@@ -419,11 +455,13 @@ impl SitePlan {
         self.intended().slots.iter().map(slot).collect()
     }
 
+    /// What each device is to do, in the order they were given.
     #[getter]
     fn devices(&self) -> Vec<DevicePlan> {
         self.intended().devices.iter().map(device).collect()
     }
 
+    /// All limits with the power through them and their shadow prices.
     #[getter]
     fn limits(&self) -> Vec<SiteLimit> {
         let limit = |limit: &engine::LimitOutcome| SiteLimit {
@@ -475,11 +513,19 @@ impl SitePlan {
         ])
     }
 
+    /// Slots in which a limit is passed, with the kW above it.
     #[getter]
     fn breaches(&self) -> Vec<SiteBreach> {
         SiteBreach::all(&self.intended().breaches)
     }
 
+    /// The part of the cost that is the price of emissions.
+    #[getter]
+    fn carbon_cost(&self) -> f64 {
+        self.intended().costs.carbon.as_amount()
+    }
+
+    /// Baseline: the same devices without a plan, at full power at once, limits ignored.
     #[getter]
     fn baseline(&self) -> SiteBaseline {
         let baseline = &self.intended().baseline;
@@ -492,6 +538,7 @@ impl SitePlan {
         }
     }
 
+    /// The proof: cost less stored value, bound and gap.
     #[getter]
     fn certificate(&self) -> SiteCertificate {
         let certificate = &self.intended().certificate;
@@ -545,7 +592,12 @@ impl SitePlan {
         self.intended() == other.intended()
     }
 
+    fn __hash__(slf: &Bound<'_, Self>) -> PyResult<isize> {
+        record::hash(slf.as_any(), &["cost", "shortfall_kwh"])
+    }
+
     /// One row per device and slot.
+    /// Hand one row per device and slot to an Arrow library.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,

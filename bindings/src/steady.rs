@@ -3,7 +3,7 @@ use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use slackwater_engine::plan::charge::ChargeProblem;
 use slackwater_engine::plan::questions as engine;
-use slackwater_engine::plan::stability::Budget;
+use slackwater_engine::plan::stability::{self, Budget};
 use slackwater_engine::units::{Money, Price};
 
 use crate::error::{Named, Refused};
@@ -54,19 +54,20 @@ record! {
     }
 }
 
-/// See `slackwater.Plan.stability`.
-#[pyfunction]
-pub(crate) fn stability_of(plan: &Plan) -> Option<Stability> {
-    plan.steadiness().map(|kept| Stability {
-        budget: kept.budget.total().as_amount(),
-        spent: kept.budget.spent().as_amount(),
-        extra_cost: kept.extra_cost.as_amount(),
-        change_kwh: kept.change.as_kwh(),
-        change_bound_kwh: kept.change_bound.as_kwh(),
-        cheapest_change_kwh: kept.cheapest_change.as_kwh(),
-        price_of_change_per_kwh: kept.price_of_change.map(Price::as_per_kwh),
-        is_proved: kept.is_proved(),
-    })
+impl Stability {
+    /// What the engine found.
+    pub(crate) fn new(kept: &stability::Stability) -> Self {
+        Self {
+            budget: kept.budget.total().as_amount(),
+            spent: kept.budget.spent().as_amount(),
+            extra_cost: kept.extra_cost.as_amount(),
+            change_kwh: kept.change.as_kwh(),
+            change_bound_kwh: kept.change_bound.as_kwh(),
+            cheapest_change_kwh: kept.cheapest_change.as_kwh(),
+            price_of_change_per_kwh: kept.price_of_change.map(Price::as_per_kwh),
+            is_proved: kept.is_proved(),
+        }
+    }
 }
 
 /// See `slackwater.Plan.close_to`.

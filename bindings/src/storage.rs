@@ -4,7 +4,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray};
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyTuple};
 use slackwater_engine::plan::Stated;
 use slackwater_engine::plan::charge::{Gap, SocTarget};
 use slackwater_engine::plan::record::{GridPrices, SavedRun};
@@ -18,6 +18,7 @@ use crate::error::{Named, Refused};
 use crate::plan::{BatteryTuple, Interval, Intervals, NO_PRICE, after_deadline, battery};
 use crate::prices::Prices;
 use crate::provenance::SourceShare;
+use crate::record;
 use crate::saved::Terms;
 use crate::time::{Instant, time_zone};
 use crate::verification::Verification;
@@ -219,18 +220,18 @@ impl StorageSlot {
     }
 }
 
-/// A storage plan of the engine.
-#[pyclass(frozen, module = "slackwater._engine")]
-#[derive(Debug)]
+/// Plan of a battery with its request, prices and currency; see `slackwater.StoragePlan`.
+#[pyclass(frozen, subclass, module = "slackwater._engine")]
+#[derive(Debug, Clone)]
 pub(crate) struct StoragePlan {
-    run: SavedRun<StorageRequest>,
+    run: Arc<SavedRun<StorageRequest>>,
     terms: Terms,
 }
 
 impl StoragePlan {
     /// A plan on the terms of its prices.
     pub(crate) fn new(run: SavedRun<StorageRequest>, terms: Terms) -> Self {
-        Self { run, terms }
+        Self { run: Arc::new(run), terms }
     }
 
     /// The request and the plan, to be evaluated under other facts.
@@ -248,99 +249,134 @@ impl StoragePlan {
         let prices = (&*self.run.prices().import, self.run.prices().export.as_deref());
         Ok(engine::emissions(self.run.plan(), &problem, prices, intensity))
     }
+
+    /// The text of the saved plan.
+    pub(crate) fn to_json(&self) -> String {
+        self.terms.to_json(SavedRun::clone(&self.run))
+    }
 }
 
 #[pymethods]
 impl StoragePlan {
+    /// Makes the class of Python, which takes prices beside the plan.
+    #[new]
+    #[pyo3(signature = (native, *_rest: "object"))]
+    fn from_native(native: &Self, _rest: &Bound<'_, PyTuple>) -> Self {
+        native.clone()
+    }
+
+    /// First instant that the plan could use, in UTC.
     #[getter]
     fn now(&self) -> DateTime<Utc> {
         self.run.request().now
     }
 
-    #[getter]
+    #[getter(_import_prices)]
     fn prices(&self) -> Prices {
         self.terms.import(self.run.prices().import.clone())
     }
 
-    #[getter]
+    #[getter(_export_prices)]
     fn export_prices(&self) -> Option<Prices> {
         self.run.prices().export.clone().map(|curve| self.terms.export(curve))
     }
 
-    fn to_json(&self, py: Python<'_>) -> String {
-        py.detach(|| self.terms.to_json(self.run.clone()))
-    }
-
+    /// Import minus export plus wear minus the value stored, in units of the currency.
+    ///
+    /// The sum of :attr:`import_cost`, :attr:`wear_cost`, less
+    /// :attr:`export_revenue` and :attr:`stored_value`.
     #[getter]
     fn cost(&self) -> f64 {
         self.intended().cost.as_amount()
     }
 
+    /// What the bought energy costs.
     #[getter]
     fn import_cost(&self) -> f64 {
         self.intended().costs.import.as_amount()
     }
 
+    /// Revenue of the sold energy.
     #[getter]
     fn export_revenue(&self) -> f64 {
         self.intended().costs.export.as_amount()
     }
 
+    /// Wear of the stored energy that is discharged to the plug.
     #[getter]
     fn wear_cost(&self) -> f64 {
         self.intended().costs.wear.as_amount()
     }
 
+    /// Value of what is stored at the end beyond the start, at ``end_value_per_kwh``.
     #[getter]
     fn stored_value(&self) -> f64 {
         self.intended().costs.stored.as_amount()
     }
 
+    /// Energy bought, in kWh at the plug.
     #[getter]
     fn charged_kwh(&self) -> f64 {
         self.intended().charged.as_kwh()
     }
 
+    /// Energy sold, in kWh at the plug.
     #[getter]
     fn discharged_kwh(&self) -> f64 {
         self.intended().discharged.as_kwh()
     }
 
+    /// Usable capacity of the battery, in kWh.
     #[getter]
     fn capacity_kwh(&self) -> f64 {
         self.intended().capacity.as_kwh()
     }
 
+    /// Most stored energy missing at a target, in kWh; 0 if all are met.
     #[getter]
     fn shortfall_kwh(&self) -> f64 {
         self.intended().shortfall.as_kwh()
     }
 
+    /// Most stored energy missing below reserve or ``soc_min_percent``, in kWh.
     #[getter]
     fn floor_shortfall_kwh(&self) -> f64 {
         self.intended().floor_shortfall.as_kwh()
     }
 
+    /// Consumption that the battery cannot serve, in stored kWh.
     #[getter]
     fn unserved_kwh(&self) -> f64 {
         self.intended().unserved.as_kwh()
     }
 
+    /// Cost without discharging, charged at full power from plug-in.
+    ///
+    /// It charges the energy of the targets, or the net energy of the plan if
+    /// that is more; energy left at the end counts at ``end_value_per_kwh`` in both.
     #[getter]
     fn baseline_cost(&self) -> f64 {
         self.intended().baseline_cost.as_amount()
     }
 
+    /// Baseline cost minus cost, signed.
     #[getter]
     fn savings(&self) -> f64 {
         self.intended().savings().as_amount()
     }
 
+    /// Time from ``now`` to the end of the plan without a price, in hours.
+    ///
+    /// Nothing is bought without a price to buy at. With prices to sell at, time
+    /// without one of them counts too: nothing is sold then.
     #[getter]
     fn unpriced_hours(&self) -> f64 {
         self.intended().unpriced_hours
     }
 
+    /// What is bought at the prices of each source, in the order of the layers.
+    ///
+    /// Prices without layers are one known source, ``"prices"``.
     #[getter]
     fn sources(&self) -> Result<Vec<SourceShare>, Refused> {
         let price = |price: Option<Price>| price.unwrap_or(Price::ZERO);
@@ -349,6 +385,7 @@ impl StoragePlan {
         Ok(SourceShare::all(questions::shares(&self.prices().layered()?, bought)))
     }
 
+    /// Energy sold at the prices of each source, with its revenue.
     #[getter]
     fn export_sources(&self) -> Result<Vec<SourceShare>, Refused> {
         let Some(prices) = self.export_prices() else { return Ok(Vec::new()) };
@@ -358,11 +395,13 @@ impl StoragePlan {
         Ok(SourceShare::all(questions::shares(&prices.layered()?, sold)))
     }
 
+    /// Periods of charging (positive kW) and discharging (negative), in UTC.
     #[getter]
     fn intervals(&self) -> Intervals {
         self.intended().intervals.iter().map(Interval::new).collect()
     }
 
+    /// All slots, with energies, levels, their bounds and marginal values.
     #[getter]
     fn slots(&self) -> Vec<StorageSlot> {
         let capacity = self.intended().capacity;
@@ -389,6 +428,10 @@ impl StoragePlan {
         self.intended().slots.iter().map(slot).collect()
     }
 
+    /// What becomes of each target, in the order they were given.
+    ///
+    /// ``above_limit_kwh`` is the part of ``shortfall_kwh`` that lies above
+    /// the charge limit that holds at the deadline.
     #[getter]
     fn targets(&self) -> Vec<StorageOutcome> {
         let outcome = |target: &engine::StorageOutcome| StorageOutcome {
@@ -402,6 +445,7 @@ impl StoragePlan {
         self.intended().targets.iter().map(outcome).collect()
     }
 
+    /// The proof: cost, bound and gap. Rests on the marginal values of the slots.
     #[getter]
     fn certificate(&self) -> StorageCertificate {
         let certificate = &self.intended().certificate;
@@ -478,6 +522,11 @@ impl StoragePlan {
         self.intended() == other.intended() && self.now() == other.now()
     }
 
+    fn __hash__(slf: &Bound<'_, Self>) -> PyResult<isize> {
+        record::hash(slf.as_any(), &["cost", "shortfall_kwh"])
+    }
+
+    /// Hand the slots of the plan to an Arrow library.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,

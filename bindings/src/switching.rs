@@ -1,6 +1,9 @@
 //! Plans of devices that switch.
+use std::sync::Arc;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use slackwater_engine::plan::charge::Target;
 use slackwater_engine::plan::record::SavedRun;
 use slackwater_engine::plan::switching as engine;
@@ -16,6 +19,7 @@ use crate::plan::{
     LimitTuple, Plan, PlannedSlot, TargetOutcome, after_deadline, limits, outcomes, planned_slots,
 };
 use crate::prices::Prices;
+use crate::record;
 use crate::saved::Terms;
 use crate::time::{Instant, time_zone};
 
@@ -109,72 +113,89 @@ record! {
     }
 }
 
-/// A plan for a device that switches.
-#[pyclass(frozen, module = "slackwater._engine")]
-#[derive(Debug)]
+/// Plan of a device that switches, with its request, prices and currency; see
+/// `slackwater.SwitchingPlan`.
+#[pyclass(frozen, subclass, module = "slackwater._engine")]
+#[derive(Debug, Clone)]
 pub(crate) struct SwitchingPlan {
-    run: SavedRun<SwitchingRequest>,
+    run: Arc<SavedRun<SwitchingRequest>>,
     terms: Terms,
 }
 
 impl SwitchingPlan {
     /// A plan on the terms of its prices.
     pub(crate) fn new(run: SavedRun<SwitchingRequest>, terms: Terms) -> Self {
-        Self { run, terms }
+        Self { run: Arc::new(run), terms }
     }
 
     /// What the engine planned.
     pub(crate) fn intended(&self) -> &engine::SwitchingPlan {
         self.run.plan()
     }
+
+    /// The text of the saved plan.
+    pub(crate) fn to_json(&self) -> String {
+        self.terms.to_json(SavedRun::clone(&self.run))
+    }
 }
 
 #[pymethods]
 impl SwitchingPlan {
+    /// Makes the class of Python, which takes prices beside the plan.
+    #[new]
+    #[pyo3(signature = (native, *_rest: "object"))]
+    fn from_native(native: &Self, _rest: &Bound<'_, PyTuple>) -> Self {
+        native.clone()
+    }
+
+    /// First instant that the plan could use, in UTC.
     #[getter]
     fn now(&self) -> DateTime<Utc> {
         self.run.request().now
     }
 
-    #[getter]
+    #[getter(_import_prices)]
     fn prices(&self) -> Prices {
         self.terms.import(self.run.prices().clone())
     }
 
-    fn to_json(&self, py: Python<'_>) -> String {
-        py.detach(|| self.terms.to_json(self.run.clone()))
-    }
-
+    /// Cost of energy and starts, in units of the currency.
     #[getter]
     fn cost(&self) -> f64 {
         self.intended().cost.as_amount()
     }
 
+    /// Cost of the energy alone.
     #[getter]
     fn energy_cost(&self) -> f64 {
         self.intended().energy_cost.as_amount()
     }
 
+    /// Cost of all starts.
     #[getter]
     fn start_costs(&self) -> f64 {
         self.intended().start_costs.as_amount()
     }
 
+    /// Energy bought, in kWh at the plug.
     #[getter]
     fn energy_kwh(&self) -> f64 {
         self.intended().energy.as_kwh()
     }
 
+    /// Most energy missing at any deadline, in kWh; 0 if all targets are met.
     #[getter]
     fn shortfall_kwh(&self) -> f64 {
         self.intended().shortfall.as_kwh()
     }
 
+    /// What the energy costs more than with free choice of hours; starts are not in it.
     #[getter]
     fn smoothness_cost(&self) -> f64 {
         self.intended().smoothness_cost().as_amount()
     }
 
+    /// Sessions of :attr:`free_plan`.
     #[getter]
     fn free_sessions(&self) -> usize {
         self.intended().free_sessions()
@@ -187,11 +208,13 @@ impl SwitchingPlan {
         Ok(Plan::new(Charged::Charge(run), self.terms.clone()))
     }
 
+    /// Whether every run gives this plan: no clock ended the search.
     #[getter]
     fn is_reproducible(&self) -> bool {
         self.intended().is_reproducible()
     }
 
+    /// Periods at one power, in time order, in UTC.
     #[getter]
     fn intervals(&self) -> SwitchingIntervals {
         let interval = |interval: &engine::SwitchingInterval| SwitchingInterval {
@@ -203,6 +226,7 @@ impl SwitchingPlan {
         self.intended().intervals.iter().map(interval).collect()
     }
 
+    /// Time without pause in which the device is on.
     #[getter]
     fn sessions(&self) -> Vec<Session> {
         let session = |session: &engine::Session| Session {
@@ -214,21 +238,31 @@ impl SwitchingPlan {
         self.intended().sessions.iter().map(session).collect()
     }
 
+    /// All slots that the plan could use, with the energy bought in each.
     #[getter]
     fn slots(&self) -> Vec<PlannedSlot> {
         planned_slots(&self.intended().slots)
     }
 
+    /// What becomes of each target, in the order they were given.
     #[getter]
     fn targets(&self) -> Vec<TargetOutcome> {
         outcomes(&self.intended().targets)
     }
 
+    /// Wishes that could not be kept, by name and by how much.
     #[getter]
     fn unmet(&self) -> Vec<UnmetSwitchingWish> {
         self.intended().unmet.iter().map(unmet).collect()
     }
 
+    /// Cost, bound and gap, with the method that they rest on.
+    ///
+    /// ``certificate.status`` says how the search ended: ``"optimal"``,
+    /// ``"limit_reached"`` (nodes or work), ``"time_reached"``,
+    /// ``"solver_failed"`` (a better plan may exist) or ``"bound_above_cost"``
+    /// (an internal error). Only an optimal plan can be proved, if its gap is
+    /// rounding beside the sum of all that the plan pays and is paid.
     #[getter]
     fn certificate(&self) -> SwitchingCertificate {
         let certificate = &self.intended().certificate;
@@ -265,6 +299,10 @@ impl SwitchingPlan {
 
     fn __eq__(&self, other: &Self) -> bool {
         self.intended() == other.intended()
+    }
+
+    fn __hash__(slf: &Bound<'_, Self>) -> PyResult<isize> {
+        record::hash(slf.as_any(), &["cost", "shortfall_kwh"])
     }
 }
 

@@ -75,7 +75,7 @@ def numbers(plan: sw.AreaPlan) -> dict[str, Any]:
         "price_only": (plan.price_only_load_kw, plan.price_only_cost),
         "nodes": plan.nodes,
         "shadow_prices": plan.shadow_price_per_kwh,
-        "state": plan._native.warm_start,
+        "state": plan.warm_start,
     }
 
 

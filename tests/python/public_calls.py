@@ -181,6 +181,11 @@ def public_calls() -> Iterator[Call]:
                 dataclasses.is_dataclass(value) and isinstance(value, type)
             ):
                 yield call_of(label, value, value, 0)
+    yield from method_calls()
+
+
+def method_calls() -> Iterator[Call]:
+    """Methods of plans and prices."""
     for kind, one in OBJECTS.items():
         for name in dir(kind):
             method = inspect.getattr_static(kind, name)
@@ -189,4 +194,8 @@ def public_calls() -> Iterator[Call]:
             bound = getattr(one, name)
             if inspect.ismethod(bound):
                 annotated = inspect.unwrap(bound.__func__)
-                yield call_of(f"{kind.__name__}.{name}", bound, annotated, 0)
+                if inspect.isfunction(annotated):
+                    yield call_of(f"{kind.__name__}.{name}", bound, annotated, 0)
+                else:
+                    # What takes arguments has a signature in Python, which converts them.
+                    assert list(inspect.signature(annotated).parameters) == ["self"], name

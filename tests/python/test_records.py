@@ -52,7 +52,13 @@ def results() -> Iterator[object]:
     evaluated = plan.evaluate(fleets.day_ahead().between(NOON + 2 * HOUR, NOON + 4 * HOUR))
     yield (evaluated, evaluated.missing)
     for area in areas():
-        yield from (area._native, area.nodes, area.shortfalls, area.change)
+        yield from (_numbers(area), area.nodes, area.shortfalls, area.change)
+
+
+def _numbers(area: sw.AreaPlan) -> sw.AreaNumbers:
+    """The numbers alone, which the class of an area has as a base."""
+    fields: dict[str, Any] = area.__getnewargs_ex__()[1]
+    return sw.AreaNumbers(**fields)
 
 
 def _unmet_switching() -> sw.SwitchingPlan:

@@ -57,6 +57,7 @@ from slackwater._engine import (
     Requirement,
     Session,
     Shortfall,
+    SimulationTable,
     SiteBaseline,
     SiteBreach,
     SiteCause,
@@ -112,7 +113,7 @@ from slackwater.prices import Prices, PriceSlot
 from slackwater.questions import Departure, InsuranceFrontier, WhatIf, insurance_frontier
 from slackwater.saved import load_plan, replay
 from slackwater.series import Series, SeriesSlot
-from slackwater.simulation import Replan, Simulation, SimulationTable, View, simulate
+from slackwater.simulation import Replan, Simulation, View, simulate
 from slackwater.site import SitePlan, plan_site
 from slackwater.site_devices import (
     Carbon,
@@ -141,10 +142,6 @@ if TYPE_CHECKING:
     from slackwater import parts as parts
     from slackwater import samples as samples
     from slackwater import sim as sim
-
-_arguments.guard(_engine)
-_public.guard(__name__)
-
 
 # Modules that are imported when they are first used. They are not in `__all__`: a star
 # import would load them, and hide `io` of the standard library.
@@ -298,3 +295,6 @@ __all__ = [
     "tariffs",
     "versions",
 ]
+
+_arguments.guard(_engine)
+_public.guard(__name__)

@@ -55,7 +55,7 @@ class AreaChange:
         Number of vehicles that had a plan before.
         """
 
-@final
+@disjoint_base
 class AreaNumbers:
     """
     Numbers of the plan of an area; see `slackwater.AreaPlan`.
@@ -73,22 +73,22 @@ class AreaNumbers:
     @property
     def baseline_cost(self, /) -> float:
         """
-        Cost of that load, soft limits included.
+        Cost of the baseline, soft limits included; also of energy withheld here.
         """
     @property
     def baseline_load_kw(self, /) -> list[float]:
         """
-        Load over each slot if all vehicles charge at full power from arrival, in kW.
+        Baseline: the load if all vehicles charge at full power from arrival, in kW.
         """
     @property
     def bound(self, /) -> float:
         """
-        Lower bound on the cost of every plan that serves the same needs.
+        Lower bound: no plan that serves the same needs costs less.
         """
     @property
     def change(self, /) -> AreaChange | None:
         """
-        Distance from the previous plan; `None` if it was not asked for.
+        Distance from the previous plan; ``None`` if it was not requested.
         """
     @property
     def cost(self, /) -> float:
@@ -98,7 +98,7 @@ class AreaNumbers:
     @property
     def currency(self, /) -> str:
         """
-        Currency of all amounts.
+        Currency of all costs and prices.
         """
     @property
     def discharged_kwh(self, /) -> float:
@@ -113,22 +113,22 @@ class AreaNumbers:
     @property
     def errors(self, /) -> int:
         """
-        Number of rows that could not be planned.
+        Invalid rows; their ``error`` column gives the reason.
         """
     @property
     def is_reproducible(self, /) -> bool:
         """
-        True if the same call gives the same bytes.
+        Whether the same call gives the same bytes; not if it was stopped.
         """
     @property
     def late_reserves(self, /) -> list[int]:
         """
-        Rows whose reserve is delayed by limits.
+        Rows whose reserve is delayed by limits, compared with full power from arrival.
         """
     @property
     def load_kw(self, /) -> list[float]:
         """
-        Mean power of all vehicles over each slot, in kW.
+        Mean power of all vehicles in each slot, in kW.
         """
     @property
     def nodes(self, /) -> list[NodeLoad]:
@@ -143,47 +143,75 @@ class AreaNumbers:
     @property
     def price_only_cost(self, /) -> float:
         """
-        Cost of that load, soft limits included.
+        Cost of :attr:`price_only_load_kw`, soft limits included.
         """
     @property
     def price_only_load_kw(self, /) -> list[float]:
         """
-        Load over each slot if each vehicle charges in its own cheapest slots, in kW.
+        Load if each vehicle charges in its own cheapest slots, in kW.
         """
     @property
     def relative_gap(self, /) -> float:
         """
-        Cost minus bound, divided by the larger of bound and unmanaged cost.
+        Cost minus bound, divided by the larger of bound and baseline cost.
+
+        Where vehicles are on or off it is at least the part of the needs by
+        which :attr:`shortfall_kwh` is above :attr:`shortfall_bound_kwh`.
         """
     @property
     def rounds(self, /) -> int:
         """
-        Rounds of the last search.
+        Rounds of the last search; each prices all vehicles once.
+
+        There may be several searches: on samples of a large fleet before the
+        whole fleet, and again where limits withhold energy. ``progress`` is
+        called in the rounds of each.
         """
     @property
     def shadow_price_per_kwh(self, /) -> list[tuple[str, list[float]]]:
         """
-        Node and price of one more kWh in each slot, for each limit.
+        Node and price of one more kWh in each slot, a row for each limit.
+
+        While limits leave needs unmet these values are no prices; see
+        :attr:`NodeLoad.congestion_price_per_kwh`.
         """
     @property
     def shortfall_bound_kwh(self, /) -> float | None:
         """
-        Lower bound on the unmet need, in kWh; `None` where no vehicle is on or off.
+        Lower bound on the unmet need in kWh, where vehicles are on or off.
+
+        In a small area (up to 400 decisions, two a slot of each such vehicle,
+        without batteries that discharge and without reserves) it is the bound
+        of a mixed-integer search, exact where that search ends. In a larger
+        area it is the unmet need if these vehicles could charge in parts of
+        slots; with batteries that discharge only the energy that the stays
+        are too short for. ``None`` where no vehicle is on or off, or the
+        search was stopped.
         """
     @property
     def shortfall_kwh(self, /) -> float:
         """
         Need that is not met in time, in kWh.
+
+        Sum of (a) energy the stay is too short for and (b) energy withheld by
+        limits, each at its worst deadline.
         """
     @property
     def shortfalls(self, /) -> list[Shortfall]:
         """
-        Unmet energy by row.
+        Unmet energy by row; a vehicle can have two causes.
         """
     @property
     def status(self, /) -> str:
         """
-        Reason that the rounds ended.
+        Why the rounds ended.
+
+        ``gap`` (converged: the requested gap is proved), ``rounds`` (the
+        allowed rounds are used), ``stopped`` (by the caller or Ctrl-C),
+        ``stalled`` (no further improvement: the remaining gap is due to
+        indivisible vehicle plans) or ``failed`` (the solver failed in one of
+        the searches: limits hold and the bound is proved, but a better plan
+        may exist).
         """
     def to_dict(self, /) -> dict[str, object]:
         """
@@ -192,7 +220,7 @@ class AreaNumbers:
     @property
     def vehicles(self, /) -> int:
         """
-        Number of vehicles that were planned.
+        Vehicles that were planned; rows in error are not.
         """
     @property
     def warm_start(self, /) -> tuple[list[float], list[list[float]]]:
@@ -682,18 +710,28 @@ class Forecast:
     def known_at(self, /) -> datetime: ...
     def read(self, /, *, at: Incomplete) -> Prices: ...
 
-@final
+@disjoint_base
 class InsuranceFrontier:
     """
     What it costs to have energy earlier. See `slackwater.InsuranceFrontier`.
     """
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def added_cost(self, /, energy_kwh: SupportsFloat | SupportsIndex) -> float | None: ...
+    def __new__(cls, /, native: InsuranceFrontier, *_rest: "object") -> InsuranceFrontier:
+        """
+        Makes the class of Python, which takes a plan beside the frontier.
+        """
+    def added_cost(self, /, *, energy_kwh: "float") -> float | None: ...
     @property
-    def at(self, /) -> datetime: ...
+    def at(self, /) -> datetime:
+        """
+        The instant by which the energy is there, in UTC.
+        """
     @property
-    def points(self, /) -> list[InsurancePoint]: ...
+    def points(self, /) -> list[InsurancePoint]:
+        """
+        Corners of the added cost, by energy: exact, straight in between, convex.
+        """
 
 @final
 class InsurancePoint:
@@ -885,49 +923,153 @@ class NodeLoad:
         Return the fields as a dictionary; records inside of it become dictionaries, too.
         """
 
-@final
+@disjoint_base
 class Plan:
     """
-    A plan with its request, its prices and their currency.
+    Plan of one vehicle with its request, prices and currency; see `slackwater.Plan`.
     """
-    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object:
+        """
+        Hand the slots of the plan to an Arrow library.
+        """
     def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self, /) -> int: ...
+    def __new__(cls, /, native: Plan, *_rest: "object") -> Plan:
+        """
+        Makes the class of Python, which takes prices beside the plan.
+        """
     @property
-    def baseline_cost(self, /) -> float: ...
+    def _import_prices(self, /) -> Prices: ...
     @property
-    def certificate(self, /) -> Certificate: ...
+    def awaiting_prices(self, /) -> bool:
+        """
+        Whether to wait for now: lower prices may come, and waiting is without risk.
+        """
     @property
-    def cost(self, /) -> float: ...
+    def baseline_cost(self, /) -> float:
+        """
+        Cost of the same energy at full power from plug-in.
+        """
     @property
-    def energy_kwh(self, /) -> float: ...
+    def certificate(self, /) -> Certificate:
+        """
+        The proof: cost, bound and gap, with the marginal prices behind them.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of the energy, in units of the currency.
+        """
+    @property
+    def cost_on_estimates(self, /) -> float:
+        """
+        Cost of the energy on estimates, if the estimates are right.
+        """
+    @property
+    def decide_by(self, /) -> datetime | None:
+        """
+        Latest time to wait for prices without risk; ``None`` if nothing is to be charged.
+
+        Whatever the prices that are still unknown turn out to be, a plan made
+        then misses no more of a target and costs no more than known prices
+        would have. Prices that arrive earlier are a reason to plan again.
+        """
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy bought, in kWh at the plug.
+        """
     def energy_kwh_by(self, /, at: Incomplete) -> float: ...
+    @property
+    def energy_on_estimates_kwh(self, /) -> float:
+        """
+        Energy bought at prices that are only estimated, in kWh.
+        """
     def explain(self, /, *, time_zone: str) -> Reasons: ...
     @property
-    def forgone_kwh(self, /) -> float: ...
+    def forgone_kwh(self, /) -> float:
+        """
+        Energy at negative prices before the last deadline that is not bought, in kWh.
+
+        At most the room up to the charge limit, where the plan was made for a battery. Where
+        the need is in kWh nobody knows the room, and it is all that the power allows:
+        ``energy_max_kwh`` says how much fits, and then it is bought.
+        """
     @property
-    def forgone_revenue(self, /) -> float: ...
+    def forgone_revenue(self, /) -> float:
+        """
+        Money that :attr:`forgone_kwh` would earn, in units of the currency.
+        """
     @property
-    def intervals(self, /) -> Intervals: ...
+    def intervals(self, /) -> Intervals:
+        """
+        Charging periods at full power, in time order, in UTC.
+        """
     @property
-    def marginal_price_per_kwh(self, /) -> float | None: ...
+    def marginal_price_per_kwh(self, /) -> float | None:
+        """
+        Price of the next kWh before the last deadline; ``None`` without capacity.
+        """
     @property
-    def now(self, /) -> datetime: ...
+    def now(self, /) -> datetime:
+        """
+        First instant that the plan could use, in UTC.
+        """
     @property
-    def prices(self, /) -> Prices: ...
+    def savings(self, /) -> float:
+        """
+        Baseline cost minus cost; negative if smart charging cost more.
+        """
     @property
-    def savings(self, /) -> float: ...
+    def shortfall_kwh(self, /) -> float:
+        """
+        Most energy missing at any deadline, in kWh; 0 if all targets are met.
+        """
     @property
-    def shortfall_kwh(self, /) -> float: ...
+    def slots(self, /) -> list[PlannedSlot]:
+        """
+        All slots that the plan could use, with the energy bought in each.
+        """
+    def soc_by_time(self, /) -> list[SocPoint]:
+        """
+        Tell energy and state of charge as a function of time, by its corners.
+
+        Between two corners both grow evenly. The state of charge is ``None`` if
+        the plan knows no battery.
+        """
     @property
-    def slots(self, /) -> list[PlannedSlot]: ...
-    @property
-    def soc_is_assumed(self, /) -> bool: ...
+    def soc_is_assumed(self, /) -> bool:
+        """
+        Whether the state of charge was not known and the fallback was taken.
+        """
     def soc_percent_by(self, /, at: Incomplete) -> float | None: ...
     @property
-    def targets(self, /) -> list[TargetOutcome]: ...
-    def to_json(self, /) -> str: ...
+    def sources(self, /) -> list[SourceShare]:
+        """
+        What is bought at the prices of each source, in the order of the layers.
+
+        Prices without layers are one known source, ``"prices"``.
+        """
     @property
-    def unpriced_hours(self, /) -> float: ...
+    def stability(self, /) -> Stability | None:
+        """
+        How close the plan was kept to an older one; ``None`` if it was not.
+        """
+    @property
+    def targets(self, /) -> list[TargetOutcome]:
+        """
+        What becomes of each target, in the order they were given.
+
+        ``above_limit_kwh`` is the part of ``shortfall_kwh`` that lies above
+        the charge limit of the battery.
+        """
+    @property
+    def unpriced_hours(self, /) -> float:
+        """
+        Time before the last deadline without a price, never used, in hours.
+
+        Without a deadline it ends with ``until``, or with the last price.
+        """
 
 @final
 class PlanChange:
@@ -1462,21 +1604,49 @@ class Shortfall:
         Return the fields as a dictionary; records inside of it become dictionaries, too.
         """
 
-@final
+@disjoint_base
 class Simulation:
     """
     Result of a simulation; see `slackwater.Simulation`.
     """
+    def __new__(cls, /, native: Simulation, *_rest: "object") -> Simulation:
+        """
+        Makes the class of Python, which takes a currency beside the result.
+        """
     @property
-    def homes(self, /) -> Table: ...
-    @property
-    def stays(self, /) -> Table: ...
-    @property
-    def steps(self, /) -> Table | None: ...
-    def totals(self, /) -> list[tuple[str, str]]:
+    def _amounts(self, /) -> list[tuple[str, str]]:
         """
         Amounts by name, as decimal texts.
         """
+    @property
+    def homes(self, /) -> SimulationTable:
+        """
+        One row a home: energies, amounts, parts of the regret, summed over its stays.
+        """
+    @property
+    def stays(self, /) -> SimulationTable:
+        """
+        One row a stay, in the order they were given.
+        """
+    @property
+    def steps(self, /) -> SimulationTable | None:
+        """
+        One row for each decision of each stay; ``None`` if they were not kept.
+
+        ``missing_kwh`` is that at ``end``. The costs of a stay's steps and its
+        ``missing_cost`` add up to its ``cost``.
+        """
+
+@final
+class SimulationTable(Table):
+    """
+    Rows of a simulation, for any Arrow library. Amounts are exact decimals.
+    """
+    def __new__(cls, /, ipc: bytes) -> SimulationTable:
+        """
+        Reads the bytes of an Arrow stream, as a pickled table has them.
+        """
+    def __repr__(self, /) -> str: ...
 
 @final
 class SiteBaseline:
@@ -1770,41 +1940,87 @@ class SiteLimit:
         Return the fields as a dictionary; records inside of it become dictionaries, too.
         """
 
-@final
+@disjoint_base
 class SitePlan:
     """
-    A plan with the request that it answers.
+    Plan of a site with its request, prices and currency; see `slackwater.SitePlan`.
     """
     def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object:
         """
         One row per device and slot.
+        Hand one row per device and slot to an Arrow library.
         """
     def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self, /) -> int: ...
+    def __new__(cls, /, native: SitePlan, *_rest: "object") -> SitePlan:
+        """
+        Makes the class of Python, which takes prices beside the plan.
+        """
     @property
-    def baseline(self, /) -> SiteBaseline: ...
+    def _export_prices(self, /) -> Prices | None: ...
     @property
-    def baseline_carbon_kg(self, /) -> float | None: ...
+    def _import_prices(self, /) -> Prices: ...
     @property
-    def breaches(self, /) -> list[SiteBreach]: ...
+    def baseline(self, /) -> SiteBaseline:
+        """
+        Baseline: the same devices without a plan, at full power at once, limits ignored.
+        """
     @property
-    def carbon_kg(self, /) -> float: ...
+    def baseline_carbon_kg(self, /) -> float | None:
+        """
+        Emissions of the baseline in kg; ``None`` where they have no price.
+        """
     @property
-    def certificate(self, /) -> SiteCertificate: ...
+    def breaches(self, /) -> list[SiteBreach]:
+        """
+        Slots in which a limit is passed, with the kW above it.
+        """
     @property
-    def cost(self, /) -> float: ...
+    def carbon_cost(self, /) -> float:
+        """
+        The part of the cost that is the price of emissions.
+        """
     @property
-    def costs(self, /) -> SiteCosts: ...
+    def carbon_kg(self, /) -> float:
+        """
+        Emissions of the imported energy in kg; 0 if no intensity was given.
+        """
     @property
-    def devices(self, /) -> list[DevicePlan]: ...
+    def certificate(self, /) -> SiteCertificate:
+        """
+        The proof: cost less stored value, bound and gap.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        What is paid: the sum of :attr:`costs`.
+        """
+    @property
+    def costs(self, /) -> SiteCosts:
+        """
+        Energy, export (negative where it earns), demand, tiers, carbon, wear, breach.
+        """
+    @property
+    def devices(self, /) -> list[DevicePlan]:
+        """
+        What each device is to do, in the order they were given.
+        """
     def explain(self, /, *, time_zone: str) -> SiteReasons: ...
     @property
-    def export_prices(self, /) -> Prices | None: ...
+    def export_sources(self, /) -> list[SourceShare]:
+        """
+        What is exported at the prices of each source, with what that earns.
+        """
     @property
-    def export_sources(self, /) -> list[SourceShare]: ...
+    def is_reproducible(self, /) -> bool:
+        """
+        Whether every run gives this plan: no clock ended the search.
+        """
     @property
-    def is_reproducible(self, /) -> bool: ...
-    @property
-    def limits(self, /) -> list[SiteLimit]: ...
+    def limits(self, /) -> list[SiteLimit]:
+        """
+        All limits with the power through them and their shadow prices.
+        """
     def limits_table(self, /) -> Table:
         """
         List all limits over time, one row per limit and slot.
@@ -1815,26 +2031,62 @@ class SitePlan:
             the slot; negative where a group feeds) and ``shadow_price_per_kwh``.
         """
     @property
-    def now(self, /) -> datetime: ...
+    def now(self, /) -> datetime:
+        """
+        First instant that the plan could use, in UTC.
+        """
     @property
-    def peak_kw(self, /) -> float | None: ...
+    def peak_kw(self, /) -> float | None:
+        """
+        Peak that a demand charge counts; ``None`` without one.
+        """
     @property
-    def prices(self, /) -> Prices: ...
+    def savings(self, /) -> float:
+        """
+        Cost of the baseline minus the cost; negative if limits made the plan more expensive.
+        """
     @property
-    def savings(self, /) -> float: ...
+    def shortfall_kwh(self, /) -> float:
+        """
+        Sum of what is missing at all deadlines, in kWh at the plug.
+        """
     @property
-    def shortfall_kwh(self, /) -> float: ...
+    def slots(self, /) -> list[SiteSlot]:
+        """
+        Import, export and prices, slot by slot.
+        """
     @property
-    def slots(self, /) -> list[SiteSlot]: ...
+    def sources(self, /) -> list[SourceShare]:
+        """
+        What is imported at the prices of each source, in the order of the layers.
+
+        Prices without layers are one known source, ``"prices"``.
+        """
     @property
-    def sources(self, /) -> list[SourceShare]: ...
+    def status(self, /) -> str:
+        """
+        How the search ended.
+
+        ``"optimal"`` comes with a proof; where the search was one of whole
+        numbers, that proof is the solver's. After
+        ``"limit_reached"`` or ``"time_reached"`` the gap says what may be
+        left. After ``"solver_failed"``, or ``"bound_above_cost"`` where the
+        solver contradicts itself, the plan keeps all limits, and cheaper
+        plans may exist.
+        """
     @property
-    def status(self, /) -> str: ...
+    def stored_value(self, /) -> float:
+        """
+        Worth of what is stored at the end; not part of the cost.
+        """
     @property
-    def stored_value(self, /) -> float: ...
-    def to_json(self, /) -> str: ...
-    @property
-    def unpriced_hours(self, /) -> float: ...
+    def unpriced_hours(self, /) -> float:
+        """
+        Time before the last deadline without a price, never used, in hours.
+
+        Without a deadline it ends with ``until``, or with the last price. With
+        ``export_prices``, time without one of the two prices counts.
+        """
 
 @final
 class SiteReason:
@@ -2352,62 +2604,146 @@ class StorageOutcome:
         State of charge wanted by the deadline, in percent.
         """
 
-@final
+@disjoint_base
 class StoragePlan:
     """
-    A storage plan of the engine.
+    Plan of a battery with its request, prices and currency; see `slackwater.StoragePlan`.
     """
-    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object:
+        """
+        Hand the slots of the plan to an Arrow library.
+        """
     def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self, /) -> int: ...
+    def __new__(cls, /, native: StoragePlan, *_rest: "object") -> StoragePlan:
+        """
+        Makes the class of Python, which takes prices beside the plan.
+        """
     @property
-    def baseline_cost(self, /) -> float: ...
+    def _export_prices(self, /) -> Prices | None: ...
     @property
-    def capacity_kwh(self, /) -> float: ...
+    def _import_prices(self, /) -> Prices: ...
     @property
-    def certificate(self, /) -> StorageCertificate: ...
+    def baseline_cost(self, /) -> float:
+        """
+        Cost without discharging, charged at full power from plug-in.
+
+        It charges the energy of the targets, or the net energy of the plan if
+        that is more; energy left at the end counts at ``end_value_per_kwh`` in both.
+        """
     @property
-    def charged_kwh(self, /) -> float: ...
+    def capacity_kwh(self, /) -> float:
+        """
+        Usable capacity of the battery, in kWh.
+        """
     @property
-    def cost(self, /) -> float: ...
+    def certificate(self, /) -> StorageCertificate:
+        """
+        The proof: cost, bound and gap. Rests on the marginal values of the slots.
+        """
     @property
-    def discharged_kwh(self, /) -> float: ...
+    def charged_kwh(self, /) -> float:
+        """
+        Energy bought, in kWh at the plug.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Import minus export plus wear minus the value stored, in units of the currency.
+
+        The sum of :attr:`import_cost`, :attr:`wear_cost`, less
+        :attr:`export_revenue` and :attr:`stored_value`.
+        """
+    @property
+    def discharged_kwh(self, /) -> float:
+        """
+        Energy sold, in kWh at the plug.
+        """
     def explain(self, /, *, time_zone: str) -> StorageReasons: ...
     @property
-    def export_prices(self, /) -> Prices | None: ...
+    def export_revenue(self, /) -> float:
+        """
+        Revenue of the sold energy.
+        """
     @property
-    def export_revenue(self, /) -> float: ...
+    def export_sources(self, /) -> list[SourceShare]:
+        """
+        Energy sold at the prices of each source, with its revenue.
+        """
     @property
-    def export_sources(self, /) -> list[SourceShare]: ...
+    def floor_shortfall_kwh(self, /) -> float:
+        """
+        Most stored energy missing below reserve or ``soc_min_percent``, in kWh.
+        """
     @property
-    def floor_shortfall_kwh(self, /) -> float: ...
+    def import_cost(self, /) -> float:
+        """
+        What the bought energy costs.
+        """
     @property
-    def import_cost(self, /) -> float: ...
+    def intervals(self, /) -> Intervals:
+        """
+        Periods of charging (positive kW) and discharging (negative), in UTC.
+        """
     @property
-    def intervals(self, /) -> Intervals: ...
+    def now(self, /) -> datetime:
+        """
+        First instant that the plan could use, in UTC.
+        """
     @property
-    def now(self, /) -> datetime: ...
+    def savings(self, /) -> float:
+        """
+        Baseline cost minus cost, signed.
+        """
     @property
-    def prices(self, /) -> Prices: ...
+    def shortfall_kwh(self, /) -> float:
+        """
+        Most stored energy missing at a target, in kWh; 0 if all are met.
+        """
     @property
-    def savings(self, /) -> float: ...
-    @property
-    def shortfall_kwh(self, /) -> float: ...
-    @property
-    def slots(self, /) -> list[StorageSlot]: ...
+    def slots(self, /) -> list[StorageSlot]:
+        """
+        All slots, with energies, levels, their bounds and marginal values.
+        """
     def soc_percent_by(self, /, at: Incomplete) -> float: ...
     @property
-    def sources(self, /) -> list[SourceShare]: ...
+    def sources(self, /) -> list[SourceShare]:
+        """
+        What is bought at the prices of each source, in the order of the layers.
+
+        Prices without layers are one known source, ``"prices"``.
+        """
     @property
-    def stored_value(self, /) -> float: ...
+    def stored_value(self, /) -> float:
+        """
+        Value of what is stored at the end beyond the start, at ``end_value_per_kwh``.
+        """
     @property
-    def targets(self, /) -> list[StorageOutcome]: ...
-    def to_json(self, /) -> str: ...
+    def targets(self, /) -> list[StorageOutcome]:
+        """
+        What becomes of each target, in the order they were given.
+
+        ``above_limit_kwh`` is the part of ``shortfall_kwh`` that lies above
+        the charge limit that holds at the deadline.
+        """
     @property
-    def unpriced_hours(self, /) -> float: ...
+    def unpriced_hours(self, /) -> float:
+        """
+        Time from ``now`` to the end of the plan without a price, in hours.
+
+        Nothing is bought without a price to buy at. With prices to sell at, time
+        without one of them counts too: nothing is sold then.
+        """
     @property
-    def unserved_kwh(self, /) -> float: ...
+    def unserved_kwh(self, /) -> float:
+        """
+        Consumption that the battery cannot serve, in stored kWh.
+        """
     @property
-    def wear_cost(self, /) -> float: ...
+    def wear_cost(self, /) -> float:
+        """
+        Wear of the stored energy that is discharged to the plug.
+        """
 
 @final
 class StorageReason:
@@ -2761,48 +3097,104 @@ class SwitchingIntervals:
         Number of records.
         """
 
-@final
+@disjoint_base
 class SwitchingPlan:
     """
-    A plan for a device that switches.
+    Plan of a device that switches, with its request, prices and currency; see
+    `slackwater.SwitchingPlan`.
     """
     def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self, /) -> int: ...
+    def __new__(cls, /, native: SwitchingPlan, *_rest: "object") -> SwitchingPlan:
+        """
+        Makes the class of Python, which takes prices beside the plan.
+        """
     @property
-    def certificate(self, /) -> SwitchingCertificate: ...
+    def _import_prices(self, /) -> Prices: ...
     @property
-    def cost(self, /) -> float: ...
+    def certificate(self, /) -> SwitchingCertificate:
+        """
+        Cost, bound and gap, with the method that they rest on.
+
+        ``certificate.status`` says how the search ended: ``"optimal"``,
+        ``"limit_reached"`` (nodes or work), ``"time_reached"``,
+        ``"solver_failed"`` (a better plan may exist) or ``"bound_above_cost"``
+        (an internal error). Only an optimal plan can be proved, if its gap is
+        rounding beside the sum of all that the plan pays and is paid.
+        """
     @property
-    def energy_cost(self, /) -> float: ...
+    def cost(self, /) -> float:
+        """
+        Cost of energy and starts, in units of the currency.
+        """
     @property
-    def energy_kwh(self, /) -> float: ...
+    def energy_cost(self, /) -> float:
+        """
+        Cost of the energy alone.
+        """
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy bought, in kWh at the plug.
+        """
     def explain(self, /, *, time_zone: str) -> SwitchingReasons: ...
     @property
     def free_plan(self, /) -> Plan: ...
     @property
-    def free_sessions(self, /) -> int: ...
+    def free_sessions(self, /) -> int:
+        """
+        Sessions of :attr:`free_plan`.
+        """
     @property
-    def intervals(self, /) -> SwitchingIntervals: ...
+    def intervals(self, /) -> SwitchingIntervals:
+        """
+        Periods at one power, in time order, in UTC.
+        """
     @property
-    def is_reproducible(self, /) -> bool: ...
+    def is_reproducible(self, /) -> bool:
+        """
+        Whether every run gives this plan: no clock ended the search.
+        """
     @property
-    def now(self, /) -> datetime: ...
+    def now(self, /) -> datetime:
+        """
+        First instant that the plan could use, in UTC.
+        """
     @property
-    def prices(self, /) -> Prices: ...
+    def sessions(self, /) -> list[Session]:
+        """
+        Time without pause in which the device is on.
+        """
     @property
-    def sessions(self, /) -> list[Session]: ...
+    def shortfall_kwh(self, /) -> float:
+        """
+        Most energy missing at any deadline, in kWh; 0 if all targets are met.
+        """
     @property
-    def shortfall_kwh(self, /) -> float: ...
+    def slots(self, /) -> list[PlannedSlot]:
+        """
+        All slots that the plan could use, with the energy bought in each.
+        """
     @property
-    def slots(self, /) -> list[PlannedSlot]: ...
+    def smoothness_cost(self, /) -> float:
+        """
+        What the energy costs more than with free choice of hours; starts are not in it.
+        """
     @property
-    def smoothness_cost(self, /) -> float: ...
+    def start_costs(self, /) -> float:
+        """
+        Cost of all starts.
+        """
     @property
-    def start_costs(self, /) -> float: ...
+    def targets(self, /) -> list[TargetOutcome]:
+        """
+        What becomes of each target, in the order they were given.
+        """
     @property
-    def targets(self, /) -> list[TargetOutcome]: ...
-    def to_json(self, /) -> str: ...
-    @property
-    def unmet(self, /) -> list[UnmetSwitchingWish]: ...
+    def unmet(self, /) -> list[UnmetSwitchingWish]:
+        """
+        Wishes that could not be kept, by name and by how much.
+        """
 
 @final
 class SwitchingReason:
@@ -3069,35 +3461,59 @@ class Verification:
         Return the fields as a dictionary; records inside of it become dictionaries, too.
         """
 
-@final
+@disjoint_base
 class View:
     """
     Copies of all that is known of one stay at one instant. See `slackwater.View`.
     """
+    def __new__(cls, /, native: View, *_rest: "object") -> View:
+        """
+        Makes the class of Python, which takes forecasts beside the view.
+        """
     @property
-    def arrival(self, /) -> datetime: ...
+    def _known(self, /) -> Prices: ...
     @property
-    def departure(self, /) -> datetime: ...
-    @property
-    def history(self, /) -> Prices: ...
-    @property
-    def missing_kwh(self, /) -> float: ...
-    @property
-    def now(self, /) -> datetime: ...
-    @property
-    def power_max_kw(self, /) -> float: ...
-    def price_at(self, /, at: Incomplete) -> float: ...
-    @property
-    def prices(self, /) -> Prices: ...
-    def read(self, /, forecast: Forecast) -> Prices: ...
-    def sample(self, /, step: timedelta, count: SupportsIndex) -> list[float]:
+    def _past(self, /) -> Prices: ...
+    def _sample(self, /, step: timedelta, count: SupportsIndex) -> list[float]:
         """
         Known price at `count` instants from now on, a step apart; NaN where nothing is known.
         """
     @property
-    def stay(self, /) -> int: ...
+    def arrival(self, /) -> datetime:
+        """
+        When the vehicle was plugged in.
+        """
     @property
-    def until(self, /) -> datetime: ...
+    def departure(self, /) -> datetime:
+        """
+        When it leaves.
+        """
+    @property
+    def missing_kwh(self, /) -> float:
+        """
+        Energy at the plug that is still needed.
+        """
+    @property
+    def now(self, /) -> datetime:
+        """
+        The present, in UTC.
+        """
+    @property
+    def power_max_kw(self, /) -> float:
+        """
+        Highest power that the device can draw.
+        """
+    def price_at(self, /, at: Incomplete) -> float: ...
+    @property
+    def stay(self, /) -> int:
+        """
+        Position of the stay in the table.
+        """
+    @property
+    def until(self, /) -> datetime:
+        """
+        Next instant of decision.
+        """
 
 def action_next_step(command: str, *, value: SupportsFloat | SupportsIndex | None, created_at: Incomplete, now: Incomplete, sent_count: Incomplete, last_sent_at: Incomplete | None, power_state: str, is_fully_charged: bool | None, max_current_amps: SupportsFloat | SupportsIndex | None, charge_rate_limit_kw: SupportsFloat | SupportsIndex | None, timeout_seconds: Incomplete, retry_seconds: Incomplete) -> tuple[str, datetime | None, str | None]:
     """
@@ -3287,6 +3703,12 @@ def plan_storage_batch(vehicles: Incomplete, prices: SupportsGetItem[int, Prices
     """
 
 def plan_switching(prices: Prices, *, now: Incomplete, power_max_kw: SupportsFloat | SupportsIndex, power_min_kw: SupportsFloat | SupportsIndex, targets: SupportsGetItem[int, tuple[Incomplete | None, SupportsFloat | SupportsIndex]], until: Incomplete | None, power_limits: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], start_cost: SupportsFloat | SupportsIndex, sessions_max: SupportsIndex | None, one_block: bool, on_min: timedelta | None, off_min: timedelta | None, running_since: Incomplete | None, stopped_since: Incomplete | None, run_last: timedelta | None, after_deadline: str, nodes_max: SupportsIndex, time_max: timedelta | None) -> SwitchingPlan: ...
+
+def plan_to_json(plan: Plan | StoragePlan | SwitchingPlan | SitePlan) -> str:
+    """
+    Writes a plan of any kind as text.
+    """
+
 def plan_vehicle(prices: Prices, *, now: Incomplete, power_max_kw: SupportsFloat | SupportsIndex, battery: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex], targets: SupportsGetItem[int, tuple[Incomplete | None, SupportsFloat | SupportsIndex | None]], until: Incomplete | None, reserve_percent: SupportsFloat | SupportsIndex, fill_when_negative: bool, power_limits: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], after_deadline: str) -> Plan: ...
 def policy_charger_state(prices: Prices, is_enabled: bool, facts: tuple[bool | None, bool | None, bool | None], *, now: Incomplete, by: Incomplete | None) -> str: ...
 def policy_plan_charger(prices: Prices, policy: tuple[bool, Incomplete | None, Incomplete | None], *, now: Incomplete, by: Incomplete | None, charged: timedelta) -> Plan: ...
@@ -3305,11 +3727,6 @@ def prices_from_instant_rows(rows: SupportsGetItem[int, tuple[SupportsIndex, Inc
 def prices_from_point_periods(periods: SupportsGetItem[int, tuple[SupportsIndex, Incomplete, Incomplete, SupportsIndex, bool, SupportsGetItem[int, tuple[SupportsIndex, SupportsIndex, SupportsFloat | SupportsIndex | None]]]], *, currency: str, unit: str) -> tuple[Prices, list[tuple[datetime, datetime]], list[str]]:
     """
     See `slackwater.io.read_entsoe`.
-    """
-
-def provenance(plan: Plan, prices: Prices) -> tuple[list[SourceShare], float, float, datetime | None, bool]:
-    """
-    See `slackwater.Plan.sources`.
     """
 
 def published_day_ahead(prices: Prices, *, at: Incomplete, time_zone: str) -> list[Forecast]:
@@ -3405,16 +3822,6 @@ def series_unit(unit: str, *, currency: str | None = None) -> tuple[str, float, 
 def simulate(policy: Any | None, stays: Incomplete, prices: Prices, forecasts: SupportsGetItem[int, Forecast], *, settings: Incomplete, progress: Any | None) -> Simulation:
     """
     See `slackwater.simulate`.
-    """
-
-def soc_by_time(plan: Plan) -> list[SocPoint]:
-    """
-    See `slackwater.Plan.soc_by_time`.
-    """
-
-def stability_of(plan: Plan) -> Stability | None:
-    """
-    See `slackwater.Plan.stability`.
     """
 
 def statistics_aggregate(samples: Incomplete, *, by: SupportsGetItem[int, str], resolution: str, utc_offset_hours: SupportsFloat | SupportsIndex | None, time_zone: str | None, start: Incomplete | None, end: Incomplete | None, now: Incomplete | None, sample_length: timedelta | None) -> Table:
@@ -3532,6 +3939,7 @@ __all__ = [
     "Session",
     "Shortfall",
     "Simulation",
+    "SimulationTable",
     "SiteBaseline",
     "SiteBreach",
     "SiteCause",
@@ -3618,6 +4026,7 @@ __all__ = [
     "plan_storage",
     "plan_storage_batch",
     "plan_switching",
+    "plan_to_json",
     "plan_vehicle",
     "policy_charger_state",
     "policy_plan_charger",
@@ -3625,7 +4034,6 @@ __all__ = [
     "prices_from_civil_rows",
     "prices_from_instant_rows",
     "prices_from_point_periods",
-    "provenance",
     "published_day_ahead",
     "renamed_names",
     "replace_signal",
@@ -3647,8 +4055,6 @@ __all__ = [
     "schedule_transitions",
     "series_unit",
     "simulate",
-    "soc_by_time",
-    "stability_of",
     "statistics_aggregate",
     "statistics_members",
     "statistics_series",

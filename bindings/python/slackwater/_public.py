@@ -18,7 +18,7 @@ import sys
 import typing
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime, time, timedelta
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from slackwater import _arguments, _conversion, _engine
@@ -28,22 +28,25 @@ PACKAGE = "slackwater"
 DRAWING = "matplotlib"
 # Nodes of an area name themselves in what is wrong with them, where they are planned.
 SELF_CHECKED = {"Node"}
+# The command line hands over what it reads as JSON.
+FED_BY_COMMANDS = {"area_nodes"}
 
 
 def guard(folder: str) -> None:
-    """Guard what the loaded modules of a folder define, wherever it is imported to.
+    """Guard the functions that a folder exports, wherever they are imported to, and its classes.
+
+    Functions that modules have for each other get what they are annotated with.
 
     Args:
-        folder: Name of a module; those below it are guarded as well.
+        folder: Name of a module; those below it that are loaded are guarded as well.
     """
     modules = [module for name, module in list(sys.modules.items()) if _is_public(name, folder)]
     guarded = {
-        value: _guarded(value, name)
-        for module in modules
-        for name, value in list(vars(module).items())
+        value: _guarded(value, value.__name__)
+        for value in _exports(sys.modules[folder], modules)
         if isinstance(value, FunctionType)
-        and not name.startswith("_")
-        and value.__module__ == module.__name__
+        and _is_public(value.__module__, folder)
+        and not value.__name__.startswith("_")
         and not hasattr(value, "__wrapped__")
     }
     for module in modules:
@@ -60,6 +63,18 @@ def _is_public(name: str, folder: str) -> bool:
     return is_inside and (
         "._" not in name or name.endswith(("._saved_plan", "._drawn", "._pareto"))
     )
+
+
+def _exports(folder: ModuleType, modules: Iterable[ModuleType]) -> Iterator[object]:
+    """What users import: all that is in an `__all__`, and what modules define that are in one."""
+    named = [getattr(each, name) for each in modules for name in getattr(each, "__all__", ())]
+    yield from named
+    for name in FED_BY_COMMANDS:
+        yield from (vars(module)[name] for module in modules if name in vars(module))
+    for module in (folder, *named):
+        if isinstance(module, ModuleType):
+            values = list(vars(module).values())
+            yield from (one for one in values if getattr(one, "__module__", "") == module.__name__)
 
 
 def tell_renamed(owner: str, name: str, known: Iterable[str]) -> str | None:

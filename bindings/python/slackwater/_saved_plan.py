@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self
 
 from slackwater import _engine
 from slackwater._engine import InputError
 from slackwater._power import power_periods
 
 if TYPE_CHECKING:
-    from datetime import datetime
     from os import PathLike
 
     from slackwater import _engine
@@ -28,53 +27,28 @@ class _Certificate(Protocol):
         """Distance of the cost to its bound."""
 
 
-class _Native(Protocol):
-    """A plan of the engine, of any kind."""
+class SavedPlan:
+    """A plan that cannot be changed, but written to a file, read again and copied.
 
-    @property
-    def now(self) -> datetime:
-        """First instant that the plan could use."""
+    It stands behind a native plan among the bases of a class, which has a slot ``_prices``.
+    """
 
-    @property
-    def cost(self) -> float:
-        """What is minimised."""
+    __slots__ = ()
+    _prices: Prices
 
-    @property
-    def shortfall_kwh(self) -> float:
-        """What is missing."""
+    def __init__(self, native: object, prices: Prices) -> None:  # noqa: ARG002  `__new__` takes it
+        """Add prices to a plan of the engine; plans come from the functions of the package."""
+        object.__setattr__(self, "_prices", prices)
 
     @property
     def certificate(self) -> _Certificate:
         """What proves the plan."""
-
-    def to_json(self) -> str:
-        """Write the plan as JSON."""
-
-
-NativePlan = TypeVar("NativePlan", bound=_Native)
-
-
-class SavedPlan(Generic[NativePlan]):
-    """A plan that cannot be changed, but written to a file, read again and copied."""
-
-    __slots__ = ("_native", "_prices")
-    _native: NativePlan
-    _prices: Prices
-
-    def __init__(self, native: NativePlan, prices: Prices) -> None:
-        """Wrap a plan of the engine; plans come from the functions of the package."""
-        object.__setattr__(self, "_native", native)
-        object.__setattr__(self, "_prices", prices)
+        raise NotImplementedError
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: a plan cannot be changed."""
         message = f"a {type(self).__name__} cannot be changed: {name}"
         raise AttributeError(message)
-
-    @property
-    def now(self) -> datetime:
-        """First instant that the plan could use, in UTC."""
-        return self._native.now
 
     def _emissions_kg(self, _intensity: _engine.Series) -> tuple[float, float]:
         """Emissions of the plan and of its baseline, in kg."""
@@ -110,20 +84,12 @@ class SavedPlan(Generic[NativePlan]):
     @property
     def gap(self) -> float:
         """The most that a better plan could save, in units of the currency."""
-        return self._native.certificate.gap
+        return self.certificate.gap
 
     @property
     def prices(self) -> Prices:
         """The prices that the plan was made for; those to buy at where there are two."""
         return self._prices
-
-    def __eq__(self, other: object) -> bool:
-        """Compare everything, proof included."""
-        return isinstance(other, type(self)) and self._native == other._native
-
-    def __hash__(self) -> int:
-        """Hash by cost and shortfall."""
-        return hash((self._native.cost, self._native.shortfall_kwh))
 
     def to_json(self) -> str:
         """Write the plan with its prices and its request as JSON.
@@ -132,7 +98,7 @@ class SavedPlan(Generic[NativePlan]):
         planned: see :func:`slackwater.replay`. The same plan is the same text,
         byte by byte.
         """
-        return self._native.to_json()
+        return _engine.plan_to_json(self)  # type: ignore[arg-type]  # one of the four kinds
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -216,7 +182,7 @@ class SavedPlan(Generic[NativePlan]):
             message = f"prices are in {prices.currency}, the plan in {self.currency}"
             raise InputError(message)
         return _engine.evaluate(
-            self._native,  # type: ignore[arg-type]  # one of the four kinds of plans
+            self,  # type: ignore[arg-type]  # one of the four kinds of plans
             prices._native,
             export_prices=None if export_prices is None else export_prices._native,
             solar=power_periods("solar", solar, prices),

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, TypeAlias, cast
 
 from slackwater import _engine
 from slackwater.devices import Command, PowerState
@@ -184,7 +184,13 @@ class OverrideReplay(NamedTuple):
     answers: list[Literal["created", "already_active", "ended", "not_found"]]
 
 
-def _action(given: tuple[Any, ...]) -> Action:
+# Members of an action and of its failure, as the native part gives them.
+_ActionRow: TypeAlias = tuple[
+    str, str, str, datetime, datetime, datetime | None, tuple[str, str] | None
+]
+
+
+def _action(given: _ActionRow) -> Action:
     action_id, target_id, state, created_at, updated_at, completed_at, failure = given
     return Action(
         action_id,

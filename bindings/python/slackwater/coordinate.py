@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from slackwater import _engine, _timeline
 from slackwater._drawn import Drawn
-from slackwater._engine import AreaChange, InputError, NodeLoad, PlanTable, Shortfall
+from slackwater._engine import InputError, PlanTable
 from slackwater._index import refuse_other_times
 from slackwater.area_node import PROFILES, Node, Profile, area_nodes
 from slackwater.area_types import AreaProgress, RoundMemory
@@ -28,27 +27,39 @@ if TYPE_CHECKING:
     from slackwater.typing import ArrowTable
 
 
-class AreaPlan(Drawn):
+class AreaPlan(_engine.AreaNumbers, Drawn):
     """Plans for the vehicles of an area, and the proof of how good they are."""
 
-    __slots__ = ("_emissions", "_native", "_nodes", "_plans", "_prices", "_seconds")
+    __slots__ = ("_emissions", "_nodes", "_plans", "_prices", "_seconds")
+    _emissions: Emissions | None
+    _nodes: tuple[Node, ...]
+    _plans: PlanTable
+    _prices: Prices | Mapping[str, Prices]
+    _seconds: float
 
-    def __init__(
-        self,
-        native: _engine.AreaNumbers,
+    # Numbers may be the same for other plans of the vehicles.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    @classmethod
+    def _of(
+        cls,
+        numbers: _engine.AreaNumbers,
         plans: PlanTable,
         nodes: Sequence[Node],
         prices: Prices | Mapping[str, Prices],
         seconds: float,
         emissions: Emissions | None = None,
-    ) -> None:
-        """Wrap a plan of the engine."""
-        self._native = native
-        self._plans = plans
-        self._nodes = tuple(nodes)
-        self._prices = prices
-        self._seconds = seconds
-        self._emissions = emissions
+    ) -> Self:
+        """Add to the numbers of the engine what they belong to."""
+        fields: dict[str, Any] = numbers.__getnewargs_ex__()[1]
+        plan = cls(**fields)
+        plan._plans = plans
+        plan._nodes = tuple(nodes)
+        plan._prices = prices
+        plan._seconds = seconds
+        plan._emissions = emissions
+        return plan
 
     @property
     def carbon_kg(self) -> float | None:
@@ -56,7 +67,7 @@ class AreaPlan(Drawn):
 
         ``None`` without it, and where the plans went to a ``sink``.
         """
-        if self._emissions is None or len(self.plans) < self._native.vehicles:
+        if self._emissions is None or len(self.plans) < self.vehicles:
             return None
         return _engine.table_emissions(self.plans, self._emissions.intensity)
 
@@ -80,123 +91,18 @@ class AreaPlan(Drawn):
         return None if isinstance(self._prices, Mapping) else self._prices
 
     @property
-    def cost(self) -> float:
-        """Cost of the energy and of soft limits."""
-        return self._native.cost
-
-    @property
-    def bound(self) -> float:
-        """Lower bound: no plan that serves the same needs costs less."""
-        return self._native.bound
-
-    @property
-    def relative_gap(self) -> float:
-        """Cost minus bound, divided by the larger of bound and baseline cost.
-
-        Where vehicles are on or off it is at least the part of the needs by
-        which :attr:`shortfall_kwh` is above :attr:`shortfall_bound_kwh`.
-        """
-        return self._native.relative_gap
-
-    @property
-    def rounds(self) -> int:
-        """Rounds of the last search; each prices all vehicles once.
-
-        There may be several searches: on samples of a large fleet before the
-        whole fleet, and again where limits withhold energy. ``progress`` is
-        called in the rounds of each.
-        """
-        return self._native.rounds
-
-    @property
-    def status(self) -> str:
-        """Why the rounds ended.
-
-        ``gap`` (converged: the requested gap is proved), ``rounds`` (the
-        allowed rounds are used), ``stopped`` (by the caller or Ctrl-C),
-        ``stalled`` (no further improvement: the remaining gap is due to
-        indivisible vehicle plans) or ``failed`` (the solver failed in one of
-        the searches: limits hold and the bound is proved, but a better plan
-        may exist).
-        """
-        return self._native.status
-
-    @property
-    def is_reproducible(self) -> bool:
-        """Whether the same call gives the same bytes; not if it was stopped."""
-        return self._native.is_reproducible
-
-    @property
     def seconds(self) -> float:
         """How long planning took, plans of vehicles included."""
         return self._seconds
 
     @property
-    def vehicles(self) -> int:
-        """Vehicles that were planned; rows in error are not."""
-        return self._native.vehicles
-
-    @property
-    def errors(self) -> int:
-        """Invalid rows; their ``error`` column gives the reason."""
-        return self._native.errors
-
-    @property
-    def energy_kwh(self) -> float:
-        """Energy that vehicles charge."""
-        return self._native.energy_kwh
-
-    @property
-    def discharged_kwh(self) -> float:
-        """Energy that vehicles discharge."""
-        return self._native.discharged_kwh
-
-    @property
-    def late_reserves(self) -> list[int]:
-        """Rows whose reserve is delayed by limits, compared with full power from arrival."""
-        return self._native.late_reserves
-
-    @property
-    def change(self) -> AreaChange | None:
-        """Distance from the previous plan; ``None`` if it was not requested."""
-        return self._native.change
-
-    @property
-    def shortfall_kwh(self) -> float:
-        """Need that is not met in time.
-
-        Sum of (a) energy the stay is too short for and (b) energy withheld by
-        limits, each at its worst deadline.
-        """
-        return self._native.shortfall_kwh
-
-    @property
-    def shortfall_bound_kwh(self) -> float | None:
-        """Lower bound on the unmet need, where vehicles are on or off.
-
-        In a small area (up to 400 decisions, two a slot of each such vehicle,
-        without batteries that discharge and without reserves) it is the bound
-        of a mixed-integer search, exact where that search ends. In a larger
-        area it is the unmet need if these vehicles could charge in parts of
-        slots; with batteries that discharge only the energy that the stays
-        are too short for. ``None`` where no vehicle is on or off, or the
-        search was stopped.
-        """
-        return self._native.shortfall_bound_kwh
-
-    @property
     def withheld_kwh(self) -> float:
-        """The part of it that limits withhold.
+        """The part of :attr:`shortfall_kwh` that limits withhold.
 
         Without limits it would be met, and paid for: costs of this plan and of
         others compare where it is 0.
         """
         return sum(need.energy_kwh for need in self.shortfalls if need.node is not None)
-
-    @property
-    def shortfalls(self) -> list[Shortfall]:
-        """Unmet energy by row; a vehicle can have two causes."""
-        return self._native.shortfalls
 
     @property
     def short_vehicles(self) -> int:
@@ -205,55 +111,6 @@ class AreaPlan(Drawn):
         A vehicle that misses a deadline may get the missing energy later.
         """
         return len({need.row for need in self.shortfalls})
-
-    @property
-    def currency(self) -> str:
-        """Currency of all costs and prices."""
-        return self._native.currency
-
-    @property
-    def periods(self) -> list[tuple[datetime, datetime]]:
-        """Start and end of each slot."""
-        return self._native.periods
-
-    @property
-    def load_kw(self) -> list[float]:
-        """Mean power of all vehicles in each slot."""
-        return self._native.load_kw
-
-    @property
-    def baseline_load_kw(self) -> list[float]:
-        """Baseline: the load if all vehicles charge at full power from arrival."""
-        return self._native.baseline_load_kw
-
-    @property
-    def baseline_cost(self) -> float:
-        """Cost of the baseline, soft limits included; also of energy withheld here."""
-        return self._native.baseline_cost
-
-    @property
-    def price_only_load_kw(self) -> list[float]:
-        """Load if each vehicle charges in its own cheapest slots."""
-        return self._native.price_only_load_kw
-
-    @property
-    def price_only_cost(self) -> float:
-        """What that costs, soft limits included."""
-        return self._native.price_only_cost
-
-    @property
-    def nodes(self) -> list[NodeLoad]:
-        """Load and prices of each node."""
-        return self._native.nodes
-
-    @property
-    def shadow_price_per_kwh(self) -> list[tuple[str, list[float]]]:
-        """Node and price of one more kWh in each slot, a row for each limit.
-
-        While limits leave needs unmet these values are no prices; see
-        :attr:`NodeLoad.congestion_price_per_kwh`.
-        """
-        return self._native.shadow_price_per_kwh
 
     @property
     def plans(self) -> PlanTable:
@@ -277,7 +134,7 @@ class AreaPlan(Drawn):
     def __repr__(self) -> str:
         """Tell cost, gap and what is not met."""
         text = (
-            f"AreaPlan({self._native.vehicles} vehicles, cost={self.cost:.2f} {self.currency}, "
+            f"AreaPlan({self.vehicles} vehicles, cost={self.cost:.2f} {self.currency}, "
             f"relative_gap={self.relative_gap:.1e}, rounds={self.rounds}, status={self.status!r}"
         )
         return f"{text}, shortfall_kwh={self.shortfall_kwh:.3f})" if self.shortfalls else f"{text})"
@@ -550,7 +407,7 @@ def plan_area(
         before={
             "plans": None if stability_budget is None else _told(previous),
             "budget": 0.0 if stability_budget is None else stability_budget,
-            "start": previous._native.warm_start if isinstance(previous, AreaPlan) else None,
+            "start": previous.warm_start if isinstance(previous, AreaPlan) else None,
         },
         listeners={
             "progress": None if progress is None else watched(progress),
@@ -561,7 +418,7 @@ def plan_area(
         },
     )
     emissions = None if carbon is None else Emissions.of(carbon)
-    return AreaPlan(numbers, plans, nodes, prices, perf_counter() - began, emissions)
+    return AreaPlan._of(numbers, plans, nodes, prices, perf_counter() - began, emissions)
 
 
 def _all_priced(

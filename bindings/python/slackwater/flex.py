@@ -382,24 +382,36 @@ def plan(
     return FlexPlan(Plan(native, prices), _intent(asked))
 
 
-def _policy(policy: FlexPolicy) -> tuple[Any, ...]:
+# Dictionaries are invariant: the native part takes days that hold more kinds of numbers.
+_Days: TypeAlias = dict[str, tuple[Any, Any]]
+
+
+def _policy(policy: FlexPolicy) -> tuple[float, _Days, float]:
     policy = row(FlexPolicy, policy)
     return (policy.reserve_percent, _days(policy.schedule), policy.observed_limit_percent)
 
 
-def _days(schedule: Mapping[str, Day]) -> dict[str, Day]:
+def _days(schedule: Mapping[str, Day]) -> _Days:
     return {name: row(Day, day) for name, day in entries(schedule, "schedule").items()}
 
 
-def _back(native: tuple[Any, ...]) -> FlexPolicy:
+# Members of the tuples below, as the native part gives them, are those of the public rows.
+_DayRow: TypeAlias = tuple[str, float | None]
+_DeadlineRow: TypeAlias = tuple[datetime, int, float, float]
+_IntentRow: TypeAlias = tuple[
+    str, str | None, _DeadlineRow | None, bool | None, float, list[_DeadlineRow]
+]
+
+
+def _back(native: tuple[float, dict[str, _DayRow], float]) -> FlexPolicy:
     reserve, schedule, limit = native
     return FlexPolicy(reserve, {name: Day(*day) for name, day in schedule.items()}, limit)
 
 
-def _intent(native: tuple[Any, ...]) -> Intent:
+def _intent(native: _IntentRow) -> Intent:
     name, public_name, following, is_met, reserve, found = native
     return Intent(
-        State(name, public_name),
+        State(cast("StateName", name), public_name),
         None if following is None else Deadline(*following),
         is_met,
         reserve,

@@ -188,7 +188,7 @@ class ChargingEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         hours_left = (view.departure - view.now) / HOUR
         need_hours = view.missing_kwh / view.power_max_kw if view.power_max_kw > 0 else 0.0
         angle = (view.now.hour + view.now.minute / 60) / 24 * math.tau
-        prices = np.asarray(view.sample(self._settings.step, self._slots)) / self._price_scale
+        prices = np.asarray(view._sample(self._settings.step, self._slots)) / self._price_scale
         is_known = np.isfinite(prices)
         state = [need_hours / 24, hours_left / 24, need_hours / hours_left]
         state += [math.sin(angle), math.cos(angle)]

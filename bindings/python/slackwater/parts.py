@@ -162,7 +162,7 @@ def plan_area(
         before={
             "plans": None,
             "budget": 0.0,
-            "start": None if previous is None else previous._native.warm_start,
+            "start": None if previous is None else previous.warm_start,
         },
         listeners={
             "progress": None if progress is None else watched(progress),
@@ -174,7 +174,7 @@ def plan_area(
     )
     own, changes = [own for own, _ in told], [change for _, change in told]
     request = dealer.request(question, own, changes)
-    area = AreaPlan(numbers, plans, nodes, prices, perf_counter() - began)
+    area = AreaPlan._of(numbers, plans, nodes, prices, perf_counter() - began)
     return AreaInParts(area, request)
 
 

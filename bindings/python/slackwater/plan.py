@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from zoneinfo import ZoneInfo
 
-    from slackwater._engine import Certificate, Intervals, PlannedSlot, Reasons, TargetOutcome
+    from slackwater._engine import Reasons
     from slackwater._timeline import Picture
     from slackwater.prices import Prices
     from slackwater.site_devices import Carbon
@@ -106,107 +106,25 @@ class Battery(NamedTuple):
     soc_fallback_percent: float | None = None
 
 
-class Plan(Questions, Drawn, SavedPlan["_engine.Plan"]):
+class Plan(Questions, Drawn, SavedPlan):
     """The cheapest plan that meets the targets. Cannot be changed.
 
     An unmet target is in :attr:`shortfall_kwh` and in :attr:`targets`, never an
     exception.
     """
 
-    __slots__ = ()
-
-    @property
-    def cost(self) -> float:
-        """Cost of the energy, in units of the currency."""
-        return self._native.cost
-
-    @property
-    def energy_kwh(self) -> float:
-        """Energy bought, in kWh at the plug."""
-        return self._native.energy_kwh
-
-    @property
-    def shortfall_kwh(self) -> float:
-        """Most energy missing at any deadline, in kWh; 0 if all targets are met."""
-        return self._native.shortfall_kwh
-
-    @property
-    def intervals(self) -> Intervals:
-        """Charging periods at full power, in time order, in UTC."""
-        return self._native.intervals
-
-    @property
-    def slots(self) -> list[PlannedSlot]:
-        """All slots that the plan could use, with the energy bought in each."""
-        return self._native.slots
-
-    @property
-    def targets(self) -> list[TargetOutcome]:
-        """What becomes of each target, in the order they were given.
-
-        ``above_limit_kwh`` is the part of ``shortfall_kwh`` that lies above
-        the charge limit of the battery.
-        """
-        return self._native.targets
-
-    @property
-    def marginal_price_per_kwh(self) -> float | None:
-        """Price of the next kWh before the last deadline; ``None`` without capacity."""
-        return self._native.marginal_price_per_kwh
-
-    @property
-    def baseline_cost(self) -> float:
-        """Cost of the same energy at full power from plug-in."""
-        return self._native.baseline_cost
-
-    @property
-    def savings(self) -> float:
-        """Baseline cost minus cost; negative if smart charging cost more."""
-        return self._native.savings
-
-    @property
-    def unpriced_hours(self) -> float:
-        """Time before the last deadline without a price, never used, in hours.
-
-        Without a deadline it ends with ``until``, or with the last price.
-        """
-        return self._native.unpriced_hours
-
-    @property
-    def forgone_kwh(self) -> float:
-        """Energy at negative prices before the last deadline that is not bought, in kWh.
-
-        At most the room up to the charge limit, where the plan was made for a battery. Where
-        the need is in kWh nobody knows the room, and it is all that the power allows:
-        ``energy_max_kwh`` says how much fits, and then it is bought.
-        """
-        return self._native.forgone_kwh
-
-    @property
-    def forgone_revenue(self) -> float:
-        """Money that :attr:`forgone_kwh` would earn, in units of the currency."""
-        return self._native.forgone_revenue
-
-    @property
-    def certificate(self) -> Certificate:
-        """The proof: cost, bound and gap, with the marginal prices behind them."""
-        return self._native.certificate
-
-    @property
-    def soc_is_assumed(self) -> bool:
-        """Whether the state of charge was not known and the fallback was taken."""
-        return self._native.soc_is_assumed
+    __slots__ = ("_prices",)
 
     def _emissions_kg(self, intensity: _engine.Series) -> tuple[float, float]:
-        return _engine.charge_emissions(self._native, intensity)
+        return _engine.charge_emissions(self, intensity)
 
     def energy_kwh_by(self, at: datetime) -> float:
         """Sum up the energy bought before an instant, in kWh."""
-        return self._native.energy_kwh_by(at)
+        return super().energy_kwh_by(at)
 
     def soc_percent_by(self, at: datetime) -> float | None:
         """Tell the state of charge at an instant; ``None`` if no battery was given."""
-        return self._native.soc_percent_by(at)
+        return super().soc_percent_by(at)
 
     def explain(self, *, time_zone: str = "UTC") -> Reasons:
         """Give a reason for each period of charging, in time order.
@@ -223,7 +141,7 @@ class Plan(Questions, Drawn, SavedPlan["_engine.Plan"]):
         Raises:
             InputError: The time zone is unknown.
         """
-        return self._native.explain(time_zone=time_zone)
+        return super().explain(time_zone=time_zone)
 
     def _picture(self, zone: ZoneInfo) -> Picture:
         from slackwater._pictures import plan_picture  # noqa: PLC0415  only drawings need it
@@ -234,10 +152,6 @@ class Plan(Questions, Drawn, SavedPlan["_engine.Plan"]):
         from slackwater.html import plan_sections  # noqa: PLC0415  only drawings need it
 
         return plan_sections(self, zone)
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Hand the slots of the plan to an Arrow library."""
-        return self._native.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         """Tell energy, cost, savings, shortfall, guesses and gaps in the prices in one line."""

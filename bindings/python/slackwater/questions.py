@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
     from slackwater._engine import (
         EnergyAtRisk,
-        InsurancePoint,
         PlanChange,
-        SocPoint,
-        SourceShare,
-        Stability,
     )
     from slackwater._palette import Theme
     from slackwater.plan import Plan, Target
@@ -58,20 +54,14 @@ class WhatIf(NamedTuple):
     sentence: str
 
 
-class Questions:
+class Questions(_engine.Plan):
     """Questions to a plan. A part of :class:`slackwater.Plan`."""
 
     __slots__ = ()
-    _native: _engine.Plan
     _prices: Prices
 
     def _like(self, native: _engine.Plan) -> Self:
-        return type(self)(native, self._prices)  # type: ignore[call-arg]  # the plan's own
-
-    @property
-    def stability(self) -> Stability | None:
-        """How close the plan was kept to an older one; ``None`` if it was not."""
-        return _engine.stability_of(self._native)
+        return type(self)(native, self._prices)
 
     def close_to(self, previous: Plan, *, budget: float = 0.0, spent: float | None = None) -> Self:
         """Change an older plan as little as a budget allows.
@@ -117,9 +107,9 @@ class Questions:
             message = f"previous is in {previous.currency}, the plan in {self._prices.currency}"
             raise InputError(message)
         native = _engine.close_to(
-            self._native,
+            self,
             prices=self._prices._native,
-            previous=previous._native,
+            previous=previous,
             budget=budget,
             spent=spent,
         )
@@ -148,15 +138,7 @@ class Questions:
             Mon 19:00 to Mon 20:00: 0 kWh instead of 7 kWh, because prices changed.
         """
         prices, other = self._prices._native, after._prices._native
-        return _engine.plan_diff(self._native, prices, after._native, other, time_zone=time_zone)
-
-    def soc_by_time(self) -> list[SocPoint]:
-        """Tell energy and state of charge as a function of time, by its corners.
-
-        Between two corners both grow evenly. The state of charge is ``None`` if
-        the plan knows no battery.
-        """
-        return _engine.soc_by_time(self._native)
+        return _engine.plan_diff(self, prices, after, other, time_zone=time_zone)
 
     def energy_at_risk(
         self,
@@ -189,7 +171,7 @@ class Questions:
             >>> risk.expected_missing_kwh, risk.probability_short
             (1.75, 0.25)
         """
-        return _engine.energy_at_risk(self._native, list(departures), wanted_kwh=wanted_kwh)
+        return _engine.energy_at_risk(self, list(departures), wanted_kwh=wanted_kwh)
 
     def what_if(
         self,
@@ -234,7 +216,7 @@ class Questions:
             With 2 kWh by Mon 19:00, charging would cost 0.40 more.
         """
         answer = _engine.what_if(
-            self._native,
+            self,
             self._prices._native,
             no_reserve=no_reserve,
             departure=departure,
@@ -272,73 +254,28 @@ class Questions:
             With 1 kWh more, charging would cost 0.30 more.
             Without the deadline Mon 20:00, charging would cost 0.70 less.
         """
-        answers = _engine.costs(self._native, self._prices._native, time_zone=time_zone)
+        answers = _engine.costs(self, self._prices._native, time_zone=time_zone)
         return [self._answer(answer) for answer in answers]
 
     def _answer(self, answer: tuple[_engine.Plan, float, float, float, str]) -> WhatIf:
         plan: Plan = self._like(answer[0])  # type: ignore[assignment]  # a Plan is what asks
         return WhatIf(plan, *answer[1:])
 
-    @property
-    def sources(self) -> list[SourceShare]:
-        """What is bought at the prices of each source, in the order of the layers.
 
-        Prices without layers are one known source, ``"prices"``.
-        """
-        return _engine.provenance(self._native, self._prices._native)[0]
-
-    @property
-    def energy_on_estimates_kwh(self) -> float:
-        """Energy bought at prices that are only estimated, in kWh."""
-        return _engine.provenance(self._native, self._prices._native)[1]
-
-    @property
-    def cost_on_estimates(self) -> float:
-        """Cost of the energy on estimates, if the estimates are right."""
-        return _engine.provenance(self._native, self._prices._native)[2]
-
-    @property
-    def decide_by(self) -> datetime | None:
-        """Latest time to wait for prices without risk; ``None`` if nothing is to be charged.
-
-        Whatever the prices that are still unknown turn out to be, a plan made
-        then misses no more of a target and costs no more than known prices
-        would have. Prices that arrive earlier are a reason to plan again.
-        """
-        return _engine.provenance(self._native, self._prices._native)[3]
-
-    @property
-    def awaiting_prices(self) -> bool:
-        """Whether to wait for now: lower prices may come, and waiting is without risk."""
-        return _engine.provenance(self._native, self._prices._native)[4]
-
-
-class InsuranceFrontier:
+class InsuranceFrontier(_engine.InsuranceFrontier):
     """What it costs to have energy earlier than a plan has it. Cannot be changed."""
 
-    __slots__ = ("_native", "_plan")
-    _native: _engine.InsuranceFrontier
+    __slots__ = ("_plan",)
     _plan: Plan
 
-    def __init__(self, native: _engine.InsuranceFrontier, plan: Plan) -> None:
-        """Wrap a frontier of the engine; see :func:`insurance_frontier`."""
-        object.__setattr__(self, "_native", native)
+    def __init__(self, native: _engine.InsuranceFrontier, plan: Plan) -> None:  # noqa: ARG002  `__new__` takes it
+        """Add a plan to a frontier of the engine; see :func:`insurance_frontier`."""
         object.__setattr__(self, "_plan", plan)
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: a frontier cannot be changed."""
         message = f"an InsuranceFrontier cannot be changed: {name}"
         raise AttributeError(message)
-
-    @property
-    def at(self) -> datetime:
-        """The instant by which the energy is there, in UTC."""
-        return self._native.at
-
-    @property
-    def points(self) -> list[InsurancePoint]:
-        """Corners of the added cost, by energy: exact, straight in between, convex."""
-        return self._native.points
 
     @property
     def currency(self) -> str:
@@ -351,7 +288,7 @@ class InsuranceFrontier:
         Raises:
             InputError: ``energy_kwh`` is no number.
         """
-        return self._native.added_cost(energy_kwh)
+        return super().added_cost(energy_kwh=energy_kwh)
 
     def plot(
         self,
@@ -380,10 +317,6 @@ class InsuranceFrontier:
         from slackwater.plot import plot_insurance  # noqa: PLC0415  an optional extra
 
         return plot_insurance(self, time_zone=time_zone, theme=theme, ax=ax, figsize=figsize)
-
-    def __eq__(self, other: object) -> bool:
-        """Compare instant and corners."""
-        return isinstance(other, InsuranceFrontier) and self._native == other._native
 
     def __hash__(self) -> int:
         """Hash by the instant."""
@@ -430,4 +363,4 @@ def insurance_frontier(plan: Plan, *, at: datetime) -> InsuranceFrontier:
         >>> round(frontier.added_cost(energy_kwh=12), 9)
         0.9
     """
-    return InsuranceFrontier(_engine.insurance_frontier(plan._native, at=at), plan)
+    return InsuranceFrontier(_engine.insurance_frontier(plan, at=at), plan)

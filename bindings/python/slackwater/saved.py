@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from slackwater import _engine
 from slackwater._engine import Difference, InputError, Replay
@@ -29,32 +28,13 @@ __all__ = [
 AnyPlan = Plan | StoragePlan | SwitchingPlan | SitePlan
 
 
-def _charging(native: _engine.Plan) -> Plan:
-    return Plan(native, Prices._wrap(native.prices))
-
-
-def _storage(native: _engine.StoragePlan) -> StoragePlan:
-    export = native.export_prices
-    return StoragePlan(
-        native, Prices._wrap(native.prices), None if export is None else Prices._wrap(export)
-    )
-
-
-def _switching(native: _engine.SwitchingPlan) -> SwitchingPlan:
-    return SwitchingPlan(native, Prices._wrap(native.prices))
-
-
-def _site(native: _engine.SitePlan) -> SitePlan:
-    return SitePlan(native, Prices._wrap(native.prices))
-
-
-# One line for each native class: what makes the public one of it.
-_PUBLIC: Mapping[type, Callable[[Any], AnyPlan]] = MappingProxyType(
+# The public class of each native one.
+_PUBLIC: Mapping[type, Callable[..., AnyPlan]] = MappingProxyType(
     {
-        _engine.Plan: _charging,
-        _engine.StoragePlan: _storage,
-        _engine.SwitchingPlan: _switching,
-        _engine.SitePlan: _site,
+        _engine.Plan: Plan,
+        _engine.StoragePlan: StoragePlan,
+        _engine.SwitchingPlan: SwitchingPlan,
+        _engine.SitePlan: SitePlan,
     }
 )
 
@@ -73,7 +53,7 @@ def plan_from_json(text: str) -> AnyPlan:
             no plan can have; the message names its place.
     """
     native = _engine.plan_from_json(text)
-    return _PUBLIC[type(native)](native)
+    return _PUBLIC[type(native)](native, Prices._wrap(native._import_prices))
 
 
 def load_plan(path: str | PathLike[str]) -> AnyPlan:

@@ -439,13 +439,10 @@ def changed_at(
     )
 
 
-def _snapshot(given: Snapshot) -> tuple[Any, ...]:
+def _snapshot(given: Snapshot) -> Snapshot:
     seen = row(Snapshot, given)
-    return (
-        row(Status, seen.status),
-        [row(Transition, transition) for transition in seen.upcoming],
-        seen.override_created_at,
-    )
+    upcoming = [row(Transition, transition) for transition in seen.upcoming]
+    return seen._replace(status=row(Status, seen.status), upcoming=upcoming)
 
 
 def is_away(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from slackwater import _engine
 from slackwater._row import native_prices, row
@@ -105,6 +105,6 @@ def replace(before: Prices | None, signal: PriceSignal) -> Prices:
     return Prices._wrap(_engine.replace_signal(native, _native(signal)))
 
 
-def _native(signal: PriceSignal) -> tuple[Any, ...]:
+def _native(signal: PriceSignal) -> PriceSignal:
     signal = row(PriceSignal, signal)
-    return (signal.currency, signal.to, [row(SignalValue, value) for value in signal.values])
+    return signal._replace(values=[row(SignalValue, value) for value in signal.values])

@@ -22,7 +22,7 @@ QUARTER = timedelta(minutes=15)
 BAR_WIDTH = 40
 
 
-class View:
+class View(_engine.View):
     """Everything that is known of one stay at one instant, for a policy to decide on.
 
     It is put together from copies of what was known: there is no way from it to
@@ -37,57 +37,21 @@ class View:
         ...     return view.power_max_kw if view.price_at(view.now) <= lowest else 0.0
     """
 
-    __slots__ = ("_forecasts", "_native")
+    __slots__ = ("_forecasts",)
 
     def __init__(self, native: _engine.View, forecasts: Sequence[Forecast]) -> None:
-        """Wrap a view of the engine; :func:`simulate` makes them."""
-        self._native = native
+        """Add forecasts to a view of the engine; :func:`simulate` makes them."""
         self._forecasts = tuple(each for each in forecasts if each.known_at <= native.now)
-
-    @property
-    def stay(self) -> int:
-        """Position of the stay in the table."""
-        return self._native.stay
-
-    @property
-    def now(self) -> datetime:
-        """The present, in UTC."""
-        return self._native.now
-
-    @property
-    def until(self) -> datetime:
-        """Next instant of decision."""
-        return self._native.until
-
-    @property
-    def arrival(self) -> datetime:
-        """When the vehicle was plugged in."""
-        return self._native.arrival
-
-    @property
-    def departure(self) -> datetime:
-        """When it leaves."""
-        return self._native.departure
-
-    @property
-    def missing_kwh(self) -> float:
-        """Energy at the plug that is still needed."""
-        return self._native.missing_kwh
-
-    @property
-    def power_max_kw(self) -> float:
-        """Highest power that the device can draw."""
-        return self._native.power_max_kw
 
     @property
     def prices(self) -> Prices:
         """Known prices from now to the end of the horizon: settled, published, forecast."""
-        return Prices._wrap(self._native.prices)
+        return Prices._wrap(self._known)
 
     @property
     def history(self) -> Prices:
         """Settled prices of the four weeks before now."""
-        return Prices._wrap(self._native.history)
+        return Prices._wrap(self._past)
 
     @property
     def forecasts(self) -> tuple[Forecast, ...]:
@@ -102,7 +66,7 @@ class View:
                 not forecast, or beyond the horizon.
             TypeError: ``at`` has no zone.
         """
-        return self._native.price_at(at)
+        return super().price_at(at)
 
     def read(self, forecast: Forecast, *, level: float = 0.5) -> Prices:
         """Read a forecast, as :meth:`Forecast.read` does now.
@@ -139,51 +103,18 @@ Policy: TypeAlias = Replan | Callable[[View], Command]
 """A rule that decides: :class:`Replan`, or any function of a :class:`View`."""
 
 
-class SimulationTable:
-    """Rows of a simulation, for any Arrow library. Amounts are exact decimals."""
-
-    __slots__ = ("_native",)
-
-    def __init__(self, native: _engine.Table) -> None:
-        """Wrap a table of the engine."""
-        self._native = native
-
-    @property
-    def num_rows(self) -> int:
-        """Number of rows."""
-        return self._native.num_rows
-
-    @property
-    def column_names(self) -> list[str]:
-        """Names of the columns."""
-        return self._native.column_names
-
-    def __len__(self) -> int:
-        """Count the rows."""
-        return self.num_rows
-
-    def __repr__(self) -> str:
-        """Tell rows and columns."""
-        return f"SimulationTable({self.num_rows} rows: {', '.join(self.column_names)})"
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Hand the table to an Arrow library."""
-        return self._native.__arrow_c_stream__(requested_schema)
-
-
-class Simulation:
+class Simulation(_engine.Simulation):
     """Result of a simulation: realised cost, hindsight optimum, regret, tables.
 
     Amounts are decimals with twelve places and add up to the last digit:
     ``regret == cost - hindsight_cost == sum(regret_parts.values())``.
     """
 
-    __slots__ = ("_native", "_totals", "currency")
+    __slots__ = ("_totals", "currency")
 
     def __init__(self, native: _engine.Simulation, currency: str) -> None:
-        """Wrap a result of the engine; :func:`simulate` makes it."""
-        self._native = native
-        self._totals = {name: Decimal(amount) for name, amount in native.totals()}
+        """Add a currency to a result of the engine; :func:`simulate` makes it."""
+        self._totals = {name: Decimal(amount) for name, amount in native._amounts}
         self.currency = currency
 
     @property
@@ -227,26 +158,6 @@ class Simulation:
         """
         names = [name for name in self._totals if name.startswith("regret_")]
         return {name.removeprefix("regret_"): self._totals[name] for name in names}
-
-    @property
-    def homes(self) -> SimulationTable:
-        """One row a home: energies, amounts, parts of the regret, summed over its stays."""
-        return SimulationTable(self._native.homes)
-
-    @property
-    def stays(self) -> SimulationTable:
-        """One row a stay, in the order they were given."""
-        return SimulationTable(self._native.stays)
-
-    @property
-    def steps(self) -> SimulationTable | None:
-        """One row for each decision of each stay; ``None`` if they were not kept.
-
-        ``missing_kwh`` is that at ``end``. The costs of a stay's steps and its
-        ``missing_cost`` add up to its ``cost``.
-        """
-        native = self._native.steps
-        return None if native is None else SimulationTable(native)
 
     def __repr__(self) -> str:
         """Tell cost, baseline and regret in one line."""

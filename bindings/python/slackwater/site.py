@@ -26,65 +26,27 @@ if TYPE_CHECKING:
 
     from slackwater._engine import (
         DevicePlan,
-        SiteBaseline,
-        SiteBreach,
-        SiteCertificate,
-        SiteCosts,
-        SiteLimit,
         SiteReasons,
-        SiteSlot,
-        SourceShare,
-        Table,
     )
     from slackwater._timeline import Picture
 
 Preference = Literal["earlier", "smoother", "fairer"]
 
 
-class SitePlan(Drawn, SavedPlan["_engine.SitePlan"]):
+class SitePlan(_engine.SitePlan, Drawn, SavedPlan):
     """The cheapest plan of a site for its targets. Cannot be changed.
 
     An unmet target is in :attr:`shortfall_kwh` and an infeasible limit in
     :attr:`breaches`; neither is an exception.
     """
 
-    __slots__ = ()
+    __slots__ = ("_prices",)
 
     @property
     def export_prices(self) -> Prices | None:
         """What an exported kWh earns; ``None`` if nothing."""
-        native = self._native.export_prices
+        native = self._export_prices
         return None if native is None else Prices._wrap(native)
-
-    @property
-    def cost(self) -> float:
-        """What is paid: the sum of :attr:`costs`."""
-        return self._native.cost
-
-    @property
-    def costs(self) -> SiteCosts:
-        """Energy, export (negative where it earns), demand, tiers, carbon, wear, breach."""
-        return self._native.costs
-
-    @property
-    def stored_value(self) -> float:
-        """Worth of what is stored at the end; not part of the cost."""
-        return self._native.stored_value
-
-    @property
-    def shortfall_kwh(self) -> float:
-        """Sum of what is missing at all deadlines, in kWh at the plug."""
-        return self._native.shortfall_kwh
-
-    @property
-    def slots(self) -> list[SiteSlot]:
-        """Import, export and prices, slot by slot."""
-        return self._native.slots
-
-    @property
-    def devices(self) -> list[DevicePlan]:
-        """What each device is to do, in the order they were given."""
-        return self._native.devices
 
     def device(self, name: str) -> DevicePlan:
         """Look up one device by its name.
@@ -96,101 +58,6 @@ class SitePlan(Drawn, SavedPlan["_engine.SitePlan"]):
             if device.name == name:
                 return device
         raise KeyError(name)
-
-    @property
-    def limits(self) -> list[SiteLimit]:
-        """All limits with the power through them and their shadow prices."""
-        return self._native.limits
-
-    def limits_table(self) -> Table:
-        """List all limits over time, one row per limit and slot.
-
-        Returns:
-            A table with ``name``, ``phase`` (null if it is not a limit of one phase), ``start``,
-            ``end`` (in UTC), ``limit_kw`` (null where there is none), ``power_kw`` (mean power
-            of the slot; negative where a group feeds) and ``shadow_price_per_kwh``.
-        """
-        return self._native.limits_table()
-
-    @property
-    def breaches(self) -> list[SiteBreach]:
-        """Slots in which a limit is passed, with the kW above it."""
-        return self._native.breaches
-
-    @property
-    def peak_kw(self) -> float | None:
-        """Peak that a demand charge counts; ``None`` without one."""
-        return self._native.peak_kw
-
-    @property
-    def carbon_kg(self) -> float:
-        """Emissions of the imported energy in kg; 0 if no intensity was given."""
-        return self._native.carbon_kg
-
-    @property
-    def baseline_carbon_kg(self) -> float | None:
-        """Emissions of the baseline in kg; ``None`` where they have no price."""
-        return self._native.baseline_carbon_kg
-
-    @property
-    def carbon_cost(self) -> float:
-        """The part of the cost that is the price of emissions."""
-        return self._native.costs.carbon
-
-    @property
-    def baseline(self) -> SiteBaseline:
-        """Baseline: the same devices without a plan, at full power at once, limits ignored."""
-        return self._native.baseline
-
-    @property
-    def savings(self) -> float:
-        """Cost of the baseline minus the cost; negative if limits made the plan more expensive."""
-        return self._native.savings
-
-    @property
-    def certificate(self) -> SiteCertificate:
-        """The proof: cost less stored value, bound and gap."""
-        return self._native.certificate
-
-    @property
-    def status(self) -> str:
-        """How the search ended.
-
-        ``"optimal"`` comes with a proof; where the search was one of whole
-        numbers, that proof is the solver's. After
-        ``"limit_reached"`` or ``"time_reached"`` the gap says what may be
-        left. After ``"solver_failed"``, or ``"bound_above_cost"`` where the
-        solver contradicts itself, the plan keeps all limits, and cheaper
-        plans may exist.
-        """
-        return self._native.status
-
-    @property
-    def is_reproducible(self) -> bool:
-        """Whether every run gives this plan: no clock ended the search."""
-        return self._native.is_reproducible
-
-    @property
-    def unpriced_hours(self) -> float:
-        """Time before the last deadline without a price, never used, in hours.
-
-        Without a deadline it ends with ``until``, or with the last price. With
-        ``export_prices``, time without one of the two prices counts.
-        """
-        return self._native.unpriced_hours
-
-    @property
-    def sources(self) -> list[SourceShare]:
-        """What is imported at the prices of each source, in the order of the layers.
-
-        Prices without layers are one known source, ``"prices"``.
-        """
-        return self._native.sources
-
-    @property
-    def export_sources(self) -> list[SourceShare]:
-        """What is exported at the prices of each source, with what that earns."""
-        return self._native.export_sources
 
     def explain(self, *, time_zone: str = "UTC") -> SiteReasons:
         """Give a reason for each period in which a device does something.
@@ -206,7 +73,7 @@ class SitePlan(Drawn, SavedPlan["_engine.SitePlan"]):
         Raises:
             InputError: The time zone is unknown.
         """
-        return self._native.explain(time_zone=time_zone)
+        return super().explain(time_zone=time_zone)
 
     def _picture(self, zone: ZoneInfo) -> Picture:
         from slackwater._fleet_pictures import site_picture  # noqa: PLC0415  only drawings need it
@@ -217,10 +84,6 @@ class SitePlan(Drawn, SavedPlan["_engine.SitePlan"]):
         from slackwater.html import site_sections  # noqa: PLC0415  only drawings need it
 
         return site_sections(self, zone)
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Hand one row per device and slot to an Arrow library."""
-        return self._native.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         """Tell devices, cost, savings, shortfall, breaches, guesses and gaps in one line."""

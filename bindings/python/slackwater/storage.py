@@ -18,12 +18,7 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
     from slackwater._engine import (
-        Intervals,
-        SourceShare,
-        StorageCertificate,
-        StorageOutcome,
         StorageReasons,
-        StorageSlot,
     )
     from slackwater._timeline import Picture
     from slackwater.plan import AfterDeadline, Battery
@@ -70,153 +65,27 @@ class Consumption(NamedTuple):
     is_plugged_in: bool = False
 
 
-class StoragePlan(Drawn, SavedPlan["_engine.StoragePlan"]):
+class StoragePlan(_engine.StoragePlan, Drawn, SavedPlan):
     """The cheapest plan to charge and discharge a battery. Cannot be changed.
 
     Unmet targets are in :attr:`shortfall_kwh`, :attr:`unserved_kwh` and
     :attr:`floor_shortfall_kwh`, never an exception.
     """
 
-    __slots__ = ("_export",)
-    _export: Prices | None
-
-    def __init__(
-        self, native: _engine.StoragePlan, prices: Prices, export_prices: Prices | None
-    ) -> None:
-        """Wrap a plan of the engine; plans come from :func:`plan_storage`."""
-        super().__init__(native, prices)
-        object.__setattr__(self, "_export", export_prices)
-
-    @property
-    def cost(self) -> float:
-        """Import minus export plus wear minus the value stored, in units of the currency.
-
-        The sum of :attr:`import_cost`, :attr:`wear_cost`, less
-        :attr:`export_revenue` and :attr:`stored_value`.
-        """
-        return self._native.cost
-
-    @property
-    def import_cost(self) -> float:
-        """What the bought energy costs."""
-        return self._native.import_cost
-
-    @property
-    def export_revenue(self) -> float:
-        """Revenue of the sold energy."""
-        return self._native.export_revenue
-
-    @property
-    def wear_cost(self) -> float:
-        """Wear of the stored energy that is discharged to the plug."""
-        return self._native.wear_cost
-
-    @property
-    def stored_value(self) -> float:
-        """Value of what is stored at the end beyond the start, at ``end_value_per_kwh``."""
-        return self._native.stored_value
-
-    @property
-    def charged_kwh(self) -> float:
-        """Energy bought, in kWh at the plug."""
-        return self._native.charged_kwh
-
-    @property
-    def discharged_kwh(self) -> float:
-        """Energy sold, in kWh at the plug."""
-        return self._native.discharged_kwh
-
-    @property
-    def capacity_kwh(self) -> float:
-        """Usable capacity of the battery, in kWh."""
-        return self._native.capacity_kwh
-
-    @property
-    def shortfall_kwh(self) -> float:
-        """Most stored energy missing at a target, in kWh; 0 if all are met."""
-        return self._native.shortfall_kwh
-
-    @property
-    def floor_shortfall_kwh(self) -> float:
-        """Most stored energy missing below reserve or ``soc_min_percent``, in kWh."""
-        return self._native.floor_shortfall_kwh
-
-    @property
-    def unserved_kwh(self) -> float:
-        """Consumption that the battery cannot serve, in stored kWh."""
-        return self._native.unserved_kwh
-
-    @property
-    def intervals(self) -> Intervals:
-        """Periods of charging (positive kW) and discharging (negative), in UTC."""
-        return self._native.intervals
-
-    @property
-    def slots(self) -> list[StorageSlot]:
-        """All slots, with energies, levels, their bounds and marginal values."""
-        return self._native.slots
-
-    @property
-    def targets(self) -> list[StorageOutcome]:
-        """What becomes of each target, in the order they were given.
-
-        ``above_limit_kwh`` is the part of ``shortfall_kwh`` that lies above
-        the charge limit that holds at the deadline.
-        """
-        return self._native.targets
-
-    @property
-    def baseline_cost(self) -> float:
-        """Cost without discharging, charged at full power from plug-in.
-
-        It charges the energy of the targets, or the net energy of the plan if
-        that is more; energy left at the end counts at ``end_value_per_kwh`` in both.
-        """
-        return self._native.baseline_cost
-
-    @property
-    def savings(self) -> float:
-        """Baseline cost minus cost, signed."""
-        return self._native.savings
-
-    @property
-    def unpriced_hours(self) -> float:
-        """Time from ``now`` to the end of the plan without a price, in hours.
-
-        Nothing is bought without a price to buy at. With prices to sell at, time
-        without one of them counts too: nothing is sold then.
-        """
-        return self._native.unpriced_hours
-
-    @property
-    def sources(self) -> list[SourceShare]:
-        """What is bought at the prices of each source, in the order of the layers.
-
-        Prices without layers are one known source, ``"prices"``.
-        """
-        return self._native.sources
-
-    @property
-    def export_sources(self) -> list[SourceShare]:
-        """Energy sold at the prices of each source, with its revenue."""
-        return self._native.export_sources
-
-    @property
-    def certificate(self) -> StorageCertificate:
-        """The proof: cost, bound and gap. Rests on the marginal values of the slots."""
-        return self._native.certificate
+    __slots__ = ("_prices",)
 
     @property
     def export_prices(self) -> Prices | None:
         """The prices to sell at; ``None`` if nothing may be sold."""
-        return self._export
+        native = self._export_prices
+        return None if native is None else Prices._wrap(native)
 
     def soc_percent_by(self, at: datetime) -> float:
         """Tell the state of charge at an instant."""
-        return self._native.soc_percent_by(at)
+        return super().soc_percent_by(at)
 
     def _emissions_kg(self, intensity: _engine.Series) -> tuple[float, float]:
-        return _engine.storage_emissions(self._native, intensity)
+        return _engine.storage_emissions(self, intensity)
 
     def explain(self, *, time_zone: str = "UTC") -> StorageReasons:
         """Give a reason for each period of charging or discharging, in time order.
@@ -232,7 +101,7 @@ class StoragePlan(Drawn, SavedPlan["_engine.StoragePlan"]):
         Raises:
             InputError: The time zone is unknown.
         """
-        return self._native.explain(time_zone=time_zone)
+        return super().explain(time_zone=time_zone)
 
     def _picture(self, zone: ZoneInfo) -> Picture:
         from slackwater._pictures import storage_picture  # noqa: PLC0415  only drawings need it
@@ -243,10 +112,6 @@ class StoragePlan(Drawn, SavedPlan["_engine.StoragePlan"]):
         from slackwater.html import storage_sections  # noqa: PLC0415  only drawings need it
 
         return storage_sections(self, zone)
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Hand the slots of the plan to an Arrow library."""
-        return self._native.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         """Tell energies, cost, savings, what is missing, guesses and gaps in one line."""
@@ -373,7 +238,7 @@ def plan_storage(
         wear_price_per_kwh=wear_price_per_kwh,
         after_deadline=after_deadline,
     )
-    return StoragePlan(native, prices, export_prices)
+    return StoragePlan(native, prices)
 
 
 def plan_storage_batch(

@@ -17,13 +17,7 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
     from slackwater._engine import (
-        PlannedSlot,
-        Session,
-        SwitchingCertificate,
-        SwitchingIntervals,
         SwitchingReasons,
-        TargetOutcome,
-        UnmetSwitchingWish,
     )
     from slackwater._timeline import Picture
     from slackwater.plan import AfterDeadline, PowerLimit, Target
@@ -31,101 +25,24 @@ if TYPE_CHECKING:
     from slackwater.site_devices import Carbon
 
 
-class SwitchingPlan(Drawn, SavedPlan["_engine.SwitchingPlan"]):
+class SwitchingPlan(_engine.SwitchingPlan, Drawn, SavedPlan):
     """The cheapest switching plan. Cannot be changed.
 
     An unmet rule or target is in :attr:`unmet`, in :attr:`shortfall_kwh` and in
     :attr:`targets`, never an exception.
     """
 
-    __slots__ = ()
-
-    @property
-    def cost(self) -> float:
-        """Cost of energy and starts, in units of the currency."""
-        return self._native.cost
-
-    @property
-    def energy_cost(self) -> float:
-        """Cost of the energy alone."""
-        return self._native.energy_cost
-
-    @property
-    def start_costs(self) -> float:
-        """Cost of all starts."""
-        return self._native.start_costs
-
-    @property
-    def energy_kwh(self) -> float:
-        """Energy bought, in kWh at the plug."""
-        return self._native.energy_kwh
-
-    @property
-    def shortfall_kwh(self) -> float:
-        """Most energy missing at any deadline, in kWh; 0 if all targets are met."""
-        return self._native.shortfall_kwh
-
-    @property
-    def intervals(self) -> SwitchingIntervals:
-        """Periods at one power, in time order, in UTC."""
-        return self._native.intervals
-
-    @property
-    def sessions(self) -> list[Session]:
-        """Time without pause in which the device is on."""
-        return self._native.sessions
-
-    @property
-    def slots(self) -> list[PlannedSlot]:
-        """All slots that the plan could use, with the energy bought in each."""
-        return self._native.slots
-
-    @property
-    def targets(self) -> list[TargetOutcome]:
-        """What becomes of each target, in the order they were given."""
-        return self._native.targets
-
-    @property
-    def unmet(self) -> list[UnmetSwitchingWish]:
-        """Wishes that could not be kept, by name and by how much."""
-        return self._native.unmet
-
-    @property
-    def smoothness_cost(self) -> float:
-        """What the energy costs more than with free choice of hours; starts are not in it."""
-        return self._native.smoothness_cost
+    __slots__ = ("_prices",)
 
     @property
     def free_plan(self) -> Plan:
         """The cheapest plan for the same energy without limits on switching."""
-        return Plan(self._native.free_plan, self._prices)
+        return Plan(super().free_plan, self._prices)
 
     def _emissions_kg(self, intensity: _engine.Series) -> tuple[float, float]:
         periods = [(own.start, own.end, own.power_kw) for own in self.intervals]
-        baseline = _engine.charge_emissions(self._native.free_plan, intensity)[1]
+        baseline = _engine.charge_emissions(self.free_plan, intensity)[1]
         return intensity.weigh(periods), baseline
-
-    @property
-    def free_sessions(self) -> int:
-        """Sessions of :attr:`free_plan`."""
-        return self._native.free_sessions
-
-    @property
-    def certificate(self) -> SwitchingCertificate:
-        """Cost, bound and gap, with the method that they rest on.
-
-        ``certificate.status`` says how the search ended: ``"optimal"``,
-        ``"limit_reached"`` (nodes or work), ``"time_reached"``,
-        ``"solver_failed"`` (a better plan may exist) or ``"bound_above_cost"``
-        (an internal error). Only an optimal plan can be proved, if its gap is
-        rounding beside the sum of all that the plan pays and is paid.
-        """
-        return self._native.certificate
-
-    @property
-    def is_reproducible(self) -> bool:
-        """Whether every run gives this plan: no clock ended the search."""
-        return self._native.is_reproducible
 
     def explain(self, *, time_zone: str = "UTC") -> SwitchingReasons:
         """Give a reason for each period of running, in time order.
@@ -137,7 +54,7 @@ class SwitchingPlan(Drawn, SavedPlan["_engine.SwitchingPlan"]):
         Raises:
             InputError: The time zone is unknown.
         """
-        return self._native.explain(time_zone=time_zone)
+        return super().explain(time_zone=time_zone)
 
     def _picture(self, zone: ZoneInfo) -> Picture:
         from slackwater._pictures import switching_picture  # noqa: PLC0415  only drawings need it

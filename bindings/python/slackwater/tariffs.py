@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, time
 from decimal import Decimal
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from typing import Literal, NamedTuple, TypeAlias, cast
 
 from slackwater import _engine
 from slackwater._row import native_prices, row
@@ -255,12 +255,16 @@ def _native(prices: Prices | None, name: str) -> _engine.Prices | None:
     return None if prices is None else native_prices(prices, name)
 
 
-def _rates(rates: Sequence[Rate]) -> list[tuple[str, str]]:
+# A name with its cost as text.
+_RateText: TypeAlias = tuple[str, str]
+
+
+def _rates(rates: Sequence[Rate]) -> list[_RateText]:
     pairs = (row(Rate, rate) for rate in rates)
     return [(name, format(c, "f") if isinstance(c, Decimal) else c) for name, c in pairs]
 
 
-def _tariff(tariff: Tariff) -> tuple[Any, ...]:
+def _tariff(tariff: Tariff) -> tuple[list[_RateText], list[TariffInterval], str, str]:
     rates, intervals, currency, time_zone = row(Tariff, tariff)
     intervals = [row(TariffInterval, interval) for interval in intervals]
     return (_rates(rates), intervals, currency, time_zone)
