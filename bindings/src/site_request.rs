@@ -13,6 +13,7 @@ use slackwater_engine::units::{Energy, Money, Percent, Power, Price};
 use crate::error::{Named, Refused};
 use crate::plan::{BatteryTuple, battery};
 use crate::prices::Prices;
+use crate::storage::{ConsumptionTuple, consumption};
 use crate::time::Instant;
 
 /// A number, a number per price slot, or periods.
@@ -63,6 +64,8 @@ pub(crate) struct VehicleArgument {
     end_value_per_kwh: f64,
     #[pyo3(attribute("_taper"))]
     taper: Vec<(f64, f64)>,
+    #[pyo3(attribute("_consumption"))]
+    consumption: Vec<ConsumptionTuple>,
 }
 
 #[derive(FromPyObject)]
@@ -275,6 +278,12 @@ impl VehicleArgument {
             discharge: self.discharge.as_ref().map(discharge).transpose()?,
             end_value: price(self.end_value_per_kwh, "end_value_per_kwh")?,
             taper: self.taper.into_iter().map(point).collect::<Result<_, _>>()?,
+            consumption: self
+                .consumption
+                .iter()
+                .enumerate()
+                .map(consumption)
+                .collect::<Result<_, _>>()?,
         }))
     }
 }

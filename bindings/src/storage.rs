@@ -586,9 +586,11 @@ fn limit((index, given): (usize, &LimitTuple)) -> Result<StorageLimit, Refused> 
     })
 }
 
-type ConsumptionTuple = (Instant, Instant, f64, bool);
+pub(crate) type ConsumptionTuple = (Instant, Instant, f64, bool);
 
-fn consumption((index, given): (usize, &ConsumptionTuple)) -> Result<Consumption, Refused> {
+pub(crate) fn consumption(
+    (index, given): (usize, &ConsumptionTuple),
+) -> Result<Consumption, Refused> {
     let name = format!("consumption[{index}].energy_kwh");
     Ok(Consumption {
         start: given.0.0,

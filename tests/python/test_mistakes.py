@@ -594,6 +594,11 @@ ROWS_OF_VEHICLES: list[Row] = [
 ]
 
 
+def drives(*consumption: Any, **changes: Any) -> object:
+    given = {"power_max_kw": 7, "battery": BATTERY, "targets": [sw.SocTarget(BY, 40)]} | changes
+    return site(sw.Vehicle("van", consumption=consumption, **given))
+
+
 van: Any = sw.Vehicle("van", power_max_kw=7, targets=[sw.Target(BY, 7)])
 ROWS_OF_SITES: list[Row] = [
     (
@@ -706,6 +711,70 @@ ROWS_OF_SITES: list[Row] = [
         "a taper of numbers",
         lambda: sw.Vehicle("van", power_max_kw=7, taper=[50]),
         r"taper\[0\] has to be a tuple of 2",
+    ),
+    ("a drive in a tuple", lambda: drives((SIX, SIX + HOUR, 3)), None),
+    ("a drive of nothing", lambda: drives((SIX, SIX + HOUR, 0)), None),
+    (
+        "one drive",
+        lambda: sw.Vehicle("van", power_max_kw=7, consumption=sw.Consumption(SIX, BY, 3)),
+        "consumption is one Consumption; give a list of them",
+    ),
+    (
+        "a number for a drive",
+        lambda: drives(12),
+        r"consumption\[0\] has to be a Consumption or a tuple",
+    ),
+    ("a drive of text", lambda: drives((SIX, BY, "3")), r"consumption\[0\].*not a str"),
+    ("a drive of NaN", lambda: drives((SIX, BY, float("nan"))), r"consumption\[0\].*NaN kWh"),
+    (
+        "a drive below zero",
+        lambda: drives((SIX, BY, -3)),
+        r"\(van\).consumption\[0\].energy_kwh is -3 kWh",
+    ),
+    (
+        "a drive by a naive clock",
+        lambda: drives((NAIVE, BY, 3)),
+        r"consumption\[0\].*no time zone; give an aware datetime",
+    ),
+    (
+        "a drive that ends first",
+        lambda: drives((BY, SIX, 3)),
+        r"consumption\[0\] ends at .*, not after its start",
+    ),
+    (
+        "two drives at once",
+        lambda: drives((SIX, BY, 3), (SIX + HOUR / 2, BY, 3)),
+        r"\(van\).consumption: a drive starts at 2026-01-05 18:30:00 UTC, before another one ends",
+    ),
+    (
+        "a drive before arrival",
+        lambda: drives((SIX, BY, 3), arrival=SIX + HOUR),
+        r"consumption\[0\] from .* lies outside the session from 2026-01-05 19:00:00 UTC",
+    ),
+    (
+        "a drive after departure",
+        lambda: drives((SIX, BY, 3), departure=SIX + HOUR),
+        r"consumption\[0\] from .* lies outside the session to 2026-01-05 19:00:00 UTC",
+    ),
+    (
+        "a drive at the plug",
+        lambda: drives(sw.Consumption(SIX, BY, 3, is_plugged_in=True)),
+        "is_plugged_in is true; .* give what it uses at the plug as a load",
+    ),
+    (
+        "a drive without a battery",
+        lambda: drives((SIX, BY, 3), battery=None, targets=[]),
+        "consumption needs the vehicle's battery",
+    ),
+    (
+        "a target on the way",
+        lambda: drives((SIX, BY, 3), targets=[sw.SocTarget(SIX + HOUR, 40)]),
+        "a target is due in between, at 2026-01-05 19:00:00 UTC",
+    ),
+    (
+        "energy beside a drive",
+        lambda: drives((SIX, BY, 3), targets=[sw.Target(BY, 7)]),
+        "energy in kWh counts from arrival, .*; give states of charge",
     ),
     (
         "a battery of text",

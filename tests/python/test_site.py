@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
@@ -208,6 +209,90 @@ def test_selling_dearer_than_buying_needs_a_choice() -> None:
     )  # fmt: skip
     # Sunshine of 3 less 2 for the house: 1 kWh is sold, nothing is bought to be sold.
     assert (plan.slots[0].import_kwh, plan.slots[0].export_kwh) == pytest.approx((0, 1))
+
+
+OSLO = ZoneInfo("Europe/Oslo")
+
+
+def week_of_one_car(now: datetime, *, days: int, until: datetime, **more: Any) -> sw.Vehicle:
+    """A car that drives to work at 7:30 and comes home at 17:00, on the clocks of Oslo."""
+    mornings = [now.replace(hour=7, minute=30) + timedelta(days=day) for day in range(1, days + 1)]
+    drives = [sw.Consumption(at, at.replace(hour=17, minute=0), energy_kwh=9) for at in mornings]
+    arguments: dict[str, Any] = {
+        "power_max_kw": 3.7,
+        "battery": sw.Battery(40, 30, efficiency=0.9),
+        "targets": [sw.SocTarget(until, 60)],
+        "consumption": drives,
+    }
+    return sw.Vehicle("car", **arguments | more)
+
+
+@pytest.mark.parametrize(
+    "friday", [datetime(2026, 3, 27, 18, tzinfo=OSLO), datetime(2026, 10, 23, 18, tzinfo=OSLO)]
+)
+def test_a_car_comes_and_goes_over_a_change_of_clocks(friday: datetime) -> None:
+    until = friday + timedelta(days=4)
+    hours = int((until.astimezone(UTC) - friday.astimezone(UTC)) / HOUR)
+    assert hours in (95, 97)
+    values = [0.30 + 0.2 * math.sin(hour / 4) for hour in range(hours)]
+    curve = sw.Prices.from_values(friday, values, currency="EUR")
+    car = week_of_one_car(friday, days=4, until=until)
+    plan = sw.plan_site(curve, now=friday, devices=[car])
+    check_laws(plan)
+    found = plan.device("car")
+    assert plan.certificate.gap == pytest.approx(0, abs=1e-6)
+    assert plan.shortfall_kwh == 0
+    # 12 kWh at first, 36 driven, and 24 at the end: 48 kWh are stored, at 0.9 of the energy.
+    assert found.energy_kwh == pytest.approx(48 / 0.9)
+    assert found.soc_percent[-1] == pytest.approx(60)
+    for slot, power in zip(plan.slots, found.power_kw, strict=True):
+        away = any(drive.start < slot.end and slot.start < drive.end for drive in car.consumption)
+        assert power == 0 or not away
+    drives = found.wishes[1:]
+    assert [wish.by for wish in drives] == [drive.start for drive in car.consumption]
+    assert [wish.wanted_kwh for wish in drives] == pytest.approx([9 / 0.9] * 4)
+    # A night each would have charged without the state of charge of the night before.
+    assert plan.savings > 0
+
+
+def test_what_a_drive_lacks_is_a_shortfall_and_comes_before_targets() -> None:
+    curve = sw.Prices.from_values(START, [0.1, 0.1, 0.1, 0.1], currency="EUR")
+    arguments: dict[str, Any] = {"power_max_kw": 4, "battery": sw.Battery(20, 10)}
+    drive = sw.Consumption(START + HOUR, START + 2 * HOUR, energy_kwh=8)
+    rare = sw.Vehicle("rare", consumption=[drive], **arguments)
+    targets = [sw.SocTarget(START + HOUR, 90)]
+    often = sw.Vehicle("often", targets=targets, priority=9, **arguments)
+    plan = sw.plan_site(curve, now=START, devices=[rare, often], import_limit_kw=5)
+    # 2 kWh are there and 4 of the 5 kW go to the drive, whatever the priority of the target.
+    (lack,) = plan.device("rare").wishes
+    assert (lack.wanted_kwh, lack.shortfall_kwh) == (8, pytest.approx(2))
+    assert lack.by == drive.start
+    assert [cause.code for cause in lack.causes] == ["own_limits"]
+    assert plan.device("rare").soc_percent == pytest.approx([10, 30, 0, 0, 0])
+    assert plan.device("often").power_kw[0] == pytest.approx(1)
+    assert plan.shortfall_kwh == pytest.approx(2 + 15)
+
+
+def test_drives_are_saved_replayed_evaluated_and_drawn() -> None:
+    monday = datetime(2026, 1, 5, 18, tzinfo=OSLO)
+    values = [0.30 + 0.2 * math.sin(hour / 4) for hour in range(48)]
+    curve = sw.Prices.from_values(monday, values, currency="EUR")
+    discharge = sw.Discharge(discharge_max_kw=3, soc_min_percent=20)
+    until = monday + 48 * HOUR
+    car = week_of_one_car(monday, days=2, until=until, discharge=discharge)
+    plan = sw.plan_site(curve, now=monday, devices=[car], export_prices=curve)
+    check_laws(plan)
+    assert sw.SitePlan.from_json(plan.to_json()) == plan
+    assert sw.replay(plan.to_json()).same
+    assert plan.evaluate(curve).cost == pytest.approx(plan.cost)
+    assert any("discharges" in reason.sentence for reason in plan.explain())
+    # Nothing is given back below a fifth of the battery, which only driving passes.
+    levels = plan.device("car").soc_percent
+    for power, level in zip(plan.device("car").power_kw, levels[1:], strict=True):
+        assert power >= 0 or level >= 20 - 1e-6
+    assert "car" in plan.to_html()
+    without = sw.plan_site(curve, now=monday, devices=[replace(car, consumption=[])])
+    assert "consumption" not in without.to_json()
 
 
 def test_phases_limit_one_conductor() -> None:

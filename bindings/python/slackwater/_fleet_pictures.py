@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
@@ -217,19 +218,30 @@ def _presence(device: DevicePlan) -> tuple[int, int]:
     return (there[0], there[-1] + 1) if there else (0, 0)
 
 
+def _stays(device: DevicePlan) -> list[tuple[int, int]]:
+    """First slot of each stay of a vehicle, and the first one after it."""
+    most = [0.0, *device.power_max_kw, 0.0]
+    pairs = list(pairwise(most))
+    begins = [slot for slot, (before, here) in enumerate(pairs) if before <= 0 < here]
+    ends = [slot for slot, (before, here) in enumerate(pairs) if here <= 0 < before]
+    return list(zip(begins, ends, strict=True))
+
+
 def _soc_panel(plan: SitePlan, devices: Sequence[DevicePlan]) -> Panel:
     """State of charge of each device, of a vehicle only while it is there."""
     edges = [slot.start for slot in plan.slots] + [plan.slots[-1].end]
     curves, marks = [], []
     looks = {name: (look.ink, shade) for name, _, look, shade, _ in _groups(plan)}
     for device in devices:
-        begin, end = _presence(device) if device.kind == "vehicle" else (0, len(plan.slots))
-        points = list(zip(edges, device.soc_percent, strict=True))[begin : end + 1]
+        stays = _stays(device) if device.kind == "vehicle" else [(0, len(plan.slots))]
         ink, shade = looks.get(device.name, (DEVICES[device.kind].ink, 1.0))
-        if len(points) > 1:
-            name, tip = f"soc-{device.name}", f"{device.name}, charge"
+        levels = list(zip(edges, device.soc_percent, strict=True)) if device.soc_percent else []
+        for count, (begin, end) in enumerate(stays if levels else []):
+            name = f"soc-{device.name}-{count}" if count else f"soc-{device.name}"
+            points, tip = levels[begin : end + 1], f"{device.name}, charge"
             curves.append(Line(name=name, ink=ink, points=points, tip=tip, opacity=shade))
-            marks += _soc_marks(device, points)
+        if stays and levels:
+            marks += _soc_marks(device, levels[stays[0][0] : stays[-1][1] + 1])
     return Panel(
         name="level",
         title="State of charge",
@@ -267,9 +279,9 @@ def _heat_panel(plan: SitePlan, vehicles: Sequence[DevicePlan]) -> Panel:
     ordered = sorted(vehicles, key=lambda device: (*_presence(device), device.name))
     rows, signs = [], []
     for row, device in enumerate(ordered):
-        begin, end = _presence(device)
-        powers = enumerate(device.power_kw)
-        rows.append([power if begin <= slot < end else None for slot, power in powers])
+        _, end = _presence(device)
+        powers = zip(device.power_kw, device.power_max_kw, strict=True)
+        rows.append([power if most > 0 else None for power, most in powers])
         leaves = plan.slots[end - 1].end if end else plan.slots[0].start
         signs += [
             (row, min(wish.by or leaves, leaves), wish.shortfall_kwh == 0) for wish in device.wishes

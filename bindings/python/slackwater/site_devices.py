@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 from slackwater import _engine
 from slackwater.plan import Battery, SocTarget, Target
 from slackwater.series import Series, periods_in
+from slackwater.storage import Consumption
 
 Phase = Literal["L1", "L2", "L3"]
 
@@ -57,9 +58,17 @@ class Discharge:
 
 @dataclass(frozen=True)
 class Vehicle:
-    """A vehicle at the plug from arrival to departure.
+    """A vehicle at the plug from arrival to departure, except while it drives.
 
     Its power is ``power_max_kw``, or amps times volts times phases.
+
+    A vehicle that comes and goes is one vehicle with ``consumption``: its state
+    of charge goes on from one stay to the next. Each drive takes its energy at
+    its start. It comes before the reserve and the targets, and is an entry of
+    ``SitePlan.device(name).wishes`` after those of the targets: ``by`` is its
+    start, and energies are counted at the plug. What the battery lacks is
+    charged on the way, elsewhere; it is the ``shortfall_kwh`` of the drive, no
+    exception, and the battery comes back empty.
 
     Attributes:
         name: Name, unlike all others of the site.
@@ -87,6 +96,36 @@ class Vehicle:
         end_value_per_kwh: Value of a stored kWh on departure.
         taper: Highest power by state of charge, ``(percent, kW)``; it must be
             non-increasing and concave, and is linear between the points.
+        consumption: Drives between arrival and departure, in any order:
+            ``Consumption``, or ``(start, end, energy_kwh)``, of stored energy in
+            kWh. They need ``battery``, and targets in percent that are due
+            before or after them. Of a drive under way, the part counts that is
+            left of its time. Drives after the last price are charged for before
+            it, as targets are.
+
+    Example:
+        A car of 4 kW that is half full leaves at 19:00 and uses 12 kWh. Until
+        then 2 kWh are missing; at 22:00 it is to be half full again:
+
+        >>> from datetime import UTC, datetime, timedelta
+        >>> from slackwater import Battery, Consumption, Prices, SocTarget, plan_site
+        >>> six, hour = datetime(2026, 1, 5, 18, tzinfo=UTC), timedelta(hours=1)
+        >>> prices = Prices.from_values(six, [0.10, 0.30, 0.20, 0.10], currency="EUR")
+        >>> car = Vehicle(
+        ...     "car",
+        ...     power_max_kw=4,
+        ...     battery=Battery(20, 50),
+        ...     targets=[SocTarget(None, 50)],
+        ...     consumption=[Consumption(six + hour, six + 2 * hour, energy_kwh=12)],
+        ... )
+        >>> plan = plan_site(prices, now=six, devices=[car])
+        >>> plan.device("car").power_kw
+        [4.0, 0.0, 4.0, 4.0]
+        >>> [round(percent) for percent in plan.device("car").soc_percent]
+        [50, 70, 10, 30, 50]
+        >>> target, drive = plan.device("car").wishes
+        >>> drive.wanted_kwh, drive.shortfall_kwh
+        (12.0, 0.0)
     """
 
     name: str
@@ -106,12 +145,17 @@ class Vehicle:
     discharge: Discharge | None = field(default=None, kw_only=True)
     end_value_per_kwh: float = field(default=0.0, kw_only=True)
     taper: Sequence[tuple[float, float]] = field(default=(), kw_only=True)
+    consumption: Iterable[Consumption | tuple[datetime, datetime, float]] = field(
+        default=(), kw_only=True
+    )
 
     _kind: ClassVar[str] = "vehicle"
 
     def __post_init__(self) -> None:
-        """Keep the targets, so that an iterator can be read twice."""
+        """Keep targets and drives, so that an iterator can be read twice."""
         object.__setattr__(self, "targets", tuple(self.targets))
+        drives = tuple(Consumption(*period) for period in self.consumption)
+        object.__setattr__(self, "consumption", drives)
 
     @property
     def _phases(self) -> list[str]:
@@ -140,6 +184,10 @@ class Vehicle:
     @property
     def _taper(self) -> list[tuple[float, float]]:
         return list(self.taper)
+
+    @property
+    def _consumption(self) -> list[Consumption | tuple[datetime, datetime, float]]:
+        return list(self.consumption)
 
 
 def _battery(battery: Battery) -> tuple[float, float | None, float | None, float, float]:

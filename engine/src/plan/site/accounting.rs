@@ -1,6 +1,7 @@
 //! Costs, loads and breaches of a site, added up from the energies of its devices alone.
 //!
 //! The linear programme plays no part in it, so that a plan's cost is independent of the solver.
+use crate::plan::site::course::Course;
 use crate::plan::site::demand_charge::demand_windows;
 use crate::plan::site::device::Phase;
 use crate::plan::site::model::{LimitKind, LimitRows, SiteModel};
@@ -119,7 +120,10 @@ impl Books {
             let (drawn, fed) = (account.drawn.iter().sum::<f64>(), account.fed.iter().sum::<f64>());
             wear += storage.wear * fed;
             let stored = drawn * storage.efficiency_in - fed / storage.efficiency_out;
-            self.stored_value += storage.end_value * (storage.start + stored);
+            // Of drives, the stored energy counts; what they lacked came from elsewhere.
+            let counted = storage.drives_before(storage.stay.end);
+            let driven = Course::new(storage, account).driven(counted);
+            self.stored_value += storage.end_value * (storage.start + stored - driven);
         }
         self.costs.wear = money(wear);
         self.price_peak(request, model);

@@ -6,7 +6,8 @@ use crate::plan::site::plan::SiteBaseline;
 use crate::plan::site::request::SiteRequest;
 use crate::plan::site::storage::Storage;
 
-/// Baseline of a request. Vehicles charge at full power from plug-in until their targets are met,
+/// Baseline of a request. Vehicles charge at full power from plug-in until their targets are met
+/// and their drives are provided for,
 /// stationary batteries are idle, shiftable loads run as early as possible, and no solar power is
 /// curtailed. Limits are ignored; breaches of them are listed.
 pub(crate) fn without_plan(request: &SiteRequest, model: &SiteModel) -> SiteBaseline {
@@ -42,14 +43,15 @@ pub(crate) fn without_plan(request: &SiteRequest, model: &SiteModel) -> SiteBase
     }
 }
 
-/// Charges a vehicle at full power from arrival up to its highest goal or its reserve.
+/// Charges a vehicle at full power, from arrival and after each drive, up to all that it wants.
 fn charge_at_once(model: &SiteModel, storage: &Storage, account: &mut Account) {
-    let wanted = storage.goals.iter().map(|goal| goal.wanted).fold(storage.reserve, f64::max);
     let mut before = storage.start;
-    let levels = storage.levels_at_full_power(&model.grid);
-    for (slot, level) in storage.stay.clone().zip(levels) {
-        // A vehicle above its highest goal keeps its level.
-        let level = level.min(wanted).max(before);
+    for slot in storage.stay.clone() {
+        before = storage.level_after_drives(storage.drives_in(slot), before);
+        let kwh = storage.charge_from(before, slot, model.grid.hours[slot]);
+        // A vehicle above all that it wants keeps its level.
+        let level = before + storage.efficiency_in * kwh;
+        let level = level.min(storage.bounds_in(slot).wanted).max(before);
         account.drawn[slot] = (level - before) / storage.efficiency_in;
         before = level;
     }

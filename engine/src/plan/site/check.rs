@@ -249,6 +249,7 @@ fn check_vehicle(field: &str, vehicle: &Vehicle) -> Checked {
     {
         return Err(SiteError::Stay { field: field.to_owned(), start, end });
     }
+    check_consumption(field, vehicle)?;
     if let Some(given) = &vehicle.battery {
         check_battery(field, given)?;
     } else {
@@ -259,6 +260,7 @@ fn check_vehicle(field: &str, vehicle: &Vehicle) -> Checked {
             ("discharge", vehicle.discharge.is_some()),
             ("taper", !vehicle.taper.is_empty()),
             ("fill_when_worth", vehicle.fill_when_worth),
+            ("consumption", !vehicle.consumption.is_empty()),
         ];
         if let Some((what, _)) = needs.into_iter().find(|&(_, is_asked)| is_asked) {
             return Err(SiteError::NeedsBattery { field: format!("{field}.{what}") });
@@ -266,6 +268,41 @@ fn check_vehicle(field: &str, vehicle: &Vehicle) -> Checked {
     }
     vehicle.discharge.as_ref().map_or(Ok(()), |given| check_discharge(field, given))?;
     check_taper(field, &vehicle.taper)
+}
+
+/// Checks that drives follow each other within the session, that the vehicle is unplugged
+/// meanwhile, and that no target is due in one.
+fn check_consumption(field: &str, vehicle: &Vehicle) -> Checked {
+    for (index, drive) in vehicle.consumption.iter().enumerate() {
+        let field = format!("{field}.consumption[{index}]");
+        check_energy(format!("{field}.energy_kwh"), drive.energy)?;
+        let (start, end) = (drive.start, drive.end);
+        if end <= start {
+            return Err(SiteError::Stay { field, start, end });
+        }
+        if drive.is_plugged_in {
+            return Err(SiteError::PluggedIn { field });
+        }
+        let (arrival, departure) = (vehicle.arrival, vehicle.departure);
+        if arrival.is_some_and(|at| start < at) || departure.is_some_and(|at| at < end) {
+            return Err(SiteError::DriveOutside { field, start, end, arrival, departure });
+        }
+        let is_inside = |by: DateTime<Utc>| start < by && by < end;
+        let due = vehicle.soc_targets.iter().filter_map(|target| target.by);
+        if let Some(by) = due.into_iter().find(|&by| is_inside(by)) {
+            return Err(SiteError::DueAway { field, by, start, end });
+        }
+    }
+    let mut drives: Vec<_> = vehicle.consumption.iter().map(|d| (d.start, d.end)).collect();
+    drives.sort_unstable();
+    if let Some(pair) = drives.windows(2).find(|pair| pair[1].0 < pair[0].1) {
+        let (field, start, end) = (field.to_owned(), pair[1].0, pair[0].1);
+        return Err(SiteError::DrivesOverlap { field, start, end });
+    }
+    if vehicle.consumption.is_empty() || vehicle.targets.is_empty() {
+        return Ok(());
+    }
+    Err(SiteError::EnergyTargets { field: field.to_owned() })
 }
 
 /// Rounding of the slope of a taper, in kW per percent: powers and states of charge are written
@@ -418,11 +455,14 @@ fn check_forecasts(request: &SiteRequest) -> Checked {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::charge::request::Target;
+    use crate::plan::charge::vehicle::SocTarget;
     use crate::plan::site::request::tests::{
         at, battery_of, demand, discharge, group, hard, home, house, powers, site, sun, tiers, van,
         washer,
     };
     use crate::plan::site::request::{CarbonSlot, Group, Period};
+    use crate::plan::storage::request::Consumption;
     use crate::prices::curve::tests::curve_of;
     use crate::units::{kw, kwh, money, per_kwh, percent};
 
@@ -472,6 +512,47 @@ mod tests {
         let nowhere = car(|car| car.group = Some("shed".to_owned()));
         assert_eq!(nowhere, r#"car is in group "shed", which does not exist"#);
         assert_eq!(car(|car| car.name.clear()), "devices[0] has no name");
+    }
+
+    #[test]
+    fn drives_follow_each_other_between_stays_at_the_plug() {
+        let drive = |from: i64, to: i64| Consumption {
+            start: at(from),
+            end: at(to),
+            energy: kwh(3.0),
+            is_plugged_in: false,
+        };
+        let drives = |change: &dyn Fn(&mut Vehicle)| {
+            car(|car| {
+                car.targets.clear();
+                car.soc_targets = vec![SocTarget { by: Some(at(60)), soc: None }];
+                car.consumption = vec![drive(60, 90), drive(0, 60)];
+                (car.arrival, car.departure) = (Some(at(0)), Some(at(90)));
+                assert_eq!(check(&site(&[10, 20], &[Device::Vehicle(car.clone())])), Ok(()));
+                change(car);
+            })
+        };
+        let field = "devices[0] (car).consumption";
+        let ends = drives(&|car| car.consumption[0].end = at(60));
+        assert!(ends.starts_with(&format!("{field}[0] ends at ")), "{ends}");
+        let overlap = drives(&|car| car.consumption[0].start = at(50));
+        let first = format!("{field}: a drive starts at 2026-01-05 18:50:00 UTC, before another");
+        assert!(overlap.starts_with(&first), "{overlap}");
+        let outside = drives(&|car| car.departure = Some(at(80)));
+        assert!(outside.contains(" lies outside the session from 2026-01-05 18:00:00 UTC to "));
+        let late = drives(&|car| car.arrival = Some(at(30)));
+        assert!(late.starts_with(&format!("{field}[1] from ")), "{late}");
+        let at_plug = drives(&|car| car.consumption[1].is_plugged_in = true);
+        assert!(at_plug.contains("[1].is_plugged_in is true; "), "{at_plug}");
+        let due = drives(&|car| car.soc_targets[0].by = Some(at(70)));
+        assert!(due.contains("a target is due in between, at 2026-01-05 19:10:00 UTC"), "{due}");
+        let energy = drives(&|car| car.targets.push(Target { by: None, energy: kwh(1.0) }));
+        assert!(energy.contains("give states of charge"), "{energy}");
+        let negative = drives(&|car| car.consumption[0].energy = kwh(-1.0));
+        let rule = "[0].energy_kwh is -1 kWh; it is from 0 to 1e9 kWh";
+        assert_eq!(negative, format!("{field}{rule}"));
+        let unknown = drives(&|car| (car.battery, car.soc_targets) = (None, Vec::new()));
+        assert_eq!(unknown, format!("{field} needs the vehicle's battery"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::charge::request::Target;
 use crate::plan::charge::vehicle::{Battery, SocTarget};
 use crate::plan::site::series::Series;
+use crate::plan::storage::request::Consumption;
 use crate::time::instant::micros_of;
 use crate::units::{Energy, Percent, Power, Price};
 use crate::words::words;
@@ -68,7 +69,7 @@ pub struct Discharge {
     pub wear: Price,
 }
 
-/// Vehicle with targets by deadlines, at the plug from arrival to departure.
+/// Vehicle with targets by deadlines, at the plug from arrival to departure except while it drives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vehicle {
@@ -111,6 +112,13 @@ pub struct Vehicle {
     pub end_value: Price,
     /// Highest charging power over the state of charge, a concave curve; empty for none.
     pub taper: Vec<TaperPoint>,
+    /// Drives between arrival and departure, in any order: periods in which the vehicle is away,
+    /// with the stored energy that it uses, counted at the start of each. They come before the
+    /// reserve and all targets. Energy that the battery lacks at a start is charged elsewhere, on
+    /// the way, and is a shortfall. Of a drive that is under way now, the part counts that is left
+    /// of its time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub consumption: Vec<Consumption>,
 }
 
 impl Vehicle {
@@ -134,6 +142,7 @@ impl Vehicle {
             discharge: None,
             end_value: Price::ZERO,
             taper: Vec::new(),
+            consumption: Vec::new(),
         }
     }
 
@@ -144,12 +153,13 @@ impl Vehicle {
             || self.end_value.as_per_kwh() > 0.0 && self.battery.is_some()
     }
 
-    /// Last deadline, or the departure of a vehicle that may charge beyond its targets, in
-    /// microseconds; `i64::MAX` is the end of the prices.
+    /// Last deadline or start of a drive, or the departure of a vehicle that may charge beyond its
+    /// targets, in microseconds; `i64::MAX` is the end of the prices.
     pub(crate) fn last_deadline(&self) -> i64 {
         let departure = self.departure.map_or(i64::MAX, micros_of);
         let energies = self.targets.iter().map(|target| target.by);
         let deadlines = energies.chain(self.soc_targets.iter().map(|target| target.by));
+        let deadlines = deadlines.chain(self.consumption.iter().map(|drive| Some(drive.start)));
         match deadlines.map(|by| by.map_or(i64::MAX, micros_of)).max() {
             Some(last) if !self.may_fill() => last.min(departure),
             _ => departure,

@@ -110,6 +110,68 @@ pub enum SiteError {
         /// Departure, or latest end.
         end: DateTime<Utc>,
     },
+    /// A drive before arrival or after departure.
+    #[error(
+        "{field} from {start} to {end} lies outside the session{from}{to}; \
+         a drive lies between arrival and departure",
+        from = arrival.map_or_else(String::new, |at| format!(" from {at}")),
+        to = departure.map_or_else(String::new, |at| format!(" to {at}"))
+    )]
+    DriveOutside {
+        /// The drive, such as `devices[0] (car).consumption[1]`.
+        field: String,
+        /// Start of the drive.
+        start: DateTime<Utc>,
+        /// End of the drive.
+        end: DateTime<Utc>,
+        /// Arrival, if there is one.
+        arrival: Option<DateTime<Utc>>,
+        /// Departure, if there is one.
+        departure: Option<DateTime<Utc>>,
+    },
+    /// Drives that overlap.
+    #[error("{field}.consumption: a drive starts at {start}, before another one ends at {end}")]
+    DrivesOverlap {
+        /// The device.
+        field: String,
+        /// Start of the later drive.
+        start: DateTime<Utc>,
+        /// End of the earlier drive.
+        end: DateTime<Utc>,
+    },
+    /// A drive of a vehicle that is plugged in.
+    #[error(
+        "{field}.is_plugged_in is true; a vehicle on a site is away while it drives: \
+         give what it uses at the plug as a load"
+    )]
+    PluggedIn {
+        /// The drive.
+        field: String,
+    },
+    /// A target that is due while the vehicle drives.
+    #[error(
+        "{field} is from {start} to {end}, and a target is due in between, at {by}; \
+         a target is due at the plug: give it by the start or the end of the drive"
+    )]
+    DueAway {
+        /// The drive.
+        field: String,
+        /// Deadline of the target.
+        by: DateTime<Utc>,
+        /// Start of the drive.
+        start: DateTime<Utc>,
+        /// End of the drive.
+        end: DateTime<Utc>,
+    },
+    /// Energy targets of a vehicle that drives in between.
+    #[error(
+        "{field}.targets: energy in kWh counts from arrival, which is not clear beside \
+         consumption; give states of charge"
+    )]
+    EnergyTargets {
+        /// The device.
+        field: String,
+    },
     /// A later block that is cheaper: the cost is then not convex, which is not supported.
     #[error(
         "tiers[{index}] is cheaper or ends earlier than the block before it; \

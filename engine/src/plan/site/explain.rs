@@ -93,8 +93,11 @@ pub struct SiteReason {
     pub price_max: Price,
     /// The reason.
     pub code: SiteReasonCode,
-    /// Next deadline of the device, if it has one.
+    /// Next deadline of the device, if it has one: of a target, or the start of a drive.
     pub deadline: Option<DateTime<Utc>>,
+    /// True if the deadline is the start of a drive.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_drive: bool,
     /// Limit that causes the reason, if one does.
     pub limit: Option<LimitReason>,
 }
@@ -185,9 +188,10 @@ impl View<'_> {
         };
         let price_max = Price::from_per_kwh(self.price(slot)).unwrap_or_default();
         let deadline = self.deadline(slot);
+        let is_drive = deadline.is_some_and(|by| self.is_drive(by));
         let device = self.device.name.clone();
         let (start, end) = (period.start, period.end);
-        Some(SiteReason { device, start, end, energy, price_max, code, deadline, limit })
+        Some(SiteReason { device, start, end, energy, price_max, code, deadline, is_drive, limit })
     }
 
     /// First deadline of the device at or after the end of a slot.
@@ -195,6 +199,12 @@ impl View<'_> {
         let end = self.plan.slots[slot].end;
         let deadlines = self.device.wishes.iter().filter_map(|wish| wish.by);
         deadlines.filter(|&by| by >= end).min()
+    }
+
+    /// True if a drive of the device starts at an instant.
+    fn is_drive(&self, at: DateTime<Utc>) -> bool {
+        let Device::Vehicle(vehicle) = &self.request.devices[self.index] else { return false };
+        vehicle.consumption.iter().any(|drive| drive.start == at)
     }
 
     /// Marginal price per kWh in a slot: of export if the site only exports, else of import with
@@ -358,15 +368,17 @@ impl SiteReason {
         );
         let by = self.deadline.map_or_else(|| END_OF_PRICES.to_owned(), clock);
         let price = format_price(self.price_max);
+        let (missed, due) = if self.is_drive {
+            (format!("its drive at {by} lacks energy"), format!("its drive at {by}"))
+        } else {
+            (format!("its target for {by} cannot be met in full"), by)
+        };
         let cause = match self.code {
             SiteReasonCode::Reserve => " as soon as possible, to reach its reserve".to_owned(),
-            SiteReasonCode::MissedDeadline => {
-                format!(", because its target for {by} cannot be met in full")
+            SiteReasonCode::MissedDeadline => format!(", because {missed}"),
+            SiteReasonCode::Priority => {
+                format!(", because {missed}: devices of higher priority come first")
             }
-            SiteReasonCode::Priority => format!(
-                ", because its target for {by} cannot be met in full: devices of higher \
-                 priority come first"
-            ),
             SiteReasonCode::SolarSurplus => " of surplus solar".to_owned(),
             SiteReasonCode::NegativePrice => format!(", because the price is negative ({price})"),
             SiteReasonCode::Limit if self.energy < Energy::ZERO => {
@@ -379,12 +391,12 @@ impl SiteReason {
                 " at up to {price}, because drawing more in cheaper hours would raise the \
                  demand charge"
             ),
-            SiteReasonCode::Deadline => format!(", because all time before {by} is needed"),
+            SiteReasonCode::Deadline => format!(", because all time before {due} is needed"),
             SiteReasonCode::Preference => {
                 format!(" at up to {price}, for a preference within its budget")
             }
             SiteReasonCode::Cheap => {
-                format!(" in the cheapest hours before {by} (up to {price})")
+                format!(" in the cheapest hours before {due} (up to {price})")
             }
             SiteReasonCode::HighPrice => format!(", because the price is high (up to {price})"),
             SiteReasonCode::Curtailed if self.limit.is_some() => {
@@ -450,6 +462,33 @@ mod tests {
         assert_eq!(codes(&request(13.0), "van"), [(0, 180, "missed_deadline")]);
         let whole = &reasons(&request(12.0), "van")[0];
         assert_eq!((whole.energy, whole.price_max), (kwh(12.0), per_kwh(0.3)));
+    }
+
+    #[test]
+    fn a_drive_is_named_as_the_deadline() {
+        let mut car = crate::plan::site::device::Vehicle::new("car", crate::units::kw(4.0));
+        car.battery = Some(battery_of(20.0, 50.0));
+        let drive = |energy: f64| {
+            let mut car = car.clone();
+            let (start, end) = (at(120), at(180));
+            let consumption = crate::plan::storage::request::Consumption {
+                start,
+                end,
+                energy: kwh(energy),
+                is_plugged_in: false,
+            };
+            car.consumption.push(consumption);
+            let reasons = reasons(&site(&[30, 10, 20], &[Device::Vehicle(car)]), "car");
+            assert!(reasons.iter().all(|reason| reason.is_drive));
+            reasons.last().unwrap().sentence(chrono_tz::UTC)
+        };
+        let sentence = "Mon 19:00 to Mon 20:00: car draws 2 kWh in the cheapest hours before its \
+                        drive at Mon 20:00 (up to 0.10 per kWh).";
+        assert_eq!(drive(12.0), sentence);
+        let all = "because all time before its drive at Mon 20:00 is needed.";
+        assert!(drive(18.0).ends_with(all), "{}", drive(18.0));
+        let short = ", because its drive at Mon 20:00 lacks energy.";
+        assert!(drive(19.0).ends_with(short), "{}", drive(19.0));
     }
 
     #[test]
@@ -553,6 +592,7 @@ mod tests {
             price_max: per_kwh(0.25),
             code,
             deadline: None,
+            is_drive: false,
             limit: None,
         }
     }

@@ -1,5 +1,5 @@
 //! Plan of a site where a time or node limit ended the search before any solution was found.
-use crate::plan::site::model::{LimitKind, SiteModel};
+use crate::plan::site::model::{LimitKind, MissKind, SiteModel};
 use crate::plan::site::storage::Storage;
 use crate::tolerance::SITE_MIN_KWH;
 
@@ -17,7 +17,11 @@ pub(crate) fn first_come(model: &SiteModel) -> Vec<f64> {
     let mut order: Vec<(usize, &Storage)> =
         storages.filter_map(|(device, storage)| Some((device, storage.as_ref()?))).collect();
     order.sort_by(|(_, one), (_, other)| {
-        let deadline = |storage: &Storage| storage.goals.first().map_or(usize::MAX, |g| g.slots);
+        let deadline = |storage: &Storage| {
+            let drive = storage.drives.first().map(|drive| &drive.goal);
+            let goals = storage.goals.first().into_iter().chain(drive);
+            goals.map(|goal| goal.slots).min().unwrap_or(usize::MAX)
+        };
         let by_weight = other.priority.total_cmp(&one.priority);
         by_weight.then(deadline(one).cmp(&deadline(other)))
     });
@@ -50,11 +54,19 @@ fn use_sunshine(model: &SiteModel, values: &mut [f64]) {
 
 /// Charges one storage in time order, within the limits that the values leave.
 fn charge(model: &SiteModel, device: usize, storage: &Storage, values: &mut [f64]) {
-    let goals = storage.goals.iter().map(|goal| goal.wanted);
-    let wanted = goals.fold(storage.reserve, f64::max).min(storage.ceiling);
+    let lacks = model.misses.iter().filter(|m| m.device == device && m.kind == MissKind::Drive);
+    let lacks: Vec<usize> = lacks.map(|miss| miss.column).collect();
     let mut level = storage.start;
     for (index, slot) in storage.stay.clone().enumerate() {
+        for drive in storage.drives_in(slot) {
+            // A drive lacks what the battery does not hold.
+            let missing = (storage.drives[drive].energy - level).max(0.0);
+            values[lacks[drive]] = missing / storage.efficiency_in;
+            level = storage.level_after_drives(drive..drive + 1, level);
+        }
         let hours = model.grid.hours[slot];
+        let bounds = storage.bounds_in(slot);
+        let wanted = bounds.wanted.min(bounds.ceiling);
         let needed = (wanted - level).max(0.0) / storage.efficiency_in;
         let possible = storage.charge_from(level, slot, hours).min(needed);
         let kwh = possible.min(residual_capacity(model, values, slot, (device, 1.0)));

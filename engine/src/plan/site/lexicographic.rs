@@ -13,7 +13,7 @@
 //! money shows it, and its solution is optimal in every stage (`least_money`).
 use crate::lp::{Limits, LinearProgram, LpError, Row, Solution};
 use crate::plan::search_status::SearchStatus;
-use crate::plan::site::model::SiteModel;
+use crate::plan::site::model::{MissKind, SiteModel};
 use crate::tolerance::{DIVISOR_MIN, SITE_MIN_KWH, SOLVER_ROUNDING, SOLVER_SLACK, allowed};
 
 /// Objective to be minimised, as terms `(column, weight)`.
@@ -31,27 +31,37 @@ pub(crate) fn value_of(objective: &Objective, values: &[f64]) -> f64 {
     objective.iter().map(|&(column, weight)| weight * values[column]).sum()
 }
 
-/// Objectives before money, the most important first: breaches of hard limits, energy below
-/// reserves, shortfall by priority, shortfall with more weight on earlier deadlines, and late
-/// shortfall. Empty objectives are left out.
+/// Objectives before money, the most important first: breaches of hard limits, energy that drives
+/// lack, energy below reserves, shortfall, and late shortfall. Shortfalls count by priority, and
+/// then with more weight on earlier deadlines. Empty objectives are left out.
+///
+/// Drives come before reserves and targets, so that a drive does not lack more, and charge more on
+/// the way, in favour of these.
 pub(crate) fn before_money(model: &SiteModel) -> Vec<Objective> {
-    let misses = |is_late: bool| model.misses.iter().filter(move |miss| miss.is_late == is_late);
     let breaches = model.breaches.iter().map(|&column| (column, 1.0)).collect();
-    let wishes = misses(false).map(|miss| (miss.column, miss.priority * miss.energy)).collect();
-    let mut deadlines: Vec<usize> = misses(false).map(|miss| miss.slots).collect();
+    let [lacks, earliest_lacks] = by_priority_then_deadline(model, MissKind::Drive);
+    let [wishes, earliest] = by_priority_then_deadline(model, MissKind::Target);
+    let [late, _] = by_priority_then_deadline(model, MissKind::Late);
+    [breaches, lacks, earliest_lacks, model.reserves.clone(), wishes, earliest, late]
+        .into_iter()
+        .filter(|objective: &Objective| !objective.is_empty())
+        .collect()
+}
+
+/// Shortfalls of a kind: weighted by priority alone, and with more weight on earlier deadlines.
+fn by_priority_then_deadline(model: &SiteModel, kind: MissKind) -> [Objective; 2] {
+    let misses = || model.misses.iter().filter(|miss| miss.kind == kind);
+    let mut deadlines: Vec<usize> = misses().map(|miss| miss.slots).collect();
     deadlines.sort_unstable();
     deadlines.dedup();
     let rank = |slots: usize| deadlines.partition_point(|&deadline| deadline < slots);
     // Weights fall from 1 for the earliest of n deadlines to 1/n for the last.
     let earliness = |slots: usize| (deadlines.len() - rank(slots)) as f64 / deadlines.len() as f64;
-    let earliest = misses(false)
+    let all = misses().map(|miss| (miss.column, miss.priority * miss.energy)).collect();
+    let earliest = misses()
         .map(|miss| (miss.column, miss.priority * miss.energy * earliness(miss.slots)))
         .collect();
-    let late = misses(true).map(|miss| (miss.column, miss.priority * miss.energy)).collect();
-    [breaches, model.reserves.clone(), wishes, earliest, late]
-        .into_iter()
-        .filter(|objective: &Objective| !objective.is_empty())
-        .collect()
+    [all, earliest]
 }
 
 /// Programme with its last solution.
@@ -262,8 +272,8 @@ mod tests {
         let model = SiteModel::new(&request, true);
         let found = before_money(&model);
         let miss = |index: usize| model.misses[index].column;
-        let on_time = [&model.misses[0], &model.misses[2]].map(|m| m.is_late);
-        assert_eq!(on_time, [false, false]);
+        let on_time = [&model.misses[0], &model.misses[2]].map(|m| m.kind);
+        assert_eq!(on_time, [MissKind::Target; 2]);
         assert_eq!(found[0], [(model.breaches[0], 1.0)]);
         assert_eq!(found[1], [(miss(0), 1.0), (miss(2), 3.0)]);
         // Of two deadlines the earlier one counts in full, and the later one half.

@@ -1,6 +1,11 @@
 //! Columns and rows of what stores energy.
-use crate::plan::site::model::{Flow, Guard, Miss, Pair, Semi, SiteModel, StorageColumns};
-use crate::plan::site::storage::{Goal, Storage};
+use std::ops::Range;
+
+use crate::plan::site::goal::Goal;
+use crate::plan::site::model::{
+    Flow, Guard, Miss, MissKind, Pair, Semi, SiteModel, StorageColumns,
+};
+use crate::plan::site::storage::Storage;
 use crate::tolerance::SITE_MIN_KWH;
 
 impl SiteModel {
@@ -13,15 +18,21 @@ impl SiteModel {
         } else {
             self.add_sums(index, &storage, &columns);
         }
-        if storage.discharge_from > storage.floor + SITE_MIN_KWH {
-            let least = storage.discharge_from;
-            let guard = |(discharge, &level): (&Option<usize>, &usize)| {
-                discharge.map(|gate| Guard { gate, level, least, relief: None })
-            };
-            self.guards.extend(columns.discharge.iter().zip(&columns.level).filter_map(guard));
-        }
+        self.guard_discharges(&storage, &columns);
         self.add_semis(index, &storage, &columns);
         self.columns[index] = columns;
+    }
+
+    /// Adds a guard to each discharge after which the level could be too low for discharging.
+    fn guard_discharges(&mut self, storage: &Storage, columns: &StorageColumns) {
+        let least = storage.discharge_from;
+        let flows = columns.discharge.iter().zip(&columns.level).zip(storage.stay.clone());
+        for ((discharge, &level), slot) in flows {
+            let lower = storage.bounds_in(slot).floor;
+            if let Some(gate) = discharge.filter(|_| least > lower + SITE_MIN_KWH) {
+                self.guards.push(Guard { gate, terms: vec![(level, 1.0)], least, lower });
+            }
+        }
     }
 
     /// Adds a charge and, if possible, a discharge for each slot of the session.
@@ -45,7 +56,9 @@ impl SiteModel {
             let pair = Pair { first: charge, second: discharge, slot, device: Some(device) };
             self.pairs.push(pair);
         }
-        self.constant -= storage.end_value * storage.start;
+        let driven = storage.drives[..storage.drives_before(storage.stay.end)].iter();
+        let driven: f64 = driven.map(|drive| drive.energy).sum();
+        self.constant -= storage.end_value * (storage.start - driven);
         columns
     }
 
@@ -55,12 +68,17 @@ impl SiteModel {
             return;
         }
         for (index, slot) in storage.stay.clone().enumerate() {
+            // A vehicle that is away does not charge.
+            if storage.charge_min[index] <= 0.0 {
+                continue;
+            }
             // Over a gap the next slot begins a run of its own.
             let joins = |next: usize| self.grid.starts.get(next) == Some(&self.grid.ends[slot]);
             self.semis.push(Semi {
                 column: columns.charge[index],
                 least: storage.charge_min[index],
                 device,
+                slot,
                 level: columns.level[index],
                 next: columns.charge.get(index + 1).copied().filter(|_| joins(slot + 1)),
             });
@@ -69,7 +87,9 @@ impl SiteModel {
 
     /// Levels (stored kWh) at which a run of the device may end with a top-off.
     pub(crate) fn run_ends(&self, semi: &Semi) -> Vec<f64> {
-        self.storages[semi.device].as_ref().map_or_else(Vec::new, Storage::run_ends)
+        self.storages[semi.device]
+            .as_ref()
+            .map_or_else(Vec::new, |storage| storage.run_ends(semi.slot))
     }
 
     /// True if a run ends in this slot, at a level at which a run may end.
@@ -82,24 +102,71 @@ impl SiteModel {
     /// Adds the column of the shortfall of one goal, in kWh at the plug.
     fn add_miss(&mut self, device: usize, storage: &Storage, goal: usize) -> usize {
         let wish = &storage.goals[goal];
-        let most = (wish.reachable - storage.floor).max(0.0) / storage.efficiency_in;
+        let floor = storage.bounds(wish.drives).floor;
+        let most = (wish.reachable - floor).max(0.0) / storage.efficiency_in;
         let column = self.add_column(0.0, 0.0, most);
-        self.misses.push(Miss {
-            column,
-            energy: 1.0,
-            priority: storage.priority,
-            device,
-            goal,
-            slots: wish.slots,
-            is_late: wish.target.is_none(),
-        });
+        let kind = if wish.target.is_none() { MissKind::Late } else { MissKind::Target };
+        self.push_miss(device, storage, (goal, wish.slots), (column, kind));
         column
+    }
+
+    fn push_miss(
+        &mut self,
+        device: usize,
+        storage: &Storage,
+        (goal, slots): (usize, usize),
+        (column, kind): (usize, MissKind),
+    ) {
+        let (energy, priority) = (1.0, storage.priority);
+        self.misses.push(Miss { column, energy, priority, device, goal, slots, kind });
+    }
+
+    /// Adds the column of the energy that each drive lacks, in kWh at the plug. Energy from
+    /// elsewhere has the value at the end of the session that other energy has.
+    fn add_lacks(&mut self, device: usize, storage: &Storage) -> Vec<usize> {
+        let counted = storage.drives_before(storage.stay.end);
+        let mut columns = Vec::with_capacity(storage.drives.len());
+        for (index, drive) in storage.drives.iter().enumerate() {
+            let worth = storage.end_value * storage.efficiency_in;
+            let cost = if index < counted { -worth } else { 0.0 };
+            let most = drive.lack_max / storage.efficiency_in;
+            // Up to the first slot no decision changes it.
+            let is_known = drive.goal.slots <= storage.stay.start;
+            let column = self.add_column(cost, if is_known { most } else { 0.0 }, most);
+            let position = (index, drive.goal.slots);
+            self.push_miss(device, storage, position, (column, MissKind::Drive));
+            columns.push(column);
+        }
+        columns
+    }
+
+    /// Adds a row per drive: the level before it and what it lacks are at least its energy. A drive
+    /// lacks no more than that; a storage that can discharge, and could so use up more, gets a
+    /// guard.
+    fn add_drives(&mut self, storage: &Storage, levels: &[usize], lacks: &[usize]) {
+        for (index, drive) in storage.drives.iter().enumerate() {
+            let first = storage.drives_before(drive.goal.slots);
+            let before = drive.goal.slots.min(storage.stay.end) - storage.stay.start;
+            // Up to the first slot the column is fixed.
+            let Some(last) = before.checked_sub(1) else { continue };
+            let (mut terms, energy) = with_drives(storage, levels[last], first..index + 1, lacks);
+            self.add_row(energy, f64::INFINITY, terms.clone());
+            if storage.can_discharge() {
+                for (_, weight) in &mut terms {
+                    *weight = -*weight;
+                }
+                let most = storage.bounds(first).ceiling;
+                let lacked: f64 = storage.drives[first..=index].iter().map(|d| d.lack_max).sum();
+                let (gate, lower) = (lacks[index], -most - lacked);
+                self.guards.push(Guard { gate, terms, least: -energy, lower });
+            }
+        }
     }
 
     /// Adds one row per deadline: the sum of the charges before it and the shortfall. A last row
     /// keeps the sum of all charges below the ceiling, if it can exceed it.
     fn add_sums(&mut self, device: usize, storage: &Storage, columns: &StorageColumns) {
-        let room = (storage.ceiling - storage.start).max(0.0) / storage.efficiency_in;
+        let room = (storage.first.ceiling - storage.start).max(0.0) / storage.efficiency_in;
         let possible: f64 = storage.charge_max.iter().sum();
         let mut is_bounded = possible <= room;
         for (index, goal) in storage.goals.iter().enumerate() {
@@ -131,40 +198,54 @@ impl SiteModel {
         storage: &Storage,
         columns: &StorageColumns,
     ) -> Vec<usize> {
-        let hours: Vec<f64> = storage.stay.clone().map(|slot| self.grid.hours[slot]).collect();
         let full_power = storage.levels_at_full_power(&self.grid);
-        let mut levels: Vec<usize> = Vec::with_capacity(hours.len());
-        for (index, &charge) in columns.charge.iter().enumerate() {
-            let level = self.add_column(0.0, storage.floor, storage.ceiling);
+        let lacks = self.add_lacks(device, storage);
+        let mut levels: Vec<usize> = Vec::with_capacity(full_power.len());
+        for (index, slot) in storage.stay.clone().enumerate() {
+            let (charge, hours) = (columns.charge[index], self.grid.hours[slot]);
+            let bounds = storage.bounds_in(slot);
+            let level = self.add_column(0.0, bounds.floor, bounds.ceiling);
             let mut terms = vec![(level, 1.0), (charge, -storage.efficiency_in)];
             // Balance: the level rises by the stored part of the charge and falls by the discharge.
             if let Some(discharge) = columns.discharge[index] {
                 terms.push((discharge, 1.0 / storage.efficiency_out));
             }
-            let start = match levels.last() {
+            let mut start = match levels.last() {
                 Some(&before) => {
                     terms.push((before, -1.0));
                     0.0
                 }
                 None => storage.start,
             };
+            // It falls by drives, except for what they lack.
+            for drive in storage.drives_in(slot) {
+                start -= storage.drives[drive].energy;
+                terms.push((lacks[drive], -storage.efficiency_in));
+            }
             self.add_row(start, start, terms);
-            for line in storage.taper.clone() {
-                let terms = vec![(charge, 1.0), (level, line.fall * hours[index])];
-                self.add_row(f64::NEG_INFINITY, line.at_zero * hours[index], terms);
+            for line in storage.taper.iter().filter(|_| storage.charge_max[index] > 0.0) {
+                let terms = vec![(charge, 1.0), (level, line.fall * hours)];
+                self.add_row(f64::NEG_INFINITY, line.at_zero * hours, terms);
             }
             let reserve = storage.reserve.min(full_power[index]);
             // A reserve binds from the first slot on, as far as full power reaches it.
-            if reserve > storage.floor {
-                let missing = self.add_column(0.0, 0.0, reserve - storage.floor);
-                self.reserves.push((missing, hours[index]));
+            if reserve > bounds.floor {
+                let missing = self.add_column(0.0, 0.0, reserve - bounds.floor);
+                self.reserves.push((missing, hours));
                 self.add_row(reserve, f64::INFINITY, vec![(level, 1.0), (missing, 1.0)]);
             }
             levels.push(level);
         }
+        self.add_drives(storage, &levels, &lacks);
+        self.add_goals(device, storage, &levels, &lacks);
+        levels
+    }
+
+    /// Adds a row per goal: the level at the deadline and the shortfall.
+    fn add_goals(&mut self, device: usize, storage: &Storage, levels: &[usize], lacks: &[usize]) {
         for (index, goal) in storage.goals.iter().enumerate() {
             let slots = goal.slots.clamp(storage.stay.start, storage.stay.end) - storage.stay.start;
-            if slots == 0 || goal.reachable <= storage.floor {
+            if slots == 0 || goal.reachable <= storage.bounds(goal.drives).floor {
                 continue;
             }
             let first = self.misses.len();
@@ -175,9 +256,11 @@ impl SiteModel {
                 self.add_late(device, storage, (levels[slots - 1], relief), first);
                 continue;
             }
-            self.add_row(goal.reachable, f64::INFINITY, vec![(levels[slots - 1], 1.0), relief]);
+            let in_gap = storage.drives_in_gap(goal);
+            let (mut terms, energy) = with_drives(storage, levels[slots - 1], in_gap, lacks);
+            terms.push(relief);
+            self.add_row(goal.reachable + energy, f64::INFINITY, terms);
         }
-        levels
     }
 
     /// Adds the late goal of a storage that can discharge: `level` and `relief` (the late shortfall
@@ -192,27 +275,45 @@ impl SiteModel {
         (level, relief): (usize, (usize, f64)),
         misses: usize,
     ) {
-        // Goals whose deadline lies before the end of the session.
-        let ended = |goal: &&Goal| goal.target.is_some() && goal.slots < storage.stay.end;
-        let reachable = storage.goals.last().map_or(storage.floor, |goal| goal.reachable);
+        // Goals of the last stay whose deadline lies before the end of the session.
+        let ended = |goal: &&Goal| {
+            let is_last_stay = goal.drives == storage.drives.len();
+            goal.target.is_some() && goal.slots < storage.stay.end && is_last_stay
+        };
+        let floor = storage.bounds(storage.drives.len()).floor;
+        let reachable = storage.goals.last().map_or(floor, |goal| goal.reachable);
         let is_unreachable = |goal: &&Goal| goal.wanted - goal.reachable > SITE_MIN_KWH;
         let goals = storage.goals.iter().filter(ended);
         let always = goals.filter(is_unreachable).map(|goal| goal.wanted.min(reachable));
-        let always = always.fold(storage.floor, f64::max);
+        let always = always.fold(floor, f64::max);
         // Those that cannot be reached in time are wanted by departure in any case.
-        if always > storage.floor {
+        if always > floor {
             self.add_row(always, f64::INFINITY, vec![(level, 1.0), relief]);
         }
         // Any other one is wanted by departure only if it was missed.
-        for miss in self.misses[..misses].iter().filter(|miss| miss.device == device) {
+        let own = |miss: &&Miss| miss.device == device && miss.kind == MissKind::Target;
+        for miss in self.misses[..misses].iter().filter(own) {
             let goal = &storage.goals[miss.goal];
             let least = goal.wanted.min(reachable);
             if ended(&goal) && !is_unreachable(&goal) && least > always {
-                let relief = Some(relief);
-                self.guards.push(Guard { gate: miss.column, level, least, relief });
+                let terms = vec![(level, 1.0), relief];
+                self.guards.push(Guard { gate: miss.column, terms, least, lower: floor });
             }
         }
     }
+}
+
+/// Terms `(column, weight)` of the level after the drives `which`, which begin at `level`, and the
+/// energy of the drives in stored kWh, which is to be subtracted.
+fn with_drives(
+    storage: &Storage,
+    level: usize,
+    which: Range<usize>,
+    lacks: &[usize],
+) -> (Vec<(usize, f64)>, f64) {
+    let mut terms = vec![(level, 1.0)];
+    terms.extend(lacks[which.clone()].iter().map(|&lack| (lack, storage.efficiency_in)));
+    (terms, storage.drives[which].iter().map(|drive| drive.energy).sum())
 }
 
 #[cfg(test)]
@@ -338,8 +439,8 @@ mod tests {
         assert!(guards(&home).is_empty());
         home.discharge.soc_min = percent(50.0);
         let guards = guards(&home);
-        let kept = guards.iter().map(|guard| (guard.least, guard.relief));
-        assert_eq!(kept.collect::<Vec<_>>(), [(5.0, None); 2]);
+        let kept = guards.iter().map(|guard| (guard.least, guard.terms.len()));
+        assert_eq!(kept.collect::<Vec<_>>(), [(5.0, 1); 2]);
     }
 
     #[test]
@@ -374,20 +475,24 @@ mod tests {
         car.soc_targets = vec![soc_by(60, 90.0)];
         let far = model(&car, true);
         let late = far.misses[1];
-        assert!(late.is_late && !far.misses[0].is_late && far.guards.is_empty());
+        assert!(
+            late.kind == MissKind::Late
+                && far.misses[0].kind == MissKind::Target
+                && far.guards.is_empty()
+        );
         let level = far.columns[0].level[2];
         let mut rows = far.program.rows.iter();
         let row = rows.find(|row| row.terms.contains(&(late.column, 1.0))).unwrap();
         assert_eq!((row.lower, &row.terms), (18.0, &vec![(level, 1.0), (late.column, 1.0)]));
         car.soc_targets = vec![soc_by(60, 60.0)];
         let near = model(&car, true);
-        let guard = near.guards[0];
+        let guard = &near.guards[0];
         assert_eq!((guard.gate, guard.least), (near.misses[0].column, 12.0));
-        assert_eq!(guard.terms(), [(near.columns[0].level[2], 1.0), (near.misses[1].column, 1.0)]);
+        assert_eq!(guard.terms, [(near.columns[0].level[2], 1.0), (near.misses[1].column, 1.0)]);
         // Without discharging the level stays, and a row costs nothing.
         car.discharge = None;
         let charging = model(&car, true);
-        assert!(charging.guards.is_empty() && charging.misses[1].is_late);
+        assert!(charging.guards.is_empty() && charging.misses[1].kind == MissKind::Late);
     }
 
     #[test]

@@ -13,6 +13,7 @@
 //!             + Σ_i,t w_i·d_it − Σ_i V_i·L_iT                wear, value of stored energy
 //! subject to  g_t − e_t = fixed_t + Σ_i (c_it − d_it)        the meter
 //!             L_it = L_i,t−1 + η_i·c_it − d_it / ζ_i         levels, within their bounds
+//!                    − W_it + η_i·u_it                       driving, and what it lacks
 //!             c_it ≤ h_t·(a_ij − b_ij·L_it)                  taper
 //!             L_ik ≥ wanted_ik − η_i·s_ik                    targets and shortfall
 //!             g_t ≤ h_t·limit_t, |Σ_i∈group (c − d)| ≤ ...   limits, per phase too
@@ -33,6 +34,7 @@
 //! | `η_i`, `ζ_i` | `Storage::{efficiency_in, efficiency_out}` |
 //! | `a_ij`, `b_ij` | `TaperLine::{at_zero, fall}` |
 //! | `wanted_ik`, `s_ik` | `Goal::reachable`, `Miss::column` |
+//! | `W_it`, `u_it` | `Drive::energy`, `Miss::column` |
 //! | `least` | `Storage::charge_min`; `most` is `charge_max` |
 //!
 //! A top-off may break `c ≥ least`. It is the last slot of a run, after which the level is a
@@ -41,9 +43,11 @@
 //!
 //! # Three stages
 //!
-//! 1. Shortfall: the least breach of hard limits that cannot be kept, then the least energy below
-//!    reserves, then the least shortfall at deadlines, weighted by priority. Of equal sums the one
-//!    with less shortfall at earlier deadlines is taken, then the one with less late shortfall.
+//! 1. Shortfall: the least breach of hard limits that cannot be kept, then the least energy that
+//!    drives lack, weighted by priority, and of equal sums less of it at earlier drives. Then the
+//!    least energy below reserves, then the least shortfall at deadlines, weighted by priority. Of
+//!    equal sums the one with less shortfall at earlier deadlines is taken, then the one with less
+//!    late shortfall.
 //! 2. Money: the least cost among those plans.
 //! 3. Preferences among plans of that cost, or of up to `preference_budget` more.
 //!
@@ -55,7 +59,16 @@
 //!
 //! Energy that misses its deadline is still wanted by departure. A vehicle that can discharge must
 //! keep a target's level on departure only if it missed that target (a binary). For a vehicle that
-//! only charges, the row on departure does not bind where the target was met in time.
+//! only charges, the row on departure does not bind where the target was met in time. A target
+//! before a drive is not gone on with after it.
+//!
+//! # Drives
+//!
+//! A drive that lacks energy returns with an empty battery: `u > 0` only if the level after it is
+//! zero. The order of the stages has this for a vehicle that only charges: `u` is least before
+//! anything could gain by more of it, and a kWh lacked at an early drive is worth at most a kWh less
+//! at a later one, which counts less. A vehicle that can discharge could sell the energy, so there a
+//! binary enters where the solution breaks the rule.
 //!
 //! # Map
 //!
@@ -64,7 +77,8 @@
 //! | `request`, `device`, `series`, `problem` | the request and its parts |
 //! | `check`, `error` | validation of a request |
 //! | `price_slots` | the slots |
-//! | `storage` | vehicles and batteries as storages, with the levels that each can reach alone |
+//! | `storage`, `goal`, `driving` | vehicles and batteries as storages, and what each reaches alone |
+//! | `course` | levels of a storage from the energies at its plug |
 //! | `model`, `lp_columns`, `limits`, `demand_charge` | columns and rows |
 //! | `lexicographic`, `solve` | one objective after the other; binaries |
 //! | `first_come_first_served` | fallback if a limit ends the search without a solution |
@@ -77,12 +91,15 @@ pub(crate) mod accounting;
 pub(crate) mod baseline;
 pub(crate) mod certificate;
 pub(crate) mod check;
+pub(crate) mod course;
 pub(crate) mod demand_charge;
 pub(crate) mod device;
+pub(crate) mod driving;
 pub(crate) mod error;
 pub(crate) mod exclusive_flows;
 pub(crate) mod explain;
 pub(crate) mod first_come_first_served;
+pub(crate) mod goal;
 pub(crate) mod lexicographic;
 pub(crate) mod limits;
 pub(crate) mod lp_columns;

@@ -52,30 +52,24 @@ pub(crate) struct Semi {
     pub(crate) column: usize,
     pub(crate) least: f64,
     pub(crate) device: usize,
+    pub(crate) slot: usize,
     /// Column of the level after the slot.
     pub(crate) level: usize,
     /// Column of the charge of the next slot, if no gap lies between.
     pub(crate) next: Option<usize>,
 }
 
-/// Column that requires a level: `gate` is zero, or the sum of [`Guard::terms`] is at least
-/// `least`.
-#[derive(Debug, Clone, Copy)]
+/// Column that requires a level: `gate` is zero, or the sum of `terms` is at least `least`.
+#[derive(Debug, Clone)]
 pub(crate) struct Guard {
-    /// Column of the discharge of a slot, or of the shortfall at a deadline.
+    /// Column of the discharge of a slot, or of the shortfall at a deadline or of a drive.
     pub(crate) gate: usize,
-    /// Column of the level after the slot, or on departure, in stored kWh.
-    pub(crate) level: usize,
+    /// Terms `(column, weight)`: the level after the slot, on departure or before the drive, in
+    /// stored kWh, and the shortfalls that replace level.
+    pub(crate) terms: Vec<(usize, f64)>,
     pub(crate) least: f64,
-    /// Column of the late shortfall, which replaces level, with its stored kWh per unit.
-    pub(crate) relief: Option<(usize, f64)>,
-}
-
-impl Guard {
-    /// Terms `(column, weight)` of the level with its relief.
-    pub(crate) fn terms(&self) -> Vec<(usize, f64)> {
-        std::iter::once((self.level, 1.0)).chain(self.relief).collect()
-    }
+    /// Lower bound on the sum of the terms.
+    pub(crate) lower: f64,
 }
 
 /// Quantity that a limit bounds.
@@ -102,7 +96,7 @@ pub(crate) struct LimitRows {
     pub(crate) breach_price: Option<f64>,
 }
 
-/// Shortfall of one goal: its column, its weight and its deadline.
+/// Shortfall of one goal or drive: its column, its weight and its deadline.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Miss {
     pub(crate) column: usize,
@@ -110,12 +104,22 @@ pub(crate) struct Miss {
     pub(crate) energy: f64,
     pub(crate) priority: f64,
     pub(crate) device: usize,
-    /// Position of the goal in its storage; 0 for a shiftable load.
+    /// Position of the goal, or of the drive, in its storage; 0 for a shiftable load.
     pub(crate) goal: usize,
     /// Number of slots before the deadline.
     pub(crate) slots: usize,
-    /// True for the late goal: energy that is wanted by departure after a missed deadline.
-    pub(crate) is_late: bool,
+    pub(crate) kind: MissKind,
+}
+
+/// Kind of a shortfall.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MissKind {
+    /// Energy that a target, or a shiftable load, misses at its deadline.
+    Target,
+    /// Energy that is wanted by departure after a missed deadline: that of the late goal.
+    Late,
+    /// Energy that the battery lacks for a drive.
+    Drive,
 }
 
 /// Columns of a storage, one per slot of its session.
@@ -294,7 +298,7 @@ impl SiteModel {
                     device: index,
                     goal: 0,
                     slots,
-                    is_late: false,
+                    kind: MissKind::Target,
                 });
             }
         }

@@ -60,12 +60,12 @@ pub enum Cause {
     Priority,
 }
 
-/// Outcome of one wish: an energy target, a target of state of charge, or a run of a load.
+/// Outcome of one wish: an energy target, a target of state of charge, a drive, or a run of a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct WishOutcome {
-    /// The deadline; `None` is the end of the plan or of the session.
+    /// The deadline; `None` is the end of the plan or of the session. Of a drive it is the start.
     pub by: Option<DateTime<Utc>>,
     /// Energy wanted by then, at the plug.
     #[serde(rename = "wanted_kwh")]
@@ -109,7 +109,8 @@ pub struct DevicePlan {
     /// Energy fed, as a positive number.
     #[serde(rename = "fed_kwh")]
     pub fed: Energy,
-    /// One outcome per wish: energy targets, then targets of state of charge.
+    /// One outcome per wish: energy targets, then targets of state of charge, then drives. What a
+    /// drive lacks is charged elsewhere, on the way.
     pub wishes: Vec<WishOutcome>,
     /// Sum of the shortfalls at the deadlines.
     #[serde(rename = "shortfall_kwh")]

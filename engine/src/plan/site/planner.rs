@@ -12,14 +12,16 @@ use crate::plan::search_status::SearchStatus;
 use crate::plan::site::accounting::{Account, Books, energy, money, name_of, power};
 use crate::plan::site::baseline;
 use crate::plan::site::certificate::{SiteCertificate, weak_bound};
+use crate::plan::site::course::Course;
 use crate::plan::site::device::{Device, ShiftableLoad};
+use crate::plan::site::goal::Goal;
 use crate::plan::site::model::{Miss, SiteModel};
 use crate::plan::site::plan::{Cause, DevicePlan, LimitOutcome, SitePlan, SiteSlot, WishOutcome};
 use crate::plan::site::price_slots::SiteSlots;
 use crate::plan::site::problem::SiteProblem;
 use crate::plan::site::request::SiteRequest;
 use crate::plan::site::solve::{self, SiteSolution};
-use crate::plan::site::storage::{Goal, Storage};
+use crate::plan::site::storage::Storage;
 use crate::time::instant::{instant_at, micros_of};
 use crate::tolerance::{SITE_MIN_KWH, SOLVER_AGREEMENT, SOLVER_ROUNDING, allowed};
 use crate::units::{Energy, Money, Percent, Power, Price};
@@ -257,12 +259,11 @@ fn report_device(
     let hours = &model.grid.hours;
     let powers: Vec<Power> =
         (0..hours.len()).map(|slot| power(account.net(slot) / hours[slot])).collect();
-    let levels =
-        model.storages[index].as_ref().map(|storage| trace_levels(storage, account, hours.len()));
+    let course = model.storages[index].as_ref().map(|storage| Course::new(storage, account));
     // Solar power and inflexible loads have no wishes: their list is empty.
-    let wishes = match (&model.storages[index], &levels) {
-        (Some(storage), Some(levels)) => {
-            report_storage_wishes(request, model, accounts, books, index, storage, levels)
+    let wishes = match (&model.storages[index], &course) {
+        (Some(storage), Some(course)) => {
+            report_storage_wishes(request, model, accounts, books, index, storage, course)
         }
         _ => report_shiftable_wishes(request, model, account, books, index),
     };
@@ -272,8 +273,8 @@ fn report_device(
         name: device.name().to_owned(),
         kind: device.kind().to_owned(),
         power_max: power_max(model, index),
-        soc: match (&levels, capacity) {
-            (Some(levels), Some(_)) => levels.iter().map(|&level| soc(level)).collect(),
+        soc: match (&course, capacity) {
+            (Some(course), Some(_)) => course.levels.iter().map(|&level| soc(level)).collect(),
             _ => Vec::new(),
         },
         intervals: join_intervals(model, &powers),
@@ -299,18 +300,6 @@ fn power_max(model: &SiteModel, device: usize) -> Vec<Power> {
     (0..model.grid.len()).map(most).collect()
 }
 
-/// Stored energy in kWh at the start of each slot and after the last one.
-fn trace_levels(storage: &Storage, account: &Account, slots: usize) -> Vec<f64> {
-    let mut level = storage.start;
-    let mut levels = vec![level];
-    for slot in 0..slots {
-        level += account.drawn[slot] * storage.efficiency_in;
-        level -= account.fed[slot] / storage.efficiency_out;
-        levels.push(level);
-    }
-    levels
-}
-
 /// Periods of one power other than zero: adjacent slots of equal power are joined.
 fn join_intervals(model: &SiteModel, powers: &[Power]) -> Vec<Interval> {
     let mut intervals: Vec<Interval> = Vec::new();
@@ -327,7 +316,7 @@ fn is_same(one: Power, other: Power) -> bool {
 }
 
 /// Outcomes of the targets of a storage, in the order of the request: energy targets, then states
-/// of charge. `levels` are those of [`trace_levels`].
+/// of charge, then drives.
 fn report_storage_wishes(
     request: &SiteRequest,
     model: &SiteModel,
@@ -335,61 +324,81 @@ fn report_storage_wishes(
     books: &Books,
     device: usize,
     storage: &Storage,
-    levels: &[f64],
+    course: &Course,
 ) -> Vec<WishOutcome> {
-    let outcome = |goal: &Goal| {
-        let at_plug = |level: f64| (level - storage.start) / storage.efficiency_in;
-        let level = goal.wanted + goal.above_limit;
+    let at_plug = |level: f64| (level - storage.start) / storage.efficiency_in;
+    let outcome = |goal: &Goal, wanted: f64| {
         let above_limit = goal.above_limit / storage.efficiency_in;
         // Shortfall below the charge limit; the part above the limit is added at the end.
-        let missing = at_plug(goal.wanted) - at_plug(levels[goal.slots]);
+        let missing = at_plug(goal.wanted) - at_plug(course.level_at(storage, goal));
         let missing = if missing > SITE_MIN_KWH { missing } else { 0.0 };
-        let wanted = at_plug(level).max(0.0);
-        let mut causes = Vec::new();
-        if missing > 0.0 && goal.wanted - goal.reachable_if_priced > SITE_MIN_KWH {
-            causes.push(Cause::OwnLimits);
-        }
-        if missing > 0.0 && goal.reachable_if_priced - goal.reachable > SITE_MIN_KWH {
-            causes.push(Cause::NoPrice);
-        }
-        let by_others = missing - (goal.wanted - goal.reachable) / storage.efficiency_in;
-        if by_others > SITE_MIN_KWH {
-            let limits = |at_full_power: bool| {
-                find_binding_limits(
-                    request,
-                    model,
-                    accounts,
-                    books,
-                    device,
-                    goal.slots,
-                    at_full_power,
-                )
-            };
-            let held = limits(false);
-            // Residual capacity below its least power is of no use to a device.
-            causes.extend(if held.is_empty() { limits(true) } else { held });
-        }
-        if missing > 0.0 && causes.is_empty() {
-            causes.push(Cause::OwnLimits);
-        }
+        let mut causes =
+            find_causes(request, model, accounts, books, (device, storage), (goal, missing));
         let missing = missing + if above_limit > SITE_MIN_KWH { above_limit } else { 0.0 };
         if above_limit > SITE_MIN_KWH {
             causes.push(Cause::ChargeLimit);
         }
+        let level = goal.wanted + goal.above_limit;
         let outcome = WishOutcome {
             by: goal.by,
             wanted: energy(wanted),
             delivered: energy((wanted - missing).max(0.0)),
             shortfall: energy(missing),
-            reached_at: find_reached_at(model, storage, levels, level, request.now),
+            reached_at: find_reached_at(
+                model,
+                &course.levels,
+                level,
+                course.begins_at(storage, goal, level - SITE_MIN_KWH),
+                request.now,
+            ),
             causes,
         };
         (goal.target, outcome)
     };
-    let mut wishes: Vec<(Option<usize>, WishOutcome)> =
-        storage.goals.iter().filter(|goal| goal.target.is_some()).map(outcome).collect();
+    let targets = storage.goals.iter().filter(|goal| goal.target.is_some()).map(|goal| {
+        // What the drives before it took is wanted as well.
+        let driven = course.driven(goal.drives) / storage.efficiency_in;
+        outcome(goal, (at_plug(goal.wanted + goal.above_limit) + driven).max(0.0))
+    });
+    let mut wishes: Vec<(Option<usize>, WishOutcome)> = targets.collect();
     wishes.sort_by_key(|(target, _)| *target);
-    wishes.into_iter().map(|(_, wish)| wish).collect()
+    let drives = storage.drives.iter();
+    let drives = drives.map(|drive| outcome(&drive.goal, drive.energy / storage.efficiency_in));
+    let mut drives: Vec<(Option<usize>, WishOutcome)> = drives.collect();
+    drives.sort_by_key(|(position, _)| *position);
+    wishes.into_iter().chain(drives).map(|(_, wish)| wish).collect()
+}
+
+/// Causes of the energy that is missing at the deadline of a goal, in kWh at the plug, without the
+/// part above the charge limit. The tuples are `(device, storage)` and `(goal, missing)`.
+fn find_causes(
+    request: &SiteRequest,
+    model: &SiteModel,
+    accounts: &[Account],
+    books: &Books,
+    (device, storage): (usize, &Storage),
+    (goal, missing): (&Goal, f64),
+) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    if missing > 0.0 && goal.wanted - goal.reachable_if_priced > SITE_MIN_KWH {
+        causes.push(Cause::OwnLimits);
+    }
+    if missing > 0.0 && goal.reachable_if_priced - goal.reachable > SITE_MIN_KWH {
+        causes.push(Cause::NoPrice);
+    }
+    let by_others = missing - (goal.wanted - goal.reachable) / storage.efficiency_in;
+    if by_others > SITE_MIN_KWH {
+        let limits = |at_full_power: bool| {
+            find_binding_limits(request, model, accounts, books, device, goal.slots, at_full_power)
+        };
+        let held = limits(false);
+        // Residual capacity below its least power is of no use to a device.
+        causes.extend(if held.is_empty() { limits(true) } else { held });
+    }
+    if missing > 0.0 && causes.is_empty() {
+        causes.push(Cause::OwnLimits);
+    }
+    causes
 }
 
 /// Limits that bound the charging of a device in the first `slots` slots, as causes. A limit binds
@@ -447,20 +456,18 @@ fn find_binding_limits(
     causes
 }
 
-/// Instant at which the level reaches `wanted` (stored kWh), by linear interpolation inside the
-/// slot; `now` if it begins there, `None` if it never does.
+/// Instant at which the level reaches `wanted` (stored kWh) from the boundary `first` on, by linear
+/// interpolation inside the slot; `now` if it begins there, `None` if it never does.
 fn find_reached_at(
     model: &SiteModel,
-    storage: &Storage,
     levels: &[f64],
     wanted: f64,
+    first: usize,
     now: DateTime<Utc>,
 ) -> Option<DateTime<Utc>> {
-    if storage.start >= wanted - SITE_MIN_KWH {
-        return Some(now);
-    }
-    let after = levels.iter().position(|&level| level >= wanted - SITE_MIN_KWH)?;
-    let slot = after.checked_sub(1)?;
+    let is_reached = |&level: &f64| level >= wanted - SITE_MIN_KWH;
+    let after = first + levels.get(first..)?.iter().position(is_reached)?;
+    let Some(slot) = after.checked_sub(1) else { return Some(now) };
     let share = (wanted - levels[slot]) / (levels[after] - levels[slot]);
     let (start, end) = (model.grid.starts[slot], model.grid.ends[slot]);
     let part = ((end - start) as f64 * share.clamp(0.0, 1.0)).round() as i64;

@@ -18,7 +18,7 @@ use crate::plan::site::device::Device;
 use crate::plan::site::lexicographic::{
     Objective, Solved, bound_row, keep_optimal, set_costs, value_of,
 };
-use crate::plan::site::model::SiteModel;
+use crate::plan::site::model::{MissKind, SiteModel};
 use crate::plan::site::request::{Preference, SiteRequest};
 use crate::tolerance::SITE_MIN_KWH;
 
@@ -111,8 +111,8 @@ fn keep_directions(model: &SiteModel, program: &mut LinearProgram, values: &[f64
             let gate = &mut program.columns[guard.gate];
             gate.upper = gate.lower.max(0.0);
         } else {
-            let terms = guard.terms();
-            let lower = guard.least.min(value_of(&terms, values));
+            let lower = guard.least.min(value_of(&guard.terms, values));
+            let terms = guard.terms.clone();
             program.rows.push(Row { lower, upper: f64::INFINITY, terms });
         }
     }
@@ -203,7 +203,7 @@ fn fairer(
     program: &mut LinearProgram,
     values: &[f64],
 ) -> Objective {
-    let wishes: Vec<_> = model.misses.iter().filter(|miss| !miss.is_late).collect();
+    let wishes: Vec<_> = model.misses.iter().filter(|miss| miss.kind != MissKind::Late).collect();
     if wishes.iter().all(|miss| values[miss.column] * miss.energy <= SITE_MIN_KWH) {
         return Objective::new();
     }
@@ -212,6 +212,9 @@ fn fairer(
     for miss in wishes {
         let wanted = match (&request.devices[miss.device], &model.storages[miss.device]) {
             (Device::Shiftable(_), _) | (_, None) => 1.0,
+            (_, Some(storage)) if miss.kind == MissKind::Drive => {
+                storage.drives[miss.goal].energy.max(SITE_MIN_KWH) / storage.efficiency_in
+            }
             (_, Some(storage)) => {
                 let goal = &storage.goals[miss.goal];
                 // A need of zero must not become a divisor.

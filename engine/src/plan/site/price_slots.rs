@@ -1,7 +1,7 @@
 //! Slots of a site: the price slots, cut wherever any other input changes.
 //!
 //! A cut is an instant at which a forecast, limit, carbon intensity, window or period of the
-//! demand charge, session or deadline begins or ends. A [`ShiftableLoad`] of duration `D` adds the
+//! demand charge, session, drive or deadline begins or ends. A [`ShiftableLoad`] of duration `D` adds the
 //! instants `b − D` of all borders `b`: between two adjacent cuts the cost of a run is a linear
 //! function of its start, so that a cheapest run starts at a cut.
 //!
@@ -40,6 +40,8 @@ pub(crate) struct SiteSlots {
     pub(crate) gaps: Vec<(i64, i64)>,
     /// Deadline of a target without one, in microseconds.
     pub(crate) open_end: i64,
+    /// Present time, in microseconds.
+    pub(crate) now: i64,
 }
 
 impl SiteSlots {
@@ -58,6 +60,7 @@ impl SiteSlots {
             carbon: Vec::new(),
             gaps: Vec::new(),
             open_end: open_end(request),
+            now: from,
         };
         let curve = &request.import_prices;
         let horizon = curve.horizon();
@@ -247,7 +250,8 @@ fn run_cuts(request: &SiteRequest, cuts: &mut Vec<i64>) {
 /// site may have.
 const WINDOWS_MAX: usize = 30_000;
 
-/// Adds the instants (microseconds) at which the session, forecast or targets of a device change.
+/// Adds the instants (microseconds) at which the session, drives, forecast or targets of a device
+/// change.
 fn device_cuts(device: &Device, cuts: &mut Vec<i64>) {
     match device {
         Device::Vehicle(vehicle) => {
@@ -255,6 +259,8 @@ fn device_cuts(device: &Device, cuts: &mut Vec<i64>) {
             let soc_by = vehicle.soc_targets.iter().map(|target| target.by);
             let stay = [vehicle.arrival, vehicle.departure];
             cuts.extend(by.chain(soc_by).chain(stay).flatten().map(micros_of));
+            let drives = vehicle.consumption.iter().flat_map(|period| [period.start, period.end]);
+            cuts.extend(drives.map(micros_of));
         }
         Device::Solar(solar) => solar.forecast.cuts(cuts),
         Device::Load(load) => load.forecast.cuts(cuts),

@@ -19,7 +19,7 @@
 //! | `x`, `x'` | `Pair::{first, second}`; `X`, `X'` are their upper bounds |
 //! | `c`, `L`, `c_next`, `least` | `Semi::{column, level, next, least}` |
 //! | `end_j` | levels of `SiteModel::run_ends` |
-//! | `gate`, `terms`, `least` | `Guard::{gate, least}`, `Guard::terms` |
+//! | `gate`, `terms`, `lower`, `least` | `Guard::{gate, terms, lower, least}` |
 //! | `y`, `z_j` | binaries |
 use crate::lp::{Limits, LpError, MipStatus, MixedProgram};
 use crate::plan::search_status::SearchStatus;
@@ -169,7 +169,7 @@ fn is_whole(model: &SiteModel, values: &mut [f64], active: &mut Active) -> bool 
     let parts = model.starts.iter().any(|start| is_part(values[start.column]));
     let is_low = model.guards.iter().any(|guard| {
         values[guard.gate] > SITE_MIN_KWH
-            && value_of(&guard.terms(), values) < guard.least - SITE_MIN_KWH
+            && value_of(&guard.terms, values) < guard.least - SITE_MIN_KWH
     });
     let is_whole = burning.is_empty() && !semis && !parts && !is_low;
     active.guards |= is_low;
@@ -273,13 +273,12 @@ fn add_switch(model: &SiteModel, mixed: &mut MixedProgram, semi: &Semi, start: &
 /// Adds the binary of a guard: the gate is zero, or the level is high enough.
 fn add_guard(model: &SiteModel, mixed: &mut MixedProgram, guard: &Guard, start: &[f64]) {
     let most = model.program.columns[guard.gate].upper;
-    let lower = model.program.columns[guard.level].lower;
     let is_open = binary(mixed, start[guard.gate] > SITE_MIN_KWH);
     at_most(mixed, vec![(guard.gate, 1.0), (is_open, -most)], 0.0);
     let mut terms: Vec<(usize, f64)> =
-        guard.terms().into_iter().map(|(column, weight)| (column, -weight)).collect();
-    terms.push((is_open, guard.least - lower));
-    at_most(mixed, terms, -lower);
+        guard.terms.iter().map(|&(column, weight)| (column, -weight)).collect();
+    terms.push((is_open, guard.least - guard.lower));
+    at_most(mixed, terms, -guard.lower);
 }
 
 /// Adds a binary column that starts at `is_one`.

@@ -1,9 +1,12 @@
 //! Vehicles and stationary batteries as storages: a level, power limits and goals.
 //!
 //! ```text
-//! L_t = L_{t−1} + η·c_t − d_t / ζ,   floor ≤ L_t ≤ ceiling
-//! c_t ≤ h_t·(a_j − b_j·L_t)          for each line j of the taper
+//! L_t = L_{t−1} − W_t + u_t + η·c_t − d_t / ζ,   floor ≤ L_t ≤ ceiling
+//! c_t ≤ h_t·(a_j − b_j·L_t)                      for each line j of the taper
 //! ```
+//!
+//! `W_t` is the energy of the drives that belong to slot `t`, and `u_t` the part of it that the
+//! battery lacks (see `driving`).
 //!
 //! The taper holds for the level at the end of a slot. The largest charge from a level `L` is
 //! therefore `c = h·(a − b·L) / (1 + b·η·h)`, which [`Storage::charge_from`] returns. Charging it
@@ -20,50 +23,10 @@ use std::ops::Range;
 use chrono::{DateTime, Utc};
 
 use crate::plan::site::device::{StationaryBattery, Vehicle};
+use crate::plan::site::driving::{Bounds, Drive, drives};
+use crate::plan::site::goal::Goal;
 use crate::plan::site::price_slots::SiteSlots;
 use crate::time::instant::micros_of;
-
-/// Level that a target wants at the end of a slot.
-#[derive(Debug, Clone)]
-pub(crate) struct Goal {
-    /// Position among the device's targets; energy targets come first. `None` for the late goal:
-    /// energy that missed its deadline and is wanted by departure.
-    pub(crate) target: Option<usize>,
-    /// The deadline as the caller gave it.
-    pub(crate) by: Option<DateTime<Utc>>,
-    /// Number of slots of the site that end by the deadline.
-    pub(crate) slots: usize,
-    /// Level wanted in stored kWh, at most the charge limit.
-    pub(crate) wanted: f64,
-    /// Part of the target above the charge limit, in stored kWh.
-    pub(crate) above_limit: f64,
-    /// Highest level up to `wanted` that the device can reach alone.
-    pub(crate) reachable: f64,
-    /// Highest level up to `wanted` that it could reach alone if all times had a price.
-    pub(crate) reachable_if_priced: f64,
-}
-
-impl Goal {
-    /// Goal of `level`, cut at the charge limit `most`. `(target, by)` are the fields of that
-    /// name. Both reachable levels begin as the level wanted.
-    fn new(
-        (target, by): (Option<usize>, Option<DateTime<Utc>>),
-        slots: usize,
-        level: f64,
-        most: f64,
-    ) -> Self {
-        let wanted = level.min(most);
-        Self {
-            target,
-            by,
-            slots,
-            wanted,
-            above_limit: level - wanted,
-            reachable: wanted,
-            reachable_if_priced: wanted,
-        }
-    }
-}
 
 /// Line that bounds the charging power: `at_zero - fall * level`.
 #[derive(Debug, Clone, Copy)]
@@ -93,15 +56,17 @@ pub(crate) struct Storage {
     pub(crate) efficiency_out: f64,
     /// Stored energy on arrival.
     pub(crate) start: f64,
-    /// Stored energy below which the level never falls.
-    pub(crate) floor: f64,
-    /// Stored energy below which it does not discharge; above the floor if it arrives with less.
+    /// Bounds on the level up to the first drive, or for good.
+    pub(crate) first: Bounds,
+    /// Drives in time order, each with the bounds after it.
+    pub(crate) drives: Vec<Drive>,
+    /// Stored energy below which it does not discharge; above the floor if it arrives with less, or
+    /// comes back with less.
     pub(crate) discharge_from: f64,
-    /// Highest stored energy.
-    pub(crate) ceiling: f64,
     /// Capacity in stored kWh; `None` if the battery is unknown.
     pub(crate) capacity: Option<f64>,
-    /// Level to be reached as soon as possible; zero if the level on arrival is not below it.
+    /// Level to be reached as soon as possible; zero if the level on arrival is not below it and no
+    /// drive leads there.
     pub(crate) reserve: f64,
     /// Levels wanted by deadlines, the earliest first; the late goal is the last.
     pub(crate) goals: Vec<Goal>,
@@ -122,34 +87,36 @@ impl Storage {
         let (start, capacity, limit, efficiency_in) = levels(vehicle);
         let from = vehicle.arrival.map_or(i64::MIN, micros_of);
         let to = vehicle.departure.map_or(i64::MAX, micros_of);
-        let mut goals = goals(vehicle, grid, to, (start, efficiency_in));
-        let wanted = goals.iter().fold(start, |most, goal| most.max(goal.wanted));
         let kept = capacity.map_or(0.0, |kwh| vehicle.reserve.as_percent() / 100.0 * kwh);
-        // A reserve that is held on arrival is the floor, and no wish.
-        let reserve = if kept > start { kept.min(limit.max(start)) } else { 0.0 };
-        // Without leave to fill up, the ceiling is the highest level that anything wants.
-        let may_fill = vehicle.may_fill();
-        let ceiling = if may_fill { limit.max(start) } else { wanted.max(reserve) };
-        let mut stay = grid.between(from, to);
-        let ended = goals.iter().filter(|goal| goal.slots < stay.end);
-        let late = ended.map(|goal| goal.wanted).reduce(f64::max);
-        if !may_fill && !goes_on && reserve == 0.0 {
-            // Charging after the last deadline serves no goal.
-            let last = goals.last().map_or(stay.start, |goal| goal.slots);
-            stay.end = stay.end.min(last).max(stay.start);
-        }
-        if let Some(wanted) = late.filter(|_| goes_on) {
-            // The late goal: the highest level of the earlier goals, by departure.
-            goals.push(Goal::new((None, None), stay.end, wanted, wanted));
-        }
         let (discharge_kw, efficiency_out, soc_min, wear) =
             vehicle.discharge.as_ref().map_or((0.0, 1.0, 0.0, 0.0), |discharge| {
                 let kw = discharge.power_max.as_kw();
                 let (soc_min, wear) = (discharge.soc_min.as_percent(), discharge.wear.as_per_kwh());
                 (kw, discharge.efficiency, soc_min, wear)
             });
+        let soc_min = soc_min / 100.0 * capacity.unwrap_or(0.0);
+        let mut stay = grid.between(from, to);
         // The floor is `soc_min` or the reserve, but at most the level on arrival.
-        let floor = (soc_min / 100.0 * capacity.unwrap_or(0.0)).max(kept).min(start);
+        let floor = soc_min.max(kept).min(start);
+        let first = Bounds { floor, ceiling: limit.max(start), wanted: 0.0, uncharged: start };
+        let drives = drives(vehicle, grid, stay.start, limit, first);
+        // A reserve that is held on arrival is the floor, and a wish only after a drive.
+        let is_wish = kept > start || !drives.is_empty();
+        let reserve = if is_wish { kept.min(limit.max(start)) } else { 0.0 };
+        let mut goals = goals(vehicle, grid, to, (start, efficiency_in), (first, &drives));
+        // A missed target is gone on with up to departure, but not over a drive.
+        let ended =
+            goals.iter().filter(|goal| goal.slots < stay.end && goal.drives == drives.len());
+        let late = ended.map(|goal| goal.wanted).reduce(f64::max);
+        if !vehicle.may_fill() && !goes_on && reserve == 0.0 && drives.is_empty() {
+            // Charging after the last deadline serves no goal.
+            let last = goals.last().map_or(stay.start, |goal| goal.slots);
+            stay.end = stay.end.min(last).max(stay.start);
+        }
+        if let Some(wanted) = late.filter(|_| goes_on) {
+            // The late goal: the highest level of the earlier goals, by departure.
+            goals.push(Goal::new((None, None), (stay.end, drives.len()), wanted, wanted));
+        }
         let energies = |kw: f64| stay.clone().map(|slot| kw * grid.hours[slot]).collect();
         let mut storage = Self {
             may_go_on: late.is_some(),
@@ -160,9 +127,10 @@ impl Storage {
             efficiency_in,
             efficiency_out,
             start,
-            floor,
-            discharge_from: soc_min / 100.0 * capacity.unwrap_or(0.0),
-            ceiling,
+            first,
+            // After a drive the level may lie below the reserve, which is never sold.
+            discharge_from: if drives.is_empty() { soc_min } else { soc_min.max(kept) },
+            drives,
             capacity,
             reserve,
             goals,
@@ -171,21 +139,101 @@ impl Storage {
             end_value: vehicle.end_value.as_per_kwh(),
             taper: taper_lines(vehicle, capacity.unwrap_or(0.0)),
         };
+        storage.stay_away(grid);
+        storage.set_wanted(vehicle.may_fill());
         storage.end_at_taper();
         storage.find_reachable(grid, vehicle.power_max.as_kw(), (from, to));
         storage
     }
 
-    /// Lowers the ceiling to the level at which the taper reaches zero power. A storage that
-    /// arrives at that level or above does not charge.
+    /// Forbids charging and discharging in the slots of all drives.
+    fn stay_away(&mut self, grid: &SiteSlots) {
+        let stay = self.stay.clone();
+        for slot in self.drives.iter().flat_map(|drive| drive.slots(grid)) {
+            if stay.contains(&slot) {
+                let index = slot - stay.start;
+                for energies in
+                    [&mut self.charge_max, &mut self.charge_min, &mut self.discharge_max]
+                {
+                    energies[index] = 0.0;
+                }
+            }
+        }
+    }
+
+    /// Sets the level that is wanted in each stay, from the last stay to the first. The next drive
+    /// wants its energy and all that is wanted after it. Without leave to fill up, the ceiling is
+    /// the level that is wanted.
+    fn set_wanted(&mut self, may_fill: bool) {
+        // Energy of the next drive and what is wanted after it.
+        let mut later = 0.0;
+        for count in (0..=self.drives.len()).rev() {
+            let goals = self.goals.iter().filter(|goal| goal.drives == count);
+            let wanted = goals.map(|goal| goal.wanted).fold(self.reserve.max(later), f64::max);
+            let bounds = self.bounds_mut(count);
+            bounds.wanted = wanted.min(bounds.ceiling);
+            if !may_fill {
+                bounds.ceiling = bounds.wanted.max(bounds.uncharged);
+            }
+            later = bounds.wanted;
+            if let Some(last) = count.checked_sub(1) {
+                later += self.drives[last].energy;
+            }
+        }
+    }
+
+    /// Bounds on the level after `count` drives.
+    pub(crate) fn bounds(&self, count: usize) -> &Bounds {
+        count.checked_sub(1).map_or(&self.first, |last| &self.drives[last].after)
+    }
+
+    fn bounds_mut(&mut self, count: usize) -> &mut Bounds {
+        count.checked_sub(1).map_or(&mut self.first, |last| &mut self.drives[last].after)
+    }
+
+    /// Bounds on the level after a slot.
+    pub(crate) fn bounds_in(&self, slot: usize) -> &Bounds {
+        self.bounds(self.drives_before(slot + 1))
+    }
+
+    /// Number of drives that belong to slots before `slot`.
+    pub(crate) fn drives_before(&self, slot: usize) -> usize {
+        self.drives.partition_point(|drive| drive.goal.slots < slot)
+    }
+
+    /// Positions of the drives that belong to a slot.
+    pub(crate) fn drives_in(&self, slot: usize) -> Range<usize> {
+        self.drives_before(slot)..self.drives_before(slot + 1)
+    }
+
+    /// Positions of the drives between the last slot that ends by the deadline of a goal and the
+    /// deadline. Only a gap in the prices holds any.
+    pub(crate) fn drives_in_gap(&self, goal: &Goal) -> Range<usize> {
+        self.drives_before(goal.slots).min(goal.drives)..goal.drives
+    }
+
+    /// Level after some drives, from the `level` before them.
+    pub(crate) fn level_after_drives(&self, which: Range<usize>, level: f64) -> f64 {
+        self.drives[which].iter().fold(level, |level, drive| (level - drive.energy).max(0.0))
+    }
+
+    /// Lowers the ceilings to the level at which the taper reaches zero power. A storage does not
+    /// charge in a stay that begins at that level or above.
     fn end_at_taper(&mut self) {
         let falling = self.taper.iter().filter(|line| line.fall > 0.0);
         // The power is zero where the first of the lines is.
         let end = falling.map(|line| line.at_zero / line.fall).fold(f64::INFINITY, f64::min);
-        self.ceiling = self.ceiling.min(end).max(self.start);
-        if self.start >= end {
+        for count in 0..=self.drives.len() {
+            let bounds = self.bounds_mut(count);
+            bounds.ceiling = bounds.ceiling.min(end).max(bounds.uncharged);
+        }
+        for (index, slot) in self.stay.clone().enumerate() {
+            if self.bounds_in(slot).uncharged >= end {
+                self.charge_max[index] = 0.0;
+            }
+        }
+        if self.bounds(self.drives.len()).uncharged >= end {
             self.taper.clear();
-            self.charge_max.fill(0.0);
         }
     }
 
@@ -199,7 +247,15 @@ impl Storage {
         let ceiling = share(device.battery.charge_limit.as_percent()).max(start);
         let stay = 0..grid.len();
         let energies = |kw: f64| grid.hours.iter().map(|hours| kw * hours).collect();
-        let goal = |soc: f64| Goal::new((Some(0), None), grid.len(), share(soc), ceiling);
+        let goal = |soc: f64| Goal::new((Some(0), None), (grid.len(), 0), share(soc), ceiling);
+        let goals: Vec<Goal> =
+            device.soc_end.map(|soc| goal(soc.as_percent())).into_iter().collect();
+        let first = Bounds {
+            floor: share(device.discharge.soc_min.as_percent()).min(start),
+            ceiling,
+            wanted: goals.first().map_or(0.0, |goal| goal.wanted),
+            uncharged: start,
+        };
         let mut storage = Self {
             may_go_on: false,
             charge_max: energies(device.power_max.as_kw()),
@@ -209,12 +265,12 @@ impl Storage {
             efficiency_in: device.battery.efficiency,
             efficiency_out: device.discharge.efficiency,
             start,
-            floor: share(device.discharge.soc_min.as_percent()).min(start),
+            first,
+            drives: Vec::new(),
             discharge_from: share(device.discharge.soc_min.as_percent()),
-            ceiling,
             capacity: Some(capacity),
             reserve: 0.0,
-            goals: device.soc_end.map(|soc| goal(soc.as_percent())).into_iter().collect(),
+            goals,
             priority: 1.0,
             wear: device.discharge.wear.as_per_kwh(),
             end_value: device.end_value.as_per_kwh(),
@@ -234,21 +290,26 @@ impl Storage {
         self.charge_min.iter().any(|&kwh| kwh > 0.0)
     }
 
-    /// True if the programme needs a level column per slot. Without discharging, reserve, taper
-    /// and least power, sums of charges up to the deadlines are enough.
+    /// True if the programme needs a level column per slot. Without discharging, drives, reserve,
+    /// taper and least power, sums of charges up to the deadlines are enough.
     pub(crate) fn needs_levels(&self) -> bool {
         self.can_discharge()
+            || !self.drives.is_empty()
             || self.reserve > 0.0
             || !self.taper.is_empty()
             || self.has_least_power()
     }
 
-    /// Levels at which a run may end with a top-off, in rising order: those of the goals, the
-    /// reserve and the ceiling.
-    pub(crate) fn run_ends(&self) -> Vec<f64> {
-        let goals = self.goals.iter().map(|goal| goal.wanted);
-        let mut ends: Vec<f64> = goals.chain([self.reserve, self.ceiling]).collect();
-        ends.retain(|&level| level > self.floor && level <= self.ceiling);
+    /// Levels at which a run that includes `slot` may end with a top-off, in rising order: those of
+    /// the goals of its stay, the energy of the next drive, the reserve and the ceiling.
+    pub(crate) fn run_ends(&self, slot: usize) -> Vec<f64> {
+        let count = self.drives_before(slot + 1);
+        let bounds = self.bounds(count);
+        let next = self.drives.get(count).map(|drive| &drive.goal);
+        let goals = self.goals.iter().filter(|goal| goal.drives == count).chain(next);
+        let wanted = goals.map(|goal| goal.wanted);
+        let mut ends: Vec<f64> = wanted.chain([self.reserve, bounds.ceiling]).collect();
+        ends.retain(|&level| level > bounds.floor && level <= bounds.ceiling);
         ends.sort_by(f64::total_cmp);
         ends.dedup();
         ends
@@ -256,12 +317,14 @@ impl Storage {
 
     /// Most energy in kWh at the plug that a slot of `hours` can charge from `level`.
     pub(crate) fn charge_from(&self, level: f64, slot: usize, hours: f64) -> f64 {
-        self.charge_within(level, self.charge_max[slot - self.stay.start], hours)
+        let ceiling = self.bounds_in(slot).ceiling;
+        self.charge_within((level, ceiling), self.charge_max[slot - self.stay.start], hours)
     }
 
-    /// Most energy in kWh at the plug that `hours` can charge from `level`, at most `most`.
-    fn charge_within(&self, level: f64, most: f64, hours: f64) -> f64 {
-        let room = (self.ceiling - level).max(0.0) / self.efficiency_in;
+    /// Most energy in kWh at the plug that `hours` can charge from `level` up to `ceiling`, at most
+    /// `most`.
+    fn charge_within(&self, (level, ceiling): (f64, f64), most: f64, hours: f64) -> f64 {
+        let room = (ceiling - level).max(0.0) / self.efficiency_in;
         let most = most.min(room);
         self.taper.iter().fold(most, |most, line| most.min(self.under(*line, level, hours)))
     }
@@ -279,40 +342,48 @@ impl Storage {
         self.stay
             .clone()
             .map(|slot| {
+                level = self.level_after_drives(self.drives_in(slot), level);
                 level += self.efficiency_in * self.charge_from(level, slot, grid.hours[slot]);
                 level
             })
             .collect()
     }
 
-    /// Sets the reachable levels of each goal. The session is `[from, to)` in microseconds;
-    /// `power_max` is in kW.
+    /// Sets the reachable levels of each goal and drive. The session is `[from, to)` in
+    /// microseconds; `power_max` is in kW.
     fn find_reachable(&mut self, grid: &SiteSlots, power_max: f64, (from, to): (i64, i64)) {
         let levels = self.levels_at_full_power(grid);
-        let mut goals = std::mem::take(&mut self.goals);
-        for goal in &mut goals {
+        let reach = |goal: &Goal| {
             let slots = goal.slots.clamp(self.stay.start, self.stay.end) - self.stay.start;
             let most = slots.checked_sub(1).map_or(self.start, |last| levels[last]);
-            goal.reachable = goal.wanted.min(most.max(self.start));
-            // Time without a price before the deadline, added after the priced slots.
+            let most = self.level_after_drives(self.drives_in_gap(goal), most);
+            let reachable = goal.wanted.min(most);
+            // Time without a price before the deadline, added after the priced slots of its stay.
             let due = goal.by.map_or(i64::MAX, micros_of).min(to);
             let due = if due == i64::MAX { grid.open_end } else { due };
-            let unpriced = grid.unpriced_between(from, due);
-            let most = self.level_after(goal.reachable, power_max, unpriced);
-            goal.reachable_if_priced = goal.wanted.min(most);
+            let back = goal.drives.checked_sub(1).map_or(from, |last| self.drives[last].period.1);
+            let unpriced = grid.unpriced_between(back, due);
+            let range = (reachable, self.bounds(goal.drives).ceiling);
+            (reachable, goal.wanted.min(self.level_after(range, power_max, unpriced)))
+        };
+        let goals: Vec<(f64, f64)> = self.goals.iter().map(reach).collect();
+        let drives: Vec<(f64, f64)> = self.drives.iter().map(|drive| reach(&drive.goal)).collect();
+        let own = self.goals.iter_mut().zip(goals);
+        for (goal, reached) in own.chain(self.drives.iter_mut().map(|d| &mut d.goal).zip(drives)) {
+            (goal.reachable, goal.reachable_if_priced) = reached;
         }
-        self.goals = goals;
     }
 
-    /// Level after `hours` at full power from `level`. The hours may come before or after others,
-    /// because the power under a taper depends on the level alone. With a taper it is computed in
-    /// steps of a quarter of an hour, at most 400.
-    fn level_after(&self, level: f64, power_max: f64, hours: f64) -> f64 {
+    /// Level after `hours` at full power from `level`, at most `ceiling`. The hours may come before
+    /// or after others, because the power under a taper depends on the level alone. With a taper it
+    /// is computed in steps of a quarter of an hour, at most 400.
+    fn level_after(&self, (level, ceiling): (f64, f64), power_max: f64, hours: f64) -> f64 {
         let steps =
             if self.taper.is_empty() { 1.0 } else { (4.0 * hours).ceil().clamp(1.0, 400.0) };
         let step = hours / steps;
         (0..steps as usize).fold(level, |level, _| {
-            level + self.efficiency_in * self.charge_within(level, power_max * step, step)
+            level
+                + self.efficiency_in * self.charge_within((level, ceiling), power_max * step, step)
         })
     }
 }
@@ -328,17 +399,15 @@ fn levels(vehicle: &Vehicle) -> (f64, Option<f64>, f64, f64) {
 }
 
 /// Goals of a vehicle that departs at `to` (microseconds), the earliest first. `start` is the
-/// stored energy on arrival; energy targets count from there, at the plug.
+/// stored energy on arrival; energy targets count from there, at the plug. `first` has the bounds
+/// up to the first of the `drives`.
 fn goals(
     vehicle: &Vehicle,
     grid: &SiteSlots,
     to: i64,
     (start, efficiency): (f64, f64),
+    (first, drives): (Bounds, &[Drive]),
 ) -> Vec<Goal> {
-    let limit = vehicle
-        .battery
-        .as_ref()
-        .map_or(f64::INFINITY, |battery| battery.charge_limit.of(battery.capacity).as_kwh());
     let energies = vehicle
         .targets
         .iter()
@@ -352,9 +421,11 @@ fn goals(
     let goal = |(index, (by, level)): (usize, (Option<DateTime<Utc>>, f64))| {
         let end = by.map_or(i64::MAX, micros_of).min(to);
         let slots = grid.ends.partition_point(|&slot_end| slot_end <= end);
-        // A vehicle that only charges stays above a target below its level on arrival.
-        let least = if vehicle.discharge.is_some() { 0.0 } else { start };
-        Goal::new((Some(index), by), slots, level.max(least), limit.max(start))
+        let count = drives.partition_point(|drive| drive.period.0 < end);
+        let bounds = count.checked_sub(1).map_or(first, |last| drives[last].after);
+        // A vehicle that only charges stays above a target below its level on arrival, or on return.
+        let least = if vehicle.discharge.is_some() { 0.0 } else { bounds.uncharged };
+        Goal::new((Some(index), by), (slots, count), level.max(least), bounds.ceiling)
     };
     let mut goals: Vec<Goal> = energies.chain(socs).enumerate().map(goal).collect();
     // Stable: goals of one deadline stay in the order of the request.
@@ -424,7 +495,10 @@ mod tests {
         assert_eq!((early.wanted, early.above_limit, early.reachable), (20.0, 5.0, 15.0));
         let late = &storage.goals[1];
         assert_eq!((late.target, late.slots, late.wanted), (Some(0), 3, 14.0));
-        assert_eq!((storage.start, storage.ceiling, storage.capacity), (10.0, 20.0, Some(20.0)));
+        assert_eq!(
+            (storage.start, storage.first.ceiling, storage.capacity),
+            (10.0, 20.0, Some(20.0))
+        );
     }
 
     #[test]
@@ -449,7 +523,10 @@ mod tests {
         assert!((stored(&car, 2, false).goals[0].wanted - 10.0).abs() < 1e-12);
         car.discharge = Some(discharge(5.0));
         let storage = stored(&car, 2, false);
-        assert_eq!((storage.goals[0].wanted, storage.floor, storage.ceiling), (4.0, 0.0, 20.0));
+        assert_eq!(
+            (storage.goals[0].wanted, storage.first.floor, storage.first.ceiling),
+            (4.0, 0.0, 20.0)
+        );
         assert!(storage.can_discharge() && storage.needs_levels());
     }
 
@@ -460,17 +537,20 @@ mod tests {
         car.discharge.as_mut().unwrap().soc_min = percent(75.0);
         let storage = stored(&car, 2, false);
         // It arrives with 10 kWh, below the 15 from which it gives back.
-        assert_eq!((storage.floor, storage.discharge_from, storage.reserve), (10.0, 15.0, 0.0));
+        assert_eq!(
+            (storage.first.floor, storage.discharge_from, storage.reserve),
+            (10.0, 15.0, 0.0)
+        );
         car.reserve = percent(80.0);
         assert!((stored(&car, 2, false).reserve - 16.0).abs() < 1e-12);
         car.battery.as_mut().unwrap().charge_limit = percent(60.0);
         let storage = stored(&car, 2, false);
-        assert_eq!((storage.reserve, storage.ceiling), (12.0, 12.0));
+        assert_eq!((storage.reserve, storage.first.ceiling), (12.0, 12.0));
         // A reserve that is there already is a floor.
         car.reserve = percent(40.0);
         car.discharge.as_mut().unwrap().soc_min = percent(0.0);
         let storage = stored(&car, 2, false);
-        assert_eq!((storage.reserve, storage.floor), (0.0, 8.0));
+        assert_eq!((storage.reserve, storage.first.floor), (0.0, 8.0));
     }
 
     #[test]
@@ -495,10 +575,10 @@ mod tests {
         car.soc_targets = vec![soc_by(120, 90.0), soc_by(60, 60.0), soc_by(120, 70.0)];
         car.soc_targets.push(soc_by(120, 10.0));
         // 14 twice, 18, 12, and 20 when full; the wish for 2 is held to the start of 10.
-        assert_eq!(stored(&car, 3, false).run_ends(), [10.0, 12.0, 14.0, 18.0, 20.0]);
+        assert_eq!(stored(&car, 3, false).run_ends(0), [10.0, 12.0, 14.0, 18.0, 20.0]);
         // With a reserve of 16 it never falls below the 10 that it brings: no run ends there.
         car.reserve = percent(80.0);
-        assert_eq!(stored(&car, 3, false).run_ends(), [12.0, 14.0, 16.0, 18.0, 20.0]);
+        assert_eq!(stored(&car, 3, false).run_ends(0), [12.0, 14.0, 16.0, 18.0, 20.0]);
     }
 
     #[test]
@@ -519,10 +599,10 @@ mod tests {
         let mut car = car();
         (car.taper, car.fill_when_worth) = (taper(&[(0.0, 10.0), (80.0, 0.0)]), true);
         let storage = stored(&car, 2, false);
-        assert_eq!((storage.ceiling, storage.charge_max[0]), (16.0, 10.0));
+        assert_eq!((storage.first.ceiling, storage.charge_max[0]), (16.0, 10.0));
         car.battery.as_mut().unwrap().soc = Some(percent(90.0));
         let above = stored(&car, 2, false);
-        assert_eq!((above.ceiling, above.charge_max.clone()), (18.0, vec![0.0, 0.0]));
+        assert_eq!((above.first.ceiling, above.charge_max.clone()), (18.0, vec![0.0, 0.0]));
         assert!(above.taper.is_empty());
     }
 
@@ -547,7 +627,10 @@ mod tests {
         let request = site(&[10, 20], &[Device::Battery(home.clone())]);
         let storage = Storage::of_battery(&home, &SiteSlots::new(&request));
         assert_eq!((storage.stay.clone(), storage.start), (0..2, 10.0));
-        assert_eq!((storage.ceiling, storage.floor, storage.discharge_from), (18.0, 10.0, 12.0));
+        assert_eq!(
+            (storage.first.ceiling, storage.first.floor, storage.discharge_from),
+            (18.0, 10.0, 12.0)
+        );
         assert_eq!((storage.charge_max.clone(), storage.discharge_max.len()), (vec![5.0, 5.0], 2));
         let goal = &storage.goals[0];
         assert_eq!((goal.slots, goal.wanted, goal.reachable), (2, 16.0, 16.0));
@@ -580,7 +663,7 @@ mod tests {
                 let middle = f64::midpoint(low, high);
                 if fits(middle) { low = middle } else { high = middle }
             }
-            let found = storage.charge_within(start, 10.0 * hours, hours);
+            let found = storage.charge_within((start, storage.first.ceiling), 10.0 * hours, hours);
             prop_assert!((found - low).abs() < 1e-6, "{found} and {low}");
         }
 

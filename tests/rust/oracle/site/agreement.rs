@@ -32,6 +32,9 @@ fn no_plan_of_a_site_claims_what_is_not_so() {
         "group",
         "below zero",
         "above a charge limit",
+        "drives",
+        "lacks energy on the way",
+        "drives and gives back",
     ] {
         assert!(census.share(feature) > 0.05, "{feature} dies out");
     }
@@ -69,6 +72,12 @@ fn judge(site: &Site, census: &mut Census) -> Result<(), String> {
         ("home", site.home.is_some()),
         ("above a charge limit", site.cars.iter().any(|car| car.limit.is_some())),
         ("group", site.group_limit.is_some()),
+        ("drives", site.cars.iter().any(|car| !car.drives.is_empty())),
+        ("lacks energy on the way", least.lacking > DUST_KWH),
+        (
+            "drives and gives back",
+            site.cars.iter().any(|car| !car.drives.is_empty() && car.gives_back.is_some()),
+        ),
         ("below zero", site.prices.iter().any(|&price| price < 0.0)),
         ("ten devices", site.cars.len() >= 10),
     ]);
@@ -82,25 +91,35 @@ fn judge(site: &Site, census: &mut Census) -> Result<(), String> {
     check(plan.certificate.bound.as_amount() <= found.cost + cent, "a bound above the cost")?;
     check((plan.status != SearchStatus::Optimal) || is_proved, "optimal beside an open gap")?;
     let energy = DUST_KWH * 10.0;
-    check(found.missing >= least.missing - energy, "less is missing than can be")?;
+    check(found.lacking >= least.lacking - energy, "drives lack less than they can")?;
+    let is_as_good = found.lacking <= least.lacking + energy;
+    let is_less = found.missing < least.missing - energy;
+    check(!is_as_good || !is_less, "less is missing than can be")?;
     if !is_proved || plan.status != SearchStatus::Optimal {
-        let is_as_good = found.missing <= least.missing + energy;
+        let is_as_good = is_as_good && found.missing <= least.missing + energy;
         let bound = plan.certificate.bound.as_amount();
         return check(!is_as_good || bound <= least.cost + cent, "a bound above the optimum");
     }
+    check(same(found.lacking, least.lacking, energy), "drives lack more than they must")?;
+    let is_early = same(found.lacking_early, least.lacking_early, energy);
+    check(is_early, "another drive than the earliest")?;
     check(same(found.missing, least.missing, energy), "more is missing than must be")?;
     check(same(found.early, least.early, energy), "another deadline than the earliest")?;
     check(same(found.late, least.late, energy), "what is missed is not gone on with")?;
     let told = site.cars.iter().zip(&plan.devices);
     let told: f64 = told.map(|(car, device)| car.priority * device.shortfall.as_kwh()).sum();
-    check(same(told, found.missing, energy), "the shortfalls do not add up")?;
-    let short = plan.devices.iter().flat_map(|device| &device.wishes);
-    let named = short.clone().all(|w| w.causes.is_empty() == (w.shortfall.as_kwh() <= DUST_KWH));
+    let short = found.missing + found.lacking;
+    check(same(told, short, energy), "the shortfalls do not add up")?;
+    let wishes = plan.devices.iter().flat_map(|device| &device.wishes);
+    let named = wishes.clone().all(|w| w.causes.is_empty() == (w.shortfall.as_kwh() <= DUST_KWH));
     check(named, "a shortfall without a cause, or a cause without a shortfall")?;
     let above = site.cars.iter().zip(&plan.devices).all(|(car, device)| {
-        let wanted = car.targets.iter().map(|&(_, wanted)| wanted - car.ceiling() > DUST_KWH);
+        let most = |by: usize| car.full(car.driven(by - 1));
+        let wanted = car.targets.iter().map(|&(by, wanted)| wanted - most(by) > DUST_KWH);
+        let drives = car.drives.iter().enumerate();
+        let drives = drives.map(|(count, drive)| drive.2 - car.full(count) > DUST_KWH);
         let told = device.wishes.iter().map(|wish| wish.causes.contains(&Cause::ChargeLimit));
-        wanted.eq(told)
+        wanted.chain(drives).eq(told)
     });
     check(above, "a charge limit that is no cause, or a cause that is no charge limit")?;
     check(same(found.cost, least.cost, cent), "proved, and not the least cost")

@@ -22,6 +22,9 @@ fn car(most_kw: f64, targets: &[(usize, f64)], departure: usize) -> Car {
         in_group: false,
         gives_back: None,
         limit: None,
+        drives: Vec::new(),
+        brings: (0.0, 0.0),
+        fills: false,
     }
 }
 

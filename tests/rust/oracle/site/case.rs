@@ -5,6 +5,7 @@ use slackwater_engine::plan::site::{
     Device, Discharge, Group, Limit, Load, Phase, Series, SiteProblem, SiteRequest,
     StationaryBattery, Vehicle,
 };
+use slackwater_engine::plan::storage::Consumption;
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::{Percent, Power, Price, kw, kwh};
@@ -28,6 +29,13 @@ pub(crate) struct Car {
     pub(crate) gives_back: Option<(f64, f64)>,
     /// Stored energy at the charge limit, where that is below what is wanted.
     pub(crate) limit: Option<f64>,
+    /// First slot, slot after the last one, and stored energy of each drive. Targets of a car that
+    /// drives are levels.
+    pub(crate) drives: Vec<(usize, usize, f64)>,
+    /// Stored energy and capacity of a car that drives and gives nothing back.
+    pub(crate) brings: (f64, f64),
+    /// Whether a car that drives may fill its battery.
+    pub(crate) fills: bool,
 }
 
 /// Capacity of a car with a charge limit that gives nothing back.
@@ -36,7 +44,51 @@ const CAPACITY_KWH: f64 = 200.0;
 impl Car {
     /// Energy stored at the start.
     pub(crate) fn level(&self) -> f64 {
-        self.gives_back.map_or(0.0, |(level, _)| level)
+        self.gives_back.map_or(self.brings.0, |(level, _)| level)
+    }
+
+    /// Number of drives that begin with a slot or before it.
+    pub(crate) fn driven(&self, slot: usize) -> usize {
+        self.drives.iter().filter(|drive| drive.0 <= slot).count()
+    }
+
+    /// True if no drive begins at a deadline or after it.
+    pub(crate) fn is_last_stay(&self, by: usize) -> bool {
+        self.driven(by - 1) == self.drives.len()
+    }
+
+    pub(crate) fn is_away(&self, slot: usize) -> bool {
+        self.drives.iter().any(|drive| (drive.0..drive.1).contains(&slot))
+    }
+
+    /// Most energy that a car stores after so many drives, full or not charged at all.
+    pub(crate) fn full(&self, drives: usize) -> f64 {
+        if self.drives.is_empty() {
+            return self.ceiling();
+        }
+        let (_, capacity) = self.gives_back.unwrap_or(self.brings);
+        self.limit.unwrap_or(capacity).max(self.left(drives))
+    }
+
+    /// Energy that is left after so many drives of what the car had at the start.
+    fn left(&self, drives: usize) -> f64 {
+        let used = self.drives[..drives].iter().map(|drive| drive.2);
+        used.fold(self.level(), |level, kwh| (level - kwh).max(0.0))
+    }
+
+    /// Most energy that is of use after so many drives: for targets, and for the next drive and all
+    /// after it.
+    fn useful(&self, drives: usize) -> f64 {
+        let due = self.targets.iter().filter(|&&(by, _)| self.driven(by - 1) == drives);
+        let due = due.map(|&(_, level)| level).fold(0.0, f64::max);
+        let next = self.drives.get(drives).map_or(0.0, |drive| drive.2 + self.useful(drives + 1));
+        due.max(next).min(self.full(drives)).max(self.left(drives))
+    }
+
+    /// Most energy that the car stores after so many drives.
+    pub(crate) fn most(&self, drives: usize) -> f64 {
+        let is_bounded = !self.drives.is_empty() && self.gives_back.is_none() && !self.fills;
+        if is_bounded { self.useful(drives) } else { self.full(drives) }
     }
 
     /// Most energy that it stores: a full battery, or all that is wanted, up to the
@@ -161,6 +213,11 @@ impl Site {
             let share = draw.between(0.3, 0.95);
             car.limit = draw.chance(5).then_some((car.wanted() * share * 100.0).round() / 100.0);
         }
+        for car in &mut cars {
+            if draw.chance(25) {
+                car.drive(&mut draw);
+            }
+        }
         Self { hours, prices, export, house_kw, import_limit, group_limit, cars, home }
     }
 
@@ -220,7 +277,48 @@ impl Car {
         let priority = draw.one_of(&[1.0, 1.0, 2.0, 5.0]);
         let in_group = draw.chance(50);
         let limit = None;
-        Self { most_kw, least_kw, targets, departure, priority, in_group, gives_back, limit }
+        Self {
+            most_kw,
+            least_kw,
+            targets,
+            departure,
+            priority,
+            in_group,
+            gives_back,
+            limit,
+            drives: Vec::new(),
+            brings: (0.0, 0.0),
+            fills: false,
+        }
+    }
+
+    /// Lets the car drive once or twice between the start and its departure.
+    fn drive(&mut self, draw: &mut Draw) {
+        self.least_kw = 0.0;
+        self.fills = draw.chance(50);
+        if self.gives_back.is_none() {
+            self.brings = (draw.between(0.0, 20.0), 40.0);
+        }
+        let (mut from, most) = (0, self.most_kw);
+        for _ in 0..draw.count(1, 2) {
+            if from >= self.departure {
+                break;
+            }
+            let start = draw.count(from, self.departure - 1);
+            let end = draw.count(start + 1, self.departure);
+            self.drives.push((start, end, draw.between(0.0, most * 2.0)));
+            from = end;
+        }
+        let (_, capacity) = self.gives_back.unwrap_or(self.brings);
+        let drives = self.drives.clone();
+        for (by, level) in &mut self.targets {
+            // No target is due while the car is away.
+            let away = drives.iter().find(|drive| drive.0 < *by && *by < drive.1);
+            *by = away.map_or(*by, |drive| drive.1);
+            *level = level.min(capacity);
+        }
+        self.limit = self.limit.map(|limit| limit.min(capacity));
+        self.targets.sort_by_key(|&(by, _)| by);
     }
 
     fn vehicle(&self, name: String, at: impl Fn(usize) -> DateTime<Utc>) -> Vehicle {
@@ -229,10 +327,19 @@ impl Car {
         vehicle.departure = Some(at(self.departure));
         vehicle.priority = self.priority;
         vehicle.group = self.in_group.then(|| "row".into());
-        if let Some((level, capacity)) = self.gives_back {
+        let drives = !self.drives.is_empty();
+        if let Some((level, capacity)) = self.gives_back.or(drives.then_some(self.brings)) {
             let percent = |kwh: f64| Percent::from_percent(kwh / capacity * 100.0);
             vehicle.battery = Some(battery(capacity, level, 1.0, self.limit));
-            vehicle.discharge = Some(give_back(self.most_kw, 1.0));
+            vehicle.discharge = self.gives_back.map(|_| give_back(self.most_kw, 1.0));
+            vehicle.fill_when_worth = drives && self.fills;
+            let drive = |&(first, end, energy): &(usize, usize, f64)| Consumption {
+                start: at(first),
+                end: at(end),
+                energy: kwh(energy),
+                is_plugged_in: false,
+            };
+            vehicle.consumption = self.drives.iter().map(drive).collect();
             let target = |&(by, level): &(usize, f64)| SocTarget {
                 by: Some(at(by)),
                 soc: Some(percent(level).expect("a share")),

@@ -7,8 +7,12 @@ use crate::site::case::{Car, Site};
 pub(crate) const DUST_KWH: f64 = 3e-5;
 
 /// Shortage and money of a plan.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Outcome {
+    /// Energy that drives lack, weighed by priority.
+    pub(crate) lacking: f64,
+    /// The same, weighed by how early the drives are.
+    pub(crate) lacking_early: f64,
     /// Missing energy at all deadlines, weighed by priority.
     pub(crate) missing: f64,
     /// The same, weighed by how early the deadlines are.
@@ -22,8 +26,16 @@ pub(crate) struct Outcome {
 
 /// The weight of each deadline: 1 for the earliest, less for each later one.
 pub(crate) fn earliness(site: &Site, by: usize) -> f64 {
-    let mut deadlines: Vec<usize> =
-        site.cars.iter().flat_map(|car| car.targets.iter().map(|&(by, _)| by)).collect();
+    weight(site.cars.iter().flat_map(|car| car.targets.iter().map(|&(by, _)| by)), by)
+}
+
+/// The weight of each drive by its start, in the same way.
+pub(crate) fn earliness_of_drive(site: &Site, start: usize) -> f64 {
+    weight(site.cars.iter().flat_map(|car| car.drives.iter().map(|drive| drive.0)), start)
+}
+
+fn weight(deadlines: impl Iterator<Item = usize>, by: usize) -> f64 {
+    let mut deadlines: Vec<usize> = deadlines.collect();
     deadlines.sort_unstable();
     deadlines.dedup();
     let before = deadlines.iter().filter(|&&other| other < by).count();
@@ -33,11 +45,12 @@ pub(crate) fn earliness(site: &Site, by: usize) -> f64 {
 /// Adds up a plan, and checks every rule. An error names the rule.
 pub(crate) fn interpret(site: &Site, plan: &SitePlan) -> Result<Outcome, String> {
     let slots = site.prices.len();
-    let mut outcome = Outcome { missing: 0.0, early: 0.0, late: 0.0, cost: 0.0, turnover: 0.0 };
+    let mut outcome = Outcome::default();
     let (mut meter, mut group) = (vec![site.house_kw; slots], vec![0.0; slots]);
     for (index, car) in site.cars.iter().enumerate() {
         let powers: Vec<f64> = plan.devices[index].power.iter().map(|kw| kw.as_kw()).collect();
-        let levels = levels(site, car, &powers).map_err(|rule| format!("car {index}: {rule}"))?;
+        let levels = levels(site, car, &powers, &mut outcome)
+            .map_err(|rule| format!("car {index}: {rule}"))?;
         judge_wishes(site, car, &levels, &mut outcome);
         for (slot, power) in powers.iter().enumerate() {
             meter[slot] += power;
@@ -74,17 +87,31 @@ fn rule(holds: bool, name: impl Fn() -> String) -> Result<(), String> {
 }
 
 /// Levels at all boundaries, where power and level keep their rules.
-fn levels(site: &Site, car: &Car, powers: &[f64]) -> Result<Vec<f64>, String> {
+fn levels(
+    site: &Site,
+    car: &Car,
+    powers: &[f64],
+    outcome: &mut Outcome,
+) -> Result<Vec<f64>, String> {
     let mut levels = vec![car.level()];
     for (slot, &power) in powers.iter().enumerate() {
-        let level = levels[slot] + power * site.hours;
+        let mut level = levels[slot];
+        if let Some(&(start, _, kwh)) = car.drives.iter().find(|drive| drive.0 == slot) {
+            let lack = car.priority * (kwh - level).max(0.0);
+            outcome.lacking += lack;
+            outcome.lacking_early += lack * earliness_of_drive(site, start);
+            level = (level - kwh).max(0.0);
+        }
+        level += power * site.hours;
         levels.push(level);
         let gives = if car.gives_back.is_some() { car.most_kw } else { 0.0 };
         let is_in = -gives - DUST_KWH <= power && power <= car.most_kw + DUST_KWH;
         rule(is_in, || format!("{power} kW in slot {slot}"))?;
         let is_there = slot < car.departure || power.abs() <= DUST_KWH;
         rule(is_there, || format!("{power} kW after departure"))?;
-        let range = -DUST_KWH..=car.ceiling() + DUST_KWH;
+        let is_home = !car.is_away(slot) || power.abs() <= DUST_KWH;
+        rule(is_home, || format!("{power} kW on the way"))?;
+        let range = -DUST_KWH..=car.most(car.driven(slot)) + DUST_KWH;
         rule(range.contains(&level), || format!("{level} kWh after slot {slot}"))?;
         if power * site.hours <= DUST_KWH || power >= car.least_kw - DUST_KWH {
             continue;
@@ -99,13 +126,15 @@ fn levels(site: &Site, car: &Car, powers: &[f64]) -> Result<Vec<f64>, String> {
 }
 
 fn judge_wishes(site: &Site, car: &Car, levels: &[f64], outcome: &mut Outcome) {
-    let (mut late, most) = (0.0_f64, car.ceiling());
+    let mut late = 0.0_f64;
     for &(by, wanted) in &car.targets {
+        let most = car.full(car.driven(by - 1));
         let missing = (wanted - levels[by]).max(0.0);
         outcome.missing += car.priority * missing;
         outcome.early += car.priority * missing * earliness(site, by);
         // Nobody goes on for what lies above the charge limit.
-        if wanted.min(most) - levels[by] > DUST_KWH && by < car.departure {
+        let goes_on = by < car.departure && car.is_last_stay(by);
+        if wanted.min(most) - levels[by] > DUST_KWH && goes_on {
             late = late.max(wanted.min(most) - levels[car.departure]);
         }
     }

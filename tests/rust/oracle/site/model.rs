@@ -1,6 +1,6 @@
-//! The site as a mixed-integer programme: what is least in turn is missing
-//! energy, missing energy at early deadlines, what stays missing on departure,
-//! and money. Every choice is a whole number from the start.
+//! The site as a mixed-integer programme: what is least in turn is energy that
+//! drives lack, that of early drives, missing energy, missing energy at early
+//! deadlines, what stays missing on departure, and money. Every choice is a whole number from the start.
 use good_lp::solvers::highs::highs;
 use good_lp::{
     Constraint, Expression, ProblemVariables, Solution, SolutionStatus, SolverModel, Variable,
@@ -8,14 +8,14 @@ use good_lp::{
 };
 
 use crate::site::case::{Car, Site};
-use crate::site::interpreter::earliness;
+use crate::site::interpreter::{earliness, earliness_of_drive};
 
 /// Tolerance of the solver, far below what a later stage may give up.
 const TOLERANCE: f64 = 1e-8;
 
 /// What later stages may give up of each earlier one, in kWh. The room of one lets the
 /// next find less than is true, by the ratio of their weights, and must not shut out what is.
-const SLACK_KWH: [f64; 3] = [1e-6, 1e-5, 5e-5];
+const SLACK_KWH: [f64; 5] = [1e-7, 1e-6, 1e-6, 1e-5, 5e-5];
 
 /// Nodes after which the programme is given up.
 const NODES_MAX: i32 = 5_000;
@@ -23,6 +23,8 @@ const NODES_MAX: i32 = 5_000;
 /// Least values, one after the other.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Optimum {
+    pub(crate) lacking: f64,
+    pub(crate) lacking_early: f64,
     pub(crate) missing: f64,
     pub(crate) early: f64,
     pub(crate) late: f64,
@@ -36,6 +38,8 @@ struct Milp<'s> {
     /// Energy through the meter, and through the group, in each slot.
     meter: Vec<Expression>,
     group: Vec<Expression>,
+    lacking: Expression,
+    lacking_early: Expression,
     missing: Expression,
     early: Expression,
     late: Expression,
@@ -43,12 +47,23 @@ struct Milp<'s> {
 
 /// The optimum of a site, or `None` where the solver finds none.
 pub(crate) fn optimum(site: &Site) -> Option<Optimum> {
-    let missing = least(site, &[])?;
-    let early = least(site, &[missing])?;
-    let late = least(site, &[missing, early])?;
-    let cost = least(site, &[missing, early, late])?;
-    let [missing, early, late] = [missing, early, late].map(|value| value.max(0.0));
-    Some(Optimum { missing, early, late, cost: cost * unit(site) })
+    let mut before = Vec::new();
+    let drives = site.cars.iter().any(|car| !car.drives.is_empty());
+    for stage in 0..SLACK_KWH.len() {
+        // Without drives nothing lacks energy for one.
+        let value = if stage < 2 && !drives { 0.0 } else { least(site, &before)? };
+        before.push(value);
+    }
+    let cost = least(site, &before)? * unit(site);
+    let value = |stage: usize| before[stage].max(0.0);
+    Some(Optimum {
+        lacking: value(0),
+        lacking_early: value(1),
+        missing: value(2),
+        early: value(3),
+        late: value(4),
+        cost,
+    })
 }
 
 /// Largest price, so that money is of the size of energy.
@@ -67,6 +82,8 @@ fn least(site: &Site, before: &[f64]) -> Option<f64> {
         rows: Vec::new(),
         meter: vec![Expression::from(site.house_kw * site.hours); slots],
         group: vec![Expression::from(0.0); slots],
+        lacking: Expression::from(0.0),
+        lacking_early: Expression::from(0.0),
         missing: Expression::from(0.0),
         early: Expression::from(0.0),
         late: Expression::from(0.0),
@@ -76,8 +93,8 @@ fn least(site: &Site, before: &[f64]) -> Option<f64> {
     }
     milp.add_home();
     let money = milp.add_meter();
-    let Milp { variables, mut rows, missing, early, late, .. } = milp;
-    let mut objectives = vec![missing, early, late, money];
+    let Milp { variables, mut rows, lacking, lacking_early, missing, early, late, .. } = milp;
+    let mut objectives = vec![lacking, lacking_early, missing, early, late, money];
     for ((objective, value), slack) in objectives.iter().zip(before).zip(SLACK_KWH) {
         rows.push(constraint!(objective.clone() <= *value + slack));
     }
@@ -111,13 +128,14 @@ impl Milp<'_> {
     fn add_car(&mut self, car: &Car) {
         let most = car.most_kw * self.site.hours;
         let least = car.least_kw * self.site.hours;
-        let (floor, ceiling) = (0.0, car.ceiling());
         let mut levels = vec![Expression::from(car.level())];
         let mut ended = Expression::from(0.0);
         for slot in 0..car.departure {
+            let (floor, ceiling) = (0.0, car.most(car.driven(slot)));
+            let most = if car.is_away(slot) { 0.0 } else { most };
             let (charge, on) = (self.amount(most), self.choice());
             self.rows.push(constraint!(charge <= most * on));
-            let mut level = levels[slot].clone() + charge;
+            let mut level = self.drive(car, slot, levels[slot].clone()) + charge;
             self.meter[slot] += charge;
             if car.in_group {
                 self.group[slot] += charge;
@@ -152,18 +170,35 @@ impl Milp<'_> {
         self.add_wishes(car, &levels);
     }
 
+    /// Level after the drive that begins with a slot, if one does. A car that lacks energy comes
+    /// back empty.
+    fn drive(&mut self, car: &Car, slot: usize, level: Expression) -> Expression {
+        let Some(&(start, _, kwh)) = car.drives.iter().find(|drive| drive.0 == slot) else {
+            return level;
+        };
+        let (lack, lacks) = (self.amount(kwh), self.choice());
+        let after = level - kwh + lack;
+        let most = car.full(0) + car.level();
+        self.rows.push(constraint!(lack <= kwh * lacks));
+        self.rows.push(constraint!(after.clone() >= 0.0));
+        self.rows.push(constraint!(after.clone() <= most - most * lacks));
+        self.lacking += car.priority * lack;
+        self.lacking_early += car.priority * earliness_of_drive(self.site, start) * lack;
+        after
+    }
+
     fn add_wishes(&mut self, car: &Car, levels: &[Expression]) {
         let late = self.amount(1e3);
         self.late += car.priority * late;
         for &(by, level) in &car.targets {
-            let wanted = level.min(car.ceiling());
+            let wanted = level.min(car.full(car.driven(by - 1)));
             self.missing += car.priority * (level - wanted);
             self.early += car.priority * earliness(self.site, by) * (level - wanted);
             let miss = self.amount(wanted);
             self.rows.push(constraint!(levels[by].clone() + miss >= wanted));
             self.missing += car.priority * miss;
             self.early += car.priority * earliness(self.site, by) * miss;
-            if by < car.departure {
+            if by < car.departure && car.is_last_stay(by) {
                 let is_missed = self.choice();
                 self.rows.push(constraint!(miss <= wanted * is_missed));
                 let end = levels[car.departure].clone();
