@@ -124,3 +124,60 @@ pub fn read_body<T: RequestBody>(bytes: &[u8]) -> Result<T, Problem> {
         .map_err(|error| Problem::bad_request(format!("the body is no JSON: {error}")))?;
     deserr::deserialize(json).map_err(|issues: Issues| issues.in_order(T::ORDER))
 }
+
+#[cfg(test)]
+mod tests {
+    use deserr::Deserr;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::problem::ISSUES_MAX;
+
+    #[derive(Debug, PartialEq, Deserr)]
+    #[deserr(error = Issues)]
+    struct Sample {
+        text: String,
+        #[deserr(default, from(bool) = Some)]
+        flag: Option<bool>,
+        #[deserr(default)]
+        parts: Vec<Sample>,
+    }
+
+    impl RequestBody for Sample {
+        const ORDER: &'static [&'static str] = &["text", "flag"];
+    }
+
+    fn issues(body: &str) -> Value {
+        let problem = read_body::<Sample>(body.as_bytes()).unwrap_err();
+        serde_json::to_value(problem).unwrap()["issues"].clone()
+    }
+
+    #[test]
+    fn all_faults_are_told_in_the_order_of_the_body() {
+        let body = r#"{ "parts": [{}, 1, { "text": 2 }], "flag": null, "extra": true }"#;
+        let expected = [
+            "/text: is required",
+            "/flag: expected true or false",
+            "/parts/0/text: is required",
+            "/parts/1: expected an object",
+            "/parts/2/text: expected a string",
+        ];
+        assert_eq!(issues(body), json!(expected));
+        assert_eq!(issues("[]"), json!([": expected an object"]));
+    }
+
+    #[test]
+    fn nothing_is_read_after_a_hundred_faults() {
+        let body = format!(r#"{{ "text": "x", "parts": [{}0] }}"#, "0,".repeat(10_000));
+        let issues = issues(&body);
+        assert_eq!(issues.as_array().unwrap().len(), ISSUES_MAX + 1);
+        assert_eq!(issues[ISSUES_MAX], ": and more");
+    }
+
+    #[test]
+    fn of_two_members_of_one_name_the_later_one_is_read() {
+        let body = br#"{ "text": 1, "later": [], "text": "x" }"#;
+        let expected = Sample { text: "x".to_owned(), flag: None, parts: Vec::new() };
+        assert_eq!(read_body::<Sample>(body).unwrap(), expected);
+    }
+}
