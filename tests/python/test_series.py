@@ -322,7 +322,7 @@ def test_joining() -> None:
         sw.Prices.concat([one, one])
     with pytest.raises(sw.InputError, match=r"series\[1\] is in SEK/kWh, the first in EUR/kWh"):
         sw.Prices.concat([one, sw.Prices.from_values(NOON, [1.0], currency="SEK")])
-    with pytest.raises(TypeError, match=r"series\[0\] is a Series; give a Prices"):
+    with pytest.raises(TypeError, match=r"series\[0\] is of type Series; give a Prices"):
         sw.Prices.concat([sw.Series.from_values(NOON, [1.0], unit="kW")])  # type: ignore[list-item]
     with pytest.raises(sw.InputError, match="at least one"):
         sw.Prices.concat([])
