@@ -47,7 +47,7 @@ pub fn router(app: App) -> Router {
 /// The token endpoint, on an address of its own.
 pub fn auth_router(app: App) -> Router {
     with_shared_layers(
-        with_problem_fallbacks(Router::new().route("/oauth2/token", post(oauth::token))),
+        with_problem_fallbacks(Router::new().route("/oauth2/token", post(oauth::issue_token))),
         app,
     )
 }

@@ -1,7 +1,7 @@
 //! The service as an OpenAPI 3.1 document.
 //!
 //! Each handler names its path, its body and its answers in `#[utoipa::path]`; the first paragraph
-//! of its documentation is the summary. [`document`] adds the parts that all operations share.
+//! of its documentation is the summary. [`build_document`] adds the parts that all operations share.
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -26,11 +26,11 @@ const ABOUT: &str = "Reads energy devices of a client's users. Every answer says
     The tokens come from `/oauth2/token` at the address for authentication.";
 
 /// The document, as it is committed.
-static TEXT: LazyLock<String> = LazyLock::new(text);
+static TEXT: LazyLock<String> = LazyLock::new(write_document);
 
 /// Sends the document.
 #[must_use]
-pub fn file() -> impl IntoResponse {
+pub fn send_document() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], TEXT.as_str())
 }
 
@@ -39,15 +39,16 @@ pub fn file() -> impl IntoResponse {
 /// # Panics
 /// Never: the document is made of text and numbers.
 #[must_use]
-pub fn text() -> String {
-    let mut text = document().to_pretty_json().expect("the document is made of text and numbers");
+pub fn write_document() -> String {
+    let mut text =
+        build_document().to_pretty_json().expect("the document is made of text and numbers");
     text.push('\n');
     text
 }
 
 /// The document.
 #[must_use]
-pub fn document() -> OpenApi {
+pub fn build_document() -> OpenApi {
     let mut document = documented_routes().into_openapi();
     let info = InfoBuilder::new().title("Slackwater").version("2024-10-01");
     document.info = info.description(Some(ABOUT)).build();
@@ -139,22 +140,22 @@ mod tests {
     /// VER-09: no route or member comes or goes unseen. `UPDATE_EXPECT=1` writes it anew.
     #[test]
     fn the_committed_document_is_the_current_one() {
-        expect_file!["../openapi.json"].assert_eq(&text());
+        expect_file!["../openapi.json"].assert_eq(&write_document());
     }
 
     #[test]
     fn beta_and_deprecated_labels_are_shown() {
-        let paths = document().paths.paths;
+        let paths = build_document().paths.paths;
         let batteries = paths.iter().filter(|(path, _)| path.starts_with("/batteries"));
         let mut operations = batteries.flat_map(|(_, item)| [&item.get, &item.post]).flatten();
         assert!(
             operations.all(|one| one.summary.as_deref().is_some_and(|it| it.contains("Beta.")))
         );
-        assert!(text().contains("Deprecated: use `chargeRateLimit`."));
+        assert!(write_document().contains("Deprecated: use `chargeRateLimit`."));
     }
 
     #[test]
     fn it_is_version_3_1_of_openapi() {
-        assert!(text().contains("\"openapi\": \"3.1.0\""));
+        assert!(write_document().contains("\"openapi\": \"3.1.0\""));
     }
 }

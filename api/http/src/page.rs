@@ -101,7 +101,7 @@ impl PageQuery {
     fn request(&self, list: List<'_>, size_max: Option<u32>) -> Result<PageRequest, Problem> {
         let cursor = |name: &str, text: &Option<String>| {
             let text = text.as_deref();
-            text.map(|text| list.open(text).ok_or_else(|| bad_cursor(name))).transpose()
+            text.map(|text| list.decrypt_cursor(text).ok_or_else(|| bad_cursor(name))).transpose()
         };
         let before = cursor("before", &self.before)?;
         let after = cursor("after", &self.after)?;
@@ -145,7 +145,7 @@ impl<'a> ListRequest<'a> {
 
     /// Cuts the page from an index, newest item first. `view` makes an item from an identifier;
     /// `None` leaves it out.
-    pub fn cut<I: Id, T>(
+    pub fn take_page<I: Id, T>(
         &self,
         index: Option<&Index<I>>,
         view: impl Fn(&I) -> Option<T>,
@@ -160,7 +160,7 @@ impl<'a> ListRequest<'a> {
         let page = index.page(request);
         let ids = page.keys.iter().filter_map(|key| I::from_text(&key.id));
         let data = ids.filter_map(|id| view(&id)).collect();
-        Listing { data, pagination: self.list.pagination(&page) }
+        Listing { data, pagination: self.list.encrypt_neighbours(&page) }
     }
 
     /// Writes a page, or without pages its items alone, of about `bytes_each` bytes: an answer
@@ -185,25 +185,26 @@ impl<'a> ListRequest<'a> {
 
 impl List<'_> {
     /// The cursors of a page.
-    fn pagination(&self, page: &Page) -> Pagination {
-        let seal = |cursor: &Option<Cursor>| cursor.as_ref().map(|cursor| self.seal(cursor));
+    fn encrypt_neighbours(&self, page: &Page) -> Pagination {
+        let seal =
+            |cursor: &Option<Cursor>| cursor.as_ref().map(|cursor| self.encrypt_cursor(cursor));
         Pagination { before: seal(&page.before), after: seal(&page.after) }
     }
 
-    fn seal(&self, cursor: &Cursor) -> String {
+    fn encrypt_cursor(&self, cursor: &Cursor) -> String {
         let mut plain = Vec::with_capacity(HEAD_BYTES + cursor.key.id.len());
         plain.push(u8::from(cursor.side == Side::Below));
         plain.extend(cursor.key.created_at.timestamp_micros().to_be_bytes());
         plain.extend(cursor.key.id.as_bytes());
         // The nonce follows from what is sealed, so that no two contents share one.
-        let digest = self.derived("nonce", &plain);
+        let digest = self.derive_bytes("nonce", &plain);
         let nonce: [u8; NONCE_BYTES] = std::array::from_fn(|at| digest[at]);
         let sealed = self.cipher().encrypt(&Nonce::from(nonce), plain.as_slice());
         let sealed = sealed.expect("a cursor is far shorter than what can be encrypted");
         URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat())
     }
 
-    fn open(&self, text: &str) -> Option<Cursor> {
+    fn decrypt_cursor(&self, text: &str) -> Option<Cursor> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE_BYTES>()?;
         let content = self.cipher().decrypt(&Nonce::from(*nonce), sealed).ok()?;
@@ -217,11 +218,11 @@ impl List<'_> {
 
     /// The cipher of this list: another list has another key.
     fn cipher(&self) -> ChaCha20Poly1305 {
-        ChaCha20Poly1305::new(&self.derived("seal", &[]))
+        ChaCha20Poly1305::new(&self.derive_bytes("seal", &[]))
     }
 
     /// Bytes that nobody without the key can tell, of this list and a content.
-    fn derived(&self, purpose: &str, content: &[u8]) -> Key256 {
+    fn derive_bytes(&self, purpose: &str, content: &[u8]) -> Key256 {
         let mac = <Hmac<Sha256> as KeyInit>::new_from_slice(self.key);
         let mut mac = mac.expect("a key of any length fits");
         // Each part with its length, so that no two lists read alike.
@@ -247,29 +248,29 @@ mod tests {
 
     #[test]
     fn a_cursor_comes_back_as_it_was() {
-        let text = LIST.seal(&cursor());
-        assert_eq!(LIST.open(&text), Some(cursor()));
+        let text = LIST.encrypt_cursor(&cursor());
+        assert_eq!(LIST.decrypt_cursor(&text), Some(cursor()));
         let above = Cursor { side: Side::Above, ..cursor() };
-        assert_eq!(LIST.open(&LIST.seal(&above)), Some(above));
+        assert_eq!(LIST.decrypt_cursor(&LIST.encrypt_cursor(&above)), Some(above));
     }
 
     #[test]
     fn a_changed_cursor_is_refused() {
-        let text = LIST.seal(&cursor());
+        let text = LIST.encrypt_cursor(&cursor());
         for at in 0..text.len() {
             let mut changed: Vec<u8> = text.clone().into_bytes();
             changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
             let changed = String::from_utf8(changed).unwrap();
-            assert_eq!(LIST.open(&changed), None, "{changed}");
+            assert_eq!(LIST.decrypt_cursor(&changed), None, "{changed}");
         }
         for bad in ["", "x", "AAAA", "ä", &text[..10]] {
-            assert_eq!(LIST.open(bad), None, "{bad}");
+            assert_eq!(LIST.decrypt_cursor(bad), None, "{bad}");
         }
     }
 
     #[test]
     fn a_cursor_is_of_one_list_only() {
-        let text = LIST.seal(&cursor());
+        let text = LIST.encrypt_cursor(&cursor());
         let others = [
             List { name: "chargers", ..LIST },
             List { client_id: "b", ..LIST },
@@ -277,7 +278,7 @@ mod tests {
             List { key: b"other", ..LIST },
         ];
         for other in others {
-            assert_eq!(other.open(&text), None, "{other:?}");
+            assert_eq!(other.decrypt_cursor(&text), None, "{other:?}");
         }
     }
 

@@ -46,6 +46,6 @@ async fn obey(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         Command::Tariff(line) => prices::tariff(file, line).await,
         Command::Policy(line) => policy::policy(file, line).await,
         Command::Plan(line) => policy::plan(file, line).await,
-        Command::Openapi => print(&openapi::text()),
+        Command::Openapi => print(&openapi::write_document()),
     }
 }

@@ -34,7 +34,7 @@ const STATISTICS: &str = "/statistics";
 pub async fn authenticate(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().cloned();
     let path = path.as_ref().map_or("", MatchedPath::as_str);
-    let client = match client(&app, request.headers()).await {
+    let client = match find_client(&app, request.headers()).await {
         Ok(client) => client,
         Err(problem) => return problem.into_response(),
     };
@@ -52,7 +52,7 @@ pub async fn authenticate(State(app): State<App>, mut request: Request, next: Ne
             "version {} is about to end; use a later one",
             version.0
         ))),
-        Ok(_) => caller(&app, client, version, path, &request),
+        Ok(_) => read_caller(&app, client, version, path, &request),
     };
     let mut response = match answer {
         Ok(caller) => {
@@ -66,7 +66,7 @@ pub async fn authenticate(State(app): State<App>, mut request: Request, next: Ne
 }
 
 /// The client whose token the request carries.
-async fn client(app: &App, headers: &HeaderMap) -> Result<Arc<Client>, Problem> {
+async fn find_client(app: &App, headers: &HeaderMap) -> Result<Arc<Client>, Problem> {
     let Some(value) = headers.get(header::AUTHORIZATION) else {
         return Err(Problem::unauthorized("no token was sent"));
     };
@@ -83,7 +83,7 @@ async fn client(app: &App, headers: &HeaderMap) -> Result<Arc<Client>, Problem> 
 }
 
 /// Caller of a request that may be answered.
-fn caller(
+fn read_caller(
     app: &App,
     client: Arc<Client>,
     version: Version,
@@ -104,7 +104,7 @@ pub async fn name_user(State(app): State<App>, mut request: Request, next: Next)
     let Some(caller) = request.extensions().get::<Caller>().cloned() else {
         return Problem::unauthorized("no token was sent").into_response();
     };
-    let user_id = match user(&app, &caller.client, caller.version, path, request.headers()) {
+    let user_id = match read_user(&app, &caller.client, caller.version, path, request.headers()) {
         Ok(user_id) => user_id,
         Err(problem) => return problem.into_response(),
     };
@@ -124,7 +124,7 @@ fn is_served(path: &str, version: Version) -> bool {
 }
 
 /// The user that the oldest version names in a header, and later ones must not (AMB-59).
-fn user(
+fn read_user(
     app: &App,
     client: &Client,
     version: Version,

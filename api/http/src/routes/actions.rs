@@ -52,7 +52,7 @@ impl RequestBody for ChargeRateLimitBody {}
 #[utoipa::path(post, path = "/chargers/{chargerId}/max-current", tag = "Chargers",
     request_body = MaxCurrentBody,
     responses((status = 200, body = ActionBody), (status = 403), (status = 404), (status = 422)))]
-pub(crate) async fn max_current(
+pub(crate) async fn limit_current(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
@@ -67,7 +67,7 @@ pub(crate) async fn max_current(
 #[utoipa::path(post, path = "/chargers/{chargerId}/charge-rate-limit", tag = "Chargers",
     request_body = ChargeRateLimitBody,
     responses((status = 200, body = ActionBody), (status = 403), (status = 404), (status = 422)))]
-pub(crate) async fn charge_rate_limit(
+pub(crate) async fn limit_charge_rate(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
@@ -116,71 +116,71 @@ fn check_limit(number: f64) -> Result<(), String> {
 /// An action of a charger.
 #[utoipa::path(get, path = "/chargers/actions/{actionId}", tag = "Chargers",
     responses((status = 200, body = ActionBody), (status = 404)))]
-pub(crate) async fn get_of_charger(
+pub(crate) async fn get_charger_action(
     state: State<App>,
     caller: Caller,
     id: Path<String>,
 ) -> Result<Json<ActionBody>, Problem> {
-    get::<Charger>(state, caller, id).await
+    get_action::<Charger>(state, caller, id).await
 }
 
 /// An action of a battery. Beta.
 #[utoipa::path(get, path = "/batteries/actions/{actionId}", tag = "Batteries",
     responses((status = 200, body = ActionBody), (status = 404)))]
-pub(crate) async fn get_of_battery(
+pub(crate) async fn get_battery_action(
     state: State<App>,
     caller: Caller,
     id: Path<String>,
 ) -> Result<Json<ActionBody>, Problem> {
-    get::<Battery>(state, caller, id).await
+    get_action::<Battery>(state, caller, id).await
 }
 
 /// Calls an action of a charger off. What the manufacturer has may still be carried out.
 #[utoipa::path(post, path = "/chargers/actions/{actionId}/cancel", tag = "Chargers",
     responses((status = 200, body = ActionBody), (status = 404), (status = 409)))]
-pub(crate) async fn cancel_of_charger(
+pub(crate) async fn cancel_charger_action(
     state: State<App>,
     caller: Caller,
     id: Path<String>,
 ) -> Result<Response, Problem> {
-    cancel::<Charger>(state, caller, id).await
+    cancel_action::<Charger>(state, caller, id).await
 }
 
 /// Calls an action of a battery off. Beta.
 #[utoipa::path(post, path = "/batteries/actions/{actionId}/cancel", tag = "Batteries",
     responses((status = 200, body = ActionBody), (status = 404), (status = 409)))]
-pub(crate) async fn cancel_of_battery(
+pub(crate) async fn cancel_battery_action(
     state: State<App>,
     caller: Caller,
     id: Path<String>,
 ) -> Result<Response, Problem> {
-    cancel::<Battery>(state, caller, id).await
+    cancel_action::<Battery>(state, caller, id).await
 }
 
-async fn get<T: DeviceView>(
+async fn get_action<T: DeviceView>(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Json<ActionBody>, Problem> {
-    let found = orders::find(&app, parse(&id)?, is_callers::<T>(&caller)).await?;
+    let found = orders::find(&app, parse_action_id(&id)?, is_callers::<T>(&caller)).await?;
     let action = found.ok_or_else(|| Problem::no_entity("action"))?;
     Ok(Json(ActionBody::from_action(&action)))
 }
 
-async fn cancel<T: DeviceView>(
+async fn cancel_action<T: DeviceView>(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let cancelled = orders::cancel(&app, parse(&id)?, is_callers::<T>(&caller)).await?;
-    answer(cancelled)
+    let cancelled = orders::cancel(&app, parse_action_id(&id)?, is_callers::<T>(&caller)).await?;
+    answer_cancellation(cancelled)
 }
 
 /// Answer to a request to cancel an action.
 ///
 /// # Errors
 /// There is no such action, or it had ended before.
-pub fn answer(cancelled: Option<Cancelled>) -> Result<Response, Problem> {
+pub fn answer_cancellation(cancelled: Option<Cancelled>) -> Result<Response, Problem> {
     match cancelled {
         None => Err(Problem::no_entity("action")),
         Some(Cancelled::Now(action)) => Ok(Json(ActionBody::from_action(&action)).into_response()),
@@ -198,6 +198,6 @@ fn is_callers<T: DeviceView>(caller: &Caller) -> impl Fn(&Action) -> bool {
 }
 
 /// The identifier in a path. One that is none names no action.
-fn parse(id: &str) -> Result<Uuid, Problem> {
+fn parse_action_id(id: &str) -> Result<Uuid, Problem> {
     Uuid::parse_str(id).map_err(|_| Problem::no_entity("action"))
 }

@@ -30,14 +30,14 @@ pub struct Battery {
 #[utoipa::path(get, path = "/batteries", tag = "Batteries", params(PageQuery),
     responses((status = 200, body = Vec<Battery>)))]
 pub(crate) async fn list_batteries(asked: ListParts) -> Result<Response, Problem> {
-    lists::list::<Battery>(asked).await
+    lists::list_devices::<Battery>(asked).await
 }
 
 /// Asks for an early refresh. Takes no body and does not wait. Beta.
 #[utoipa::path(post, path = "/batteries/{batteryId}/refresh-hint", tag = "Batteries",
     responses((status = 204), (status = 404)))]
 pub(crate) async fn refresh_battery(asked: HintParts) -> Result<StatusCode, Problem> {
-    refresh::hint::<Battery>(asked)
+    refresh::refresh_device::<Battery>(asked)
 }
 
 impl DeviceView for Battery {

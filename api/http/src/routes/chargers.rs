@@ -24,7 +24,7 @@ use crate::routes::charge_state::{
     CapabilityBody, RangedCapabilityBody, amps, capability, power_word, ranged_capability,
 };
 use crate::routes::lists::{
-    self, DeviceParts, DeviceView, ListParts, UserListParts, ViewContext, answer, find,
+    self, DeviceParts, DeviceView, ListParts, UserListParts, ViewContext, answer_device, find,
 };
 use crate::routes::refresh::{self, HintParts};
 use crate::scope;
@@ -153,14 +153,14 @@ impl RequestBody for ChargerUpdate {}
 #[utoipa::path(get, path = "/chargers", tag = "Chargers", params(PageQuery),
     responses((status = 200, body = Vec<Charger>), (status = 404), (status = 424)))]
 pub(crate) async fn list_chargers(asked: ListParts) -> Result<Response, Problem> {
-    lists::list::<Charger>(asked).await
+    lists::list_devices::<Charger>(asked).await
 }
 
 /// A user's chargers.
 #[utoipa::path(get, path = "/users/{userId}/chargers", tag = "Chargers", params(PageQuery),
     responses((status = 200, body = Vec<Charger>), (status = 404), (status = 424)))]
 pub(crate) async fn list_chargers_of_user(asked: UserListParts) -> Result<Response, Problem> {
-    lists::list_of_user::<Charger>(asked).await
+    lists::list_devices_of_user::<Charger>(asked).await
 }
 
 /// One charger.
@@ -168,14 +168,14 @@ pub(crate) async fn list_chargers_of_user(asked: UserListParts) -> Result<Respon
     responses((status = 200, body = Charger), (status = 404), (status = 405), (status = 408),
         (status = 409), (status = 424)))]
 pub(crate) async fn get_charger(asked: DeviceParts) -> Result<Response, Problem> {
-    lists::get::<Charger>(asked).await
+    lists::get_device::<Charger>(asked).await
 }
 
 /// Asks for an early refresh. Takes no body and does not wait.
 #[utoipa::path(post, path = "/chargers/{chargerId}/refresh-hint", tag = "Chargers",
     responses((status = 204), (status = 404)))]
 pub(crate) async fn refresh_charger(asked: HintParts) -> Result<StatusCode, Problem> {
-    refresh::hint::<Charger>(asked)
+    refresh::refresh_device::<Charger>(asked)
 }
 
 impl DeviceView for Charger {
@@ -276,7 +276,7 @@ impl ChargerInformation {
 /// Null: it stands at no place of its user.
 #[utoipa::path(put, path = "/chargers/{chargerId}", tag = "Chargers",
     request_body = ChargerUpdate, responses((status = 200, body = Charger), (status = 404)))]
-pub(crate) async fn put(
+pub(crate) async fn put_charger(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
@@ -297,7 +297,7 @@ pub(crate) async fn put(
     let location = SetLocation { id: charging_location_id, at: caller.now };
 
     Finish::new(place(app.clone(), device.id, location)).await?;
-    answer::<Charger>(&app, &caller, device.id)
+    answer_device::<Charger>(&app, &caller, device.id)
 }
 
 /// Keeps where a charger stands, and has what rests on that follow.

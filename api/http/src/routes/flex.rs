@@ -47,12 +47,12 @@ pub struct DayUpdate {
 /// A flex policy of a vehicle.
 #[utoipa::path(get, path = "/flex/vehicle-policies/{policyId}", tag = "Flex",
     responses((status = 200, body = FlexPolicyBody), (status = 404)))]
-pub(crate) async fn get(
+pub(crate) async fn get_policy(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let id = id_of(&id)?;
+    let id = parse_policy_id(&id)?;
     let row = app.cache().read(|tables| tables.plans.flex(id).cloned());
     let own = row.filter(|row| *row.client_id == *caller.client.id);
     let row = own.ok_or_else(|| Problem::no_entity("Policy"))?;
@@ -63,13 +63,13 @@ pub(crate) async fn get(
 #[utoipa::path(patch, path = "/flex/vehicle-policies/{policyId}", tag = "Flex",
     request_body = FlexPolicyUpdate,
     responses((status = 200, body = FlexPolicyBody), (status = 404)))]
-pub(crate) async fn patch(
+pub(crate) async fn patch_policy(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     body: Result<Body<FlexPolicyUpdate>, Problem>,
 ) -> Result<Response, Problem> {
-    let id = id_of(&id)?;
+    let id = parse_policy_id(&id)?;
     let is_own = app.cache().read(|tables| {
         tables.plans.flex(id).is_some_and(|row| *row.client_id == *caller.client.id)
     });
@@ -81,7 +81,7 @@ pub(crate) async fn patch(
     Ok(Json(kept).into_response())
 }
 
-fn id_of(text: &str) -> Result<Uuid, Problem> {
+fn parse_policy_id(text: &str) -> Result<Uuid, Problem> {
     Uuid::parse_str(text).map_err(|_| Problem::no_entity("Policy"))
 }
 

@@ -39,7 +39,7 @@ pub struct VendorHealthBody {
 /// The service is stopping, or its database does not answer or takes no writes.
 #[utoipa::path(get, path = "/health/ready", tag = "Health",
     summary = "Whether the service takes requests.", responses((status = 200, body = Ready)))]
-pub async fn ready(State(app): State<App>) -> Result<Json<Ready>, Problem> {
+pub async fn check_readiness(State(app): State<App>) -> Result<Json<Ready>, Problem> {
     if app.is_stopping() {
         return Err(Problem::unavailable("the service is stopping"));
     }
@@ -52,7 +52,7 @@ pub async fn ready(State(app): State<App>) -> Result<Json<Ready>, Problem> {
 #[utoipa::path(get, path = "/health/chargers", tag = "Health",
     summary = "How the manufacturers of chargers do.",
     responses((status = 200, body = Vec<VendorHealthBody>)))]
-pub(crate) async fn chargers(State(app): State<App>) -> Json<Vec<VendorHealthBody>> {
+pub(crate) async fn list_charger_vendors(State(app): State<App>) -> Json<Vec<VendorHealthBody>> {
     let now = app.now();
     let makers = app
         .vendors()
@@ -63,15 +63,15 @@ pub(crate) async fn chargers(State(app): State<App>) -> Json<Vec<VendorHealthBod
         VendorHealthBody {
             vendor: profile.code.to_string(),
             display_name: profile.display_name.clone(),
-            status: status(health.devices),
+            status: status_word(health.devices),
             portal_name: profile.portal_name.clone(),
-            linking_status: linking_status(health.linking),
+            linking_status: linking_status_word(health.linking),
         }
     });
     Json(bodies.collect())
 }
 
-const fn status(health: Health) -> &'static str {
+const fn status_word(health: Health) -> &'static str {
     match health {
         Health::Ready => "READY",
         Health::ElevatedErrorRate => "ELEVATED_ERROR_RATE",
@@ -80,7 +80,7 @@ const fn status(health: Health) -> &'static str {
 }
 
 /// Only two words are shown for it: an outage is one that several attempts may outlast.
-const fn linking_status(health: Health) -> &'static str {
+const fn linking_status_word(health: Health) -> &'static str {
     match health {
         Health::Ready => "READY",
         Health::ElevatedErrorRate | Health::Outage => "ELEVATED_ERROR_RATE",

@@ -141,21 +141,21 @@ pub struct HvacCapabilities {
 #[utoipa::path(get, path = "/hvacs", tag = "HVAC units", params(PageQuery),
     responses((status = 200, body = Vec<Hvac>), (status = 404), (status = 424)))]
 pub(crate) async fn list_hvacs(asked: ListParts) -> Result<Response, Problem> {
-    lists::list::<Hvac>(asked).await
+    lists::list_devices::<Hvac>(asked).await
 }
 
 /// A user's units.
 #[utoipa::path(get, path = "/users/{userId}/hvacs", tag = "HVAC units", params(PageQuery),
     responses((status = 200, body = Vec<Hvac>), (status = 404), (status = 424)))]
 pub(crate) async fn list_hvacs_of_user(asked: UserListParts) -> Result<Response, Problem> {
-    lists::list_of_user::<Hvac>(asked).await
+    lists::list_devices_of_user::<Hvac>(asked).await
 }
 
 /// Asks for an early refresh. Takes no body and does not wait.
 #[utoipa::path(post, path = "/hvacs/{hvacId}/refresh-hint", tag = "HVAC units",
     responses((status = 204), (status = 404)))]
 pub(crate) async fn refresh_hvac(asked: HintParts) -> Result<StatusCode, Problem> {
-    refresh::hint::<Hvac>(asked)
+    refresh::refresh_device::<Hvac>(asked)
 }
 
 impl DeviceView for Hvac {

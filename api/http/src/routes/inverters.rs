@@ -85,14 +85,14 @@ pub struct InverterLocation {
 #[utoipa::path(get, path = "/inverters", tag = "Inverters", params(PageQuery),
     responses((status = 200, body = Vec<Inverter>), (status = 404), (status = 424)))]
 pub(crate) async fn list_inverters(asked: ListParts) -> Result<Response, Problem> {
-    lists::list::<Inverter>(asked).await
+    lists::list_devices::<Inverter>(asked).await
 }
 
 /// A user's inverters.
 #[utoipa::path(get, path = "/users/{userId}/inverters", tag = "Inverters", params(PageQuery),
     responses((status = 200, body = Vec<Inverter>), (status = 404), (status = 424)))]
 pub(crate) async fn list_inverters_of_user(asked: UserListParts) -> Result<Response, Problem> {
-    lists::list_of_user::<Inverter>(asked).await
+    lists::list_devices_of_user::<Inverter>(asked).await
 }
 
 /// One inverter.
@@ -100,14 +100,14 @@ pub(crate) async fn list_inverters_of_user(asked: UserListParts) -> Result<Respo
     responses((status = 200, body = Inverter), (status = 404), (status = 405), (status = 408),
         (status = 409), (status = 424)))]
 pub(crate) async fn get_inverter(asked: DeviceParts) -> Result<Response, Problem> {
-    lists::get::<Inverter>(asked).await
+    lists::get_device::<Inverter>(asked).await
 }
 
 /// Asks for an early refresh. Takes no body and does not wait.
 #[utoipa::path(post, path = "/inverters/{inverterId}/refresh-hint", tag = "Inverters",
     responses((status = 204), (status = 404)))]
 pub(crate) async fn refresh_inverter(asked: HintParts) -> Result<StatusCode, Problem> {
-    refresh::hint::<Inverter>(asked)
+    refresh::refresh_device::<Inverter>(asked)
 }
 
 impl DeviceView for Inverter {

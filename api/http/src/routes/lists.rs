@@ -70,24 +70,24 @@ pub(crate) type UserListParts = (State<App>, Caller, Path<String>, Uri, PageQuer
 pub(crate) type DeviceParts = (State<App>, Caller, Path<String>, Uri);
 
 /// Devices of the client, newest first.
-pub(crate) async fn list<T: DeviceView>(
+pub(crate) async fn list_devices<T: DeviceView>(
     (State(app), caller, uri, query): ListParts,
 ) -> Result<Response, Problem> {
     let user_id = caller.user_id.clone();
-    page::<T>(&app, &caller, user_id.as_deref(), &uri, &query).await
+    answer_list::<T>(&app, &caller, user_id.as_deref(), &uri, &query).await
 }
 
 /// Devices of one user, newest first.
-pub(crate) async fn list_of_user<T: DeviceView>(
+pub(crate) async fn list_devices_of_user<T: DeviceView>(
     (State(app), caller, Path(user_id), uri, query): UserListParts,
 ) -> Result<Response, Problem> {
     if app.cache().read(|tables| tables.user(&caller.client.id, &user_id).is_none()) {
         return Err(Problem::no_entity("user"));
     }
-    page::<T>(&app, &caller, Some(&user_id), &uri, &query).await
+    answer_list::<T>(&app, &caller, Some(&user_id), &uri, &query).await
 }
 
-async fn page<T: DeviceView>(
+async fn answer_list<T: DeviceView>(
     app: &App,
     caller: &Caller,
     user_id: Option<&str>,
@@ -98,10 +98,10 @@ async fn page<T: DeviceView>(
     let whose = (&*caller.client.id, user_id);
     let request = ListRequest::new(app, whose, T::LIST, query, is_paged)?;
     if must_fetch::<T>(caller, uri) {
-        fetch_all::<T>(app, caller, user_id).await?;
+        fetch_devices::<T>(app, caller, user_id).await?;
     }
     let listing = app.cache().read(|tables| {
-        request.cut(tables.list(&caller.client.id, user_id, T::KIND), |id| {
+        request.take_page(tables.list(&caller.client.id, user_id, T::KIND), |id| {
             let device = tables.device(&caller.client.id, *id)?;
             Some(T::view(&ViewContext { device, tables, version: caller.version, now: caller.now }))
         })
@@ -111,7 +111,7 @@ async fn page<T: DeviceView>(
 }
 
 /// One device.
-pub(crate) async fn get<T: DeviceView>(
+pub(crate) async fn get_device<T: DeviceView>(
     (State(app), caller, Path(id), uri): DeviceParts,
 ) -> Result<Response, Problem> {
     let device = find::<T>(&app, &caller, &id)?;
@@ -119,14 +119,18 @@ pub(crate) async fn get<T: DeviceView>(
         let was_heard_of = device.state.heard_at.is_some();
         refresh(&app, &device).await.map_err(|error| Problem::of_vendor(&error, was_heard_of))?;
     }
-    answer::<T>(&app, &caller, device.id)
+    answer_device::<T>(&app, &caller, device.id)
 }
 
 /// The device as it stands now.
 ///
 /// # Errors
 /// It was deleted meanwhile.
-pub fn answer<T: DeviceView>(app: &App, caller: &Caller, id: Uuid) -> Result<Response, Problem> {
+pub fn answer_device<T: DeviceView>(
+    app: &App,
+    caller: &Caller,
+    id: Uuid,
+) -> Result<Response, Problem> {
     app.cache().read(|tables| {
         let device = tables.device(&caller.client.id, id);
         let device = device.ok_or_else(|| Problem::no_entity(T::WORD))?;
@@ -164,7 +168,7 @@ fn must_fetch<T: DeviceView>(caller: &Caller, uri: &Uri) -> bool {
 }
 
 /// Fetches all devices of a list at once, and waits for the slowest (ENV-18).
-async fn fetch_all<T: DeviceView>(
+async fn fetch_devices<T: DeviceView>(
     app: &App,
     caller: &Caller,
     user_id: Option<&str>,

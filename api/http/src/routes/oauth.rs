@@ -45,7 +45,7 @@ pub struct TokenBody {
 /// Issues a token for a client's identifier and secret.
 ///
 /// Answers in the form of RFC 6749, also when it refuses.
-pub(crate) async fn token(
+pub(crate) async fn issue_token(
     State(app): State<App>,
     headers: HeaderMap,
     extensions: Extensions,
@@ -53,7 +53,7 @@ pub(crate) async fn token(
 ) -> Result<Response, OauthError> {
     let Raw(body) = body?;
     read_form(&headers, &body)?;
-    let (id, secret) = basic(&headers).ok_or_else(OauthError::invalid_client)?;
+    let (id, secret) = read_credentials(&headers).ok_or_else(OauthError::invalid_client)?;
     let peer = extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| peer.0);
     let source = Source::from_address(peer);
     let client = authenticate(&app, source, id, secret).await?;
@@ -97,7 +97,7 @@ fn read_form(headers: &HeaderMap, body: &[u8]) -> Result<(), OauthError> {
 }
 
 /// Identifier and secret of HTTP Basic, form-encoded as RFC 6749 has it.
-fn basic(headers: &HeaderMap) -> Option<(String, String)> {
+fn read_credentials(headers: &HeaderMap) -> Option<(String, String)> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, encoded) = value.split_once(' ')?;
     let decoded = String::from_utf8(STANDARD.decode(encoded.trim()).ok()?).ok()?;

@@ -57,7 +57,7 @@ impl SmartOverride {
 /// The active override, if there is one, is the answer.
 #[utoipa::path(post, path = "/chargers/{chargerId}/smart-override", tag = "Chargers",
     responses((status = 200, body = SmartOverride), (status = 403), (status = 404)))]
-pub(crate) async fn create(
+pub(crate) async fn start_override(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
@@ -71,7 +71,7 @@ pub(crate) async fn create(
 #[utoipa::path(delete, path = "/chargers/{chargerId}/smart-override", tag = "Chargers",
     summary = "Ends that, and answers with what it was.",
     responses((status = 200, body = SmartOverride), (status = 404)))]
-pub(crate) async fn end(
+pub(crate) async fn end_override(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,

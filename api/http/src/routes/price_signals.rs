@@ -56,7 +56,7 @@ impl RequestBody for CheckedSignal {}
 /// Replaces the prices of an area of a market zone, from the first value to `to`.
 #[utoipa::path(put, path = "/flex/price-signals/{zoneId}/areas/{areaId}", tag = "Prices",
     request_body = PriceSignalBody, responses((status = 204), (status = 404)))]
-pub(crate) async fn put(
+pub(crate) async fn put_price_signal(
     State(app): State<App>,
     caller: Caller,
     Path((zone_id, area_id)): Path<(String, String)>,

@@ -14,7 +14,7 @@ pub(crate) type HintParts = (State<App>, Caller, Path<String>);
 
 /// Puts a device at the front of the queue. Does not wait for its manufacturer,
 /// and takes no body.
-pub(crate) fn hint<T: DeviceView>(
+pub(crate) fn refresh_device<T: DeviceView>(
     (State(app), caller, Path(id)): HintParts,
 ) -> Result<StatusCode, Problem> {
     let device = find::<T>(&app, &caller, &id)?;

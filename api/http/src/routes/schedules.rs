@@ -153,7 +153,7 @@ const fn state_word(state: ScheduleState) -> &'static str {
 /// Makes a schedule.
 #[utoipa::path(post, path = "/users/{userId}/schedules", tag = "Schedules",
     request_body = NewSchedule, responses((status = 200, body = ScheduleBody), (status = 404)))]
-pub(crate) async fn create(
+pub(crate) async fn create_schedule(
     State(app): State<App>,
     caller: Caller,
     Path(user_id): Path<String>,
@@ -170,7 +170,7 @@ pub(crate) async fn create(
 /// A user's schedules, newest first.
 #[utoipa::path(get, path = "/users/{userId}/schedules", tag = "Schedules", params(PageQuery),
     responses((status = 200, body = Vec<ScheduleBody>), (status = 404)))]
-pub(crate) async fn list(
+pub(crate) async fn list_schedules(
     State(app): State<App>,
     caller: Caller,
     Path(user_id): Path<String>,
@@ -183,7 +183,7 @@ pub(crate) async fn list(
     let request = ListRequest::new(&app, whose, "schedules", &query, is_paged)?;
     let listing = app.cache().read(|tables| {
         let control = tables.control();
-        request.cut(control.list(client_id, &user_id), |id| {
+        request.take_page(control.list(client_id, &user_id), |id| {
             Some(ScheduleBody::from_schedule(control.schedule(client_id, *id)?))
         })
     });
@@ -193,12 +193,12 @@ pub(crate) async fn list(
 /// One schedule.
 #[utoipa::path(get, path = "/schedules/{scheduleId}", tag = "Schedules",
     responses((status = 200, body = ScheduleBody), (status = 404)))]
-pub(crate) async fn get(
+pub(crate) async fn get_schedule(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Json<ScheduleBody>, Problem> {
-    let id = find(&app, &caller, &id)?;
+    let id = find_schedule_id(&app, &caller, &id)?;
     let found = app.cache().read(|tables| {
         Some(ScheduleBody::from_schedule(tables.control().schedule(&caller.client.id, id)?))
     });
@@ -208,13 +208,13 @@ pub(crate) async fn get(
 /// Changes what the body names, and leaves the rest.
 #[utoipa::path(put, path = "/schedules/{scheduleId}", tag = "Schedules",
     request_body = ScheduleUpdate, responses((status = 200, body = ScheduleBody), (status = 404)))]
-pub(crate) async fn put(
+pub(crate) async fn put_schedule(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     body: Result<Body<ScheduleUpdate>, Problem>,
 ) -> Result<Json<ScheduleBody>, Problem> {
-    let id = find(&app, &caller, &id)?;
+    let id = find_schedule_id(&app, &caller, &id)?;
     let Body(body) = body?;
     let merge =
         |schedule: &Schedule| app.cache().read(|tables| check_change(body, tables, schedule));
@@ -225,12 +225,12 @@ pub(crate) async fn put(
 /// Deletes a schedule.
 #[utoipa::path(delete, path = "/schedules/{scheduleId}", tag = "Schedules",
     responses((status = 204), (status = 404)))]
-pub(crate) async fn delete(
+pub(crate) async fn delete_schedule(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    let id = find(&app, &caller, &id)?;
+    let id = find_schedule_id(&app, &caller, &id)?;
     let was_there = schedules::delete(&app, &caller.client.id, id).await?;
     was_there.then_some(StatusCode::NO_CONTENT).ok_or_else(missing)
 }
@@ -239,18 +239,18 @@ pub(crate) async fn delete(
 #[utoipa::path(get, path = "/schedules/{scheduleId}/status", tag = "Schedules",
     summary = "How a schedule stands.",
     responses((status = 200, body = ScheduleStatus), (status = 404)))]
-pub(crate) async fn status(
+pub(crate) async fn get_schedule_status(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Json<ScheduleStatus>, Problem> {
-    let id = find(&app, &caller, &id)?;
+    let id = find_schedule_id(&app, &caller, &id)?;
     let standing = schedules::standing(&app, &caller.client.id, id).await?;
     standing.map(|standing| Json(ScheduleStatus::from_standing(&standing))).ok_or_else(missing)
 }
 
 /// The identifier in a path, if it is that of a schedule of the caller.
-fn find(app: &App, caller: &Caller, id: &str) -> Result<Uuid, Problem> {
+fn find_schedule_id(app: &App, caller: &Caller, id: &str) -> Result<Uuid, Problem> {
     let id = Uuid::parse_str(id).map_err(|_| missing())?;
     let owner = app.cache().read(|tables| {
         let schedule = tables.control().schedule(&caller.client.id, id);

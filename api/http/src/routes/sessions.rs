@@ -72,7 +72,7 @@ pub struct LinkSessionBody {
 /// Makes a session in which a user links devices. The user is created if there is none.
 #[utoipa::path(post, path = "/users/{userId}/link", tag = "Linking", request_body = LinkBody,
     responses((status = 200, body = LinkSessionBody), (status = 403)))]
-pub(crate) async fn link(
+pub(crate) async fn create_link_session(
     State(app): State<App>,
     caller: Caller,
     Path(user_id): Path<String>,
@@ -92,7 +92,7 @@ pub(crate) async fn link(
 /// The user of the device logs in anew or changes scopes.
 #[utoipa::path(post, path = "/assets/{assetId}/relink", tag = "Linking",
     responses((status = 200, body = LinkSessionBody), (status = 404)))]
-pub(crate) async fn relink(
+pub(crate) async fn create_relink_session(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,

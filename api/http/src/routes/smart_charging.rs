@@ -126,7 +126,7 @@ impl ChargingIntervalBody {
 #[utoipa::path(get, path = "/chargers/{chargerId}/smart-charging-policy", tag = "Smart charging",
     summary = "What smart charging is to do with a charger; off before anybody says so. Beta.",
     responses((status = 200, body = ChargerPolicyBody), (status = 404)))]
-pub(crate) async fn policy(
+pub(crate) async fn get_policy(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
@@ -157,18 +157,18 @@ pub(crate) async fn put_policy(
 #[utoipa::path(get, path = "/chargers/{chargerId}/smart-charging-status", tag = "Smart charging",
     summary = "What smart charging is doing, and when the charger is to be on. Beta.",
     responses((status = 200, body = SmartChargingStatus), (status = 404)))]
-pub(crate) async fn status(
+pub(crate) async fn get_status(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let device = find::<Charger>(&app, &caller, &id)?;
     let planned = app.config().names.charging_interval_planned.as_ref();
-    let status = app.cache().read(|tables| status_of(tables, &device, planned, caller.now));
+    let status = app.cache().read(|tables| describe_status(tables, &device, planned, caller.now));
     Ok(Json(status).into_response())
 }
 
-fn status_of(
+fn describe_status(
     tables: &Tables,
     device: &Device,
     word: Option<&String>,

@@ -221,38 +221,38 @@ type StatisticsParts = (State<App>, Caller, Subject, Uri);
 #[utoipa::path(get, path = "/users/{userId}/statistics/charging", tag = "Statistics",
     params(ChargingQuery, BucketQuery),
     responses((status = 200, body = Vec<ChargingStatistic>), (status = 404)))]
-pub(crate) async fn charging(
+pub(crate) async fn list_charging(
     (State(app), caller, Subject(user_id), uri): StatisticsParts,
 ) -> Result<Response, Problem> {
     check_user(&app, &caller, &user_id)?;
-    let asked = Asking::of(&app, &caller, &uri).series(CHARGING)?;
+    let asked = Asking::new(&app, &caller, &uri).read_series(CHARGING)?;
     let members = shape(caller.version)?.members(Record::Charging);
     let has = |name| members.contains(&name);
     let (has_cost, has_savings) = (has("nonSmartCostSum"), has("estimatedSavings"));
     let item = move |item: &Item| charging_item(item, has_cost, has_savings);
-    series(&app, &caller, &user_id, &asked, item).await
+    answer_series(&app, &caller, &user_id, &asked, item).await
 }
 
 /// Energy that a user's inverters gave, by bucket. Not in version 2023-05-01.
 #[utoipa::path(get, path = "/users/{userId}/statistics/production", tag = "Statistics",
     params(ProductionQuery, BucketQuery),
     responses((status = 200, body = Vec<ProductionStatistic>), (status = 404)))]
-pub(crate) async fn production(
+pub(crate) async fn list_production(
     (State(app), caller, Subject(user_id), uri): StatisticsParts,
 ) -> Result<Response, Problem> {
     check_user(&app, &caller, &user_id)?;
-    let asked = Asking::of(&app, &caller, &uri).series(PRODUCTION)?;
-    series(&app, &caller, &user_id, &asked, production_item).await
+    let asked = Asking::new(&app, &caller, &uri).read_series(PRODUCTION)?;
+    answer_series(&app, &caller, &user_id, &asked, production_item).await
 }
 
 /// A user's ended charging sessions, oldest first. Not in version 2023-05-01.
 #[utoipa::path(get, path = "/users/{userId}/statistics/charging/sessions", tag = "Statistics",
     params(ChargingQuery), responses((status = 200, body = Vec<ChargingSession>), (status = 404)))]
-pub(crate) async fn sessions(
+pub(crate) async fn list_sessions(
     (State(app), caller, Subject(user_id), uri): StatisticsParts,
 ) -> Result<Json<Vec<ChargingSession>>, Problem> {
     check_user(&app, &caller, &user_id)?;
-    let asked = Asking::of(&app, &caller, &uri).sessions(CHARGING)?;
+    let asked = Asking::new(&app, &caller, &uri).read_sessions(CHARGING)?;
     let _place = asked.place(&app).await?;
     let kept = samples::frozen_sessions(app.store(), &asked.wanted(&caller, &user_id)).await?;
     let members = shape(caller.version)?.members(Record::Session);
@@ -275,25 +275,25 @@ pub(crate) async fn sessions(
 #[utoipa::path(get, path = "/statistics/charging", tag = "Statistics",
     params(ChargingQuery, BucketQuery),
     responses((status = 200, body = Vec<ChargingStatistic>), (status = 404)))]
-pub(crate) async fn my_charging(asked: StatisticsParts) -> Result<Response, Problem> {
-    charging(asked).await
+pub(crate) async fn list_own_charging(asked: StatisticsParts) -> Result<Response, Problem> {
+    list_charging(asked).await
 }
 
 /// Ended charging sessions of the user in the header, oldest first. In version 2023-05-01 only.
 #[utoipa::path(get, path = "/statistics/charging/sessions", tag = "Statistics",
     params(ChargingQuery), responses((status = 200, body = Vec<ChargingSession>), (status = 404)))]
-pub(crate) async fn my_sessions(
+pub(crate) async fn list_own_sessions(
     asked: StatisticsParts,
 ) -> Result<Json<Vec<ChargingSession>>, Problem> {
-    sessions(asked).await
+    list_sessions(asked).await
 }
 
 /// Energy that inverters of the user in the header gave, by bucket. In version 2023-05-01 only.
 #[utoipa::path(get, path = "/statistics/production", tag = "Statistics",
     params(ProductionQuery, BucketQuery),
     responses((status = 200, body = Vec<ProductionStatistic>), (status = 404)))]
-pub(crate) async fn my_production(asked: StatisticsParts) -> Result<Response, Problem> {
-    production(asked).await
+pub(crate) async fn list_own_production(asked: StatisticsParts) -> Result<Response, Problem> {
+    list_production(asked).await
 }
 
 /// The user that is asked about: the one in the path, or the one in the header
@@ -327,7 +327,7 @@ fn shape(version: Version) -> Result<Shape, Problem> {
 }
 
 /// Sums samples up, and answers with the buckets.
-async fn series<T: Serialize + Send + 'static>(
+async fn answer_series<T: Serialize + Send + 'static>(
     app: &App,
     caller: &Caller,
     user_id: &str,
@@ -464,14 +464,14 @@ struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    fn of(app: &'a App, caller: &'a Caller, uri: &Uri) -> Self {
+    fn new(app: &'a App, caller: &'a Caller, uri: &Uri) -> Self {
         let pairs = query_pairs(uri).map(|(name, value)| (name.into_owned(), value.into_owned()));
         let names = &app.config().statistics.query;
         Self { caller, names, pairs: pairs.collect(), issues: Vec::new() }
     }
 
     /// A series by bucket of one of some kinds of device.
-    fn series(mut self, kinds: &[DeviceKind]) -> Result<Asked, Problem> {
+    fn read_series(mut self, kinds: &[DeviceKind]) -> Result<Asked, Problem> {
         let name = &self.names.resolution;
         let words = Resolution::ALL.map(|known| known.as_str().to_uppercase());
         let resolution = if self.is_given(name) {
@@ -500,7 +500,7 @@ impl<'a> Asking<'a> {
     }
 
     /// Sessions of one of some kinds of device.
-    fn sessions(mut self, kinds: &[DeviceKind]) -> Result<Asked, Problem> {
+    fn read_sessions(mut self, kinds: &[DeviceKind]) -> Result<Asked, Problem> {
         self.rest(kinds)
     }
 

@@ -36,7 +36,7 @@ impl RequestBody for TariffBody {}
 /// Puts named prices in the place of what the tariff had. One that is new is made.
 #[utoipa::path(put, path = "/tariffs/{tariffId}", tag = "Prices", request_body = TariffBody,
     responses((status = 204), (status = 404)))]
-pub(crate) async fn put(
+pub(crate) async fn put_tariff(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,

@@ -30,7 +30,7 @@ pub struct UserBody {
 /// The client's users, newest first.
 #[utoipa::path(get, path = "/users", tag = "Users", params(PageQuery),
     responses((status = 200, body = Vec<UserBody>)))]
-pub(crate) async fn list(
+pub(crate) async fn list_users(
     State(app): State<App>,
     caller: Caller,
     query: PageQuery,
@@ -38,7 +38,7 @@ pub(crate) async fn list(
     let client_id = &*caller.client.id;
     let request = ListRequest::new(&app, (client_id, None), "users", &query, true)?;
     let listing = app.cache().read(|tables| {
-        request.cut(tables.users(client_id), |id| Some(UserBody { id: id.to_string() }))
+        request.take_page(tables.users(client_id), |id| Some(UserBody { id: id.to_string() }))
     });
     request.answer(&listing, BYTES_EACH)
 }
@@ -46,7 +46,7 @@ pub(crate) async fn list(
 /// One user.
 #[utoipa::path(get, path = "/users/{userId}", tag = "Users",
     responses((status = 200, body = UserBody), (status = 404)))]
-pub(crate) async fn get(
+pub(crate) async fn get_user(
     State(app): State<App>,
     caller: Caller,
     Path(user_id): Path<String>,
@@ -58,7 +58,7 @@ pub(crate) async fn get(
 /// The user in the header. In version 2023-05-01 only.
 #[utoipa::path(get, path = "/me", tag = "Users",
     responses((status = 200, body = UserBody), (status = 404)))]
-pub(crate) async fn me(caller: Caller) -> Result<Json<UserBody>, Problem> {
+pub(crate) async fn get_own_user(caller: Caller) -> Result<Json<UserBody>, Problem> {
     let id = caller.user_id.ok_or_else(|| Problem::no_entity("user"))?;
     Ok(Json(UserBody { id: id.to_string() }))
 }
@@ -66,21 +66,21 @@ pub(crate) async fn me(caller: Caller) -> Result<Json<UserBody>, Problem> {
 /// Deletes a user with all that is theirs, for good.
 #[utoipa::path(delete, path = "/users/{userId}", tag = "Users",
     responses((status = 204), (status = 404)))]
-pub(crate) async fn delete(
+pub(crate) async fn delete_user(
     State(app): State<App>,
     caller: Caller,
     Path(user_id): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let created_at = with_user(&app, &caller, &user_id, |user| user.created_at)?;
     let whose = (caller.client.id.as_str(), user_id.as_str());
-    deleted(connect::delete_user(&app, whose, created_at).await?, "user")
+    confirm_deletion(connect::delete_user(&app, whose, created_at).await?, "user")
 }
 
 /// Forgets a user's credentials and ends their sessions. Other data stay, and no events come any
 /// more.
 #[utoipa::path(delete, path = "/users/{userId}/authorization", tag = "Users",
     responses((status = 204), (status = 404)))]
-pub(crate) async fn deauthorise(
+pub(crate) async fn deauthorise_user(
     State(app): State<App>,
     caller: Caller,
     Path(user_id): Path<String>,
@@ -95,12 +95,12 @@ pub(crate) async fn deauthorise(
 /// The operator may give a name to whether the credentials are valid.
 #[utoipa::path(get, path = "/users/{userId}/vendor/{vendor}", tag = "Users",
     responses((status = 200, body = Object), (status = 404)))]
-pub(crate) async fn vendor(
+pub(crate) async fn get_account(
     State(app): State<App>,
     caller: Caller,
     Path((user_id, vendor)): Path<(String, String)>,
 ) -> Result<Json<Map<String, Value>>, Problem> {
-    let account = account(&app, &caller, &user_id, &vendor)?;
+    let account = find_account(&app, &caller, &user_id, &vendor)?;
     let name = app.config().names.credentials_valid.clone();
     let member = name.map(|name| (name, Value::Bool(account.is_valid)));
     Ok(Json(member.into_iter().collect()))
@@ -109,35 +109,40 @@ pub(crate) async fn vendor(
 /// Takes away a user's account with a manufacturer, and the devices on it.
 #[utoipa::path(delete, path = "/users/{userId}/vendor/{vendor}", tag = "Users",
     responses((status = 204), (status = 404)))]
-pub(crate) async fn disconnect(
+pub(crate) async fn disconnect_vendor(
     State(app): State<App>,
     caller: Caller,
     Path((user_id, vendor)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
-    let account = account(&app, &caller, &user_id, &vendor)?;
-    deleted(connect::disconnect(&app, &account).await?, "vendor")
+    let account = find_account(&app, &caller, &user_id, &vendor)?;
+    confirm_deletion(connect::disconnect(&app, &account).await?, "vendor")
 }
 
 /// Takes away an account of the user in the header. In version 2023-05-01 only.
 #[utoipa::path(delete, path = "/me/vendors/{vendor}", tag = "Users",
     responses((status = 204), (status = 404)))]
-pub(crate) async fn disconnect_me(
+pub(crate) async fn disconnect_own_vendor(
     State(app): State<App>,
     caller: Caller,
     Path(vendor): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let user_id = caller.user_id.clone().ok_or_else(|| Problem::no_entity("user"))?;
-    let account = account(&app, &caller, &user_id, &vendor)?;
-    deleted(connect::disconnect(&app, &account).await?, "vendor")
+    let account = find_account(&app, &caller, &user_id, &vendor)?;
+    confirm_deletion(connect::disconnect(&app, &account).await?, "vendor")
 }
 
 /// Answer of a deletion: to one of many who ask at the same time, it is done.
-fn deleted(is_done: bool, what: &str) -> Result<StatusCode, Problem> {
+fn confirm_deletion(is_done: bool, what: &str) -> Result<StatusCode, Problem> {
     if is_done { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::no_entity(what)) }
 }
 
 /// The account of a user of the caller with a manufacturer.
-fn account(app: &App, caller: &Caller, user_id: &str, vendor: &str) -> Result<Account, Problem> {
+fn find_account(
+    app: &App,
+    caller: &Caller,
+    user_id: &str,
+    vendor: &str,
+) -> Result<Account, Problem> {
     let vendor = VendorCode::parse(vendor);
     let find = |user: &OfUser| vendor.ok().and_then(|vendor| user.accounts.get(&vendor).cloned());
     with_user(app, caller, user_id, find)?.ok_or_else(|| Problem::no_entity("vendor"))

@@ -165,14 +165,14 @@ pub struct VehicleCapabilities {
 #[utoipa::path(get, path = "/vehicles", tag = "Vehicles", params(PageQuery),
     responses((status = 200, body = Vec<Vehicle>), (status = 404), (status = 424)))]
 pub(crate) async fn list_vehicles(asked: ListParts) -> Result<Response, Problem> {
-    lists::list::<Vehicle>(asked).await
+    lists::list_devices::<Vehicle>(asked).await
 }
 
 /// A user's vehicles.
 #[utoipa::path(get, path = "/users/{userId}/vehicles", tag = "Vehicles", params(PageQuery),
     responses((status = 200, body = Vec<Vehicle>), (status = 404), (status = 424)))]
 pub(crate) async fn list_vehicles_of_user(asked: UserListParts) -> Result<Response, Problem> {
-    lists::list_of_user::<Vehicle>(asked).await
+    lists::list_devices_of_user::<Vehicle>(asked).await
 }
 
 /// One vehicle.
@@ -180,14 +180,14 @@ pub(crate) async fn list_vehicles_of_user(asked: UserListParts) -> Result<Respon
     responses((status = 200, body = Vehicle), (status = 404), (status = 405), (status = 408),
         (status = 409), (status = 424)))]
 pub(crate) async fn get_vehicle(asked: DeviceParts) -> Result<Response, Problem> {
-    lists::get::<Vehicle>(asked).await
+    lists::get_device::<Vehicle>(asked).await
 }
 
 /// Asks for an early refresh. Takes no body and does not wait.
 #[utoipa::path(post, path = "/vehicles/{vehicleId}/refresh-hint", tag = "Vehicles",
     responses((status = 204), (status = 404)))]
 pub(crate) async fn refresh_vehicle(asked: HintParts) -> Result<StatusCode, Problem> {
-    refresh::hint::<Vehicle>(asked)
+    refresh::refresh_device::<Vehicle>(asked)
 }
 
 impl DeviceView for Vehicle {
@@ -217,7 +217,7 @@ impl DeviceView for Vehicle {
                 distance: facts.and_then(|facts| facts.odometer_km),
                 last_updated: facts.and_then(|facts| facts.odometer_at),
             },
-            location: VehicleLocation::of(facts.and_then(|facts| facts.sighting), seen),
+            location: VehicleLocation::from_sighting(facts.and_then(|facts| facts.sighting), seen),
             capabilities: VehicleCapabilities::from_abilities(&capabilities(seen)),
             scopes: scope::scope_words(device.kind, &device.scopes),
         }
@@ -288,7 +288,7 @@ impl From<VehiclePolicyRequest> for SmartChargingPolicy {
 }
 
 impl VehicleLocation {
-    fn of(sighting: Option<Sighting>, seen: &ViewContext<'_>) -> Self {
+    fn from_sighting(sighting: Option<Sighting>, seen: &ViewContext<'_>) -> Self {
         let Some(Sighting { position, at }) = sighting else { return Self::default() };
         let place = seen.tables.whereabouts(seen.device);
         let whereabouts = Whereabouts {

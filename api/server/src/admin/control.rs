@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use slackwater_http::problem::Problem;
 use slackwater_http::request::Path;
-use slackwater_http::routes::actions::answer;
+use slackwater_http::routes::actions::answer_cancellation;
 use slackwater_http::routes::overrides::SmartOverride;
 use slackwater_service::control::body::ActionBody;
 use slackwater_service::control::orders::order;
@@ -31,15 +31,15 @@ type Worlds = Vec<App>;
 /// Routes below `/control`.
 pub fn router(worlds: &[App]) -> Router {
     Router::new()
-        .route("/control/devices/{device}/command", post(command))
-        .route("/control/devices/{device}/override", post(begin).delete(end))
-        .route("/control/actions/{action}", get(show))
-        .route("/control/actions/{action}/cancel", post(call_off))
+        .route("/control/devices/{device}/command", post(send_command))
+        .route("/control/devices/{device}/override", post(start_override).delete(end_override))
+        .route("/control/actions/{action}", get(show_action))
+        .route("/control/actions/{action}/cancel", post(cancel_action))
         .with_state(worlds.to_vec())
 }
 
 /// Tells a device something, such as `{"charge": "start"}`.
-async fn command(
+async fn send_command(
     State(worlds): State<Worlds>,
     Path(device): Path<String>,
     body: Bytes,
@@ -53,7 +53,7 @@ async fn command(
 }
 
 /// Has a vehicle or charger charge now.
-async fn begin(
+async fn start_override(
     State(worlds): State<Worlds>,
     Path(device): Path<String>,
 ) -> Result<Json<SmartOverride>, Problem> {
@@ -62,7 +62,7 @@ async fn begin(
 }
 
 /// Ends that.
-async fn end(
+async fn end_override(
     State(worlds): State<Worlds>,
     Path(device): Path<String>,
 ) -> Result<Json<SmartOverride>, Problem> {
@@ -73,29 +73,29 @@ async fn end(
 }
 
 /// An action of any device.
-async fn show(
+async fn show_action(
     State(worlds): State<Worlds>,
     Path(action): Path<String>,
 ) -> Result<Json<ActionBody>, Problem> {
-    let (app, id) = (first(&worlds)?, parse(&action)?);
+    let (app, id) = (first(&worlds)?, parse_action_id(&action)?);
     let found = find(app, id, |_| true).await?.ok_or_else(|| Problem::no_entity("action"))?;
     Ok(Json(ActionBody::from_action(&found)))
 }
 
 /// Calls an action of any device off.
-async fn call_off(
+async fn cancel_action(
     State(worlds): State<Worlds>,
     Path(action): Path<String>,
 ) -> Result<Response, Problem> {
-    let id = parse(&action)?;
+    let id = parse_action_id(&action)?;
     let found = find(first(&worlds)?, id, |_| true).await?;
     let found = found.ok_or_else(|| Problem::no_entity("action"))?;
     let app = world_of(&worlds, &found.client_id).await?;
-    answer(cancel(&app, id, |_| true).await?)
+    answer_cancellation(cancel(&app, id, |_| true).await?)
 }
 
 /// Devices by their identifier, or by their manufacturer's name of them.
-fn named(app: &App, given: &str) -> Vec<Arc<Device>> {
+fn find_devices(app: &App, given: &str) -> Vec<Arc<Device>> {
     let id = Uuid::parse_str(given).ok();
     app.cache().read(|tables| match id {
         Some(id) => tables.any_device(id).cloned().into_iter().collect(),
@@ -104,7 +104,7 @@ fn named(app: &App, given: &str) -> Vec<Arc<Device>> {
 }
 
 /// A name that several devices have, with an identifier for each to use instead.
-fn ambiguous(given: &str, devices: &[Arc<Device>]) -> Problem {
+fn refuse_ambiguous_name(given: &str, devices: &[Arc<Device>]) -> Problem {
     let mut candidates: Vec<String> = devices
         .iter()
         .map(|device| {
@@ -118,11 +118,11 @@ fn ambiguous(given: &str, devices: &[Arc<Device>]) -> Problem {
 
 /// A device, and the service that it belongs to.
 pub(crate) async fn device_of(worlds: &[App], given: &str) -> Result<(App, Arc<Device>), Problem> {
-    let devices = named(first(worlds)?, given);
+    let devices = find_devices(first(worlds)?, given);
     match devices.as_slice() {
         [device] => Ok((world_of(worlds, &device.client_id).await?, Arc::clone(device))),
         [] => Err(Problem::no_entity("device")),
-        several => Err(ambiguous(given, several)),
+        several => Err(refuse_ambiguous_name(given, several)),
     }
 }
 
@@ -147,6 +147,6 @@ fn first(worlds: &[App]) -> Result<&App, Problem> {
     worlds.first().ok_or_else(|| Problem::no_entity("environment"))
 }
 
-fn parse(id: &str) -> Result<Uuid, Problem> {
+fn parse_action_id(id: &str) -> Result<Uuid, Problem> {
     Uuid::parse_str(id).map_err(|_| Problem::no_entity("action"))
 }

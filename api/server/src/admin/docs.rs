@@ -9,8 +9,8 @@ use serde_json::Value;
 use slackwater_http::openapi;
 
 static PAGE: LazyLock<String> = LazyLock::new(|| {
-    let document = serde_json::to_value(openapi::document());
-    render(&document.expect("the document is made of text and numbers"))
+    let document = serde_json::to_value(openapi::build_document());
+    render_page(&document.expect("the document is made of text and numbers"))
 });
 
 const STYLE: &str = "
@@ -26,14 +26,14 @@ nav a { margin-right: 1rem } details { margin: .4rem 0 }
 ";
 
 /// Sends the page.
-pub async fn page() -> Html<&'static str> {
+pub async fn send_page() -> Html<&'static str> {
     Html(PAGE.as_str())
 }
 
-fn render(document: &Value) -> String {
+fn render_page(document: &Value) -> String {
     let mut page = String::new();
     let info = &document["info"];
-    let (title, about) = (text(&info["title"]), text(&info["description"]));
+    let (title, about) = (escape_text(&info["title"]), escape_text(&info["description"]));
     // Writing to a text cannot fail.
     let _: std::fmt::Result = write!(
         page,
@@ -46,40 +46,43 @@ fn render(document: &Value) -> String {
     for (path, item) in document["paths"].as_object().into_iter().flatten() {
         for (method, operation) in item.as_object().into_iter().flatten() {
             let tag = operation["tags"][0].as_str().unwrap_or_default();
-            groups.entry(tag).or_default().push_str(&section(method, path, operation));
+            groups.entry(tag).or_default().push_str(&render_operation(method, path, operation));
         }
     }
     for tag in groups.keys() {
-        let _: std::fmt::Result = write!(page, "<a href='#{}'>{tag}</a>", anchor(tag));
+        let _: std::fmt::Result = write!(page, "<a href='#{}'>{tag}</a>", make_anchor(tag));
     }
     page.push_str("<a href=#schemas>Objects</a></nav>");
     for (tag, sections) in &groups {
-        let _: std::fmt::Result = write!(page, "<h2 id='{}'>{tag}</h2>{sections}", anchor(tag));
+        let _: std::fmt::Result =
+            write!(page, "<h2 id='{}'>{tag}</h2>{sections}", make_anchor(tag));
     }
     page.push_str("<h2 id=schemas>Objects</h2>");
     for (name, schema) in document["components"]["schemas"].as_object().into_iter().flatten() {
-        page.push_str(&object(name, schema));
+        page.push_str(&render_object(name, schema));
     }
     page.push_str("</html>\n");
     page
 }
 
-fn section(method: &str, path: &str, operation: &Value) -> String {
+fn render_operation(method: &str, path: &str, operation: &Value) -> String {
     let method = method.to_uppercase();
-    let summary = text(&operation["summary"]);
+    let summary = escape_text(&operation["summary"]);
     let mut rows = Vec::new();
     for parameter in operation["parameters"].as_array().into_iter().flatten() {
-        let name = text(&parameter["name"]);
-        let (place, about) = (text(&parameter["in"]), text(&parameter["description"]));
+        let name = escape_text(&parameter["name"]);
+        let (place, about) =
+            (escape_text(&parameter["in"]), escape_text(&parameter["description"]));
         rows.push(format!("<tr><td><code>{name}</code><td>{place}<td>{about}"));
     }
     let body = &operation["requestBody"]["content"]["application/json"]["schema"];
     if !body.is_null() {
-        rows.push(format!("<tr><td>body<td><td>{}", kind(body)));
+        rows.push(format!("<tr><td>body<td><td>{}", render_schema(body)));
     }
     for (status, response) in operation["responses"].as_object().into_iter().flatten() {
         let content = response["content"].as_object().into_iter().flatten().next();
-        let shape = content.map(|(_, content)| kind(&content["schema"])).unwrap_or_default();
+        let shape =
+            content.map(|(_, content)| render_schema(&content["schema"])).unwrap_or_default();
         rows.push(format!("<tr><td>{status}<td>answer<td>{shape}"));
     }
     format!(
@@ -89,11 +92,11 @@ fn section(method: &str, path: &str, operation: &Value) -> String {
     )
 }
 
-fn object(name: &str, schema: &Value) -> String {
-    let about = text(&schema["description"]);
+fn render_object(name: &str, schema: &Value) -> String {
+    let about = escape_text(&schema["description"]);
     let row = |(member, shape): (&String, &Value)| {
-        let about = text(&shape["description"]);
-        format!("<tr><td><code>{member}</code><td>{}<td>{about}", kind(shape))
+        let about = escape_text(&shape["description"]);
+        format!("<tr><td><code>{member}</code><td>{}<td>{about}", render_schema(shape))
     };
     let rows: Vec<String> =
         schema["properties"].as_object().into_iter().flatten().map(row).collect();
@@ -104,25 +107,27 @@ fn object(name: &str, schema: &Value) -> String {
 }
 
 /// A schema in a few words, with links to objects.
-fn kind(schema: &Value) -> String {
+fn render_schema(schema: &Value) -> String {
     if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
         return format!("<a href='#schema-{name}'>{name}</a>");
     }
     if let Some(several) = schema["oneOf"].as_array() {
-        return several.iter().map(kind).collect::<Vec<_>>().join(" or ");
+        return several.iter().map(render_schema).collect::<Vec<_>>().join(" or ");
     }
     match &schema["type"] {
-        Value::Array(types) => types.iter().map(text).collect::<Vec<_>>().join(" or "),
-        Value::String(one) if one == "array" => format!("list of {}", kind(&schema["items"])),
-        Value::String(one) if one == "object" && schema["properties"]["data"].is_object() => {
-            format!("page of {}", kind(&schema["properties"]["data"]["items"]))
+        Value::Array(types) => types.iter().map(escape_text).collect::<Vec<_>>().join(" or "),
+        Value::String(one) if one == "array" => {
+            format!("list of {}", render_schema(&schema["items"]))
         }
-        other => text(other),
+        Value::String(one) if one == "object" && schema["properties"]["data"].is_object() => {
+            format!("page of {}", render_schema(&schema["properties"]["data"]["items"]))
+        }
+        other => escape_text(other),
     }
 }
 
 /// Text that means nothing to a browser; `code` in back quotes.
-fn text(value: &Value) -> String {
+fn escape_text(value: &Value) -> String {
     let raw = value.as_str().unwrap_or_default();
     let safe = raw.replace('&', "&amp;").replace('<', "&lt;").replace('\'', "&#39;");
     let parts = safe.split('`').enumerate();
@@ -131,7 +136,7 @@ fn text(value: &Value) -> String {
         .collect()
 }
 
-fn anchor(tag: &str) -> String {
+fn make_anchor(tag: &str) -> String {
     tag.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-")
 }
 
@@ -141,7 +146,7 @@ mod tests {
 
     #[test]
     fn the_page_shows_every_operation_and_loads_nothing() {
-        for path in openapi::document().paths.paths.keys() {
+        for path in openapi::build_document().paths.paths.keys() {
             assert!(PAGE.contains(path), "{path}");
         }
         for loading in

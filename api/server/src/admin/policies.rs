@@ -34,14 +34,14 @@ pub struct FlexOrder {
 /// Routes below `/policies` and `/plans`.
 pub fn router(worlds: Vec<App>) -> Router {
     Router::new()
-        .route("/policies/devices/{device}", get(show).put(set))
+        .route("/policies/devices/{device}", get(show_policies).put(set_policy))
         .route("/policies/flex/{policy}", put(set_flex))
-        .route("/plans/{device}", get(plan))
+        .route("/plans/{device}", get(show_plan))
         .with_state(worlds)
 }
 
 /// The policies of a device.
-async fn show(
+async fn show_policies(
     State(worlds): State<Vec<App>>,
     Path(device): Path<String>,
 ) -> Result<Json<Value>, Problem> {
@@ -58,7 +58,7 @@ async fn show(
 }
 
 /// Sets the smart charging policy of a device, in the members of its kind.
-async fn set(
+async fn set_policy(
     State(worlds): State<Vec<App>>,
     Path(device): Path<String>,
     body: String,
@@ -94,7 +94,7 @@ async fn set_flex(
 }
 
 /// The last plan of a device.
-async fn plan(
+async fn show_plan(
     State(worlds): State<Vec<App>>,
     Path(device): Path<String>,
 ) -> Result<Json<ShownPlan>, Problem> {

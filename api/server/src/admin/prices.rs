@@ -28,31 +28,40 @@ use slackwater_store::tariffs::TariffSchedule;
 /// Routes of prices.
 pub fn router(app: App) -> Router {
     Router::new()
-        .route("/prices/market", post(import).layer(DefaultBodyLimit::max(BODY_MAX)))
-        .route("/prices/at", get(at))
-        .route("/prices/window", get(window))
-        .route("/prices/signal", get(signal))
-        .route("/tariffs/schedule", put(schedule))
+        .route("/prices/market", post(import_market_prices).layer(DefaultBodyLimit::max(BODY_MAX)))
+        .route("/prices/at", get(get_price))
+        .route("/prices/window", get(resolve_window))
+        .route("/prices/signal", get(get_signal))
+        .route("/tariffs/schedule", put(schedule_tariff))
         .with_state(app)
 }
 
 /// Keeps a list of market prices of `?zone=`.
-async fn import(State(app): State<App>, uri: Uri, text: String) -> Result<Json<Value>, Problem> {
-    let zone_id = required(&uri, "zone")?;
+async fn import_market_prices(
+    State(app): State<App>,
+    uri: Uri,
+    text: String,
+) -> Result<Json<Value>, Problem> {
+    let zone_id = read_required(&uri, "zone")?;
     let known = app.config().zones.get(&zone_id).map(|zone| zone.currency);
-    let currency = match (optional(&uri, "currency"), known) {
-        (Some(code), _) => Currency::parse(&code).map_err(|error| bad("currency", error))?,
+    let currency = match (read_optional(&uri, "currency"), known) {
+        (Some(code), _) => {
+            Currency::parse(&code).map_err(|error| refuse_parameter("currency", error))?
+        }
         (None, Some(currency)) => currency,
         (None, None) => {
-            return Err(bad("currency", "is required: the settings do not know the zone"));
+            return Err(refuse_parameter(
+                "currency",
+                "is required: the settings do not know the zone",
+            ));
         }
     };
     if let Some(known) = known.filter(|known| *known != currency) {
-        return Err(bad("currency", format!("is {currency}; the zone's is {known}")));
+        return Err(refuse_parameter("currency", format!("is {currency}; the zone's is {known}")));
     }
-    let time_zone = optional(&uri, "time_zone").map(|name| name.parse::<Tz>());
-    let time_zone = time_zone.transpose().map_err(|error| bad("time_zone", error))?;
-    let options = ListOptions { currency, unit: optional(&uri, "unit"), time_zone };
+    let time_zone = read_optional(&uri, "time_zone").map(|name| name.parse::<Tz>());
+    let time_zone = time_zone.transpose().map_err(|error| refuse_parameter("time_zone", error))?;
+    let options = ListOptions { currency, unit: read_optional(&uri, "unit"), time_zone };
     let list = read(&text, &options)?;
     keep_market(&app, &zone_id, currency, &list.curve).await?;
     let notes = list.notes(time_zone.unwrap_or(Tz::UTC));
@@ -68,8 +77,8 @@ async fn import(State(app): State<App>, uri: Uri, text: String) -> Result<Json<V
 }
 
 /// The price that counts at an instant; null if nobody has one.
-async fn at(State(app): State<App>, uri: Uri) -> Result<Json<Value>, Problem> {
-    let at = instant(&uri, "at")?;
+async fn get_price(State(app): State<App>, uri: Uri) -> Result<Json<Value>, Problem> {
+    let at = read_instant(&uri, "at")?;
     let moment = at.checked_add_signed(chrono::TimeDelta::microseconds(1)).unwrap_or(at);
     let prices = at_place(&app, &uri, at, moment).await?;
     Ok(Json(prices.slots().next().map_or(
@@ -79,8 +88,8 @@ async fn at(State(app): State<App>, uri: Uri) -> Result<Json<Value>, Problem> {
 }
 
 /// The prices that count in a window, with their sources.
-async fn window(State(app): State<App>, uri: Uri) -> Result<Json<ResolvedPrices>, Problem> {
-    let (from, to) = (instant(&uri, "from")?, instant(&uri, "to")?);
+async fn resolve_window(State(app): State<App>, uri: Uri) -> Result<Json<ResolvedPrices>, Problem> {
+    let (from, to) = (read_instant(&uri, "from")?, read_instant(&uri, "to")?);
     at_place(&app, &uri, from, to).await.map(Json)
 }
 
@@ -90,8 +99,8 @@ async fn at_place(
     from: DateTime<Utc>,
     to: DateTime<Utc>,
 ) -> Result<ResolvedPrices, Problem> {
-    let location = location(app, uri).await?;
-    let is_flex = optional(uri, "flex").is_some_and(|flex| flex == "true");
+    let location = find_location(app, uri).await?;
+    let is_flex = read_optional(uri, "flex").is_some_and(|flex| flex == "true");
     let lookup = app.price_lookup();
     Ok(if is_flex {
         lookup.flex_prices(&location, from, to)
@@ -101,20 +110,24 @@ async fn at_place(
 }
 
 /// Price signal of a client for an area in a window (NS-26).
-async fn signal(State(app): State<App>, uri: Uri) -> Result<Json<PriceCurve>, Problem> {
+async fn get_signal(State(app): State<App>, uri: Uri) -> Result<Json<PriceCurve>, Problem> {
     let name = SeriesName::Area {
-        client_id: client(&app, &uri).await?,
-        zone_id: required(&uri, "zone")?,
-        area_id: required(&uri, "area")?,
+        client_id: find_client(&app, &uri).await?,
+        zone_id: read_required(&uri, "zone")?,
+        area_id: read_required(&uri, "area")?,
     };
-    let (from, to) = (instant(&uri, "from")?, instant(&uri, "to")?);
+    let (from, to) = (read_instant(&uri, "from")?, read_instant(&uri, "to")?);
     let curve = app.prices().read(|book| Some(book.series(&name)?.curve.between(from, to)));
     curve.map(Json).ok_or_else(|| Problem::no_entity("area"))
 }
 
 /// Gives a location a tariff, or takes it away with `null` (NS-14).
-async fn schedule(State(app): State<App>, uri: Uri, body: Bytes) -> Result<Json<Value>, Problem> {
-    let location = location(&app, &uri).await?;
+async fn schedule_tariff(
+    State(app): State<App>,
+    uri: Uri,
+    body: Bytes,
+) -> Result<Json<Value>, Problem> {
+    let location = find_location(&app, &uri).await?;
     let schedule: Option<TariffSchedule> =
         serde_json::from_slice(&body).map_err(|error| Problem::bad_request(error.to_string()))?;
     let shown = json!({
@@ -125,34 +138,36 @@ async fn schedule(State(app): State<App>, uri: Uri, body: Bytes) -> Result<Json<
 }
 
 /// The client of `?client=`.
-async fn client(app: &App, uri: &Uri) -> Result<String, Problem> {
-    let id = required(uri, "client")?;
+async fn find_client(app: &App, uri: &Uri) -> Result<String, Problem> {
+    let id = read_required(uri, "client")?;
     let known = clients::get_client(app.store(), &id).await?;
     known.map(|row| row.client.id).ok_or_else(|| Problem::no_entity("client"))
 }
 
 /// The location of `?location=`.
-async fn location(app: &App, uri: &Uri) -> Result<Location, Problem> {
-    let client_id = client(app, uri).await?;
-    let id = Uuid::parse_str(&required(uri, "location")?).ok();
+async fn find_location(app: &App, uri: &Uri) -> Result<Location, Problem> {
+    let client_id = find_client(app, uri).await?;
+    let id = Uuid::parse_str(&read_required(uri, "location")?).ok();
     let known = app.cache().read(|tables| tables.location(&client_id, id?).cloned());
     known.ok_or_else(|| Problem::no_entity("location"))
 }
 
-fn instant(uri: &Uri, name: &'static str) -> Result<DateTime<Utc>, Problem> {
-    let text = required(uri, name)?.replace(' ', "+");
-    DateTime::parse_from_rfc3339(&text).map(|at| at.to_utc()).map_err(|error| bad(name, error))
+fn read_instant(uri: &Uri, name: &'static str) -> Result<DateTime<Utc>, Problem> {
+    let text = read_required(uri, name)?.replace(' ', "+");
+    DateTime::parse_from_rfc3339(&text)
+        .map(|at| at.to_utc())
+        .map_err(|error| refuse_parameter(name, error))
 }
 
-fn required(uri: &Uri, name: &'static str) -> Result<String, Problem> {
-    optional(uri, name).ok_or_else(|| bad(name, "is required"))
+fn read_required(uri: &Uri, name: &'static str) -> Result<String, Problem> {
+    read_optional(uri, name).ok_or_else(|| refuse_parameter(name, "is required"))
 }
 
-fn optional(uri: &Uri, name: &str) -> Option<String> {
+fn read_optional(uri: &Uri, name: &str) -> Option<String> {
     let found = query_pairs(uri).find(|(given, _)| given == name);
     found.map(|(_, value)| value.into_owned())
 }
 
-fn bad(name: &str, reason: impl Display) -> Problem {
+fn refuse_parameter(name: &str, reason: impl Display) -> Problem {
     Problem::invalid(vec![format!("/{name}: {reason}")])
 }

@@ -20,14 +20,14 @@ use slackwater_service::state::App;
 /// cluster has no token. All else is behind the `guard`.
 pub fn router(worlds: &[App], residents: Option<SandboxSeeder>) -> Router {
     let mut open = Router::new()
-        .route("/", get(docs::page))
-        .route("/docs", get(docs::page))
-        .route("/openapi.json", get(async || openapi::file()));
+        .route("/", get(docs::send_page))
+        .route("/docs", get(docs::send_page))
+        .route("/openapi.json", get(async || openapi::send_document()));
     let mut guarded = Router::new().route("/metrics", get(async || telemetry::render()));
     let mut token = None;
     if let Some(app) = worlds.first() {
         token.clone_from(&app.config().admin.token);
-        let ready = Router::new().route("/health/ready", get(health::ready));
+        let ready = Router::new().route("/health/ready", get(health::check_readiness));
         open = open.merge(ready.with_state(app.clone()));
         let kept = Router::new()
             .route("/clients", get(clients::list).post(clients::create))

@@ -48,41 +48,41 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Routes below `/sandbox`.
 pub fn router(residents: SandboxSeeder) -> Router {
     Router::new()
-        .route("/sandbox/scenario", get(scenario).post(apply))
+        .route("/sandbox/scenario", get(show_scenario).post(apply_patch))
         .route("/sandbox/schema", get(async || Json(schema())))
-        .route("/sandbox/devices", get(devices))
-        .route("/sandbox/truth", get(truth_of_all))
-        .route("/sandbox/metered", get(metered))
-        .route("/sandbox/devices/{device}", get(truth))
-        .route("/sandbox/devices/{device}/reach", post(reach))
-        .route("/sandbox/devices/{device}/send", post(send))
-        .route("/sandbox/conduct", post(conduct))
-        .route("/sandbox/hand", post(hand))
-        .route("/sandbox/commands", get(commands))
-        .route("/sandbox/clock", get(clock).post(set_clock))
+        .route("/sandbox/devices", get(list_devices))
+        .route("/sandbox/truth", get(list_truths))
+        .route("/sandbox/metered", get(sum_meters))
+        .route("/sandbox/devices/{device}", get(show_truth))
+        .route("/sandbox/devices/{device}/reach", post(reach_device))
+        .route("/sandbox/devices/{device}/send", post(send_command))
+        .route("/sandbox/conduct", post(set_conduct))
+        .route("/sandbox/hand", post(do_by_hand))
+        .route("/sandbox/commands", get(list_commands))
+        .route("/sandbox/clock", get(show_clock).post(set_clock))
         .route("/sandbox/link/accept", post(link::accept))
         .route("/sandbox/link/deny", post(link::deny))
         .with_state(residents)
 }
 
 /// All there is, patches included.
-async fn scenario(State(residents): State<SandboxSeeder>) -> Json<Scenario> {
+async fn show_scenario(State(residents): State<SandboxSeeder>) -> Json<Scenario> {
     Json(residents.sandbox.scenario())
 }
 
 /// Adds or changes what a patch in YAML or JSON names, and links it for the
 /// client of the query, or the scenario's own.
-async fn apply(
+async fn apply_patch(
     State(residents): State<SandboxSeeder>,
     uri: Uri,
     body: String,
 ) -> Result<Json<Applied>, Problem> {
-    let client_id = client(&residents, &uri).await?;
+    let client_id = find_client(&residents, &uri).await?;
     let applied = apply_and_keep(&residents, body).await?;
     let whole = residents.sandbox.scenario();
     let patched = patched(&whole, &applied);
     let ids = residents.apply_scenario(&patched, &client_id, Keep::All).await?;
-    show(&residents, ids).await;
+    poll_devices(&residents, ids).await;
     Ok(Json(applied))
 }
 
@@ -107,7 +107,7 @@ fn patched(whole: &Scenario, applied: &Applied) -> Scenario {
 }
 
 /// The client that `?client=` names; without it, the scenario's own.
-async fn client(residents: &SandboxSeeder, uri: &Uri) -> Result<String, Problem> {
+async fn find_client(residents: &SandboxSeeder, uri: &Uri) -> Result<String, Problem> {
     let named = query_pairs(uri).find(|(name, _)| name == "client");
     let Some((_, id)) = named else { return Ok(residents.client_id.to_string()) };
     let known = clients::get_client(residents.app.store(), &id).await?;
@@ -116,7 +116,7 @@ async fn client(residents: &SandboxSeeder, uri: &Uri) -> Result<String, Problem>
 }
 
 /// Every device, with what the scenario's client knows it by.
-async fn devices(State(residents): State<SandboxSeeder>) -> Json<Value> {
+async fn list_devices(State(residents): State<SandboxSeeder>) -> Json<Value> {
     let all = residents.sandbox.devices().into_iter().map(|device| {
         let device = device.common();
         json!({
@@ -131,7 +131,7 @@ async fn devices(State(residents): State<SandboxSeeder>) -> Json<Value> {
 }
 
 /// Reading of a device that is awake and whose manufacturer is honest.
-async fn truth(
+async fn show_truth(
     State(residents): State<SandboxSeeder>,
     Path(device): Path<String>,
 ) -> Result<Json<Reading>, Problem> {
@@ -140,8 +140,8 @@ async fn truth(
     reading.map(Json).ok_or_else(|| Problem::no_entity("device"))
 }
 
-/// Readings of all devices, or of those of `?kind=`, as of [`truth`].
-async fn truth_of_all(State(residents): State<SandboxSeeder>, uri: Uri) -> Json<Vec<Value>> {
+/// Readings of all devices, or of those of `?kind=`, as of [`show_truth`].
+async fn list_truths(State(residents): State<SandboxSeeder>, uri: Uri) -> Json<Vec<Value>> {
     let kind = query_pairs(&uri).find(|(name, _)| name == "kind").map(|(_, kind)| kind);
     let all = residents.sandbox.devices();
     let common = all.iter().map(Device::common);
@@ -155,7 +155,7 @@ async fn truth_of_all(State(residents): State<SandboxSeeder>, uri: Uri) -> Json<
 
 /// Counts of devices' own meters in each whole quarter of an hour of `[from, to)`, in kWh: of
 /// `?device=`, or of all.
-async fn metered(
+async fn sum_meters(
     State(residents): State<SandboxSeeder>,
     uri: Uri,
 ) -> Result<Json<Vec<Value>>, Problem> {
@@ -185,7 +185,7 @@ async fn metered(
 }
 
 /// Says what a device or manufacturer does when it is called.
-async fn conduct(
+async fn set_conduct(
     State(residents): State<SandboxSeeder>,
     body: Bytes,
 ) -> Result<StatusCode, Problem> {
@@ -203,33 +203,36 @@ async fn conduct(
         ConductOrder::Vendor { vendor, conduct } => (residents.of_vendor(vendor), conduct),
     };
     if *does != Conduct::Hang {
-        show(&residents, ids).await;
+        poll_devices(&residents, ids).await;
     }
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// A person on site does something to a device.
-async fn hand(State(residents): State<SandboxSeeder>, body: Bytes) -> Result<Json<Value>, Problem> {
+async fn do_by_hand(
+    State(residents): State<SandboxSeeder>,
+    body: Bytes,
+) -> Result<Json<Value>, Problem> {
     let order: HandOrder = read(&body)?;
     let order = HandOrder { device: residents.name(&order.device), ..order };
     let at = residents.sandbox.hand(&order).map_err(order_problem)?;
-    show(&residents, neighbours(&residents, &order.device)).await;
+    poll_devices(&residents, find_neighbours(&residents, &order.device)).await;
     Ok(Json(json!({ "at": at })))
 }
 
 /// A device does now what it was told.
-async fn reach(
+async fn reach_device(
     State(residents): State<SandboxSeeder>,
     Path(device): Path<String>,
 ) -> Result<Json<Value>, Problem> {
     let device = residents.name(&device);
     let at = residents.sandbox.reach(&device).map_err(order_problem)?;
-    show(&residents, neighbours(&residents, &device)).await;
+    poll_devices(&residents, find_neighbours(&residents, &device)).await;
     Ok(Json(json!({ "at": at })))
 }
 
 /// Sends a command past all actions, such as `{"charge": "start"}`.
-async fn send(
+async fn send_command(
     State(residents): State<SandboxSeeder>,
     Path(device): Path<String>,
     body: Bytes,
@@ -249,12 +252,12 @@ async fn send(
     let linked = Linked::new(connection, &name);
     let sent = vendor.send(&linked, &command, residents.app.now()).await;
     sent.map_err(|error| Problem::of_vendor(&error, true))?;
-    show(&residents, neighbours(&residents, &name)).await;
+    poll_devices(&residents, find_neighbours(&residents, &name)).await;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Commands that manufacturers were sent, oldest first; `?device=` names one.
-async fn commands(
+async fn list_commands(
     State(residents): State<SandboxSeeder>,
     uri: Uri,
 ) -> Result<Json<Vec<ReceivedCommand>>, Problem> {
@@ -264,7 +267,7 @@ async fn commands(
 }
 
 /// State of the clock.
-async fn clock(State(residents): State<SandboxSeeder>) -> Result<Json<ClockState>, Problem> {
+async fn show_clock(State(residents): State<SandboxSeeder>) -> Result<Json<ClockState>, Problem> {
     let clock = residents.sandbox.set_clock(&ClockOrder::default());
     Ok(Json(clock.map_err(order_problem)?))
 }
@@ -324,7 +327,7 @@ async fn settle(app: &App, now: DateTime<Utc>) -> Result<(), StoreError> {
 }
 
 /// A device and those of its user, which may be at the other end of its cable.
-fn neighbours(residents: &SandboxSeeder, device: &str) -> Vec<Uuid> {
+fn find_neighbours(residents: &SandboxSeeder, device: &str) -> Vec<Uuid> {
     residents.app.cache().read(|tables| {
         let owners = tables.devices().filter(|other| other.vendor_device == device);
         let users = owners.filter_map(|owner| tables.user(&owner.client_id, &owner.user_id));
@@ -333,7 +336,7 @@ fn neighbours(residents: &SandboxSeeder, device: &str) -> Vec<Uuid> {
 }
 
 /// Polls devices, so that readers see how they stand.
-async fn show(residents: &SandboxSeeder, ids: Vec<Uuid>) {
+async fn poll_devices(residents: &SandboxSeeder, ids: Vec<Uuid>) {
     let mut polls = JoinSet::new();
     for id in ids {
         let app = residents.app.clone();

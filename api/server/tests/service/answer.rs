@@ -42,7 +42,7 @@ pub(crate) struct Operation {
 
 /// All operations of the OpenAPI document.
 pub(crate) fn operations() -> Vec<Operation> {
-    let document = serde_json::to_value(openapi::document()).unwrap();
+    let document = serde_json::to_value(openapi::build_document()).unwrap();
     let operations = document["paths"].as_object().unwrap().iter().flat_map(|(path, item)| {
         item.as_object().unwrap().iter().map(|(method, operation)| Operation {
             method: method.to_uppercase().parse().unwrap(),
