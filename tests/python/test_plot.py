@@ -540,6 +540,24 @@ def test_estimated_prices_are_dotted_and_missing_ones_hatched() -> None:
     assert number_of(SIX + 3 * HOUR) in shown
 
 
+def test_no_state_of_charge_is_drawn_of_a_car_that_is_away() -> None:
+    drive = sw.Consumption(SIX + 2 * HOUR, SIX + 4 * HOUR, energy_kwh=8)
+    arguments: dict[str, Any] = {"power_max_kw": 4, "battery": sw.Battery(20, 50)}
+    cars = [sw.Vehicle(f"car {row}", consumption=[drive], **arguments) for row in range(9)]
+    figure = sited(cars[0]).plot()
+    assert names(figure, "soc-") == ["soc-car 0", "soc-car 0-1"]
+    lines = [line for line in named(figure, "soc-car 0") if isinstance(line, Line2D)]
+    before, after = (np.asarray(line.get_xydata()) for line in lines)
+    assert before[:, 0].tolist() == [number_of(SIX + hour * HOUR) for hour in range(3)]
+    assert after[:, 0].tolist() == [number_of(SIX + hour * HOUR) for hour in range(4, 7)]
+    assert (before[-1, 1], after[0, 1]) == (50, 10)
+    # As a heat map it has no shade in these hours.
+    (mesh,) = named(sited(*cars).plot(), "heat")
+    assert isinstance(mesh, QuadMesh)
+    away = np.ma.getmaskarray(np.ma.masked_invalid(np.asarray(mesh.get_array(), dtype=float)))
+    assert away[0].tolist() == [False, False, True, True, False, False]
+
+
 def test_curtailed_power_is_told() -> None:
     plan = sited(sw.Solar("roof", power_kw=9), sw.Load("house", power_kw=2), export_limit_kw=4)
     figure = plan.plot()

@@ -235,12 +235,12 @@ def _soc_panel(plan: SitePlan, devices: Sequence[DevicePlan]) -> Panel:
     for device in devices:
         stays = _stays(device) if device.kind == "vehicle" else [(0, len(plan.slots))]
         ink, shade = looks.get(device.name, (DEVICES[device.kind].ink, 1.0))
-        levels = list(zip(edges, device.soc_percent, strict=True)) if device.soc_percent else []
-        for count, (begin, end) in enumerate(stays if levels else []):
+        levels = list(zip(edges, device.soc_percent, strict=True))
+        for count, (begin, end) in enumerate(stays):
             name = f"soc-{device.name}-{count}" if count else f"soc-{device.name}"
             points, tip = levels[begin : end + 1], f"{device.name}, charge"
             curves.append(Line(name=name, ink=ink, points=points, tip=tip, opacity=shade))
-        if stays and levels:
+        if stays:
             marks += _soc_marks(device, levels[stays[0][0] : stays[-1][1] + 1])
     return Panel(
         name="level",
