@@ -158,7 +158,8 @@ def plan_site(
     Raises:
         InputError: A number is out of range; names repeat or are not there; a
             forecast is not known while there is a price; later blocks of
-            energy are cheaper; currencies differ.
+            energy are cheaper; a drive overlaps another one, lies outside the
+            session of its vehicle or holds a deadline; currencies differ.
         TypeError: A time has no zone.
 
     Example:

@@ -122,7 +122,7 @@ impl Books {
             let stored = drawn * storage.efficiency_in - fed / storage.efficiency_out;
             // Of drives, the stored energy counts; what they lacked came from elsewhere.
             let counted = storage.drives_before(storage.stay.end);
-            let driven = Course::new(storage, account).driven(counted);
+            let driven = Course::new(storage, &account.drawn, &account.fed).driven(counted);
             self.stored_value += storage.end_value * (storage.start + stored - driven);
         }
         self.costs.wear = money(wear);

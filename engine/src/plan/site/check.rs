@@ -535,7 +535,10 @@ mod tests {
         let field = "devices[0] (car).consumption";
         let ends = drives(&|car| car.consumption[0].end = at(60));
         assert!(ends.starts_with(&format!("{field}[0] ends at ")), "{ends}");
-        let overlap = drives(&|car| car.consumption[0].start = at(50));
+        let overlap = drives(&|car| {
+            car.consumption[0].start = at(50);
+            car.soc_targets.clear();
+        });
         let first = format!("{field}: a drive starts at 2026-01-05 18:50:00 UTC, before another");
         assert!(overlap.starts_with(&first), "{overlap}");
         let outside = drives(&|car| car.departure = Some(at(80)));

@@ -4,7 +4,6 @@
 //! of the solver: it is the least with which the level does not fall below zero.
 use std::ops::Range;
 
-use crate::plan::site::accounting::Account;
 use crate::plan::site::goal::Goal;
 use crate::plan::site::storage::Storage;
 
@@ -18,9 +17,9 @@ pub(crate) struct Course {
 }
 
 impl Course {
-    /// Course over the slots of a site that an account has.
-    pub(crate) fn new(storage: &Storage, account: &Account) -> Self {
-        let slots = account.drawn.len();
+    /// Course over the slots of a site, from the energies drawn and fed in each of them, in kWh at
+    /// the plug.
+    pub(crate) fn new(storage: &Storage, drawn: &[f64], fed: &[f64]) -> Self {
         let mut drives = Vec::with_capacity(storage.drives.len());
         let mut drive = |which: Range<usize>, level: f64| {
             which.fold(level, |before, index| {
@@ -31,13 +30,13 @@ impl Course {
         };
         let mut level = storage.start;
         let mut levels = vec![level];
-        for slot in 0..slots {
+        for (slot, (drawn, fed)) in drawn.iter().zip(fed).enumerate() {
             level = drive(storage.drives_in(slot), level);
-            level += account.drawn[slot] * storage.efficiency_in;
-            level -= account.fed[slot] / storage.efficiency_out;
+            level += drawn * storage.efficiency_in;
+            level -= fed / storage.efficiency_out;
             levels.push(level);
         }
-        drive(storage.drives_before(slots)..storage.drives.len(), level);
+        drive(storage.drives_before(drawn.len())..storage.drives.len(), level);
         Self { levels, drives }
     }
 
@@ -56,8 +55,8 @@ impl Course {
     /// the last drive that led below it.
     pub(crate) fn begins_at(&self, storage: &Storage, goal: &Goal, wanted: f64) -> usize {
         let drives = storage.drives.iter().zip(&self.drives).take(goal.drives);
-        let below = drives.filter(|(_, (_, after))| *after < wanted);
-        below.last().map_or(0, |(drive, _)| drive.goal.slots + 1)
+        let mut below = drives.filter(|(_, (_, after))| *after < wanted);
+        below.next_back().map_or(0, |(drive, _)| drive.goal.slots + 1)
     }
 }
 
@@ -84,8 +83,7 @@ mod tests {
         let grid = SiteSlots::new(&site(&[10; 3], &[Device::Vehicle(car.clone())]));
         let storage = Storage::of_vehicle(&car, &grid, false);
         // The drive cuts the second hour in two.
-        let account = Account { drawn: vec![4.0, 0.0, 0.0, 8.0], fed: vec![0.0, 0.0, 0.0, 1.6] };
-        let course = Course::new(&storage, &account);
+        let course = Course::new(&storage, &[4.0, 0.0, 0.0, 8.0], &[0.0, 0.0, 0.0, 1.6]);
         // 10 + 2, less 12 of the 14 that are wanted, and 4 − 2 more.
         assert_eq!(course.levels, [10.0, 12.0, 0.0, 0.0, 2.0]);
         assert_eq!((course.driven(1), course.driven(2), course.driven(3)), (12.0, 13.0, 14.0));

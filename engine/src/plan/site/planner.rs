@@ -259,7 +259,9 @@ fn report_device(
     let hours = &model.grid.hours;
     let powers: Vec<Power> =
         (0..hours.len()).map(|slot| power(account.net(slot) / hours[slot])).collect();
-    let course = model.storages[index].as_ref().map(|storage| Course::new(storage, account));
+    let course = model.storages[index]
+        .as_ref()
+        .map(|storage| Course::new(storage, &account.drawn, &account.fed));
     // Solar power and inflexible loads have no wishes: their list is empty.
     let wishes = match (&model.storages[index], &course) {
         (Some(storage), Some(course)) => {

@@ -16,7 +16,8 @@ impl SiteProblem {
     /// A number is outside its range; a name is empty, repeated or refers to no group; groups
     /// contain each other; a forecast or the carbon intensity is missing at a time that has a
     /// price; a later block of energy is cheaper; a taper is not concave; a state of charge is
-    /// unknown; there are too many slots.
+    /// unknown; a drive overlaps another one, lies outside its session, holds a deadline or stands
+    /// beside energy targets; there are too many slots.
     pub fn new(request: SiteRequest) -> Result<Self, SiteError> {
         check::check(&request)?;
         Ok(Self { request })

@@ -3,13 +3,13 @@ use std::cell::RefCell;
 
 use proptest::prelude::*;
 use slackwater_engine::plan::SearchStatus;
-use slackwater_engine::plan::site::{Cause, plan_site};
+use slackwater_engine::plan::site::{Cause, SitePlan, plan_site};
 
 use crate::census::Census;
 use crate::runner::for_all;
 use crate::site::case::Site;
 use crate::site::interpreter::{DUST_KWH, interpret};
-use crate::site::model::optimum;
+use crate::site::model::{Optimum, optimum};
 
 /// Part of all money that passes which rounding may move.
 const MONEY_PART: f64 = 1e-6;
@@ -60,27 +60,7 @@ fn judge(site: &Site, census: &mut Census) -> Result<(), String> {
         return Ok(());
     };
     let is_proved = plan.certificate.is_proved();
-    census.count(&[
-        ("undecided", false),
-        ("proved", is_proved && plan.status == SearchStatus::Optimal),
-        ("solver failed", plan.status == SearchStatus::SolverFailed),
-        ("misses", least.missing > DUST_KWH),
-        ("late", least.late > DUST_KWH),
-        ("least power", site.cars.iter().any(|car| car.least_kw > 0.0)),
-        ("on or off", site.cars.iter().any(|car| car.least_kw >= car.most_kw)),
-        ("gives back", site.cars.iter().any(|car| car.gives_back.is_some())),
-        ("home", site.home.is_some()),
-        ("above a charge limit", site.cars.iter().any(|car| car.limit.is_some())),
-        ("group", site.group_limit.is_some()),
-        ("drives", site.cars.iter().any(|car| !car.drives.is_empty())),
-        ("lacks energy on the way", least.lacking > DUST_KWH),
-        (
-            "drives and gives back",
-            site.cars.iter().any(|car| !car.drives.is_empty() && car.gives_back.is_some()),
-        ),
-        ("below zero", site.prices.iter().any(|&price| price < 0.0)),
-        ("ten devices", site.cars.len() >= 10),
-    ]);
+    count_features(site, &plan, &least, census);
     let highest = site.prices.iter().fold(0.0, |most: f64, price| most.max(price.abs()));
     let cent = MONEY_PART * found.turnover + DUST_KWH * highest * 10.0;
     let same = |one: f64, other: f64, by: f64| (one - other).abs() <= by;
@@ -123,4 +103,28 @@ fn judge(site: &Site, census: &mut Census) -> Result<(), String> {
     });
     check(above, "a charge limit that is no cause, or a cause that is no charge limit")?;
     check(same(found.cost, least.cost, cent), "proved, and not the least cost")
+}
+
+fn count_features(site: &Site, plan: &SitePlan, least: &Optimum, census: &mut Census) {
+    census.count(&[
+        ("undecided", false),
+        ("proved", plan.certificate.is_proved() && plan.status == SearchStatus::Optimal),
+        ("solver failed", plan.status == SearchStatus::SolverFailed),
+        ("misses", least.missing > DUST_KWH),
+        ("late", least.late > DUST_KWH),
+        ("least power", site.cars.iter().any(|car| car.least_kw > 0.0)),
+        ("on or off", site.cars.iter().any(|car| car.least_kw >= car.most_kw)),
+        ("gives back", site.cars.iter().any(|car| car.gives_back.is_some())),
+        ("home", site.home.is_some()),
+        ("above a charge limit", site.cars.iter().any(|car| car.limit.is_some())),
+        ("group", site.group_limit.is_some()),
+        ("drives", site.cars.iter().any(|car| !car.drives.is_empty())),
+        ("lacks energy on the way", least.lacking > DUST_KWH),
+        (
+            "drives and gives back",
+            site.cars.iter().any(|car| !car.drives.is_empty() && car.gives_back.is_some()),
+        ),
+        ("below zero", site.prices.iter().any(|&price| price < 0.0)),
+        ("ten devices", site.cars.len() >= 10),
+    ]);
 }
