@@ -484,7 +484,11 @@ def hints_of(annotated: Any, names: Mapping[str, Any]) -> dict[str, Converter]:
             undoubted = {name for name in known if name.endswith(("_kw", "_kwh"))}
             known |= {name: _union([UNDOUBTED, NOTHING]) for name in undoubted}
         if annotated.__name__ in MEASURED:
-            known |= dict.fromkeys(known.keys() & DOUBTED, UNDOUBTED)
+            hints = annotated.__annotations__
+            known |= {
+                name: _union([UNDOUBTED, NOTHING]) if "None" in str(hints[name]) else UNDOUBTED
+                for name in known.keys() & DOUBTED
+            }
     return known
 
 
