@@ -176,6 +176,7 @@ workflows: setup
 lock-current: tools
 	$(call step,Cargo.lock fits the manifests)
 	cargo metadata --locked --format-version 1 >/dev/null
+	cargo metadata --locked $(EXAMPLE) --format-version 1 >/dev/null
 
 .PHONY: fmt
 fmt: tools
