@@ -29,8 +29,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export UV_SYSTEM_CERTS := true
 
 # Tests and daily work use the dev profile, what ships and what is measured uses
-# `dist` (see Cargo.toml). Always the whole workspace: features are then resolved
-# once, and HiGHS is compiled once per profile.
+# `dist` (see Cargo.toml). The whole workspace, or the bindings with the same features:
+# HiGHS and all else is compiled once per profile.
 WORKSPACE := --locked --workspace
 DIST := --locked --workspace --profile dist
 # Without `lp` the engine needs no C++ and is quick to check on its own. So are `control` and `sim`, which keep to the same bans.
@@ -114,6 +114,14 @@ build: tools ## Compile everything and install the Python package in place
 	@$(PYTHON) scripts/install_editable.py $(EXTENSION)
 	@$(MAKE) --silent --no-print-directory $(VENV)/.package-installed
 
+# A third of the crates. They are compiled with the features that the workspace gives them, so
+# that `build` compiles none of them again (a test of `tests/tree` compares the features).
+.PHONY: package
+package: tools ## Compile the Python package alone and install it in place
+	cargo build --locked --package slackwater-bindings
+	@$(PYTHON) scripts/install_editable.py $(EXTENSION)
+	@$(MAKE) --silent --no-print-directory $(VENV)/.package-installed
+
 # The optimised twin of `build`: what wheels and benches run. The next `build`
 # puts the extension of the dev profile back.
 .PHONY: dist
@@ -127,8 +135,6 @@ $(VENV)/.package-installed: pyproject.toml README.md scripts/install_editable.py
 	$(PYTHON) scripts/install_editable.py --package $(EXTENSION)
 	@touch $@
 
-# Maturin resolves features for the bindings alone: half the tree (not HiGHS) is
-# compiled again, here and at the next `build`.
 .PHONY: wheel
 wheel: tools ## Write a wheel for other machines, and the source distribution, into dist/
 	maturin build --locked --profile dist --out dist
@@ -142,7 +148,7 @@ wheel-test: wheel ## Write packages, check their size, run the guide's first pag
 		"$$(ls -t dist/*.whl | head -n 1)" "$$(ls -t dist/*.tar.gz | head -n 1)"
 
 .PHONY: demo
-demo: build ## Plan a fleet against a year of prices; DATA=folder takes your files
+demo: package ## Plan a fleet against a year of prices; DATA=folder takes your files
 	$(PYTHON) scripts/demo.py $(if $(DATA),--data '$(DATA)')
 
 # A database of its own: each run begins with the same street.
@@ -268,7 +274,7 @@ notebooks: setup
 	$(PYTHON) -m pytest --numprocesses auto tests/notebooks
 
 .PHONY: notebooks-write
-notebooks-write: build ## Run the notebooks and write their outputs
+notebooks-write: package ## Run the notebooks and write their outputs
 	$(PYTHON) scripts/notebooks.py --write
 
 .PHONY: site
@@ -324,7 +330,7 @@ deny: tools
 	fi
 
 .PHONY: cases
-cases: build ## Run the cases of FILE=path.json through the Python package
+cases: package ## Run the cases of FILE=path.json through the Python package
 	@test -n '$(FILE)' || { echo 'usage: make cases FILE=path.json' >&2; exit 2; }
 	@$(PYTHON) tests/python/cases.py '$(FILE)'
 

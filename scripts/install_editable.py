@@ -1,10 +1,7 @@
 """Install the Python package in place, around the extension that cargo has built.
 
-``maturin develop`` would do the same, but it calls cargo for the bindings alone.
-Features are then resolved for that one crate instead of for the workspace, and
-much of what ``cargo build --workspace`` has just compiled is compiled again: 104
-seconds on two cores, and 80 more for the next build of the workspace, because
-maturin also points PyO3 at a configuration of its own. This script takes one.
+``maturin develop`` would do the same, but it points PyO3 at a configuration of its own, and
+PyO3 with all that uses it would be compiled again, there and at the next ``cargo build``.
 
 So the built library is copied next to the Python sources, and pip receives a
 small editable wheel: a ``.pth`` line that names the source folder, with the

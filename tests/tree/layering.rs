@@ -580,3 +580,31 @@ fn made_up(files: &[(&str, &str)]) -> Imports {
     let owned = |(name, text): &(&str, &str)| ((*name).to_string(), (*text).to_string());
     Imports::read(&files.iter().map(owned).collect::<Vec<_>>())
 }
+
+/// Crates of a build with their versions and features.
+fn features(packages: &[&str], edges: &str) -> BTreeSet<String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "--locked", "--offline", "--prefix", "none", "--format", "{p} {f}"])
+        .args(packages)
+        .args(["--edges", edges])
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("names are UTF-8");
+    text.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+}
+
+/// `make demo` builds the bindings alone, and what it compiled serves `make test`, too.
+#[test]
+fn the_bindings_alone_are_built_with_the_features_of_the_workspace() {
+    // Without build scripts and macros, whose crates are compiled with features of their own; then
+    // with them.
+    for (of_all, of_bindings) in
+        [("normal,dev,no-proc-macro", "normal,no-proc-macro"), ("all", "normal,build")]
+    {
+        let all = features(&["--workspace"], of_all);
+        let alone = features(&["--package", "slackwater-bindings"], of_bindings);
+        let twice: Vec<&String> = alone.difference(&all).collect();
+        assert!(twice.is_empty(), "compiled with these and with other features: {twice:#?}");
+    }
+}
