@@ -27,17 +27,17 @@ pub struct Issues(Vec<(String, String)>);
 impl Issues {
     /// The fault at a place.
     pub fn new(at: ValuePointerRef<'_>, reason: impl Into<String>) -> Self {
-        Self::below(at, "", reason)
+        Self::new_below(at, "", reason)
     }
 
     /// The fault at a place below another one, as a JSON pointer from there.
-    pub fn below(at: ValuePointerRef<'_>, place: &str, reason: impl Into<String>) -> Self {
+    pub fn new_below(at: ValuePointerRef<'_>, place: &str, reason: impl Into<String>) -> Self {
         Self(vec![(pointer_of(at) + place, reason.into())])
     }
 
     /// Adds faults to those before. After a hundred nothing more is read:
     /// one more than are listed shows that there are more.
-    pub fn after(before: Option<Self>, Self(more): Self) -> ControlFlow<Self, Self> {
+    pub fn add_after(before: Option<Self>, Self(more): Self) -> ControlFlow<Self, Self> {
         let mut all = before.unwrap_or_default();
         all.0.extend(more);
         if all.0.len() > ISSUES_MAX { ControlFlow::Break(all) } else { ControlFlow::Continue(all) }
@@ -65,7 +65,7 @@ impl FromIterator<Self> for Issues {
 
 impl MergeWithError<Self> for Issues {
     fn merge(before: Option<Self>, more: Self, _: ValuePointerRef<'_>) -> ControlFlow<Self, Self> {
-        Self::after(before, more)
+        Self::add_after(before, more)
     }
 }
 
@@ -76,7 +76,7 @@ impl MergeWithError<String> for Issues {
         reason: String,
         at: ValuePointerRef<'_>,
     ) -> ControlFlow<Self, Self> {
-        Self::after(before, Self::new(at, reason))
+        Self::add_after(before, Self::new(at, reason))
     }
 }
 
@@ -87,7 +87,9 @@ impl DeserializeError for Issues {
         at: ValuePointerRef<'_>,
     ) -> ControlFlow<Self, Self> {
         let issue = match error {
-            ErrorKind::IncorrectValueKind { accepted, .. } => Self::new(at, expected(accepted)),
+            ErrorKind::IncorrectValueKind { accepted, .. } => {
+                Self::new(at, expected_kind(accepted))
+            }
             ErrorKind::MissingField { field } => Self::new(at.push_key(field), "is required"),
             ErrorKind::UnknownKey { key, .. } => Self::new(at.push_key(key), "is no member"),
             ErrorKind::UnknownValue { accepted, .. } => {
@@ -98,7 +100,7 @@ impl DeserializeError for Issues {
             }
             ErrorKind::Unexpected { msg } => Self::new(at, msg),
         };
-        Self::after(before, issue)
+        Self::add_after(before, issue)
     }
 }
 
@@ -116,7 +118,7 @@ impl Deserr<Issues> for Uuid {
     }
 }
 
-fn expected(accepted: &[ValueKind]) -> &'static str {
+fn expected_kind(accepted: &[ValueKind]) -> &'static str {
     match accepted.first() {
         Some(ValueKind::Boolean) => "expected true or false",
         Some(ValueKind::Float) => "expected a number",
@@ -132,12 +134,12 @@ fn expected(accepted: &[ValueKind]) -> &'static str {
 fn pointer_of(at: ValuePointerRef<'_>) -> String {
     match at {
         ValuePointerRef::Origin => String::new(),
-        ValuePointerRef::Key { key, prev } => format!("{}/{}", pointer_of(*prev), escaped(key)),
+        ValuePointerRef::Key { key, prev } => format!("{}/{}", pointer_of(*prev), escape_name(key)),
         ValuePointerRef::Index { index, prev } => format!("{}/{index}", pointer_of(*prev)),
     }
 }
 
 /// A name as a part of a JSON pointer.
-pub(crate) fn escaped(name: &str) -> String {
+pub(crate) fn escape_name(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }

@@ -8,7 +8,7 @@ use slackwater_wire::page::list::PageError;
 use slackwater_wire::version::dated::ApiVersionError;
 use tracing::error;
 
-use crate::issues::escaped;
+use crate::issues::escape_name;
 use crate::problem::{CONTROLLED, Problem, RATE_LIMITED};
 use slackwater_service::auth::budget::BudgetSpent;
 use slackwater_service::auth::secret::NoRandomness;
@@ -175,7 +175,7 @@ fn pointer_of(field: &FlexField) -> String {
     match field {
         FlexField::Reserve => "/batteryReserve".to_owned(),
         FlexField::ObservedLimit => "/lastObservedLocationChargeLimit".to_owned(),
-        FlexField::Day(name) => format!("/schedule/{}", escaped(name)),
+        FlexField::Day(name) => format!("/schedule/{}", escape_name(name)),
         FlexField::Deadline(day) => format!("/schedule/{}/deadline", DAYS[*day]),
         FlexField::Target(day) => format!("/schedule/{}/minimumChargeTarget", DAYS[*day]),
     }

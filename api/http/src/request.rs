@@ -59,7 +59,7 @@ static LARGE_AT_ONCE: Semaphore = Semaphore::const_new(2);
 impl Raw {
     /// These bytes, or others if there are none.
     #[must_use]
-    pub fn or(self, instead: &'static [u8]) -> Self {
+    pub fn if_empty(self, instead: &'static [u8]) -> Self {
         if self.0.is_empty() { Self(Bytes::from_static(instead)) } else { self }
     }
 

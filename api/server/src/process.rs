@@ -36,16 +36,16 @@ pub fn run(registry: &Registry) -> ExitCode {
 async fn obey(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     let file = arguments.config.as_deref();
     match arguments.command {
-        Command::Serve(arguments) => serve::serve(file, &arguments, registry).await,
-        Command::Client(line) => client::run(file, line).await,
-        Command::Tell(line) => command::run(file, line).await,
-        Command::Events(line) => events::run(file, line).await,
-        Command::Link(line) => link::answer(file, line).await,
-        Command::Sandbox(line) => sandbox::pull(file, line).await,
-        Command::Prices(line) => prices::order(file, line).await,
-        Command::Tariff(line) => prices::tariff(file, line).await,
-        Command::Policy(line) => policy::policy(file, line).await,
-        Command::Plan(line) => policy::plan(file, line).await,
+        Command::Serve(arguments) => serve::run_service(file, &arguments, registry).await,
+        Command::Client(line) => client::run_client_command(file, line).await,
+        Command::Tell(line) => command::run_device_command(file, line).await,
+        Command::Events(line) => events::run_events_command(file, line).await,
+        Command::Link(line) => link::run_link_command(file, line).await,
+        Command::Sandbox(line) => sandbox::run_sandbox_command(file, line).await,
+        Command::Prices(line) => prices::run_prices_command(file, line).await,
+        Command::Tariff(line) => prices::run_tariff_command(file, line).await,
+        Command::Policy(line) => policy::run_policy_command(file, line).await,
+        Command::Plan(line) => policy::run_plan_command(file, line).await,
         Command::Openapi => print(&openapi::write_document()),
     }
 }

@@ -12,7 +12,7 @@ use tracing::{info, warn};
 use crate::admin;
 use crate::seeding::residents::SandboxSeeder;
 use crate::serve::admission::Limits;
-use crate::serve::descriptors::{Shares, raise};
+use crate::serve::descriptors::{Shares, raise_limit};
 use crate::serve::{ServeError, Sockets, Terms};
 use slackwater_http::auth_router;
 use slackwater_http::telemetry;
@@ -223,7 +223,7 @@ impl Service {
 /// Limits of the sockets, for the file descriptors that there are.
 fn limits_of(config: &Config) -> impl Fn(Role) -> Limits {
     let sockets = 3 * environments(config).count();
-    let shares = Shares::of(raise(), sockets, &config.serve);
+    let shares = Shares::divide(raise_limit(), sockets, &config.serve);
     let Shares { operators, users } = shares;
     info!(operators = operators.total, users = users.total, peer = users.of_peer, "connections");
     move |role| if role == Role::Admin { operators } else { users }

@@ -15,7 +15,7 @@ use crate::request::{Body, Path};
 use crate::routes::batteries::Battery;
 use crate::routes::chargers::Charger;
 use crate::routes::hvacs::Hvac;
-use crate::routes::lists::{DeviceView, find};
+use crate::routes::lists::{DeviceView, find_device};
 use slackwater_service::control::body::ActionBody;
 use slackwater_service::control::orders::order;
 use slackwater_service::control::orders::{self, Cancelled, is_of};
@@ -58,9 +58,9 @@ pub(crate) async fn limit_current(
     Path(id): Path<String>,
     body: Result<Body<MaxCurrentBody>, Problem>,
 ) -> Result<Json<ActionBody>, Problem> {
-    let device = find::<Charger>(&app, &caller, &id)?;
+    let device = find_device::<Charger>(&app, &caller, &id)?;
     let Body(limit) = body?;
-    command(&app, device.id, Command::MaxCurrent(limit.max_current)).await
+    send_command(&app, device.id, Command::MaxCurrent(limit.max_current)).await
 }
 
 /// Limits the power of a charger, and its current with it. Does not wait for it. Beta.
@@ -73,9 +73,9 @@ pub(crate) async fn limit_charge_rate(
     Path(id): Path<String>,
     body: Result<Body<ChargeRateLimitBody>, Problem>,
 ) -> Result<Json<ActionBody>, Problem> {
-    let device = find::<Charger>(&app, &caller, &id)?;
+    let device = find_device::<Charger>(&app, &caller, &id)?;
     let Body(limit) = body?;
-    command(&app, device.id, Command::ChargeRateLimit(limit.charge_rate_limit)).await
+    send_command(&app, device.id, Command::ChargeRateLimit(limit.charge_rate_limit)).await
 }
 
 /// Ends a hold: the unit follows the schedule on it. Takes no body and does not wait.
@@ -86,11 +86,11 @@ pub(crate) async fn follow_schedule(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Json<ActionBody>, Problem> {
-    let device = find::<Hvac>(&app, &caller, &id)?;
-    command(&app, device.id, Command::FollowSchedule).await
+    let device = find_device::<Hvac>(&app, &caller, &id)?;
+    send_command(&app, device.id, Command::FollowSchedule).await
 }
 
-async fn command(
+async fn send_command(
     app: &App,
     device_id: Uuid,
     command: Command,

@@ -45,7 +45,7 @@ impl DeviceView for Battery {
     const LIST: &'static str = "batteries";
     const WORD: &'static str = "battery";
 
-    fn view(seen: &ViewContext<'_>) -> Self {
+    fn from_context(seen: &ViewContext<'_>) -> Self {
         let device = seen.device;
         Self {
             id: device.id,

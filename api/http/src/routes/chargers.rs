@@ -24,7 +24,8 @@ use crate::routes::charge_state::{
     CapabilityBody, RangedCapabilityBody, amps, capability, power_word, ranged_capability,
 };
 use crate::routes::lists::{
-    self, DeviceParts, DeviceView, ListParts, UserListParts, ViewContext, answer_device, find,
+    self, DeviceParts, DeviceView, ListParts, UserListParts, ViewContext, answer_device,
+    find_device,
 };
 use crate::routes::refresh::{self, HintParts};
 use crate::scope;
@@ -183,7 +184,7 @@ impl DeviceView for Charger {
     const LIST: &'static str = "chargers";
     const WORD: &'static str = "charger";
 
-    fn view(seen: &ViewContext<'_>) -> Self {
+    fn from_context(seen: &ViewContext<'_>) -> Self {
         let device = seen.device;
         let reading = device.state.reading.as_deref();
         let facts = reading.and_then(|reading| match &reading.facts {
@@ -282,7 +283,7 @@ pub(crate) async fn put_charger(
     Path(id): Path<String>,
     body: Result<Body<ChargerUpdate>, Problem>,
 ) -> Result<Response, Problem> {
-    let device = find::<Charger>(&app, &caller, &id)?;
+    let device = find_device::<Charger>(&app, &caller, &id)?;
     let Body(ChargerUpdate { charging_location_id }) = body?;
     if let Some(location) = charging_location_id {
         let is_known = app.cache().read(|tables| {
@@ -296,12 +297,12 @@ pub(crate) async fn put_charger(
     }
     let location = SetLocation { id: charging_location_id, at: caller.now };
 
-    Finish::new(place(app.clone(), device.id, location)).await?;
+    Finish::new(set_location(app.clone(), device.id, location)).await?;
     answer_device::<Charger>(&app, &caller, device.id)
 }
 
 /// Keeps where a charger stands, and has what rests on that follow.
-async fn place(app: App, id: Uuid, location: SetLocation) -> Result<(), StoreError> {
+async fn set_location(app: App, id: Uuid, location: SetLocation) -> Result<(), StoreError> {
     let mut change = app.store().begin().await?;
     devices::set_location(change.connection(), id, location).await?;
     let shown_in = app.clone();

@@ -114,7 +114,7 @@ impl Deserr<Issues> for Days {
         for (name, value) in members.into_iter() {
             match DayUpdate::deserialize_from_value(value.into_value(), at.push_key(&name)) {
                 Ok(day) => drop(days.insert(name, day)),
-                Err(more) => match Issues::after(issues, more) {
+                Err(more) => match Issues::add_after(issues, more) {
                     ControlFlow::Continue(all) => issues = Some(all),
                     ControlFlow::Break(all) => return Err(all),
                 },

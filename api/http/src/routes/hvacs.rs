@@ -163,7 +163,7 @@ impl DeviceView for Hvac {
     const LIST: &'static str = "hvacs";
     const WORD: &'static str = "hvac";
 
-    fn view(seen: &ViewContext<'_>) -> Self {
+    fn from_context(seen: &ViewContext<'_>) -> Self {
         let device = seen.device;
         let reading = device.state.reading.as_deref();
         let facts = reading.and_then(|reading| match &reading.facts {

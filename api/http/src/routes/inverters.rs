@@ -115,7 +115,7 @@ impl DeviceView for Inverter {
     const LIST: &'static str = "inverters";
     const WORD: &'static str = "inverter";
 
-    fn view(seen: &ViewContext<'_>) -> Self {
+    fn from_context(seen: &ViewContext<'_>) -> Self {
         let device = seen.device;
         let facts = device.state.reading.as_deref().and_then(|reading| match &reading.facts {
             Facts::Inverter(facts) => Some(&**facts),

@@ -34,7 +34,7 @@ pub trait DeviceView: Serialize {
     const WORD: &'static str;
 
     /// The shape of a device, as it is shown.
-    fn view(seen: &ViewContext<'_>) -> Self;
+    fn from_context(seen: &ViewContext<'_>) -> Self;
 }
 
 /// A device and what is around it.
@@ -103,7 +103,12 @@ async fn answer_list<T: DeviceView>(
     let listing = app.cache().read(|tables| {
         request.take_page(tables.list(&caller.client.id, user_id, T::KIND), |id| {
             let device = tables.device(&caller.client.id, *id)?;
-            Some(T::view(&ViewContext { device, tables, version: caller.version, now: caller.now }))
+            Some(T::from_context(&ViewContext {
+                device,
+                tables,
+                version: caller.version,
+                now: caller.now,
+            }))
         })
     });
     // Written after the tables are free for others again.
@@ -114,7 +119,7 @@ async fn answer_list<T: DeviceView>(
 pub(crate) async fn get_device<T: DeviceView>(
     (State(app), caller, Path(id), uri): DeviceParts,
 ) -> Result<Response, Problem> {
-    let device = find::<T>(&app, &caller, &id)?;
+    let device = find_device::<T>(&app, &caller, &id)?;
     if must_fetch::<T>(&caller, &uri) {
         let was_heard_of = device.state.heard_at.is_some();
         refresh(&app, &device).await.map_err(|error| Problem::of_vendor(&error, was_heard_of))?;
@@ -135,7 +140,7 @@ pub fn answer_device<T: DeviceView>(
         let device = tables.device(&caller.client.id, id);
         let device = device.ok_or_else(|| Problem::no_entity(T::WORD))?;
         let seen = ViewContext { device, tables, version: caller.version, now: caller.now };
-        Ok(Json(T::view(&seen)).into_response())
+        Ok(Json(T::from_context(&seen)).into_response())
     })
 }
 
@@ -143,7 +148,11 @@ pub fn answer_device<T: DeviceView>(
 ///
 /// # Errors
 /// There is none.
-pub fn find<T: DeviceView>(app: &App, caller: &Caller, id: &str) -> Result<Arc<Device>, Problem> {
+pub fn find_device<T: DeviceView>(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+) -> Result<Arc<Device>, Problem> {
     let device = find_any(app, caller, id).filter(|device| device.kind == T::KIND);
     device.ok_or_else(|| Problem::no_entity(T::WORD))
 }

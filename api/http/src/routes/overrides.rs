@@ -10,7 +10,7 @@ use crate::auth::caller::Caller;
 use crate::problem::Problem;
 use crate::request::Path;
 use crate::routes::chargers::Charger;
-use crate::routes::lists::find;
+use crate::routes::lists::find_device;
 use slackwater_service::control::overrides;
 use slackwater_service::state::App;
 use slackwater_store::overrides::Override;
@@ -62,7 +62,7 @@ pub(crate) async fn start_override(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Json<SmartOverride>, Problem> {
-    let device = find::<Charger>(&app, &caller, &id)?;
+    let device = find_device::<Charger>(&app, &caller, &id)?;
     let override_ = overrides::create(&app, device.id).await?;
     Ok(Json(SmartOverride::from_override(&override_)))
 }
@@ -76,7 +76,7 @@ pub(crate) async fn end_override(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Json<SmartOverride>, Problem> {
-    let device = find::<Charger>(&app, &caller, &id)?;
+    let device = find_device::<Charger>(&app, &caller, &id)?;
     let ended = overrides::end(&app, device.id).await?;
     let ended = ended.ok_or_else(|| Problem::no_entity("smart override"))?;
     Ok(Json(SmartOverride::from_override(&ended)))

@@ -102,6 +102,6 @@ impl MergeWithError<SignalError> for Issues {
             SignalError::NoWindow { .. } => "/to",
             SignalError::OutOfRange(_) => "",
         };
-        Self::after(before, Self::below(at, place, error.to_string()))
+        Self::add_after(before, Self::new_below(at, place, error.to_string()))
     }
 }

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use crate::auth::caller::Caller;
 use crate::problem::Problem;
 use crate::request::Path;
-use crate::routes::lists::{DeviceView, find};
+use crate::routes::lists::{DeviceView, find_device};
 use slackwater_service::config::RateLimitClass;
 use slackwater_service::state::App;
 
@@ -17,7 +17,7 @@ pub(crate) type HintParts = (State<App>, Caller, Path<String>);
 pub(crate) fn refresh_device<T: DeviceView>(
     (State(app), caller, Path(id)): HintParts,
 ) -> Result<StatusCode, Problem> {
-    let device = find::<T>(&app, &caller, &id)?;
+    let device = find_device::<T>(&app, &caller, &id)?;
     app.check_rate_limit(&caller.client.id, RateLimitClass::RefreshHint)?;
     app.poller().expedite(device.id);
     Ok(StatusCode::NO_CONTENT)

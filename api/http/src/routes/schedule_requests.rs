@@ -181,17 +181,17 @@ impl MergeWithError<RulesError> for Issues {
         RulesError { issues }: RulesError,
         at: ValuePointerRef<'_>,
     ) -> ControlFlow<Self, Self> {
-        Self::after(before, issues.iter().map(|issue| located(at, issue)).collect())
+        Self::add_after(before, issues.iter().map(|issue| rule_issue_at(at, issue)).collect())
     }
 }
 
-fn located(at: ValuePointerRef<'_>, issue: &RuleIssue) -> Issues {
+fn rule_issue_at(at: ValuePointerRef<'_>, issue: &RuleIssue) -> Issues {
     let (rule, member, reason) = match issue {
         RuleIssue::From { rule, error } => (rule, "hourMinute/from", error.to_string()),
         RuleIssue::To { rule, error } => (rule, "hourMinute/to", error.to_string()),
         RuleIssue::Weekday { rule, error } => (rule, "weekdays", error.to_string()),
     };
-    Issues::below(at, &format!("/{rule}/{member}"), reason)
+    Issues::new_below(at, &format!("/{rule}/{member}"), reason)
 }
 
 /// Checks a new schedule of a user.

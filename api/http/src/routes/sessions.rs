@@ -80,10 +80,10 @@ pub(crate) async fn create_link_session(
 ) -> Result<Json<LinkSessionBody>, Problem> {
     check_id("userId", &user_id)?;
     // All members may be left out in the oldest version, hence the body, too.
-    let json = body.or(b"{}").read(read_body).await?;
-    let request = read(&app, &caller, json)?;
+    let json = body.if_empty(b"{}").read(read_body).await?;
+    let request = read_link_request(&app, &caller, json)?;
     app.check_rate_limit(&caller.client.id, RateLimitClass::Link)?;
-    let session = begin(&app, &caller, &user_id, &request, None).await?;
+    let session = store_session(&app, &caller, &user_id, &request, None).await?;
     Ok(Json(session))
 }
 
@@ -107,13 +107,13 @@ pub(crate) async fn create_relink_session(
         colour_scheme: None,
         redirect_uri: None,
     };
-    let session = begin(&app, &caller, &device.user_id, &request, Some(device.id)).await?;
+    let session = store_session(&app, &caller, &device.user_id, &request, Some(device.id)).await?;
     Ok(Json(session))
 }
 
 /// Keeps a session, and its user if there is none. One that was let go of stays
 /// so until an account is linked: a session may never be opened (LNK-31).
-async fn begin(
+async fn store_session(
     app: &App,
     caller: &Caller,
     user_id: &str,
@@ -159,17 +159,19 @@ async fn begin(
 }
 
 /// Reads a body. Two of its members have the names that the operator gave them.
-fn read(app: &App, caller: &Caller, json: Value) -> Result<LinkRequest, Problem> {
+fn read_link_request(app: &App, caller: &Caller, json: Value) -> Result<LinkRequest, Problem> {
     let names = &app.config().names;
     let names = [names.link_language.as_deref(), names.link_colour_scheme.as_deref()];
-    let language = named(&json, names[0], read_language);
-    let scheme = named(&json, names[1], read_colour_scheme);
+    let language = read_renamed(&json, names[0], read_language);
+    let scheme = read_renamed(&json, names[1], read_colour_scheme);
     let is_bare = json.is_object() && json.get("scopes").is_none();
     let missing = (is_bare && !caller.version.has(Field::OldScopes))
         .then(|| Issues::new(ValuePointerRef::Origin.push_key("scopes"), "is required"));
     let body: Result<LinkBody, Issues> = deserr::deserialize(json);
     match (body, language, scheme, missing) {
-        (Ok(body), Ok(language), Ok(scheme), None) => check(app, caller, body, language, scheme),
+        (Ok(body), Ok(language), Ok(scheme), None) => {
+            check_link_request(app, caller, body, language, scheme)
+        }
         (body, language, scheme, missing) => {
             let order = ["vendor", "vendorType", "forceLanguage"].into_iter();
             let order: Vec<&str> = order.chain(names.into_iter().flatten()).collect();
@@ -180,7 +182,7 @@ fn read(app: &App, caller: &Caller, json: Value) -> Result<LinkRequest, Problem>
 }
 
 /// A member whose name the operator gave, if one is given.
-fn named<T>(
+fn read_renamed<T>(
     json: &Value,
     name: Option<&str>,
     read: fn(&Value) -> Result<Option<T>, String>,
@@ -193,7 +195,7 @@ fn named<T>(
 }
 
 /// Holds a body against the manufacturers, the settings and the version.
-fn check(
+fn check_link_request(
     app: &App,
     caller: &Caller,
     body: LinkBody,
@@ -215,7 +217,7 @@ fn check(
     let by_default = || version.shows(Field::LinkVehicleByDefault, || DeviceKind::Vehicle);
     let kind = vendor_type.or_else(by_default);
     let words = scopes.unwrap_or_else(|| vec!["all".to_owned()]);
-    match granted(&words, version.has(Field::OldScopes), kind) {
+    match read_scopes(&words, version.has(Field::OldScopes), kind) {
         Ok(scopes) if issues.is_empty() => {
             let language = language.or(force_language);
             Ok(LinkRequest { vendor, kind, scopes, language, colour_scheme, redirect_uri })
@@ -236,20 +238,20 @@ fn page_of(address: &str) -> &str {
 const NO_VENDOR: &str = "is no manufacturer whose devices can be linked";
 
 fn read_vendor(value: &Value) -> Result<Option<VendorCode>, String> {
-    VendorCode::parse(text(value)?).map(Some).map_err(|_| NO_VENDOR.to_owned())
+    VendorCode::parse(text_of(value)?).map(Some).map_err(|_| NO_VENDOR.to_owned())
 }
 
 fn read_kind(value: &Value) -> Result<Option<DeviceKind>, String> {
-    let kind = DeviceKind::parse(text(value)?).ok().filter(|kind| KINDS.contains(kind));
+    let kind = DeviceKind::parse(text_of(value)?).ok().filter(|kind| KINDS.contains(kind));
     kind.map(Some).ok_or_else(|| "expected vehicle, charger, hvac or inverter".to_owned())
 }
 
 fn read_words(value: &Value) -> Result<Option<Vec<String>>, String> {
     let list = value.as_array().ok_or("expected an array of scopes")?;
-    list.iter().map(|word| text(word).map(ToOwned::to_owned)).collect::<Result<_, _>>().map(Some)
+    list.iter().map(|word| text_of(word).map(ToOwned::to_owned)).collect::<Result<_, _>>().map(Some)
 }
 
-fn granted(
+fn read_scopes(
     words: &[String],
     has_old_names: bool,
     kind: Option<DeviceKind>,
@@ -269,7 +271,7 @@ fn granted(
 }
 
 fn read_language(value: &Value) -> Result<Option<String>, String> {
-    let code = text(value)?;
+    let code = text_of(value)?;
     let is_subtag = |part: &str| {
         (1..=8).contains(&part.len()) && part.chars().all(|c| c.is_ascii_alphanumeric())
     };
@@ -283,11 +285,11 @@ fn read_language(value: &Value) -> Result<Option<String>, String> {
 }
 
 fn read_colour_scheme(value: &Value) -> Result<Option<ColourScheme>, String> {
-    let scheme = ColourScheme::from_word(text(value)?);
+    let scheme = ColourScheme::from_word(text_of(value)?);
     scheme.map(Some).ok_or_else(|| "expected light, dark or system".to_owned())
 }
 
-fn text(value: &Value) -> Result<&str, String> {
+fn text_of(value: &Value) -> Result<&str, String> {
     value.as_str().ok_or_else(|| "expected a string".to_owned())
 }
 
@@ -341,7 +343,7 @@ const NEVER: [&str; 40] = [
 /// user information: a reader takes `https://good.example@evil.example` for
 /// the first of the two.
 fn read_redirect_uri(value: &Value) -> Result<Option<String>, String> {
-    let address = text(value)?;
+    let address = text_of(value)?;
     let refused = || "expected an absolute URI, such as https://app.example.org/linked".to_owned();
     let uri: Uri = address.parse().map_err(|_| refused())?;
     let scheme = uri.scheme_str().map(str::to_ascii_lowercase).ok_or_else(refused)?;

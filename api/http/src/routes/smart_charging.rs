@@ -20,7 +20,7 @@ use crate::issues::{Issues, RequestBody};
 use crate::problem::Problem;
 use crate::request::{Body, Path};
 use crate::routes::chargers::Charger;
-use crate::routes::lists::find;
+use crate::routes::lists::find_device;
 use slackwater_service::cache::tables::Tables;
 use slackwater_service::plans::facts::device_facts;
 use slackwater_service::plans::patching::patch_charger;
@@ -131,7 +131,7 @@ pub(crate) async fn get_policy(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let device = find::<Charger>(&app, &caller, &id)?;
+    let device = find_device::<Charger>(&app, &caller, &id)?;
     let policy = app.cache().read(|tables| tables.plans.of_charger(device.id));
     Ok(Json(ChargerPolicyBody::from(policy)).into_response())
 }
@@ -147,7 +147,7 @@ pub(crate) async fn put_policy(
     Path(id): Path<String>,
     body: Result<Body<ChargerPolicyUpdate>, Problem>,
 ) -> Result<Response, Problem> {
-    let device = find::<Charger>(&app, &caller, &id)?;
+    let device = find_device::<Charger>(&app, &caller, &id)?;
     let Body(update) = body?;
     let policy = patch_charger(&app, device.id, update.into()).await?;
     Ok(Json(ChargerPolicyBody::from(policy)).into_response())
@@ -162,7 +162,7 @@ pub(crate) async fn get_status(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let device = find::<Charger>(&app, &caller, &id)?;
+    let device = find_device::<Charger>(&app, &caller, &id)?;
     let planned = app.config().names.charging_interval_planned.as_ref();
     let status = app.cache().read(|tables| describe_status(tables, &device, planned, caller.now));
     Ok(Json(status).into_response())

@@ -253,7 +253,7 @@ pub(crate) async fn list_sessions(
 ) -> Result<Json<Vec<ChargingSession>>, Problem> {
     check_user(&app, &caller, &user_id)?;
     let asked = Asking::new(&app, &caller, &uri).read_sessions(CHARGING)?;
-    let _place = asked.place(&app).await?;
+    let _place = asked.wait_for_place(&app).await?;
     let kept = samples::frozen_sessions(app.store(), &asked.wanted(&caller, &user_id)).await?;
     let members = shape(caller.version)?.members(Record::Session);
     let is_flat = members.contains(&"estimatedSavings");
@@ -334,7 +334,7 @@ async fn answer_series<T: Serialize + Send + 'static>(
     asked: &Asked,
     shown: impl Fn(&Item) -> T + Send + 'static,
 ) -> Result<Response, Problem> {
-    let place = asked.place(app).await?;
+    let place = asked.wait_for_place(app).await?;
     let columns = samples::sample_columns(app.store(), &asked.wanted(caller, user_id)).await?;
     let (range, buckets) = (asked.range, asked.buckets);
     let summed = spawn_blocking(move || {
@@ -447,7 +447,7 @@ impl Asked {
     }
 
     /// A place among the long answers that are made at a time, if this is one.
-    async fn place(&self, app: &App) -> Result<Option<OwnedSemaphorePermit>, StoreError> {
+    async fn wait_for_place(&self, app: &App) -> Result<Option<OwnedSemaphorePermit>, StoreError> {
         if self.range.end - self.range.start <= LONG {
             return Ok(None);
         }
@@ -513,11 +513,11 @@ impl<'a> Asking<'a> {
             })
         });
         let names = self.names;
-        let start = self.named(names.start.as_deref(), instant);
+        let start = self.read_renamed(names.start.as_deref(), instant);
         let end = self.read("endDate", instant);
         let id = |text: &str| Uuid::parse_str(text).map_err(|_| "expected a UUID".to_owned());
-        let device_id = self.named(names.entity.as_deref(), id);
-        let location_id = self.named(names.location.as_deref(), id);
+        let device_id = self.read_renamed(names.entity.as_deref(), id);
+        let location_id = self.read_renamed(names.location.as_deref(), id);
         let range = Range::available(start, end, self.caller.now);
         if let Err(error) = &range {
             let name = names.start.as_deref().unwrap_or("endDate");
@@ -548,7 +548,7 @@ impl<'a> Asking<'a> {
     }
 
     /// A parameter that may be left out, and is not offered unless it has a name.
-    fn named<T>(
+    fn read_renamed<T>(
         &mut self,
         name: Option<&str>,
         read: impl FnOnce(&str) -> Result<T, String>,

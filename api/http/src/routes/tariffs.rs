@@ -70,6 +70,6 @@ impl MergeWithError<TariffError> for Issues {
             // Of rates alone nothing else can be wrong.
             other => (String::new(), other.to_string()),
         };
-        Self::after(before, Self::below(at, &place, reason))
+        Self::add_after(before, Self::new_below(at, &place, reason))
     }
 }

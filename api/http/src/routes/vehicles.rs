@@ -195,7 +195,7 @@ impl DeviceView for Vehicle {
     const LIST: &'static str = "vehicles";
     const WORD: &'static str = "vehicle";
 
-    fn view(seen: &ViewContext<'_>) -> Self {
+    fn from_context(seen: &ViewContext<'_>) -> Self {
         let device = seen.device;
         let facts = device.state.reading.as_deref().and_then(|reading| match &reading.facts {
             Facts::Vehicle(facts) => Some(&**facts),

@@ -135,7 +135,7 @@ async fn show_truth(
     State(residents): State<SandboxSeeder>,
     Path(device): Path<String>,
 ) -> Result<Json<Reading>, Problem> {
-    let name = residents.name(&device);
+    let name = residents.device_name(&device);
     let reading = residents.sandbox.actual_reading(&name);
     reading.map(Json).ok_or_else(|| Problem::no_entity("device"))
 }
@@ -167,7 +167,7 @@ async fn sum_meters(
         at.map(|at| at.to_utc()).ok_or_else(|| Problem::invalid(vec![expected()]))
     };
     let (from, to) = (instant("from")?, instant("to")?);
-    let only = given("device").map(|device| residents.name(&device));
+    let only = given("device").map(|device| residents.device_name(&device));
     let all = residents.sandbox.devices();
     let names = all.iter().map(|device| device.common().id);
     let meant = names.filter(|name| only.as_ref().is_none_or(|only| only == name));
@@ -192,7 +192,7 @@ async fn set_conduct(
     let order: ConductOrder = read(&body)?;
     let order = match order {
         ConductOrder::Device { device, conduct, ignores_commands } => {
-            let device = residents.name(&device);
+            let device = residents.device_name(&device);
             ConductOrder::Device { device, conduct, ignores_commands }
         }
         ConductOrder::Vendor { .. } => order,
@@ -214,7 +214,7 @@ async fn do_by_hand(
     body: Bytes,
 ) -> Result<Json<Value>, Problem> {
     let order: HandOrder = read(&body)?;
-    let order = HandOrder { device: residents.name(&order.device), ..order };
+    let order = HandOrder { device: residents.device_name(&order.device), ..order };
     let at = residents.sandbox.hand(&order).map_err(order_problem)?;
     poll_devices(&residents, find_neighbours(&residents, &order.device)).await;
     Ok(Json(json!({ "at": at })))
@@ -225,7 +225,7 @@ async fn reach_device(
     State(residents): State<SandboxSeeder>,
     Path(device): Path<String>,
 ) -> Result<Json<Value>, Problem> {
-    let device = residents.name(&device);
+    let device = residents.device_name(&device);
     let at = residents.sandbox.reach(&device).map_err(order_problem)?;
     poll_devices(&residents, find_neighbours(&residents, &device)).await;
     Ok(Json(json!({ "at": at })))
@@ -241,7 +241,7 @@ async fn send_command(
     if let Some(refusal) = command.below_zero() {
         return Err(refusal.into());
     }
-    let name = residents.name(&device);
+    let name = residents.device_name(&device);
     let all = residents.sandbox.devices();
     let common = all.iter().map(Device::common).find(|c| c.id == name);
     let (user, vendor) = common
@@ -262,7 +262,7 @@ async fn list_commands(
     uri: Uri,
 ) -> Result<Json<Vec<ReceivedCommand>>, Problem> {
     let device = query_pairs(&uri).find(|(name, _)| name == "device");
-    let device = device.map(|(_, device)| residents.name(&device));
+    let device = device.map(|(_, device)| residents.device_name(&device));
     Ok(Json(residents.sandbox.received(device.as_deref()).map_err(order_problem)?))
 }
 

@@ -15,16 +15,19 @@ use slackwater_store::clients;
 use slackwater_store::database::Store;
 
 /// Runs a command about clients, at a running server or in the database.
-pub(crate) async fn run(file: Option<&Path>, line: Kept<ClientCommand>) -> Result<(), Failure> {
+pub(crate) async fn run_client_command(
+    file: Option<&Path>,
+    line: Kept<ClientCommand>,
+) -> Result<(), Failure> {
     if line.store {
         return run_in_store(file, line.command).await;
     }
-    let operator = Operator::of(&line.server, file)?;
+    let operator = Operator::connect(&line.server, file)?;
     match line.command {
-        ClientCommand::List => operator.ask(Method::GET, "clients", Body::default()).await,
+        ClientCommand::List => operator.print_answer(Method::GET, "clients", Body::default()).await,
         ClientCommand::Create(new) => {
             let wish = Body::json(&json!(NewClient::from(new)));
-            let made = operator.answer(Method::POST, "clients", wish).await?;
+            let made = operator.read_answer(Method::POST, "clients", wish).await?;
             let made: Value = serde_json::from_str(&made).unwrap_or(Value::String(made));
             print_secret(&format!("{made:#}"))
         }

@@ -11,7 +11,7 @@ use slackwater_engine::units::{Current, Power, Temperature};
 
 use crate::commands::address::Server;
 use crate::commands::failure::Failure;
-use crate::commands::operator::{Body, Operator, segment};
+use crate::commands::operator::{Body, Operator, path_segment};
 
 /// A command line to one device.
 #[derive(Debug, Args)]
@@ -34,14 +34,14 @@ enum What {
     MaxCurrent {
         device: String,
         /// In A.
-        #[arg(value_parser = amps)]
+        #[arg(value_parser = parse_amps)]
         amps: Current,
     },
     /// Limit the power of a vehicle or charger.
     ChargeRateLimit {
         device: String,
         /// In kW.
-        #[arg(value_parser = kw)]
+        #[arg(value_parser = parse_kw)]
         kw: Power,
     },
     /// Set the operation mode of a battery.
@@ -57,10 +57,10 @@ enum What {
         #[arg(long, value_enum)]
         mode: HvacMode,
         /// Heat below this, in degrees Celsius.
-        #[arg(long, value_parser = celsius, allow_negative_numbers = true)]
+        #[arg(long, value_parser = parse_celsius, allow_negative_numbers = true)]
         heat: Option<Temperature>,
         /// Cool above this, in degrees Celsius.
-        #[arg(long, value_parser = celsius, allow_negative_numbers = true)]
+        #[arg(long, value_parser = parse_celsius, allow_negative_numbers = true)]
         cool: Option<Temperature>,
     },
     /// Have a heating unit follow the schedule on it.
@@ -95,17 +95,22 @@ enum HvacMode {
 }
 
 /// Runs a command to a device and prints the answer.
-pub(crate) async fn run(file: Option<&Path>, line: CommandLine) -> Result<(), Failure> {
-    let (method, path, body) = line.what.request();
+pub(crate) async fn run_device_command(
+    file: Option<&Path>,
+    line: CommandLine,
+) -> Result<(), Failure> {
+    let (method, path, body) = line.what.into_request();
     let body = body.map(|body| Body::json(&body)).unwrap_or_default();
-    Operator::of(&line.server, file)?.ask(method, &format!("control/{path}"), body).await
+    Operator::connect(&line.server, file)?
+        .print_answer(method, &format!("control/{path}"), body)
+        .await
 }
 
 impl What {
     /// The request that does it, below `/control`.
-    fn request(self) -> (Method, String, Option<Value>) {
+    fn into_request(self) -> (Method, String, Option<Value>) {
         let tell = |device: String, command: Command| {
-            let path = format!("devices/{}/command", segment(&device));
+            let path = format!("devices/{}/command", path_segment(&device));
             (Method::POST, path, Some(json!(command)))
         };
         match self {
@@ -122,14 +127,16 @@ impl What {
             }
             Self::FollowSchedule { device } => tell(device, Command::FollowSchedule),
             Self::Override { device } => {
-                (Method::POST, format!("devices/{}/override", segment(&device)), None)
+                (Method::POST, format!("devices/{}/override", path_segment(&device)), None)
             }
             Self::EndOverride { device } => {
-                (Method::DELETE, format!("devices/{}/override", segment(&device)), None)
+                (Method::DELETE, format!("devices/{}/override", path_segment(&device)), None)
             }
-            Self::Show { action } => (Method::GET, format!("actions/{}", segment(&action)), None),
+            Self::Show { action } => {
+                (Method::GET, format!("actions/{}", path_segment(&action)), None)
+            }
             Self::Cancel { action } => {
-                (Method::POST, format!("actions/{}/cancel", segment(&action)), None)
+                (Method::POST, format!("actions/{}/cancel", path_segment(&action)), None)
             }
         }
     }
@@ -158,19 +165,20 @@ impl From<HvacMode> for Mode {
     }
 }
 
-fn amps(given: &str) -> Result<Current, String> {
-    number(given).and_then(|number| Current::from_amps(number).map_err(|e| e.to_string()))
+fn parse_amps(given: &str) -> Result<Current, String> {
+    parse_number(given).and_then(|number| Current::from_amps(number).map_err(|e| e.to_string()))
 }
 
-fn kw(given: &str) -> Result<Power, String> {
-    number(given).and_then(|number| Power::from_kw(number).map_err(|e| e.to_string()))
+fn parse_kw(given: &str) -> Result<Power, String> {
+    parse_number(given).and_then(|number| Power::from_kw(number).map_err(|e| e.to_string()))
 }
 
-fn celsius(given: &str) -> Result<Temperature, String> {
-    number(given).and_then(|number| Temperature::from_celsius(number).map_err(|e| e.to_string()))
+fn parse_celsius(given: &str) -> Result<Temperature, String> {
+    parse_number(given)
+        .and_then(|number| Temperature::from_celsius(number).map_err(|e| e.to_string()))
 }
 
-fn number(given: &str) -> Result<f64, String> {
+fn parse_number(given: &str) -> Result<f64, String> {
     given.parse().map_err(|_| format!("`{given}` is no number"))
 }
 
@@ -186,9 +194,9 @@ mod tests {
         line: CommandLine,
     }
 
-    fn request(words: &[&str]) -> (Method, String, Option<Value>) {
+    fn request_of(words: &[&str]) -> (Method, String, Option<Value>) {
         let line = Line::try_parse_from([&["command"], words].concat()).unwrap();
-        line.line.what.request()
+        line.line.what.into_request()
     }
 
     #[test]
@@ -212,9 +220,9 @@ mod tests {
                 "mode": "heat", "heat_setpoint_celsius": -1.5, "cool_setpoint_celsius": null,
             } })
         );
-        let (method, path, body) = request(&["end-override", "x"]);
+        let (method, path, body) = request_of(&["end-override", "x"]);
         assert_eq!((method, path.as_str(), body), (Method::DELETE, "devices/x/override", None));
-        assert_eq!(request(&["cancel", "y"]).1, "actions/y/cancel");
+        assert_eq!(request_of(&["cancel", "y"]).1, "actions/y/cancel");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use tokio::time::interval;
 
 use crate::commands::arguments::{EventsCommand, Kept, Subscribe, Tail};
 use crate::commands::failure::Failure;
-use crate::commands::operator::{Body, Operator, segment};
+use crate::commands::operator::{Body, Operator, path_segment};
 use crate::commands::output::print;
 
 /// Interval between two looks at the outbox for more.
@@ -28,22 +28,25 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 const BATCH: u32 = 500;
 
 /// Runs a command about events, at a running server or in the database.
-pub(crate) async fn run(file: Option<&Path>, line: Kept<EventsCommand>) -> Result<(), Failure> {
+pub(crate) async fn run_events_command(
+    file: Option<&Path>,
+    line: Kept<EventsCommand>,
+) -> Result<(), Failure> {
     if line.store {
         return run_in_store(file, line.command).await;
     }
-    let operator = Operator::of(&line.server, file)?;
+    let operator = Operator::connect(&line.server, file)?;
     let path = "events/subscriptions";
     match line.command {
-        EventsCommand::Tail(tail) => follow(Source::Server(&operator), &tail).await,
-        EventsCommand::List => operator.ask(Method::GET, path, Body::default()).await,
+        EventsCommand::Tail(tail) => print_events(Source::Server(&operator), &tail).await,
+        EventsCommand::List => operator.print_answer(Method::GET, path, Body::default()).await,
         EventsCommand::Subscribe(wanted) => {
-            let new = Body::json(&json!(new(wanted)?));
-            operator.ask(Method::POST, path, new).await
+            let new = Body::json(&json!(subscription_of(wanted)?));
+            operator.print_answer(Method::POST, path, new).await
         }
         EventsCommand::Remove { name } => {
-            let path = format!("{path}/{}", segment(&name));
-            operator.ask(Method::DELETE, &path, Body::default()).await
+            let path = format!("{path}/{}", path_segment(&name));
+            operator.print_answer(Method::DELETE, &path, Body::default()).await
         }
     }
 }
@@ -51,14 +54,14 @@ pub(crate) async fn run(file: Option<&Path>, line: Kept<EventsCommand>) -> Resul
 async fn run_in_store(file: Option<&Path>, command: EventsCommand) -> Result<(), Failure> {
     let store = Store::open(&Config::load(file)?.store.url).await?;
     match command {
-        EventsCommand::Tail(tail) => follow(Source::Store(&store), &tail).await,
+        EventsCommand::Tail(tail) => print_events(Source::Store(&store), &tail).await,
         EventsCommand::List => {
             let all = deliveries::all_subscriptions(&store).await?;
             let all: Vec<Value> = all.iter().map(lines::subscription).collect();
             print(&format!("{:#}", Value::from(all)))
         }
         EventsCommand::Subscribe(wanted) => {
-            let new = new(wanted)?;
+            let new = subscription_of(wanted)?;
             subscribe(&store, &new).await?;
             print(&format!("{:#}", json!({ "subscribed": new.name })))
         }
@@ -82,7 +85,7 @@ enum Source<'a> {
 
 impl Source<'_> {
     /// Events after `seq` as lines of JSON, and the number of the last.
-    async fn after(&self, tail: &Tail, seq: i64) -> Result<(Vec<String>, i64), Failure> {
+    async fn read_after(&self, tail: &Tail, seq: i64) -> Result<(Vec<String>, i64), Failure> {
         match self {
             Self::Server(operator) => {
                 let mut query = Serializer::new(String::new());
@@ -92,7 +95,7 @@ impl Source<'_> {
                     query.append_pair("client", client);
                 }
                 let path = format!("events?{}", query.finish());
-                let answer = operator.answer(Method::GET, &path, Body::default()).await?;
+                let answer = operator.read_answer(Method::GET, &path, Body::default()).await?;
                 let page: Page = serde_json::from_str(&answer).map_err(|error| Failure::Json {
                     what: "the events",
                     reason: error.to_string(),
@@ -120,7 +123,7 @@ struct Page {
     last: i64,
 }
 
-fn new(wanted: Subscribe) -> Result<NewSubscription, Failure> {
+fn subscription_of(wanted: Subscribe) -> Result<NewSubscription, Failure> {
     let text =
         |file: PathBuf| fs::read_to_string(&file).map_err(|reason| Failure::Read { file, reason });
     let secret = wanted.secret_file.map(text).transpose()?;
@@ -137,11 +140,11 @@ fn new(wanted: Subscribe) -> Result<NewSubscription, Failure> {
 }
 
 /// Prints events as lines of JSON, those that come later, too.
-async fn follow(source: Source<'_>, tail: &Tail) -> Result<(), Failure> {
+async fn print_events(source: Source<'_>, tail: &Tail) -> Result<(), Failure> {
     let mut seq = tail.after;
     let mut ticks = interval(LOOK_AGAIN);
     loop {
-        let (lines, last) = source.after(tail, seq).await?;
+        let (lines, last) = source.read_after(tail, seq).await?;
         for line in &lines {
             print(line)?;
         }

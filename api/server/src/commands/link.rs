@@ -9,7 +9,10 @@ use crate::commands::failure::Failure;
 use crate::commands::operator::{Body, Operator};
 
 /// Says yes or no to a link session, as its user would.
-pub(crate) async fn answer(file: Option<&Path>, line: Asked<LinkCommand>) -> Result<(), Failure> {
+pub(crate) async fn run_link_command(
+    file: Option<&Path>,
+    line: Asked<LinkCommand>,
+) -> Result<(), Failure> {
     let (path, order) = match line.command {
         LinkCommand::Accept { link_url, vendor, user, password, code, devices } => {
             let order = json!({
@@ -24,5 +27,7 @@ pub(crate) async fn answer(file: Option<&Path>, line: Asked<LinkCommand>) -> Res
         }
         LinkCommand::Deny { link_url } => ("sandbox/link/deny", json!({ "link_url": link_url })),
     };
-    Operator::of(&line.server, file)?.ask(Method::POST, path, Body::json(&order)).await
+    Operator::connect(&line.server, file)?
+        .print_answer(Method::POST, path, Body::json(&order))
+        .await
 }

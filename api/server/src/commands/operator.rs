@@ -44,7 +44,7 @@ impl Body {
 
 impl Operator {
     /// The server of the command line, or that of the settings.
-    pub(crate) fn of(server: &Server, file: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn connect(server: &Server, file: Option<&Path>) -> Result<Self, Failure> {
         // Settings that the command line replaces need not be readable.
         let settings = match (&server.admin, &server.admin_token, file) {
             (Some(_), _, None) | (Some(_), Some(_), _) => None,
@@ -61,12 +61,17 @@ impl Operator {
     }
 
     /// Sends a request to a path below the operators' address, and prints the answer.
-    pub(crate) async fn ask(&self, method: Method, path: &str, body: Body) -> Result<(), Failure> {
-        print(&pretty(&self.answer(method, path, body).await?))
+    pub(crate) async fn print_answer(
+        &self,
+        method: Method,
+        path: &str,
+        body: Body,
+    ) -> Result<(), Failure> {
+        print(&indent_json(&self.read_answer(method, path, body).await?))
     }
 
     /// Sends a request to a path below the operators' address.
-    pub(crate) async fn answer(
+    pub(crate) async fn read_answer(
         &self,
         method: Method,
         path: &str,
@@ -82,19 +87,21 @@ impl Operator {
         }
         let request = request.body(axum::body::Body::from(body.text));
         let request = request.map_err(|error| failed(error.to_string()))?;
-        let answer = self.client.request(request).await.map_err(|error| failed(cause(&error)))?;
+        let answer =
+            self.client.request(request).await.map_err(|error| failed(innermost_cause(&error)))?;
         let status = answer.status();
-        let bytes = answer.into_body().collect().await.map_err(|error| failed(cause(&error)))?;
+        let bytes =
+            answer.into_body().collect().await.map_err(|error| failed(innermost_cause(&error)))?;
         let text = String::from_utf8_lossy(&bytes.to_bytes()).into_owned();
         if status.is_success() {
             return Ok(text);
         }
-        Err(Failure::Refused { status: status.as_u16(), body: pretty(&text) })
+        Err(Failure::Refused { status: status.as_u16(), body: indent_json(&text) })
     }
 }
 
 /// A text as one segment of a path.
-pub(crate) fn segment(text: &str) -> String {
+pub(crate) fn path_segment(text: &str) -> String {
     let escaped = text.bytes().map(|byte| match byte {
         b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
         byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
@@ -104,7 +111,7 @@ pub(crate) fn segment(text: &str) -> String {
 }
 
 /// JSON on lines of its own. An answer without a body is an empty object.
-fn pretty(text: &str) -> String {
+fn indent_json(text: &str) -> String {
     if text.is_empty() {
         return "{}".to_owned();
     }
@@ -113,7 +120,7 @@ fn pretty(text: &str) -> String {
 }
 
 /// The innermost cause of an error, such as `Connection refused`.
-fn cause(error: &(dyn Error + 'static)) -> String {
+fn innermost_cause(error: &(dyn Error + 'static)) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
         innermost = source;
@@ -127,7 +134,7 @@ mod tests {
 
     #[test]
     fn names_become_segments_of_a_path() {
-        assert_eq!(segment("ada-charger"), "ada-charger");
-        assert_eq!(segment("a/b c?é"), "a%2Fb%20c%3F%C3%A9");
+        assert_eq!(path_segment("ada-charger"), "ada-charger");
+        assert_eq!(path_segment("a/b c?é"), "a%2Fb%20c%3F%C3%A9");
     }
 }

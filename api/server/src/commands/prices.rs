@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use crate::commands::arguments::{Asked, Place, PricesCommand, TariffCommand};
 use crate::commands::failure::Failure;
 use crate::commands::operator::{Body, Operator};
-use crate::commands::sandbox::read;
+use crate::commands::sandbox::read_file;
 
 /// Keeps or looks up prices, and prints the answer.
-pub(crate) async fn order(
+pub(crate) async fn run_prices_command(
     settings: Option<&Path>,
     line: Asked<PricesCommand>,
 ) -> Result<(), Failure> {
@@ -25,7 +25,7 @@ pub(crate) async fn order(
                     query.append_pair(name, &value);
                 }
             }
-            (Method::POST, "prices/market", Body::text(read(&file)?, "text/csv"))
+            (Method::POST, "prices/market", Body::text(read_file(&file)?, "text/csv"))
         }
         PricesCommand::At { place, at } => {
             of_place(&mut query, &place);
@@ -45,8 +45,8 @@ pub(crate) async fn order(
             (Method::GET, "prices/signal", Body::default())
         }
     };
-    let operator = Operator::of(&line.server, settings)?;
-    operator.ask(method, &format!("{path}?{}", query.finish()), body).await
+    let operator = Operator::connect(&line.server, settings)?;
+    operator.print_answer(method, &format!("{path}?{}", query.finish()), body).await
 }
 
 fn of_place(query: &mut Serializer<'_, String>, place: &Place) {
@@ -56,7 +56,7 @@ fn of_place(query: &mut Serializer<'_, String>, place: &Place) {
 }
 
 /// Gives a location a tariff.
-pub(crate) async fn tariff(
+pub(crate) async fn run_tariff_command(
     settings: Option<&Path>,
     line: Asked<TariffCommand>,
 ) -> Result<(), Failure> {
@@ -70,5 +70,7 @@ pub(crate) async fn tariff(
     let mut query = Serializer::new(String::new());
     query.append_pair("client", &client).append_pair("location", &location.to_string());
     let path = format!("tariffs/schedule?{}", query.finish());
-    Operator::of(&line.server, settings)?.ask(Method::PUT, &path, Body::json(&body)).await
+    Operator::connect(&line.server, settings)?
+        .print_answer(Method::PUT, &path, Body::json(&body))
+        .await
 }

@@ -11,11 +11,11 @@ use slackwater_sandbox::schema::schema_text;
 
 use crate::commands::arguments::{Asked, SandboxCommand};
 use crate::commands::failure::Failure;
-use crate::commands::operator::{Body, Operator, segment};
+use crate::commands::operator::{Body, Operator, path_segment};
 use crate::commands::output::print;
 
 /// Runs a command to the sandbox and prints the answer.
-pub(crate) async fn pull(
+pub(crate) async fn run_sandbox_command(
     settings: Option<&Path>,
     line: Asked<SandboxCommand>,
 ) -> Result<(), Failure> {
@@ -28,25 +28,25 @@ pub(crate) async fn pull(
             return print(&text_of(&generate(homes, seed)));
         }
         SandboxCommand::Apply { file, client } => {
-            let query = client.map(|id| query("client", &id)).unwrap_or_default();
-            let patch = Body::text(read(&file)?, "application/yaml");
+            let query = client.map(|id| query_of("client", &id)).unwrap_or_default();
+            let patch = Body::text(read_file(&file)?, "application/yaml");
             (Method::POST, format!("scenario{query}"), patch)
         }
         SandboxCommand::Scenario => (Method::GET, "scenario".to_owned(), Body::default()),
         SandboxCommand::Devices => (Method::GET, "devices".to_owned(), Body::default()),
         SandboxCommand::Truth { device } => {
-            (Method::GET, format!("devices/{}", segment(&device)), Body::default())
+            (Method::GET, format!("devices/{}", path_segment(&device)), Body::default())
         }
         SandboxCommand::Conduct { order } => (Method::POST, "conduct".to_owned(), json(order)),
         SandboxCommand::Hand { order } => (Method::POST, "hand".to_owned(), json(order)),
         SandboxCommand::Reach { device } => {
-            (Method::POST, format!("devices/{}/reach", segment(&device)), Body::default())
+            (Method::POST, format!("devices/{}/reach", path_segment(&device)), Body::default())
         }
         SandboxCommand::Send { device, command } => {
-            (Method::POST, format!("devices/{}/send", segment(&device)), json(command))
+            (Method::POST, format!("devices/{}/send", path_segment(&device)), json(command))
         }
         SandboxCommand::Commands { device } => {
-            let query = device.map(|device| query("device", &device)).unwrap_or_default();
+            let query = device.map(|device| query_of("device", &device)).unwrap_or_default();
             (Method::GET, format!("commands{query}"), Body::default())
         }
         SandboxCommand::Clock { step, speed } => {
@@ -54,16 +54,16 @@ pub(crate) async fn pull(
             (Method::POST, "clock".to_owned(), Body::json(&order))
         }
     };
-    let operator = Operator::of(&line.server, settings)?;
-    operator.ask(method, &format!("sandbox/{path}"), body).await
+    let operator = Operator::connect(&line.server, settings)?;
+    operator.print_answer(method, &format!("sandbox/{path}"), body).await
 }
 
-fn query(name: &str, value: &str) -> String {
+fn query_of(name: &str, value: &str) -> String {
     format!("?{}", Serializer::new(String::new()).append_pair(name, value).finish())
 }
 
 /// The text of a file; `-` is the standard input.
-pub(crate) fn read(file: &PathBuf) -> Result<String, Failure> {
+pub(crate) fn read_file(file: &PathBuf) -> Result<String, Failure> {
     let failed = |reason: io::Error| Failure::Read { file: file.clone(), reason };
     if file == Path::new("-") {
         let mut text = String::new();

@@ -34,7 +34,7 @@ use crate::commands::output::{print, print_secret};
 const STREET: &str = "street";
 
 /// Serves until a signal says stop.
-pub(crate) async fn serve(
+pub(crate) async fn run_service(
     file: Option<&Path>,
     arguments: &Serve,
     registry: &Registry,
@@ -52,10 +52,10 @@ pub(crate) async fn serve(
         let crates = unknown.join(" ");
         warn!(crates, "these crates in the log filter are not of the service");
     }
-    let config = settings(Config::load(file)?, arguments)?;
-    let scenario = scenario(&config)?;
+    let config = apply_arguments(Config::load(file)?, arguments)?;
+    let scenario = read_scenario(&config)?;
     check_zones(&config, scenario.as_ref())?;
-    let clock = clock(&config, scenario.as_ref())?;
+    let clock = sandbox_clock(&config, scenario.as_ref())?;
     // Watched from before the first request, so that an early signal is not lost.
     let mut interrupt = signal::unix::signal(SignalKind::interrupt()).map_err(Failure::Signals)?;
     let mut terminate = signal::unix::signal(SignalKind::terminate()).map_err(Failure::Signals)?;
@@ -69,7 +69,7 @@ pub(crate) async fn serve(
         let client = resident_client(&app).await?;
         service.populate(Sandbox::new(&scenario, clock), &client).await?;
         if arguments.welcome {
-            welcome(&app, &client, service.admin_url()).await?;
+            print_welcome(&app, &client, service.admin_url()).await?;
         }
     }
     if let Some(app) = sandbox.clone() {
@@ -99,7 +99,7 @@ pub(crate) async fn serve(
 }
 
 /// Settings with what the command line says instead.
-fn settings(mut config: Config, arguments: &Serve) -> Result<Config, ConfigError> {
+fn apply_arguments(mut config: Config, arguments: &Serve) -> Result<Config, ConfigError> {
     let of_sandbox = [
         ("--listen", arguments.listen.is_some()),
         ("--clock", arguments.clock.is_some()),
@@ -147,7 +147,7 @@ fn check_zones(config: &Config, scenario: Option<&Scenario>) -> Result<(), Confi
 }
 
 /// The scenario that is simulated, if one is.
-fn scenario(config: &Config) -> Result<Option<Scenario>, Failure> {
+fn read_scenario(config: &Config) -> Result<Option<Scenario>, Failure> {
     if let Some(homes) = config.sandbox.homes {
         return Ok(Some(generate(homes as usize, 1)));
     }
@@ -162,7 +162,7 @@ fn scenario(config: &Config) -> Result<Option<Scenario>, Failure> {
 }
 
 /// The sandbox's clock.
-fn clock(config: &Config, scenario: Option<&Scenario>) -> Result<Clock, ClockError> {
+fn sandbox_clock(config: &Config, scenario: Option<&Scenario>) -> Result<Clock, ClockError> {
     let speed = config.sandbox.clock.as_deref().map(Speed::parse).transpose()?;
     let start = config.sandbox.start.or_else(|| scenario?.starts);
     let speed = speed.unwrap_or(Speed::REAL);
@@ -194,7 +194,7 @@ async fn resident_client(app: &App) -> Result<Client, Failure> {
 }
 
 /// Prints what to try first.
-async fn welcome(app: &App, client: &Client, admin: &str) -> Result<(), Failure> {
+async fn print_welcome(app: &App, client: &Client, admin: &str) -> Result<(), Failure> {
     let issued = app
         .tokens()
         .issue(app.store(), &Arc::new(client.clone()), app.clock().machine().moment())

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::seeding::kept::restore_patches;
 use crate::seeding::residents::SandboxSeeder;
-use crate::seeding::samples::{Keep, keep};
+use crate::seeding::samples::{Keep, write_recordings};
 use slackwater_integration::profile::VendorCode;
 use slackwater_integration::reading::Position;
 use slackwater_sandbox::devices::Common;
@@ -40,14 +40,14 @@ impl SandboxSeeder {
     /// The database failed. What is missing then is given at the next start.
     pub async fn seed(&self) -> Result<(), StoreError> {
         let scenario = self.sandbox.scenario();
-        self.give(&scenario).await?;
+        self.give_once(&scenario).await?;
         // After the scenario itself, which is told from others without its patches.
         restore_patches(self).await?;
         self.name_vendors();
         Ok(())
     }
 
-    async fn give(&self, scenario: &Scenario) -> Result<(), StoreError> {
+    async fn give_once(&self, scenario: &Scenario) -> Result<(), StoreError> {
         let name = format!("{SETTLED}{}", self.client_id);
         let version = digest(&text_of(scenario));
         if settings::get_setting(self.app.store(), &name).await?.as_deref() == Some(&*version) {
@@ -77,16 +77,16 @@ impl SandboxSeeder {
         self.name_vendors();
         let mut users: BTreeMap<String, NewUser> = BTreeMap::new();
         for location in &what.locations {
-            let place = self.place(location, client_id);
-            user(&mut users, &location.user).locations.push(place);
+            let place = self.location_row(location, client_id);
+            user_entry(&mut users, &location.user).locations.push(place);
         }
         for device in what.devices().map(|device| device.common()) {
             if let (true, Some(vendor)) = (device.is_linked, device.vendor.clone()) {
-                self.link(user(&mut users, &device.user), vendor, device, client_id);
+                self.add_device(user_entry(&mut users, &device.user), vendor, device, client_id);
             }
         }
         let ids = connect(&self.app, client_id, users.into_values().collect()).await?;
-        keep(self, what, client_id, which).await?;
+        write_recordings(self, what, client_id, which).await?;
         self.keep_policies(what, client_id, which).await?;
         Ok(ids)
     }
@@ -125,7 +125,7 @@ impl SandboxSeeder {
                 deadline: policy.deadline,
                 minimum_charge_limit_percent: policy.minimum_charge_limit_percent,
             };
-            told(&policy.vehicle, set_vehicle(&self.app, &vehicle, request).await)?;
+            skip_misfit(&policy.vehicle, set_vehicle(&self.app, &vehicle, request).await)?;
         }
         for policy in &what.flex_policies {
             let (id, vehicle_id) =
@@ -137,12 +137,12 @@ impl SandboxSeeder {
             let Some(vehicle) = vehicle else { continue };
             let places = (vehicle.id, self.id(&policy.location, client_id));
             let kept = keep_flex(&self.app, client_id, id, places, flex_request(policy)).await;
-            told(&policy.id, kept.map(|_| ()))?;
+            skip_misfit(&policy.id, kept.map(|_| ()))?;
         }
         Ok(())
     }
 
-    fn place(
+    fn location_row(
         &self,
         location: &slackwater_sandbox::scenario::Location,
         client_id: &str,
@@ -163,7 +163,7 @@ impl SandboxSeeder {
         }
     }
 
-    fn link(&self, user: &mut NewUser, vendor: VendorCode, device: Common, client_id: &str) {
+    fn add_device(&self, user: &mut NewUser, vendor: VendorCode, device: Common, client_id: &str) {
         // Where a vehicle is, it says itself.
         let stands = device.kind != DeviceKind::Vehicle;
         let new = NewDevice {
@@ -185,7 +185,7 @@ impl SandboxSeeder {
 
     /// The scenario's name of a device, from that or from a client's identifier.
     #[must_use]
-    pub fn name(&self, given: &str) -> String {
+    pub fn device_name(&self, given: &str) -> String {
         let id = Uuid::parse_str(given).ok();
         let device =
             self.app.cache().read(|tables| id.and_then(|id| tables.any_device(id).cloned()));
@@ -213,7 +213,7 @@ impl SandboxSeeder {
 
 /// A policy that does not fit a vehicle as it is now is left out, with a word in
 /// the log; a failure of the database is one.
-fn told(name: &str, kept: Result<(), PolicyError>) -> Result<(), StoreError> {
+fn skip_misfit(name: &str, kept: Result<(), PolicyError>) -> Result<(), StoreError> {
     match kept {
         Ok(()) => Ok(()),
         Err(PolicyError::Store(error)) => Err(error),
@@ -224,7 +224,7 @@ fn told(name: &str, kept: Result<(), PolicyError>) -> Result<(), StoreError> {
     }
 }
 
-fn user<'a>(users: &'a mut BTreeMap<String, NewUser>, id: &str) -> &'a mut NewUser {
+fn user_entry<'a>(users: &'a mut BTreeMap<String, NewUser>, id: &str) -> &'a mut NewUser {
     let new = || NewUser { id: id.to_owned(), accounts: Vec::new(), locations: Vec::new() };
     users.entry(id.to_owned()).or_insert_with(new)
 }

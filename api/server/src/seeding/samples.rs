@@ -34,7 +34,7 @@ pub enum Keep {
 ///
 /// # Errors
 /// The database failed, and nothing is kept.
-pub async fn keep(
+pub async fn write_recordings(
     residents: &SandboxSeeder,
     what: &Scenario,
     client_id: &str,

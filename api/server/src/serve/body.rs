@@ -62,7 +62,7 @@ pub(super) struct Fate {
 }
 
 /// Puts a least rate on a body. Its fate is known after the answer.
-pub(super) fn paced(parts: &Parts, incoming: Incoming) -> (Body, Fate) {
+pub(super) fn pace_body(parts: &Parts, incoming: Incoming) -> (Body, Fate) {
     let is_expecting = parts.headers.contains_key(EXPECT);
     if incoming.is_end_stream() {
         return (Body::empty(), Fate { rest: None, is_expecting });
@@ -97,7 +97,7 @@ fn is_short(body: &Incoming) -> bool {
 }
 
 impl PacedBody {
-    fn end(&mut self, rest: Rest) {
+    fn report_end(&mut self, rest: Rest) {
         if let Some(tell) = self.rest.take() {
             // Nobody asks any more where the connection is gone.
             let _: Result<(), Rest> = tell.send(rest);
@@ -117,7 +117,7 @@ impl HttpBody for PacedBody {
         let polled = Pin::new(incoming).poll_frame(cx);
         match polled {
             Poll::Ready(Some(Ok(frame))) => {
-                self.rate.moved(frame.data_ref().map_or(0, Bytes::len));
+                self.rate.count_bytes(frame.data_ref().map_or(0, Bytes::len));
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error.into()))),
@@ -128,7 +128,7 @@ impl HttpBody for PacedBody {
             }
             Poll::Pending if self.rate.poll_too_slow(cx).is_ready() => {
                 self.incoming = None;
-                self.end(Rest::TooSlow);
+                self.report_end(Rest::TooSlow);
                 Poll::Ready(Some(Err(TooSlow.into())))
             }
             Poll::Pending => Poll::Pending,
@@ -147,7 +147,7 @@ impl HttpBody for PacedBody {
 impl Drop for PacedBody {
     fn drop(&mut self) {
         if let Some(incoming) = self.incoming.take().filter(|body| !body.is_end_stream()) {
-            self.end(Rest::Unread(incoming));
+            self.report_end(Rest::Unread(incoming));
         }
     }
 }

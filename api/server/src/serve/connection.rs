@@ -23,7 +23,7 @@ use tower::ServiceExt;
 use tracing::debug;
 
 use super::admission::Admitted;
-use super::body::{Outcome, paced};
+use super::body::{Outcome, pace_body};
 use super::stream::TimedStream;
 use slackwater_http::problem::Problem;
 use slackwater_service::config::proxies::{Peer, Proxies};
@@ -95,7 +95,7 @@ impl Answerer {
         let (mut parts, incoming) = request.into_parts();
         let flaw = host_flaw(parts.version, &parts.headers);
         parts.extensions.insert(Peer(self.proxies.client(peer, &parts.headers)));
-        let (body, fate) = paced(&parts, incoming);
+        let (body, fate) = pace_body(&parts, incoming);
         let mut response = match flaw {
             Some(flaw) => Problem::bad_request(flaw).into_response(),
             None => routed(&self.router, Request::from_parts(parts, body)).await,

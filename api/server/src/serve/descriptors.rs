@@ -17,7 +17,7 @@ const RESERVED_MAX: u64 = 1_024;
 /// Raises the soft limit of descriptors, as far as the hard limit lets it.
 /// Returns the limit that holds now.
 #[must_use]
-pub fn raise() -> u64 {
+pub fn raise_limit() -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let current = limit.current.unwrap_or(WANTED);
     let wanted = limit.maximum.unwrap_or(WANTED).min(WANTED);
@@ -46,7 +46,7 @@ impl Shares {
     /// Divides descriptors between the operators' socket and `sockets` others.
     /// One peer has at most three quarters of a socket.
     #[must_use]
-    pub fn of(descriptors: u64, sockets: usize, settings: &ServeSettings) -> Self {
+    pub fn divide(descriptors: u64, sockets: usize, settings: &ServeSettings) -> Self {
         let reserved = (descriptors / 4).min(RESERVED_MAX);
         let operators = (descriptors / 8).min(OPERATORS_MAX);
         let rest = descriptors - reserved - operators;
@@ -69,7 +69,7 @@ mod tests {
     fn all_connections_together_leave_descriptors_for_the_rest() {
         for descriptors in [1, 64, 256, 1_024, 20_000, WANTED] {
             for sockets in [1, 3, 6] {
-                let shares = Shares::of(descriptors, sockets, &ServeSettings::default());
+                let shares = Shares::divide(descriptors, sockets, &ServeSettings::default());
                 let open = shares.operators.total + sockets * shares.users.total;
                 assert!(
                     descriptors < 64 || open as u64 <= descriptors - descriptors.min(4_096) / 4
@@ -85,7 +85,7 @@ mod tests {
         let of = |connections_max, connections_of_peer_max| {
             let settings =
                 ServeSettings { connections_max, connections_of_peer_max, ..Default::default() };
-            Shares::of(1_024, 3, &settings).users
+            Shares::divide(1_024, 3, &settings).users
         };
         assert_eq!(of(None, None), Limits { total: 213, of_peer: 160 });
         assert_eq!(of(Some(100), Some(10)), Limits { total: 100, of_peer: 10 });

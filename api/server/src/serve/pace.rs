@@ -20,14 +20,14 @@ pub(super) struct LeastRate {
 
 impl LeastRate {
     /// Counts bytes that were moved.
-    pub(super) fn moved(&mut self, bytes: usize) {
+    pub(super) fn count_bytes(&mut self, bytes: usize) {
         if let Some((_, moved)) = &mut self.span {
             *moved = moved.saturating_add(bytes);
         }
     }
 
     /// Begins anew: nothing is waited for.
-    pub(super) fn rest(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.span = None;
     }
 

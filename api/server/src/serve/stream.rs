@@ -60,7 +60,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TimedStream<S> {
     }
 
     /// Notes that bytes came.
-    fn hear(&mut self) {
+    fn note_bytes(&mut self) {
         let turn = self.admitted.waiting();
         if turn.is_some() && (turn != self.turn || !self.has_head_begun) {
             self.turn = turn;
@@ -86,14 +86,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TimedStream<S> {
     }
 
     /// The outcome of a write, or the end of one that does not get on.
-    fn taken(
+    fn limit_write(
         &mut self,
         written: Poll<io::Result<usize>>,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
         match written {
             Poll::Ready(Ok(bytes)) => {
-                self.taking.moved(bytes);
+                self.taking.count_bytes(bytes);
                 Poll::Ready(Ok(bytes))
             }
             Poll::Pending if self.taking.poll_too_slow(cx).is_ready() => {
@@ -129,7 +129,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for TimedStream<S> {
         let before = buf.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buf);
         if buf.filled().len() > before {
-            self.hear();
+            self.note_bytes();
         }
         if read.is_pending() && self.poll_silence(cx).is_ready() {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
@@ -145,7 +145,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TimedStream<S> {
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, buf);
-        self.taken(written, cx)
+        self.limit_write(written, cx)
     }
 
     fn poll_write_vectored(
@@ -154,7 +154,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TimedStream<S> {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
-        self.taken(written, cx)
+        self.limit_write(written, cx)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -163,7 +163,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TimedStream<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
-        self.taking.rest();
+        self.taking.reset();
         // The next read may have been tried before: nobody else would look at the time.
         if self.admitted.flushed() && self.poll_silence(cx).is_ready() {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
