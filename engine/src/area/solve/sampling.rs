@@ -173,6 +173,24 @@ pub(crate) fn is_non_binding(
         let constraint = &constraints.each[constraint];
         let mut slots = load.iter().zip(&constraint.bounds);
         !matches!(constraint.penalty, Penalty::Square(_))
-            && slots.all(|(load, bound)| constraint.sign * load <= NON_BINDING_SHARE * bound)
+            && slots.all(|(load, &bound)| constraint.sign * load <= with_margin(bound))
     })
+}
+
+/// A bound with the margin of [`NON_BINDING_SHARE`] below it. A load that must be at least 10 kW
+/// has the bound -10, and is far from it at -12.5.
+fn with_margin(bound: f64) -> f64 {
+    if bound < 0.0 { bound / NON_BINDING_SHARE } else { bound * NON_BINDING_SHARE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_margin_of_a_bound_is_below_it() {
+        for (bound, with) in [(10.0, 8.0), (0.0, 0.0), (-10.0, -12.5)] {
+            assert!((with_margin(bound) - with).abs() < 1e-12, "{bound}");
+        }
+    }
 }
