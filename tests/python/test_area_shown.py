@@ -10,7 +10,7 @@ from matplotlib.patches import StepPatch
 
 import slackwater as sw
 from command_line import price_file, run
-from test_area import PRICES, fleet
+from test_area import HOUR, PRICES, SIX, fleet
 from test_area_loads import BASE_KW, streets
 
 BASELINE = "baseline: full power at plug-in"
@@ -169,3 +169,24 @@ def test_the_command_says_that_savings_are_unknown(tmp_path: Path) -> None:
         ]
     )
     assert savings("9").split()[1:] == ["1.90", "EUR"]
+
+
+def test_an_area_explains_what_one_vehicle_misses() -> None:
+    cars = fleet(2, id=[621, 622], departure=[SIX + HOUR] * 2, energy_kwh=[20.0, 6.0])
+    area = sw.plan_area(cars, PRICES, limit_kw=12)
+    taken, own, withheld, cost = area.explain(621, time_zone="Europe/Oslo")
+    assert taken == "It takes 7.5 kWh in 1 period; 12.5 kWh are missing."
+    assert own.startswith("10 kWh are beyond its own stay, charger or charge limit")
+    assert withheld.startswith(
+        "2.5 kWh are withheld by the limit of area, which its load reaches in 1 of 4 slots, "
+        "first from 2026-01-05 19:00 CET and last until 2026-01-05 20:00 CET"
+    )
+    assert cost.startswith("It costs ")
+    sunk = sw.plan_area(cars, PRICES, limit_kw=12, sink=lambda _: None)
+    for asked, vehicle, message in (
+        (area, 623, "vehicle is 623, the id of no plans of this area"),
+        (sunk, 621, "the plans of this area went to a sink; explain them where they were kept"),
+    ):
+        with pytest.raises(sw.InputError) as refused:
+            asked.explain(vehicle)
+        assert str(refused.value) == message

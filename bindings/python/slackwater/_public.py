@@ -146,23 +146,12 @@ def _guarded(
         skipped: Arguments in front that the caller does not give: ``self`` or ``cls``.
         fields: Class whose annotations are those of the parameters; ``None`` for the function.
     """
-    parameters = inspect.signature(function).parameters.values()
-    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
-    names = [
-        parameter.name
-        for parameter in parameters
-        if parameter.kind in {parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY}
-    ]
-    in_place = [
-        parameter.name
-        for parameter in parameters
-        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
-    ][skipped:]
     is_init = function.__name__ == "__init__"
     annotated: Any = fields if is_init else function
 
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
+        names, in_place, takes_any = _parameters(function)
         if not takes_any and not named.keys() <= set(names):
             _refuse_unknown(name, named, names[skipped:])
         if annotated is None:
@@ -172,7 +161,7 @@ def _guarded(
         try:
             rest = tuple(
                 hints[place](place, value) if place in hints else value
-                for place, value in _pairs(in_place, rest)
+                for place, value in _pairs(in_place[skipped:], rest)
             )
             named = {
                 place: hints[place](place, value) if place in hints else value
@@ -192,6 +181,19 @@ def _guarded(
             raise ModuleNotFoundError(message, name=DRAWING) from None
 
     return call
+
+
+@functools.cache
+def _parameters(function: FunctionType) -> tuple[list[str], list[str], bool]:
+    """Names of the parameters, those that may stand by position, and whether it takes any name.
+
+    Read at the first call: signatures of all functions would be a good part of the import.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    in_place = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    by_name = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
+    takes_any = any(one.kind is one.VAR_KEYWORD for one in parameters)
+    return in_place + by_name, in_place, takes_any
 
 
 def _pairs(names: list[str], values: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:

@@ -123,6 +123,49 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
         """
         return self._plans
 
+    def explain(self, vehicle: object, *, time_zone: str | ZoneInfo = "UTC") -> tuple[str, ...]:
+        """Tell what one vehicle gets, what it misses and by which limit, and what it pays.
+
+        :func:`slackwater.plan_row` has the plan of the vehicle without the limits of the others.
+
+        Args:
+            vehicle: Its ``id``.
+            time_zone: Zone of the times in the sentences: an IANA name or a ``ZoneInfo``.
+
+        Returns:
+            Sentences. It reads :attr:`plans` with pyarrow.
+
+        Raises:
+            ImportError: pyarrow is not installed.
+            InputError: No plan has this id, or several; the plans went to a ``sink``; the time
+                zone is unknown.
+
+        Example:
+            Two cars want 10 kWh each in an hour whose limit is 15 kW:
+
+            >>> import pyarrow as pa
+            >>> from datetime import UTC, datetime, timedelta
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> prices = Prices.from_values(six, [0.30], currency="EUR")
+            >>> cars = pa.table(
+            ...     {
+            ...         "id": [621, 622],
+            ...         "arrival": [six] * 2,
+            ...         "departure": [six + timedelta(hours=1)] * 2,
+            ...         "energy_kwh": [10.0] * 2,
+            ...         "power_max_kw": [11.0] * 2,
+            ...     }
+            ... )
+            >>> area = plan_area(cars, prices, limit_kw=15)
+            >>> area.explain(622)[0]
+            'It takes 7.5 kWh in 1 period; 2.5 kWh are missing.'
+            >>> area.explain(622)[1].partition(", ")[0]
+            '2.5 kWh are withheld by the limit of area'
+        """
+        from slackwater._area_reasons import explain_vehicle  # noqa: PLC0415  rarely wanted
+
+        return explain_vehicle(self, vehicle, _timeline.zone_of(time_zone))
+
     def to_arrow(self) -> PlanTable:
         """Give the plans of the vehicles to any Arrow library."""
         return self.plans

@@ -1,0 +1,83 @@
+"""Reasons for what one vehicle of an area gets."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from slackwater._engine import InputError, Shortfall
+from slackwater.area_node import per_slot
+
+if TYPE_CHECKING:
+    from slackwater.coordinate import AreaPlan
+
+# Share of a limit at which the report of an area counts it as reached, too.
+AT_LIMIT = 1 - 1e-3
+
+
+def explain_vehicle(area: AreaPlan, vehicle: object, zone: ZoneInfo) -> tuple[str, ...]:
+    """Sentences on the energy, the shortfalls and the cost of a vehicle, given by its id."""
+    row, plan = _row_of(area, vehicle)
+    if plan["error"] is not None:
+        return (f"It is not planned: {plan['error']}.",)
+    missing = [need for need in area.shortfalls if need.row == row]
+    cost = (
+        f"It costs {plan['cost']:.4f} {area.currency}; at full power from arrival the cost would "
+        f"be {plan['baseline_cost']:.4f} {area.currency}."
+    )
+    withheld = [_shortfall_sentence(area, need, zone) for need in missing]
+    return (_energy_sentence(plan), *withheld, cost)
+
+
+def _row_of(area: AreaPlan, vehicle: object) -> tuple[int, dict[str, Any]]:
+    """Row of the vehicle among the plans, and its values.
+
+    Raises:
+        InputError: The plans went to a sink, or not exactly one row has the id.
+    """
+    import pyarrow as pa  # noqa: PLC0415  an optional extra
+
+    plans = pa.table(area.plans)
+    if plans.num_rows < area.vehicles:
+        message = "the plans of this area went to a sink; explain them where they were kept"
+        raise InputError(message)
+    rows = [row for row, name in enumerate(plans["id"].to_pylist()) if str(name) == str(vehicle)]
+    if len(rows) != 1:
+        message = f"vehicle is {vehicle!r}, the id of {len(rows) or 'no'} plans of this area"
+        raise InputError(message)
+    return rows[0], plans.slice(rows[0], 1).to_pylist()[0]
+
+
+def _energy_sentence(plan: dict[str, Any]) -> str:
+    periods = len(plan["intervals"])
+    taken = f"It takes {plan['energy_kwh']:.3g} kWh in {periods} period{'s' * (periods != 1)}"
+    if plan["discharged_kwh"] > 0:
+        taken = f"{taken} and gives {plan['discharged_kwh']:.3g} kWh"
+    short = plan["shortfall_kwh"]
+    return f"{taken}; {f'{short:.3g} kWh are missing' if short > 0 else 'nothing is missing'}."
+
+
+def _shortfall_sentence(area: AreaPlan, need: Shortfall, zone: ZoneInfo) -> str:
+    if need.node is None:
+        return (
+            f"{need.energy_kwh:.3g} kWh are beyond its own stay, charger or charge limit, "
+            "whatever the other vehicles do."
+        )
+    names = [node.name for node in area.nodes]
+    at = names.index(need.node)
+    limits = per_slot(area._nodes[at].limit_kw, len(area.periods))
+    loads = zip(area.periods, area.nodes[at].load_kw, limits, strict=True)
+    full = [
+        period for period, load, limit in loads if limit is not None and load >= limit * AT_LIMIT
+    ]
+    times = f", first from {_clock(full[0][0], zone)} and last until {_clock(full[-1][1], zone)}"
+    return (
+        f"{need.energy_kwh:.3g} kWh are withheld by the limit of {need.node}, which its load "
+        f"reaches in {len(full)} of {len(area.periods)} slots{times if full else ''}; vehicles "
+        "that miss the same deadline share what is missing by their needs and priorities."
+    )
+
+
+def _clock(at: datetime, zone: ZoneInfo) -> str:
+    return f"{at.astimezone(zone):%Y-%m-%d %H:%M %Z}"
