@@ -380,8 +380,8 @@ mod tests {
     }
 
     proptest! {
-        /// What the charge point makes of the profiles is never above the plan, equals it rounded
-        /// down when nothing had to be joined, and is the safe limit from the expiry on.
+        /// Limits that follow from the profiles are never above the plan, equal it rounded down when
+        /// nothing had to be joined, and are the safe limit from the expiry on.
         #[test]
         fn profiles_follow_the_plan_and_expire(
             limits in prop::collection::vec((1..200i64, 0.0..40.0f64), 1..9), point in points(),

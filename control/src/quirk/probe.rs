@@ -239,12 +239,11 @@ fn is_about(limit: Option<Current>, expected: Current) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     /// Charge point with hidden deviations.
     #[derive(Debug, Clone, Copy)]
+    #[expect(clippy::struct_excessive_bools, reason = "each is one deviation, and all combine")]
     struct Hidden {
         watts_only: bool,
         relative_only: bool,
@@ -309,29 +308,47 @@ mod tests {
         (probe, trials)
     }
 
-    proptest! {
-        /// Hidden deviations are found, no others, and no profile of a trial is left behind.
-        #[test]
-        fn hidden_deviations_are_found(bits in 0..256u32, stop in 0..30usize) {
+    /// All combinations of hidden deviations.
+    fn all_hidden() -> impl Iterator<Item = Hidden> {
+        (0..256u32).map(|bits| {
             let bit = |index: u32| bits >> index & 1 == 1;
-            let hidden = Hidden {
-                watts_only: bit(0), relative_only: bit(1), level_zero_refused: bit(2), level_zero_only: bit(3),
-                refuses: bit(4), ignores: bit(5), keeps: bit(6), is_silent: bit(7),
-            };
+            Hidden {
+                watts_only: bit(0),
+                relative_only: bit(1),
+                level_zero_refused: bit(2),
+                level_zero_only: bit(3),
+                refuses: bit(4),
+                ignores: bit(5),
+                keeps: bit(6),
+                is_silent: bit(7),
+            }
+        })
+    }
+
+    #[test]
+    fn hidden_deviations_are_found_and_no_others() {
+        for hidden in all_hidden() {
             let (probe, trials) = run(Probe::new(), hidden);
             let found: Vec<Quirk> = probe.findings().iter().map(|finding| finding.quirk).collect();
-            prop_assert_eq!(found, hidden.quirks());
-            prop_assert_eq!(trials.last(), Some(&Trial::Clear));
+            assert_eq!(found, hidden.quirks(), "{hidden:?}");
+            assert_eq!(trials.last(), Some(&Trial::Clear), "{hidden:?}");
+        }
+    }
 
-            // A vehicle arrives after some of the trials.
-            let mut early = Probe::new();
-            for trial in trials.iter().take(stop) {
-                early = early.after(hidden.answer(*trial));
+    #[test]
+    fn an_arriving_vehicle_ends_the_trials() {
+        for hidden in all_hidden() {
+            let (probe, trials) = run(Probe::new(), hidden);
+            for stop in 0..=trials.len() {
+                let mut early = Probe::new();
+                for trial in trials.iter().take(stop) {
+                    early = early.after(hidden.answer(*trial));
+                }
+                let (early, rest) = run(early.interrupt(), hidden);
+                let expected: &[Trial] = if stop < trials.len() { &[Trial::Clear] } else { &[] };
+                assert_eq!(rest, expected, "{hidden:?} after {stop}");
+                assert!(probe.findings().starts_with(early.findings()));
             }
-            let (early, rest) = run(early.interrupt(), hidden);
-            prop_assert!(rest.is_empty() == (stop >= trials.len()), "{rest:?}");
-            prop_assert!(rest.iter().all(|trial| *trial == Trial::Clear));
-            prop_assert!(probe.findings().starts_with(early.findings()));
         }
     }
 
