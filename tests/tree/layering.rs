@@ -151,10 +151,11 @@ const LAYERS: [(&str, &str); 16] = [
 ];
 
 /// Folders of the rules of device control, in their order.
-const CONTROL_LAYERS: [(&str, &str); 6] = [
+const CONTROL_LAYERS: [(&str, &str); 7] = [
     ("charging_profile", "limits as charge points keep them; nothing of users or plans"),
     ("quirk", "charge points that deviate from the protocol"),
     ("load_balancing", "charge points behind one fuse"),
+    ("grid_order", "limits of grid operators"),
     ("device", "what devices report and what they are told, with or without a plan"),
     ("schedule", "rules of users, carried out as commands to devices"),
     ("policy", "charging policies of users, carried out as plans and as commands to devices"),
