@@ -151,7 +151,8 @@ const LAYERS: [(&str, &str); 16] = [
 ];
 
 /// Folders of the rules of device control, in their order.
-const CONTROL_LAYERS: [(&str, &str); 7] = [
+const CONTROL_LAYERS: [(&str, &str); 8] = [
+    ("evidence", "lines of text and their hashes"),
     ("charging_profile", "limits as charge points keep them; nothing of users or plans"),
     ("quirk", "charge points that deviate from the protocol"),
     ("load_balancing", "charge points behind one fuse"),
