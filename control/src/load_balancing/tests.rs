@@ -245,22 +245,23 @@ impl World {
 
     /// Milliampere-seconds above the fuse, over all phases, by the meters of a run.
     fn run(&mut self) -> i64 {
-        let mut excess = 0;
-        for at in 0..SECONDS {
-            self.fail(at);
-            for index in 0..self.points.len() {
-                self.points[index].suffer(at, &mut self.chance);
-                self.points[index].receive(at, &mut self.chance);
-            }
-            if at >= self.down_until {
-                self.hear(at);
-                if at % 4 == 0 {
-                    self.control(at);
-                }
-            }
-            excess += self.excess(at);
+        (0..SECONDS).map(|at| self.step(at)).sum()
+    }
+
+    /// One second, and the milliamperes above the fuse at its end.
+    fn step(&mut self, at: i64) -> i64 {
+        self.fail(at);
+        for point in &mut self.points {
+            point.suffer(at, &mut self.chance);
+            point.receive(at, &mut self.chance);
         }
-        excess
+        if at >= self.down_until {
+            self.hear(at);
+            if at % 4 == 0 {
+                self.control(at);
+            }
+        }
+        self.excess(at)
     }
 
     /// Faults of the controller, and the base load, which only falls.
@@ -411,6 +412,35 @@ fn a_calm_site_uses_its_room() {
             world.points.iter().map(|point| milliamps(point.draws(last, None))).collect();
         assert_eq!(drawn, fair, "seed {seed}");
     }
+}
+
+/// Nothing can undo a rise of the base load before a message has arrived: the excess is at most the
+/// rise, and over as soon as the reductions have been answered.
+#[test]
+fn a_rise_of_the_base_load_is_followed_at_once() {
+    let mut is_any_above = false;
+    for seed in 0..SEEDS / 10 {
+        let mut world = World::new(seed, None);
+        world.chance.is_calm = true;
+        assert_eq!((0..400).map(|at| world.step(at)).sum::<i64>(), 0);
+        let mut rises = 0;
+        for phase in 0..3 {
+            let on_phase = world.points.iter().filter(|point| point.phases[phase]);
+            let defaults: i64 = on_phase.map(|point| point.default).sum();
+            let room = world.fuse[phase] - world.base[phase].max(0) - defaults;
+            let rise = room.min(5_000);
+            world.base[phase] = world.base[phase].max(0) + rise;
+            rises += rise;
+        }
+        for at in 400..900 {
+            let excess = world.step(at);
+            is_any_above |= excess > 0;
+            assert!(excess <= rises, "seed {seed}, {} s after the rise", at - 400);
+            // A tick of the controller, and a message there.
+            assert!(excess == 0 || at < 400 + 8, "seed {seed}, {} s after the rise", at - 400);
+        }
+    }
+    assert!(is_any_above, "the rise is felt");
 }
 
 #[test]
