@@ -14,7 +14,7 @@
 //! | [`composite`] | the limit over time that follows from several profiles |
 //! | [`compare`] | the first difference between a charge point's answer and the expected limits |
 //! | [`charge_point`] | restrictions of a charge point on the profiles that it accepts |
-//! | [`write`] | from limits over time to a default and a profile that expires into it |
+//! | [`mod@write`] | from limits over time to a default and a profile that expires into it |
 //!
 //! The rules are those of OCPP 1.6 (section 3.13, *Smart Charging*) and OCPP 2.0.1 (functional block
 //! K), in words of our own, without a wire format.

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! The profile is written again before `until`. It has `valid_to` and a duration, because some charge
-//! points follow only one of the two.
+//! points follow only one of the two. It keeps its identifier, so that each one replaces the one
+//! before, whatever its purpose and level.
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::charging_profile::charge_point::{ChargePoint, Pause};
