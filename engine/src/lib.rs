@@ -49,6 +49,7 @@
 //! | [`columns`] | fleets, batteries and their plans, one row a vehicle |
 //! | [`batch`] | many independent plans, on all cores |
 //! | `area` | many vehicles under limits that they share, with a proven gap (feature `lp`) |
+//! | [`current_share`] | the current of a fuse, divided among devices that charge now |
 //! | [`shared_supply`] | several requests within one power |
 //! | [`statistics`] | samples summed up by bucket; a ledger of savings |
 //! | [`import`] | what foreign price lists and driving logs mean |
@@ -75,6 +76,7 @@
 pub mod area;
 pub mod batch;
 pub mod columns;
+pub mod current_share;
 pub mod import;
 #[cfg(feature = "lp")]
 #[doc(hidden)]

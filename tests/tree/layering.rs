@@ -131,11 +131,12 @@ const NOT_IN_PURE_CODE: &[&str] = &[
 ];
 
 /// Folders and files at the top of the engine, in their order: each may import those above it.
-const LAYERS: [(&str, &str); 15] = [
+const LAYERS: [(&str, &str); 16] = [
     ("words", "a macro for enums; it knows nothing else"),
     ("units", "quantities know nothing else"),
     ("tolerance", "bare numbers: how far two others may differ and count as equal"),
     ("plausibility", "bare numbers whose unit is doubtful"),
+    ("current_share", "one current divided among devices that charge now"),
     ("time", "periods and wall clocks; a length times a power is an energy"),
     ("prices", "step functions over time"),
     ("lp", "programmes of bare numbers, whatever these stand for"),
@@ -150,7 +151,12 @@ const LAYERS: [(&str, &str); 15] = [
 ];
 
 /// Folders of the rules of device control, in their order.
-const CONTROL_LAYERS: [(&str, &str); 3] = [
+const CONTROL_LAYERS: [(&str, &str); 8] = [
+    ("evidence", "lines of text and their hashes"),
+    ("charging_profile", "limits as charge points keep them; nothing of users or plans"),
+    ("quirk", "charge points that deviate from the protocol"),
+    ("load_balancing", "charge points behind one fuse"),
+    ("grid_order", "limits of grid operators"),
     ("device", "what devices report and what they are told, with or without a plan"),
     ("schedule", "rules of users, carried out as commands to devices"),
     ("policy", "charging policies of users, carried out as plans and as commands to devices"),
