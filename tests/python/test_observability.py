@@ -86,6 +86,28 @@ def test_metrics_of_rules_and_dashboard_exist(path: Path) -> None:
     assert named - known_series() == set()
 
 
+def known_labels() -> set[str]:
+    """Labels of all metrics of the service, and those that Prometheus adds."""
+    golden = (GOLDEN / "telemetry.txt").read_text(encoding="utf-8")
+    source = (ROOT / "api/http/src/telemetry.rs").read_text(encoding="utf-8")
+    of_answers = re.findall(
+        r'\("(\w+)", ', source.partition("let labels = [")[2].partition("];")[0]
+    )
+    assert len(of_answers) > 2
+    added = {"job", "exported_job", "instance", "le", "alertname", "alertstate"}
+    return added | set(of_answers) | set(re.findall(r'"(\w+)" =>', golden))
+
+
+def test_labels_of_rules_and_dashboard_exist() -> None:
+    used: set[str] = set()
+    for query in [rule["expr"] for rule in rules()] + queries():
+        used |= set(re.findall(r'(\w+)=~?"', query))
+        for names in re.findall(r"\b(?:by|on) \(([^)]*)\)", query):
+            used |= set(names.split(", "))
+    assert {"status", "outcome", "environment"} <= used
+    assert used - known_labels() == set()
+
+
 def test_queries_of_the_dashboard_are_valid_and_use_recorded_series_that_exist(
     tmp_path: Path,
 ) -> None:
@@ -111,19 +133,3 @@ def test_panels_of_the_dashboard_have_their_own_places() -> None:
         assert not cells & taken, panel["title"]
         taken |= cells
         assert panel["type"] == "row" or (panel["description"] and panel["targets"])
-
-
-def test_log_lines_and_commands_of_the_run_book_exist() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    table = page.partition("## Lines of the log")[2].partition("\n## ")[0]
-    cells = re.findall(r"^\| (`.+?) \|", table, re.MULTILINE)
-    lines = {line for cell in cells for line in re.findall("`(.+?)`", cell)}
-    lines |= set(re.findall(r"`((?:a|an|the|plans) [a-z ,]+)`", page))
-    assert len(lines) > 10
-    golden = (GOLDEN / "telemetry.txt").read_text(encoding="utf-8")
-    assert {line for line in lines if f'"{line}"' not in golden} == set()
-    commands = set(re.findall(r"`slackwater-api ([a-z]+(?: [a-z-]+)?)", page))
-    help_text = (GOLDEN / "help.txt").read_text(encoding="utf-8")
-    assert len(commands) > 4
-    unknown = {words for words in commands if f"$ slackwater-api {words} --help" not in help_text}
-    assert unknown == set()
