@@ -25,5 +25,8 @@ def install(package: str) -> None:
     """Install a package. Workers that run tests at the same time take turns."""
     with Path(tempfile.gettempdir(), "slackwater-apt-lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for words in (["update", "-qq"], ["install", "-y", "-qq", package]):
+        for words in (
+            ["update", "-qq"],
+            ["install", "-y", "-qq", "--no-install-recommends", package],
+        ):
             subprocess.run(["apt-get", *words], check=True, capture_output=True)  # noqa: S607  the one on PATH
