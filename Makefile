@@ -1,8 +1,8 @@
 # Every command of the project. `make` alone lists them; CONTRIBUTING.md explains.
 #
 # A fresh Debian 12 needs gcc, g++, make, git, python3 with pip, and Rust, and for
-# `test` postgresql and chromium. All other tools (cmake, libclang, ruff, ...) are
-# pinned wheels in .venv.
+# `test` the other packages of CONTRIBUTING.md. All other tools (cmake, libclang,
+# ruff, ...) are pinned wheels in .venv.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -146,6 +146,10 @@ wheel: tools ## Write a wheel for other machines, and the source distribution, i
 wheel-test: wheel ## Write packages, check their size, run the guide's first page with each
 	CARGO_TARGET_DIR='$(abspath $(TARGET))' $(PYTHON) scripts/check_wheel.py \
 		"$$(ls -t dist/*.whl | head -n 1)" "$$(ls -t dist/*.tar.gz | head -n 1)"
+
+.PHONY: deb
+deb: dist ## Write a Debian package of the service into dist/
+	$(PYTHON) scripts/make_deb.py $(DIST_FOLDER)/slackwater-api dist
 
 .PHONY: demo
 demo: package ## Plan a fleet against a year of prices; DATA=folder takes your files

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
-from functools import cache
 from pathlib import Path
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-INSTALL = (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "chromium"])
+from debian import find_program
 
 
-@cache
 def chromium() -> str:
     """Find Chromium; as root install it, else say what is missing."""
-    found = next((path for name in NAMES if (path := shutil.which(name))), None)
-    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        for command in INSTALL:
-            subprocess.run(command, check=True, capture_output=True)
-        found = shutil.which("chromium")
-    assert found, "the pages are tested in Chromium: install the package chromium"
-    return found
+    return find_program("chromium", "chromium-browser", "google-chrome", package="chromium")
 
 
 def browse(page: Path, *options: str, picture: Path | None = None) -> tuple[str, list[str]]:

@@ -19,8 +19,8 @@ import page_examples as pages  # noqa: E402  it stands next to the other program
 DOCS = ROOT / "docs"
 
 # Pages whose examples need a running service are tested in `test_guide_service.py`,
-# the example of an integration in `test_integration_example.py`.
-SERVICE = {"how-to/service.md", "how-to/webhooks.md", "integrations.md"}
+# the example of an integration in `test_integration_example.py`, backups in `test_backup.py`.
+SERVICE = {"how-to/operate.md", "how-to/service.md", "how-to/webhooks.md", "integrations.md"}
 PAGES = sorted(
     path.relative_to(DOCS).as_posix()
     for path in DOCS.rglob("*.md")

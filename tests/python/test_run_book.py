@@ -1,0 +1,66 @@
+"""Run book of the service: settings, log lines and commands that it shows are real."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import page_examples as pages  # noqa: E402  they stand next to the other programs
+
+SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
+PAGE = ROOT / "docs/how-to/operate.md"
+GOLDEN = ROOT / "tests/golden/service"
+
+
+def block_of(language: str) -> str:
+    (found,) = [
+        block.code
+        for block in pages.blocks(PAGE.read_text(encoding="utf-8"))
+        if block.language == language
+    ]
+    return found
+
+
+def test_the_service_takes_the_settings_for_a_proxy(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text(block_of("toml"), encoding="utf-8")
+    done = subprocess.run(
+        [SERVER, "client", "list", "--store", "--config", settings],
+        env={**os.environ, "SLACKWATER_STORE__URL": f"sqlite:{tmp_path}/kept.db"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+def test_the_proxy_has_the_hosts_and_ports_of_the_settings() -> None:
+    places = re.findall(r'"127\.0\.0\.1:(\d+)", url = "https://(.+?)"', block_of("toml"))
+    assert len(places) == 3
+    nginx, caddy = block_of("nginx"), PAGE.read_text(encoding="utf-8")
+    for port, host in places:
+        (upstream,) = re.findall(rf"^ +{re.escape(host)} +(\w+);$", nginx, re.MULTILINE)
+        assert f"upstream {upstream} {{ server 127.0.0.1:{port};" in nginx
+        assert f"{host} {{\n\treverse_proxy 127.0.0.1:{port}\n}}" in caddy
+
+
+def test_log_lines_and_commands_of_the_run_book_exist() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    table = page.partition("## Lines of the log")[2].partition("\n## ")[0]
+    cells = re.findall(r"^\| (`.+?) \|", table, re.MULTILINE)
+    lines = {line for cell in cells for line in re.findall("`(.+?)`", cell)}
+    lines |= set(re.findall(r"`((?:a|an|the|plans) [a-z ,]+)`", page))
+    assert len(lines) > 10
+    golden = (GOLDEN / "telemetry.txt").read_text(encoding="utf-8")
+    assert {line for line in lines if f'"{line}"' not in golden} == set()
+    commands = set(re.findall(r"`slackwater-api ([a-z]+(?: [a-z-]+)?)", page))
+    help_text = (GOLDEN / "help.txt").read_text(encoding="utf-8")
+    assert len(commands) > 4
+    unknown = {words for words in commands if f"$ slackwater-api {words} --help" not in help_text}
+    assert unknown == set()
