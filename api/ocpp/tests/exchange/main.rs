@@ -1,0 +1,7 @@
+//! Exchanges with charge points, without sockets and clock: texts in, texts out.
+
+mod complaints;
+mod messages;
+mod properties;
+mod rig;
+mod setup;
