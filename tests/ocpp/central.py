@@ -62,8 +62,8 @@ class Central:
 
     def stop(self) -> None:
         """End the program as a failure would, without a last word."""
-        self.process.kill()
-        self.process.wait()
+        with self.process:
+            self.process.kill()
 
     def __enter__(self) -> Self:
         """Return itself."""

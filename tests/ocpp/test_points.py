@@ -120,6 +120,7 @@ def test_an_open_transaction_survives_the_death_of_the_central_system(tmp_path: 
                 await central.until(
                     f"poll {DEVICE}", lambda answer: charging(answer).get("is_charging") is False
                 )
+                await point.later
                 assert point.transaction is None
 
         asyncio.run(after())
@@ -202,7 +203,9 @@ def test_tc_001_csms_cold_boot(tmp_path: Path) -> None:
                 call16.DiagnosticsStatusNotification(status="Idle"),
                 call16.FirmwareStatusNotification(status="Installed"),
                 call16.Heartbeat(),
-                call16.SecurityEventNotification(type="x", timestamp="2026-01-05T18:00:00Z"),
+                call16.SecurityEventNotification(
+                    type="x", timestamp="2026-01-05T18:00:00Z", tech_info="y"
+                ),
                 call16.SignCertificate(csr="x"),
             ],
         ),
