@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! energy = power · time     Power::over            money = price · energy     Price::of
+//! power = current · voltage · phases     Current::power, Power::current
 //! ```
 use std::cmp::Ordering;
 use std::ops::{Add, Neg, Sub};
@@ -15,6 +16,9 @@ use serde::{Deserialize, Serialize};
 
 /// Microseconds in an hour. Instants are kept to the microsecond.
 pub const MICROS_PER_HOUR: f64 = 3.6e9;
+
+/// Watts in a kilowatt.
+const WATTS_PER_KW: f64 = 1e3;
 
 /// Largest power in kW (10 GW), and largest current and temperature in their units. At a higher
 /// power a nanosecond of charging would no longer be negligible.
@@ -168,6 +172,10 @@ quantity!(
     Current, from_amps, as_amps, amps, "A", POWER_MAX
 );
 quantity!(
+    /// Electric voltage in volts, between a phase and neutral unless a name says otherwise.
+    Voltage, from_volts, as_volts, volts, "V", POWER_MAX
+);
+quantity!(
     /// Temperature, or a difference of two, in degrees Celsius.
     Temperature, from_celsius, as_celsius, celsius, "°C", POWER_MAX
 );
@@ -207,6 +215,45 @@ impl Power {
     #[inline(always)]
     pub(crate) fn micros_for_kwh(self, energy_kwh: f64) -> f64 {
         if energy_kwh <= 0.0 { 0.0 } else { energy_kwh / self.0 * MICROS_PER_HOUR }
+    }
+}
+
+impl Power {
+    /// Current on each of `phases` phases at `voltage` that carry this power together; zero if
+    /// there is no phase or no voltage.
+    #[must_use]
+    pub fn current(self, voltage: Voltage, phases: u8) -> Current {
+        let volts = voltage.0 * f64::from(phases);
+        if volts > 0.0 { Current(self.0 * WATTS_PER_KW / volts) } else { Current::ZERO }
+    }
+}
+
+impl Current {
+    /// Power of this current on each of `phases` phases at `voltage`.
+    ///
+    /// ```
+    /// use slackwater_engine::units::{amps, kw, volts};
+    /// assert_eq!(amps(16.0).power(volts(230.0), 3), kw(11.04));
+    /// assert_eq!(kw(11.04).current(volts(230.0), 3), amps(16.0));
+    /// ```
+    #[must_use]
+    pub fn power(self, voltage: Voltage, phases: u8) -> Power {
+        Power(self.0 * voltage.0 * f64::from(phases) / WATTS_PER_KW)
+    }
+
+    /// Largest multiple of `step` up to this current, at least zero. A millionth of a step below
+    /// a multiple is the multiple, so that rounding of a product does not cost a step. A step of
+    /// zero or less leaves the current as it is.
+    #[must_use]
+    pub fn round_down(self, step: Self) -> Self {
+        if step.0 <= 0.0 {
+            return self.max(Self::ZERO);
+        }
+        // Counted in steps per ampere where that number is whole, since 0.1 has no exact f64.
+        let per_amp = 1.0 / step.0;
+        let steps = (self.0.max(0.0) / step.0 + 1e-6).floor();
+        let whole = (per_amp - per_amp.round()).abs() < 1e-9;
+        Self(if whole { steps / per_amp.round() } else { steps * step.0 })
     }
 }
 
@@ -322,6 +369,17 @@ mod tests {
         }
         let text = Price::from_per_kwh(f64::NAN).unwrap_err().to_string();
         assert_eq!(text, "NaN per kWh is not a finite number");
+    }
+
+    #[test]
+    fn currents_are_rounded_down_to_steps() {
+        let cases = [(15.99, 1.0, 15.0), (16.0, 1.0, 16.0), (6.3, 0.1, 6.3), (6.39, 0.1, 6.3)];
+        for (value, step, expected) in cases {
+            assert_eq!(amps(value).round_down(amps(step)), amps(expected), "{value} by {step}");
+        }
+        assert_eq!(amps(-1.0).round_down(amps(1.0)), Current::ZERO);
+        assert_eq!(amps(7.77).round_down(Current::ZERO), amps(7.77));
+        assert_eq!(kw(4.2).current(volts(230.0), 0), Current::ZERO);
     }
 
     #[test]

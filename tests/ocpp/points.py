@@ -63,11 +63,11 @@ class Post16(ChargePoint16):
             call16.StatusNotification(connector_id=1, error_code="NoError", status=status)
         )
 
-    async def begin(self, token: str = "ada") -> None:
+    async def begin(self, tag: str = "ada") -> None:
         """Start a transaction and charge."""
         answer = await self.ask(
             call16.StartTransaction(
-                connector_id=1, id_tag=token, meter_start=self.register_wh, timestamp=now()
+                connector_id=1, id_tag=tag, meter_start=self.register_wh, timestamp=now()
             )
         )
         self.transaction = answer.transaction_id
@@ -195,11 +195,11 @@ class Post201(ChargePoint201):
             )
         )
 
-    async def begin(self, token: str = "ada", **more: Any) -> Any:
+    async def begin(self, tag: str = "ada", **more: Any) -> Any:
         """Start a transaction and charge."""
         self.transaction = f"tx-{self.sequence}"
         await self.show("Occupied")
-        kind = {"id_token": token, "type": "Central"}
+        kind = {"id_token": tag, "type": "Central"}
         return await self.report("Started", "Charging", id_token=kind, **more)
 
     async def finish(self) -> None:

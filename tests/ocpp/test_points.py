@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 import websockets
-from central import Central, basic, connected
 from ocpp.v16 import call as call16
 from ocpp.v201 import call as call201
+
+from central import Central, basic, connected
 from points import Post16, Post201, listen
 
 IDENTITY = "CP:1"
@@ -164,7 +165,7 @@ def test_a_new_connection_takes_the_place_of_the_old(tmp_path: Path) -> None:
     async def scene(central: Central, password: str) -> None:
         async with playing(central, password, "ocpp1.6", Post16) as old:
             async with playing(central, password, "ocpp1.6", Post16) as new:
-                await asyncio.wait_for(old._connection.wait_closed(), 30)  # noqa: SLF001
+                await asyncio.wait_for(old._connection.wait_closed(), 30)
                 await new.ask(call16.Heartbeat())
                 reading = await central.ask(f"poll {DEVICE}")
                 assert reading["is_reachable"] is True

@@ -154,7 +154,9 @@ const LAYERS: [(&str, &str); 15] = [
 ];
 
 /// Folders of the rules of device control, in their order.
-const CONTROL_LAYERS: [(&str, &str); 3] = [
+const CONTROL_LAYERS: [(&str, &str); 5] = [
+    ("charging_profile", "limits as charge points keep them; nothing of users or plans"),
+    ("quirk", "charge points that deviate from the protocol"),
     ("device", "what devices report and what they are told, with or without a plan"),
     ("schedule", "rules of users, carried out as commands to devices"),
     ("policy", "charging policies of users, carried out as plans and as commands to devices"),
