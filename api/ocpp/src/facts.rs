@@ -4,6 +4,7 @@
 //! [`Request`] to messages. Everything else knows these types only.
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use slackwater_control::charging_profile::profile::{Profile, SchedulePeriod};
 
 /// Number of a connector (1.6) or EVSE (2.0.1), from 1. Zero is the charge point as a whole.
 pub type Connector = u32;
@@ -260,6 +261,22 @@ pub enum Request {
         /// Identifier of the transaction.
         transaction: String,
     },
+    /// Writes a charging profile.
+    SetProfile {
+        /// Connector.
+        connector: Connector,
+        /// Identifier of the transaction, for a profile of one.
+        transaction: Option<String>,
+        /// Profile.
+        profile: Profile,
+    },
+    /// Asks for the limits that follow from all profiles.
+    ReadSchedule {
+        /// Connector.
+        connector: Connector,
+        /// Length, s.
+        seconds: u32,
+    },
     /// Asks for a message.
     Trigger {
         /// Message.
@@ -276,6 +293,13 @@ pub enum Reply {
     Accepted,
     /// Values of variables.
     Variables(Vec<(Variable, String)>),
+    /// Limits that follow from all profiles.
+    Schedule {
+        /// Start, if there is a readable one.
+        start: Option<DateTime<Utc>>,
+        /// Periods in order of time.
+        periods: Vec<SchedulePeriod>,
+    },
     /// Refused.
     Refused {
         /// In the words of the protocol.

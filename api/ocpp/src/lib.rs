@@ -4,7 +4,7 @@
 //!
 //! | Module | Holds |
 //! |---|---|
-//! | [`frame`], [`fields`], [`samples`], [`typed`] | texts, and the fields of their payloads |
+//! | [`frame`], [`fields`], [`samples`], [`profiles`], [`typed`] | texts, and the fields of their payloads |
 //! | [`v16`], [`v201`], [`version`] | messages of a version as facts, and facts as messages |
 //! | [`facts`], [`assumption`] | what passes between both sides, without a version |
 //! | [`station`] | state of one charge point, changed by facts and time |
@@ -17,6 +17,7 @@ pub mod edge;
 pub mod facts;
 pub mod fields;
 pub mod frame;
+pub mod profiles;
 pub mod samples;
 pub mod session;
 pub mod settings;

@@ -83,12 +83,14 @@ impl Session {
             }
             Ok(Frame::CallResult { id, payload }) => {
                 let version = self.version;
-                self.take_reply(&id, station, &mut step, |request| {
+                self.take_reply(&id, station, (rules, now), &mut step, |request| {
                     version.read_reply(request, &payload)
                 });
             }
             Ok(Frame::CallError { id, code, description }) => {
-                self.take_reply(&id, station, &mut step, |_| failure(&code, &description));
+                self.take_reply(&id, station, (rules, now), &mut step, |_| {
+                    failure(&code, &description)
+                });
             }
             Err(FrameError::Malformed { id, reason }) => {
                 let answer = Err(Fault::Formation { reason });
@@ -124,7 +126,7 @@ impl Session {
     pub fn tick(&mut self, station: &mut Station, rules: &Rules, now: DateTime<Utc>) -> Step {
         let mut step = Step::default();
         if let Some(late) = self.outstanding.take_if(|sent| sent.deadline <= now) {
-            finish(late.waiting, Reply::TimedOut, station, &mut step);
+            finish(late.waiting, Reply::TimedOut, station, (rules, now), &mut step);
         }
         self.send_next(station, rules, now, &mut step);
         step
@@ -151,11 +153,11 @@ impl Session {
     }
 
     /// Ends the exchange: everything that waits is lost.
-    pub fn close(&mut self, station: &mut Station) -> Step {
+    pub fn close(&mut self, station: &mut Station, rules: &Rules, now: DateTime<Utc>) -> Step {
         let mut step = Step::default();
         let outstanding = self.outstanding.take().map(|sent| sent.waiting);
         for waiting in outstanding.into_iter().chain(self.queue.drain(..)) {
-            finish(waiting, Reply::Lost, station, &mut step);
+            finish(waiting, Reply::Lost, station, (rules, now), &mut step);
         }
         step
     }
@@ -166,13 +168,14 @@ impl Session {
         &mut self,
         id: &str,
         station: &mut Station,
+        (rules, now): (&Rules, DateTime<Utc>),
         step: &mut Step,
         read: impl Fn(&Request) -> Reply,
     ) {
         if let Some(sent) = self.outstanding.take_if(|sent| sent.id == id) {
             let reply = read(&sent.waiting.request);
             step.is_urgent = true;
-            finish(sent.waiting, reply, station, step);
+            finish(sent.waiting, reply, station, (rules, now), step);
         }
     }
 
@@ -200,7 +203,7 @@ impl Session {
                 }
                 Err(error) => {
                     let reply = Reply::Failed { reason: error.to_string() };
-                    finish(waiting, reply, station, step);
+                    finish(waiting, reply, station, (rules, now), step);
                 }
             }
         }
@@ -214,7 +217,13 @@ fn failure(code: &str, description: &str) -> Reply {
     }
 }
 
-fn finish(waiting: Waiting, reply: Reply, station: &mut Station, step: &mut Step) {
-    station.replied(&waiting.request, &reply);
+fn finish(
+    waiting: Waiting,
+    reply: Reply,
+    station: &mut Station,
+    (rules, now): (&Rules, DateTime<Utc>),
+    step: &mut Step,
+) {
+    station.replied(&waiting.request, &reply, rules, now);
     step.done.extend(waiting.ticket.map(|ticket| (ticket, reply)));
 }

@@ -1,17 +1,19 @@
 //! Settings of the integration.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use chrono::TimeDelta;
 use serde::Deserialize;
+use slackwater_control::charging_profile::supply::Supply;
+use slackwater_engine::units::{Current, Voltage, amps, volts};
 use slackwater_integration::profile::VendorCode;
 use slackwater_integration::registry::SettingsError;
 
 use crate::station::state::Rules;
 
 /// Table of an integration of the type `ocpp`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OcppSettings {
     /// Address for charge points.
@@ -43,9 +45,55 @@ pub struct OcppSettings {
     /// Time for the reply to a request, s.
     #[serde(default = "default_call_timeout")]
     pub call_timeout_seconds: u32,
+    /// Supply and limits of all charge points that have none of their own.
+    #[serde(default)]
+    pub charger: ChargerSettings,
+    /// Supply and limits of single charge points, by identity.
+    #[serde(default)]
+    pub chargers: BTreeMap<String, ChargerSettings>,
+    /// Time from the writing of a limit to its expiry, s.
+    #[serde(default = "default_limit")]
+    pub limit_seconds: u32,
     /// Interval of pings, s. After three without a sign of life the connection is closed.
     #[serde(default = "default_ping")]
     pub ping_seconds: u32,
+}
+
+/// Supply of a charge point, and its limits.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ChargerSettings {
+    /// Number of phases.
+    pub phases: u8,
+    /// Voltage from phase to neutral.
+    pub voltage_volts: Voltage,
+    /// Highest current of charge point and cable.
+    pub current_max_amps: Current,
+    /// Limit that is safe without us, on each phase.
+    pub safe_current_amps: Current,
+}
+
+impl Default for ChargerSettings {
+    fn default() -> Self {
+        Self {
+            phases: 3,
+            voltage_volts: volts(230.0),
+            current_max_amps: amps(16.0),
+            safe_current_amps: amps(6.0),
+        }
+    }
+}
+
+impl ChargerSettings {
+    fn check(&self, field: &str) -> Result<Supply, SettingsError> {
+        let (safe, most) = (self.safe_current_amps, self.current_max_amps);
+        if safe < Current::ZERO || safe > most {
+            let reason = format!("{} A is outside 0 A to {} A", safe.as_amps(), most.as_amps());
+            return Err(SettingsError::new(format!("{field}.safe_current_amps"), reason));
+        }
+        Supply::new(self.voltage_volts, self.phases)
+            .map_err(|error| SettingsError::new(field, error.to_string()))
+    }
 }
 
 fn default_code() -> VendorCode {
@@ -66,6 +114,10 @@ const fn default_meter_interval() -> u32 {
 
 const fn default_call_timeout() -> u32 {
     30
+}
+
+const fn default_limit() -> u32 {
+    300
 }
 
 const fn default_ping() -> u32 {
@@ -109,6 +161,7 @@ impl OcppSettings {
             ("heartbeat_seconds", self.heartbeat_seconds),
             ("meter_interval_seconds", self.meter_interval_seconds),
             ("call_timeout_seconds", self.call_timeout_seconds),
+            ("limit_seconds", self.limit_seconds),
             ("ping_seconds", self.ping_seconds),
         ] {
             if !SECONDS.contains(&value) {
@@ -116,6 +169,10 @@ impl OcppSettings {
                 let reason = format!("{value} s is outside {from} s to {to} s");
                 return Err(SettingsError::new(field, reason));
             }
+        }
+        self.charger.check("charger")?;
+        for (identity, charger) in &self.chargers {
+            charger.check(&format!("chargers.{identity}"))?;
         }
         if !self.state_folder.is_dir() {
             let reason = format!("{} is not a folder", self.state_folder.display());
@@ -161,20 +218,21 @@ impl OcppSettings {
         })
     }
 
-    /// Rules for the charge points.
-    #[must_use]
-    pub fn rules(&self) -> Rules {
-        Rules {
+    /// Rules for a charge point.
+    ///
+    /// # Errors
+    /// Its supply is impossible.
+    pub fn rules(&self, identity: &str) -> Result<Rules, SettingsError> {
+        let charger = self.chargers.get(identity).unwrap_or(&self.charger);
+        Ok(Rules {
             heartbeat_seconds: self.heartbeat_seconds,
             meter_interval_seconds: self.meter_interval_seconds,
             tokens: self.tokens.clone(),
-        }
-    }
-
-    /// Time for the reply to a request.
-    #[must_use]
-    pub fn call_timeout(&self) -> TimeDelta {
-        TimeDelta::seconds(i64::from(self.call_timeout_seconds))
+            supply: charger.check("charger")?,
+            current_max: charger.current_max_amps,
+            safe_current: charger.safe_current_amps,
+            limit_lifetime: TimeDelta::seconds(i64::from(self.limit_seconds)),
+        })
     }
 }
 
@@ -204,6 +262,14 @@ mod tests {
             (json!({"security_profile": 2}), "certificate_file: security profile 2 needs it"),
             (json!({"key_file": "k"}), "key_file: security profile 1 has no use for it"),
             (json!({"heartbeat_seconds": 0}), "heartbeat_seconds: 0 s is outside 1 s to 86400 s"),
+            (
+                json!({"charger": {"safe_current_amps": 20}}),
+                "charger.safe_current_amps: 20 A is outside 0 A to 16 A",
+            ),
+            (
+                json!({"chargers": {"CP-1": {"phases": 4}}}),
+                "chargers.CP-1: 4 phases: a charge point has 1, 2 or 3",
+            ),
             (json!({"state_folder": "/none"}), "state_folder: /none is not a folder"),
             (json!({"certificate": "c"}), "certificate: unknown field `certificate`"),
         ] {

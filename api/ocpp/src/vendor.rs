@@ -19,7 +19,6 @@ use tokio_rustls::TlsAcceptor;
 use tracing::{error, info};
 
 use crate::edge::clock::{Clock, system};
-use crate::edge::files::Folder;
 use crate::edge::hub::{Hub, Point};
 use crate::edge::listener::{Door, Proof, listen};
 use crate::edge::secret::{digest, generate_token, is_same, matches, normalised};
@@ -68,13 +67,7 @@ impl Ocpp {
             let _inside = runtime.enter();
             tokio::net::TcpListener::from_std(socket).map_err(failed)?
         };
-        let hub = Arc::new(Hub::new(
-            Folder::new(&settings.state_folder),
-            settings.rules(),
-            clock,
-            settings.call_timeout(),
-            settings.ping_seconds,
-        ));
+        let hub = Arc::new(Hub::new(settings.clone(), clock));
         let task = runtime.spawn(listen(listener, door, Arc::clone(&hub)));
         info!(%address, profile = settings.security_profile, "listening for charge points");
         let profile = Arc::new(profile(settings));
@@ -165,7 +158,7 @@ fn offers(point: &Point) -> Vec<Offer> {
 
 fn refusal(reply: Reply) -> Result<(), VendorError> {
     match reply {
-        Reply::Accepted | Reply::Variables(_) => Ok(()),
+        Reply::Accepted | Reply::Variables(_) | Reply::Schedule { .. } => Ok(()),
         Reply::Refused { status } => Err(VendorError::Refused { detail: status }),
         Reply::NotSupported => {
             Err(VendorError::Refused { detail: "the charger does not support it".to_owned() })
@@ -217,15 +210,15 @@ impl Vendor for Ocpp {
         _now: DateTime<Utc>,
     ) -> Result<(), VendorError> {
         let (point, number) = self.place(device).await?;
-        let requests =
-            point.kept().station.order(number, command).map_err(|error| match error {
-                OrderError::NoConnector { .. } => VendorError::Unreachable,
-                error => VendorError::PreconditionLost { detail: error.to_string() },
-            })?;
-        if requests.is_empty() {
-            return Ok(());
-        }
-        let reply = point.order(requests).ok_or(VendorError::Unreachable)?;
+        let now = (self.hub.clock)();
+        let order = point.kept().station.order(number, command, &point.rules, now);
+        let request = match order {
+            Ok(Some(request)) => request,
+            Ok(None) => return Ok(()),
+            Err(OrderError::NoConnector { .. }) => return Err(VendorError::Unreachable),
+            Err(error) => return Err(VendorError::PreconditionLost { detail: error.to_string() }),
+        };
+        let reply = point.order(request).ok_or(VendorError::Unreachable)?;
         refusal(reply.await.unwrap_or(Reply::Lost))
     }
 

@@ -52,7 +52,7 @@ pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     point.kept().station.connect(now);
     info!(identity = point.identity, version = version.subprotocol(), "a charge point connected");
     let mut connection = Connection {
-        session: Session::new(version, hub.call_timeout),
+        session: Session::new(version, hub.call_timeout()),
         hub,
         point: Arc::clone(&point),
         replies: HashMap::new(),
@@ -105,33 +105,27 @@ impl Connection {
         self.alive_at = now;
         let Message::Text(text) = message else { return Step::default() };
         let station = &mut self.point.kept().station;
-        self.session.receive(&text, station, &self.hub.rules, now)
+        self.session.receive(&text, station, &self.point.rules, now)
     }
 
     fn order(&mut self, order: Order) -> Step {
         let now = (self.hub.clock)();
-        let ticket = order.reply.map(|reply| {
-            self.last_ticket += 1;
-            self.replies.insert(self.last_ticket, reply);
-            self.last_ticket
-        });
+        self.last_ticket += 1;
+        self.replies.insert(self.last_ticket, order.reply);
+        let ticket = Some(self.last_ticket);
         let station = &mut self.point.kept().station;
-        self.session.order(order.request, ticket, station, &self.hub.rules, now)
+        self.session.order(order.request, ticket, station, &self.point.rules, now)
     }
 
     fn tick(&mut self) -> Step {
         let now = (self.hub.clock)();
         let station = &mut self.point.kept().station;
-        self.session.tick(station, &self.hub.rules, now)
-    }
-
-    fn ping_interval(&self) -> TimeDelta {
-        TimeDelta::seconds(i64::from(self.hub.ping_seconds))
+        self.session.tick(station, &self.point.rules, now)
     }
 
     fn is_silent(&self) -> bool {
         let silence = (self.hub.clock)() - self.alive_at;
-        silence.num_seconds() > self.ping_interval().num_seconds() * PINGS_MAX
+        silence.num_seconds() > self.hub.ping_interval().num_seconds() * PINGS_MAX
     }
 
     async fn ping<S: AsyncRead + AsyncWrite + Unpin>(
@@ -139,7 +133,7 @@ impl Connection {
         socket: &mut WebSocketStream<S>,
     ) -> Result<(), Error> {
         let now = (self.hub.clock)();
-        if now - self.pinged_at >= self.ping_interval() {
+        if now - self.pinged_at >= self.hub.ping_interval() {
             self.pinged_at = now;
             socket.send(Message::Ping(Vec::new().into())).await?;
         }
@@ -180,8 +174,9 @@ impl Connection {
 
     async fn end(&mut self, number: u64) {
         let step = {
+            let now = (self.hub.clock)();
             let station = &mut self.point.kept().station;
-            let step = self.session.close(station);
+            let step = self.session.close(station, &self.point.rules, now);
             if self.point.disconnect(number) {
                 station.disconnect();
             }

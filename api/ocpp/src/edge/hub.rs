@@ -10,6 +10,7 @@ use tokio::task::spawn_blocking;
 use crate::edge::clock::Clock;
 use crate::edge::files::{Credentials, FileError, Folder, Kept};
 use crate::facts::{Reply, Request};
+use crate::settings::OcppSettings;
 use crate::station::state::Rules;
 
 /// Hashes that are computed at a time: each takes 19 MiB, and all charge points of a street
@@ -28,7 +29,7 @@ pub struct Order {
     /// The request.
     pub request: Request,
     /// Receiver of the reply.
-    pub reply: Option<oneshot::Sender<Reply>>,
+    pub reply: oneshot::Sender<Reply>,
 }
 
 /// Way to the task of a connection.
@@ -43,6 +44,8 @@ struct Way {
 pub struct Point {
     /// Its identity.
     pub identity: String,
+    /// Rules that it is held to.
+    pub rules: Rules,
     kept: Mutex<Kept>,
     way: Mutex<Option<Way>>,
     /// One writer at a time, so that the last state is the last one written.
@@ -54,9 +57,10 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Point {
-    fn new(identity: String, kept: Kept) -> Self {
+    fn new(identity: String, rules: Rules, kept: Kept) -> Self {
         Self {
             identity,
+            rules,
             kept: Mutex::new(kept),
             way: Mutex::default(),
             saving: tokio::sync::Mutex::default(),
@@ -80,16 +84,13 @@ impl Point {
         locked(&self.way).take_if(|way| way.number == number).is_some()
     }
 
-    /// Sends requests to the charge point and returns the receiver of the reply to the first;
-    /// `None` if it is not connected, or too many requests wait.
+    /// Sends a request to the charge point and returns the receiver of its reply; `None` if it is
+    /// not connected, or too many requests wait.
     #[must_use]
-    pub fn order(&self, requests: Vec<Request>) -> Option<oneshot::Receiver<Reply>> {
+    pub fn order(&self, request: Request) -> Option<oneshot::Receiver<Reply>> {
         let way = locked(&self.way).clone()?;
         let (reply, receiver) = oneshot::channel();
-        let mut reply = Some(reply);
-        for request in requests {
-            way.orders.try_send(Order { request, reply: reply.take() }).ok()?;
-        }
+        way.orders.try_send(Order { request, reply }).ok()?;
         Some(receiver)
     }
 
@@ -104,14 +105,10 @@ impl Point {
 
 /// All charge points of an integration.
 pub struct Hub {
-    /// Rules for all of them.
-    pub rules: Rules,
+    /// Settings of the integration.
+    settings: OcppSettings,
     /// Source of the time.
     pub clock: Clock,
-    /// Time for the reply to a request.
-    pub call_timeout: TimeDelta,
-    /// Interval of pings, s.
-    pub ping_seconds: u32,
     folder: Folder,
     points: Mutex<BTreeMap<String, Arc<Point>>>,
     hashes: Semaphore,
@@ -121,23 +118,27 @@ pub struct Hub {
 impl Hub {
     /// A hub without charge points in memory.
     #[must_use]
-    pub fn new(
-        folder: Folder,
-        rules: Rules,
-        clock: Clock,
-        call_timeout: TimeDelta,
-        ping_seconds: u32,
-    ) -> Self {
+    pub fn new(settings: OcppSettings, clock: Clock) -> Self {
         Self {
-            rules,
+            folder: Folder::new(&settings.state_folder),
+            settings,
             clock,
-            call_timeout,
-            ping_seconds,
-            folder,
             points: Mutex::default(),
             hashes: Semaphore::new(HASHES_MAX),
             links: AtomicU64::default(),
         }
+    }
+
+    /// Time for the reply to a request.
+    #[must_use]
+    pub fn call_timeout(&self) -> TimeDelta {
+        TimeDelta::seconds(i64::from(self.settings.call_timeout_seconds))
+    }
+
+    /// Interval of pings.
+    #[must_use]
+    pub fn ping_interval(&self) -> TimeDelta {
+        TimeDelta::seconds(i64::from(self.settings.ping_seconds))
     }
 
     /// Number for the next connection.
@@ -164,10 +165,14 @@ impl Hub {
         }
         let (folder, name) = (self.folder.clone(), identity.to_owned());
         let kept = blocking(move || folder.state(&name)).await?.unwrap_or_default();
+        let rules = self.settings.rules(identity).map_err(|error| FileError {
+            path: self.settings.state_folder.clone(),
+            reason: error.to_string(),
+        })?;
         let mut points = locked(&self.points);
         let point = points
             .entry(identity.to_owned())
-            .or_insert_with(|| Arc::new(Point::new(identity.to_owned(), kept)));
+            .or_insert_with(|| Arc::new(Point::new(identity.to_owned(), rules, kept)));
         Ok(Arc::clone(point))
     }
 

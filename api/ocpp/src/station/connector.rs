@@ -5,6 +5,7 @@ use slackwater_engine::units::{Energy, Power};
 
 use crate::assumption::Assumption;
 use crate::facts::{Quantity, Sample, Samples, Status};
+use crate::station::limits::Limits;
 use crate::station::register::Register;
 use crate::station::transactions::Transactions;
 
@@ -29,6 +30,8 @@ pub struct ConnectorState {
     pub exported: Register,
     /// Transactions.
     pub transactions: Transactions,
+    /// Limits.
+    pub limits: Limits,
 }
 
 /// Result of measured values.

@@ -1,8 +1,10 @@
 //! Commands of the service, as requests to the charge point.
+use chrono::{DateTime, Utc};
+use slackwater_control::charging_profile::supply::Limit;
 use slackwater_control::device::command::{Command, Switch};
 
 use crate::facts::{Connector, Request, Status};
-use crate::station::state::{OWN_TOKEN, Station};
+use crate::station::state::{OWN_TOKEN, Rules, Station};
 
 /// Reason why a command is not passed on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,13 +18,20 @@ pub enum OrderError {
     /// The connector charges in a transaction that is not known here.
     #[error("the transaction is not known: it began while the charger was not connected")]
     UnknownTransaction,
+    /// The charge point cannot be limited.
+    #[error("the charger cannot be limited: {reason}")]
+    NoLimit {
+        /// Reason in words.
+        reason: String,
+    },
     /// A charger has no such command.
     #[error("a charger has no such command")]
     NoSuchCommand,
 }
 
 impl Station {
-    /// Requests that carry out a command. There are none where nothing is left to do.
+    /// The first request that carries out a command; the others follow of our own accord. `None`
+    /// where nothing is left to do.
     ///
     /// # Errors
     /// The command cannot be passed on.
@@ -30,34 +39,86 @@ impl Station {
         &mut self,
         number: Connector,
         command: &Command,
-    ) -> Result<Vec<Request>, OrderError> {
+        rules: &Rules,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Request>, OrderError> {
         if !self.connectors.contains_key(&number) {
             return Err(OrderError::NoConnector { number });
         }
         match command {
-            Command::Charge(Switch::Start) => Ok(self.start_requests(number)),
-            Command::Charge(Switch::Stop) => self.stop_requests(number),
+            Command::Charge(Switch::Start) => self.order_start(number, rules, now),
+            Command::Charge(Switch::Stop) => self.order_stop(number, rules, now),
+            Command::MaxCurrent(current) => {
+                self.order_limit(number, Limit::Current(*current), rules, now)
+            }
+            Command::ChargeRateLimit(power) => {
+                self.order_limit(number, Limit::Power(*power), rules, now)
+            }
             _ => Err(OrderError::NoSuchCommand),
         }
     }
 
-    fn start_requests(&mut self, number: Connector) -> Vec<Request> {
-        let is_open = self.connector(number).transactions.open.is_some();
-        if is_open {
-            return Vec::new();
+    /// Starts a transaction, or lifts the pause of the open one.
+    fn order_start(
+        &mut self,
+        number: Connector,
+        rules: &Rules,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Request>, OrderError> {
+        let state = self.connector(number);
+        let was_paused = std::mem::take(&mut state.limits.is_paused);
+        if state.transactions.open.is_some() {
+            return if was_paused { self.write_limit(number, rules, now) } else { Ok(None) };
         }
         self.last_start += 1;
         let token = OWN_TOKEN.to_owned();
-        vec![Request::Start { connector: number, token, number: self.last_start }]
+        Ok(Some(Request::Start { connector: number, token, number: self.last_start }))
     }
 
-    fn stop_requests(&mut self, number: Connector) -> Result<Vec<Request>, OrderError> {
+    /// Pauses the open transaction by a limit of zero, or ends it where that does not work: after
+    /// the end many vehicles need to be plugged in anew.
+    fn order_stop(
+        &mut self,
+        number: Connector,
+        rules: &Rules,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Request>, OrderError> {
+        let pauses = self.pauses_by_limit(rules);
         let state = self.connector(number);
-        let is_charging = state.status == Some(Status::Charging);
         match &state.transactions.open {
-            Some(open) => Ok(vec![Request::Stop { transaction: open.id.clone() }]),
-            None if is_charging => Err(OrderError::UnknownTransaction),
-            None => Ok(Vec::new()),
+            Some(_) if pauses => {
+                state.limits.is_paused = true;
+                self.write_limit(number, rules, now)
+            }
+            Some(open) => Ok(Some(Request::Stop { transaction: open.id.clone() })),
+            None if state.status == Some(Status::Charging) => Err(OrderError::UnknownTransaction),
+            None => Ok(None),
         }
+    }
+
+    fn order_limit(
+        &mut self,
+        number: Connector,
+        limit: Limit,
+        rules: &Rules,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Request>, OrderError> {
+        if !self.takes_limits() {
+            let reason = "it takes no charging profiles".to_owned();
+            return Err(OrderError::NoLimit { reason });
+        }
+        self.connector(number).limits.wanted = Some(limit);
+        self.write_limit(number, rules, now)
+    }
+
+    fn write_limit(
+        &mut self,
+        number: Connector,
+        rules: &Rules,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Request>, OrderError> {
+        self.connector(number).limits.retry_at = None;
+        self.limit_request(number, rules, now)
+            .map_err(|error| OrderError::NoLimit { reason: error.to_string() })
     }
 }

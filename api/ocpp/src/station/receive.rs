@@ -49,6 +49,10 @@ impl Station {
 
     fn boot(&mut self, model: Model, rules: &Rules, now: DateTime<Utc>) -> Answer {
         self.model = Some(model);
+        // A restart may have lost the profiles.
+        for state in self.connectors.values_mut() {
+            state.limits.forget_written();
+        }
         if let Some(link) = &mut self.link {
             link.settled_from = now;
         }
@@ -171,6 +175,7 @@ impl Station {
         let state = self.connector(connector);
         let register = register.or_else(|| state.register());
         state.transactions.end(ended_at, register);
+        state.limits.is_paused = false;
         let flowed = matches!(
             state.status,
             Some(Status::Charging | Status::SuspendedByVehicle | Status::SuspendedByCharger)

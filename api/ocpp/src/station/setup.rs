@@ -45,8 +45,16 @@ impl Station {
     #[must_use]
     pub fn wanted(&self, rules: &Rules, now: DateTime<Utc>) -> Option<Request> {
         let link = self.link.as_ref()?;
-        if now - link.settled_from < SETTLING || link.failures >= FAILURES_MAX {
+        if now - link.settled_from < SETTLING {
             return None;
+        }
+        // Limits come first: they keep a fuse from tripping.
+        let limits = self
+            .connectors
+            .keys()
+            .find_map(|&number| self.limit_request(number, rules, now).ok().flatten());
+        if limits.is_some() || link.failures >= FAILURES_MAX {
+            return limits;
         }
         if self.model.is_none() && !link.has_asked_boot {
             return Some(Request::Trigger { message: Trigger::Boot, connector: None });
@@ -86,10 +94,16 @@ impl Station {
         (!value.is_empty()).then_some(Request::SetVariable { variable, value })
     }
 
-    /// Takes over the reply to a request of our own accord.
-    pub fn replied(&mut self, request: &Request, reply: &Reply) {
+    /// Takes over the reply to a request.
+    pub fn replied(&mut self, request: &Request, reply: &Reply, rules: &Rules, now: DateTime<Utc>) {
+        if let Request::SetProfile { connector, profile, .. } = request {
+            return self.was_written(*connector, profile, reply, rules, now);
+        }
         self.count_failure(reply);
         match (request, reply) {
+            (Request::ReadSchedule { connector, .. }, reply) => {
+                self.was_checked(*connector, reply, rules, now);
+            }
             (_, Reply::Lost | Reply::TimedOut) => {}
             (Request::Trigger { message, .. }, _) => self.asked(*message),
             (Request::ReadVariables, reply) => {

@@ -1,5 +1,6 @@
 //! State of a connector as the service reads it.
 use chrono::{DateTime, Utc};
+use slackwater_control::charging_profile::supply::Limit;
 use slackwater_control::device::capability::{Ability, Capabilities, Capability};
 use slackwater_control::device::charge_state::ChargeState;
 use slackwater_control::device::power_state::PowerState;
@@ -22,7 +23,10 @@ impl Station {
         let facts = ChargerFacts {
             information: self.information(),
             charging: charge_state(state, at),
-            max_current: None,
+            max_current: match state.shown_limit() {
+                Some(Limit::Current(current)) => Some(current),
+                _ => None,
+            },
             plugged_into: None,
         };
         Some(Reading {
@@ -41,7 +45,7 @@ impl Station {
 
     /// Abilities: what every version asks of a charge point, and limits unless it takes none.
     fn capabilities(&self) -> Capabilities {
-        let takes_limits = self.is_smart() != Some(false);
+        let takes_limits = self.takes_limits();
         let can = |ability: &Ability| match ability {
             Ability::SetMaxCurrent | Ability::SetChargeRateLimit => takes_limits,
             Ability::Information => self.model.is_some(),
@@ -94,7 +98,10 @@ fn charge_state(state: &ConnectorState, at: DateTime<Utc>) -> ChargeState {
         is_fully_charged: None,
         charge_rate: state.power,
         charge_time_remaining_minutes: None,
-        charge_rate_limit: None,
+        charge_rate_limit: match state.shown_limit() {
+            Some(Limit::Power(power)) => Some(power),
+            _ => None,
+        },
         last_updated: Some(at),
     }
 }

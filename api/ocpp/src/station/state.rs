@@ -1,19 +1,22 @@
 //! State of a charge point, and the rules that it is held to.
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
+use slackwater_control::charging_profile::supply::Supply;
+use slackwater_engine::units::Current;
 
 use crate::assumption::{Assumption, Assumptions};
 use crate::facts::{Connector, Model, Variable};
 use crate::station::connector::ConnectorState;
+use crate::station::limits::Learned;
 use crate::station::setup::Probe;
 
 /// Token with which this system starts transactions.
 pub const OWN_TOKEN: &str = "slackwater";
 
-/// Rules for all charge points of an integration.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Rules for a charge point.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
     /// Interval of heartbeats, s.
     pub heartbeat_seconds: u32,
@@ -21,6 +24,14 @@ pub struct Rules {
     pub meter_interval_seconds: u32,
     /// Tokens that may charge; `None` for all.
     pub tokens: Option<BTreeSet<String>>,
+    /// Phases and voltage.
+    pub supply: Supply,
+    /// Highest current of charge point and cable.
+    pub current_max: Current,
+    /// Limit that is safe without us.
+    pub safe_current: Current,
+    /// Time from the writing of a limit to its expiry.
+    pub limit_lifetime: TimeDelta,
 }
 
 impl Rules {
@@ -51,6 +62,8 @@ pub struct Station {
     pub variables_of: Option<Model>,
     /// Search for the quantities that its meter reports.
     pub probe: Probe,
+    /// Deviations that refusals have shown.
+    pub learned: Learned,
     /// Everything that was assumed.
     pub assumptions: Assumptions,
     /// Connection, while there is one.

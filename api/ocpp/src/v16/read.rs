@@ -6,6 +6,7 @@ use crate::facts::{
     Variable,
 };
 use crate::fields::{Fault, Fields};
+use crate::profiles::read_periods;
 use crate::samples::read_samples;
 
 /// Messages that only a central system sends.
@@ -144,6 +145,10 @@ pub fn read_reply(request: &Request, payload: &Value) -> Reply {
     let fields = Fields(payload);
     match request {
         Request::ReadVariables => Reply::Variables(read_variables(fields)),
+        Request::ReadSchedule { .. } if fields.text("status") == Some("Accepted") => {
+            let start = fields.instant("scheduleStart");
+            Reply::Schedule { start, periods: read_periods(fields.inner("chargingSchedule")) }
+        }
         _ => match fields.text("status") {
             Some("Accepted" | "RebootRequired") => Reply::Accepted,
             Some("NotSupported" | "NotImplemented") => Reply::NotSupported,

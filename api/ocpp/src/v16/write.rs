@@ -1,14 +1,17 @@
 //! Facts as messages of OCPP 1.6.
 use ocpp_types::v16::{
     AuthorizeResponse, BootNotificationResponse, ChangeConfigurationRequest, DataTransferResponse,
-    GetConfigurationRequest, HeartbeatResponse, RemoteStartTransactionRequest,
-    RemoteStopTransactionRequest, SignCertificateResponse, StartTransactionResponse,
-    StopTransactionResponse, TriggerMessageRequest,
+    GetCompositeScheduleRequest, GetConfigurationRequest, HeartbeatResponse,
+    RemoteStartTransactionRequest, RemoteStopTransactionRequest, SetChargingProfileRequest,
+    SignCertificateResponse, StartTransactionResponse, StopTransactionResponse,
+    TriggerMessageRequest,
 };
 use serde_json::{Value, json};
+use slackwater_control::charging_profile::profile::Purpose;
 
 use crate::facts::{Answer, Request, Trigger, Variable};
 use crate::fields::{Fault, write_instant};
+use crate::profiles::{profile_fields, schedule_fields};
 use crate::typed::{Payload, PayloadError, answer, request};
 
 /// Fields of the answer to `action`.
@@ -63,6 +66,21 @@ pub fn write_request(facts: &Request) -> Result<Payload, PayloadError> {
         Request::Stop { transaction } => request::<RemoteStopTransactionRequest>(
             json!({"transactionId": transaction.parse::<i64>().unwrap_or_default()}),
         ),
+        Request::SetProfile { connector, transaction, profile } => {
+            let mut fields = profile_fields(profile);
+            fields["chargingProfileId"] = json!(profile.id);
+            fields["chargingProfilePurpose"] = json!(purpose_of(profile.purpose));
+            fields["chargingSchedule"] = schedule_fields(profile);
+            if let Some(transaction) = transaction {
+                fields["transactionId"] = json!(transaction.parse::<i64>().unwrap_or_default());
+            }
+            request::<SetChargingProfileRequest>(
+                json!({"connectorId": connector, "csChargingProfiles": fields}),
+            )
+        }
+        Request::ReadSchedule { connector, seconds } => request::<GetCompositeScheduleRequest>(
+            json!({"connectorId": connector, "duration": seconds}),
+        ),
         Request::Trigger { message, connector } => {
             let message = match message {
                 Trigger::Boot => "BootNotification",
@@ -75,6 +93,15 @@ pub fn write_request(facts: &Request) -> Result<Payload, PayloadError> {
             }
             request::<TriggerMessageRequest>(fields)
         }
+    }
+}
+
+const fn purpose_of(purpose: Purpose) -> &'static str {
+    match purpose {
+        // There is no other for the whole charge point.
+        Purpose::StationMax | Purpose::ExternalConstraints => "ChargePointMaxProfile",
+        Purpose::TransactionDefault => "TxDefaultProfile",
+        Purpose::Transaction => "TxProfile",
     }
 }
 

@@ -5,6 +5,7 @@ use crate::facts::{
     Connector, Event, Model, Reply, Request, Stage, Status, TransactionFacts, Variable,
 };
 use crate::fields::{Fault, Fields};
+use crate::profiles::read_periods;
 use crate::samples::read_samples;
 use crate::v201::write::NAMES;
 
@@ -166,6 +167,11 @@ pub fn read_reply(request: &Request, payload: &Value) -> Reply {
     let fields = Fields(payload);
     let status = match request {
         Request::ReadVariables => return Reply::Variables(read_variables(fields)),
+        Request::ReadSchedule { .. } if fields.text("status") == Some("Accepted") => {
+            let schedule = fields.inner("schedule");
+            let start = schedule.instant("scheduleStart");
+            return Reply::Schedule { start, periods: read_periods(schedule) };
+        }
         Request::SetVariable { .. } => fields
             .list("setVariableResult")
             .next()

@@ -1,13 +1,16 @@
 //! Facts as messages of OCPP 2.0.1.
 use ocpp_types::v201::{
-    AuthorizeResponse, BootNotificationResponse, DataTransferResponse, GetVariablesRequest,
-    HeartbeatResponse, RequestStartTransactionRequest, RequestStopTransactionRequest,
-    SetVariablesRequest, SignCertificateResponse, TransactionEventResponse, TriggerMessageRequest,
+    AuthorizeResponse, BootNotificationResponse, DataTransferResponse, GetCompositeScheduleRequest,
+    GetVariablesRequest, HeartbeatResponse, RequestStartTransactionRequest,
+    RequestStopTransactionRequest, SetChargingProfileRequest, SetVariablesRequest,
+    SignCertificateResponse, TransactionEventResponse, TriggerMessageRequest,
 };
 use serde_json::{Value, json};
+use slackwater_control::charging_profile::profile::Purpose;
 
 use crate::facts::{Answer, Request, Trigger, Variable};
 use crate::fields::{Fault, write_instant};
+use crate::profiles::{profile_fields, schedule_fields};
 use crate::typed::{Payload, PayloadError, answer, request};
 
 /// Name of a variable in the device model.
@@ -89,6 +92,23 @@ pub fn write_request(facts: &Request) -> Result<Payload, PayloadError> {
         Request::Stop { transaction } => {
             request::<RequestStopTransactionRequest>(json!({"transactionId": transaction}))
         }
+        Request::SetProfile { connector, transaction, profile } => {
+            let mut schedule = schedule_fields(profile);
+            schedule["id"] = json!(profile.id);
+            let mut fields = profile_fields(profile);
+            fields["id"] = json!(profile.id);
+            fields["chargingProfilePurpose"] = json!(purpose_of(profile.purpose));
+            fields["chargingSchedule"] = json!([schedule]);
+            if let Some(transaction) = transaction {
+                fields["transactionId"] = json!(transaction);
+            }
+            request::<SetChargingProfileRequest>(
+                json!({"evseId": connector, "chargingProfile": fields}),
+            )
+        }
+        Request::ReadSchedule { connector, seconds } => request::<GetCompositeScheduleRequest>(
+            json!({"evseId": connector, "duration": seconds}),
+        ),
         Request::Trigger { message, connector } => {
             let mut fields = json!({"requestedMessage": trigger_of(*message)});
             if let Some(connector) = connector {
@@ -100,6 +120,15 @@ pub fn write_request(facts: &Request) -> Result<Payload, PayloadError> {
             }
             request::<TriggerMessageRequest>(fields)
         }
+    }
+}
+
+const fn purpose_of(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::StationMax => "ChargingStationMaxProfile",
+        Purpose::ExternalConstraints => "ChargingStationExternalConstraints",
+        Purpose::TransactionDefault => "TxDefaultProfile",
+        Purpose::Transaction => "TxProfile",
     }
 }
 

@@ -1,6 +1,9 @@
 //! A charge point that is played from a test, with time that stands still until it is moved.
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
+use slackwater_control::charging_profile::supply::Supply;
+use slackwater_control::device::command::Command;
+use slackwater_engine::units::{amps, volts};
 use slackwater_integration::reading::{ChargerFacts, Facts, Reading};
 use slackwater_ocpp::assumption::Assumption;
 use slackwater_ocpp::facts::{Reply, Request};
@@ -14,7 +17,15 @@ pub(crate) const START: &str = "2026-01-05T18:00:00Z";
 
 /// Rules of the tests.
 pub(crate) fn rules() -> Rules {
-    Rules { heartbeat_seconds: 300, meter_interval_seconds: 60, tokens: None }
+    Rules {
+        heartbeat_seconds: 300,
+        meter_interval_seconds: 60,
+        tokens: None,
+        supply: Supply::new(volts(230.0), 3).unwrap(),
+        current_max: amps(16.0),
+        safe_current: amps(6.0),
+        limit_lifetime: TimeDelta::seconds(300),
+    }
 }
 
 /// Session and state of one charge point.
@@ -107,6 +118,24 @@ impl Rig {
         assert!(self.take(step).is_empty());
     }
 
+    /// Passes a command of the service on, under a ticket.
+    pub(crate) fn command(&mut self, command: Command, ticket: u64) {
+        let order = self.station.order(1, &command, &self.rules, self.now);
+        if let Some(request) = order.expect("the command can be passed on") {
+            self.order(request, ticket);
+        }
+    }
+
+    /// Answers requests of ours as a charge point that accepts everything, and returns them.
+    pub(crate) fn accepts_all(&mut self) -> Vec<(String, Value)> {
+        let mut seen = Vec::new();
+        while let Some((_, action, payload)) = self.asked.last().cloned() {
+            seen.push((action, payload));
+            self.replies(&json!({"status": "Accepted"}));
+        }
+        seen
+    }
+
     /// Orders a request.
     pub(crate) fn order(&mut self, request: Request, ticket: u64) {
         let step =
@@ -116,7 +145,7 @@ impl Rig {
 
     /// Begins a new connection, as after a failure of the network.
     pub(crate) fn reconnects(&mut self) {
-        let step = self.session.close(&mut self.station);
+        let step = self.session.close(&mut self.station, &self.rules, self.now);
         self.take(step);
         self.asked.clear();
         self.station.disconnect();

@@ -1,0 +1,5 @@
+//! The integration over real sockets: its contract, its security profiles, its files.
+
+mod contract;
+mod point;
+mod security;
