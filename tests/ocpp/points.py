@@ -32,12 +32,12 @@ class Post16(ChargePoint16):
     """A charger of 1.6 with one connector that keeps what it is told."""
 
     def __init__(self, *arguments: Any, profiles: str = "Core,RemoteTrigger,SmartCharging") -> None:
-        """Keep the feature profiles that it reports."""
+        """Report the feature profiles."""
         super().__init__(*arguments)
-        self.profiles = profiles
         self.register_wh = 1000
         self.transaction: int | None = None
         self.requests: list[str] = []
+        self.profiles: list[dict[str, Any]] = []
         self.configuration = {
             "SupportedFeatureProfiles": profiles,
             "MeterValuesSampledData": "Energy.Active.Import.Register",
@@ -130,6 +130,28 @@ class Post16(ChargePoint16):
             return result16.RemoteStopTransaction(status="Rejected")
         self.later = asyncio.create_task(self.finish())
         return result16.RemoteStopTransaction(status="Accepted")
+
+    @on("SetChargingProfile")
+    def on_set_profile(self, cs_charging_profiles: dict[str, Any], **_: Any) -> Any:
+        """Keep a profile."""
+        self.profiles.append(cs_charging_profiles)
+        return result16.SetChargingProfile(status="Accepted")
+
+    @on("GetCompositeSchedule")
+    def on_composite(self, connector_id: int, duration: int, **_: Any) -> Any:
+        """Return the limit of the last profile."""
+        schedule = self.profiles[-1]["charging_schedule"]
+        composite = {
+            "duration": duration,
+            "charging_rate_unit": schedule["charging_rate_unit"],
+            "charging_schedule_period": schedule["charging_schedule_period"],
+        }
+        return result16.GetCompositeSchedule(
+            status="Accepted",
+            connector_id=connector_id,
+            schedule_start=now(),
+            charging_schedule=composite,
+        )
 
     @on("TriggerMessage")
     def on_trigger(self, **_: Any) -> Any:

@@ -176,22 +176,6 @@ def test_a_new_connection_takes_the_place_of_the_old(tmp_path: Path) -> None:
     play(tmp_path, scene)
 
 
-# Ids of the public list of test cases of the Open Charge Alliance for central systems of 1.6, for
-# the part of each that its title states. Interoperation, and no certification.
-def test_tc_001_csms_cold_boot(tmp_path: Path) -> None:
-    async def scene(central: Central, password: str) -> None:
-        async with connected(central, IDENTITY, password, "ocpp1.6") as socket:
-            point = Post16(IDENTITY, socket)
-            listening = asyncio.create_task(listen(point))
-            answer = await point.boot()
-            assert (answer.status, answer.interval > 0) == ("Accepted", True)
-            answer = await point.ask(call16.Heartbeat())
-            assert answer.current_time.endswith("Z")
-            listening.cancel()
-
-    play(tmp_path, scene)
-
-
 @pytest.mark.parametrize(
     ("version", "kind", "payloads"),
     [

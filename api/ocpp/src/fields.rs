@@ -55,6 +55,13 @@ pub enum Fault {
     },
 }
 
+/// Longest text that is read: that of a variable of 2.0.1. The rest of a longer one is left out, since
+/// texts are kept.
+const TEXT_MAX: usize = 2500;
+
+/// Highest number of a connector. Each has a state of its own, which is kept.
+const CONNECTOR_MAX: i64 = 100;
+
 /// Most of a value that an error repeats, in characters.
 const SHOWN_MAX: usize = 60;
 
@@ -79,7 +86,7 @@ impl<'a> Fields<'a> {
     #[must_use]
     pub fn text(self, field: &str) -> Option<&'a str> {
         let text = self.0.get(field)?.as_str()?.trim();
-        (!text.is_empty()).then_some(text)
+        (!text.is_empty()).then_some(clipped(text))
     }
 
     /// Owned text of a field.
@@ -110,12 +117,13 @@ impl<'a> Fields<'a> {
     /// Number of a connector.
     ///
     /// # Errors
-    /// There is none, or it is no whole number from 0.
+    /// There is none, or it is no whole number from 0 to 100.
     pub fn connector(self, field: &'static str) -> Result<u32, Fault> {
         let Some(value) = self.0.get(field) else { return Err(Fault::Missing { field }) };
-        let expected = "a whole number from 0";
+        let expected = "a whole number from 0 to 100";
         let wrong = || Fault::WrongType { field, given: shown(value), expected };
-        self.integer(field).and_then(|number| u32::try_from(number).ok()).ok_or_else(wrong)
+        let number = self.integer(field).filter(|number| (0..=CONNECTOR_MAX).contains(number));
+        number.and_then(|number| u32::try_from(number).ok()).ok_or_else(wrong)
     }
 
     /// A text that must be there.
@@ -125,10 +133,14 @@ impl<'a> Fields<'a> {
     pub fn required(self, field: &'static str) -> Result<&'a str, Fault> {
         match self.0.get(field) {
             None | Some(Value::Null) => Err(Fault::Missing { field }),
-            Some(Value::String(text)) => Ok(text),
+            Some(Value::String(text)) => Ok(clipped(text)),
             Some(value) => Err(Fault::WrongType { field, given: shown(value), expected: "a text" }),
         }
     }
+}
+
+fn clipped(text: &str) -> &str {
+    &text[..text.floor_char_boundary(TEXT_MAX)]
 }
 
 /// Number in a JSON value, also one written as text.
@@ -198,7 +210,8 @@ mod tests {
         let value = json!({"connectorId": -1, "idTag": 7});
         let fields = Fields(&value);
         let error = fields.connector("connectorId").unwrap_err().to_string();
-        assert_eq!(error, "connectorId is -1; expected a whole number from 0");
+        assert_eq!(error, "connectorId is -1; expected a whole number from 0 to 100");
+        assert!(Fields(&json!({"evseId": 101})).connector("evseId").is_err());
         assert_eq!(fields.connector("evseId").unwrap_err().to_string(), "evseId is missing");
         let error = fields.required("idTag").unwrap_err().to_string();
         assert_eq!(error, "idTag is 7; expected a text");

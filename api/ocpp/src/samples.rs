@@ -121,8 +121,8 @@ mod tests {
     fn read(sampled: &Value) -> (Vec<(Quantity, f64)>, usize) {
         let payload =
             json!({"meterValue": [{"timestamp": "2026-01-05T18:00:00Z", "sampledValue": sampled}]});
-        let samples = read_samples(Fields(&payload), "meterValue");
-        (samples.values.iter().map(|one| (one.quantity, one.value)).collect(), samples.unreadable)
+        let found = read_samples(Fields(&payload), "meterValue");
+        (found.values.iter().map(|one| (one.quantity, one.value)).collect(), found.unreadable)
     }
 
     #[test]

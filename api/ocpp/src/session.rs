@@ -126,7 +126,7 @@ impl Session {
     pub fn tick(&mut self, station: &mut Station, rules: &Rules, now: DateTime<Utc>) -> Step {
         let mut step = Step::default();
         if let Some(late) = self.outstanding.take_if(|sent| sent.deadline <= now) {
-            finish(late.waiting, Reply::TimedOut, station, (rules, now), &mut step);
+            finish(&late.waiting, Reply::TimedOut, station, (rules, now), &mut step);
         }
         self.send_next(station, rules, now, &mut step);
         step
@@ -157,7 +157,7 @@ impl Session {
         let mut step = Step::default();
         let outstanding = self.outstanding.take().map(|sent| sent.waiting);
         for waiting in outstanding.into_iter().chain(self.queue.drain(..)) {
-            finish(waiting, Reply::Lost, station, (rules, now), &mut step);
+            finish(&waiting, Reply::Lost, station, (rules, now), &mut step);
         }
         step
     }
@@ -175,7 +175,7 @@ impl Session {
         if let Some(sent) = self.outstanding.take_if(|sent| sent.id == id) {
             let reply = read(&sent.waiting.request);
             step.is_urgent = true;
-            finish(sent.waiting, reply, station, (rules, now), step);
+            finish(&sent.waiting, reply, station, (rules, now), step);
         }
     }
 
@@ -203,7 +203,7 @@ impl Session {
                 }
                 Err(error) => {
                     let reply = Reply::Failed { reason: error.to_string() };
-                    finish(waiting, reply, station, (rules, now), step);
+                    finish(&waiting, reply, station, (rules, now), step);
                 }
             }
         }
@@ -218,7 +218,7 @@ fn failure(code: &str, description: &str) -> Reply {
 }
 
 fn finish(
-    waiting: Waiting,
+    waiting: &Waiting,
     reply: Reply,
     station: &mut Station,
     (rules, now): (&Rules, DateTime<Utc>),

@@ -242,7 +242,7 @@ mod tests {
     use serde_json::{Map, Value, json};
     use slackwater_integration::registry::Settings;
 
-    fn read(changes: Value) -> Result<Security, String> {
+    fn read(changes: &Value) -> Result<Security, String> {
         let mut all = json!({"listen": "127.0.0.1:0", "security_profile": 1, "state_folder": "."});
         for (name, value) in changes.as_object().cloned().unwrap_or_default() {
             all[name] = value;
@@ -273,10 +273,10 @@ mod tests {
             (json!({"state_folder": "/none"}), "state_folder: /none is not a folder"),
             (json!({"certificate": "c"}), "certificate: unknown field `certificate`"),
         ] {
-            let error = read(changes).unwrap_err();
+            let error = read(&changes).unwrap_err();
             assert!(error.starts_with(expected), "{error}");
         }
-        assert_eq!(read(json!({})), Ok(Security::Password));
-        assert_eq!(read(json!({"security_profile": 0})), Ok(Security::None));
+        assert_eq!(read(&json!({})), Ok(Security::Password));
+        assert_eq!(read(&json!({"security_profile": 0})), Ok(Security::None));
     }
 }

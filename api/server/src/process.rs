@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 use crate::commands::arguments::{Arguments, Command};
 use crate::commands::failure::Failure;
 use crate::commands::output::print;
-use crate::commands::{client, command, events, link, policy, prices, sandbox, serve};
+use crate::commands::{charger, client, command, events, link, policy, prices, sandbox, serve};
 use slackwater_http::openapi;
 
 /// Runs the program with the integrations of a registry, as the arguments of the process say.
@@ -38,6 +38,7 @@ async fn obey(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     match arguments.command {
         Command::Serve(arguments) => serve::serve(file, &arguments, registry).await,
         Command::Client(line) => client::run(file, line).await,
+        Command::Charger(command) => charger::run(&command),
         Command::Tell(line) => command::run(file, line).await,
         Command::Events(line) => events::run(file, line).await,
         Command::Link(line) => link::answer(file, line).await,

@@ -95,15 +95,13 @@ impl Folder {
 
 /// Identity as the name of a file, which leads nowhere else.
 fn file_name(identity: &str) -> String {
-    let mut name = String::new();
-    for byte in identity.bytes() {
+    identity.bytes().fold(String::new(), |name, byte| {
         if byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_' {
-            name.push(char::from(byte));
+            name + &char::from(byte).to_string()
         } else {
-            name.push_str(&format!("~{byte:02x}"));
+            name + &format!("~{byte:02x}")
         }
-    }
-    name
+    })
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileError> {

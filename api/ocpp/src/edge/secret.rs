@@ -28,7 +28,8 @@ fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
 /// Hexadecimal digits of bytes.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// Password for a charge point.

@@ -108,11 +108,11 @@ fn count(
     power: Option<Power>,
     assumed: &mut Vec<Assumption>,
 ) -> Option<Energy> {
-    let factor = if sample.has_unit { 1.0 } else { register.factor_of(at, sample.value, power) };
-    if factor > 1.0 {
+    let is_in_kwh = !sample.has_unit && register.is_in_kwh(at, sample.value, power);
+    if is_in_kwh {
         assumed.push(Assumption::KilowattHours);
     }
-    let energy = Energy::from_kwh(sample.value * factor / 1e3);
+    let energy = Energy::from_kwh(if is_in_kwh { sample.value } else { sample.value / 1e3 });
     let Some(energy) = energy.ok().filter(|&energy| energy >= Energy::ZERO) else {
         assumed.push(Assumption::SampleUnreadable);
         return None;

@@ -267,11 +267,12 @@ impl Station {
         rules: &Rules,
         now: DateTime<Utc>,
     ) {
-        let is_refused = matches!(reply, Reply::Refused { .. });
+        // Some answer an error to a form that they do not take.
+        let is_refused = matches!(reply, Reply::Refused { .. } | Reply::Failed { .. });
         match reply {
             Reply::Accepted => self.learned.trial = None,
             Reply::NotSupported => self.learned.is_hopeless = true,
-            Reply::Refused { .. } => self.learned.refuse(profile),
+            _ if is_refused => self.learned.refuse(profile),
             _ => {}
         }
         let writes = profile.valid_to;
@@ -289,6 +290,24 @@ impl Station {
             // Another form of the default goes with another form of the limit.
             _ if is_refused => state.limits.has_default = false,
             _ => state.limits.retry_at = Some(now + RETRY_AFTER),
+        }
+    }
+
+    /// Takes over that the end of a transaction was asked for: not again at once, whatever the reply.
+    pub(crate) fn was_stopped(&mut self, transaction: &str, now: DateTime<Utc>) {
+        let open = |state: &&mut ConnectorState| state.transactions.is_open(transaction);
+        if let Some(state) = self.connectors.values_mut().find(open) {
+            state.limits.retry_at = Some(now + RETRY_AFTER);
+        }
+    }
+
+    /// Forgets profiles that a charge point loses with its connection.
+    pub(crate) fn forget_profiles(&mut self) {
+        let is_forgetful = Catalogue::built_in()
+            .reports(self.boot_names())
+            .any(|report| report.kind == Quirk::ProfilesForgotten);
+        if is_forgetful {
+            self.connectors.values_mut().for_each(|state| state.limits.forget_written());
         }
     }
 

@@ -5,6 +5,7 @@ use slackwater_engine::units::Energy;
 use crate::assumption::Assumption;
 use crate::facts::{Answer, Connector, Event, Model, Quantity, Stage, Status, TransactionFacts};
 use crate::station::connector::{ConnectorState, time_of};
+use crate::station::limits::Learned;
 use crate::station::state::{Rules, Station};
 use crate::station::transactions::{Given, Transaction};
 
@@ -48,6 +49,10 @@ impl Station {
     }
 
     fn boot(&mut self, model: Model, rules: &Rules, now: DateTime<Utc>) -> Answer {
+        if self.model.as_ref() != Some(&model) {
+            // Other firmware may take other forms of profiles.
+            self.learned = Learned::default();
+        }
         self.model = Some(model);
         // A restart may have lost the profiles.
         for state in self.connectors.values_mut() {

@@ -142,27 +142,26 @@ impl Register {
         found
     }
 
-    /// Factor from a value without a unit to Wh: 1, or 1000 where only kWh fit.
+    /// Returns true if a value without a unit, which should be in Wh, can only be in kWh.
     ///
-    /// They fit if a large register goes on in kWh, and would fall to a thousandth in Wh; or if the
+    /// It is if a large register goes on in kWh, and would fall to a thousandth in Wh; or if the
     /// advance is a thousandth of what the power has delivered.
     #[must_use]
-    pub fn factor_of(&self, at: DateTime<Utc>, value: f64, power: Option<Power>) -> f64 {
-        let Some((last_at, last)) = self.last() else { return 1.0 };
+    pub fn is_in_kwh(&self, at: DateTime<Utc>, value: f64, power: Option<Power>) -> bool {
+        let Some((last_at, last)) = self.last() else { return false };
         let last = last.as_kwh();
-        let advance = value - last;
-        let goes_on = (-TOLERANCE_KWH..=ADVANCE_MAX_KWH).contains(&advance);
+        let goes_on = (-TOLERANCE_KWH..=ADVANCE_MAX_KWH).contains(&(value - last));
         if goes_on && last >= LIFETIME_MIN_KWH {
-            return 1e3;
+            return true;
         }
         let elapsed = at - last_at;
         let Some(power) = power.filter(|power| power.as_kw() >= TELLING_POWER_KW) else {
-            return 1.0;
+            return false;
         };
-        let expected = power.over(elapsed.max(TimeDelta::zero())).as_kwh();
-        let told = value / 1e3 - last;
-        let is_telling = (TELLING_TIME..=STEADY_MAX).contains(&elapsed) && told > 0.0;
-        if is_telling && (500.0..2000.0).contains(&(expected / told)) { 1e3 } else { 1.0 }
+        let delivered = power.over(elapsed.max(TimeDelta::zero())).as_kwh();
+        let advance = value / 1e3 - last;
+        let is_telling = (TELLING_TIME..=STEADY_MAX).contains(&elapsed) && advance > 0.0;
+        is_telling && (500.0..2000.0).contains(&(delivered / advance))
     }
 }
 
@@ -210,7 +209,7 @@ mod tests {
         let gap = register(&[("18:00", 9.0), ("18:15", 10.0), ("19:15", 14.0), ("19:30", 15.0)]);
         assert_eq!(drawn(&gap), [("18:00".to_owned(), 1.0), ("19:15".to_owned(), 1.0)]);
         let still = register(&[("18:00", 9.0), ("19:00", 9.0)]);
-        assert_eq!(drawn(&still).iter().map(|one| one.1).sum::<f64>(), 0.0);
+        assert!(drawn(&still).iter().map(|one| one.1).sum::<f64>().abs() < 1e-9);
         assert_eq!(drawn(&still).len(), 4);
     }
 
@@ -239,17 +238,17 @@ mod tests {
     #[test]
     fn kilowatt_hours_are_told_by_the_register_or_by_the_power() {
         let register = register(&[("18:00", 1234.5)]);
-        let factor = |value, power| register.factor_of(at("18:10"), value, power);
-        assert_eq!(factor(1_235_500.0, None), 1.0);
-        assert_eq!(factor(1235.5, None), 1e3);
+        let is_in_kwh = |value, power| register.is_in_kwh(at("18:10"), value, power);
+        assert!(!is_in_kwh(1_235_500.0, None));
+        assert!(is_in_kwh(1235.5, None));
         // A meter that was exchanged, or begins anew with a transaction: nothing is assumed.
-        assert_eq!(factor(12.0, None), 1.0);
+        assert!(!is_in_kwh(12.0, None));
         let session = self::register(&[("18:00", 8.0)]);
-        assert_eq!(session.factor_of(at("18:10"), 60.0, None), 1.0);
+        assert!(!session.is_in_kwh(at("18:10"), 60.0, None));
         // 6 kW for ten minutes are 1 kWh; the register advances by a thousandth of that.
-        assert_eq!(factor(1_234_501.0, Some(kw(6.0))), 1e3);
-        assert_eq!(factor(1_235_500.0, Some(kw(6.0))), 1.0);
-        assert_eq!(Register::default().factor_of(at("18:00"), 5.0, None), 1.0);
+        assert!(is_in_kwh(1_234_501.0, Some(kw(6.0))));
+        assert!(!is_in_kwh(1_235_500.0, Some(kw(6.0))));
+        assert!(!Register::default().is_in_kwh(at("18:00"), 5.0, None));
     }
 
     #[test]

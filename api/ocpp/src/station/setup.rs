@@ -99,6 +99,9 @@ impl Station {
         if let Request::SetProfile { connector, profile, .. } = request {
             return self.was_written(*connector, profile, reply, rules, now);
         }
+        if let Request::Stop { transaction } = request {
+            return self.was_stopped(transaction, now);
+        }
         self.count_failure(reply);
         match (request, reply) {
             (Request::ReadSchedule { connector, .. }, reply) => {

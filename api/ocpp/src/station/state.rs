@@ -88,6 +88,7 @@ impl Station {
     /// Takes over a new connection.
     pub fn connect(&mut self, now: DateTime<Utc>) {
         self.heard_at = Some(now);
+        self.forget_profiles();
         self.link = Some(Link {
             settled_from: now,
             failures: 0,

@@ -1,9 +1,7 @@
 //! Messages of OCPP 2.0.1 as facts.
 use serde_json::Value;
 
-use crate::facts::{
-    Connector, Event, Model, Reply, Request, Stage, Status, TransactionFacts, Variable,
-};
+use crate::facts::{Event, Model, Reply, Request, Stage, Status, TransactionFacts, Variable};
 use crate::fields::{Fault, Fields};
 use crate::profiles::read_periods;
 use crate::samples::read_samples;
@@ -137,11 +135,12 @@ fn transaction(fields: Fields<'_>) -> Result<TransactionFacts, Fault> {
         }
     };
     let info = fields.inner("transactionInfo");
-    let evse = fields.inner("evse").integer("id");
+    // Without one, the transaction is looked for by its identifier.
+    let evse = fields.inner("evse").connector("id").ok();
     Ok(TransactionFacts {
         stage,
         id: info.string("transactionId"),
-        connector: evse.and_then(|id| Connector::try_from(id).ok()).filter(|&id| id > 0),
+        connector: evse.filter(|&id| id > 0),
         at: fields.instant("timestamp"),
         token: fields.inner("idToken").string("idToken"),
         status: info.text("chargingState").and_then(charging_state),

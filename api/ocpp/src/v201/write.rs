@@ -13,15 +13,15 @@ use crate::fields::{Fault, write_instant};
 use crate::profiles::{profile_fields, schedule_fields};
 use crate::typed::{Payload, PayloadError, answer, request};
 
-/// Name of a variable in the device model.
-pub(crate) struct Name {
+/// Place of a variable in the device model.
+pub(crate) struct Place {
     pub(crate) variable: Variable,
     pub(crate) component: &'static str,
     pub(crate) name: &'static str,
 }
 
 /// Names of all variables that are read.
-pub(crate) const NAMES: [Name; 8] = [
+pub(crate) const NAMES: [Place; 8] = [
     named(Variable::SmartCharging, "SmartChargingCtrlr", "Enabled"),
     named(Variable::RateUnits, "SmartChargingCtrlr", "RateUnit"),
     named(Variable::StackLevelMax, "SmartChargingCtrlr", "ProfileStackLevel"),
@@ -32,8 +32,8 @@ pub(crate) const NAMES: [Name; 8] = [
     named(Variable::AlignedInterval, "AlignedDataCtrlr", "Interval"),
 ];
 
-const fn named(variable: Variable, component: &'static str, name: &'static str) -> Name {
-    Name { variable, component, name }
+const fn named(variable: Variable, component: &'static str, name: &'static str) -> Place {
+    Place { variable, component, name }
 }
 
 /// Fields of an answer.
@@ -140,7 +140,7 @@ const fn trigger_of(message: Trigger) -> &'static str {
     }
 }
 
-fn place_of(known: &Name) -> Value {
+fn place_of(known: &Place) -> Value {
     json!({"component": {"name": known.component}, "variable": {"name": known.name}})
 }
 

@@ -7,7 +7,7 @@ use slackwater_ocpp::facts::{Reply, Request};
 
 use crate::rig::{Rig, meter_values, status};
 
-/// lbbrhzn/ocpp#1000, EVerest/libocpp#495, ChargeLab open-ocpp#24: an end with the identifier -1,
+/// lbbrhzn/ocpp#1000, EVerest/libocpp#495, `open-ocpp#24`: an end with the identifier -1,
 /// because the start was made offline and never answered.
 #[test]
 fn a_transaction_of_a_negative_identifier_is_the_open_one() {
@@ -216,7 +216,7 @@ fn every_message_is_a_sign_of_life() {
     assert_eq!(rig.reading().at, rig.now);
 }
 
-/// evcc-io/evcc#29861: SuspendedEVSE says that nothing flows, and no more.
+/// evcc-io/evcc#29861: `SuspendedEVSE` says that nothing flows, and no more.
 #[test]
 fn states_of_power_delivery_by_status() {
     for (word, state, is_plugged_in) in [

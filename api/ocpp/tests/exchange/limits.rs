@@ -93,10 +93,11 @@ fn a_stop_is_a_limit_of_zero_where_that_works() {
     assert_eq!(rig.facts().charging.is_charging, Some(false));
     // The pause is renewed until it is lifted.
     rig.wait(200);
-    assert_eq!(profiles(&rig.accepts_all())[0].2, 0.0);
+    let seen = profiles(&rig.accepts_all());
+    assert_eq!((&*seen[0].0, seen[0].2), ("TxProfile", 0.0));
     rig.command(Command::Charge(Switch::Start), 2);
-    let seen = rig.accepts_all();
-    assert_eq!(profiles(&seen)[0].2, 16.0);
+    let seen = profiles(&rig.accepts_all());
+    assert_eq!((&*seen[0].0, seen[0].2), ("TxProfile", 16.0));
     assert!(rig.connector().transactions.open.is_some(), "the transaction went on");
     assert_eq!(rig.done[1], (2, Reply::Accepted));
 }
@@ -167,6 +168,33 @@ fn refused_profiles_are_tried_in_other_forms() {
     rig.wait(1);
     let unit = &rig.asked[0].2["csChargingProfiles"]["chargingSchedule"]["chargingRateUnit"];
     assert_eq!(unit, "W");
+}
+
+/// evcc-io/evcc#9838: an error in place of a refusal.
+#[test]
+fn an_error_is_a_refusal_of_the_form() {
+    let mut rig = charging();
+    rig.command(Command::MaxCurrent(amps(10.0)), 1);
+    rig.fails("PropertyConstraintViolation");
+    let unit = &rig.asked[0].2["csChargingProfiles"]["chargingSchedule"]["chargingRateUnit"];
+    assert_eq!(unit, "W");
+}
+
+/// lbbrhzn/ocpp#1062: a known charger that cannot leave a limit of zero is stopped by the end of its
+/// transaction, and not asked every second.
+#[test]
+fn a_limit_of_zero_ends_the_transaction_where_it_would_lock_the_charger() {
+    let mut rig = charging();
+    rig.station.learned.quirks = [Quirk::ZeroLimitLocks].into();
+    rig.command(Command::MaxCurrent(amps(10.0)), 1);
+    rig.accepts_all();
+    rig.command(Command::MaxCurrent(amps(2.0)), 2);
+    assert_eq!(rig.asked[0].1, "RemoteStopTransaction");
+    rig.replies(&json!({"status": "Rejected"}));
+    rig.wait(29);
+    assert_eq!(rig.asked, []);
+    rig.wait(1);
+    assert_eq!(rig.asked[0].1, "RemoteStopTransaction");
 }
 
 /// A charger that refuses every form is not asked for ever.

@@ -90,7 +90,7 @@ fn faults_are_answered_in_the_words_of_the_version() {
             "MeterValues",
             json!({"connectorId": "one"}),
             "TypeConstraintViolation",
-            "connectorId is \"one\"; expected a whole number from 0",
+            "connectorId is \"one\"; expected a whole number from 0 to 100",
         ),
         (
             "StatusNotification",
