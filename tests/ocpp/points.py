@@ -22,6 +22,11 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def limit_of(schedule: dict[str, Any]) -> float:
+    """Return the first limit of a schedule."""
+    return float(schedule["charging_schedule_period"][0]["limit"])
+
+
 async def listen(point: Any) -> None:
     """Answer requests until the connection ends."""
     with suppress(ConnectionClosed):
@@ -133,8 +138,11 @@ class Post16(ChargePoint16):
 
     @on("SetChargingProfile")
     def on_set_profile(self, cs_charging_profiles: dict[str, Any], **_: Any) -> Any:
-        """Keep a profile."""
+        """Keep a profile, and pause at a limit of zero."""
         self.profiles.append(cs_charging_profiles)
+        if self.transaction is not None:
+            limit = limit_of(cs_charging_profiles["charging_schedule"])
+            self.later = asyncio.create_task(self.show("Charging" if limit else "SuspendedEVSE"))
         return result16.SetChargingProfile(status="Accepted")
 
     @on("GetCompositeSchedule")
@@ -144,7 +152,7 @@ class Post16(ChargePoint16):
         composite = {
             "duration": duration,
             "charging_rate_unit": schedule["charging_rate_unit"],
-            "charging_schedule_period": schedule["charging_schedule_period"],
+            "charging_schedule_period": [{"start_period": 0, "limit": limit_of(schedule)}],
         }
         return result16.GetCompositeSchedule(
             status="Accepted",
@@ -168,6 +176,7 @@ class Post201(ChargePoint201):
         self.register_wh = 1000.0
         self.transaction: str | None = None
         self.sequence = 0
+        self.profiles: list[dict[str, Any]] = []
         self.variables: dict[tuple[str, str], str] = {
             ("SmartChargingCtrlr", "Enabled"): "true",
             ("SmartChargingCtrlr", "RateUnit"): "A",
@@ -270,6 +279,29 @@ class Post201(ChargePoint201):
             return result201.RequestStopTransaction(status="Rejected")
         self.later = asyncio.create_task(self.finish())
         return result201.RequestStopTransaction(status="Accepted")
+
+    @on("SetChargingProfile")
+    def on_set_profile(self, charging_profile: dict[str, Any], **_: Any) -> Any:
+        """Keep a profile, and pause at a limit of zero."""
+        self.profiles.append(charging_profile)
+        if self.transaction is not None:
+            limit = limit_of(charging_profile["charging_schedule"][0])
+            state = "Charging" if limit else "SuspendedEVSE"
+            self.later = asyncio.create_task(self.report("Updated", state))
+        return result201.SetChargingProfile(status="Accepted")
+
+    @on("GetCompositeSchedule")
+    def on_composite(self, duration: int, evse_id: int, **_: Any) -> Any:
+        """Return the limit of the last profile."""
+        schedule = self.profiles[-1]["charging_schedule"][0]
+        composite = {
+            "evse_id": evse_id,
+            "duration": duration,
+            "schedule_start": now(),
+            "charging_rate_unit": schedule["charging_rate_unit"],
+            "charging_schedule_period": [{"start_period": 0, "limit": limit_of(schedule)}],
+        }
+        return result201.GetCompositeSchedule(status="Accepted", schedule=composite)
 
     @on("TriggerMessage")
     def on_trigger(self, **_: Any) -> Any:

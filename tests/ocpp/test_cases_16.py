@@ -14,7 +14,7 @@ from typing import Any
 from ocpp.v16 import call
 
 from central import Central
-from points import Post16
+from points import Post16, limit_of
 from test_points import DEVICE, charging, play, playing
 
 Scene = Callable[[Central, Any], Awaitable[None]]
@@ -118,10 +118,7 @@ def test_a_limit_is_written_above_a_safe_default(tmp_path: Path) -> None:
         assert reading["facts"]["charger"]["max_current_amps"] == 10
         purposes = [profile["charging_profile_purpose"] for profile in point.profiles]
         assert purposes == ["TxDefaultProfile", "TxProfile"]
-        limits = [
-            profile["charging_schedule"]["charging_schedule_period"][0]["limit"]
-            for profile in point.profiles
-        ]
+        limits = [limit_of(profile["charging_schedule"]) for profile in point.profiles]
         assert limits == [6, 10]
         assert "valid_to" in point.profiles[1]
 
