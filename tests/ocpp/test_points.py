@@ -147,7 +147,7 @@ def test_a_wrong_password_and_a_stranger_are_refused(tmp_path: Path, version: st
             (IDENTITY, basic(IDENTITY, password + "0"), 401),
             (IDENTITY, basic("CP:2", password), 401),
             ("CP:2", basic("CP:2", password), 404),
-            ("..%2FCP:1", basic("../CP:1", password), 404),
+            ("x%2FCP:1", basic("x/CP:1", password), 404),
         ]:
             assert asyncio.run(refused(identity, headers)) == status, (identity, headers)
 

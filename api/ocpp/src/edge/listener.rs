@@ -45,7 +45,7 @@ pub enum Proof {
     Certificate,
 }
 
-/// What the listener holds connections to.
+/// Demands of the listener on connections.
 #[derive(Clone)]
 pub struct Door {
     /// Proof that a charge point has to give.

@@ -5,7 +5,7 @@ use slackwater_engine::units::{Energy, Power};
 
 use crate::assumption::Assumption;
 use crate::facts::{Quantity, Sample, Samples, Status};
-use crate::station::limits::Limits;
+use crate::station::limit_state::Limits;
 use crate::station::register::Register;
 use crate::station::transactions::Transactions;
 

@@ -3,14 +3,11 @@
 //! Both come from [`write_profiles`]. The profile is written again before it expires, when a
 //! transaction begins, and when another limit is wanted. If the connection is lost, the charge point
 //! returns to the default by its own clock.
-use std::collections::BTreeSet;
-
 use chrono::{DateTime, TimeDelta, Utc};
-use serde::{Deserialize, Serialize};
 use slackwater_control::charging_profile::charge_point::{ChargePoint, Pause, RateUnits};
 use slackwater_control::charging_profile::compare::Agreement;
 use slackwater_control::charging_profile::composite::{CompositeStep, Installed};
-use slackwater_control::charging_profile::profile::{Kind, Profile, Purpose, SchedulePeriod};
+use slackwater_control::charging_profile::profile::{Profile, Purpose, SchedulePeriod};
 use slackwater_control::charging_profile::supply::Limit;
 use slackwater_control::charging_profile::write::{
     LimitStep, Terms, WriteError, Writing, write_profiles,
@@ -21,6 +18,7 @@ use slackwater_engine::units::{Current, amps};
 
 use crate::facts::{Connector, Reply, Request, Status, Variable};
 use crate::station::connector::ConnectorState;
+use crate::station::limit_state::{Check, Written};
 use crate::station::state::{Rules, Station};
 
 /// Pause before a profile that failed is written again.
@@ -32,127 +30,6 @@ const CHECKED_SECONDS: u32 = 60;
 /// Differences that count as none: half an ampere, and a few seconds.
 const ROUNDING: Current = amps(0.5);
 const LATE_MAX: TimeDelta = TimeDelta::seconds(10);
-
-/// Limits of a connector.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Limits {
-    /// Limit that was ordered; `None` if none ever was.
-    pub wanted: Option<Limit>,
-    /// True if charging was stopped by a limit of zero.
-    pub is_paused: bool,
-    /// True if the charge point has the default.
-    pub has_default: bool,
-    /// Profile above the default that the charge point has accepted.
-    pub written: Option<Written>,
-    /// Instant before which nothing is written, after a failure.
-    pub retry_at: Option<DateTime<Utc>>,
-    /// True if the composite schedule is to be asked for.
-    pub is_check_due: bool,
-    /// Result of the last comparison with the composite schedule.
-    pub check: Check,
-}
-
-/// Profile that was accepted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Written {
-    /// Its limit now.
-    pub limit: Limit,
-    /// Transaction that it was written in.
-    pub transaction: Option<String>,
-    /// Instant from which the default holds.
-    pub expires: DateTime<Utc>,
-    /// Instant at which it is to be written again.
-    pub refresh_at: DateTime<Utc>,
-}
-
-/// Result of a comparison with the composite schedule.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Check {
-    /// Not compared, or the charge point does not tell: its acceptance counts.
-    #[default]
-    Unknown,
-    /// It reports the expected limits.
-    Agrees,
-    /// It reports another limit.
-    Differs {
-        /// Limit that it reports.
-        reported_amps: Current,
-    },
-}
-
-/// Deviations of a charge point that its refusals have shown.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Learned {
-    /// Deviations under which profiles are written.
-    pub quirks: BTreeSet<Quirk>,
-    /// Deviations that were tried.
-    pub tried: BTreeSet<Quirk>,
-    /// Deviation under trial.
-    pub trial: Option<Quirk>,
-    /// True if profiles are refused in every form.
-    pub is_hopeless: bool,
-}
-
-impl Learned {
-    /// Takes the next deviation that may explain why a profile was refused.
-    fn refuse(&mut self, profile: &Profile) {
-        if let Some(trial) = self.trial.take() {
-            self.quirks.remove(&trial);
-        }
-        let next = explanations(profile).into_iter().find(|quirk| !self.tried.contains(quirk));
-        self.is_hopeless = next.is_none();
-        self.tried.extend(next);
-        self.quirks.extend(next);
-        self.trial = next;
-    }
-}
-
-/// Deviations that may explain a refusal, the likeliest first.
-fn explanations(profile: &Profile) -> Vec<Quirk> {
-    let is_power =
-        profile.schedule.periods().iter().any(|one| matches!(one.limit, Limit::Power(_)));
-    let is_absolute = matches!(profile.kind, Kind::Absolute { .. });
-    let found = [
-        (profile.purpose == Purpose::Transaction).then_some(Quirk::NoTransactionProfile),
-        is_absolute.then_some(Quirk::RelativeOnly),
-        Some(if is_power { Quirk::AmpsOnly } else { Quirk::WattsOnly }),
-        (profile.stack_level == 0).then_some(Quirk::LevelZeroRefused),
-        (profile.stack_level > 0).then_some(Quirk::LevelZeroOnly),
-    ];
-    found.into_iter().flatten().collect()
-}
-
-impl Limits {
-    /// The limit to hold; `None` if there is none to write.
-    #[must_use]
-    pub fn held(&self, current_max: Current) -> Option<Limit> {
-        if self.is_paused {
-            return Some(Limit::Current(Current::ZERO));
-        }
-        // After a pause without a limit the charge point is free up to its own highest current.
-        self.wanted.or_else(|| self.written.is_some().then_some(Limit::Current(current_max)))
-    }
-
-    /// Forgets what the charge point had, as after its restart.
-    pub fn forget_written(&mut self) {
-        self.has_default = false;
-        self.written = None;
-        self.retry_at = None;
-        self.check = Check::Unknown;
-    }
-
-    fn is_due(&self, limit: Limit, transaction: Option<&str>, now: DateTime<Utc>) -> bool {
-        self.written.as_ref().is_none_or(|written| {
-            written.limit != limit
-                || written.transaction.as_deref() != transaction
-                || written.refresh_at <= now
-        })
-    }
-}
 
 impl Station {
     /// Restrictions of the charge point: as it says, as is known of its model, and as it has shown.

@@ -2,6 +2,7 @@
 //! nor clocks nor versions of the protocol.
 
 pub mod connector;
+pub mod limit_state;
 pub mod limits;
 pub mod orders;
 pub mod receive;

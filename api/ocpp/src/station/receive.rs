@@ -5,7 +5,7 @@ use slackwater_engine::units::Energy;
 use crate::assumption::Assumption;
 use crate::facts::{Answer, Connector, Event, Model, Quantity, Stage, Status, TransactionFacts};
 use crate::station::connector::{ConnectorState, time_of};
-use crate::station::limits::Learned;
+use crate::station::limit_state::Learned;
 use crate::station::state::{Rules, Station};
 use crate::station::transactions::{Given, Transaction};
 

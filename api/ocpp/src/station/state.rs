@@ -9,7 +9,7 @@ use slackwater_engine::units::Current;
 use crate::assumption::{Assumption, Assumptions};
 use crate::facts::{Connector, Model, Variable};
 use crate::station::connector::ConnectorState;
-use crate::station::limits::Learned;
+use crate::station::limit_state::Learned;
 use crate::station::setup::Probe;
 
 /// Token with which this system starts transactions.

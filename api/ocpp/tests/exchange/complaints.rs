@@ -23,7 +23,7 @@ fn a_transaction_of_a_negative_identifier_is_the_open_one() {
     }
 }
 
-/// The same where two transactions are open: neither is ended on a guess.
+/// An unknown identifier where two transactions are open: neither is ended on a guess.
 #[test]
 fn an_unknown_identifier_ends_nothing_where_two_are_open() {
     let mut rig = Rig::booted();

@@ -254,7 +254,7 @@ fn limits_of_the_newer_version() {
     assert_eq!(rig.facts().max_current, Some(amps(10.0)));
 }
 
-/// What the charge point has accepted last: its default, and the limit above it with its end.
+/// Profiles that the charge point has accepted last: its default, and the limit above it with its end.
 #[derive(Default)]
 struct Held {
     default: Option<f64>,
