@@ -251,7 +251,7 @@ cluster: build $(VENV)/.cluster-installed ## Plan areas on Ray and on Spark (nee
 	$(PYTHON) -m pytest tests/cluster
 
 .PHONY: ocpp
-ocpp: setup ## Let chargers of another project talk to the integration of OCPP
+ocpp: build ## Let chargers of another project talk to the integration of OCPP
 	$(call step,chargers by OCPP)
 	cargo build $(WORKSPACE) --example central
 	$(PYTHON) -m pytest tests/ocpp

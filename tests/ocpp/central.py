@@ -82,12 +82,11 @@ def basic(identity: str, password: str) -> dict[str, str]:
 
 @asynccontextmanager
 async def connected(
-    central: Central, identity: str, password: str | None, version: str, **options: Any
+    address: str, identity: str, password: str | None, version: str, **options: Any
 ) -> AsyncIterator[ClientConnection]:
     """Connect as a charge point."""
     headers = basic(identity, password) if password else {}
     scheme = "wss" if "ssl" in options else "ws"
-    address = options.pop("address", central.address)
     async with websockets.connect(
         f"{scheme}://{address}/ocpp/{identity}",
         subprotocols=[websockets.Subprotocol(version)],

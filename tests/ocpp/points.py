@@ -43,6 +43,8 @@ class Post16(ChargePoint16):
         self.transaction: int | None = None
         self.requests: list[str] = []
         self.profiles: list[dict[str, Any]] = []
+        # Set once there is a profile that ends.
+        self.has_limit = asyncio.Event()
         self.configuration = {
             "SupportedFeatureProfiles": profiles,
             "MeterValuesSampledData": "Energy.Active.Import.Register",
@@ -140,6 +142,8 @@ class Post16(ChargePoint16):
     def on_set_profile(self, cs_charging_profiles: dict[str, Any], **_: Any) -> Any:
         """Keep a profile, and pause at a limit of zero."""
         self.profiles.append(cs_charging_profiles)
+        if "valid_to" in cs_charging_profiles:
+            self.has_limit.set()
         if self.transaction is not None:
             limit = limit_of(cs_charging_profiles["charging_schedule"])
             self.later = asyncio.create_task(self.show("Charging" if limit else "SuspendedEVSE"))

@@ -39,7 +39,7 @@ async def playing(
     central: Central, password: str, version: str, kind: Callable[..., Any]
 ) -> AsyncIterator[Any]:
     """Connect a charge point that has introduced itself."""
-    async with connected(central, IDENTITY, password, version) as socket:
+    async with connected(central.address, IDENTITY, password, version) as socket:
         point = kind(IDENTITY, socket)
         listening = asyncio.create_task(listen(point))
         await point.boot()
@@ -155,7 +155,7 @@ def test_a_wrong_password_and_a_stranger_are_refused(tmp_path: Path, version: st
 def test_a_version_that_is_not_known_is_closed(tmp_path: Path) -> None:
     async def scene(central: Central, password: str) -> None:
         with pytest.raises(websockets.exceptions.WebSocketException):
-            async with connected(central, IDENTITY, password, "ocpp1.5") as socket:
+            async with connected(central.address, IDENTITY, password, "ocpp1.5") as socket:
                 await socket.recv()
 
     play(tmp_path, scene)

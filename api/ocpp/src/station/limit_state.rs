@@ -68,22 +68,45 @@ pub struct Learned {
     /// Deviations that were tried.
     pub tried: BTreeSet<Quirk>,
     /// Deviation under trial.
-    pub trial: Option<Quirk>,
+    pub trial: Option<Trial>,
     /// True if profiles are refused in every form.
     pub is_hopeless: bool,
 }
 
+/// Deviation under trial: the profile that showed it is written in another form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trial {
+    /// Deviation.
+    pub quirk: Quirk,
+    /// True if the limit above the default was refused, false for the default.
+    pub is_of_limit: bool,
+}
+
 impl Learned {
-    /// Takes the next deviation that may explain why a profile was refused.
+    /// Takes over that a profile was accepted: the deviation under trial explains the refusal, if
+    /// the profile is the one that was refused.
+    pub fn accept(&mut self, profile: &Profile) {
+        let is_of_limit = profile.valid_to.is_some();
+        self.trial = self.trial.filter(|trial| trial.is_of_limit != is_of_limit);
+    }
+
+    /// Takes the next deviation that may explain why a profile was refused, in place of one that
+    /// did not.
     pub fn refuse(&mut self, profile: &Profile) {
+        let is_of_limit = profile.valid_to.is_some();
         if let Some(trial) = self.trial.take() {
-            self.quirks.remove(&trial);
+            self.quirks.remove(&trial.quirk);
+            if trial.is_of_limit && !is_of_limit {
+                // The default was taken before: it is written as it was, and then the limit.
+                return;
+            }
         }
         let next = explanations(profile).into_iter().find(|quirk| !self.tried.contains(quirk));
         self.is_hopeless = next.is_none();
         self.tried.extend(next);
         self.quirks.extend(next);
-        self.trial = next;
+        self.trial = next.map(|quirk| Trial { quirk, is_of_limit });
     }
 }
 

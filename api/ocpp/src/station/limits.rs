@@ -147,7 +147,7 @@ impl Station {
         // Some answer an error to a form that they do not take.
         let is_refused = matches!(reply, Reply::Refused { .. } | Reply::Failed { .. });
         match reply {
-            Reply::Accepted => self.learned.trial = None,
+            Reply::Accepted => self.learned.accept(profile),
             Reply::NotSupported => self.learned.is_hopeless = true,
             _ if is_refused => self.learned.refuse(profile),
             _ => {}

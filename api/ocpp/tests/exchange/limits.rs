@@ -170,6 +170,24 @@ fn refused_profiles_are_tried_in_other_forms() {
     assert_eq!(unit, "W");
 }
 
+/// evcc-io/evcc#15493, lbbrhzn/ocpp#1737: profiles of stack level zero only.
+#[test]
+fn a_charger_with_one_stack_level_has_limits_in_transactions() {
+    let mut rig = charging();
+    rig.command(Command::MaxCurrent(amps(10.0)), 1);
+    let mut seen = Vec::new();
+    while let Some((_, action, payload)) = rig.asked.last().cloned() {
+        let is_taken = payload["csChargingProfiles"]["stackLevel"] != 1;
+        seen.push((action, payload));
+        rig.replies(&json!({"status": if is_taken { "Accepted" } else { "Rejected" }}));
+        assert!(seen.len() < 30, "it comes to an end");
+    }
+    assert_eq!(rig.station.learned.quirks, [Quirk::LevelZeroOnly].into());
+    let (purpose, level, limit, _) = profiles(&seen).pop().unwrap();
+    assert_eq!((&*purpose, level, limit), ("TxProfile", 0, 10.0));
+    assert_eq!(rig.facts().max_current, Some(amps(10.0)));
+}
+
 /// evcc-io/evcc#9838: an error in place of a refusal.
 #[test]
 fn an_error_is_a_refusal_of_the_form() {

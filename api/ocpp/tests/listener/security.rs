@@ -101,6 +101,7 @@ async fn profile_0_asks_for_nothing_but_a_known_identity() {
     }
 }
 
+/// steve-community/steve#1546, #128, #100: a password of its own for each charge point.
 #[tokio::test]
 async fn profile_1_asks_for_the_password_of_the_charge_point() {
     let house = House::new(&json!({}));
