@@ -260,6 +260,12 @@ python-stubs: setup
 cluster: build $(VENV)/.cluster-installed ## Plan areas on Ray and on Spark (needs Java); compare with one process
 	$(PYTHON) -m pytest tests/cluster
 
+.PHONY: ocpp
+ocpp: build ## Let chargers of another project talk to the integration of OCPP
+	$(call step,chargers by OCPP)
+	cargo build $(WORKSPACE) --example central
+	$(PYTHON) -m pytest tests/ocpp
+
 # Not part of `test`: the library brings PyTorch, which is gigabytes.
 .PHONY: learning
 learning: build $(VENV)/.learning-installed ## Train a policy of stable-baselines3 in the environment of gymnasium

@@ -1,4 +1,4 @@
-//! The program, with no integration: its sandbox simulates devices.
+//! The program, with the integration of chargers by OCPP. Its sandbox simulates devices.
 use std::process::ExitCode;
 
 use mimalloc::MiMalloc;
@@ -9,5 +9,6 @@ use slackwater_integration::registry::Registry;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
-    slackwater_server::process::run(&Registry::new())
+    let registry = Registry::new().with("ocpp", slackwater_ocpp::vendor::open);
+    slackwater_server::process::run(&registry)
 }

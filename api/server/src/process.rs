@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 use crate::commands::arguments::{Arguments, Command};
 use crate::commands::failure::Failure;
 use crate::commands::output::print;
-use crate::commands::{client, command, events, link, policy, prices, sandbox, serve};
+use crate::commands::{charger, client, command, events, link, policy, prices, sandbox, serve};
 use slackwater_http::openapi;
 
 /// Runs the program with the integrations of a registry, as the arguments of the process say.
@@ -38,6 +38,7 @@ async fn obey(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     match arguments.command {
         Command::Serve(arguments) => serve::run_service(file, &arguments, registry).await,
         Command::Client(line) => client::run_client_command(file, line).await,
+        Command::Charger(command) => charger::run_charger_command(&command),
         Command::Tell(line) => command::run_device_command(file, line).await,
         Command::Events(line) => events::run_events_command(file, line).await,
         Command::Link(line) => link::run_link_command(file, line).await,

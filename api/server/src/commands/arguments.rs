@@ -33,6 +33,9 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Make and list clients, at a running server or in its database.
     Client(Kept<ClientCommand>),
+    /// Add chargers that connect by OCPP.
+    #[command(subcommand)]
+    Charger(ChargerCommand),
     /// Send commands to devices, and follow their actions.
     #[command(name = "command")]
     Tell(CommandLine),
@@ -52,6 +55,22 @@ pub(crate) enum Command {
     Plan(Asked<PlanCommand>),
     /// Print the OpenAPI document.
     Openapi,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ChargerCommand {
+    /// Add a charger, and print its password and the code for its owner. Both are kept as hashes
+    /// only.
+    Add {
+        /// Identity with which it connects: the last part of its address.
+        identity: String,
+        /// Folder of the integration's settings.
+        #[arg(long, value_name = "FOLDER")]
+        state_folder: PathBuf,
+        /// Replace the password and the code of a charger that was added before.
+        #[arg(long)]
+        replace: bool,
+    },
 }
 
 /// A command for a running server.

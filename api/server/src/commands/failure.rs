@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::admin::clients::NewClientError;
 use crate::running::ServiceError;
+use slackwater_ocpp::edge::enrolment::EnrolmentError;
 use slackwater_sandbox::document::ScenarioError;
 use slackwater_service::clock::ClockError;
 use slackwater_service::config::error::ConfigError;
@@ -42,6 +43,8 @@ pub(crate) enum Failure {
     Print(io::Error),
     #[error("a secret that is shown only once could not be printed ({0}): make another client")]
     SecretLost(io::Error),
+    #[error(transparent)]
+    Enrolment(#[from] EnrolmentError),
     #[error("{what} are no JSON: {reason}")]
     Json { what: &'static str, reason: String },
     #[error("there is no client {0} in the sandbox")]

@@ -2,6 +2,7 @@
 
 pub(crate) mod address;
 pub(crate) mod arguments;
+pub(crate) mod charger;
 pub(crate) mod client;
 pub(crate) mod command;
 pub(crate) mod events;

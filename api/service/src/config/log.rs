@@ -10,6 +10,7 @@ const CRATES: &[&str] = &[
     "slackwater_http",
     "slackwater_integration",
     "slackwater_link",
+    "slackwater_ocpp",
     "slackwater_sandbox",
     "slackwater_server",
     "slackwater_service",

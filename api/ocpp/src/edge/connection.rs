@@ -1,0 +1,188 @@
+//! Task of one connection: frames in, frames out, time in between.
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use futures_util::{SinkExt, StreamExt};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::{Error, Message};
+use tracing::{info, warn};
+
+use crate::edge::hub::{Hub, Order, Point};
+use crate::facts::Reply;
+use crate::session::{Session, Step, Ticket};
+use crate::version::Version;
+
+/// Interval at which a connection looks at the time.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Longest time for which meter values are in memory only. A register goes on after a restart, so
+/// that no energy is lost with them.
+const SAVE_AFTER: TimeDelta = TimeDelta::seconds(60);
+
+/// Pings without a sign of life after which a connection counts as dead.
+const PINGS_MAX: i64 = 3;
+
+/// State of the task.
+struct Connection {
+    hub: Arc<Hub>,
+    point: Arc<Point>,
+    session: Session,
+    replies: HashMap<Ticket, oneshot::Sender<Reply>>,
+    last_ticket: Ticket,
+    saved_at: DateTime<Utc>,
+    pinged_at: DateTime<Utc>,
+    alive_at: DateTime<Utc>,
+}
+
+/// Serves a charge point until it leaves, falls silent, or connects anew.
+pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
+    mut socket: WebSocketStream<S>,
+    hub: Arc<Hub>,
+    point: Arc<Point>,
+    version: Version,
+) {
+    let number = hub.next_link();
+    let mut orders = point.connect(number);
+    let now = (hub.clock)();
+    point.kept().station.connect(now);
+    info!(identity = point.identity, version = version.subprotocol(), "a charge point connected");
+    let mut connection = Connection {
+        session: Session::new(version, hub.call_timeout()),
+        hub,
+        point: Arc::clone(&point),
+        replies: HashMap::new(),
+        last_ticket: 0,
+        saved_at: now,
+        pinged_at: now,
+        alive_at: now,
+    };
+    if let Err(error) = connection.run(&mut socket, &mut orders).await {
+        info!(identity = point.identity, %error, "a connection failed");
+    }
+    connection.end(number).await;
+    let _ = socket.close(None).await;
+    info!(identity = point.identity, "a charge point disconnected");
+}
+
+impl Connection {
+    async fn run<S: AsyncRead + AsyncWrite + Unpin>(
+        &mut self,
+        socket: &mut WebSocketStream<S>,
+        orders: &mut mpsc::Receiver<Order>,
+    ) -> Result<(), Error> {
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let step = tokio::select! {
+                message = socket.next() => {
+                    let Some(message) = message.transpose()? else { return Ok(()) };
+                    self.take(message)
+                }
+                order = orders.recv() => {
+                    // Without a sender another connection has taken the place of this one.
+                    let Some(order) = order else { return Ok(()) };
+                    self.order(order)
+                }
+                _ = ticks.tick() => {
+                    if self.is_silent() {
+                        return Ok(());
+                    }
+                    self.ping(socket).await?;
+                    self.tick()
+                }
+            };
+            self.finish(step, socket).await?;
+        }
+    }
+
+    fn take(&mut self, message: Message) -> Step {
+        let now = (self.hub.clock)();
+        self.alive_at = now;
+        let Message::Text(text) = message else { return Step::default() };
+        let station = &mut self.point.kept().station;
+        self.session.receive(&text, station, &self.point.rules, now)
+    }
+
+    fn order(&mut self, order: Order) -> Step {
+        let now = (self.hub.clock)();
+        self.last_ticket += 1;
+        self.replies.insert(self.last_ticket, order.reply);
+        let ticket = Some(self.last_ticket);
+        let station = &mut self.point.kept().station;
+        self.session.order(order.request, ticket, station, &self.point.rules, now)
+    }
+
+    fn tick(&mut self) -> Step {
+        let now = (self.hub.clock)();
+        let station = &mut self.point.kept().station;
+        self.session.tick(station, &self.point.rules, now)
+    }
+
+    fn is_silent(&self) -> bool {
+        let silence = (self.hub.clock)() - self.alive_at;
+        silence.num_seconds() > self.hub.ping_interval().num_seconds() * PINGS_MAX
+    }
+
+    async fn ping<S: AsyncRead + AsyncWrite + Unpin>(
+        &mut self,
+        socket: &mut WebSocketStream<S>,
+    ) -> Result<(), Error> {
+        let now = (self.hub.clock)();
+        if now - self.pinged_at >= self.hub.ping_interval() {
+            self.pinged_at = now;
+            socket.send(Message::Ping(Vec::new().into())).await?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the state where that is urgent or due, then sends.
+    async fn finish<S: AsyncRead + AsyncWrite + Unpin>(
+        &mut self,
+        step: Step,
+        socket: &mut WebSocketStream<S>,
+    ) -> Result<(), Error> {
+        if step.is_urgent || (self.hub.clock)() - self.saved_at >= SAVE_AFTER {
+            self.save().await;
+        }
+        for text in step.send {
+            socket.send(Message::text(text)).await?;
+        }
+        self.deliver(step.done);
+        Ok(())
+    }
+
+    fn deliver(&mut self, done: Vec<(Ticket, Reply)>) {
+        for (ticket, reply) in done {
+            if let Some(receiver) = self.replies.remove(&ticket) {
+                // Whoever ordered it may have given up.
+                let _ = receiver.send(reply);
+            }
+        }
+    }
+
+    async fn save(&mut self) {
+        self.saved_at = (self.hub.clock)();
+        if let Err(error) = self.hub.save(&self.point).await {
+            warn!(identity = self.point.identity, %error, "the state was not kept");
+        }
+    }
+
+    async fn end(&mut self, number: u64) {
+        let step = {
+            let now = (self.hub.clock)();
+            let station = &mut self.point.kept().station;
+            let step = self.session.close(station, &self.point.rules, now);
+            if self.point.disconnect(number) {
+                station.disconnect();
+            }
+            step
+        };
+        self.deliver(step.done);
+        self.save().await;
+    }
+}

@@ -1,0 +1,160 @@
+//! Files of the charge points: their credentials, which the operator writes, and their state,
+//! which the service writes. No file has two writers.
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
+
+use crate::station::state::Station;
+
+/// Longest identity that a charge point may have, in characters (2.0.1).
+pub const IDENTITY_LENGTH_MAX: usize = 48;
+
+/// Credentials of a charge point.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Credentials {
+    /// Identity of the charge point.
+    pub identity: String,
+    /// Hash of its password.
+    pub password_hash: String,
+    /// Hash of the code with which its owner links it.
+    pub code_hash: String,
+}
+
+/// State of a charge point, and who is linked to it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kept {
+    /// Digests of the tokens of links, the oldest first.
+    pub links: Vec<String>,
+    /// State of the charge point.
+    pub station: Station,
+}
+
+/// A file that cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {reason}", path.display())]
+pub struct FileError {
+    /// The file.
+    pub path: PathBuf,
+    /// Reason in words.
+    pub reason: String,
+}
+
+/// Folder with the files of all charge points.
+#[derive(Debug, Clone)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// A folder.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    /// Credentials of a charge point; `None` if it was not added.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn credentials(&self, identity: &str) -> Result<Option<Credentials>, FileError> {
+        read(&self.file(identity, "credentials"))
+    }
+
+    /// Keeps the credentials of a charge point.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn keep_credentials(&self, credentials: &Credentials) -> Result<(), FileError> {
+        write(&self.file(&credentials.identity, "credentials"), credentials)
+    }
+
+    /// State of a charge point; `None` if it was never connected.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn state(&self, identity: &str) -> Result<Option<Kept>, FileError> {
+        read(&self.file(identity, "state"))
+    }
+
+    /// Keeps the state of a charge point.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn keep_state(&self, identity: &str, kept: &Kept) -> Result<(), FileError> {
+        write(&self.file(identity, "state"), kept)
+    }
+
+    fn file(&self, identity: &str, kind: &str) -> PathBuf {
+        self.0.join(format!("{}.{kind}.json", file_name(identity)))
+    }
+}
+
+/// Identity as the name of a file, which leads nowhere else.
+fn file_name(identity: &str) -> String {
+    identity.bytes().fold(String::new(), |name, byte| {
+        if byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_' {
+            name + &char::from(byte).to_string()
+        } else {
+            name + &format!("~{byte:02x}")
+        }
+    })
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileError> {
+    let failed = |reason: String| FileError { path: path.to_owned(), reason };
+    match fs::read_to_string(path) {
+        Ok(text) => {
+            serde_json::from_str(&text).map(Some).map_err(|error| failed(error.to_string()))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(error.to_string())),
+    }
+}
+
+/// Writes a file whole or not at all, also if the machine stops in between.
+fn write(path: &Path, value: &impl Serialize) -> Result<(), FileError> {
+    write_whole(path, value)
+        .map_err(|error| FileError { path: path.to_owned(), reason: error.to_string() })
+}
+
+fn write_whole(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = NamedTempFile::new_in(folder)?;
+    file.write_all(&serde_json::to_vec(value)?)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    // The new name is in the folder, which has a flush of its own.
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_stay_in_their_folder_and_apart() {
+        let names = ["CP-1", "..", "a/b", "a~2fb", "é", ""].map(file_name);
+        assert_eq!(names, ["CP-1", "~2e~2e", "a~2fb", "a~7e2fb", "~c3~a9", ""]);
+    }
+
+    #[test]
+    fn a_state_is_read_as_it_was_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = Folder::new(folder.path());
+        assert!(files.state("CP-1").unwrap().is_none());
+        let mut kept = Kept::default();
+        kept.links.push("a".to_owned());
+        kept.station.last_transaction = 7;
+        files.keep_state("CP-1", &kept).unwrap();
+        let read = files.state("CP-1").unwrap().unwrap();
+        assert_eq!((read.links, read.station), (kept.links, kept.station));
+        fs::write(folder.path().join("CP-1.state.json"), "{").unwrap();
+        let error = files.state("CP-1").unwrap_err().to_string();
+        assert!(error.contains("CP-1.state.json: EOF"), "{error}");
+        assert!(Folder::new("/no such folder").keep_state("CP-1", &Kept::default()).is_err());
+    }
+}

@@ -1,0 +1,205 @@
+//! All charge points of an integration, connected or not.
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use chrono::TimeDelta;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::task::spawn_blocking;
+
+use crate::edge::clock::Clock;
+use crate::edge::files::{Credentials, FileError, Folder, Kept};
+use crate::facts::{Reply, Request};
+use crate::settings::OcppSettings;
+use crate::station::state::Rules;
+
+/// Hashes that are computed at a time: each takes 19 MiB, and all charge points of a street
+/// connect at once after a power cut.
+const HASHES_MAX: usize = 2;
+
+/// Orders that wait for the task of a connection.
+const ORDERS_MAX: usize = 32;
+
+/// Links that are kept per charge point. An owner who links again has a new one.
+const LINKS_MAX: usize = 8;
+
+/// Request for the charge point at the other end of a connection.
+#[derive(Debug)]
+pub struct Order {
+    /// The request.
+    pub request: Request,
+    /// Receiver of the reply.
+    pub reply: oneshot::Sender<Reply>,
+}
+
+/// Way to the task of a connection.
+#[derive(Debug, Clone)]
+struct Way {
+    number: u64,
+    orders: mpsc::Sender<Order>,
+}
+
+/// A charge point.
+#[derive(Debug)]
+pub struct Point {
+    /// Its identity.
+    pub identity: String,
+    /// Rules that it is held to.
+    pub rules: Rules,
+    kept: Mutex<Kept>,
+    way: Mutex<Option<Way>>,
+    /// One writer at a time, so that the last state is the last one written.
+    saving: tokio::sync::Mutex<()>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Point {
+    fn new(identity: String, rules: Rules, kept: Kept) -> Self {
+        Self {
+            identity,
+            rules,
+            kept: Mutex::new(kept),
+            way: Mutex::default(),
+            saving: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// State of the charge point, locked. Hold it for a step, not for a call.
+    pub fn kept(&self) -> MutexGuard<'_, Kept> {
+        locked(&self.kept)
+    }
+
+    /// Puts a connection in place of an earlier one, which ends with its channel.
+    pub fn connect(&self, number: u64) -> mpsc::Receiver<Order> {
+        let (orders, receiver) = mpsc::channel(ORDERS_MAX);
+        *locked(&self.way) = Some(Way { number, orders });
+        receiver
+    }
+
+    /// Removes a connection. Returns false if another one has taken its place.
+    pub fn disconnect(&self, number: u64) -> bool {
+        locked(&self.way).take_if(|way| way.number == number).is_some()
+    }
+
+    /// Sends a request to the charge point and returns the receiver of its reply; `None` if it is
+    /// not connected, or too many requests wait.
+    #[must_use]
+    pub fn order(&self, request: Request) -> Option<oneshot::Receiver<Reply>> {
+        let way = locked(&self.way).clone()?;
+        let (reply, receiver) = oneshot::channel();
+        way.orders.try_send(Order { request, reply }).ok()?;
+        Some(receiver)
+    }
+
+    /// Adds the digest of a link's token, in place of the oldest if there are many.
+    pub fn add_link(&self, digest: String) {
+        let mut kept = self.kept();
+        kept.links.push(digest);
+        let surplus = kept.links.len().saturating_sub(LINKS_MAX);
+        kept.links.drain(..surplus);
+    }
+}
+
+/// All charge points of an integration.
+pub struct Hub {
+    /// Settings of the integration.
+    settings: OcppSettings,
+    /// Source of the time.
+    pub clock: Clock,
+    folder: Folder,
+    points: Mutex<BTreeMap<String, Arc<Point>>>,
+    hashes: Semaphore,
+    links: AtomicU64,
+}
+
+impl Hub {
+    /// A hub without charge points in memory.
+    #[must_use]
+    pub fn new(settings: OcppSettings, clock: Clock) -> Self {
+        Self {
+            folder: Folder::new(&settings.state_folder),
+            settings,
+            clock,
+            points: Mutex::default(),
+            hashes: Semaphore::new(HASHES_MAX),
+            links: AtomicU64::default(),
+        }
+    }
+
+    /// Time for the reply to a request.
+    #[must_use]
+    pub fn call_timeout(&self) -> TimeDelta {
+        TimeDelta::seconds(i64::from(self.settings.call_timeout_seconds))
+    }
+
+    /// Interval of pings.
+    #[must_use]
+    pub fn ping_interval(&self) -> TimeDelta {
+        TimeDelta::seconds(i64::from(self.settings.ping_seconds))
+    }
+
+    /// Number for the next connection.
+    pub fn next_link(&self) -> u64 {
+        self.links.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Credentials of a charge point; `None` if there is none of that identity.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub async fn credentials(&self, identity: &str) -> Result<Option<Credentials>, FileError> {
+        let (folder, identity) = (self.folder.clone(), identity.to_owned());
+        blocking(move || folder.credentials(&identity)).await
+    }
+
+    /// A charge point that was added, with its state from memory or from its file.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub async fn point(&self, identity: &str) -> Result<Arc<Point>, FileError> {
+        if let Some(point) = locked(&self.points).get(identity) {
+            return Ok(Arc::clone(point));
+        }
+        let (folder, name) = (self.folder.clone(), identity.to_owned());
+        let kept = blocking(move || folder.state(&name)).await?.unwrap_or_default();
+        let rules = self.settings.rules(identity).map_err(|error| FileError {
+            path: self.settings.state_folder.clone(),
+            reason: error.to_string(),
+        })?;
+        let mut points = locked(&self.points);
+        let point = points
+            .entry(identity.to_owned())
+            .or_insert_with(|| Arc::new(Point::new(identity.to_owned(), rules, kept)));
+        Ok(Arc::clone(point))
+    }
+
+    /// Keeps the state of a charge point.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub async fn save(&self, point: &Point) -> Result<(), FileError> {
+        let _turn = point.saving.lock().await;
+        let kept = point.kept().clone();
+        let (folder, identity) = (self.folder.clone(), point.identity.clone());
+        blocking(move || folder.keep_state(&identity, &kept)).await
+    }
+
+    /// Compares a secret with a hash, off the async threads and few at a time.
+    pub async fn compare(&self, check: impl FnOnce() -> bool + Send + 'static) -> bool {
+        let Ok(_permit) = self.hashes.acquire().await else { return false };
+        spawn_blocking(check).await.unwrap_or(false)
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, FileError> + Send + 'static,
+) -> Result<T, FileError> {
+    let failed = |error: tokio::task::JoinError| FileError {
+        path: std::path::PathBuf::new(),
+        reason: error.to_string(),
+    };
+    spawn_blocking(work).await.map_err(failed)?
+}

@@ -1,0 +1,154 @@
+//! Listener for charge points: connections, TLS, the opening handshake.
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::http::StatusCode;
+use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
+use tracing::{debug, warn};
+
+use crate::edge::connection::serve;
+use crate::edge::enrolment::is_identity;
+use crate::edge::files::Credentials;
+use crate::edge::handshake::{Hello, read_hello, refuse};
+use crate::edge::hub::Hub;
+use crate::edge::secret::matches_key;
+use crate::edge::tls::common_name;
+
+/// Connections at a time.
+const CONNECTIONS_MAX: usize = 10_000;
+
+/// Time for TLS and the opening handshake.
+const HANDSHAKE_MAX: Duration = Duration::from_secs(20);
+
+/// Longest message, in bytes. Reports of all variables are long.
+const MESSAGE_MAX: usize = 256 * 1024;
+
+/// Pause after a connection that could not be taken, such as for lack of file descriptors.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Proof that a charge point has to give.
+#[derive(Clone)]
+pub enum Proof {
+    /// None.
+    Nothing,
+    /// Its password.
+    Password,
+    /// A certificate with its identity.
+    Certificate,
+}
+
+/// Demands of the listener on connections.
+#[derive(Clone)]
+pub struct Door {
+    /// Proof that a charge point has to give.
+    pub proof: Proof,
+    /// TLS, if connections have it.
+    pub tls: Option<TlsAcceptor>,
+}
+
+/// Takes connections until the task is dropped, and ends them with it.
+pub async fn listen(listener: TcpListener, door: Door, hub: Arc<Hub>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let mut tasks = JoinSet::new();
+    loop {
+        while tasks.try_join_next().is_some() {}
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let (door, hub) = (door.clone(), Arc::clone(&hub));
+                tasks.spawn(async move {
+                    if let Err(error) = take(stream, door, hub).await {
+                        debug!(%error, "a connection failed");
+                    }
+                    drop(place);
+                });
+            }
+            Err(error) => {
+                warn!(%error, "no connection was taken");
+                let _ = timeout(PAUSE, std::future::pending::<()>()).await;
+            }
+        }
+    }
+}
+
+async fn take(stream: TcpStream, door: Door, hub: Arc<Hub>) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let Some(tls) = &door.tls else { return open(stream, None, &door, hub).await };
+    let stream = within(tls.accept(stream)).await??;
+    let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
+    let name = certificates.first().and_then(common_name);
+    open(stream, name, &door, hub).await
+}
+
+async fn within<T>(work: impl Future<Output = T>) -> io::Result<T> {
+    timeout(HANDSHAKE_MAX, work).await.map_err(|_| io::ErrorKind::TimedOut.into())
+}
+
+/// Reads the opening handshake and serves the charge point.
+async fn open<S: AsyncRead + AsyncWrite + Unpin>(
+    mut stream: S,
+    certified: Option<String>,
+    door: &Door,
+    hub: Arc<Hub>,
+) -> io::Result<()> {
+    let Some(hello) = within(read_hello(&mut stream)).await?? else {
+        return refuse(&mut stream, StatusCode::BAD_REQUEST).await;
+    };
+    let status = judge(&hello, certified.as_deref(), door, &hub).await;
+    if let Err(status) = status {
+        // A stranger chose the identity: it is logged in an escaped form.
+        warn!(identity = ?hello.identity, status = status.as_u16(), "a charge point was refused");
+        return refuse(&mut stream, status).await;
+    }
+    hello.accept(&mut stream).await?;
+    let config = WebSocketConfig::default()
+        .read_buffer_size(4096)
+        .max_message_size(Some(MESSAGE_MAX))
+        .max_frame_size(Some(MESSAGE_MAX));
+    let Hello { identity, version, rest, .. } = hello;
+    let mut socket =
+        WebSocketStream::from_partially_read(stream, rest, Role::Server, Some(config)).await;
+    let Some(version) = version else {
+        warn!(identity, "a charge point speaks no version that is known");
+        return socket.close(None).await.map_err(io::Error::other);
+    };
+    let point = hub.point(&identity).await.map_err(io::Error::other)?;
+    serve(socket, hub, point, version).await;
+    Ok(())
+}
+
+/// Decides whether a charge point is let in.
+async fn judge(
+    hello: &Hello,
+    certified: Option<&str>,
+    door: &Door,
+    hub: &Hub,
+) -> Result<(), StatusCode> {
+    if !is_identity(&hello.identity) {
+        return Err(StatusCode::NOT_FOUND);
+    }
+    let credentials = hub.credentials(&hello.identity).await.map_err(|error| {
+        warn!(%error, "credentials were not read");
+        StatusCode::SERVICE_UNAVAILABLE
+    })?;
+    let Some(Credentials { password_hash, .. }) = credentials else {
+        return Err(StatusCode::NOT_FOUND);
+    };
+    let is_proved = match door.proof {
+        Proof::Nothing => true,
+        Proof::Certificate => certified == Some(hello.identity.as_str()),
+        Proof::Password => match hello.own_password() {
+            Some(password) => hub.compare(move || matches_key(&password, &password_hash)).await,
+            None => false,
+        },
+    };
+    is_proved.then_some(()).ok_or(StatusCode::UNAUTHORIZED)
+}

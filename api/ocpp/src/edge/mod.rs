@@ -1,0 +1,12 @@
+//! Edge to the world: files, sockets, secrets and the clock. What it does with messages is decided
+//! in [`session`](crate::session) and [`station`](crate::station).
+
+pub mod clock;
+pub mod connection;
+pub mod enrolment;
+pub mod files;
+pub mod handshake;
+pub mod hub;
+pub mod listener;
+pub mod secret;
+pub mod tls;

@@ -1,0 +1,229 @@
+//! Exchange of messages over one connection: identifiers, one request at a time, time-outs.
+//!
+//! A value without socket and clock: text and time come in, texts go out.
+use std::collections::VecDeque;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::facts::{Event, Reply, Request};
+use crate::fields::Fault;
+use crate::frame::{Frame, FrameError};
+use crate::station::state::{Rules, Station};
+use crate::version::Version;
+
+/// Most requests of others that wait for one charge point.
+const QUEUE_MAX: usize = 32;
+
+/// Number by which whoever ordered a request knows its reply.
+pub type Ticket = u64;
+
+/// Result of a step: texts to send, and replies to orders.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Step {
+    /// Frames for the charge point, in order.
+    pub send: Vec<String>,
+    /// Replies to orders.
+    pub done: Vec<(Ticket, Reply)>,
+    /// True if the state must be kept before anything is sent: a transaction was given its
+    /// identifier, or a request its reply.
+    pub is_urgent: bool,
+}
+
+/// Request that waits for its reply, or for its turn.
+#[derive(Debug, Clone, PartialEq)]
+struct Waiting {
+    request: Request,
+    ticket: Option<Ticket>,
+}
+
+/// Request that was sent.
+#[derive(Debug, Clone, PartialEq)]
+struct Outstanding {
+    id: String,
+    deadline: DateTime<Utc>,
+    waiting: Waiting,
+}
+
+/// Exchange over one connection.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Session {
+    version: Version,
+    timeout: TimeDelta,
+    last_id: u64,
+    outstanding: Option<Outstanding>,
+    queue: VecDeque<Waiting>,
+}
+
+impl Session {
+    /// Exchange in a version. A request without a reply fails after `timeout`.
+    #[must_use]
+    pub fn new(version: Version, timeout: TimeDelta) -> Self {
+        Self { version, timeout, last_id: 0, outstanding: None, queue: VecDeque::new() }
+    }
+
+    /// Takes over a text of the charge point. Its requests are answered at once; the next request
+    /// of ours goes out when the last one was answered.
+    pub fn receive(
+        &mut self,
+        text: &str,
+        station: &mut Station,
+        rules: &Rules,
+        now: DateTime<Utc>,
+    ) -> Step {
+        let mut step = Step::default();
+        station.heard_at = Some(now);
+        match Frame::read(text) {
+            Ok(Frame::Call { id, action, payload }) => {
+                let answer = self.version.read_event(&action, &payload).map(|event| {
+                    step.is_urgent = matches!(event, Event::Transaction(_) | Event::Booted(_));
+                    let answer = station.receive(event, rules, now);
+                    self.version.write_answer(&action, &answer)
+                });
+                step.send.push(self.answer(id, answer).write());
+            }
+            Ok(Frame::CallResult { id, payload }) => {
+                let version = self.version;
+                self.take_reply(&id, station, (rules, now), &mut step, |request| {
+                    version.read_reply(request, &payload)
+                });
+            }
+            Ok(Frame::CallError { id, code, description }) => {
+                self.take_reply(&id, station, (rules, now), &mut step, |_| {
+                    failure(&code, &description)
+                });
+            }
+            Err(FrameError::Malformed { id, reason }) => {
+                let answer = Err(Fault::Formation { reason });
+                step.send.push(self.answer(id, answer).write());
+            }
+            Err(FrameError::Unanswerable { reason }) => {
+                tracing::debug!(reason, "a text was no message");
+            }
+        }
+        self.send_next(station, rules, now, &mut step);
+        step
+    }
+
+    fn answer(
+        &self,
+        id: String,
+        answer: Result<Result<serde_json::Value, crate::typed::PayloadError>, Fault>,
+    ) -> Frame {
+        match answer {
+            Ok(Ok(payload)) => Frame::CallResult { id, payload },
+            Ok(Err(error)) => {
+                let (code, description) = ("InternalError".to_owned(), error.to_string());
+                Frame::CallError { id, code, description }
+            }
+            Err(fault) => {
+                let code = self.version.code_of(&fault).to_owned();
+                Frame::CallError { id, code, description: fault.to_string() }
+            }
+        }
+    }
+
+    /// Lets time pass: a request without a reply fails, and the next one goes out.
+    pub fn tick(&mut self, station: &mut Station, rules: &Rules, now: DateTime<Utc>) -> Step {
+        let mut step = Step::default();
+        if let Some(late) = self.outstanding.take_if(|sent| sent.deadline <= now) {
+            finish(&late.waiting, Reply::TimedOut, station, (rules, now), &mut step);
+        }
+        self.send_next(station, rules, now, &mut step);
+        step
+    }
+
+    /// Orders a request, which goes out before those of our own accord. If too many wait, its
+    /// reply is that it was lost.
+    pub fn order(
+        &mut self,
+        request: Request,
+        ticket: Option<Ticket>,
+        station: &mut Station,
+        rules: &Rules,
+        now: DateTime<Utc>,
+    ) -> Step {
+        let mut step = Step::default();
+        if self.queue.len() >= QUEUE_MAX {
+            step.done.extend(ticket.map(|ticket| (ticket, Reply::Lost)));
+            return step;
+        }
+        self.queue.push_back(Waiting { request, ticket });
+        self.send_next(station, rules, now, &mut step);
+        step
+    }
+
+    /// Ends the exchange: everything that waits is lost.
+    pub fn close(&mut self, station: &mut Station, rules: &Rules, now: DateTime<Utc>) -> Step {
+        let mut step = Step::default();
+        let outstanding = self.outstanding.take().map(|sent| sent.waiting);
+        for waiting in outstanding.into_iter().chain(self.queue.drain(..)) {
+            finish(&waiting, Reply::Lost, station, (rules, now), &mut step);
+        }
+        step
+    }
+
+    /// Takes over a reply, if it is one to the request that was sent last. Others are late or
+    /// strange, and change nothing.
+    fn take_reply(
+        &mut self,
+        id: &str,
+        station: &mut Station,
+        (rules, now): (&Rules, DateTime<Utc>),
+        step: &mut Step,
+        read: impl Fn(&Request) -> Reply,
+    ) {
+        if let Some(sent) = self.outstanding.take_if(|sent| sent.id == id) {
+            let reply = read(&sent.waiting.request);
+            step.is_urgent = true;
+            finish(&sent.waiting, reply, station, (rules, now), step);
+        }
+    }
+
+    /// Sends the next request, if none is outstanding.
+    fn send_next(
+        &mut self,
+        station: &mut Station,
+        rules: &Rules,
+        now: DateTime<Utc>,
+        step: &mut Step,
+    ) {
+        while self.outstanding.is_none() {
+            let ordered = self.queue.pop_front();
+            let own =
+                || station.wanted(rules, now).map(|request| Waiting { request, ticket: None });
+            let Some(waiting) = ordered.or_else(own) else { return };
+            match self.version.write_request(&waiting.request) {
+                Ok((action, payload)) => {
+                    self.last_id += 1;
+                    let id = self.last_id.to_string();
+                    let frame = Frame::Call { id: id.clone(), action: action.to_owned(), payload };
+                    step.send.push(frame.write());
+                    let deadline = now + self.timeout;
+                    self.outstanding = Some(Outstanding { id, deadline, waiting });
+                }
+                Err(error) => {
+                    let reply = Reply::Failed { reason: error.to_string() };
+                    finish(&waiting, reply, station, (rules, now), step);
+                }
+            }
+        }
+    }
+}
+
+fn failure(code: &str, description: &str) -> Reply {
+    match code {
+        "NotImplemented" | "NotSupported" => Reply::NotSupported,
+        _ => Reply::Failed { reason: format!("{code} {description}").trim().to_owned() },
+    }
+}
+
+fn finish(
+    waiting: &Waiting,
+    reply: Reply,
+    station: &mut Station,
+    (rules, now): (&Rules, DateTime<Utc>),
+    step: &mut Step,
+) {
+    station.replied(&waiting.request, &reply, rules, now);
+    step.done.extend(waiting.ticket.map(|ticket| (ticket, reply)));
+}

@@ -1,0 +1,171 @@
+//! State of one connector.
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use slackwater_engine::units::{Energy, Power};
+
+use crate::assumption::Assumption;
+use crate::facts::{Quantity, Sample, Samples, Status};
+use crate::station::limit_state::Limits;
+use crate::station::register::Register;
+use crate::station::transactions::Transactions;
+
+/// Earliest time that a clock can rightly show: no charge point is older that speaks 1.6-J.
+const CLOCK_MIN: &str = "2015-01-01T00:00:00Z";
+
+/// Most that a clock may be ahead of ours, in minutes.
+const AHEAD_MAX_MINUTES: i64 = 5;
+
+/// State of a connector.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConnectorState {
+    /// State of plug and charging.
+    pub status: Option<Status>,
+    /// Power that the vehicle takes; negative where it gives.
+    #[serde(rename = "power_kw")]
+    pub power: Option<Power>,
+    /// Register of the energy taken.
+    pub imported: Register,
+    /// Register of the energy given.
+    pub exported: Register,
+    /// Transactions.
+    pub transactions: Transactions,
+    /// Limits.
+    pub limits: Limits,
+}
+
+/// Result of measured values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// Last register of the energy taken in the message, which may be older than the last known.
+    pub imported: Option<Energy>,
+    /// Everything that was assumed.
+    pub assumed: Vec<Assumption>,
+}
+
+/// Time of a message, and what had to be assumed about it.
+#[must_use]
+pub fn time_of(
+    given: Option<DateTime<Utc>>,
+    now: DateTime<Utc>,
+) -> (DateTime<Utc>, Option<Assumption>) {
+    let Some(at) = given else { return (now, Some(Assumption::TimeMissing)) };
+    let is_old = CLOCK_MIN.parse::<DateTime<Utc>>().is_ok_and(|earliest| at < earliest);
+    let is_ahead = (at - now).num_minutes() >= AHEAD_MAX_MINUTES;
+    if is_old || is_ahead { (now, Some(Assumption::ClockWrong)) } else { (at.min(now), None) }
+}
+
+impl ConnectorState {
+    /// Takes over a state. Without a flow there is no power.
+    pub fn set_status(&mut self, status: Status) {
+        // An occupied connector may charge: the transaction tells more.
+        let is_vaguer = status == Status::Occupied
+            && self.status.is_some_and(|known| known.is_plugged_in() == Some(true));
+        if !is_vaguer {
+            self.status = Some(status);
+        }
+        if self.status != Some(Status::Charging) {
+            self.power = None;
+        }
+    }
+
+    /// Takes over measured values.
+    pub fn measure(&mut self, samples: &Samples, now: DateTime<Utc>) -> Measured {
+        let mut assumed = vec![Assumption::SampleUnreadable; samples.unreadable];
+        let mut imported = None;
+        if let Some(power) = net_power(&samples.values) {
+            self.power = Some(power);
+        }
+        for sample in &samples.values {
+            let (at, wrong) = time_of(sample.at, now);
+            assumed.extend(wrong);
+            match sample.quantity {
+                Quantity::Imported => {
+                    imported = count(&mut self.imported, sample, at, self.power, &mut assumed);
+                }
+                Quantity::Exported => {
+                    let power = self.power.map(|power| -power);
+                    count(&mut self.exported, sample, at, power, &mut assumed);
+                }
+                _ => {}
+            }
+        }
+        Measured { imported, assumed }
+    }
+
+    /// Last register of the energy taken.
+    #[must_use]
+    pub fn register(&self) -> Option<Energy> {
+        self.imported.last().map(|(_, energy)| energy)
+    }
+}
+
+/// Adds a register to the counts and returns it.
+fn count(
+    register: &mut Register,
+    sample: &Sample,
+    at: DateTime<Utc>,
+    power: Option<Power>,
+    assumed: &mut Vec<Assumption>,
+) -> Option<Energy> {
+    let is_in_kwh = !sample.has_unit && register.is_in_kwh(at, sample.value, power);
+    if is_in_kwh {
+        assumed.push(Assumption::KilowattHours);
+    }
+    let energy = Energy::from_kwh(if is_in_kwh { sample.value } else { sample.value / 1e3 });
+    let Some(energy) = energy.ok().filter(|&energy| energy >= Energy::ZERO) else {
+        assumed.push(Assumption::SampleUnreadable);
+        return None;
+    };
+    assumed.extend(register.add(at, energy));
+    Some(energy)
+}
+
+/// Power of the latest values: taken less given.
+fn net_power(values: &[Sample]) -> Option<Power> {
+    let last = |quantity| values.iter().rev().find(|one| one.quantity == quantity);
+    let (taken, given) = (last(Quantity::Power), last(Quantity::PowerGiven));
+    let watts = |one: Option<&Sample>| one.map_or(0.0, |one| one.value);
+    taken.or(given)?;
+    Power::from_kw((watts(taken) - watts(given)) / 1e3).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn now() -> DateTime<Utc> {
+        "2026-01-05T18:00:00Z".parse().unwrap()
+    }
+
+    #[test]
+    fn a_clock_that_cannot_be_right_is_not_believed() {
+        for (given, expected) in [
+            ("2026-01-05T17:00:00Z", None),
+            ("2026-01-05T18:04:00Z", None),
+            ("2026-01-05T18:05:00Z", Some(Assumption::ClockWrong)),
+            ("1970-01-01T00:00:07Z", Some(Assumption::ClockWrong)),
+            ("2045-01-01T00:00:00Z", Some(Assumption::ClockWrong)),
+        ] {
+            let (at, assumed) = time_of(given.parse().ok(), now());
+            assert_eq!(assumed, expected, "{given}");
+            assert!(at <= now());
+        }
+        assert_eq!(time_of(None, now()), (now(), Some(Assumption::TimeMissing)));
+    }
+
+    #[test]
+    fn an_occupied_connector_stays_what_is_known_of_it() {
+        let mut connector = ConnectorState::default();
+        for (status, expected) in [
+            (Status::Occupied, Status::Occupied),
+            (Status::Charging, Status::Charging),
+            (Status::Occupied, Status::Charging),
+            (Status::Available, Status::Available),
+            (Status::Occupied, Status::Occupied),
+        ] {
+            connector.set_status(status);
+            assert_eq!(connector.status, Some(expected));
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Limits of a connector as they are kept: the limit that was ordered, what was written of it, and what
+//! the charge point reports. The requests follow from them in [`limits`](super::limits).
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use slackwater_control::charging_profile::profile::{Kind, Profile, Purpose};
+use slackwater_control::charging_profile::supply::Limit;
+use slackwater_control::quirk::kind::Quirk;
+use slackwater_engine::units::Current;
+
+/// Limits of a connector.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Limit that was ordered; `None` if none ever was.
+    pub wanted: Option<Limit>,
+    /// True if charging was stopped by a limit of zero.
+    pub is_paused: bool,
+    /// True if the charge point has the default.
+    pub has_default: bool,
+    /// Profile above the default that the charge point has accepted.
+    pub written: Option<Written>,
+    /// Instant before which nothing is written, after a failure.
+    pub retry_at: Option<DateTime<Utc>>,
+    /// True if the composite schedule is to be asked for.
+    pub is_check_due: bool,
+    /// Result of the last comparison with the composite schedule.
+    pub check: Check,
+}
+
+/// Profile that was accepted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Written {
+    /// Its limit now.
+    pub limit: Limit,
+    /// Transaction that it was written in.
+    pub transaction: Option<String>,
+    /// Instant from which the default holds.
+    pub expires: DateTime<Utc>,
+    /// Instant at which it is to be written again.
+    pub refresh_at: DateTime<Utc>,
+}
+
+/// Result of a comparison with the composite schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    /// Not compared, or the charge point does not tell: its acceptance counts.
+    #[default]
+    Unknown,
+    /// It reports the expected limits.
+    Agrees,
+    /// It reports another limit.
+    Differs {
+        /// Limit that it reports.
+        reported_amps: Current,
+    },
+}
+
+/// Deviations of a charge point that its refusals have shown.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Learned {
+    /// Deviations under which profiles are written.
+    pub quirks: BTreeSet<Quirk>,
+    /// Deviations that were tried.
+    pub tried: BTreeSet<Quirk>,
+    /// Deviation under trial.
+    pub trial: Option<Trial>,
+    /// True if profiles are refused in every form.
+    pub is_hopeless: bool,
+}
+
+/// Deviation under trial: the profile that showed it is written in another form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trial {
+    /// Deviation.
+    pub quirk: Quirk,
+    /// True if the limit above the default was refused, false for the default.
+    pub is_of_limit: bool,
+}
+
+impl Learned {
+    /// Takes over that a profile was accepted: the deviation under trial explains the refusal, if
+    /// the profile is the one that was refused.
+    pub fn accept(&mut self, profile: &Profile) {
+        let is_of_limit = profile.valid_to.is_some();
+        self.trial = self.trial.filter(|trial| trial.is_of_limit != is_of_limit);
+    }
+
+    /// Takes the next deviation that may explain why a profile was refused, in place of one that
+    /// did not.
+    pub fn refuse(&mut self, profile: &Profile) {
+        let is_of_limit = profile.valid_to.is_some();
+        if let Some(trial) = self.trial.take() {
+            self.quirks.remove(&trial.quirk);
+            if trial.is_of_limit && !is_of_limit {
+                // The default was taken before: it is written as it was, and then the limit.
+                return;
+            }
+        }
+        let next = explanations(profile).into_iter().find(|quirk| !self.tried.contains(quirk));
+        self.is_hopeless = next.is_none();
+        self.tried.extend(next);
+        self.quirks.extend(next);
+        self.trial = next.map(|quirk| Trial { quirk, is_of_limit });
+    }
+}
+
+/// Deviations that may explain a refusal, the likeliest first.
+fn explanations(profile: &Profile) -> Vec<Quirk> {
+    let is_power =
+        profile.schedule.periods().iter().any(|one| matches!(one.limit, Limit::Power(_)));
+    let is_absolute = matches!(profile.kind, Kind::Absolute { .. });
+    let found = [
+        (profile.purpose == Purpose::Transaction).then_some(Quirk::NoTransactionProfile),
+        is_absolute.then_some(Quirk::RelativeOnly),
+        Some(if is_power { Quirk::AmpsOnly } else { Quirk::WattsOnly }),
+        (profile.stack_level == 0).then_some(Quirk::LevelZeroRefused),
+        (profile.stack_level > 0).then_some(Quirk::LevelZeroOnly),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+impl Limits {
+    /// The limit to hold; `None` if there is none to write.
+    #[must_use]
+    pub fn held(&self, current_max: Current) -> Option<Limit> {
+        if self.is_paused {
+            return Some(Limit::Current(Current::ZERO));
+        }
+        // After a pause without a limit the charge point is free up to its own highest current.
+        self.wanted.or_else(|| self.written.is_some().then_some(Limit::Current(current_max)))
+    }
+
+    /// Forgets what the charge point had, as after its restart.
+    pub fn forget_written(&mut self) {
+        self.has_default = false;
+        self.written = None;
+        self.retry_at = None;
+        self.check = Check::Unknown;
+    }
+
+    /// Returns true if a limit is to be written: it is another, in another transaction, or due.
+    #[must_use]
+    pub fn is_due(&self, limit: Limit, transaction: Option<&str>, now: DateTime<Utc>) -> bool {
+        self.written.as_ref().is_none_or(|written| {
+            written.limit != limit
+                || written.transaction.as_deref() != transaction
+                || written.refresh_at <= now
+        })
+    }
+}

@@ -1,0 +1,13 @@
+//! State of one charge point, as a value that messages and time change. It knows neither sockets
+//! nor clocks nor versions of the protocol.
+
+pub mod connector;
+pub mod limit_state;
+pub mod limits;
+pub mod orders;
+pub mod receive;
+pub mod register;
+pub mod setup;
+pub mod show;
+pub mod state;
+pub mod transactions;

@@ -1,0 +1,223 @@
+//! Events of a charge point, and their answers.
+use chrono::{DateTime, Utc};
+use slackwater_engine::units::Energy;
+
+use crate::assumption::Assumption;
+use crate::facts::{Answer, Connector, Event, Model, Quantity, Stage, Status, TransactionFacts};
+use crate::station::connector::{ConnectorState, time_of};
+use crate::station::limit_state::Learned;
+use crate::station::state::{Rules, Station};
+use crate::station::transactions::{Given, Transaction};
+
+impl Station {
+    /// Takes over an event that came at `now`, and returns its answer. A message that is sent
+    /// again is answered again and changes nothing.
+    pub fn receive(&mut self, event: Event, rules: &Rules, now: DateTime<Utc>) -> Answer {
+        self.heard_at = Some(now);
+        match event {
+            Event::Booted(model) => self.boot(model, rules, now),
+            Event::Heartbeat => Answer::Time(now),
+            Event::Authorize { token } => Answer::Authorized { is_accepted: rules.accepts(&token) },
+            Event::Status { connector, status } => {
+                if connector > 0 {
+                    self.connector(connector).set_status(status);
+                }
+                Answer::Empty
+            }
+            Event::Metered { connector, samples } => {
+                if samples.values.is_empty() && samples.unreadable == 0 {
+                    self.assume(Assumption::SamplesMissing, now);
+                }
+                // Connector 0 is the meter of the whole charge point.
+                if connector > 0 {
+                    let measured = self.connector(connector).measure(&samples, now);
+                    self.note_all(measured.assumed, now);
+                }
+                Answer::Empty
+            }
+            Event::Transaction(facts) => self.transact(&facts, rules, now),
+            Event::Noted => Answer::Empty,
+            Event::SignCertificate => Answer::Rejected,
+            Event::DataTransfer => Answer::UnknownVendor,
+        }
+    }
+
+    fn note_all(&mut self, assumed: impl IntoIterator<Item = Assumption>, now: DateTime<Utc>) {
+        for assumption in assumed {
+            self.assume(assumption, now);
+        }
+    }
+
+    fn boot(&mut self, model: Model, rules: &Rules, now: DateTime<Utc>) -> Answer {
+        if self.model.as_ref() != Some(&model) {
+            // Other firmware may take other forms of profiles.
+            self.learned = Learned::default();
+        }
+        self.model = Some(model);
+        // A restart may have lost the profiles.
+        for state in self.connectors.values_mut() {
+            state.limits.forget_written();
+        }
+        if let Some(link) = &mut self.link {
+            link.settled_from = now;
+        }
+        Answer::Booted { now, interval_seconds: rules.heartbeat_seconds }
+    }
+
+    fn transact(&mut self, facts: &TransactionFacts, rules: &Rules, now: DateTime<Utc>) -> Answer {
+        if self.model.is_none() {
+            self.assume(Assumption::BootMissing, now);
+        }
+        let is_accepted = facts.token.as_deref().map(|token| rules.accepts(token));
+        let id = match facts.stage {
+            Stage::Started => self.start(facts, now),
+            Stage::Updated => self.update(facts, now),
+            Stage::Ended => self.end(facts, now),
+        };
+        Answer::Transaction { id, is_accepted }
+    }
+
+    /// Begins a transaction, unless the message is one that was sent before.
+    fn start(&mut self, facts: &TransactionFacts, now: DateTime<Utc>) -> String {
+        let connector = self.place_of(facts, now);
+        let given = given(facts);
+        let transactions = &self.connector(connector).transactions;
+        let known = match &facts.id {
+            Some(id) => transactions.has(id).then(|| id.clone()),
+            None => transactions.started_as(&given).map(|known| known.id.clone()),
+        };
+        if let Some(known) = known {
+            return known;
+        }
+        if given.register.is_none() {
+            self.assume(Assumption::MeterStartMissing, now);
+        }
+        self.open(facts, connector, given, now)
+    }
+
+    /// Opens a transaction in place of one that is open still.
+    fn open(
+        &mut self,
+        facts: &TransactionFacts,
+        connector: Connector,
+        given: Given,
+        now: DateTime<Utc>,
+    ) -> String {
+        let (started_at, wrong) = time_of(facts.at, now);
+        if self.connector(connector).transactions.open.is_some() {
+            self.assume(Assumption::TransactionReplaced, now);
+            let last = self.connector(connector).register();
+            self.connector(connector).transactions.end(started_at, last);
+        }
+        let id = facts.id.clone().unwrap_or_else(|| {
+            self.last_transaction += 1;
+            self.last_transaction.to_string()
+        });
+        let has_register = given.register.is_some();
+        let measured = self.connector(connector).measure(&facts.samples, now);
+        let state = self.connector(connector);
+        let meter_start = measured.imported.filter(|_| has_register);
+        state.transactions.open =
+            Some(Transaction { id: id.clone(), started_at, given, meter_start });
+        if let Some(status) = facts.status {
+            state.set_status(status);
+        }
+        self.note_all(measured.assumed.into_iter().chain(wrong), now);
+        id
+    }
+
+    /// Goes on with a transaction; one that is unknown began while nobody listened.
+    fn update(&mut self, facts: &TransactionFacts, now: DateTime<Utc>) -> String {
+        let connector = self.place_of(facts, now);
+        let id = facts.id.clone().unwrap_or_default();
+        if !self.connector(connector).transactions.has(&id) {
+            self.assume(Assumption::TransactionUnknown, now);
+            let given = Given { register: None, ..given(facts) };
+            return self.open(facts, connector, given, now);
+        }
+        let assumed = self.connector(connector).measure(&facts.samples, now).assumed;
+        let state = self.connector(connector);
+        if let Some(status) = facts.status.filter(|_| state.transactions.is_open(&id)) {
+            state.set_status(status);
+        }
+        self.note_all(assumed, now);
+        id
+    }
+
+    /// Ends a transaction. One with an unknown or negative identifier is the one that is open.
+    fn end(&mut self, facts: &TransactionFacts, now: DateTime<Utc>) -> String {
+        let id = facts.id.clone().unwrap_or_default();
+        let is_known = |state: &ConnectorState| state.transactions.has(&id);
+        let known =
+            self.connectors.iter().find(|(_, state)| is_known(state)).map(|(number, _)| *number);
+        let connector = known.or_else(|| {
+            self.assume(Assumption::TransactionUnknown, now);
+            self.only_open(facts.connector)
+        });
+        let Some(connector) = connector else { return id };
+        let is_repeated = known.is_some() && !self.connector(connector).transactions.is_open(&id);
+        let measured = self.connector(connector).measure(&facts.samples, now);
+        self.note_all(measured.assumed, now);
+        if !is_repeated {
+            self.close(facts, connector, measured.imported, now);
+        }
+        id
+    }
+
+    /// Closes the open transaction at its register, or at the last one that is known.
+    fn close(
+        &mut self,
+        facts: &TransactionFacts,
+        connector: Connector,
+        register: Option<Energy>,
+        now: DateTime<Utc>,
+    ) {
+        let (ended_at, wrong) = time_of(facts.at, now);
+        self.note_all(wrong, now);
+        if register.is_none() {
+            self.assume(Assumption::MeterStopMissing, now);
+        }
+        let state = self.connector(connector);
+        let register = register.or_else(|| state.register());
+        state.transactions.end(ended_at, register);
+        state.limits.is_paused = false;
+        let flowed = matches!(
+            state.status,
+            Some(Status::Charging | Status::SuspendedByVehicle | Status::SuspendedByCharger)
+        );
+        if let Some(status) = facts.status.or_else(|| flowed.then_some(Status::Finishing)) {
+            state.set_status(status);
+        }
+    }
+
+    /// The connector with the only open transaction.
+    fn only_open(&self, said: Option<Connector>) -> Option<Connector> {
+        let is_open = |number: &Connector| {
+            self.connectors.get(number).is_some_and(|state| state.transactions.open.is_some())
+        };
+        if let Some(said) = said {
+            return Some(said).filter(is_open);
+        }
+        let mut open = self.connectors.keys().copied().filter(is_open);
+        open.next().filter(|_| open.next().is_none())
+    }
+
+    /// The connector of a transaction: as it says, where its identifier is known, or the first.
+    fn place_of(&mut self, facts: &TransactionFacts, now: DateTime<Utc>) -> Connector {
+        if let Some(connector) = facts.connector {
+            return connector;
+        }
+        let id = facts.id.as_deref().unwrap_or_default();
+        let known = self.connectors.iter().find(|(_, state)| state.transactions.has(id));
+        if let Some((number, _)) = known {
+            return *number;
+        }
+        self.assume(Assumption::ConnectorMissing, now);
+        self.connectors.keys().next().copied().unwrap_or(1)
+    }
+}
+
+fn given(facts: &TransactionFacts) -> Given {
+    let register = facts.samples.values.iter().find(|one| one.quantity == Quantity::Imported);
+    Given { at: facts.at, register: register.map(|one| one.value), token: facts.token.clone() }
+}

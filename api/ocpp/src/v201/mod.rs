@@ -1,0 +1,4 @@
+//! OCPP 2.0.1.
+
+pub mod read;
+pub mod write;

@@ -1,0 +1,9 @@
+//! Exchanges with charge points, without sockets and clock: texts in, texts out.
+#![expect(clippy::unwrap_used, reason = "helpers of tests are blunt, too")]
+
+mod complaints;
+mod limits;
+mod messages;
+mod properties;
+mod rig;
+mod setup;

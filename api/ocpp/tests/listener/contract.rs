@@ -1,0 +1,134 @@
+//! The contract of integrations, and what the service sees of a charge point.
+use chrono::TimeDelta;
+use serde_json::json;
+use slackwater_control::device::command::{Command, Switch};
+use slackwater_control::device::power_state::PowerState;
+use slackwater_integration::error::VendorError;
+use slackwater_integration::reading::{ChargerFacts, Facts};
+use slackwater_integration::testing::check_vendor;
+use slackwater_integration::vendor::{Linked, LogIn, Login, Offer, Vendor};
+
+use crate::point::{House, IDENTITY};
+
+async fn link(house: &House) -> (Linked, Vec<Offer>) {
+    let login = Login::new(IDENTITY, &house.secrets.code);
+    match house.vendor.log_in(&login, house.hands.now()).await.unwrap() {
+        LogIn::Connected { connection, offers } => {
+            (Linked::new(connection, &offers[0].device), offers)
+        }
+        LogIn::CodeNeeded { .. } => panic!("no second code"),
+    }
+}
+
+async fn facts(house: &House, device: &Linked) -> (ChargerFacts, Option<bool>) {
+    let reading = house.vendor.poll(device, house.hands.now()).await.unwrap();
+    match reading.facts {
+        Facts::Charger(facts) => (*facts, reading.is_reachable),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn the_contract_is_kept() {
+    let house = House::new(&json!({}));
+    let login = Login::new(IDENTITY, &house.secrets.code);
+    // Before the first connection there is nothing to read.
+    let breaches = check_vendor(&house.vendor, &login, house.hands.now()).await;
+    assert!(breaches.is_empty(), "{breaches:#?}");
+    let mut point = house.connect().await.unwrap();
+    point.boots().await;
+    for minute in 0..40 {
+        let register = json!([{"value": (1000 + minute * 100).to_string(), "unit": "Wh"}]);
+        let at = house.hands.now().to_rfc3339();
+        let values = json!([{"timestamp": at, "sampledValue": register}]);
+        point.says("MeterValues", json!({"connectorId": 1, "meterValue": values})).await;
+        house.hands.advance(TimeDelta::minutes(1));
+    }
+    let breaches = check_vendor(&house.vendor, &login, house.hands.now()).await;
+    assert!(breaches.is_empty(), "{breaches:#?}");
+    let (device, _) = link(&house).await;
+    let (from, to) = (house.hands.now() - TimeDelta::hours(2), house.hands.now());
+    let metered = house.vendor.metered(&device, from, to, to).await.unwrap();
+    let energies: Vec<f64> = metered.iter().map(|one| one.imported.as_kwh()).collect();
+    assert_eq!(energies.len(), 2);
+    assert!(energies.iter().all(|energy| (energy - 1.5).abs() < 1e-9), "{energies:?}");
+}
+
+#[tokio::test]
+async fn a_charger_is_linked_read_started_and_left() {
+    let house = House::new(&json!({}));
+    let unlinked = house.vendor.log_in(&Login::new("CP-2", "x"), house.hands.now()).await;
+    assert_eq!(unlinked, Err(VendorError::Unauthorised));
+    let (device, offers) = link(&house).await;
+    assert_eq!((&*offers[0].device, &*offers[0].name), ("CP-1/1", "CP-1"));
+    let now = house.hands.now();
+    let start = Command::Charge(Switch::Start);
+    assert_eq!(house.vendor.poll(&device, now).await, Err(VendorError::Unreachable));
+    assert_eq!(house.vendor.send(&device, &start, now).await, Err(VendorError::Unreachable));
+    let mut point = house.connect().await.unwrap();
+    point.boots().await;
+    let (_, offers) = link(&house).await;
+    assert_eq!(offers[0].name, "Fjord Post CP-1");
+    let charger = async {
+        let request = point.next().await.unwrap();
+        assert_eq!(request[2], "RemoteStartTransaction");
+        point.replies(&request, json!({"status": "Accepted"})).await;
+    };
+    let (sent, ()) = tokio::join!(house.vendor.send(&device, &start, now), charger);
+    assert_eq!(sent, Ok(()));
+    point.shows("Charging").await;
+    let (read, is_reachable) = facts(&house, &device).await;
+    assert_eq!((read.charging.power_state, is_reachable), (PowerState::Charging, Some(true)));
+    point.leaves().await;
+    let (_, is_reachable) = facts(&house, &device).await;
+    assert_eq!(is_reachable, Some(false));
+    // Its meter values may come later: the range is asked for again.
+    let metered = house.vendor.metered(&device, now - TimeDelta::hours(1), now, now).await;
+    assert_eq!(metered, Err(VendorError::Unreachable));
+}
+
+#[tokio::test]
+async fn a_refusal_is_in_the_words_of_the_charger() {
+    let house = House::new(&json!({}));
+    let (device, _) = link(&house).await;
+    let mut point = house.connect().await.unwrap();
+    point.boots().await;
+    let start = Command::Charge(Switch::Start);
+    let charger = async {
+        let request = point.next().await.unwrap();
+        point.replies(&request, json!({"status": "Rejected"})).await;
+    };
+    let now = house.hands.now();
+    let (sent, ()) = tokio::join!(house.vendor.send(&device, &start, now), charger);
+    assert_eq!(sent, Err(VendorError::Refused { detail: "Rejected".to_owned() }));
+}
+
+#[tokio::test]
+async fn links_and_transactions_survive_a_restart() {
+    let mut house = House::new(&json!({}));
+    let (device, _) = link(&house).await;
+    let mut point = house.connect().await.unwrap();
+    point.boots().await;
+    let start = json!({
+        "connectorId": 1, "idTag": "ada", "meterStart": 0, "timestamp": house.hands.now().to_rfc3339(),
+    });
+    let id = point.says("StartTransaction", start.clone()).await["transactionId"].clone();
+    house.restart();
+    let (read, is_reachable) = facts(&house, &device).await;
+    assert_eq!((read.information.model.as_str(), is_reachable), ("Post", Some(false)));
+    let mut point = house.connect().await.unwrap();
+    assert_eq!(point.says("StartTransaction", start).await["transactionId"], id);
+}
+
+#[tokio::test]
+async fn a_silent_charger_is_not_reachable() {
+    let house = House::new(&json!({"ping_seconds": 10}));
+    let (device, _) = link(&house).await;
+    let mut point = house.connect().await.unwrap();
+    point.boots().await;
+    house.hands.advance(TimeDelta::seconds(31));
+    // The connection is closed from here, so that the charger connects anew.
+    assert_eq!(point.next().await, None);
+    let (_, is_reachable) = facts(&house, &device).await;
+    assert_eq!(is_reachable, Some(false));
+}

@@ -1,0 +1,6 @@
+//! The integration over real sockets: its contract, its security profiles, its files.
+#![expect(clippy::unwrap_used, reason = "helpers of tests are blunt, too")]
+
+mod contract;
+mod point;
+mod security;

@@ -1,0 +1,131 @@
+"""A charger of the package `ocpp` at the whole service, from its first connection to a limit."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from central import ROOT, connected
+from points import Post16, limit_of, listen
+from test_integration_example import Client, ask
+
+PROGRAM = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
+
+SETTINGS = """
+[store]
+url = "sqlite:{folder}/kept.db"
+
+[serve]
+drain_seconds = 0
+
+[admin]
+listen = "127.0.0.1:0"
+
+[environments.production]
+base = {{ listen = "127.0.0.1:0" }}
+auth = {{ listen = "127.0.0.1:0" }}
+link = {{ listen = "127.0.0.1:0" }}
+
+[environments.production.integrations.chargers]
+type = "ocpp"
+listen = "127.0.0.1:0"
+security_profile = 1
+state_folder = "{folder}/chargers"
+"""
+
+
+def run(*arguments: str | Path, **more: str) -> str:
+    done = subprocess.run(
+        [PROGRAM, *arguments],
+        env={**os.environ, **more},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[SimpleNamespace]:
+    assert PROGRAM.is_file(), f"{PROGRAM} is missing: run `make ocpp`"
+    chargers = tmp_path / "chargers"
+    chargers.mkdir()
+    settings = tmp_path / "settings.toml"
+    settings.write_text(SETTINGS.format(folder=tmp_path))
+    added = run("charger", "add", "garage", "--state-folder", chargers)
+    secrets = dict(line.split(" ") for line in added.splitlines())
+    command = [str(PROGRAM), "serve", "--config", str(settings)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        events = (json.loads(line) for line in process.stderr)
+        # The integration listens before the service does.
+        door = next(e for e in events if e.get("message") == "listening for charge points")
+        event = next(e for e in events if e.get("message") == "listening")
+        made = run(
+            *("client", "create", "--environment", "production", "--config", settings),
+            SLACKWATER_ADMIN_URL=event["admin"],
+        )
+        client = Client(event["base"], event["auth"], json.loads(made))
+        yield SimpleNamespace(client=client, address=door["address"], chargers=chargers, **secrets)
+        process.terminate()
+
+
+def link(client: Client, code: str) -> Any:
+    """Link the charger as its owner does in a browser, and return it."""
+    scopes = ["charger:read:data", "charger:control:charging"]
+    body = {"vendor": "OCPP", "scopes": scopes, "redirectUri": "https://app.example.org/linked"}
+    url = client.send("POST", "/users/ada/link", body)["linkUrl"]
+    page, html = ask("GET", url)
+    cookie = page.getheader("set-cookie", "").partition(";")[0]
+    for entered in (
+        {"user_name": "garage", "password": code},
+        {"device": "garage/1", "do": "allow"},
+    ):
+        hidden = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', html))
+        headers = {"Cookie": cookie, "Content-Type": "application/x-www-form-urlencoded"}
+        page, html = ask("POST", url, urlencode({**hidden, **entered}), headers)
+        assert page.status in (302, 303), html
+        if page.status == 303:
+            _, html = ask("GET", url, headers={"Cookie": cookie})
+    (charger,) = client.send("GET", "/users/ada/chargers")["data"]
+    return charger
+
+
+def test_a_charger_is_added_linked_and_limited(served: SimpleNamespace) -> None:
+    async def scene() -> list[float]:
+        async with connected(served.address, "garage", served.password, "ocpp1.6") as socket:
+            point = Post16("garage", socket)
+            listening = asyncio.create_task(listen(point))
+            await point.boot()
+            await point.show("Preparing")
+            await point.begin()
+            charger = await asyncio.to_thread(link, served.client, served.code)
+            assert charger["vendor"] == "OCPP"
+            assert charger["information"]["brand"] == "Fjord"
+            path = f"/chargers/{charger['id']}/max-current"
+            body = {"maxCurrent": 10}
+            action = await asyncio.to_thread(served.client.send, "POST", path, body)
+            assert (action["state"], action["targetState"]) == ("PENDING", {"maxCurrent": 10.0})
+            # The limit follows the default, which has to be there first.
+            async with asyncio.timeout(60):
+                await point.has_limit.wait()
+            listening.cancel()
+            return [limit_of(profile["charging_schedule"]) for profile in point.profiles]
+
+    assert asyncio.run(scene()) == [6, 10]
+    files = sorted(path.name for path in served.chargers.iterdir())
+    assert files == ["garage.credentials.json", "garage.state.json"]
+    for path in served.chargers.iterdir():
+        text = path.read_text()
+        assert served.password not in text
+        assert served.code not in text
