@@ -6,10 +6,9 @@
 //!
 //! In each slot it uses the least power with which the band is reached at the end of the slot, as far
 //! as its power allows ([symbols](super)). It knows nothing of prices and of later slots.
-use crate::plan::heat::certificate::balance;
+use crate::plan::heat::certificate::balances;
 use crate::plan::heat::plan::{DegreeHours, HeatBaseline, HeatPlan};
 use crate::plan::heat::slots::{ThermalProgramme, ThermalStep, sign};
-use crate::time::instant::micros_between;
 use crate::units::{Energy, Money};
 
 /// Energy with which a thermostat holds the edge of the band in a slot, in kWh.
@@ -54,20 +53,17 @@ pub(crate) fn unplanned(plan: &HeatPlan) -> (Vec<f64>, f64) {
     let signed = sign(plan.mode) * evidence.store.capacity.as_kwh_per_k();
     let start = signed * plan.temperature_start.as_celsius();
     let mut level = start;
-    let used = plan.slots.iter().map(|slot| {
-        let (decay, stored_per_kwh, drift_kwh) = balance(slot, evidence);
-        let edges = [slot.temperature_min, slot.temperature_max];
-        let edges = edges.map(|edge| signed * edge.as_celsius());
-        let micros = micros_between(slot.start, slot.end);
+    let balances = balances(&plan.slots, evidence);
+    let used = plan.slots.iter().zip(&balances).map(|(slot, balance)| {
         let step = ThermalStep {
-            decay,
-            stored_per_kwh,
-            power_kwh: slot.power_max.over_micros(micros).as_kwh(),
-            drift_kwh,
+            decay: balance.remains,
+            stored_per_kwh: balance.heated,
+            power_kwh: balance.most,
+            drift_kwh: balance.drift,
             price: slot.price.map_or(0.0, crate::units::Price::as_per_kwh),
-            hours: slot.hours(),
-            low_kwh: edges[0].min(edges[1]),
-            high_kwh: edges[0].max(edges[1]),
+            hours: balance.hours,
+            low_kwh: balance.band.0,
+            high_kwh: balance.band.1,
         };
         let taken = held_kwh(&step, level);
         level = step.after(level, taken);

@@ -32,7 +32,7 @@ use crate::plan::heat::slots::{decay, sign};
 use crate::plan::storage::certificate::Searched;
 use crate::time::instant::micros_between;
 use crate::tolerance::{GAP_MAX, allowed};
-use crate::units::{Energy, Money, Price, Temperature};
+use crate::units::{Energy, MICROS_PER_HOUR, Money, Price, Temperature};
 
 /// Data of a certificate beside the slots of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -140,22 +140,23 @@ pub fn certify(
     slots: &[HeatSlot],
     evidence: HeatEvidence,
 ) -> Result<HeatCertificate, HeatCertificateError> {
+    let balances = balances(slots, &evidence);
     let mut before = evidence.temperature_start.as_celsius();
     for (index, slot) in slots.iter().enumerate() {
         let is_next = index == 0 || slots[index - 1].end == slot.start;
         if !is_next || slot.start >= slot.end {
             return Err(HeatCertificateError::NotInOrder { slot: index });
         }
-        check_slot(index, slot, before, &evidence)?;
+        check_slot(index, slot, before, (&evidence, balances[index]))?;
         before = slot.temperature.as_celsius();
     }
     let degree_hours = DegreeHours::of(slots).total();
     let cost = cost(slots, &evidence);
     let price = evidence.degree_hour_price;
     let by_degree_hours = |slot: &HeatSlot| slot.marginal_degree_hours;
-    let degree_hours_bound = bound(slots, &evidence, 1.0, (0.0, 0.0), by_degree_hours);
+    let degree_hours_bound = bound((slots, &balances), &evidence, 1.0, (0.0, 0.0), by_degree_hours);
     let end_value = evidence.end_value.as_per_kwh();
-    let weighted = bound(slots, &evidence, price, (1.0, end_value), |slot| {
+    let weighted = bound((slots, &balances), &evidence, price, (1.0, end_value), |slot| {
         slot.marginal_value.as_per_kwh() + price * slot.marginal_degree_hours
     });
     let by_values = amount(weighted - price * degree_hours);
@@ -173,27 +174,22 @@ fn amount(sum: f64) -> Money {
     Money::from_amount(sum).unwrap_or(Money::ZERO)
 }
 
-/// Heat loss over heat capacity, per hour.
-fn loss_per_hour(store: ThermalStore) -> f64 {
-    store.loss.as_kw_per_k() / store.capacity.as_kwh_per_k()
-}
-
 /// Checks power, price and temperature of a slot. `before` is the temperature at its start in °C.
 fn check_slot(
     index: usize,
     slot: &HeatSlot,
     before: f64,
-    evidence: &HeatEvidence,
+    (evidence, balance): (&HeatEvidence, Balance),
 ) -> Result<(), HeatCertificateError> {
-    let most = slot.power_max.over_micros(micros_between(slot.start, slot.end));
-    let slack = allowed(GAP_MAX, most.as_kwh());
-    let is_within = (0.0..=most.as_kwh() + slack).contains(&slot.used.as_kwh());
+    let slack = allowed(GAP_MAX, balance.most);
+    let is_within = (0.0..=balance.most + slack).contains(&slot.used.as_kwh());
     if !is_within || slot.price.is_none() && slot.used > Energy::ZERO {
+        let most = Energy::from_kwh(balance.most).unwrap_or(Energy::ZERO);
         return Err(HeatCertificateError::OutsideLimits { slot: index, used: slot.used, most });
     }
     let capacity = evidence.store.capacity.as_kwh_per_k();
     let signed = sign(evidence.mode) * capacity;
-    let (remains, heated, drift) = balance(slot, evidence);
+    let Balance { remains, heated, drift, .. } = balance;
     let celsius = remains * before + (heated * slot.used.as_kwh() + drift) / signed;
     let temperature = slot.temperature;
     let size = before.abs().max(celsius.abs()).max(drift.abs() / capacity);
@@ -203,15 +199,51 @@ fn check_slot(
     Ok(())
 }
 
-/// Share of the stored energy that remains after a slot `a_t`, stored energy per electrical energy
-/// `η_t`, and energy from losses and gains `g_t`.
-pub(crate) fn balance(slot: &HeatSlot, evidence: &HeatEvidence) -> (f64, f64, f64) {
-    let hours = slot.hours();
-    let (remains, heat_remains) = decay(loss_per_hour(evidence.store), hours);
+/// Balance of heat of a slot.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Balance {
+    /// Share of the stored energy that remains, `a_t`.
+    pub(crate) remains: f64,
+    /// Stored energy at the end per electrical energy, `η_t`.
+    pub(crate) heated: f64,
+    /// Energy from losses and gains, `g_t`.
+    pub(crate) drift: f64,
+    /// Length, `h_t`.
+    pub(crate) hours: f64,
+    /// Most electrical energy, `X_t`.
+    pub(crate) most: f64,
+    /// Edges of the band at the end as stored energy, `L_t` and `H_t`.
+    pub(crate) band: (f64, f64),
+}
+
+/// Balances of all slots. Slots of one length share their exponential.
+pub(crate) fn balances(slots: &[HeatSlot], evidence: &HeatEvidence) -> Vec<Balance> {
     let capacity = evidence.store.capacity.as_kwh_per_k();
-    let outside = (1.0 - remains) * capacity * slot.outdoor.as_celsius();
-    let gained = heat_remains * hours * slot.gain.as_kw();
-    (remains, slot.cop * heat_remains, sign(evidence.mode) * (outside + gained))
+    let per_hour = evidence.store.loss.as_kw_per_k() / capacity;
+    let signed = sign(evidence.mode);
+    let mut last = (0.0_f64, (1.0, 1.0));
+    let balance = |slot: &HeatSlot| {
+        let micros = micros_between(slot.start, slot.end);
+        let hours = micros as f64 / MICROS_PER_HOUR;
+        if last.0.total_cmp(&hours).is_ne() {
+            last = (hours, decay(per_hour, hours));
+        }
+        let (remains, heat_remains) = last.1;
+        let outside = (1.0 - remains) * capacity * slot.outdoor.as_celsius();
+        let gained = heat_remains * hours * slot.gain.as_kw();
+        let drift = signed * (outside + gained);
+        let edges = [slot.temperature_min, slot.temperature_max];
+        let edges = edges.map(|edge| signed * capacity * edge.as_celsius());
+        Balance {
+            remains,
+            heated: slot.cop * heat_remains,
+            drift,
+            hours,
+            most: slot.power_max.over_micros(micros).as_kwh(),
+            band: (edges[0].min(edges[1]), edges[0].max(edges[1])),
+        }
+    };
+    slots.iter().map(balance).collect()
 }
 
 /// Cost of a plan: electricity less the value of the energy stored at the end above the start.
@@ -227,7 +259,7 @@ fn cost(slots: &[HeatSlot], evidence: &HeatEvidence) -> f64 {
 /// Dual bound `B(λ, M)` with the values that `value` reads from the slots. All prices are times
 /// `prices`, and `end_value` is `v`.
 fn bound(
-    slots: &[HeatSlot],
+    (slots, balances): (&[HeatSlot], &[Balance]),
     evidence: &HeatEvidence,
     degree_hour_price: f64,
     (prices, end_value): (f64, f64),
@@ -239,23 +271,20 @@ fn bound(
     let (mut least, mut most) = (start, start);
     let mut bound = end_value * start;
     for (index, slot) in slots.iter().enumerate() {
-        let (remains, heated, drift) = balance(slot, evidence);
+        let Balance { remains, heated, drift, hours, most: power, band: (low, high) } =
+            balances[index];
         let now = value(slot);
         if index == 0 {
             bound -= remains * now * start;
         }
-        let power = slot.power_max.over_micros(micros_between(slot.start, slot.end)).as_kwh();
         (least, most) = (remains * least + drift, remains * most + drift + heated * power);
         let price = slot.price.map_or(0.0, Price::as_per_kwh) * prices;
         bound += ((price - now * heated) * power).min(0.0) - now * drift;
         // Value of a kWh that is left for the slots after this one.
-        let next = slots.get(index + 1).map_or(end_value, |next| {
-            decay(loss_per_hour(evidence.store), next.hours()).0 * value(next)
-        });
-        let edges = [slot.temperature_min, slot.temperature_max];
-        let edges = edges.map(|edge| signed * edge.as_celsius());
-        let (low, high) = (edges[0].min(edges[1]), edges[0].max(edges[1]));
-        let weight = degree_hour_price * slot.hours() / capacity;
+        let next = slots
+            .get(index + 1)
+            .map_or(end_value, |next| balances[index + 1].remains * value(next));
+        let weight = degree_hour_price * hours / capacity;
         let at = |level: f64| {
             let outside = (low - level).max(0.0) + (level - high).max(0.0);
             (now - next) * level + weight * outside

@@ -303,14 +303,23 @@ fn cuts(
     if from >= to {
         return Vec::new();
     }
-    let (starts, ends) = (prices.horizon().starts(), prices.horizon().ends());
+    let horizon = prices.horizon();
     let steps = problem.outdoor.iter().chain(&problem.gains);
-    let limits = problem.request().power_limits.iter();
-    let mut cuts = vec![from, to];
-    cuts.extend(starts.iter().chain(ends));
-    cuts.extend(steps.flat_map(|&(start, end, _)| [start, end]));
-    cuts.extend(bands.iter().map(|&(start, ..)| start));
-    cuts.extend(limits.flat_map(|limit| [micros_of(limit.start), micros_of(limit.end)]));
+    let mut cuts = Vec::with_capacity(2 * horizon.len() + 16);
+    // The start of a period is a cut already, unless a gap lies before it.
+    let mut push = |(start, end): (i64, i64)| {
+        if cuts.last() != Some(&start) {
+            cuts.push(start);
+        }
+        cuts.push(end);
+    };
+    push((from, to));
+    horizon.starts().iter().zip(horizon.ends()).for_each(|(&start, &end)| push((start, end)));
+    steps.for_each(|&(start, end, _)| push((start, end)));
+    bands.iter().for_each(|&(start, end, _)| push((start, end)));
+    for limit in &problem.request().power_limits {
+        push((micros_of(limit.start), micros_of(limit.end)));
+    }
     cuts.retain(|&cut| from <= cut && cut <= to);
     // The lists are sorted one by one, which a merge sort makes use of.
     cuts.sort();
