@@ -175,7 +175,7 @@ pub fn identify_heat(readings: &HeatReadings<'_>) -> Result<HeatFit, IdentifyErr
     let course = Course::new(readings);
     let rate = course.best_rate();
     let best = course.fit(rate);
-    let (Some(best), true) = (best, course.is_inside(rate)) else {
+    let (Some(best), true) = (best, Course::is_inside(rate)) else {
         return Err(open("loss_kw_per_k", 0.0, f64::INFINITY));
     };
     course.estimates(rate, &best)
@@ -306,7 +306,7 @@ impl<'a> Course<'a> {
     }
 
     /// Returns true if a rate is not at an end of the search.
-    fn is_inside(&self, rate: f64) -> bool {
+    fn is_inside(rate: f64) -> bool {
         let slack = 1.0 + 1e-6;
         rate > RATE_RANGE.0 * slack && rate * slack < RATE_RANGE.1
     }

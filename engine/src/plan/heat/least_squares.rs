@@ -21,8 +21,9 @@ pub(crate) fn fit(columns: &[Vec<f64>], target: &[f64]) -> Option<Fit> {
     let factor = factor(columns, &scales)?;
     let moments: Vec<f64> =
         columns.iter().zip(&scales).map(|(column, scale)| dot(column, target) / scale).collect();
-    let scaled = solve(&factor, moments);
-    let coefficients: Vec<f64> = scaled.iter().zip(&scales).map(|(at, scale)| at / scale).collect();
+    let solution = solve(&factor, moments);
+    let coefficients: Vec<f64> =
+        solution.iter().zip(&scales).map(|(at, scale)| at / scale).collect();
     let residual = |row: usize| {
         let fitted: f64 =
             columns.iter().zip(&coefficients).map(|(column, part)| column[row] * part).sum();

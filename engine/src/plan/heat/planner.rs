@@ -115,26 +115,23 @@ fn slots(layout: &HeatLayout, mode: HeatMode, buffers: &HeatBuffers) -> Vec<Heat
     let mut end = layout.parts.first().map(|first| instant_at(first.start));
     let slot = |(index, (step, part)): (usize, (&ThermalStep, &HeatSlotPart))| {
         let start = end.unwrap_or_default();
-        let last = instant_at(part.end);
-        end = Some(last);
+        let finish = instant_at(part.end);
+        end = Some(finish);
         let (least, most) = (part.band.min, part.band.max);
         let level = buffers.levels[index];
         // An edge of the band is written as it was given, not as a quotient of products.
-        let temperature = match level {
-            at if at == signed * least.as_celsius() => least,
-            at if at == signed * most.as_celsius() => most,
-            at => celsius(at / signed),
-        };
+        let is_at = |edge: Temperature| (signed * edge.as_celsius()).total_cmp(&level).is_eq();
+        let temperature = [least, most].into_iter().find(|&edge| is_at(edge));
         HeatSlot {
             start,
-            end: last,
+            end: finish,
             price: part.is_priced.then(|| price(step.price)).flatten(),
             outdoor: celsius(part.outdoor_celsius),
             gain: Power::from_kw(part.gain_kw).unwrap_or(Power::ZERO),
             cop: part.cop,
             power_max: part.power_max,
             used: Energy::from_kwh(buffers.shares[index] * step.power_kwh).unwrap_or(Energy::ZERO),
-            temperature,
+            temperature: temperature.unwrap_or_else(|| celsius(level / signed)),
             temperature_min: least,
             temperature_max: most,
             marginal_value: price(buffers.values[index].money).unwrap_or(Price::ZERO),

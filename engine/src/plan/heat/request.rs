@@ -511,7 +511,7 @@ pub(crate) mod tests {
                     start: hour(1),
                     end: hour(2),
                     power_max: kw(-1.0),
-                })
+                });
             },
             "power_limits[0].power_max_kw is -1 kW; it is 0 kW or more",
         );
@@ -533,7 +533,8 @@ pub(crate) mod tests {
         request.cop = vec![point(-7.0, 2.0), point(7.0, 4.0)];
         let problem = HeatProblem::new(request).unwrap();
         let cops = [-20.0, -7.0, 0.0, 7.0, 12.0].map(|outdoor| problem.cop_at(outdoor));
-        assert_eq!(cops, [2.0, 2.0, 3.0, 4.0, 4.0]);
+        let expected = [2.0, 2.0, 3.0, 4.0, 4.0];
+        assert!(cops.iter().zip(expected).all(|(cop, at)| (cop - at).abs() < 1e-12), "{cops:?}");
     }
 
     #[test]

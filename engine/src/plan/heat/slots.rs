@@ -129,7 +129,7 @@ impl HeatLayout {
             parts: Vec::with_capacity(cuts.len()),
         };
         let starts = prices.horizon().starts();
-        let mut priced = Cursor::new(prices.horizon().ends());
+        let mut tariff = Cursor::new(prices.horizon().ends());
         let mut outdoor = Cursor::new(&problem.outdoor);
         let mut gain = Cursor::new(&problem.gains);
         let mut band = Cursor::new(&bands);
@@ -141,7 +141,7 @@ impl HeatLayout {
             if remains.0.total_cmp(&hours).is_ne() {
                 remains = (hours, decay(store_per_hour, hours));
             }
-            let slot = priced.at(start).filter(|&slot| starts[slot] <= start);
+            let slot = tariff.at(start).filter(|&slot| starts[slot] <= start);
             let price = slot.map_or(0.0, |slot| prices.prices()[slot]);
             let outdoor_celsius = outdoor.at(start).map_or(0.0, |at| problem.outdoor[at].2);
             let gains = gain.at(start).filter(|&at| problem.gains[at].0 <= start);
@@ -235,8 +235,8 @@ impl<'a, T: Ends> Cursor<'a, T> {
 /// End of the plan in microseconds.
 fn end_of(prices: &PriceCurve, problem: &HeatProblem) -> i64 {
     let known = || {
-        let priced = prices.horizon().ends().last()?;
-        Some(*problem.outdoor.last().map_or(priced, |(_, end, _)| priced.min(end)))
+        let end = prices.horizon().ends().last()?;
+        Some(*problem.outdoor.last().map_or(end, |(_, known, _)| end.min(known)))
     };
     problem.request().until.map(micros_of).or_else(known).unwrap_or(i64::MIN)
 }
@@ -314,15 +314,20 @@ fn cuts(
         cuts.push(end);
     };
     push((from, to));
-    horizon.starts().iter().zip(horizon.ends()).for_each(|(&start, &end)| push((start, end)));
-    steps.for_each(|&(start, end, _)| push((start, end)));
-    bands.iter().for_each(|&(start, end, _)| push((start, end)));
+    for (&start, &end) in horizon.starts().iter().zip(horizon.ends()) {
+        push((start, end));
+    }
+    for &(start, end, _) in steps {
+        push((start, end));
+    }
+    for &(start, end, _) in bands {
+        push((start, end));
+    }
     for limit in &problem.request().power_limits {
         push((micros_of(limit.start), micros_of(limit.end)));
     }
     cuts.retain(|&cut| from <= cut && cut <= to);
-    // The lists are sorted one by one, which a merge sort makes use of.
-    cuts.sort();
+    cuts.sort_unstable();
     cuts.dedup();
     cuts
 }

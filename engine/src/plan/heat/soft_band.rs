@@ -124,7 +124,7 @@ impl SoftBand {
             // it is all above.
             let left = match below.checked_sub(1) {
                 _ if low + self.reach() < least => MOST,
-                last => edge(last.and_then(|last| self.segments.get(last)), LEAST),
+                index => edge(index.and_then(|index| self.segments.get(index)), LEAST),
             };
             let right = if most < low { LEAST } else { edge(self.segments.get(above), MOST) };
             self.edges.push((left, right));
