@@ -35,6 +35,10 @@ TOPICS: Mapping[str, tuple[str, list[str]]] = {
         ],
     ),
     "storage": ("Batteries that discharge", ["plan_storage", "StoragePlan", "Consumption"]),
+    "heat": (
+        "Rooms and tanks",
+        ["plan_heat", "HeatPlan", "SetBack", "identify_heat", "HeatFit", "Estimate"],
+    ),
     "switching": (
         "Devices that switch",
         ["plan_switching", "SwitchingPlan", "Session", "UnmetSwitchingWish"],
@@ -74,6 +78,7 @@ TOPICS: Mapping[str, tuple[str, list[str]]] = {
 
 PREFIXES = {
     "Storage": "storage",
+    "Heat": "heat",
     "Switching": "switching",
     "Site": "site",
     "Area": "areas",

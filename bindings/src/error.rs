@@ -17,6 +17,7 @@ use slackwater_engine::import::period_series::PeriodSeriesError;
 use slackwater_engine::import::price_unit::PriceUnitError;
 use slackwater_engine::import::series::SeriesError;
 use slackwater_engine::plan::charge::{ChargeRequestError, VehicleError};
+use slackwater_engine::plan::heat::{HeatError, IdentifyError};
 use slackwater_engine::plan::questions::{ChangeError, DepartureError};
 use slackwater_engine::plan::record::{RefusedRequest, TimeError};
 use slackwater_engine::plan::site::SiteError;
@@ -128,7 +129,9 @@ refuse!(
     DrivingError,
     FactsError,
     FlexIssues,
+    HeatError,
     HorizonError,
+    IdentifyError,
     LayerError,
     LengthError,
     LogError,

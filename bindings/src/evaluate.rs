@@ -7,6 +7,7 @@ use slackwater_engine::plan::site::DemandCharge;
 use slackwater_engine::units::{Energy, Power};
 
 use crate::error::{Named, Refused};
+use crate::heat::HeatPlan;
 use crate::plan::Plan;
 use crate::prices::Prices;
 use crate::site::SitePlan;
@@ -108,6 +109,7 @@ fn measured(periods: Periods, name: &str) -> Result<Option<MeasuredPower>, Refus
 pub(crate) enum AnyPlan<'py> {
     Charge(PyRef<'py, Plan>),
     Storage(PyRef<'py, StoragePlan>),
+    Heat(PyRef<'py, HeatPlan>),
     Switching(PyRef<'py, SwitchingPlan>),
     Site(PyRef<'py, SitePlan>),
 }
@@ -158,6 +160,7 @@ pub(crate) fn evaluate(
             let (request, plan) = plan.evaluated();
             engine::evaluate_storage(request, plan, &facts)
         }
+        AnyPlan::Heat(plan) => engine::evaluate_heat(plan.intended(), &facts),
         AnyPlan::Switching(plan) => engine::evaluate_switching(plan.intended(), &facts),
         // Evaluated above, by the accounting of a site.
         AnyPlan::Site(_) => return Err(Refused::Input("plan: a site".into())),

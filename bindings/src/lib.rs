@@ -26,6 +26,7 @@ mod error;
 mod evaluate;
 mod flex;
 mod forecast;
+mod heat;
 mod import;
 mod interrupt;
 mod keys;
@@ -91,6 +92,11 @@ mod _engine {
     };
     #[pymodule_export]
     use crate::forecast::{Forecast, known_prices, naive_quantiles, published_day_ahead};
+    #[pymodule_export]
+    use crate::heat::{
+        Estimate, HeatBaseline, HeatCertificate, HeatFit, HeatPlan, HeatReason, HeatReasons,
+        HeatSlot, identify_heat, plan_heat,
+    };
     #[pymodule_export]
     use crate::import::{
         prices_from_civil_rows, prices_from_instant_rows, prices_from_point_periods,

@@ -18,6 +18,7 @@ use slackwater_engine::prices::layers::LayeredPrices;
 use crate::charged::Charged;
 use crate::error::Refused;
 use crate::evaluate::AnyPlan;
+use crate::heat::HeatPlan;
 use crate::plan::Plan;
 use crate::prices::Prices;
 use crate::site::SitePlan;
@@ -141,6 +142,7 @@ pub(crate) fn plan_from_json(py: Python<'_>, text: &str) -> Result<Py<PyAny>, Re
         Recorded::Duration(run) => charging(Charged::Duration(*run)),
         Recorded::Kept(run) => charging(Charged::Kept(*run)),
         Recorded::Storage(run) => Ok(Py::new(py, StoragePlan::new(*run, terms))?.into_any()),
+        Recorded::Heat(run) => Ok(Py::new(py, HeatPlan::new(*run, terms))?.into_any()),
         Recorded::Switching(run) => Ok(Py::new(py, SwitchingPlan::new(*run, terms))?.into_any()),
         Recorded::Site(run) => Ok(Py::new(py, SitePlan::new(*run, terms))?.into_any()),
     }
@@ -152,6 +154,7 @@ pub(crate) fn plan_to_json(py: Python<'_>, plan: AnyPlan<'_>) -> String {
     match plan {
         AnyPlan::Charge(plan) => detached(py, &*plan, Plan::to_json),
         AnyPlan::Storage(plan) => detached(py, &*plan, StoragePlan::to_json),
+        AnyPlan::Heat(plan) => detached(py, &*plan, HeatPlan::to_json),
         AnyPlan::Switching(plan) => detached(py, &*plan, SwitchingPlan::to_json),
         AnyPlan::Site(plan) => detached(py, &*plan, SitePlan::to_json),
     }

@@ -42,6 +42,7 @@
 //! | [`prices`] | step functions of price, gaps included; tariffs, price signals, which of them counts |
 //! | [`plan::charge`] | one vehicle that only charges: plan, proof, baseline, reasons |
 //! | [`plan::storage`] | batteries that also discharge |
+//! | [`plan::heat`] | rooms and tanks with loss, within a comfort band; their thermal model from measurements |
 //! | [`plan::switching`] | devices with a least power, starts, least times on and off |
 //! | `plan::site` | everything behind one meter (feature `lp`) |
 //! | [`plan::stability`], [`plan::questions`] | plans close to the one before; what-ifs, risks, differences |
@@ -110,6 +111,9 @@ pub use plan::charge::greedy::plan_charge;
 pub use plan::charge::plan::Plan;
 pub use plan::charge::request::{ChargeProblem, ChargeRequest, PowerLimit, Target};
 pub use plan::charge::vehicle::{Battery, SocTarget, VehicleRequest};
+pub use plan::heat::plan::HeatPlan;
+pub use plan::heat::planner::plan_heat;
+pub use plan::heat::request::{HeatProblem, HeatRequest};
 pub use plan::interval::Interval;
 #[cfg(feature = "lp")]
 pub use plan::site::plan::SitePlan;

@@ -11,8 +11,8 @@
 //!
 //! | Name | Value | Unit | Used by | Reason |
 //! |---|---|---|---|---|
-//! | [`SUM_ROUNDING`] | 1e-12 | share of a sum | charge, storage, switching, stability, statistics | room for 9,000 additions |
-//! | [`SUM_DRIFT`] | 1e-10 | share of the largest energy | storage, switching | a tenth of [`GAP_MAX`] |
+//! | [`SUM_ROUNDING`] | 1e-12 | share of a sum | charge, storage, heat, switching, stability, statistics | room for 9,000 additions |
+//! | [`SUM_DRIFT`] | 1e-10 | share of the largest energy | storage, heat, switching | a tenth of [`GAP_MAX`] |
 //! | [`GAP_MAX`] | 1e-9 | share of a cost or energy | certificates, the solver, `area/report/close_to.rs` | no price list has ten digits |
 //! | [`ENERGY_SHARE_MIN`] | 1e-9 | share of an energy | storage, switching, `area/solve/recover.rs` | equal to [`GAP_MAX`] |
 //! | [`SNAP_MICROS`] | 1e-3 | µs at full power | charge, stability | a thousandth of what an instant resolves |
@@ -25,7 +25,7 @@
 //! | [`SHORTFALL_TOLERANCE`] | 1,000 | µWh | area | a thousand times the unit of its energies |
 //! | [`SHORTFALL_TOLERANCE_KWH`] | 1e-6 | kWh | area | [`SHORTFALL_TOLERANCE`] in kWh |
 //! | [`NEED_SHARE_MIN`] | 1e-6 | share of the need | area, shared supply | a thousandth of the default gap |
-//! | [`POWER_ROUNDING_KW`] | 1e-6 | kW | area, shared supply | a milliwatt, finer than any meter |
+//! | [`POWER_ROUNDING_KW`] | 1e-6 | kW | heat, area, shared supply | a milliwatt, finer than any meter |
 //! | [`PENALTY_MIN`] | 1e-6 | currency per kWh | area | finer than any price list |
 //! | [`DIVISOR_MIN`] | 1e-9 | unit of the divisor | area, site | no quotient overflows |
 //!
@@ -43,6 +43,8 @@
 //! | `SAME_KW` | 1e-4 | kW | `plan/site/explain.rs` |
 //! | `SLOPE_ROUNDING` | 1e-9 | kW per percent | `plan/site/check.rs` |
 //! | `PRUNING_GAP` | 1e-11 | share of a cost, or of 1 | `plan/storage/branch_and_bound.rs` |
+//! | `DIFFERENCE_ROUNDING` | 1e-14 | share of two values | `plan/heat/degree_hour_price.rs` |
+//! | `INDEPENDENT_MIN` | 1e-12 | share of a column | `plan/heat/least_squares.rs` |
 //! | `SHARE_MIN` | 1e-9 | share of a plan | `plan/stability/stay_close.rs` |
 //! | `TIE_BREAK` | 1e-13 | share of the highest price, per hour | `plan/switching/timeline.rs` |
 //! | `BOUND_ROUNDING` | 1e-14 | share of a cost | `plan/switching/path_search.rs` |

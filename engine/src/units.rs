@@ -180,6 +180,14 @@ quantity!(
     Temperature, from_celsius, as_celsius, celsius, "°C", POWER_MAX
 );
 quantity!(
+    /// Heat capacity in kWh per kelvin: heat that warms a room or tank by one degree.
+    HeatCapacity, from_kwh_per_k, as_kwh_per_k, kwh_per_k, "kWh/K", MAGNITUDE_MAX
+);
+quantity!(
+    /// Heat loss in kW per kelvin: heat lost for each degree above the surroundings.
+    HeatLoss, from_kw_per_k, as_kw_per_k, kw_per_k, "kW/K", POWER_MAX
+);
+quantity!(
     /// An amount of money in units of the currency. Positive is paid.
     Money, from_amount, as_amount, money, "units of currency", f64::MAX
 );

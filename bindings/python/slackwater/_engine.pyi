@@ -606,6 +606,41 @@ class Episode:
         """
 
 @final
+class Estimate:
+    """
+    A fitted parameter with the interval that holds the true value in 95 of 100 cases.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, value: SupportsFloat | SupportsIndex, low: SupportsFloat | SupportsIndex, high: SupportsFloat | SupportsIndex) -> Estimate: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def high(self, /) -> float:
+        """
+        Upper end of the interval.
+        """
+    @property
+    def low(self, /) -> float:
+        """
+        Lower end of the interval.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def value(self, /) -> float:
+        """
+        Value with the least squares.
+        """
+
+@final
 class Evaluation:
     """
     Cost and energy of a plan under facts.
@@ -709,6 +744,502 @@ class Forecast:
     @property
     def known_at(self, /) -> datetime: ...
     def read(self, /, *, at: Incomplete) -> Prices: ...
+
+@final
+class HeatBaseline:
+    """
+    A thermostat in place of the plan: it holds the edge of the band, knows no price and looks at
+    one slot.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, cost: SupportsFloat | SupportsIndex, used_kwh: SupportsFloat | SupportsIndex, below_celsius_hours: SupportsFloat | SupportsIndex, above_celsius_hours: SupportsFloat | SupportsIndex) -> HeatBaseline: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def above_celsius_hours(self, /) -> float:
+        """
+        Degree-hours above the band, in °C·h.
+        """
+    @property
+    def below_celsius_hours(self, /) -> float:
+        """
+        Degree-hours below the band, in °C·h.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of its electricity less the value of the heat stored at the end, in units of the
+        currency.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def used_kwh(self, /) -> float:
+        """
+        Electrical energy used, in kWh.
+        """
+
+@final
+class HeatCertificate:
+    """
+    Degree-hours and cost of a plan, and bounds that no plan can undercut.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, degree_hours: SupportsFloat | SupportsIndex, degree_hours_bound: SupportsFloat | SupportsIndex, cost: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, gap: SupportsFloat | SupportsIndex, is_proved: bool, degree_hour_price: SupportsFloat | SupportsIndex, capacity_kwh_per_k: SupportsFloat | SupportsIndex, loss_kw_per_k: SupportsFloat | SupportsIndex, mode: str, temperature_start_celsius: SupportsFloat | SupportsIndex, end_value_per_kwh: SupportsFloat | SupportsIndex, slots: SupportsGetItem[int, HeatSlot]) -> HeatCertificate: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def bound(self, /) -> float:
+        """
+        Lower bound on the cost of every plan with at most these degree-hours.
+        """
+    @property
+    def capacity_kwh_per_k(self, /) -> float:
+        """
+        Heat capacity of the room or tank, in kWh per K.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of the plan, in units of the currency.
+        """
+    @property
+    def degree_hour_price(self, /) -> float:
+        """
+        Price of a degree-hour, in units of the currency per °C·h, from which on the plan has the
+        least sum of cost and degree-hours.
+        """
+    @property
+    def degree_hours(self, /) -> float:
+        """
+        Degree-hours outside the band, in °C·h.
+        """
+    @property
+    def degree_hours_bound(self, /) -> float:
+        """
+        Lower bound on the degree-hours of every plan.
+        """
+    @property
+    def end_value_per_kwh(self, /) -> float:
+        """
+        Value of a kWh of heat (or cold) stored at the end, in units of the currency.
+        """
+    @property
+    def gap(self, /) -> float:
+        """
+        Cost minus bound: the most that another plan can save; 0 up to rounding if proved.
+        """
+    @property
+    def is_proved(self, /) -> bool:
+        """
+        True if both gaps are rounding: at most 1e-9 of the cost with all degree-hours at their
+        price, or of 1 if that is less.
+        """
+    @property
+    def loss_kw_per_k(self, /) -> float:
+        """
+        Heat loss of the room or tank, in kW per K.
+        """
+    @property
+    def mode(self, /) -> str:
+        """
+        Direction of the unit: `heat` or `cool`.
+        """
+    @property
+    def slots(self, /) -> list[HeatSlot]:
+        """
+        All slots with energies, temperatures, bands and marginal values, in time order.
+        """
+    @property
+    def temperature_start_celsius(self, /) -> float:
+        """
+        Temperature at the start of the plan, in °C.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    def verify(self, /) -> Verification:
+        """
+        Compute each statement anew from the numbers of the certificate alone.
+
+        Temperatures are followed from slot to slot, degree-hours and cost are summed up, and the
+        bounds are Lagrangians at the marginal values. None of it uses the planner.
+
+        Returns:
+            Each statement with the computed number and the difference. Nothing is raised for a
+            statement that does not hold: look at ``failed``.
+
+        Raises:
+            InputError: A number of the certificate is NaN, infinite or beyond all measure.
+        """
+
+@final
+class HeatFit:
+    """
+    Thermal model of a room or tank, fitted to measurements.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, loss_kw_per_k: Estimate, capacity_kwh_per_k: Estimate, gain_kw: Estimate, aperture_m2: Estimate | None, time_constant_hours: Estimate, rmse_celsius: SupportsFloat | SupportsIndex, readings: SupportsIndex) -> HeatFit: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def aperture_m2(self, /) -> Estimate | None:
+        """
+        Solar aperture in m², the area of an ideal window; `None` without irradiance.
+        """
+    @property
+    def capacity_kwh_per_k(self, /) -> Estimate:
+        """
+        Heat that warms the room or tank by one degree, in kWh per K.
+        """
+    @property
+    def gain_kw(self, /) -> Estimate:
+        """
+        Constant heat from elsewhere, in kW.
+        """
+    @property
+    def loss_kw_per_k(self, /) -> Estimate:
+        """
+        Heat loss for each degree above the outside, in kW per K.
+        """
+    @property
+    def readings(self, /) -> int:
+        """
+        Number of readings that the model was fitted to.
+        """
+    @property
+    def rmse_celsius(self, /) -> float:
+        """
+        Root of the mean squared difference of simulated and measured temperature, in °C.
+        """
+    @property
+    def time_constant_hours(self, /) -> Estimate:
+        """
+        Time in which the difference to the outside falls by 63 %, in hours.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@disjoint_base
+class HeatPlan:
+    """
+    Plan of a room or tank with its request, prices and currency; see `slackwater.HeatPlan`.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object:
+        """
+        Hand the slots of the plan to an Arrow library.
+        """
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self, /) -> int: ...
+    def __new__(cls, /, native: HeatPlan, *_rest: "object") -> HeatPlan:
+        """
+        Makes the class of Python, which takes prices beside the plan.
+        """
+    @property
+    def _import_prices(self, /) -> Prices: ...
+    @property
+    def above_celsius_hours(self, /) -> float:
+        """
+        Degree-hours above the band, in °C·h, as :attr:`below_celsius_hours`.
+        """
+    @property
+    def baseline(self, /) -> HeatBaseline:
+        """
+        A thermostat that holds the edge of the band, whatever the price.
+        """
+    @property
+    def baseline_cost(self, /) -> float:
+        """
+        Cost of :attr:`baseline`.
+        """
+    @property
+    def below_celsius_hours(self, /) -> float:
+        """
+        Degree-hours below the band, in °C·h; 0 if it is held.
+
+        Degrees at the end of each slot, times the hours of the slot.
+        """
+    @property
+    def certificate(self, /) -> HeatCertificate:
+        """
+        The proof: degree-hours and cost with their bounds. Rests on the marginal values.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of the electricity less :attr:`stored_value`, in units of the currency.
+        """
+    def explain(self, /, *, time_zone: str) -> HeatReasons: ...
+    @property
+    def heat_kwh(self, /) -> float:
+        """
+        Heat moved, in kWh.
+        """
+    @property
+    def intervals(self, /) -> Intervals:
+        """
+        Periods in which the unit runs, with their electrical power, in UTC.
+        """
+    @property
+    def mode(self, /) -> str:
+        """
+        Direction of the unit: ``heat`` or ``cool``.
+        """
+    @property
+    def now(self, /) -> datetime:
+        """
+        First instant that the plan could use, in UTC.
+        """
+    @property
+    def savings(self, /) -> float:
+        """
+        Baseline cost minus cost, signed.
+
+        Negative where the plan pays for being outside the band for less time than a thermostat.
+        """
+    @property
+    def slots(self, /) -> list[HeatSlot]:
+        """
+        All slots, with energies, temperatures, bands and marginal values.
+        """
+    @property
+    def sources(self, /) -> list[SourceShare]:
+        """
+        What is bought at the prices of each source, in the order of the layers.
+
+        Prices without layers are one known source, ``"prices"``.
+        """
+    @property
+    def stored_value(self, /) -> float:
+        """
+        Value of the heat stored at the end beyond the start, at ``end_value_per_kwh``.
+        """
+    def temperature_celsius_at(self, /, at: Incomplete) -> float: ...
+    @property
+    def unpriced_hours(self, /) -> float:
+        """
+        Time from ``now`` to the end of the plan without a price, in hours; the unit is off then.
+        """
+    @property
+    def used_kwh(self, /) -> float:
+        """
+        Electrical energy used, in kWh.
+        """
+
+@final
+class HeatReason:
+    """
+    Why a unit runs in a period.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, used_kwh: SupportsFloat | SupportsIndex, heat_kwh: SupportsFloat | SupportsIndex, cost: SupportsFloat | SupportsIndex, price_max_per_kwh: SupportsFloat | SupportsIndex, code: str, marginal_value_per_kwh: SupportsFloat | SupportsIndex, temperature_celsius: SupportsFloat | SupportsIndex, due: datetime | None, sentence: str) -> HeatReason: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def code(self, /) -> str:
+        """
+        The reason: `hold`, `ahead`, `recover`, `negative_price` or `end_value`.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of the electrical energy, in units of the currency.
+        """
+    @property
+    def due(self, /) -> datetime | None:
+        """
+        Instant at which the temperature is at the edge of the band for which the unit runs, in
+        UTC; `None` if there is none.
+        """
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the period, in UTC.
+        """
+    @property
+    def heat_kwh(self, /) -> float:
+        """
+        Heat moved over the period, in kWh.
+        """
+    @property
+    def marginal_value_per_kwh(self, /) -> float:
+        """
+        Value of one more kWh of heat (or cold) at the end of the period.
+        """
+    @property
+    def price_max_per_kwh(self, /) -> float:
+        """
+        Highest price in the period, per kWh.
+        """
+    @property
+    def sentence(self, /) -> str:
+        """
+        The reason as a sentence, with times on the wall clock that `explain` was asked for.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant of the period, in UTC.
+        """
+    @property
+    def temperature_celsius(self, /) -> float:
+        """
+        Temperature at the end of the period, in °C.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def used_kwh(self, /) -> float:
+        """
+        Electrical energy used over the period, in kWh.
+        """
+
+@final
+class HeatReasons:
+    """
+    Sequence of `HeatReason` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> HeatReason: ...
+    def __getnewargs__(self, /) -> tuple[list[HeatReason]]: ...
+    def __iter__(self, /) -> Iterator[HeatReason]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, HeatReason]) -> HeatReasons: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
+class HeatSlot:
+    """
+    A period of constant price, outdoor temperature and limits, used or not.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, price_per_kwh: SupportsFloat | SupportsIndex | None, outdoor_celsius: SupportsFloat | SupportsIndex, gain_kw: SupportsFloat | SupportsIndex, cop: SupportsFloat | SupportsIndex, power_max_kw: SupportsFloat | SupportsIndex, used_kwh: SupportsFloat | SupportsIndex, temperature_celsius: SupportsFloat | SupportsIndex, temperature_min_celsius: SupportsFloat | SupportsIndex, temperature_max_celsius: SupportsFloat | SupportsIndex, marginal_value_per_kwh: SupportsFloat | SupportsIndex, marginal_degree_hours_per_kwh: SupportsFloat | SupportsIndex) -> HeatSlot: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def cop(self, /) -> float:
+        """
+        Heat moved per electrical energy (coefficient of performance).
+        """
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the slot, in UTC.
+        """
+    @property
+    def gain_kw(self, /) -> float:
+        """
+        Heat from elsewhere over the slot, in kW; negative is drawn.
+        """
+    @property
+    def marginal_degree_hours_per_kwh(self, /) -> float:
+        """
+        Degree-hours outside the band, in °C·h, that one more kWh of heat (or cold) at the end of
+        the slot saves; negative causes more.
+        """
+    @property
+    def marginal_value_per_kwh(self, /) -> float:
+        """
+        Value of one more kWh of heat at the end of the slot, in units of the currency; of cold,
+        for a unit that cools.
+        """
+    @property
+    def outdoor_celsius(self, /) -> float:
+        """
+        Outdoor temperature, or that around a tank, in °C.
+        """
+    @property
+    def power_max_kw(self, /) -> float:
+        """
+        Highest electrical power over the slot, in kW; 0 without a price.
+        """
+    @property
+    def price_per_kwh(self, /) -> float | None:
+        """
+        Price of a kWh of electricity; `None` if it is not known, then the unit is off.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant, in UTC.
+        """
+    @property
+    def temperature_celsius(self, /) -> float:
+        """
+        Temperature at the end of the slot, in °C.
+        """
+    @property
+    def temperature_max_celsius(self, /) -> float:
+        """
+        Highest temperature of the band at the end of the slot, in °C: the lower one of those
+        before and after that instant, but not below `temperature_min_celsius`.
+        """
+    @property
+    def temperature_min_celsius(self, /) -> float:
+        """
+        Lowest temperature of the band at the end of the slot, in °C: the higher one of those
+        before and after that instant.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def used_kwh(self, /) -> float:
+        """
+        Electrical energy used over the slot, in kWh, at constant power.
+        """
 
 @disjoint_base
 class InsuranceFrontier:
@@ -3609,7 +4140,7 @@ def energy_at_risk(plan: Plan, departures: SupportsGetItem[int, tuple[Incomplete
     See `slackwater.Plan.energy_at_risk`.
     """
 
-def evaluate(plan: Plan | StoragePlan | SwitchingPlan | SitePlan, prices: Prices, *, export_prices: Prices | None, solar: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]] | None, load: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]] | None, demand: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex, SupportsIndex] | None) -> Evaluation:
+def evaluate(plan: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan, prices: Prices, *, export_prices: Prices | None, solar: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]] | None, load: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]] | None, demand: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex, SupportsIndex] | None) -> Evaluation:
     """
     See `slackwater.Plan.evaluate`.
     """
@@ -3634,6 +4165,11 @@ def freeze_sessions(sessions: Incomplete, samples: Incomplete, prices: SupportsG
 
 def hem_battery_level(readings: SupportsGetItem[int, tuple[Incomplete, SupportsFloat | SupportsIndex]] | None, *, period: str, value: str, time_zone: str, bucket_minutes: SupportsIndex) -> tuple[str | None, list[tuple[datetime, float | None]], str | None]: ...
 def hem_flow(samples: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None]], *, period: str, value: str, time_zone: str, bucket_minutes: SupportsIndex) -> tuple[str | None, list[tuple[datetime, float | None]], str | None]: ...
+
+def identify_heat(at: SupportsGetItem[int, Incomplete], *, temperature_celsius: SupportsGetItem[int, SupportsFloat | SupportsIndex], outdoor_celsius: SupportsGetItem[int, SupportsFloat | SupportsIndex], heat_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], irradiance_kw_per_m2: SupportsGetItem[int, SupportsFloat | SupportsIndex] | None) -> HeatFit:
+    """
+    See `slackwater.identify_heat`.
+    """
 
 def insurance_frontier(plan: Plan, *, at: Incomplete) -> InsuranceFrontier:
     """
@@ -3685,6 +4221,8 @@ def plan_from_json(text: str) -> Any:
     Each kind of plan has one arm here, which makes its Python class.
     """
 
+def plan_heat(prices: Prices, *, now: Incomplete, until: Incomplete | None, capacity_kwh_per_k: SupportsFloat | SupportsIndex, loss_kw_per_k: SupportsFloat | SupportsIndex, temperature_celsius: SupportsFloat | SupportsIndex, mode: str, power_max_kw: SupportsFloat | SupportsIndex, power_limits: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], cop: SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], outdoor: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], gains: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], comfort: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex], set_backs: SupportsGetItem[int, tuple[str, str, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], time_zone: str, end_value_per_kwh: SupportsFloat | SupportsIndex) -> HeatPlan: ...
+
 def plan_row(vehicles: Incomplete, prices: Prices, vehicle: str) -> Plan:
     """
     Plans the row of a vehicle; see `slackwater.plan_row`.
@@ -3704,7 +4242,7 @@ def plan_storage_batch(vehicles: Incomplete, prices: SupportsGetItem[int, Prices
 
 def plan_switching(prices: Prices, *, now: Incomplete, power_max_kw: SupportsFloat | SupportsIndex, power_min_kw: SupportsFloat | SupportsIndex, targets: SupportsGetItem[int, tuple[Incomplete | None, SupportsFloat | SupportsIndex]], until: Incomplete | None, power_limits: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], start_cost: SupportsFloat | SupportsIndex, sessions_max: SupportsIndex | None, one_block: bool, on_min: timedelta | None, off_min: timedelta | None, running_since: Incomplete | None, stopped_since: Incomplete | None, run_last: timedelta | None, after_deadline: str, nodes_max: SupportsIndex, time_max: timedelta | None) -> SwitchingPlan: ...
 
-def plan_to_json(plan: Plan | StoragePlan | SwitchingPlan | SitePlan) -> str:
+def plan_to_json(plan: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan) -> str:
     """
     Writes a plan of any kind as text.
     """
@@ -3913,8 +4451,16 @@ __all__ = [
     "Difference",
     "EnergyAtRisk",
     "Episode",
+    "Estimate",
     "Evaluation",
     "Forecast",
+    "HeatBaseline",
+    "HeatCertificate",
+    "HeatFit",
+    "HeatPlan",
+    "HeatReason",
+    "HeatReasons",
+    "HeatSlot",
     "InputError",
     "InsuranceFrontier",
     "InsurancePoint",
@@ -4008,6 +4554,7 @@ __all__ = [
     "freeze_sessions",
     "hem_battery_level",
     "hem_flow",
+    "identify_heat",
     "insurance_frontier",
     "known_prices",
     "list_page",
@@ -4021,6 +4568,7 @@ __all__ = [
     "plan_diff",
     "plan_duration",
     "plan_from_json",
+    "plan_heat",
     "plan_row",
     "plan_site",
     "plan_storage",

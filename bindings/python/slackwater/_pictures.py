@@ -28,6 +28,7 @@ from slackwater._timeline import (
 if TYPE_CHECKING:
     from slackwater._engine import Reason
     from slackwater._view import View
+    from slackwater.heat import HeatPlan
     from slackwater.plan import Plan
     from slackwater.prices import Prices
     from slackwater.storage import StoragePlan
@@ -284,6 +285,70 @@ def storage_picture(plan: StoragePlan, zone: ZoneInfo) -> Picture:
             slots=spans(plan.slots),
         )
     )
+
+
+def heat_picture(plan: HeatPlan, zone: ZoneInfo) -> Picture:
+    """Prices, electrical power, and the temperature within its band."""
+    slots = plan.slots
+    price = Panel(
+        name="price",
+        title="Price",
+        unit=f"{plan.currency}/kWh",
+        weight=3,
+        note="no prices in this period",
+    )
+    power = Panel(name="power", title="Power", unit="kW", weight=2)
+    level = Panel(name="level", title="Temperature", unit="°C", weight=3)
+    picture = Picture(
+        title=_view.heat_headline(plan),
+        facts=["proved optimal" if plan.certificate.is_proved else "not proved"],
+        warning=", ".join(_view.heat_missing(plan)),
+        zone=zone,
+        period=None,
+        panels=[price, power, level],
+        reasons=sentences(plan.explain(time_zone=zone.key)),
+    )
+    if not slots:
+        return picture
+    first, last = slots[0].start, slots[-1].end
+    buying = priced(plan.prices, first, last)
+    used = [slot.used_kwh * (HOUR / (slot.end - slot.start)) for slot in slots]
+    powers = Steps(
+        name="running", ink=BLUE, periods=spans(slots), values=used, is_filled=True, label="running"
+    )
+    return coarse(
+        replace(
+            picture,
+            facts=[_view.dates(first, last, zone), *picture.facts],
+            period=(first, last),
+            panels=[
+                replace(
+                    price,
+                    curves=prices_in("price", buying, INK, label="price"),
+                    note="" if buying else price.note,
+                ),
+                replace(power, curves=[powers]),
+                replace(level, curves=_temperatures(plan)),
+            ],
+            bands=[*unpriced_between(spans(slots)), *estimates(buying)],
+            slots=spans(slots),
+        )
+    )
+
+
+def _temperatures(plan: HeatPlan) -> list[Steps | Line]:
+    slots = plan.slots
+    band = Line(
+        name="band",
+        ink=INK,
+        points=[(slot.end, slot.temperature_max_celsius) for slot in slots],
+        lows=[slot.temperature_min_celsius for slot in slots],
+        opacity=0.1,
+        label="comfort band",
+    )
+    times = [slots[0].start, *(slot.end for slot in slots)]
+    points = [(at, plan.temperature_celsius_at(at)) for at in times]
+    return [band, Line(name="temperature", ink=INK, points=points, tip="temperature")]
 
 
 def _powers(plan: StoragePlan) -> list[Steps]:

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 if TYPE_CHECKING:
     from slackwater._engine import Reason, SourceShare, StorageOutcome, TargetOutcome
+    from slackwater.heat import HeatPlan
     from slackwater.plan import Plan
     from slackwater.site import SitePlan
     from slackwater.storage import StoragePlan
@@ -152,13 +153,13 @@ def sessions(count: int) -> str:
     return "1 session" if count == 1 else f"{count} sessions"
 
 
-def unpriced(plan: Plan | StoragePlan | SitePlan) -> list[str]:
+def unpriced(plan: Plan | StoragePlan | HeatPlan | SitePlan) -> list[str]:
     """Tell the time without a price, if there is any."""
     hours = number(plan.unpriced_hours, 1).removesuffix(".0")
     return [f"{hours} h without a price"] if plan.unpriced_hours > 0 else []
 
 
-def on_estimates(plan: Plan | StoragePlan | SitePlan) -> list[str]:
+def on_estimates(plan: Plan | StoragePlan | HeatPlan | SitePlan) -> list[str]:
     """Tell what is bought and sold at prices that are guesses, and whose, if anything is."""
     sold = getattr(plan, "export_sources", [])
     return _guesses(plan.sources, "on estimates") + _guesses(sold, "sold on estimates")
@@ -172,12 +173,12 @@ def _guesses(shares: list[SourceShare], words: str) -> list[str]:
     return [f"{energy(sum(share.energy_kwh for share in guesses))} {words} ({names})"]
 
 
-def notes(plan: Plan | StoragePlan | SitePlan) -> list[str]:
+def notes(plan: Plan | StoragePlan | HeatPlan | SitePlan) -> list[str]:
     """Tell what rests on guesses, the time without a price, and what negative prices leave."""
     return on_estimates(plan) + unpriced(plan) + forgone(plan)
 
 
-def forgone(plan: Plan | StoragePlan | SitePlan) -> list[str]:
+def forgone(plan: Plan | StoragePlan | HeatPlan | SitePlan) -> list[str]:
     """Tell what is left at negative prices, if anything is: of plans of one vehicle."""
     revenue = getattr(plan, "forgone_revenue", 0.0)
     if number(revenue) == "0":
@@ -185,7 +186,7 @@ def forgone(plan: Plan | StoragePlan | SitePlan) -> list[str]:
     return [f"up to {number(revenue)} {plan.currency} at negative prices not used"]
 
 
-def proved(plan: Plan | StoragePlan | SitePlan) -> str:
+def proved(plan: Plan | StoragePlan | HeatPlan | SitePlan) -> str:
     """Tell for which prices a plan is proved to be the cheapest."""
     return "optimal for these estimates" if on_estimates(plan) else "proved optimal"
 
@@ -243,6 +244,18 @@ def storage_headline(plan: StoragePlan) -> str:
     buys, sells = energy(plan.charged_kwh), energy(plan.discharged_kwh)
     saves = f"saves {number(plan.savings)} {plan.currency}"
     return ", ".join([f"Buys {buys}", f"sells {sells}", saves, *notes(plan)])
+
+
+def heat_headline(plan: HeatPlan) -> str:
+    """Tell what a heat plan uses, costs and saves, guesses, and the time without a price."""
+    uses = f"Uses {energy(plan.used_kwh)} for {number(plan.cost)} {plan.currency}"
+    return ", ".join([uses, f"saves {number(plan.savings)} {plan.currency}", *notes(plan)])
+
+
+def heat_missing(plan: HeatPlan) -> list[str]:
+    """Describe the degree-hours of a heat plan outside its band."""
+    sides = [(plan.below_celsius_hours, "below"), (plan.above_celsius_hours, "above")]
+    return [f"{degrees:.3g} °C·h {side} the band" for degrees, side in sides if degrees > 0]
 
 
 def switching_headline(plan: SwitchingPlan) -> str:

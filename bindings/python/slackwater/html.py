@@ -22,6 +22,7 @@ from slackwater._timeline import Picture
 
 if TYPE_CHECKING:
     from slackwater._engine import SiteWish, StorageOutcome, TargetOutcome
+    from slackwater.heat import HeatPlan
     from slackwater.plan import Plan
     from slackwater.site import SitePlan
     from slackwater.storage import StoragePlan
@@ -224,6 +225,21 @@ def storage_sections(plan: StoragePlan, zone: ZoneInfo) -> list[str]:
     names = (f"Period ({zone.key})", "kWh", f"Cost ({plan.currency})#", "Why")
     targets = [_storage_target(target, zone) for target in plan.targets]
     return [_targets(targets), _table(names, rows, "plan.explain()")]
+
+
+def heat_sections(plan: HeatPlan, zone: ZoneInfo) -> list[str]:
+    """A row for each period in which the unit runs."""
+    rows = [
+        [
+            escape(_view.span(reason.start, reason.end, zone)),
+            _view.amount(reason.used_kwh, 2),
+            _view.amount(reason.cost, 2),
+            escape(reason.sentence.partition(", ")[2]),
+        ]
+        for reason in plan.explain(time_zone=zone.key)
+    ]
+    names = (f"Period ({zone.key})", "kWh", f"Cost ({plan.currency})#", "Why")
+    return [_table(names, rows, "plan.explain()")]
 
 
 def _storage_target(target: StorageOutcome, zone: ZoneInfo) -> str:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from slackwater import _engine
 from slackwater._engine import Difference, InputError, Replay
+from slackwater.heat import HeatPlan
 from slackwater.plan import Plan
 from slackwater.prices import Prices
 from slackwater.site import SitePlan
@@ -25,7 +26,7 @@ __all__ = [
     "replay",
 ]
 
-AnyPlan = Plan | StoragePlan | SwitchingPlan | SitePlan
+AnyPlan = Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan
 
 
 # The public class of each native one.
@@ -33,6 +34,7 @@ _PUBLIC: Mapping[type, Callable[..., AnyPlan]] = MappingProxyType(
     {
         _engine.Plan: Plan,
         _engine.StoragePlan: StoragePlan,
+        _engine.HeatPlan: HeatPlan,
         _engine.SwitchingPlan: SwitchingPlan,
         _engine.SitePlan: SitePlan,
     }

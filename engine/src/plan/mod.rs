@@ -5,6 +5,7 @@
 //! other facts, `record` stores them and plans them again.
 pub mod charge;
 pub mod evaluation;
+pub mod heat;
 pub(crate) mod interval;
 pub mod questions;
 pub mod record;

@@ -9,4 +9,5 @@ pub mod horizon;
 pub mod hour_minute;
 pub mod instant;
 pub mod serde_micros;
+pub mod serde_zone;
 pub(crate) mod wall;

@@ -1,4 +1,4 @@
-//! Is a plan really the cheapest? Nine judges that share no code with the planner.
+//! Is a plan really the cheapest? Ten judges that share no code with the planner.
 //!
 //! | Judge | How it decides |
 //! |---|---|
@@ -9,6 +9,7 @@
 //! | `steady` | the least change of a plan within a budget, as linear programmes |
 //! | `laws` | what must hold between the plans of related problems |
 //! | `storage` | the same five for batteries that also give back |
+//! | `heat` | heat plans as linear programmes in temperatures |
 //! | `site` | sites as a mixed-integer programme, and every rule of a site |
 //! | `switching` | all ways to switch of a tiny problem, one by one |
 //! | `switching_levels` | the same with an early deadline, which may be missed |
@@ -33,6 +34,7 @@ mod checker;
 mod clock_changes;
 mod cut;
 mod executed;
+mod heat;
 mod laws;
 mod lp;
 mod planner;

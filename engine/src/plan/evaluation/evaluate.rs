@@ -2,6 +2,8 @@
 use crate::plan::charge::plan::{Plan, PlannedSlot};
 use crate::plan::evaluation::connection::{ConnectionSums, EnergyFlow, sum_up};
 use crate::plan::evaluation::facts::{ConnectionFacts, EvaluatedCosts, Evaluation};
+use crate::plan::heat::baseline::unplanned;
+use crate::plan::heat::plan::{HeatPlan, HeatSlot};
 use crate::plan::storage::plan::StoragePlan;
 use crate::plan::storage::request::StorageRequest;
 use crate::plan::switching::plan::SwitchingPlan;
@@ -58,6 +60,25 @@ pub fn evaluate_storage(
     let ends = plan.slots.first().zip(plan.slots.last());
     let span = ends.map_or((0, 0), |(first, last)| (micros_of(first.start), micros_of(last.end)));
     evaluate(&flows, (&unplanned, Fixed { other: 0.0, stored }), own, span, facts)
+}
+
+/// Evaluates a plan of a room or tank under other facts; as [`evaluate_charge`]. The baseline is the
+/// thermostat of the plan.
+#[must_use]
+pub fn evaluate_heat(plan: &HeatPlan, facts: &ConnectionFacts<'_>) -> Evaluation {
+    let flow = |slot: &HeatSlot, kwh: f64| {
+        let (start, end) = (micros_of(slot.start), micros_of(slot.end));
+        (kwh > 0.0).then_some(EnergyFlow { start, end, kwh })
+    };
+    let own = plan.slots.iter().filter_map(|slot| flow(slot, slot.used.as_kwh()));
+    let (used, gained) = unplanned(plan);
+    let held = plan.slots.iter().zip(&used).filter_map(|(slot, &kwh)| flow(slot, kwh));
+    let stored = plan.certificate.evidence.end_value.as_per_kwh() * gained;
+    let fixed = |stored: f64| Fixed { other: 0.0, stored };
+    let ends = plan.slots.first().zip(plan.slots.last());
+    let span = ends.map_or((0, 0), |(first, last)| (micros_of(first.start), micros_of(last.end)));
+    let (own, held): (Vec<_>, Vec<_>) = (own.collect(), held.collect());
+    evaluate(&own, (&held, fixed(stored)), fixed(plan.stored_value.as_amount()), span, facts)
 }
 
 /// Costs that do not depend on the facts.

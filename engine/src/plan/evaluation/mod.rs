@@ -8,7 +8,7 @@ pub(crate) mod site;
 #[cfg(test)]
 mod tests;
 
-pub use evaluate::{evaluate_charge, evaluate_storage, evaluate_switching};
+pub use evaluate::{evaluate_charge, evaluate_heat, evaluate_storage, evaluate_switching};
 pub use facts::{
     ConnectionFacts, DemandPrice, EvaluatedCosts, Evaluation, EvaluationError, MeasuredPower,
     MissingFact, MissingFactKind,

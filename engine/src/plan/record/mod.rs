@@ -2,6 +2,7 @@
 //!
 //! `plan_record` is what a service stores of a plan, `saved_run` what a file holds: prices,
 //! request and plan of any planner. `value_tree` compares two files.
+pub(crate) mod heat_run;
 pub(crate) mod plan_record;
 pub(crate) mod price_sources;
 pub(crate) mod refused_request;

@@ -3,6 +3,7 @@
 use crate::plan::charge::duration::DurationError;
 use crate::plan::charge::request::ChargeRequestError;
 use crate::plan::charge::vehicle::VehicleError;
+use crate::plan::heat::request::HeatError;
 use crate::plan::record::saved_plan_error::SavedPlanError;
 #[cfg(feature = "lp")]
 use crate::plan::site::error::SiteError;
@@ -25,6 +26,9 @@ pub enum RefusedRequest {
     /// The request of a battery is invalid.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// The request of a room or tank is invalid.
+    #[error(transparent)]
+    Heat(#[from] HeatError),
     /// The request of a switching device is invalid.
     #[error(transparent)]
     Switching(#[from] SwitchingError),

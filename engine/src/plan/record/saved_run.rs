@@ -17,6 +17,7 @@ use crate::plan::charge::greedy::plan_charge;
 use crate::plan::charge::plan::Plan;
 use crate::plan::charge::request::{ChargeProblem, ChargeRequest};
 use crate::plan::charge::vehicle::VehicleRequest;
+use crate::plan::heat::request::HeatRequest;
 use crate::plan::record::price_sources::{PriceCurves, PriceSources, PriceSourcesError};
 use crate::plan::record::refused_request::RefusedRequest;
 use crate::plan::record::saved_plan_error::{SavedPlanError, check_plan};
@@ -222,6 +223,8 @@ recorded! {
     "kept": Kept(SteadyRequest),
     /// A battery that charges and discharges.
     "storage": Storage(StorageRequest),
+    /// A room or tank.
+    "heat": Heat(HeatRequest),
     /// A switching device.
     "switching": Switching(SwitchingRequest),
     /// A site: all devices behind one meter.

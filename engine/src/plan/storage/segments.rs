@@ -129,6 +129,19 @@ impl Segments {
         (slope, excess)
     }
 
+    /// Multiplies all lengths by `factor` and divides all slopes by it: another unit of energy. A
+    /// segment that becomes shorter than `length_min` is passed to `vanish`, and left without length.
+    pub(crate) fn scale(&mut self, factor: f64, length_min: f64, mut vanish: impl FnMut(Segment)) {
+        for segment in &mut self.list[self.head..self.tail] {
+            if segment.length * factor < length_min {
+                vanish(*segment);
+                segment.length = 0.0;
+            }
+            segment.length *= factor;
+            segment.slope /= factor;
+        }
+    }
+
     /// Segments by rising slope.
     #[inline(always)]
     pub(crate) fn iter(&self) -> impl Iterator<Item = Segment> + '_ {

@@ -1,0 +1,56 @@
+//! Heat plans over a day of quarter hours: a band that is held, a cold start, and traded degree-hours.
+use std::hint::black_box;
+
+use chrono::TimeDelta;
+use criterion::{Criterion, criterion_group, criterion_main};
+use slackwater_benches::{curve, noon};
+use slackwater_engine::plan::heat::{
+    ComfortBand, CopPoint, HeatBuffers, HeatProblem, HeatRequest, OutdoorPeriod, SetBack,
+    ThermalStore, plan_heat, plan_heat_in,
+};
+use slackwater_engine::time::hour_minute::HourMinute;
+use slackwater_engine::units::{celsius, kw, kw_per_k, kwh_per_k};
+
+/// House with a heat pump, hourly weather and a set-back at night.
+fn request(start: f64, power: f64) -> HeatRequest {
+    let store = ThermalStore { capacity: kwh_per_k(8.0), loss: kw_per_k(0.2) };
+    let comfort = ComfortBand { min: celsius(20.0), max: celsius(23.0) };
+    let time = (noon(), noon() + TimeDelta::hours(24));
+    let unit = (kw(power), 3.0);
+    let mut request = HeatRequest::new(time, store, celsius(start), comfort, unit, celsius(0.0));
+    request.cop = [(-7.0, 2.4), (2.0, 3.2), (7.0, 4.0)]
+        .map(|(outdoor, cop)| CopPoint { outdoor: celsius(outdoor), cop })
+        .to_vec();
+    request.outdoor = (0..24)
+        .map(|hour| OutdoorPeriod {
+            start: noon() + TimeDelta::hours(hour),
+            end: noon() + TimeDelta::hours(hour + 1),
+            temperature: celsius(4.0 - 6.0 * (hour as f64 / 24.0 * std::f64::consts::PI).sin()),
+        })
+        .collect();
+    let night = ComfortBand { min: celsius(18.0), max: celsius(23.0) };
+    let time = |text| HourMinute::parse(text).expect("a time of day");
+    request.set_backs.push(SetBack { from: time("22:00"), to: time("06:00"), band: night });
+    request
+}
+
+fn single(criterion: &mut Criterion) {
+    let prices = curve(96);
+    let mut bench = |name: &str, request: HeatRequest| {
+        let problem = HeatProblem::new(request).expect("the request makes sense");
+        let mut buffers = HeatBuffers::new();
+        criterion.bench_function(name, |bencher| {
+            bencher.iter(|| plan_heat_in(black_box(&prices), &problem, &mut buffers));
+        });
+    };
+    bench("heat/day-96-in-buffers", request(21.0, 3.0));
+    bench("heat/day-96-cold-start", request(17.0, 3.0));
+    bench("heat/day-96-traded", request(21.0, 1.0));
+    let problem = HeatProblem::new(request(21.0, 3.0)).expect("the request makes sense");
+    criterion.bench_function("heat/day-96", |bencher| {
+        bencher.iter(|| plan_heat(black_box(&prices), &problem));
+    });
+}
+
+criterion_group!(benches, single);
+criterion_main!(benches);

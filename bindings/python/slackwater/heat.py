@@ -1,0 +1,275 @@
+"""Plans of heat pumps, heaters and air conditioners, and thermal models from measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from slackwater import _engine, _view
+from slackwater._drawn import Drawn
+from slackwater._power import power_periods
+from slackwater._saved_plan import SavedPlan
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from zoneinfo import ZoneInfo
+
+    from slackwater._engine import HeatFit, HeatReasons
+    from slackwater._timeline import Picture
+    from slackwater.plan import PowerLimit
+    from slackwater.prices import Prices
+    from slackwater.site_devices import PowerOverTime
+    from slackwater.typing import ArrowTable
+
+    Cop = float | Iterable[tuple[float, float]]
+
+
+class SetBack(NamedTuple):
+    """A period of every day, on the wall clock, with a comfort band of its own.
+
+    In the night in which clocks go forward a set-back within the skipped hour does not happen, and
+    in the night in which they go back one within the doubled hour happens twice.
+
+    Attributes:
+        start: Time of day from which it holds, ``"22:00"``.
+        end: Time of day until which it holds; one before ``start`` is that of the next day.
+        min_celsius: Lowest temperature, in °C.
+        max_celsius: Highest temperature, in °C.
+    """
+
+    start: str
+    end: str
+    min_celsius: float
+    max_celsius: float
+
+
+class HeatPlan(_engine.HeatPlan, Drawn, SavedPlan):
+    """The cheapest plan to heat or cool a room or tank within its band. Cannot be changed.
+
+    A band that cannot be held is in :attr:`below_celsius_hours` and :attr:`above_celsius_hours`,
+    never an exception.
+    """
+
+    __slots__ = ("_prices",)
+
+    def temperature_celsius_at(self, at: datetime) -> float:
+        """Tell the temperature at an instant, in °C, between the ends of slots as well."""
+        return super().temperature_celsius_at(at)
+
+    def explain(self, *, time_zone: str = "UTC") -> HeatReasons:
+        """Give a reason for each period in which the unit runs, in time order.
+
+        Args:
+            time_zone: IANA name of the zone in whose wall clock the sentences
+                speak. The fields themselves are in UTC.
+
+        Raises:
+            InputError: The time zone is unknown.
+        """
+        return super().explain(time_zone=time_zone)
+
+    def _picture(self, zone: ZoneInfo) -> Picture:
+        from slackwater._pictures import heat_picture  # noqa: PLC0415  only drawings need it
+
+        return heat_picture(self, zone)
+
+    def _sections(self, zone: ZoneInfo) -> list[str]:
+        from slackwater.html import heat_sections  # noqa: PLC0415  only drawings need it
+
+        return heat_sections(self, zone)
+
+    def __repr__(self) -> str:
+        """Tell energy, cost, savings and degree-hours outside the band in one line."""
+        proof = _view.proved(self) if self.certificate.is_proved else "not proved"
+        missing = "".join(f", {part}" for part in _view.heat_missing(self))
+        notes = "".join(f", {note}" for note in _view.notes(self))
+        return (
+            f"HeatPlan(uses {self.used_kwh:.6g} kWh, "
+            f"costs {round(self.cost, 4) + 0.0:.4f} {self.currency}, "
+            f"saves {round(self.savings, 4) + 0.0:.4f}{missing}{notes}, {proof})"
+        )
+
+
+def plan_heat(
+    prices: Prices,
+    *,
+    now: datetime,
+    until: datetime | None = None,
+    capacity_kwh_per_k: float,
+    loss_kw_per_k: float,
+    temperature_celsius: float,
+    comfort_celsius: tuple[float, float],
+    set_backs: Iterable[SetBack | tuple[str, str, float, float]] = (),
+    time_zone: str = "UTC",
+    power_max_kw: float,
+    power_limits: Iterable[PowerLimit | tuple[datetime, datetime, float]] = (),
+    cop: Cop = 1.0,
+    outdoor_celsius: float | Iterable[float] | Iterable[tuple[datetime, datetime, float]],
+    gains_kw: PowerOverTime | ArrowTable | None = None,
+    mode: Literal["heat", "cool"] = "heat",
+    end_value_per_kwh: float = 0.0,
+) -> HeatPlan:
+    """Plan a heat pump, heater or air conditioner: comfort first, then cost.
+
+    The room or tank is one heat capacity with one loss: ``C·dT/dt = UA·(T_out - T) + cop·P +
+    gains``, solved exactly within each slot. The temperature is wanted within the band at every
+    instant. The plan has the least degree-hours outside the band, and of all such plans the least
+    cost, and carries a proof of both. The unit runs at any power up to ``power_max_kw``.
+
+    A band that cannot be held is no error: the plan is as close to it as possible, and has the
+    degree-hours below and above it.
+
+    Args:
+        prices: What a kWh of electricity costs. Without a price the unit is off.
+        now: The present, aware: the first usable instant.
+        until: End of the plan; without it the last price or outdoor temperature.
+        capacity_kwh_per_k: Heat that warms the room or tank by one degree, in kWh
+            per K. A litre of water has 0.00116 kWh per K.
+        loss_kw_per_k: Heat lost for each degree above the outside, in kW per K.
+            :func:`identify_heat` finds both in measurements.
+        temperature_celsius: Temperature at ``now``, in °C.
+        comfort_celsius: Lowest and highest wanted temperature, in °C.
+        set_backs: Periods of every day with bands of their own; where they
+            overlap the first one holds.
+        time_zone: IANA name of the zone on whose clock set-backs are.
+        power_max_kw: Highest electrical power of the unit, in kW.
+        power_limits: Periods ``(start, end, power_max_kw)`` with a lower one.
+        cop: Heat moved per electrical energy: a number, or pairs
+            ``(outdoor_celsius, cop)`` with rising temperatures, as in a data sheet.
+            Between them it is linear, beyond them constant.
+        outdoor_celsius: Temperature outside, or around a tank, in °C: a number, one
+            for each slot of ``prices``, or periods ``(start, end, celsius)``.
+        gains_kw: Heat from sun, people or devices, in kW, in the same form, or a
+            table with ``start``, ``end`` and ``power_kw``; negative is drawn, as hot
+            water is.
+        mode: ``"heat"``, or ``"cool"`` for a unit that takes heat out.
+        end_value_per_kwh: Value of a kWh of heat (of cold) stored at the end. With 0
+            the plan ends at the edge of the band.
+
+    Returns:
+        The plan.
+
+    Raises:
+        InputError: The capacity is not above 0; a loss or power is negative; a
+            temperature is no one in °C; a band is empty; a period has no length; the
+            outdoor temperature has a gap or does not cover the plan; a number is NaN,
+            infinite or beyond all measure.
+        TypeError: A time has no zone.
+
+    Example:
+        Three hours at 0.10, 0.40 and 0.40, at 5 °C outside. The heat pump stores heat in
+        the first hour, where a thermostat would hold 20 °C:
+
+        >>> from datetime import UTC, datetime
+        >>> from slackwater import Prices
+        >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+        >>> prices = Prices.from_values(six, [0.10, 0.40, 0.40], currency="EUR")
+        >>> plan = plan_heat(
+        ...     prices,
+        ...     now=six,
+        ...     capacity_kwh_per_k=5,
+        ...     loss_kw_per_k=0.2,
+        ...     temperature_celsius=20,
+        ...     comfort_celsius=(20, 23),
+        ...     power_max_kw=3,
+        ...     cop=3,
+        ...     outdoor_celsius=5,
+        ... )
+        >>> plan
+        HeatPlan(uses 3.11456 kWh, costs 0.3458 EUR, saves 0.5542, proved optimal)
+        >>> print(plan.explain()[0].sentence)
+        Mon 18:00 to Mon 19:00: heats with 3 kWh (0.10 per kWh) to 21.2 °C, ahead of Mon 21:00, \
+until when this is the cheapest time.
+    """
+    if isinstance(outdoor_celsius, int | float):
+        # One number holds at all times, in gaps of the prices as well.
+        ends = [end for _, end, _ in prices.slots[-1:]] + ([] if until is None else [until])
+        last = max([now + timedelta(microseconds=1), *ends])
+        outdoor = [(now, last, float(outdoor_celsius))]
+    elif isinstance(outdoor_celsius, Iterable):
+        outdoor = power_periods("outdoor_celsius", outdoor_celsius, prices) or []
+    else:
+        given = type(outdoor_celsius).__name__
+        message = f"outdoor_celsius is a {given}; give a number, one for each slot, or periods"
+        raise TypeError(message)
+    native = _engine.plan_heat(
+        prices._native,
+        now=now,
+        until=until,
+        capacity_kwh_per_k=capacity_kwh_per_k,
+        loss_kw_per_k=loss_kw_per_k,
+        temperature_celsius=temperature_celsius,
+        mode=mode,
+        power_max_kw=power_max_kw,
+        power_limits=[tuple(limit) for limit in power_limits],
+        cop=[(0.0, float(cop))] if isinstance(cop, int | float) else list(cop),
+        outdoor=outdoor,
+        gains=power_periods("gains_kw", gains_kw, prices) or [],
+        comfort=comfort_celsius,
+        set_backs=[SetBack(*period) for period in set_backs],
+        time_zone=time_zone,
+        end_value_per_kwh=end_value_per_kwh,
+    )
+    return HeatPlan(native, prices)
+
+
+def identify_heat(
+    at: Sequence[datetime],
+    *,
+    temperature_celsius: Sequence[float],
+    outdoor_celsius: Sequence[float],
+    heat_kw: Sequence[float],
+    irradiance_kw_per_m2: Sequence[float] | None = None,
+) -> HeatFit:
+    """Fit heat loss, heat capacity and gains of a room or tank to measurements.
+
+    The whole course of the temperature is simulated with the model of :func:`plan_heat`, and the
+    squared differences from the readings are minimised. Intervals allow for residuals that are
+    correlated in time, because no house is a first-order model.
+
+    Args:
+        at: Instants of the readings, aware, oldest first; steps may differ.
+        temperature_celsius: Temperature at each reading, in °C.
+        outdoor_celsius: Mean temperature outside until the next reading, in °C.
+        heat_kw: Mean heat of the unit until the next reading, in kW: its electrical
+            power times its coefficient of performance; negative cools.
+        irradiance_kw_per_m2: Mean irradiance until the next reading, in kW per m²;
+            with it the solar aperture is fitted as well.
+
+    Returns:
+        Each parameter with the interval that holds its true value in 95 of 100 cases.
+
+    Raises:
+        InputError: There are fewer than 24 readings, or columns differ in length; times
+            do not rise; a value is NaN or infinite; temperature, heat or irradiance never
+            change; or the readings leave heat loss or capacity open, which the message names.
+        TypeError: A time has no zone.
+
+    Example:
+        A house with 0.2 kW/K and 6 kWh/K, whose unit of 6 kW is on every third hour:
+
+        >>> import math
+        >>> from datetime import UTC, datetime, timedelta
+        >>> start = datetime(2026, 1, 5, tzinfo=UTC)
+        >>> heat, inside = [6.0 * (hour % 3 == 0) for hour in range(72)], [20.0]
+        >>> for kw in heat[:-1]:
+        ...     limit = 5 + kw / 0.2
+        ...     inside.append(limit + (inside[-1] - limit) * math.exp(-0.2 / 6))
+        >>> fit = identify_heat(
+        ...     [start + timedelta(hours=hour) for hour in range(72)],
+        ...     temperature_celsius=inside,
+        ...     outdoor_celsius=[5.0] * 72,
+        ...     heat_kw=heat,
+        ... )
+        >>> round(fit.loss_kw_per_k.value, 4), round(fit.capacity_kwh_per_k.value, 4)
+        (0.2, 6.0)
+    """
+    irradiance = None if irradiance_kw_per_m2 is None else list(irradiance_kw_per_m2)
+    return _engine.identify_heat(
+        list(at),
+        temperature_celsius=list(temperature_celsius),
+        outdoor_celsius=list(outdoor_celsius),
+        heat_kw=list(heat_kw),
+        irradiance_kw_per_m2=irradiance,
+    )

@@ -1,0 +1,299 @@
+//! Certificate of a heat plan: degree-hours and cost, with dual bounds that need no solver.
+//!
+//! # Two bounds
+//!
+//! Let `D` be the degree-hours of a plan and `M` a price on a degree-hour. For any values `λ_t` of a
+//! stored kWh, weak duality gives a lower bound on `cost + M·D` of every plan: the Lagrangian
+//! separates by slot ([symbols](super)), and with `a_{T+1}·λ_{T+1} = v`
+//!
+//! ```text
+//! B(λ, M) = v·e_0 − a_1·λ_1·e_0 − Σ_t λ_t·g_t
+//!         + Σ_t min( 0, (p_t − λ_t·η_t)·X_t )
+//!         + Σ_t min over e in [P_t, R_t] of  (λ_t − a_{t+1}·λ_{t+1})·e + M·h_t/C·d_t(e)
+//! d_t(e)  = max(0, L_t − e) + max(0, e − H_t)
+//! ```
+//!
+//! The last minimum is at one of `P_t`, `R_t`, `L_t`, `H_t`. Two pairs `(λ, M)` are used:
+//!
+//! | Pair | Bound |
+//! |---|---|
+//! | marginal degree-hours, without prices, `M = 1` | on the degree-hours of every plan |
+//! | marginal values plus `M` times marginal degree-hours | on `cost + M·D` of every plan |
+//!
+//! From the second, no plan with at most the degree-hours `D` of this one costs less than
+//! `B(λ, M) − M·D`. The price `M` is part of the evidence: above it the plan no longer changes.
+//!
+//! [`certify`] recomputes all of it from slots and evidence alone.
+use serde::{Deserialize, Serialize};
+
+use crate::plan::heat::plan::{DegreeHours, HeatSlot};
+use crate::plan::heat::request::{HeatMode, ThermalStore};
+use crate::plan::heat::slots::{decay, sign};
+use crate::plan::storage::certificate::Searched;
+use crate::time::instant::micros_between;
+use crate::tolerance::{GAP_MAX, allowed};
+use crate::units::{Energy, MICROS_PER_HOUR, Money, Price, Temperature};
+
+/// Data of a certificate beside the slots of the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeatEvidence {
+    /// Room or tank.
+    pub store: ThermalStore,
+    /// Direction of the unit.
+    pub mode: HeatMode,
+    /// Temperature at the start.
+    #[serde(rename = "temperature_start_celsius")]
+    pub temperature_start: Temperature,
+    /// Value of a kWh of heat stored at the end, `v`.
+    #[serde(rename = "end_value_per_kwh")]
+    pub end_value: Price,
+    /// Price of a degree-hour from which degree-hours come before cost, `M`, in units of currency
+    /// per °C·h.
+    pub degree_hour_price: f64,
+    /// Search, if the unit is only on or off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub searched: Option<Searched>,
+}
+
+/// Certificate of a plan: its degree-hours and cost, and lower bounds on both.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct HeatCertificate {
+    /// Degree-hours outside the band, recomputed from the slots.
+    pub degree_hours: f64,
+    /// Lower bound on the degree-hours of all plans.
+    pub degree_hours_bound: f64,
+    /// Cost of the plan, recomputed from its slots.
+    pub cost: Money,
+    /// Lower bound on the cost of all plans with at most these degree-hours.
+    pub bound: Money,
+    /// Data of the bounds beside the slots.
+    pub evidence: HeatEvidence,
+}
+
+impl HeatCertificate {
+    /// Cost minus bound: the most that another plan with these degree-hours can save.
+    #[must_use]
+    pub fn gap(&self) -> Money {
+        self.cost - self.bound
+    }
+
+    /// Degree-hours minus their bound: the most that another plan can be closer to the band.
+    #[must_use]
+    pub fn degree_hours_gap(&self) -> f64 {
+        self.degree_hours - self.degree_hours_bound
+    }
+
+    /// Returns true if both gaps are rounding: at most [`GAP_MAX`] of the degree-hours, or of 1 if
+    /// that is larger, and of the cost with all degree-hours at their price.
+    #[must_use]
+    pub fn is_proved(&self) -> bool {
+        let weighted = self.evidence.degree_hour_price * self.degree_hours;
+        let scale = self.cost.as_amount().abs().max(weighted);
+        self.gap().as_amount().abs() <= allowed(GAP_MAX, scale)
+            && self.degree_hours_gap().abs() <= allowed(GAP_MAX, self.degree_hours)
+    }
+}
+
+/// Reason why slots and evidence are no plan.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HeatCertificateError {
+    /// Slot with a gap before it, or without length.
+    #[error("slot {slot} does not start where the one before it ends, or has no length")]
+    NotInOrder {
+        /// Position of the slot.
+        slot: usize,
+    },
+    /// Slot that uses a negative energy, more than its power allows, or energy without a price.
+    #[error("slot {slot} uses {} kWh; it may use 0 to {} kWh", used.as_kwh(), most.as_kwh())]
+    OutsideLimits {
+        /// Position of the slot.
+        slot: usize,
+        /// Electrical energy used.
+        used: Energy,
+        /// Most that its power allows.
+        most: Energy,
+    },
+    /// Temperature that does not follow from heat and losses.
+    #[error(
+        "slot {slot} ends at {} °C where heat and losses lead to {celsius} °C",
+        temperature.as_celsius()
+    )]
+    NotConserved {
+        /// Position of the slot.
+        slot: usize,
+        /// Temperature of the slot.
+        temperature: Temperature,
+        /// Temperature by heat and losses, in °C.
+        celsius: f64,
+    },
+}
+
+/// Recomputes degree-hours, cost and bounds of a plan, in time linear in its slots.
+///
+/// # Errors
+/// The slots are no plan: they break their own limits, or the balance of heat.
+pub fn certify(
+    slots: &[HeatSlot],
+    evidence: HeatEvidence,
+) -> Result<HeatCertificate, HeatCertificateError> {
+    let balances = balances(slots, &evidence);
+    let mut before = evidence.temperature_start.as_celsius();
+    for (index, slot) in slots.iter().enumerate() {
+        let is_next = index == 0 || slots[index - 1].end == slot.start;
+        if !is_next || slot.start >= slot.end {
+            return Err(HeatCertificateError::NotInOrder { slot: index });
+        }
+        check_slot(index, slot, before, (&evidence, balances[index]))?;
+        before = slot.temperature.as_celsius();
+    }
+    let degree_hours = DegreeHours::of(slots).total();
+    let cost = cost(slots, &evidence);
+    let price = evidence.degree_hour_price;
+    let by_degree_hours = |slot: &HeatSlot| slot.marginal_degree_hours;
+    let degree_hours_bound = bound((slots, &balances), &evidence, 1.0, (0.0, 0.0), by_degree_hours);
+    let end_value = evidence.end_value.as_per_kwh();
+    let weighted = bound((slots, &balances), &evidence, price, (1.0, end_value), |slot| {
+        slot.marginal_value.as_per_kwh() + price * slot.marginal_degree_hours
+    });
+    let by_values = amount(weighted - price * degree_hours);
+    Ok(HeatCertificate {
+        degree_hours,
+        degree_hours_bound,
+        cost: amount(cost),
+        bound: evidence.searched.map_or(by_values, |searched| searched.bound.max(by_values)),
+        evidence,
+    })
+}
+
+/// Money of a sum; zero if the sum is not finite.
+fn amount(sum: f64) -> Money {
+    Money::from_amount(sum).unwrap_or(Money::ZERO)
+}
+
+/// Checks power, price and temperature of a slot. `before` is the temperature at its start in °C.
+fn check_slot(
+    index: usize,
+    slot: &HeatSlot,
+    before: f64,
+    (evidence, balance): (&HeatEvidence, Balance),
+) -> Result<(), HeatCertificateError> {
+    let slack = allowed(GAP_MAX, balance.most);
+    let is_within = (0.0..=balance.most + slack).contains(&slot.used.as_kwh());
+    if !is_within || slot.price.is_none() && slot.used > Energy::ZERO {
+        let most = Energy::from_kwh(balance.most).unwrap_or(Energy::ZERO);
+        return Err(HeatCertificateError::OutsideLimits { slot: index, used: slot.used, most });
+    }
+    let capacity = evidence.store.capacity.as_kwh_per_k();
+    let signed = sign(evidence.mode) * capacity;
+    let Balance { remains, heated, drift, .. } = balance;
+    let celsius = remains * before + (heated * slot.used.as_kwh() + drift) / signed;
+    let temperature = slot.temperature;
+    let size = before.abs().max(celsius.abs()).max(drift.abs() / capacity);
+    if (temperature.as_celsius() - celsius).abs() > allowed(GAP_MAX, size) {
+        return Err(HeatCertificateError::NotConserved { slot: index, temperature, celsius });
+    }
+    Ok(())
+}
+
+/// Balance of heat of a slot.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Balance {
+    /// Share of the stored energy that remains, `a_t`.
+    pub(crate) remains: f64,
+    /// Stored energy at the end per electrical energy, `η_t`.
+    pub(crate) heated: f64,
+    /// Energy from losses and gains, `g_t`.
+    pub(crate) drift: f64,
+    /// Length, `h_t`.
+    pub(crate) hours: f64,
+    /// Most electrical energy, `X_t`.
+    pub(crate) most: f64,
+    /// Edges of the band at the end as stored energy, `L_t` and `H_t`.
+    pub(crate) band: (f64, f64),
+}
+
+/// Balances of all slots. Slots of one length share their exponential.
+pub(crate) fn balances(slots: &[HeatSlot], evidence: &HeatEvidence) -> Vec<Balance> {
+    let capacity = evidence.store.capacity.as_kwh_per_k();
+    let per_hour = evidence.store.loss.as_kw_per_k() / capacity;
+    let signed = sign(evidence.mode);
+    let mut last = (0.0_f64, (1.0, 1.0));
+    let balance = |slot: &HeatSlot| {
+        let micros = micros_between(slot.start, slot.end);
+        let hours = micros as f64 / MICROS_PER_HOUR;
+        if last.0.total_cmp(&hours).is_ne() {
+            last = (hours, decay(per_hour, hours));
+        }
+        let (remains, heat_remains) = last.1;
+        let outside = (1.0 - remains) * capacity * slot.outdoor.as_celsius();
+        let gained = heat_remains * hours * slot.gain.as_kw();
+        let drift = signed * (outside + gained);
+        let edges = [slot.temperature_min, slot.temperature_max];
+        let edges = edges.map(|edge| signed * capacity * edge.as_celsius());
+        Balance {
+            remains,
+            heated: slot.cop * heat_remains,
+            drift,
+            hours,
+            most: slot.power_max.over_micros(micros).as_kwh(),
+            band: (edges[0].min(edges[1]), edges[0].max(edges[1])),
+        }
+    };
+    slots.iter().map(balance).collect()
+}
+
+/// Cost of a plan: electricity less the value of the energy stored at the end above the start.
+fn cost(slots: &[HeatSlot], evidence: &HeatEvidence) -> f64 {
+    let bought =
+        |slot: &HeatSlot| slot.price.map_or(0.0, |price| price.as_per_kwh() * slot.used.as_kwh());
+    let end = slots.last().map_or(evidence.temperature_start, |last| last.temperature);
+    let signed = sign(evidence.mode) * evidence.store.capacity.as_kwh_per_k();
+    let gained = signed * (end - evidence.temperature_start).as_celsius();
+    slots.iter().map(bought).sum::<f64>() - evidence.end_value.as_per_kwh() * gained
+}
+
+/// Dual bound `B(λ, M)` with the values that `value` reads from the slots. All prices are times
+/// `prices`, and `end_value` is `v`.
+fn bound(
+    (slots, balances): (&[HeatSlot], &[Balance]),
+    evidence: &HeatEvidence,
+    degree_hour_price: f64,
+    (prices, end_value): (f64, f64),
+    value: impl Fn(&HeatSlot) -> f64,
+) -> f64 {
+    let capacity = evidence.store.capacity.as_kwh_per_k();
+    let signed = sign(evidence.mode) * capacity;
+    let start = signed * evidence.temperature_start.as_celsius();
+    let (mut least, mut most) = (start, start);
+    let mut bound = end_value * start;
+    for (index, slot) in slots.iter().enumerate() {
+        let Balance { remains, heated, drift, hours, most: power, band: (low, high) } =
+            balances[index];
+        let now = value(slot);
+        if index == 0 {
+            bound -= remains * now * start;
+        }
+        (least, most) = (remains * least + drift, remains * most + drift + heated * power);
+        let price = slot.price.map_or(0.0, Price::as_per_kwh) * prices;
+        bound += ((price - now * heated) * power).min(0.0) - now * drift;
+        // Value of a kWh that is left for the slots after this one.
+        let next = slots
+            .get(index + 1)
+            .map_or(end_value, |next| balances[index + 1].remains * value(next));
+        let weight = degree_hour_price * hours / capacity;
+        let at = |level: f64| {
+            let outside = (low - level).max(0.0) + (level - high).max(0.0);
+            (now - next) * level + weight * outside
+        };
+        let least_at = at(least).min(at(most));
+        bound += [low, high]
+            .iter()
+            .fold(least_at, |least_at, &edge| least_at.min(at(edge.clamp(least, most))));
+    }
+    // Without a slot the value at the end is that at the start.
+    if slots.is_empty() { 0.0 } else { bound }
+}

@@ -1,0 +1,161 @@
+"""Plans of rooms and tanks, and thermal models from measurements."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+import slackwater as sw
+
+SIX = datetime(2026, 1, 5, 18, tzinfo=UTC)
+PRICES = sw.Prices.from_values(SIX, [0.10, 0.40, 0.40, 0.10], currency="EUR")
+
+
+def plan(prices: sw.Prices = PRICES, **changes: Any) -> sw.HeatPlan:
+    """A room at 20 °C with a heat pump of 3 kW, at 5 °C outside."""
+    request: dict[str, Any] = {
+        "now": SIX,
+        "capacity_kwh_per_k": 5,
+        "loss_kw_per_k": 0.2,
+        "temperature_celsius": 20,
+        "comfort_celsius": (20, 23),
+        "power_max_kw": 3,
+        "cop": 3,
+        "outdoor_celsius": 5,
+    }
+    return sw.plan_heat(prices, **{**request, **changes})
+
+
+def test_heat_is_stored_before_dear_hours() -> None:
+    found = plan()
+    assert [round(slot.used_kwh, 3) for slot in found.slots] == [3.0, 0.0, 0.115, 1.0]
+    assert found.certificate.is_proved
+    assert found.certificate.verify().holds
+    assert found.below_celsius_hours == found.above_celsius_hours == 0
+    assert found.savings > 0
+    assert found.temperature_celsius_at(SIX + timedelta(hours=9)) == pytest.approx(20)
+
+
+def test_a_changed_certificate_does_not_hold() -> None:
+    certificate = plan().certificate
+    changed = type(certificate)(
+        **{**certificate.to_dict(), "slots": certificate.slots, "cost": 9.0}
+    )
+    assert changed.verify().failed == ["cost", "gap", "is_proved"]
+
+
+def test_a_plan_is_saved_read_and_made_again() -> None:
+    found = plan(set_backs=[("22:00", "06:00", 16, 23)], time_zone="Europe/Oslo")
+    assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301  our own
+    assert sw.HeatPlan.from_json(found.to_json()) == found
+    assert sw.replay(found.to_json()).same
+    assert hash(found) == hash(
+        plan(set_backs=[("22:00", "06:00", 16, 23)], time_zone="Europe/Oslo")
+    )
+
+
+def test_a_set_back_lets_the_room_cool() -> None:
+    found = plan(set_backs=[sw.SetBack("19:30", "06:00", 15, 23)])
+    lows = [slot.temperature_min_celsius for slot in found.slots]
+    assert lows[0] == 20
+    assert lows[-1] == 15
+
+
+def test_a_cold_room_is_told() -> None:
+    found = plan(temperature_celsius=17)
+    assert found.below_celsius_hours > 0
+    assert "°C·h below the band" in repr(found)
+    assert found.explain()[0].code == "recover"
+
+
+def test_a_room_is_cooled() -> None:
+    found = plan(mode="cool", temperature_celsius=23, outdoor_celsius=[38, 38, 38, 38])
+    assert found.mode == "cool"
+    assert found.slots[0].temperature_celsius < 23
+    assert "cools with" in found.explain()[0].sentence
+
+
+def test_hot_water_is_drawn_from_a_tank() -> None:
+    drawn = [(SIX + timedelta(hours=2), SIX + timedelta(hours=3), -4.0)]
+    found = plan(gains_kw=drawn, capacity_kwh_per_k=0.3, loss_kw_per_k=0.002, cop=1)
+    assert found.slots[2].gain_kw == -4
+    assert found.certificate.is_proved
+
+
+def test_a_plan_under_its_own_prices_costs_what_it_cost() -> None:
+    found = plan(end_value_per_kwh=0.02)
+    evaluated = found.evaluate(PRICES)
+    assert evaluated.cost == pytest.approx(found.cost)
+    assert evaluated.baseline_cost == pytest.approx(found.baseline_cost)
+
+
+def test_a_plan_is_drawn_and_a_table() -> None:
+    import pyarrow as pa  # noqa: PLC0415  not all tests need it
+
+    found = plan()
+    assert pa.table(found)["temperature_celsius"].to_pylist()[0] > 20
+    assert "Temperature" in found.to_html()
+    assert found.plot().axes[2].get_ylabel() == "Temperature (°C)"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"capacity_kwh_per_k": 0}, "capacity_kwh_per_k is 0 kWh/K; it is above 0 kWh/K"),
+        ({"temperature_celsius": 293}, "temperature_celsius is 293 °C"),
+        ({"comfort_celsius": (24, 20)}, "comfort: min_celsius is 24 °C, above max_celsius, 20 °C"),
+        ({"mode": "dry"}, "mode"),
+        ({"cop": [(7, 4), (2, 3)]}, "outdoor temperatures rise"),
+        ({"cop": 0}, r"cop\[0\] is 0"),
+        ({"set_backs": [("25:00", "06:00", 16, 20)]}, r"set_backs\[0\].start"),
+        ({"outdoor_celsius": [5]}, "outdoor_celsius has 1 numbers for 4 slots"),
+        ({"until": SIX + timedelta(hours=9), "outdoor_celsius": [5] * 4}, "no value at"),
+        ({"power_max_kw": -1}, "power_max_kw is -1 kW"),
+        ({"time_zone": "Europe/Nowhere"}, "Europe/Nowhere"),
+    ],
+)
+def test_what_makes_no_sense_is_named(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(sw.InputError, match=message):
+        plan(**change)
+
+
+def course(noise: float) -> dict[str, Any]:
+    """Three days of a house with 0.2 kW/K and 6 kWh/K, whose unit is on every third hour."""
+    heat = [6.0 * (hour % 3 == 0) for hour in range(72)]
+    inside = [20.0]
+    for kw in heat[:-1]:
+        limit = 5 + kw / 0.2
+        inside.append(limit + (inside[-1] - limit) * math.exp(-0.2 / 6))
+    shaken = [celsius + noise * math.sin(7.3 * hour) for hour, celsius in enumerate(inside)]
+    return {
+        "at": [SIX + timedelta(hours=hour) for hour in range(72)],
+        "temperature_celsius": shaken,
+        "outdoor_celsius": [5.0] * 72,
+        "heat_kw": heat,
+    }
+
+
+def test_a_house_is_identified() -> None:
+    fit = sw.identify_heat(**course(0.05))
+    assert fit.loss_kw_per_k.low < 0.2 < fit.loss_kw_per_k.high
+    assert fit.capacity_kwh_per_k.low < 6 < fit.capacity_kwh_per_k.high
+    assert fit.time_constant_hours.value == pytest.approx(30, rel=0.1)
+    assert fit.aperture_m2 is None
+    assert pickle.loads(pickle.dumps(fit)) == fit  # noqa: S301  our own
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"heat_kw": [1.0] * 72}, "heat_kw is 1 in all readings"),
+        ({"temperature_celsius": [20.0] * 72}, "temperature_celsius is 20 in all readings"),
+        ({"outdoor_celsius": [5.0] * 71}, "outdoor_celsius has 71 values, at has 72"),
+    ],
+)
+def test_what_cannot_be_identified_is_named(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(sw.InputError, match=message):
+        sw.identify_heat(**{**course(0.0), **change})

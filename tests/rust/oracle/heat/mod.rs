@@ -1,0 +1,6 @@
+//! Heat plans against linear programmes on HiGHS, written in temperatures. `planner` alone knows the
+//! engine.
+mod agreement;
+mod case;
+mod model;
+mod planner;
