@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import re
@@ -55,6 +56,16 @@ def run(*arguments: str | Path, **more: str) -> str:
     return done.stdout
 
 
+def read_event(process: subprocess.Popen[str], message: str) -> Any:
+    """Read the log up to a message."""
+    assert process.stderr
+    for line in process.stderr:
+        event = json.loads(line)
+        if event.get("message") == message:
+            return event
+    raise AssertionError(message)
+
+
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[SimpleNamespace]:
     assert PROGRAM.is_file(), f"{PROGRAM} is missing: run `make ocpp`"
@@ -66,11 +77,9 @@ def served(tmp_path: Path) -> Iterator[SimpleNamespace]:
     secrets = dict(line.split(" ") for line in added.splitlines())
     command = [str(PROGRAM), "serve", "--config", str(settings)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr
-        events = (json.loads(line) for line in process.stderr)
         # The integration listens before the service does.
-        door = next(e for e in events if e.get("message") == "listening for charge points")
-        event = next(e for e in events if e.get("message") == "listening")
+        door = read_event(process, "listening for charge points")
+        event = read_event(process, "listening")
         made = run(
             *("client", "create", "--environment", "production", "--config", settings),
             SLACKWATER_ADMIN_URL=event["admin"],
@@ -78,6 +87,9 @@ def served(tmp_path: Path) -> Iterator[SimpleNamespace]:
         client = Client(event["base"], event["auth"], json.loads(made))
         yield SimpleNamespace(client=client, address=door["address"], chargers=chargers, **secrets)
         process.terminate()
+    # Finalisers of coroutines that run while pytest compiles a plug-in end in a SystemError of
+    # Python 3.11.7: they run here instead.
+    gc.collect()
 
 
 def link(client: Client, code: str) -> Any:
@@ -120,6 +132,7 @@ def test_a_charger_is_added_linked_and_limited(served: SimpleNamespace) -> None:
             async with asyncio.timeout(60):
                 await point.has_limit.wait()
             listening.cancel()
+            await asyncio.wait([listening])
             return [limit_of(profile["charging_schedule"]) for profile in point.profiles]
 
     assert asyncio.run(scene()) == [6, 10]
