@@ -40,6 +40,7 @@
 //! | [`plausibility`] | numbers that look like another unit |
 //! | [`time`] | periods; wall clocks to instants |
 //! | [`prices`] | step functions of price, gaps included; tariffs, price signals, which of them counts |
+//! | [`bill`] | tariffs as they are billed: energy, capacity, fees and taxes of a month |
 //! | [`plan::charge`] | one vehicle that only charges: plan, proof, baseline, reasons |
 //! | [`plan::storage`] | batteries that also discharge |
 //! | [`plan::switching`] | devices with a least power, starts, least times on and off |
@@ -74,6 +75,7 @@
 #[cfg(feature = "lp")]
 pub mod area;
 pub mod batch;
+pub mod bill;
 pub mod columns;
 pub mod import;
 #[cfg(feature = "lp")]

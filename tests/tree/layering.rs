@@ -131,13 +131,14 @@ const NOT_IN_PURE_CODE: &[&str] = &[
 ];
 
 /// Folders and files at the top of the engine, in their order: each may import those above it.
-const LAYERS: [(&str, &str); 15] = [
+const LAYERS: [(&str, &str); 16] = [
     ("words", "a macro for enums; it knows nothing else"),
     ("units", "quantities know nothing else"),
     ("tolerance", "bare numbers: how far two others may differ and count as equal"),
     ("plausibility", "bare numbers whose unit is doubtful"),
     ("time", "periods and wall clocks; a length times a power is an energy"),
     ("prices", "step functions over time"),
+    ("bill", "months of a meter, priced by the components of a tariff"),
     ("lp", "programmes of bare numbers, whatever these stand for"),
     ("plan", "one device on a price curve"),
     ("columns", "fleets, batteries and their plans, one row a vehicle"),
