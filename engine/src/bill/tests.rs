@@ -245,17 +245,12 @@ fn steps_with_tax_are_the_published_ones() {
 #[test]
 fn weekly_maxima_are_weighted_by_their_season() {
     // Weeks of January count in full, the one in July to a quarter, February is billed later.
-    let at = |text: &str, power: f64| Reading {
-        start: text.parse().unwrap(),
-        import: kwh(power),
-        export: kwh(0.0),
-    };
     let readings = [
-        at("2025-07-09T10:00:00Z", 12.0),
-        at("2026-01-05T10:00:00Z", 6.0),
-        at("2026-01-08T10:00:00Z", 5.0),
-        at("2026-01-13T10:00:00Z", 4.0),
-        at("2026-02-03T10:00:00Z", 90.0),
+        one_hour("2025-07-09T10:00:00Z", 12.0),
+        one_hour("2026-01-05T10:00:00Z", 6.0),
+        one_hour("2026-01-08T10:00:00Z", 5.0),
+        one_hour("2026-01-13T10:00:00Z", 4.0),
+        one_hour("2026-02-03T10:00:00Z", 90.0),
     ];
     let bill = billed(&readings, 60, &library("no-fjellnett-2026"), "2026-02");
     // (6 + 4 + 12/4) / 3 kW at 534 a year; 2000/12 base; 90 kWh at 12.90, 7.13 and 1.00 øre.
@@ -303,6 +298,45 @@ fn exports_and_contracts_have_their_lines() {
     let contract = Contract { power_kw: Some(Decimal::from(-3)), ..Contract::default() };
     let error = bill_month(&load, &tariff, month("2026-01"), &contract).unwrap_err();
     assert_eq!(error.to_string(), "the contracted number of kW is -3; it is zero or more");
+}
+
+/// Import of one hour.
+fn one_hour(start: &str, energy: f64) -> Reading {
+    Reading { start: start.parse().unwrap(), import: kwh(energy), export: kwh(0.0) }
+}
+
+#[test]
+fn a_week_over_the_new_year_is_one_week() {
+    // 30 December and 2 January lie in the first week of 2026, so the mean is (8 + 3) / 2 kW.
+    let components = json!([{
+        "kind": "capacity", "id": "power", "category": "network",
+        "demand": {"window": "hour", "highest": 2, "one_per": "week", "months": 2,
+                   "of_months": "together"},
+        "charge": {"per": "month", "price": "1"}
+    }]);
+    let readings = [
+        one_hour("2025-12-30T12:00:00Z", 8.0),
+        one_hour("2026-01-02T12:00:00Z", 7.0),
+        one_hour("2026-01-14T12:00:00Z", 3.0),
+    ];
+    let bill = billed(&readings, 60, &tariff(&components).unwrap(), "2026-01");
+    assert_eq!(drawn(&bill), ["power: 5.5 kW x 1 = 5.50", "total 5.50"]);
+}
+
+#[test]
+fn energy_beyond_an_allowance_is_never_negative() {
+    let components = json!([{
+        "kind": "energy", "id": "tax", "category": "tax", "direction": "import",
+        "rates": [{"name": "beyond", "price_per_kwh": "0.5"}],
+        "allowance": {"applies": "beyond", "per": "month",
+                      "amounts": [{"kwh": "100", "months": [1]}, {"kwh": "400"}]}
+    }]);
+    let tariff = tariff(&components).unwrap();
+    let total = |start: &str, text: &str| {
+        billed(&[one_hour(start, 300.0)], 60, &tariff, text).total.to_string()
+    };
+    assert_eq!(total("2026-01-14T12:00:00Z", "2026-01"), "100.00");
+    assert_eq!(total("2026-02-14T12:00:00Z", "2026-02"), "0.00");
 }
 
 #[test]
@@ -630,7 +664,7 @@ fn any_rule() -> impl Strategy<Value = serde_json::Value> {
         prop::sample::select(vec![None, Some("day"), Some("week")]),
         months,
         (0..2u32, any::<bool>()),
-        prop::sample::select(vec!["0", "2.5", "7"]),
+        prop::sample::select(vec!["0", "2.5", "7.9"]),
         prop::sample::select(vec!["0", "3", "8.5"]),
     )
         .prop_map(
