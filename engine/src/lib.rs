@@ -40,6 +40,7 @@
 //! | [`plausibility`] | numbers that look like another unit |
 //! | [`time`] | periods; wall clocks to instants |
 //! | [`prices`] | step functions of price, gaps included; tariffs, price signals, which of them counts |
+//! | [`bill`] | tariffs as they are billed: energy, capacity, fees and taxes of a month |
 //! | [`plan::charge`] | one vehicle that only charges: plan, proof, baseline, reasons |
 //! | [`plan::storage`] | batteries that also discharge |
 //! | [`plan::heat`] | rooms and tanks with loss, within a comfort band; their thermal model from measurements |
@@ -76,6 +77,7 @@
 #[cfg(feature = "lp")]
 pub mod area;
 pub mod batch;
+pub mod bill;
 pub mod columns;
 pub mod current_share;
 pub mod import;

@@ -143,6 +143,7 @@ const LAYERS: [(&str, &str); 16] = [
     ("current_share", "one current divided among devices that charge now"),
     ("time", "periods and wall clocks; a length times a power is an energy"),
     ("prices", "step functions over time"),
+    ("bill", "months of a meter, priced by the components of a tariff"),
     ("lp", "programmes of bare numbers, whatever these stand for"),
     ("plan", "one device on a price curve"),
     ("columns", "fleets, batteries and their plans, one row a vehicle"),

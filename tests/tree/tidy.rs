@@ -457,6 +457,18 @@ fn a_name_with_the_number_of_a_requirement_is_found() {
 }
 
 #[test]
+fn every_tariff_file_is_in_the_library() {
+    let library = std::fs::read_to_string(sources::root().join("engine/src/bill/library.rs"));
+    let library = library.expect("the engine has a library of tariffs");
+    let files = sources::below("engine/data/tariffs", &[".json"]);
+    assert!(files.len() >= 40, "{} files of tariffs", files.len());
+    for file in files {
+        let name = file.path.file_name().and_then(|name| name.to_str()).expect("files have names");
+        assert!(library.contains(&format!("/{name}\")")), "{name} is not in the library");
+    }
+}
+
+#[test]
 fn one_name_is_one_type_within_a_folder() {
     for (crate_folder, files_min) in [("engine/src", 100), ("control/src", 30)] {
         let mut sources = sources::below(crate_folder, &[".rs"]);

@@ -1,0 +1,155 @@
+//! Reasons why a tariff is refused or a month cannot be billed.
+use chrono::{DateTime, Utc};
+use rust_decimal::Decimal;
+
+use crate::bill::month::Month;
+use crate::prices::cost::CostError;
+use crate::prices::currency::CurrencyError;
+
+/// A value of a tariff file that cannot be used.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TariffFileError {
+    /// A number in another form than that of decimals.
+    #[error("{field}: {reason}")]
+    Decimal {
+        /// Path of the field, such as `components[1].rates[0].price_per_kwh`.
+        field: String,
+        /// Fault of the text.
+        reason: CostError,
+    },
+    /// A value outside of those that the field takes.
+    #[error("{field} is {value}; it is {expected}")]
+    Value {
+        /// Path of the field.
+        field: String,
+        /// The value as given.
+        value: String,
+        /// Values that are possible.
+        expected: &'static str,
+    },
+    /// A field or a list without which the tariff has no meaning.
+    #[error("{field} is missing: {reason}")]
+    Missing {
+        /// Path of the field.
+        field: String,
+        /// Use of the field.
+        reason: &'static str,
+    },
+    /// A currency that ISO 4217 does not know.
+    #[error("currency: {0}")]
+    Currency(#[from] CurrencyError),
+}
+
+/// A load that cannot be read.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// Periods that do not divide an hour.
+    #[error("period_minutes is {minutes} min; it is one of 5, 10, 15, 20, 30 and 60 min")]
+    PeriodLength {
+        /// The length as given.
+        minutes: u32,
+    },
+    /// A period that does not start at a multiple of its length.
+    #[error("readings[{index}] starts at {start}, which is no multiple of {minutes} min")]
+    NotAligned {
+        /// Position of the reading.
+        index: usize,
+        /// Its start.
+        start: DateTime<Utc>,
+        /// Length of the periods.
+        minutes: u32,
+    },
+    /// Two readings of one period.
+    #[error("readings[{index}] is another reading of the period from {start}")]
+    Duplicate {
+        /// Position of the second reading.
+        index: usize,
+        /// Start of the period.
+        start: DateTime<Utc>,
+    },
+    /// An energy below zero or beyond any meter.
+    #[error("readings[{index}].{field} is {kwh} kWh; it lies in 0 to 1000000000 kWh")]
+    EnergyRange {
+        /// Position of the reading.
+        index: usize,
+        /// `import_kwh` or `export_kwh`.
+        field: &'static str,
+        /// The energy as given.
+        kwh: f64,
+    },
+}
+
+/// A month that cannot be billed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BillError {
+    /// The tariff does not hold through the whole month.
+    #[error("the month {month} is not within the validity of the tariff, {validity}")]
+    NotValid {
+        /// The month.
+        month: Month,
+        /// First day, and the day after the last one.
+        validity: String,
+    },
+    /// Measured periods longer than the windows of a capacity rule.
+    #[error(
+        "component {component:?} measures power over {window_minutes} min; the load has periods \
+         of {period_minutes} min, from which that power is not known"
+    )]
+    TooCoarse {
+        /// The component.
+        component: String,
+        /// Length of its windows.
+        window_minutes: u32,
+        /// Length of the measured periods.
+        period_minutes: u32,
+    },
+    /// A month that begins or ends within a measured period.
+    #[error(
+        "the month {month} begins or ends within a period of {period_minutes} min of the load; a \
+         load with shorter periods is needed"
+    )]
+    MonthWithin {
+        /// The month.
+        month: Month,
+        /// Length of the measured periods.
+        period_minutes: u32,
+    },
+    /// A rate that changes within a measured period.
+    #[error(
+        "component {component:?} changes its rate within the {period_minutes} min from {start}; \
+         a load with shorter periods is needed"
+    )]
+    RateChangesWithin {
+        /// The component.
+        component: String,
+        /// Start of the period.
+        start: DateTime<Utc>,
+        /// Length of the measured periods.
+        period_minutes: u32,
+    },
+    /// A contract without the power or current that a component is priced by.
+    #[error("component {component:?} needs the contracted number of {unit}")]
+    NoContract {
+        /// The component.
+        component: String,
+        /// Unit of the number: `kW`, `kVA` or `A`.
+        unit: &'static str,
+    },
+    /// A contracted number below zero.
+    #[error("the contracted number of {unit} is {value}; it is zero or more")]
+    Contract {
+        /// Unit of the number.
+        unit: &'static str,
+        /// The number as given.
+        value: Decimal,
+    },
+    /// An amount of more digits than can be kept.
+    #[error("component {component:?} has an amount beyond 28 digits")]
+    TooLarge {
+        /// The component.
+        component: String,
+    },
+}

@@ -1,0 +1,507 @@
+//! The bill of a month, line by line.
+use std::fmt::Write as _;
+
+use chrono_tz::Tz;
+use rust_decimal::{Decimal, RoundingStrategy};
+
+use crate::bill::demand::{Calendar, MeasuredPower};
+use crate::bill::error::BillError;
+use crate::bill::file::{AllowanceUse, Category, ContractUnit, Direction, HalfRule, Per};
+use crate::bill::load::{MINUTE, MeteredLoad, MissingReadings};
+use crate::bill::month::Month;
+use crate::bill::tariff::{
+    Allowance, BillingTariff, Charge, Component, ComponentKind, EnergyRate, Pricing,
+};
+use crate::prices::currency::Currency;
+use crate::time::civil::local_of;
+use crate::time::instant::instant_at;
+
+/// Decimals of the total: cents.
+const TOTAL_DECIMALS: u32 = 2;
+
+/// Decimals of an energy in kWh: milliwatt-hours.
+const ENERGY_DECIMALS: u32 = 6;
+
+/// Largest number of windows that an explanation lists.
+const LISTED_MAX: usize = 5;
+
+/// Facts of a connection that no meter records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Contract {
+    /// Contracted active power in kW.
+    pub power_kw: Option<Decimal>,
+    /// Contracted apparent power in kVA.
+    pub apparent_power_kva: Option<Decimal>,
+    /// Rated current of the main fuse in A.
+    pub fuse_amps: Option<Decimal>,
+}
+
+/// Part of a price that falls in the month: `part / whole`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// Numerator.
+    pub part: u32,
+    /// Denominator.
+    pub whole: u32,
+}
+
+/// One line of a bill. The amount is `quantity · rate · share`, rounded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BillLine {
+    /// Component of the tariff.
+    pub component: String,
+    /// Recipient of the amount.
+    pub category: Category,
+    /// Quantity, in `unit`.
+    pub quantity: Decimal,
+    /// Unit of the quantity: `kWh`, `kW`, `kVA`, `A`, `step`, `fee`, or the currency of a base.
+    pub unit: &'static str,
+    /// Price of a unit; percent of a base.
+    pub rate: Decimal,
+    /// Part of the price that falls in the month; a hundredth for percent.
+    pub share: Share,
+    /// Amount; negative if it is paid to the customer.
+    pub amount: Decimal,
+    /// Origin of the quantity and of the rate, in a sentence.
+    pub explanation: String,
+}
+
+/// Bill of one month.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bill {
+    /// Name of the tariff.
+    pub tariff: String,
+    /// The month.
+    pub month: Month,
+    /// Currency of all amounts.
+    pub currency: Currency,
+    /// Lines in the order of the components.
+    pub lines: Vec<BillLine>,
+    /// Sum of the lines, to the cent.
+    pub total: Decimal,
+    /// Stretches without readings, in the month and in the earlier months whose powers count. No
+    /// energy is billed for them.
+    pub missing: Vec<MissingReadings>,
+}
+
+/// Quantity, rate and reason of a line, before it is priced.
+struct Draft {
+    quantity: Decimal,
+    unit: &'static str,
+    rate: Decimal,
+    share: Share,
+    explanation: String,
+}
+
+/// All that a line depends on besides its component.
+#[derive(Clone, Copy)]
+struct Billing<'a> {
+    load: &'a MeteredLoad,
+    tariff: &'a BillingTariff,
+    month: Month,
+    contract: &'a Contract,
+}
+
+/// Bills a month of a load.
+///
+/// Energy components have a line for each rate that held in the month; every other component has
+/// one. `contract` is needed for components that are priced by a contracted power or fuse, and for
+/// no others. A load without readings is billed as well: its fixed fees and floors are due, and
+/// [`Bill::missing`] names the whole month.
+///
+/// # Errors
+/// A month outside of the tariff's validity, readings that are too coarse for the month, a rate or
+/// a capacity rule, a contract without a number that is needed, and amounts beyond 28 digits.
+///
+/// # Example
+///
+/// One kWh in each hour of January at 0.10 by day and 0.05 by night, and 20 a month.
+///
+/// ```
+/// use chrono::TimeDelta;
+/// use slackwater_engine::bill::invoice::{Contract, bill_month};
+/// use slackwater_engine::bill::load::{MeteredLoad, Reading};
+/// use slackwater_engine::bill::month::Month;
+/// use slackwater_engine::bill::tariff::BillingTariff;
+/// use slackwater_engine::units::kwh;
+/// let tariff: BillingTariff = serde_json::from_str(r#"{
+///     "name": "Day and night", "operator": "Example", "country": "NO", "currency": "NOK",
+///     "time_zone": "Europe/Oslo", "valid_from": "2026-01-01", "vat": "excluded",
+///     "sources": [{"document": "Price list", "url": "https://example.org"}],
+///     "components": [{
+///         "id": "network", "kind": "energy", "category": "network", "direction": "import",
+///         "rates": [
+///             {"name": "day", "price_per_kwh": "0.10", "when": {"times": ["06:00-22:00"]}},
+///             {"name": "night", "price_per_kwh": "0.05"}
+///         ]
+///     }, {"id": "meter", "kind": "fixed", "category": "fee", "amount": "20", "per": "month"}]
+/// }"#).unwrap();
+/// let start: chrono::DateTime<chrono::Utc> = "2025-12-31T23:00:00Z".parse().unwrap();
+/// let reading = |hour| Reading {
+///     start: start + TimeDelta::hours(hour),
+///     import: kwh(1.0),
+///     export: kwh(0.0),
+/// };
+/// let load = MeteredLoad::new(60, &(0..744).map(reading).collect::<Vec<_>>())?;
+/// let bill = bill_month(&load, &tariff, Month::parse("2026-01")?, &Contract::default())?;
+/// // 31 days of 16 and of 8 hours: 49.60 + 12.40 + 20.
+/// assert_eq!(bill.total.to_string(), "82.00");
+/// assert_eq!(bill.lines[0].explanation, "496 kWh at the rate \"day\".");
+/// assert!(bill.missing.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn bill_month(
+    load: &MeteredLoad,
+    tariff: &BillingTariff,
+    month: Month,
+    contract: &Contract,
+) -> Result<Bill, BillError> {
+    check_validity(tariff, month)?;
+    let billing = Billing { load, tariff, month, contract };
+    billing.check_periods()?;
+    let mut lines = Vec::new();
+    // Sum of the lines of each component, for percentages further down.
+    let mut sums: Vec<Decimal> = Vec::new();
+    for component in tariff.components() {
+        let drafts = billing.draft(component, &sums)?;
+        let mut sum = Decimal::ZERO;
+        for draft in drafts {
+            let line = billing.price(component, draft)?;
+            sum = added(component, sum, line.amount)?;
+            lines.push(line);
+        }
+        sums.push(sum);
+    }
+    let mut total = Decimal::ZERO;
+    for (component, sum) in tariff.components().iter().zip(&sums) {
+        total = added(component, total, *sum)?;
+    }
+    let mut total = rounded(total, TOTAL_DECIMALS, tariff.rounding().half);
+    total.rescale(TOTAL_DECIMALS);
+    Ok(Bill {
+        tariff: tariff.request().name.clone(),
+        month,
+        currency: tariff.currency(),
+        lines,
+        total,
+        missing: billing.missing(),
+    })
+}
+
+fn check_validity(tariff: &BillingTariff, month: Month) -> Result<(), BillError> {
+    let (from, to) = (tariff.request().valid_from, tariff.request().valid_to);
+    let is_within = from <= month.first_day() && to.is_none_or(|to| month.next().first_day() <= to);
+    if is_within {
+        return Ok(());
+    }
+    let validity = match to {
+        Some(to) => format!("which begins on {from} and ends before {to}"),
+        None => format!("which begins on {from}"),
+    };
+    Err(BillError::NotValid { month, validity })
+}
+
+fn rounded(amount: Decimal, decimals: u32, half: HalfRule) -> Decimal {
+    let strategy = match half {
+        HalfRule::AwayFromZero => RoundingStrategy::MidpointAwayFromZero,
+        HalfRule::ToEven => RoundingStrategy::MidpointNearestEven,
+    };
+    amount.round_dp_with_strategy(decimals, strategy)
+}
+
+fn added(component: &Component, a: Decimal, b: Decimal) -> Result<Decimal, BillError> {
+    a.checked_add(b).ok_or_else(|| BillError::TooLarge { component: component.id.clone() })
+}
+
+/// Part of a price that falls in a month.
+fn share_of(per: Per, month: Month) -> Share {
+    match per {
+        Per::Day => Share { part: month.days(), whole: 1 },
+        Per::Month => Share { part: 1, whole: 1 },
+        Per::YearByMonths => Share { part: 1, whole: 12 },
+        Per::YearByDays => Share { part: month.days(), whole: month.days_of_year() },
+    }
+}
+
+impl Share {
+    /// A number times the share; nothing if it has more than 28 digits.
+    fn of(self, number: Decimal) -> Option<Decimal> {
+        number.checked_mul(Decimal::from(self.part))?.checked_div(Decimal::from(self.whole))
+    }
+
+    /// The share in words.
+    fn describe(self) -> String {
+        match (self.part, self.whole) {
+            (1, 1) => String::new(),
+            (part, 1) => format!(", for {part} days"),
+            (part, whole) => format!(", {part}/{whole} of the price of a year"),
+        }
+    }
+}
+
+impl ContractUnit {
+    /// Symbol of the unit.
+    #[must_use]
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::Kilowatt => "kW",
+            Self::Kilovoltampere => "kVA",
+            Self::Ampere => "A",
+        }
+    }
+}
+
+impl Billing<'_> {
+    fn calendar(&self) -> Calendar<'_> {
+        Calendar { time_zone: self.tariff.time_zone(), holidays: self.tariff.holidays() }
+    }
+
+    /// Earlier months whose powers count.
+    fn months_before(&self) -> u32 {
+        let before = |component: &Component| match &component.kind {
+            ComponentKind::Capacity { demand, .. } => demand.months_before(),
+            _ => 0,
+        };
+        self.tariff.components().iter().map(before).max().unwrap_or(0)
+    }
+
+    /// Refuses a load of which a period lies in two months. Clocks that are ahead of UTC by half
+    /// an hour begin a month within an hour.
+    fn check_periods(&self) -> Result<(), BillError> {
+        let period_minutes = self.load.period_minutes();
+        let length = i64::from(period_minutes) * MINUTE;
+        for back in 0..=self.months_before() {
+            let month = self.month.back(back);
+            let (from, to) = month.span(self.tariff.time_zone());
+            if from.rem_euclid(length) != 0 || to.rem_euclid(length) != 0 {
+                return Err(BillError::MonthWithin { month, period_minutes });
+            }
+        }
+        Ok(())
+    }
+
+    /// Rounds quantity times rate times share to a line.
+    fn price(&self, component: &Component, draft: Draft) -> Result<BillLine, BillError> {
+        let rounding = self.tariff.rounding();
+        let product = draft.quantity.checked_mul(draft.rate);
+        let amount = product
+            .and_then(|product| draft.share.of(product))
+            .ok_or_else(|| BillError::TooLarge { component: component.id.clone() })?;
+        let mut amount = rounded(amount, rounding.decimals, rounding.half);
+        amount.rescale(rounding.decimals);
+        Ok(BillLine {
+            component: component.id.clone(),
+            category: component.category,
+            quantity: draft.quantity.normalize(),
+            unit: draft.unit,
+            rate: draft.rate,
+            share: draft.share,
+            amount,
+            explanation: draft.explanation,
+        })
+    }
+
+    fn draft(&self, component: &Component, sums: &[Decimal]) -> Result<Vec<Draft>, BillError> {
+        match &component.kind {
+            ComponentKind::Energy { direction, rates, allowance } => {
+                self.draft_energy(component, *direction, rates, allowance.as_ref())
+            }
+            ComponentKind::Capacity { demand, charge } => {
+                let window_minutes = demand.window.minutes();
+                let period_minutes = self.load.period_minutes();
+                if window_minutes % period_minutes != 0 {
+                    let component = component.id.clone();
+                    return Err(BillError::TooCoarse { component, window_minutes, period_minutes });
+                }
+                let measured = demand.measure(self.load, self.calendar(), self.month);
+                let mut origin =
+                    format!("{} kW: {}", measured.power.normalize(), demand.describe());
+                describe_windows(&mut origin, &measured, self.tariff.time_zone());
+                Ok(vec![self.draft_charge(charge, measured.power, "kW", &origin)])
+            }
+            ComponentKind::Contracted { unit, charge } => {
+                let quantity = self.contracted(component, *unit)?;
+                let origin = format!("{quantity} {} by contract", unit.symbol());
+                Ok(vec![self.draft_charge(charge, quantity, unit.symbol(), &origin)])
+            }
+            ComponentKind::Fixed { amount, per } => {
+                let share = share_of(*per, self.month);
+                let explanation = format!("Fixed{}.", share.describe());
+                let quantity = Decimal::ONE;
+                Ok(vec![Draft { quantity, unit: "fee", rate: *amount, share, explanation }])
+            }
+            ComponentKind::Percentage { percent, of } => {
+                let mut base = Decimal::ZERO;
+                for &place in of {
+                    base = added(component, base, sums[place])?;
+                }
+                let names: Vec<&str> =
+                    of.iter().map(|&place| &*self.tariff.components()[place].id).collect();
+                let explanation = format!("{percent} % of {}.", names.join(", "));
+                let unit = self.tariff.currency().code();
+                let share = Share { part: 1, whole: 100 };
+                Ok(vec![Draft { quantity: base, unit, rate: *percent, share, explanation }])
+            }
+        }
+    }
+
+    fn contracted(&self, component: &Component, unit: ContractUnit) -> Result<Decimal, BillError> {
+        let stated = match unit {
+            ContractUnit::Kilowatt => self.contract.power_kw,
+            ContractUnit::Kilovoltampere => self.contract.apparent_power_kva,
+            ContractUnit::Ampere => self.contract.fuse_amps,
+        };
+        let unit = unit.symbol();
+        let missing = || BillError::NoContract { component: component.id.clone(), unit };
+        let value = stated.ok_or_else(missing)?;
+        if value < Decimal::ZERO { Err(BillError::Contract { unit, value }) } else { Ok(value) }
+    }
+
+    fn draft_charge(
+        &self,
+        charge: &Charge,
+        quantity: Decimal,
+        unit: &'static str,
+        origin: &str,
+    ) -> Draft {
+        let share = share_of(charge.per, self.month);
+        let during = share.describe();
+        match &charge.pricing {
+            Pricing::PerUnit(rate) => {
+                let explanation = format!("{origin}{during}.");
+                Draft { quantity, unit, rate: *rate, share, explanation }
+            }
+            Pricing::Steps(steps, at) => {
+                let (from, rate) = Pricing::step_of(steps, *at, quantity).unwrap_or_default();
+                let explanation = format!("{origin}; the step from {from} {unit}{during}.");
+                Draft { quantity: Decimal::ONE, unit: "step", rate, share, explanation }
+            }
+        }
+    }
+
+    /// Drafts of an energy component, one for each rate that held.
+    fn draft_energy(
+        &self,
+        component: &Component,
+        direction: Direction,
+        rates: &[EnergyRate],
+        allowance: Option<&Allowance>,
+    ) -> Result<Vec<Draft>, BillError> {
+        let sums = self.sum_rates(component, direction, rates)?;
+        let whole = Share { part: 1, whole: 1 };
+        let mut drafts = Vec::new();
+        for (rate, sum) in rates.iter().zip(sums) {
+            let Some(milliwatt_hours) = sum else { continue };
+            let energy = Decimal::from_i128_with_scale(milliwatt_hours, ENERGY_DECIMALS);
+            let (quantity, explanation) = match allowance {
+                None => {
+                    let text = format!("{} kWh at the rate {:?}.", energy.normalize(), rate.name);
+                    (energy, text)
+                }
+                Some(allowance) => self.within_allowance(component, allowance, energy)?,
+            };
+            drafts.push(Draft {
+                quantity,
+                unit: "kWh",
+                rate: rate.price,
+                share: whole,
+                explanation,
+            });
+        }
+        Ok(drafts)
+    }
+
+    /// Energy in milliwatt-hours of each rate that held in the month.
+    fn sum_rates(
+        &self,
+        component: &Component,
+        direction: Direction,
+        rates: &[EnergyRate],
+    ) -> Result<Vec<Option<i128>>, BillError> {
+        let (from, to) = self.month.span(self.tariff.time_zone());
+        let calendar = self.calendar();
+        let rate_at = |at: i64| {
+            let clock = calendar.clock(at);
+            rates.iter().position(|rate| rate.when.holds(clock))
+        };
+        let length = i64::from(self.load.period_minutes()) * MINUTE;
+        let step = i64::from(crate::bill::condition::TIME_STEP_MINUTES) * MINUTE;
+        let mut sums = vec![None; rates.len()];
+        for (start, metered) in self.load.within(from, to) {
+            let held = rate_at(start);
+            // Rates change at whole quarter-hours on the clocks, and so of UTC.
+            let mut cut = start - start.rem_euclid(step) + step;
+            while cut < start + length {
+                if rate_at(cut) != held {
+                    return Err(BillError::RateChangesWithin {
+                        component: component.id.clone(),
+                        start: instant_at(start),
+                        period_minutes: self.load.period_minutes(),
+                    });
+                }
+                cut += step;
+            }
+            let energy = match direction {
+                Direction::Import => metered.import,
+                Direction::Export => metered.export,
+            };
+            if let Some(sum) = held.and_then(|held| sums.get_mut(held)) {
+                *sum = Some(sum.unwrap_or(0) + i128::from(energy));
+            }
+        }
+        Ok(sums)
+    }
+
+    /// Part of an energy on the side of an allowance that counts.
+    fn within_allowance(
+        &self,
+        component: &Component,
+        allowance: &Allowance,
+        energy: Decimal,
+    ) -> Result<(Decimal, String), BillError> {
+        let amount = allowance.by_month[self.month.number() as usize - 1];
+        let share = share_of(allowance.per, self.month);
+        let limit = share
+            .of(amount)
+            .ok_or_else(|| BillError::TooLarge { component: component.id.clone() })?
+            .round_dp(ENERGY_DECIMALS);
+        let (counted, side) = match allowance.applies {
+            AllowanceUse::Within => (energy.min(limit), "within"),
+            AllowanceUse::Beyond => ((energy - limit).max(Decimal::ZERO), "beyond"),
+        };
+        let text = format!(
+            "{} of {} kWh, {side} the allowance of {} kWh.",
+            counted.normalize(),
+            energy.normalize(),
+            limit.normalize()
+        );
+        Ok((counted, text))
+    }
+
+    /// Gaps in the month and in the earlier months whose powers count.
+    fn missing(&self) -> Vec<MissingReadings> {
+        let time_zone = self.tariff.time_zone();
+        let from = self.month.back(self.months_before()).span(time_zone).0;
+        self.load.missing(from, self.month.span(time_zone).1)
+    }
+}
+
+/// Adds the windows of a measured power to a sentence.
+fn describe_windows(text: &mut String, measured: &MeasuredPower, time_zone: Tz) {
+    if measured.months == 0 {
+        *text += ", without a complete measurement";
+    }
+    let listed = measured.windows.iter().take(LISTED_MAX).enumerate();
+    for (index, window) in listed {
+        let start = local_of(instant_at(window.start), time_zone).format("%Y-%m-%d %H:%M");
+        let opening = if index == 0 { " (" } else { ", " };
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{opening}{} kW at {start}", window.power.normalize());
+    }
+    if measured.windows.len() > LISTED_MAX {
+        let _ = write!(text, " and {} more", measured.windows.len() - LISTED_MAX);
+    }
+    if !measured.windows.is_empty() {
+        text.push(')');
+    }
+}
