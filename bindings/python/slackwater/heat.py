@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from slackwater.site_devices import PowerOverTime
     from slackwater.typing import ArrowTable
 
-    Cop = float | Iterable[tuple[float, float]]
-
 
 class SetBack(NamedTuple):
     """A period of every day, on the wall clock, with a comfort band of its own.
@@ -104,7 +102,7 @@ def plan_heat(
     time_zone: str = "UTC",
     power_max_kw: float,
     power_limits: Iterable[PowerLimit | tuple[datetime, datetime, float]] = (),
-    cop: Cop = 1.0,
+    cop: float | Sequence[tuple[float, float]] = 1.0,
     outdoor_celsius: float | Sequence[float] | Sequence[tuple[datetime, datetime, float]],
     gains_kw: PowerOverTime | ArrowTable | None = None,
     mode: Literal["heat", "cool"] = "heat",
