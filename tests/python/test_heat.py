@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import pickle
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,9 +45,8 @@ def test_heat_is_stored_before_dear_hours() -> None:
 
 def test_a_changed_certificate_does_not_hold() -> None:
     certificate = plan().certificate
-    changed = type(certificate)(
-        **{**certificate.to_dict(), "slots": certificate.slots, "cost": 9.0}
-    )
+    fields: dict[str, Any] = {**certificate.to_dict(), "slots": certificate.slots, "cost": 9.0}
+    changed = type(certificate)(**fields)
     assert changed.verify().failed == ["cost", "gap", "is_proved"]
 
 
@@ -56,6 +58,18 @@ def test_a_plan_is_saved_read_and_made_again() -> None:
     assert hash(found) == hash(
         plan(set_backs=[("22:00", "06:00", 16, 23)], time_zone="Europe/Oslo")
     )
+
+
+def test_a_saved_plan_is_explained_on_the_command_line(tmp_path: Path) -> None:
+    plan().save(tmp_path / "plan.json")
+    done = subprocess.run(
+        [sys.executable, "-m", "slackwater", "explain", str(tmp_path / "plan.json")],
+        capture_output=True,
+        check=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert "Heat plan" in done.stdout
 
 
 def test_a_set_back_lets_the_room_cool() -> None:

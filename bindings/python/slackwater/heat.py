@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from slackwater.site_devices import PowerOverTime
     from slackwater.typing import ArrowTable
 
-    Cop = float | Iterable[tuple[float, float]]
-
 
 class SetBack(NamedTuple):
     """A period of every day, on the wall clock, with a comfort band of its own.
@@ -104,8 +102,8 @@ def plan_heat(
     time_zone: str = "UTC",
     power_max_kw: float,
     power_limits: Iterable[PowerLimit | tuple[datetime, datetime, float]] = (),
-    cop: Cop = 1.0,
-    outdoor_celsius: float | Iterable[float] | Iterable[tuple[datetime, datetime, float]],
+    cop: float | Sequence[tuple[float, float]] = 1.0,
+    outdoor_celsius: float | Sequence[float] | Sequence[tuple[datetime, datetime, float]],
     gains_kw: PowerOverTime | ArrowTable | None = None,
     mode: Literal["heat", "cool"] = "heat",
     end_value_per_kwh: float = 0.0,
@@ -187,12 +185,8 @@ until when this is the cheapest time.
         ends = [end for _, end, _ in prices.slots[-1:]] + ([] if until is None else [until])
         last = max([now + timedelta(microseconds=1), *ends])
         outdoor = [(now, last, float(outdoor_celsius))]
-    elif isinstance(outdoor_celsius, Iterable):
-        outdoor = power_periods("outdoor_celsius", outdoor_celsius, prices) or []
     else:
-        given = type(outdoor_celsius).__name__
-        message = f"outdoor_celsius is a {given}; give a number, one for each slot, or periods"
-        raise TypeError(message)
+        outdoor = power_periods("outdoor_celsius", outdoor_celsius, prices) or []
     native = _engine.plan_heat(
         prices._native,
         now=now,
@@ -202,7 +196,7 @@ until when this is the cheapest time.
         temperature_celsius=temperature_celsius,
         mode=mode,
         power_max_kw=power_max_kw,
-        power_limits=[tuple(limit) for limit in power_limits],
+        power_limits=list(power_limits),
         cop=[(0.0, float(cop))] if isinstance(cop, int | float) else list(cop),
         outdoor=outdoor,
         gains=power_periods("gains_kw", gains_kw, prices) or [],

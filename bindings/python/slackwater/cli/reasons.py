@@ -43,12 +43,37 @@ def table_of(plan: AnyPlan, clock: Clock) -> RenderableType:
     match plan:
         case sw.StoragePlan():
             return _shown(_storage(plan, clock), clock)
+        case sw.HeatPlan():
+            return _shown(_heat(plan, clock), clock)
         case sw.SwitchingPlan():
             return _shown(_switching(plan, clock), clock)
         case sw.SitePlan():
             return _shown(_site(plan, clock), clock)
         case _:
             return Answer(plan, clock, plan.now, (), with_reasons=True).table()
+
+
+def _heat(plan: sw.HeatPlan, clock: Clock) -> _Told:
+    reasons = plan.explain(time_zone=clock.name)
+    rows = [
+        (
+            clock.span(each.start, each.end),
+            amount(each.used_kwh),
+            amount(each.temperature_celsius),
+            amount(each.cost),
+            _words(each.code),
+        )
+        for each in reasons
+    ]
+    proof = "proved optimal" if plan.certificate.is_proved else "not proved"
+    return _Told(
+        "Heat plan",
+        ("kWh", "°C", plan.currency, "reason"),
+        rows,
+        (_view.heat_headline(plan), proof),
+        _view.heat_missing(plan),
+        (each.sentence for each in reasons),
+    )
 
 
 def _storage(plan: sw.StoragePlan, clock: Clock) -> _Told:

@@ -7,7 +7,8 @@
 //! In each slot it uses the least power with which the band is reached at the end of the slot, as far
 //! as its power allows ([symbols](super)). It knows nothing of prices and of later slots.
 use crate::plan::heat::certificate::balances;
-use crate::plan::heat::plan::{DegreeHours, HeatBaseline, HeatPlan};
+use crate::plan::heat::plan::{HeatBaseline, HeatPlan};
+use crate::plan::heat::planned_slot::DegreeHours;
 use crate::plan::heat::slots::{ThermalProgramme, ThermalStep, sign};
 use crate::units::{Energy, Money};
 

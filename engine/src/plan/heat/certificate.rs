@@ -26,7 +26,7 @@
 //! [`certify`] recomputes all of it from slots and evidence alone.
 use serde::{Deserialize, Serialize};
 
-use crate::plan::heat::plan::{DegreeHours, HeatSlot};
+use crate::plan::heat::planned_slot::{DegreeHours, HeatSlot};
 use crate::plan::heat::request::{HeatMode, ThermalStore};
 use crate::plan::heat::slots::{decay, sign};
 use crate::plan::storage::certificate::Searched;

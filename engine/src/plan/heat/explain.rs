@@ -10,7 +10,8 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::explain::{format_price_number, format_prices, rounded, wall_clock};
-use crate::plan::heat::plan::{HeatPlan, HeatSlot};
+use crate::plan::heat::plan::HeatPlan;
+use crate::plan::heat::planned_slot::HeatSlot;
 use crate::plan::heat::request::HeatMode;
 use crate::plan::heat::slots::decay;
 use crate::tolerance::SUM_DRIFT;

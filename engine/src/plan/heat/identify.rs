@@ -172,10 +172,10 @@ pub enum IdentifyError {
 /// twice the value.
 pub fn identify_heat(readings: &HeatReadings<'_>) -> Result<HeatFit, IdentifyError> {
     check(readings)?;
-    let course = Course::new(readings);
+    let course = ThermalCourse::new(readings);
     let rate = course.best_rate();
     let best = course.fit(rate);
-    let (Some(best), true) = (best, Course::is_inside(rate)) else {
+    let (Some(best), true) = (best, ThermalCourse::is_inside(rate)) else {
         return Err(open("loss_kw_per_k", 0.0, f64::INFINITY));
     };
     course.estimates(rate, &best)
@@ -224,12 +224,12 @@ fn check(readings: &HeatReadings<'_>) -> Result<(), IdentifyError> {
 }
 
 /// Readings with the hours between them.
-struct Course<'a> {
+struct ThermalCourse<'a> {
     readings: &'a HeatReadings<'a>,
     hours: Vec<f64>,
 }
 
-impl<'a> Course<'a> {
+impl<'a> ThermalCourse<'a> {
     fn new(readings: &'a HeatReadings<'a>) -> Self {
         let hours = readings
             .at

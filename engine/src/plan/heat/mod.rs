@@ -52,6 +52,7 @@ pub(crate) mod explain;
 pub(crate) mod identify;
 pub(crate) mod least_squares;
 pub(crate) mod plan;
+pub(crate) mod planned_slot;
 pub(crate) mod planner;
 pub(crate) mod request;
 pub(crate) mod slots;
@@ -63,7 +64,8 @@ pub use certificate::{HeatCertificate, HeatCertificateError, HeatEvidence, certi
 pub use dynamic_programme::HeatBuffers;
 pub use explain::{HeatReason, HeatReasonCode, explain};
 pub use identify::{Estimate, HeatFit, HeatReadings, IdentifyError, READINGS_MIN, identify_heat};
-pub use plan::{DegreeHours, HeatBaseline, HeatPlan, HeatSlot};
+pub use plan::{HeatBaseline, HeatPlan};
+pub use planned_slot::{DegreeHours, HeatSlot};
 pub use planner::{plan_heat, plan_heat_in};
 pub use request::{
     CELSIUS_RANGE, ComfortBand, CopPoint, HeatError, HeatGain, HeatMode, HeatProblem, HeatRequest,

@@ -3,121 +3,14 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::heat::certificate::HeatCertificate;
+use crate::plan::heat::planned_slot::{DegreeHours, HeatSlot};
 use crate::plan::heat::request::HeatMode;
 use crate::plan::interval::Interval;
 use crate::time::instant::micros_between;
-use crate::units::{Energy, MICROS_PER_HOUR, Money, Power, Price, Temperature};
+use crate::units::{Energy, MICROS_PER_HOUR, Money, Temperature};
 
-/// Period of constant prices, temperatures outdoors and limits. Slots follow each other.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HeatSlot {
-    /// First instant.
-    pub start: DateTime<Utc>,
-    /// First instant after it.
-    pub end: DateTime<Utc>,
-    /// Price of a kWh of electricity, if it is known.
-    #[serde(rename = "price_per_kwh")]
-    pub price: Option<Price>,
-    /// Outdoor temperature.
-    #[serde(rename = "outdoor_celsius")]
-    pub outdoor: Temperature,
-    /// Heat from elsewhere; negative is drawn.
-    #[serde(rename = "gain_kw")]
-    pub gain: Power,
-    /// Heat moved per electrical energy.
-    pub cop: f64,
-    /// Highest electrical power; zero without a price.
-    #[serde(rename = "power_max_kw")]
-    pub power_max: Power,
-    /// Electrical energy used, at constant power.
-    #[serde(rename = "used_kwh")]
-    pub used: Energy,
-    /// Temperature at the end.
-    #[serde(rename = "temperature_celsius")]
-    pub temperature: Temperature,
-    /// Lowest temperature of the band at the end: the higher one of those before and after it.
-    #[serde(rename = "temperature_min_celsius")]
-    pub temperature_min: Temperature,
-    /// Highest temperature of the band at the end: the lower one of those before and after it, but
-    /// not below `temperature_min`.
-    #[serde(rename = "temperature_max_celsius")]
-    pub temperature_max: Temperature,
-    /// Marginal value of a kWh of heat stored at the end; of cold, for a unit that cools.
-    #[serde(rename = "marginal_value_per_kwh")]
-    pub marginal_value: Price,
-    /// Degree-hours outside the band that one more kWh of heat, or of cold, saves; negative causes
-    /// more.
-    #[serde(rename = "marginal_degree_hours_per_kwh")]
-    pub marginal_degree_hours: f64,
-}
-
-impl HeatSlot {
-    /// Length in hours.
-    #[must_use]
-    pub fn hours(&self) -> f64 {
-        micros_between(self.start, self.end) as f64 / MICROS_PER_HOUR
-    }
-
-    /// Electrical power throughout.
-    #[must_use]
-    pub fn power(&self) -> Power {
-        let most = self.power_max.over_micros(micros_between(self.start, self.end));
-        if self.used >= most {
-            return self.power_max;
-        }
-        Power::from_kw(self.used.as_kwh() / self.hours()).unwrap_or(Power::ZERO).min(self.power_max)
-    }
-
-    /// Heat moved.
-    #[must_use]
-    pub fn heat(&self) -> Energy {
-        Energy::from_kwh(self.used.as_kwh() * self.cop).unwrap_or(Energy::ZERO)
-    }
-
-    /// Degrees below the band at the end.
-    #[must_use]
-    pub fn below_celsius(&self) -> f64 {
-        (self.temperature_min - self.temperature).as_celsius().max(0.0)
-    }
-
-    /// Degrees above the band at the end.
-    #[must_use]
-    pub fn above_celsius(&self) -> f64 {
-        (self.temperature - self.temperature_max).as_celsius().max(0.0)
-    }
-}
-
-/// Degree-hours outside the band: degrees at the end of each slot times its hours.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DegreeHours {
-    /// Below the band, in °C·h.
-    #[serde(rename = "below_celsius_hours")]
-    pub below: f64,
-    /// Above the band, in °C·h.
-    #[serde(rename = "above_celsius_hours")]
-    pub above: f64,
-}
-
-impl DegreeHours {
-    /// Degree-hours below and above the band.
-    #[must_use]
-    pub fn total(self) -> f64 {
-        self.below + self.above
-    }
-
-    /// Sum over slots.
-    pub(crate) fn of(slots: &[HeatSlot]) -> Self {
-        slots.iter().fold(Self::default(), |sum, slot| Self {
-            below: sum.below + slot.below_celsius() * slot.hours(),
-            above: sum.above + slot.above_celsius() * slot.hours(),
-        })
-    }
-}
-
-/// The same room or tank under a thermostat that holds the edge of the band: the lower one if it
-/// heats, the upper one if it cools.
+/// Thermostat in place of the plan. It holds the edge of the band: the lower one if it heats, the upper
+/// one if it cools.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeatBaseline {

@@ -129,10 +129,10 @@ impl HeatLayout {
             parts: Vec::with_capacity(cuts.len()),
         };
         let starts = prices.horizon().starts();
-        let mut tariff = Cursor::new(prices.horizon().ends());
-        let mut outdoor = Cursor::new(&problem.outdoor);
-        let mut gain = Cursor::new(&problem.gains);
-        let mut band = Cursor::new(&bands);
+        let mut tariff = PeriodCursor::new(prices.horizon().ends());
+        let mut outdoor = PeriodCursor::new(&problem.outdoor);
+        let mut gain = PeriodCursor::new(&problem.gains);
+        let mut band = PeriodCursor::new(&bands);
         let store_per_hour = request.store.loss.as_kw_per_k() / capacity;
         let mut remains = (0.0_f64, (1.0, 1.0));
         for pair in cuts.windows(2) {
@@ -196,7 +196,7 @@ fn step(
 }
 
 /// Position in a list of periods in time order, asked for at rising instants.
-struct Cursor<'a, T> {
+struct PeriodCursor<'a, T> {
     periods: &'a [T],
     at: usize,
 }
@@ -218,7 +218,7 @@ impl<T> Ends for (i64, i64, T) {
     }
 }
 
-impl<'a, T: Ends> Cursor<'a, T> {
+impl<'a, T: Ends> PeriodCursor<'a, T> {
     fn new(periods: &'a [T]) -> Self {
         Self { periods, at: 0 }
     }

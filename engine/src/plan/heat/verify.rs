@@ -4,7 +4,7 @@
 //! and the dual bounds of the [`certificate`](super::certificate) as Lagrangians at the stated
 //! marginal values, term by term. The bound of a search is taken as it is.
 use crate::plan::heat::certificate::HeatEvidence;
-use crate::plan::heat::plan::HeatSlot;
+use crate::plan::heat::planned_slot::HeatSlot;
 use crate::plan::heat::request::HeatMode;
 use crate::plan::verification::{Check, Stated};
 use crate::time::instant::micros_between;
