@@ -135,7 +135,7 @@ const NOT_IN_PURE_CODE: &[&str] = &[
 ];
 
 /// Folders and files at the top of the engine, in their order: each may import those above it.
-const LAYERS: [(&str, &str); 16] = [
+const LAYERS: [(&str, &str); 17] = [
     ("words", "a macro for enums; it knows nothing else"),
     ("units", "quantities know nothing else"),
     ("tolerance", "bare numbers: how far two others may differ and count as equal"),
