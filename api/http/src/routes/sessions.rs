@@ -400,13 +400,13 @@ mod tests {
     fn data_must_be_readable() {
         let ask = |given: &[&str], kind| {
             let given: Vec<String> = given.iter().map(ToString::to_string).collect();
-            granted(&given, false, kind).map(|granted| granted.len())
+            read_scopes(&given, false, kind).map(|granted| granted.len())
         };
         assert_eq!(ask(&["vehicle:read:data", "vehicle:control:charging"], None), Ok(1));
         assert!(ask(&["vehicle:control:charging"], None).is_err());
         assert!(ask(&[], None).is_err());
         assert!(ask(&["vehicle:read:data"], Some(DeviceKind::Charger)).is_err());
-        assert!(granted(&["offline_access".to_owned()], true, None).is_ok());
+        assert!(read_scopes(&["offline_access".to_owned()], true, None).is_ok());
         let error = ask(&["vehicle:read:data", "offline_access"], None).unwrap_err();
         assert_eq!(error, "\"offline_access\" is no scope");
     }

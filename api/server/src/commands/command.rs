@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn every_command_has_its_request() {
         let told = |words: &[&str]| {
-            let (method, path, body) = request(words);
+            let (method, path, body) = request_of(words);
             assert_eq!((method, path.as_str()), (Method::POST, "devices/x/command"));
             body.unwrap()
         };
