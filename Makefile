@@ -166,7 +166,7 @@ serve: build ## Serve a sandbox of twenty homes, and print what to try
 
 # Cheap before dear, the engine before its users, Rust before Python.
 RUST_CHECKS := lock-current fmt tree engine-lint engine-test rust-lint rust-test rust-doc example
-PYTHON_CHECKS := python-lint python-types python-stubs python-test notebooks site
+PYTHON_CHECKS := python-lint python-types python-stubs python-test ocpp notebooks site
 SERVICE_CHECKS := requirements fuzz kills-short night-short
 
 .PHONY: test

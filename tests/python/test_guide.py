@@ -20,7 +20,13 @@ DOCS = ROOT / "docs"
 
 # Pages whose examples need a running service are tested in `test_guide_service.py`,
 # the example of an integration in `test_integration_example.py`, backups in `test_backup.py`.
-SERVICE = {"how-to/operate.md", "how-to/service.md", "how-to/webhooks.md", "integrations.md"}
+SERVICE = {
+    "how-to/operate.md",
+    "how-to/service.md",
+    "how-to/webhooks.md",
+    "integrations.md",
+    "ocpp.md",
+}
 PAGES = sorted(
     path.relative_to(DOCS).as_posix()
     for path in DOCS.rglob("*.md")

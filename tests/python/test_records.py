@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import slackwater as sw
+import test_heat
 from slackwater import _engine
 
 import fleets
@@ -51,6 +52,9 @@ def results() -> Iterator[object]:
     yield _unmet_switching().unmet
     evaluated = plan.evaluate(fleets.day_ahead().between(NOON + 2 * HOUR, NOON + 4 * HOUR))
     yield (evaluated, evaluated.missing)
+    heat = test_heat.plan()
+    yield (heat.slots, heat.certificate, heat.explain(), heat.baseline)
+    yield sw.identify_heat(**test_heat.course(0.05))
     for area in areas():
         yield from (_numbers(area), area.nodes, area.shortfalls, area.change)
 

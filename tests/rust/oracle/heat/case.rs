@@ -84,9 +84,9 @@ fn assemble(
     let span = slots.last().map_or(60, |slot| slot.end);
     let minute = |thousandths: i32| span * thousandths / 1000;
     let now = minute(now);
-    let kw_per_k = if hours > 0.0 { kwh_per_k / hours } else { 0.0 };
+    let loss = if hours > 0.0 { kwh_per_k / hours } else { 0.0 };
     let mean = if cools { low + width + mean } else { *mean };
-    let needed = kw_per_k * (low - mean).abs() + 0.1 * kwh_per_k;
+    let needed = loss * (low - mean).abs() + 0.1 * kwh_per_k;
     let kw = needed * strength / cops.0;
     let place = |list: &[(i32, i32, f64)], scale: f64| {
         let period = |&(at, length, value): &(i32, i32, f64)| {
@@ -111,7 +111,7 @@ fn assemble(
         now,
         until: span,
         kwh_per_k,
-        kw_per_k,
+        kw_per_k: loss,
         cools,
         celsius: low + start + if cools { width } else { 0.0 },
         kw,
