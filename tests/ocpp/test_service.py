@@ -123,10 +123,16 @@ def test_a_charger_is_added_linked_and_limited(served: SimpleNamespace) -> None:
             await point.begin()
             charger = await asyncio.to_thread(link, served.client, served.code)
             assert charger["vendor"] == "OCPP"
-            assert charger["information"]["brand"] == "Fjord"
-            path = f"/chargers/{charger['id']}/max-current"
+            path = f"/chargers/{charger['id']}"
+            # A charger that was just linked is polled in the background.
+            async with asyncio.timeout(60):
+                while (information := charger["information"])["brand"] is None:
+                    charger = await asyncio.to_thread(served.client.send, "GET", path)
+            assert information["brand"] == "Fjord"
             body = {"maxCurrent": 10}
-            action = await asyncio.to_thread(served.client.send, "POST", path, body)
+            action = await asyncio.to_thread(
+                served.client.send, "POST", f"{path}/max-current", body
+            )
             assert (action["state"], action["targetState"]) == ("PENDING", {"maxCurrent": 10.0})
             # The limit follows the default, which has to be there first.
             async with asyncio.timeout(60):
