@@ -165,7 +165,7 @@ serve: build ## Serve a sandbox of twenty homes, and print what to try
 # ----------------------------------------------------------------- checking
 
 # Cheap before dear, the engine before its users, Rust before Python.
-RUST_CHECKS := lock-current fmt tree engine-lint engine-test rust-lint rust-test rust-doc example
+RUST_CHECKS := lock-current fmt tree engine-lint rust-lint rust-test rust-doc example
 PYTHON_CHECKS := python-lint python-types python-stubs python-test ocpp notebooks site
 SERVICE_CHECKS := requirements fuzz kills-short night-short
 
@@ -200,14 +200,15 @@ tree: tools
 	cargo nextest run --locked -p slackwater-tree
 
 # The engine comes first and alone. In one build with the other crates, features
-# that they switch on (a clock, for one) would be there for it, too.
+# that they switch on (a clock, for one) would be there for it, too. Its tests run with
+# those of the workspace: to compile it twice more takes five minutes of processor.
 .PHONY: engine-lint
 engine-lint: tools
 	$(call step,engine alone: lints)
 	cargo clippy $(ENGINE_ALONE) -- -D warnings
 
 .PHONY: engine-test
-engine-test: tools
+engine-test: tools ## Test the engine alone, without HiGHS: the quick round while working on it
 	$(call step,engine alone: tests)
 	cargo nextest run $(ENGINE_ALONE)
 	cargo test $(ENGINE_ALONE) --doc
