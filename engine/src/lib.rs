@@ -44,6 +44,7 @@
 //! | [`plan::charge`] | one vehicle that only charges: plan, proof, baseline, reasons |
 //! | [`plan::storage`] | batteries that also discharge |
 //! | [`plan::heat`] | rooms and tanks with loss, within a comfort band; their thermal model from measurements |
+//! | [`plan::policy`] | charging while prices and departure are uncertain: the policy of least expected cost, its bids |
 //! | [`plan::switching`] | devices with a least power, starts, least times on and off |
 //! | `plan::site` | everything behind one meter (feature `lp`) |
 //! | [`plan::stability`], [`plan::questions`] | plans close to the one before; what-ifs, risks, differences |

@@ -1,12 +1,14 @@
 //! Plans of single vehicles, batteries, switching devices and sites.
 //!
-//! `charge`, `storage`, `switching` and `site` are planners. `stability` keeps a new plan close
-//! to the previous one, `questions` compares and explains plans, `evaluation` prices them under
-//! other facts, `record` stores them and plans them again.
+//! `charge`, `storage`, `heat`, `switching` and `site` are planners; `policy` decides slot by slot
+//! while prices are uncertain. `stability` keeps a new plan close to the previous one, `questions`
+//! compares and explains plans, `evaluation` prices them under other facts, `record` stores them
+//! and plans them again.
 pub mod charge;
 pub mod evaluation;
 pub mod heat;
 pub(crate) mod interval;
+pub mod policy;
 pub mod questions;
 pub mod record;
 pub(crate) mod search_status;

@@ -1,4 +1,4 @@
-//! Is a plan really the cheapest? Ten judges that share no code with the planner.
+//! Is a plan really the cheapest? Judges that share no code with the planner.
 //!
 //! | Judge | How it decides |
 //! |---|---|
@@ -10,6 +10,7 @@
 //! | `laws` | what must hold between the plans of related problems |
 //! | `storage` | the same five for batteries that also give back |
 //! | `heat` | heat plans as linear programmes in temperatures |
+//! | `policy` | policies under uncertain prices as their deterministic equivalents on HiGHS |
 //! | `site` | sites as a mixed-integer programme, and every rule of a site |
 //! | `switching` | all ways to switch of a tiny problem, one by one |
 //! | `switching_levels` | the same with an early deadline, which may be missed |
@@ -38,6 +39,7 @@ mod heat;
 mod laws;
 mod lp;
 mod planner;
+mod policy;
 mod random;
 mod runner;
 mod site;
