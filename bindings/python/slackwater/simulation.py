@@ -33,7 +33,7 @@ class View(_engine.View):
         hours that it knows, and otherwise waits:
 
         >>> def patient(view):
-        ...     lowest = min(price for _, _, price in view.prices.slots())
+        ...     lowest = min(price for _, _, price in view.prices.slots)
         ...     return view.power_max_kw if view.price_at(view.now) <= lowest else 0.0
     """
 
