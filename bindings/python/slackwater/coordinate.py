@@ -7,7 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
-from slackwater import _engine, _timeline
+from slackwater import _engine, _view
 from slackwater._drawn import Drawn
 from slackwater._engine import InputError, PlanTable
 from slackwater._index import refuse_other_times
@@ -164,7 +164,7 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
         """
         from slackwater._area_reasons import explain_vehicle  # noqa: PLC0415  rarely wanted
 
-        return explain_vehicle(self, vehicle, _timeline.zone_of(time_zone))
+        return explain_vehicle(self, vehicle, _view.zone_of(time_zone))
 
     def to_arrow(self) -> PlanTable:
         """Give the plans of the vehicles to any Arrow library."""
@@ -247,7 +247,7 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
         """
         from slackwater.plot import draw  # noqa: PLC0415  matplotlib is an optional extra
 
-        picture = self._picture(_timeline.zone_of(time_zone), node=node, vehicles=vehicles)
+        picture = self._picture(_view.zone_of(time_zone), node=node, vehicles=vehicles)
         return draw(picture, theme=theme, ax=ax, axes=axes, figsize=figsize)
 
     def to_html(
@@ -297,7 +297,7 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
         from slackwater.html import card  # noqa: PLC0415  only notebooks need it
 
         top = next(node.name for node in self._nodes if node.parent is None)
-        return card(self._picture(_timeline.zone_of("UTC"), node=top), [])
+        return card(self._picture(_view.zone_of("UTC"), node=top), [])
 
     def report(
         self,
