@@ -16,11 +16,13 @@ from slackwater.area_types import AreaProgress, RoundMemory
 from slackwater.prices import Emissions, Prices, priced
 
 if TYPE_CHECKING:
+    from datetime import timedelta
     from zoneinfo import ZoneInfo
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from slackwater._engine import Table
     from slackwater._palette import Theme
     from slackwater._timeline import Picture
     from slackwater.site_devices import Carbon
@@ -84,6 +86,11 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
         """The part of the cost that is the price of emissions, as :attr:`carbon_kg`."""
         emissions, kg = self._emissions, self.carbon_kg
         return None if emissions is None or kg is None else emissions.price_per_kg * kg
+
+    @property
+    def savings(self) -> float:
+        """Baseline cost minus cost; negative if limits cost more than planning saves."""
+        return self.baseline_cost - self.cost
 
     @property
     def prices(self) -> Prices | None:
@@ -165,6 +172,21 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
         from slackwater._area_reasons import explain_vehicle  # noqa: PLC0415  rarely wanted
 
         return explain_vehicle(self, vehicle, _view.zone_of(time_zone))
+
+    def intervals_table(self) -> Table:
+        """List the intervals of all plans, one a row, as :meth:`PlanTable.intervals_table`."""
+        return self.plans.intervals_table()
+
+    def load(self, resolution: timedelta) -> Table:
+        """Add the plans up to one load curve, without base load, as :meth:`PlanTable.load`.
+
+        Args:
+            resolution: Length of a step.
+
+        Raises:
+            InputError: As :meth:`PlanTable.load`.
+        """
+        return self.plans.load(resolution)
 
     def to_arrow(self) -> PlanTable:
         """Give the plans of the vehicles to any Arrow library."""
