@@ -237,7 +237,10 @@ def _refuse_unknown(owner: str, named: Mapping[str, object], known: Iterable[str
     for name in named:
         if name in known:
             continue
+        without_unit = [each for each in known if each.startswith(f"{name}_")]
         meant = _engine.meant_name(name, owner, known)
+        if meant is None and len(without_unit) == 1:
+            meant = without_unit[0], False
         message = f"{owner}() takes no {name!r}"
         if meant is not None and meant[1]:
             message = f"{owner}(): `{name}` is called `{meant[0]}`"
