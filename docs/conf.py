@@ -5,7 +5,7 @@ author = "The slackwater developers"
 project_copyright = "2026 The slackwater developers"
 html_title = "slackwater"
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "myst_nb", "site_extension"]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "myst_nb", "sphinx_copybutton", "site_extension"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 autodoc_mock_imports = ["gymnasium", "ray"]
 default_role = "code"
@@ -14,6 +14,10 @@ default_role = "code"
 nb_execution_mode = "off"
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4
+
+# What is copied runs: without the prompts of sessions and shells.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

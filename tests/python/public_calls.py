@@ -156,17 +156,9 @@ def call_of(name: str, function: Any, annotated: Any, skipped: int) -> Call:
 
 def public_calls() -> Iterator[Call]:
     """All public functions, methods of plans and prices, and constructors."""
-    modules = [
-        sw,
-        *(
-            value
-            for name, value in vars(sw).items()
-            if inspect.ismodule(value) and name in sw.__all__
-        ),
-        slackwater.io,
-        slackwater.sim,
-        slackwater.statistics,
-    ]
+    exported = [getattr(sw, name) for name in sw.__all__]
+    below = [value for value in exported if inspect.ismodule(value)]
+    modules = [sw, *below, slackwater.io, slackwater.sim]
     seen = set()
     for module in modules:
         for name, value in vars(module).items():

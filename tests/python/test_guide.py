@@ -27,6 +27,8 @@ SERVICE = {
     "integrations.md",
     "ocpp.md",
 }
+# Each of its examples is a program of its own.
+TASKS = "how-to/tasks.md"
 PAGES = sorted(
     path.relative_to(DOCS).as_posix()
     for path in DOCS.rglob("*.md")
@@ -46,12 +48,31 @@ def programs(folder: Path) -> Mapping[str, str]:
     return {**os.environ, "PATH": path, "PYTHONPATH": home, "TERMINAL_WIDTH": "100"}
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name not in SERVICE])
+@pytest.mark.parametrize("name", [name for name in PAGES if name not in {*SERVICE, TASKS}])
 def test_a_page_shows_what_happens(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert pages.run_page(DOCS / name, tmp_path, programs(tmp_path)) > 0
+
+
+# Lines that each program of that page may have.
+LINES_MAX = [10, 15, 16, 8, 12, 19, 11, 9, 7]
+
+
+def test_each_task_is_a_whole_program_of_a_few_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tasks = pages.blocks((DOCS / TASKS).read_text(encoding="utf-8"))
+    lines = [
+        sum(1 for line in task.code.splitlines() if line and not line.startswith("#"))
+        for task in tasks
+    ]
+    assert len(lines) == len(LINES_MAX)
+    assert all(count <= most for count, most in zip(lines, LINES_MAX, strict=True)), lines
+    for task in tasks:
+        list(pages.run_python(task, {}, "tasks.md"))
 
 
 def test_pages_with_examples_are_found() -> None:

@@ -45,7 +45,28 @@ def test_the_import_loads_the_standard_library_only() -> None:
     assert {"csv", "json", "random", "xml"}.isdisjoint(loaded)
 
 
-@pytest.mark.parametrize("name", ["io", "parts", "samples", "saved", "sim"])
+ON_DEMAND = sorted(sw._ON_DEMAND)
+
+
+def test_modules_on_demand_are_not_loaded() -> None:
+    done = run("-c", "import slackwater, sys; print(*sys.modules)")
+    loaded = set(done.stdout.split())
+    assert len(ON_DEMAND) == 14
+    assert {f"slackwater.{name}" for name in ON_DEMAND}.isdisjoint(loaded), done.stderr
+    # Pictures are drawn later, too.
+    assert {"slackwater._timeline", "slackwater.html", "slackwater.plot"}.isdisjoint(loaded)
+
+
+def test_a_module_on_demand_is_guarded_however_it_is_imported() -> None:
+    program = "from slackwater.paging import {}\n{}({}=1)"
+    names = ["Page"]
+    del program, names
+    program = "from slackwater.schedule import should_charge as f; f([], at=None, time_zone='UTC')"
+    done = run("-c", program)
+    assert "at is None; expected a datetime with a time zone" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["saved", *ON_DEMAND])
 def test_a_module_is_there_without_an_import_of_its_own(name: str) -> None:
     done = run("-c", f"import slackwater as sw; print(sw.{name}.__name__, {name!r} in dir(sw))")
     assert done.stdout.split() == [f"slackwater.{name}", "True"], done.stderr

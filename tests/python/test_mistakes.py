@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -88,7 +89,7 @@ PLACES = [(call.name, argument) for call in CALLS.values() for argument in call.
 
 def test_the_public_functions_are_found() -> None:
     assert len(CALLS) > 90
-    assert len(PLACES) > 300
+    assert len(PLACES) > 600
 
 
 @pytest.mark.filterwarnings("ignore::slackwater.PlausibilityWarning")
@@ -213,7 +214,7 @@ ROWS_OF_PRICES: list[Row] = [
     (
         "one price",
         lambda: sw.Prices.from_values(SIX, 0.1, currency="EUR"),
-        "prices_per_kwh has to be a list: .*, not a float",
+        "prices_per_kwh has to be a list, not a float",
     ),
     ("a NaN price", lambda: values(float("nan")), "NaN|finite"),
     ("an infinite price", lambda: values(float("inf")), "finite"),
@@ -587,7 +588,7 @@ ROWS_OF_VEHICLES: list[Row] = [
     ),
     ("consumption of two", lambda: storage(consumption=[(SIX, BY)]), r"consumption\[0\]"),
     (
-        "a limit below zero",
+        "a limit of a battery below zero",
         lambda: storage(limits=[sw.StorageLimit(SIX, BY, -3)]),
         r"limits\[0\].power_max_kw is -3 kW; a limit is 0 kW or more",
     ),
@@ -987,6 +988,215 @@ ROWS_OF_RULES: list[Row] = [
 ]
 
 
+def heat(**changes: Any) -> object:
+    given = {"now": SIX, "capacity_kwh_per_k": 5, "loss_kw_per_k": 0.2, "temperature_celsius": 20}
+    given |= {"power_max_kw": 3, "cop": 3, "outdoor_celsius": 5, "comfort_celsius": (20, 23)}
+    return sw.plan_heat(PRICES, **(given | changes))
+
+
+def simulated(policy: Any = None, forecasts: Any = (), **changes: Any) -> object:
+    return sw.simulate(policy or sw.Replan(), cars(**changes), PRICES, forecasts)
+
+
+def saved(text: bytes) -> object:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "plan.json"
+        path.write_bytes(text)
+        return sw.load_plan(path)
+
+
+HOURS = pd.date_range("2026-01-05T18:00", periods=3, freq="h", tz="UTC")
+LATE = pd.Series([1.0, 2.0, 3.0], index=HOURS + pd.Timedelta("10h"))
+ROWS_OF_SERIES: list[Row] = [
+    ("prices and a number", lambda: PRICES + 0.12, None),
+    ("prices times a number", lambda: 1.19 * PRICES, None),
+    ("a share of prices", lambda: PRICES / 3, None),
+    ("a sum of prices", lambda: sum([PRICES, PRICES]), None),
+    ("the number of slots", lambda: len(PRICES), None),
+    ("a loop over slots", lambda: [price for _, _, price in PRICES], None),
+    ("prices times prices", lambda: PRICES * PRICES, "multiplied by a number, not by another one"),
+    ("the first of prices", lambda: PRICES[0], "give a slice of two aware datetimes; value_at"),
+    ("prices from a naive time", lambda: PRICES[NAIVE:], "start: .* has no time zone"),
+    ("prices from a text", lambda: PRICES["2026":], "start: expected a datetime"),
+    ("a list in the constructor", lambda: sw.Prices([1, 2]), "use Prices.from_series"),
+    ("the constructor", sw.Prices, "use Prices.from_series"),
+    (
+        "prices of two currencies",
+        lambda: PRICES + sw.Prices.from_values(SIX, [0.1] * 3, currency="USD"),
+        "EUR/kWh and one in USD/kWh cannot be added",
+    ),
+    (
+        "prices that end early",
+        lambda: PRICES + sw.Prices.from_values(SIX, [0.1], currency="EUR"),
+        "only the first has 2026-01-05 19:00:00 UTC to 2026-01-05 21:00:00 UTC|cut them",
+    ),
+    ("a resolution in words", lambda: PRICES.resample("1 hour"), "it is one of quarter_hour"),
+    ("a median", lambda: PRICES.resample("hour", how="median"), "one of 'mean', 'min', 'max'"),
+    ("series that overlap", lambda: sw.Prices.concat([PRICES, PRICES]), "starts at .* before"),
+    ("one series for a list", lambda: sw.Prices.concat(PRICES), "series has to be a list, not a"),
+    (
+        "a price for a series",
+        lambda: sw.Series.from_values(SIX, [1.0], unit="EUR/MWh"),
+        "use slackwater.Prices for prices",
+    ),
+    (
+        "an unknown unit",
+        lambda: sw.Series.from_values(SIX, [1.0], unit="furlong"),
+        '"furlong" is no unit such as',
+    ),
+    (
+        "a series of numbers",
+        lambda: sw.Prices.from_series(pd.Series([1.0]), unit="EUR/MWh"),
+        "no column holds times; .* numbers alone go with from_values",
+    ),
+    (
+        "a series of local times",
+        lambda: sw.Prices.from_series(
+            pd.Series([1.0], index=HOURS[:1].tz_localize(None)), unit="EUR/MWh"
+        ),
+        "the times have no time zone; say whose clocks they show",
+    ),
+    (
+        "a series of texts",
+        lambda: sw.Prices.from_series(pd.Series(["x"], index=HOURS[:1]), unit="EUR/MWh"),
+        "no column holds numbers",
+    ),
+    (
+        "a list for a series",
+        lambda: sw.Prices.from_series([1.0], unit="EUR/MWh"),
+        "lists go with from_slots or from_values",
+    ),
+    (
+        "a frame of two columns",
+        lambda: sw.Prices.from_series(
+            pd.DataFrame({"a": [1.0], "b": [2.0]}, index=HOURS[:1]), unit="EUR/MWh"
+        ),
+        "numbers may be in 'a', 'b'; say value=",
+    ),
+    (
+        "times in an index",
+        lambda: sw.Prices.from_arrow(
+            pd.DataFrame({"price_per_kwh": [1.0]}, index=HOURS[:1]), currency="EUR"
+        ),
+        r"an index becomes a column by reset_index\(\)",
+    ),
+    ("a load ten hours late", lambda: load(LATE), r"power_kw: index\[0\] is 2026-01-06 04:00"),
+    (
+        "a limit ten hours late",
+        lambda: load(1, import_limit_kw=LATE),
+        r"import_limit_kw: index\[0\] is 2026-01-06 04:00",
+    ),
+    ("an area ten hours late", lambda: area(LATE), r"limit_kw: index\[0\] is 2026-01-06 04:00"),
+    (
+        "weather ten hours late",
+        lambda: heat(outdoor_celsius=LATE),
+        r"outdoor_celsius: index\[0\] is 2026-01-06 04:00",
+    ),
+    (
+        "an intensity in kW",
+        lambda: charge(
+            carbon=sw.Carbon(price_per_kg=1, intensity=sw.Series.from_values(SIX, [1.0], unit="kW"))
+        ),
+        "intensity.*kW",
+    ),
+]
+
+
+ROWS_OF_HEAT: list[Row] = [
+    ("a comfort band upside down", lambda: heat(comfort_celsius=(23, 20)), "min_celsius is 23"),
+    ("one temperature for comfort", lambda: heat(comfort_celsius=20), "has to be a tuple of 2"),
+    ("a temperature in kelvin", lambda: heat(temperature_celsius=293), "in degrees Celsius"),
+    ("no heat capacity", lambda: heat(capacity_kwh_per_k=0), "capacity_kwh_per_k is 0 kWh/K"),
+    ("a loss below zero", lambda: heat(loss_kw_per_k=-1), "loss_kw_per_k is -1 kW/K"),
+    ("a coefficient below zero", lambda: heat(cop=-3), r"cop\[0\] is -3"),
+    ("a coefficient of text", lambda: heat(cop="3"), "cop has to be a number or a list.*not a str"),
+    ("an unknown mode", lambda: heat(mode="cooling"), "mode is 'cooling'; it is one of 'heat'"),
+    ("weather for one slot", lambda: heat(outdoor_celsius=[5.0]), "1 numbers for 3 slots"),
+    (
+        "a name without its unit",
+        lambda: heat(outdoor=5),
+        r"plan_heat\(\) takes no 'outdoor'; is it 'outdoor_celsius'\?",
+    ),
+]
+
+
+ROWS_OF_RESULTS: list[Row] = [
+    ("a table for a plan", lambda: saved(b"start,price\n1,2\n"), "this is no saved plan"),
+    ("an empty file for a plan", lambda: saved(b""), "this is no saved plan"),
+    ("other JSON for a plan", lambda: saved(b'{"a": 1}'), "this is no saved plan"),
+    ("bytes for a plan", lambda: saved(b"\xff\xfe"), "this is no saved plan"),
+    ("a number for a file", lambda: sw.load_plan(3), "path has to be a text or a PathLike"),
+    ("no file to save to", lambda: PLAN.save(None), "path is None"),
+    ("a theme that is not there", lambda: PLAN.plot(theme="blue"), "theme is 'blue'"),
+    ("a town for a picture", lambda: PLAN.plot(time_zone="Berlin"), "is no IANA time zone such as"),
+    ("a town for a page", lambda: SITE.to_html(time_zone="Berlin"), "is no IANA time zone such as"),
+    ("a number for axes", lambda: PLAN.plot(ax=3), "ax has to be Axes of matplotlib, not a int"),
+    ("a number for a size", lambda: PLAN.plot(figsize=3), "figsize has to be a tuple of 2"),
+    (
+        "a wish that is none",
+        lambda: PLAN.what_if(reserve=1),
+        r"Plan.what_if\(\) takes no 'reserve'",
+    ),
+    ("a budget below zero", lambda: PLAN.close_to(PLAN, budget=-1), "budget is -1"),
+    ("nothing to compare with", lambda: PLAN.diff(None), "after is None"),
+    ("a weight below zero", lambda: PLAN.energy_at_risk([(BY, -1)]), "a weight is a finite number"),
+    ("facts in a list", lambda: PLAN.evaluate([0.1]), "prices has to be Prices"),
+    ("sun below zero", lambda: PLAN.evaluate(PRICES, solar=-1), "solar: value 0 is -1 kW"),
+    ("sun for one slot", lambda: PLAN.evaluate(PRICES, solar=[1.0]), "1 numbers for 3 slots"),
+    ("a vehicle that is not there", lambda: AREA.explain("bus"), "the id of no plans of this area"),
+    ("a row that is not there", lambda: sw.plan_row(cars(), PRICES, vehicle="bus"), "no row has"),
+    (
+        "one price of emissions",
+        lambda: sw.pareto(lambda _: PLAN, intensity=[(SIX, BY, 0.1)], prices_per_kg=0.1),
+        "prices_per_kg is one float; give a list of them",
+    ),
+    (
+        "arguments by position",
+        lambda: sw.plan_charge(PRICES, SIX, 7, []),
+        r"plan_charge\(\) takes 1 by position; the others have names: now=, power_max_kw=",
+    ),
+    (
+        "time below zero",
+        lambda: sw.plan_duration(PRICES, now=SIX, duration=-HOUR, by=BY),
+        "duration is -1 h; it is 0 h or more",
+    ),
+    ("an hour that is none", lambda: sw.next_deadline("25:00", now=SIX), '"25:00" is not HH:MM'),
+]
+
+
+ROWS_OF_SIMULATIONS: list[Row] = [
+    (
+        "a class for a policy",
+        lambda: simulated(sw.Replan),
+        r"policy is the class Replan; give Repl",
+    ),
+    ("a policy of text", lambda: simulated("replan"), "policy has to be a Replan or a function"),
+    ("a text for a power", lambda: simulated(lambda _: "x"), "the policy answers 'x'"),
+    ("a power that discharges", lambda: simulated(lambda _: -1), "the policy answers -1 kW"),
+    ("prices for forecasts", lambda: simulated(forecasts=PRICES), "forecasts has to be a list"),
+    (
+        "prices for a forecast",
+        lambda: simulated(forecasts=[PRICES]),
+        r"forecasts\[0\] has to be a F",
+    ),
+    (
+        "a naive time of knowing",
+        lambda: sw.Forecast(PRICES, known_at=NAIVE),
+        "known_at: .* no time",
+    ),
+    ("a town for a season", lambda: sw.SeasonalNaive(time_zone="Berlin"), "is no IANA time zone"),
+    ("a season of no days", lambda: sw.SeasonalNaive(time_zone="UTC", days=0), "days is 0"),
+    ("a level of two", lambda: sw.Persistence(levels=(2.0,)), "level"),
+    (
+        "a publication in words",
+        lambda: sw.publish_day_ahead(PRICES, at="1pm", time_zone="UTC"),
+        '"1pm" is not HH:MM',
+    ),
+    ("a stay beyond prices", lambda: simulated(departure=[BY + 5 * HOUR]), "cover every stay"),
+    ("a reserve of a simulation", lambda: simulated(reserve_kwh=[1.0]), "simulate can honour"),
+]
+
+
 RENAMED: dict[str, tuple[Callable[[], object], str]] = {
     "keyword of a function": (
         lambda: storage(charge_max_kw=4),
@@ -1040,7 +1250,17 @@ ROWS = [
     *ROWS_OF_SITES,
     *ROWS_OF_TABLES,
     *ROWS_OF_RULES,
+    *ROWS_OF_SERIES,
+    *ROWS_OF_HEAT,
+    *ROWS_OF_RESULTS,
+    *ROWS_OF_SIMULATIONS,
 ]
+
+
+def test_there_are_as_many_mistakes_as_a_day_of_trying_makes() -> None:
+    names = [name for name, _, _ in ROWS]
+    assert len(names) == len(set(names))
+    assert len(names) >= 276
 
 
 @pytest.mark.parametrize(

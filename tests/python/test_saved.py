@@ -18,7 +18,18 @@ import slackwater as sw
 from slackwater.saved import differences, plan_from_json
 
 from fleets import NOON, day_ahead
-from saved_plans import CHARGING, GOLDEN, HOUR, KINDS, charge, duration, site, storage, switching
+from saved_plans import (
+    CHARGING,
+    GOLDEN,
+    HOUR,
+    KINDS,
+    charge,
+    duration,
+    pickled,
+    site,
+    storage,
+    switching,
+)
 
 
 @pytest.mark.parametrize("make", KINDS)
@@ -61,6 +72,15 @@ def test_what_only_one_kind_has_is_loaded_too() -> None:
     nothing_sold = json.loads(storage().to_json())
     nothing_sold["recorded"]["run"]["prices"]["export"] = None
     assert sw.StoragePlan.from_json(json.dumps(nothing_sold)).export_prices is None
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_a_plan_tells_what_it_was_asked_for(make: Any) -> None:
+    plan = make()
+    recorded = json.loads(plan.to_json())["recorded"]["run"]["request"]
+    assert plan.request == recorded == pickled(plan).request
+    if make is charge:
+        assert (plan.request["power_max_kw"], plan.request["reserve_kwh"]) == (11, 2.2)
 
 
 def test_a_plan_of_another_class_is_refused() -> None:

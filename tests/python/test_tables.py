@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import multiprocessing
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -13,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import slackwater as sw
+import test_heat
 from slackwater import statistics
 
 import fleets
@@ -216,3 +219,42 @@ def test_a_site_is_a_table_of_devices_and_one_of_limits() -> None:
         assert [row["limit_kw"] for row in rows] == limit.limit_kw
         assert [row["shadow_price_per_kwh"] for row in rows] == limit.shadow_price_per_kwh
         assert [row["start"] for row in rows] == [slot.start for slot in plan.slots]
+
+
+# The columns of the page that tells what each result can do.
+RESULTS: list[Callable[[], Any]] = [
+    saved_plans.charge,
+    saved_plans.storage,
+    saved_plans.switching,
+    test_heat.plan,
+    saved_plans.site,
+    area,
+    batch,
+]
+
+
+def can(result: Any, name: str) -> bool:
+    """Whether a result has an attribute, or one of an attribute."""
+    for part in name.split("."):
+        if not hasattr(result, part):
+            return False
+        result = getattr(result, part)
+    return True
+
+
+def test_the_page_tells_what_each_result_can_do() -> None:
+    page = (Path(__file__).parents[2] / "docs/tables.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([\w.]+)` ((?:\| (?:yes)? ?){7})\|$", page, re.MULTILINE)
+    assert len(rows) >= 20
+    made = [make() for make in RESULTS]
+    for name, cells in rows:
+        told = ["yes" in cell for cell in cells.split("|")[1:]]
+        assert told == [can(result, name) for result in made], name
+
+
+def test_an_area_has_what_its_plans_have() -> None:
+    plan = area()
+    assert plan.savings == plan.baseline_cost - plan.cost
+    assert pa.table(plan.load(HOUR)).equals(pa.table(plan.plans.load(HOUR)))
+    assert pa.table(plan.intervals_table()).equals(pa.table(plan.plans.intervals_table()))
+    assert saved_plans.site().baseline_cost == saved_plans.site().baseline.cost

@@ -15,21 +15,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from slackwater import (
-    _arguments,
-    _engine,
-    _public,
-    actions,
-    devices,
-    flex,
-    paging,
-    policies,
-    schedule,
-    signals,
-    statistics,
-    tariffs,
-    versions,
-)
+from slackwater import _arguments, _engine, _public
 from slackwater._engine import (
     AreaChange,
     AreaNumbers,
@@ -146,14 +132,41 @@ from slackwater.switching import SwitchingPlan, plan_switching
 from slackwater.time import TIME_ZONE_VERSION, next_deadline
 
 if TYPE_CHECKING:
+    from slackwater import actions as actions
+    from slackwater import devices as devices
+    from slackwater import flex as flex
     from slackwater import io as io
+    from slackwater import paging as paging
     from slackwater import parts as parts
+    from slackwater import policies as policies
     from slackwater import samples as samples
+    from slackwater import schedule as schedule
+    from slackwater import signals as signals
     from slackwater import sim as sim
+    from slackwater import statistics as statistics
+    from slackwater import tariffs as tariffs
+    from slackwater import versions as versions
 
-# Modules that are imported when they are first used. They are not in `__all__`: a star
-# import would load them, and hide `io` of the standard library.
-_ON_DEMAND = frozenset({"io", "parts", "samples", "sim"})
+# Modules that are imported when they are first used; each guards itself at its end. Some
+# are not in `__all__`: a star import would load them, and hide `io` of the standard library.
+_ON_DEMAND = frozenset(
+    {
+        "actions",
+        "devices",
+        "flex",
+        "io",
+        "paging",
+        "parts",
+        "policies",
+        "samples",
+        "schedule",
+        "signals",
+        "sim",
+        "statistics",
+        "tariffs",
+        "versions",
+    }
+)
 
 
 def _import_on_demand(name: str) -> object:

@@ -94,7 +94,7 @@ def _doubt(place: str, value: float) -> None:
     name = place.rpartition(".")[2]
     if name not in DOUBTED:
         return
-    text = _engine.doubt(name, value) if value < MANY else None
+    text = _engine.doubt(name, value) if abs(value) < MANY else None
     if text is not None:
         text = f"{place}{text.removeprefix(name)}"
         warnings.warn(text, _engine.PlausibilityWarning, stacklevel=levels_to_caller())
@@ -251,7 +251,7 @@ def _literal(values: tuple[object, ...]) -> Converter:
 
 def _several(item: Converter, kind: Any) -> Converter:
     """Items in any order: an iterator is read once, and what needs no conversion is kept."""
-    words = f"a list: {item.words} each"
+    words = "a list" if item is ANYTHING else f"a list: {item.words} each"
     is_class = isinstance(kind, type) and kind not in {Any, object}
 
     def convert(place: str, value: Any) -> object:
@@ -285,7 +285,7 @@ def _inside(item: Converter, place: str, value: object) -> object:
 
 def _fixed(items: Sequence[Converter]) -> Converter:
     """A tuple with a meaning for each place; a list, as JSON has it, counts as one."""
-    words = f"a tuple of {len(items)}: {', '.join(item.words for item in items)}"
+    words = f"a tuple of {len(items)} ({', '.join(item.words for item in items)})"
 
     def convert(place: str, value: Any) -> object:
         if not isinstance(value, tuple | list):

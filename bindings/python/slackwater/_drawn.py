@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slackwater import _timeline
+from slackwater import _view
 from slackwater._palette import check_theme
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Drawn:
         """
         from slackwater.plot import draw  # noqa: PLC0415  matplotlib is an optional extra
 
-        picture = self._picture(_timeline.zone_of(time_zone))
+        picture = self._picture(_view.zone_of(time_zone))
         return draw(picture, theme=theme, ax=ax, axes=axes, figsize=figsize)
 
     def to_html(
@@ -119,7 +119,7 @@ class Drawn:
         from slackwater.html import page  # noqa: PLC0415  a page is rarely wanted
 
         check_theme(theme)
-        zone = _timeline.zone_of(time_zone)
+        zone = _view.zone_of(time_zone)
         sections = self._sections(zone)
         return page(self._picture(zone), sections, theme=theme, interactive=interactive)
 
@@ -127,5 +127,5 @@ class Drawn:
         """Draw the plan for a cell of a notebook, on the clocks of UTC."""
         from slackwater.html import card  # noqa: PLC0415  only notebooks need it
 
-        zone = _timeline.zone_of("UTC")
+        zone = _view.zone_of("UTC")
         return card(self._picture(zone), self._sections(zone))

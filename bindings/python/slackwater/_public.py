@@ -67,7 +67,9 @@ def _is_public(name: str, folder: str) -> bool:
 
 def _exports(folder: ModuleType, modules: Iterable[ModuleType]) -> Iterator[object]:
     """What users import: all that is in an `__all__`, and what modules define that are in one."""
-    named = [getattr(each, name) for each in modules for name in getattr(each, "__all__", ())]
+    # Modules that are imported on demand are not there yet; they guard themselves.
+    namespaces = [(vars(each), getattr(each, "__all__", ())) for each in modules]
+    named = [names[name] for names, public in namespaces for name in public if name in names]
     yield from named
     for name in FED_BY_COMMANDS:
         yield from (vars(module)[name] for module in modules if name in vars(module))
@@ -114,9 +116,13 @@ def _guard_class(kind: type[Any]) -> None:
         elif isinstance(value, classmethod):
             function = typing.cast("FunctionType", value.__func__)
             setattr(kind, name, classmethod(_guarded(function, place, skipped=1)))
-    if dataclasses.is_dataclass(kind):
+    is_dataclass = dataclasses.is_dataclass(kind)
+    # Classes with a base are made by functions; they are given what the native part made.
+    is_made_by_users = kind.__bases__ == (object,) and "._" not in kind.__module__
+    if is_dataclass or (is_made_by_users and "__init__" in vars(kind)):
         init = typing.cast("FunctionType", kind.__init__)
-        checked = kind if kind.__name__ not in SELF_CHECKED else None
+        fields: Any = kind if is_dataclass else init
+        checked = fields if kind.__name__ not in SELF_CHECKED else None
         setattr(kind, "__init__", _guarded(init, kind.__name__, skipped=1, fields=checked))  # noqa: B010  mypy
 
 
@@ -153,7 +159,10 @@ def _guarded(
     def call(*given: Any, **named: Any) -> Any:
         names, in_place, takes_any = _parameters(function)
         if not takes_any and not named.keys() <= set(names):
-            _refuse_unknown(name, named, names[skipped:])
+            _refuse_unknown(_place_of(name, given[:skipped]), named, names[skipped:])
+        if not takes_any and len(given) > len(in_place):
+            count, by_name = len(in_place) - skipped, names[len(in_place) :]
+            raise _misplaced(_place_of(name, given[:skipped]), count, by_name)
         if annotated is None:
             return function(*given, **named)
         hints = _conversion.hints_of(annotated, _names_of(annotated.__module__))
@@ -190,10 +199,26 @@ def _parameters(function: FunctionType) -> tuple[list[str], list[str], bool]:
     Read at the first call: signatures of all functions would be a good part of the import.
     """
     parameters = inspect.signature(function).parameters.values()
-    in_place = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    positional = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+    in_place = [one.name for one in parameters if one.kind in positional]
     by_name = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
-    takes_any = any(one.kind is one.VAR_KEYWORD for one in parameters)
+    takes_any = any(one.kind in {one.VAR_KEYWORD, one.VAR_POSITIONAL} for one in parameters)
     return in_place + by_name, in_place, takes_any
+
+
+def _place_of(name: str, owners: tuple[Any, ...]) -> str:
+    """A function in messages: methods are those of the class at hand, not of one of its bases."""
+    if not owners or "." not in name:
+        return name
+    kind = owners[0] if inspect.isclass(owners[0]) else type(owners[0])
+    return f"{kind.__name__}.{name.partition('.')[2]}"
+
+
+def _misplaced(name: str, count: int, by_name: list[str]) -> TypeError:
+    """Too many arguments are given by position."""
+    named = ", ".join(f"{one}=" for one in by_name)
+    way = f"; the others have names: {named}" if named else ""
+    return TypeError(f"{name}() takes {count or 'none'} by position{way}")
 
 
 def _pairs(names: list[str], values: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
@@ -212,7 +237,10 @@ def _refuse_unknown(owner: str, named: Mapping[str, object], known: Iterable[str
     for name in named:
         if name in known:
             continue
+        without_unit = [each for each in known if each.startswith(f"{name}_")]
         meant = _engine.meant_name(name, owner, known)
+        if meant is None and len(without_unit) == 1:
+            meant = without_unit[0], False
         message = f"{owner}() takes no {name!r}"
         if meant is not None and meant[1]:
             message = f"{owner}(): `{name}` is called `{meant[0]}`"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from slackwater import _engine
 from slackwater._engine import InputError
@@ -90,6 +90,24 @@ class SavedPlan:
     def prices(self) -> Prices:
         """The prices that the plan was made for; those to buy at where there are two."""
         return self._prices
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """What the plan was asked for, with names, numbers and texts as :meth:`save` writes them.
+
+        Example:
+            >>> from datetime import UTC, datetime
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> prices = sw.Prices.from_values(six, [0.30, 0.10, 0.20], currency="EUR")
+            >>> plan = sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(None, 10)])
+            >>> plan.request["power_max_kw"], plan.request["targets"]
+            (7.0, [{'by': None, 'energy_kwh': 10.0}])
+        """
+        import json  # noqa: PLC0415  a part of the standard library that few programs need
+
+        request: dict[str, Any] = json.loads(self.to_json())["recorded"]["run"]["request"]
+        return request
 
     def to_json(self) -> str:
         """Write the plan with its prices and its request as JSON.

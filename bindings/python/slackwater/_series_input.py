@@ -152,7 +152,8 @@ def _guess(
             return candidates[0]
     kind = "times" if what == "time" else "numbers"
     if not fitting:
-        raise InputError(f"no column holds {kind}; found: {_found(columns)}")
+        way = "; an index needs times, and numbers alone go with from_values" * (what == "time")
+        raise InputError(f"no column holds {kind}; found: {_found(columns)}{way}")
     names = ", ".join(repr(name) for name in fitting)
     raise InputError(f"{kind} may be in {names}; say {what}=")
 

@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from itertools import pairwise
 from typing import Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from slackwater import _view
-from slackwater._engine import InputError
 from slackwater._palette import FAINT, Ink
 
 Period = tuple[datetime, datetime]
@@ -231,24 +230,6 @@ class Picture:
             by_label.setdefault(item.label, item)
         by_label.pop("", None)
         return list(by_label.values())
-
-
-def zone_of(time_zone: str | ZoneInfo) -> ZoneInfo:
-    """Read a time zone.
-
-    Raises:
-        InputError: It is no IANA time zone.
-        TypeError: It is neither a name nor a ``ZoneInfo``.
-    """
-    name: object = time_zone.key if isinstance(time_zone, ZoneInfo) else time_zone
-    if not isinstance(name, str):
-        message = f"time_zone: {time_zone!r} is neither an IANA name nor a ZoneInfo with a key"
-        raise TypeError(message)
-    try:
-        return ZoneInfo(name)
-    except (ValueError, OSError, ZoneInfoNotFoundError):
-        message = f"time_zone: {time_zone!r} is no IANA time zone"
-        raise InputError(message) from None
 
 
 # ------------------------------------------------------------------ vertical axis

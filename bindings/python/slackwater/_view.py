@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from slackwater._engine import InputError
 
 if TYPE_CHECKING:
     from slackwater._engine import Reason, SourceShare, StorageOutcome, TargetOutcome
@@ -63,6 +65,24 @@ class View(NamedTuple):
     steps: list[tuple[datetime, datetime, float]]
     unpriced: list[tuple[datetime, datetime]]
     markers: list[Marker]
+
+
+def zone_of(time_zone: str | ZoneInfo) -> ZoneInfo:
+    """Read a time zone.
+
+    Raises:
+        InputError: It is no IANA time zone.
+        TypeError: It is neither a name nor a ``ZoneInfo``.
+    """
+    name: object = time_zone.key if isinstance(time_zone, ZoneInfo) else time_zone
+    if not isinstance(name, str):
+        message = f"time_zone: {time_zone!r} is neither an IANA name nor a ZoneInfo with a key"
+        raise TypeError(message)
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        message = f"time_zone: {time_zone!r} is no IANA time zone such as Europe/Oslo"
+        raise InputError(message) from None
 
 
 def view_of(plan: Plan) -> View | None:

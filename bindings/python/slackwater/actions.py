@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal, NamedTuple, TypeAlias, cast
 
-from slackwater import _engine
+from slackwater import _engine, _public
 from slackwater.devices import Command, PowerState
 
 ActionState = Literal["pending", "confirmed", "failed", "cancelled"]
@@ -342,3 +342,6 @@ def replay_overrides(events: Iterable[OverrideEvent]) -> OverrideReplay:
         [Override(*override) for override in overrides],
         cast("list[Literal['created', 'already_active', 'ended', 'not_found']]", answers),
     )
+
+
+_public.guard(__name__)

@@ -15,7 +15,8 @@ from zoneinfo import ZoneInfo
 from slackwater import _view, html
 from slackwater._fleet_pictures import area_picture, load_bounds
 from slackwater._palette import BASELINE, COORDINATED, PRICE_ONLY, Theme, check_theme
-from slackwater._timeline import Picture, zone_of
+from slackwater._timeline import Picture
+from slackwater._view import zone_of
 from slackwater.area_node import holds_all, per_slot
 
 if TYPE_CHECKING:

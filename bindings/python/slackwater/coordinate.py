@@ -7,7 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
-from slackwater import _engine, _timeline
+from slackwater import _engine, _view
 from slackwater._drawn import Drawn
 from slackwater._engine import InputError, PlanTable
 from slackwater._index import refuse_other_times
@@ -16,11 +16,13 @@ from slackwater.area_types import AreaProgress, RoundMemory
 from slackwater.prices import Emissions, Prices, priced
 
 if TYPE_CHECKING:
+    from datetime import timedelta
     from zoneinfo import ZoneInfo
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from slackwater._engine import Table
     from slackwater._palette import Theme
     from slackwater._timeline import Picture
     from slackwater.site_devices import Carbon
@@ -84,6 +86,11 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
         """The part of the cost that is the price of emissions, as :attr:`carbon_kg`."""
         emissions, kg = self._emissions, self.carbon_kg
         return None if emissions is None or kg is None else emissions.price_per_kg * kg
+
+    @property
+    def savings(self) -> float:
+        """Baseline cost minus cost; negative if limits cost more than planning saves."""
+        return self.baseline_cost - self.cost
 
     @property
     def prices(self) -> Prices | None:
@@ -164,7 +171,22 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
         """
         from slackwater._area_reasons import explain_vehicle  # noqa: PLC0415  rarely wanted
 
-        return explain_vehicle(self, vehicle, _timeline.zone_of(time_zone))
+        return explain_vehicle(self, vehicle, _view.zone_of(time_zone))
+
+    def intervals_table(self) -> Table:
+        """List the intervals of all plans, one a row, as :meth:`PlanTable.intervals_table`."""
+        return self.plans.intervals_table()
+
+    def load(self, resolution: timedelta) -> Table:
+        """Add the plans up to one load curve, without base load, as :meth:`PlanTable.load`.
+
+        Args:
+            resolution: Length of a step.
+
+        Raises:
+            InputError: As :meth:`PlanTable.load`.
+        """
+        return self.plans.load(resolution)
 
     def to_arrow(self) -> PlanTable:
         """Give the plans of the vehicles to any Arrow library."""
@@ -247,7 +269,7 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
         """
         from slackwater.plot import draw  # noqa: PLC0415  matplotlib is an optional extra
 
-        picture = self._picture(_timeline.zone_of(time_zone), node=node, vehicles=vehicles)
+        picture = self._picture(_view.zone_of(time_zone), node=node, vehicles=vehicles)
         return draw(picture, theme=theme, ax=ax, axes=axes, figsize=figsize)
 
     def to_html(
@@ -297,7 +319,7 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
         from slackwater.html import card  # noqa: PLC0415  only notebooks need it
 
         top = next(node.name for node in self._nodes if node.parent is None)
-        return card(self._picture(_timeline.zone_of("UTC"), node=top), [])
+        return card(self._picture(_view.zone_of("UTC"), node=top), [])
 
     def report(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, cast
 
-from slackwater import _engine
+from slackwater import _engine, _public
 from slackwater._row import entries, row
 
 PowerState = Literal[
@@ -460,3 +460,6 @@ def check_hold(
         cool_range_celsius=cool_range_celsius,
         difference_range_celsius=difference_range_celsius,
     )
+
+
+_public.guard(__name__)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, time
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
-from slackwater import _engine
+from slackwater import _engine, _public
 from slackwater._row import entries, native_prices, row
 from slackwater.plan import Plan
 from slackwater.prices import Prices
@@ -417,3 +417,6 @@ def _intent(native: _IntentRow) -> Intent:
         reserve,
         [Deadline(*deadline) for deadline in found],
     )
+
+
+_public.guard(__name__)

@@ -156,6 +156,10 @@ class SeasonalNaive:
     days: int = 7
     levels: Sequence[float] = LEVELS
 
+    def __post_init__(self) -> None:
+        """Refuse a season or a time zone that no prices can have."""
+        self(Prices.from_slots([], currency="EUR"), [])
+
     def __call__(self, known: Prices, at: list[datetime]) -> Mapping[float, Sequence[float]]:
         """Forecast prices; NaN where no season is known.
 
@@ -177,6 +181,10 @@ class Persistence:
     """
 
     levels: Sequence[float] = LEVELS
+
+    def __post_init__(self) -> None:
+        """Refuse levels that no quantile has."""
+        self(Prices.from_slots([], currency="EUR"), [])
 
     def __call__(self, known: Prices, at: list[datetime]) -> Mapping[float, Sequence[float]]:
         """Forecast prices; NaN if nothing is known.

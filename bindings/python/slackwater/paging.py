@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal, NamedTuple, cast
 
-from slackwater import _engine
+from slackwater import _engine, _public
 
 
 class Item(NamedTuple):
@@ -97,3 +97,6 @@ def list_page(
         page_size=page_size,
     )
     return Page([Item(*item) for item in found], _cursor(previous), _cursor(following))
+
+
+_public.guard(__name__)

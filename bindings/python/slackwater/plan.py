@@ -363,6 +363,9 @@ def plan_duration(
         >>> [interval.start.hour for interval in plan.intervals], round(plan.cost, 9)
         ([18, 20], 0.2)
     """
+    if duration < timedelta(0):
+        hours = duration / timedelta(hours=1)
+        raise _engine.InputError(f"duration is {hours:g} h; it is 0 h or more")
     native = _engine.plan_duration(
         prices._native, now=now, duration=duration, by=by, power_kw=power_kw
     )

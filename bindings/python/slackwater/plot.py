@@ -138,6 +138,7 @@ def canvas(
         raise InputError("both ax and axes are given: give one of them")
     given = [ax] if ax is not None else None if axes is None else list(axes)
     if given is not None:
+        _refuse_no_axes("axes" if ax is None else "ax", given)
         if figsize is not None:
             raise InputError("figsize is given with axes: it is that of their figure")
         if len(given) != len(names):
@@ -155,6 +156,18 @@ def canvas(
     )
     figure.set_facecolor(PAPER.on(_paper(figure.get_facecolor(), theme)))
     return list(made[:, 0])
+
+
+def _refuse_no_axes(name: str, given: Sequence[object]) -> None:
+    """Refuse what nothing can be drawn into.
+
+    Raises:
+        TypeError: It is something else than axes of matplotlib.
+    """
+    for one in given:
+        if not isinstance(one, Axes):
+            message = f"{name} has to be Axes of matplotlib, not a {type(one).__name__}"
+            raise TypeError(message)
 
 
 def _paper(face: ColorType, theme: Theme) -> str:
@@ -594,7 +607,7 @@ def plot_insurance(
     Each corner is a point. Below each piece stands the price of a kWh on it,
     unless it is short.
     """
-    zone = _timeline.zone_of(time_zone)
+    zone = _view.zone_of(time_zone)
     size = figsize if figsize is not None or ax is not None else INSURANCE_INCHES
     (axes,) = canvas(["cost"], [3.0], theme=theme, ax=ax, figsize=size)
     pen = Pen(axes, theme)

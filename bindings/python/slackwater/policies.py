@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, time, timedelta
 from typing import Literal, NamedTuple, TypeAlias, cast
 
-from slackwater import _engine
+from slackwater import _engine, _public
 from slackwater._row import native_prices, row
 from slackwater.plan import AfterDeadline, Battery, Plan
 from slackwater.prices import Prices
@@ -325,3 +325,6 @@ def charger_status(
     return ChargerStatus(
         cast("ChargerStateName", state), [ChargingInterval(*interval) for interval in intervals]
     )
+
+
+_public.guard(__name__)

@@ -54,7 +54,12 @@ def plan_from_json(text: str) -> AnyPlan:
         InputError: The text is no saved plan, is cut off, or has a value that
             no plan can have; the message names its place.
     """
-    native = _engine.plan_from_json(text)
+    try:
+        native = _engine.plan_from_json(text)
+    except InputError as error:
+        if text.lstrip().startswith("{"):
+            raise
+        raise InputError(f"this is no saved plan, which is JSON: {error}") from None
     return _PUBLIC[type(native)](native, Prices._wrap(native._import_prices))
 
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, time
 from typing import Any, Literal, NamedTuple, cast
 
-from slackwater import _engine
+from slackwater import _engine, _public
 from slackwater._row import row
 
 TargetType = Literal["vehicle", "charger"]
@@ -493,3 +493,6 @@ def time_zone_of(own: Place | None = None, target: Place | None = None) -> str:
     return _engine.schedule_time_zone(
         None if own is None else row(Place, own), None if target is None else row(Place, target)
     )
+
+
+_public.guard(__name__)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, SupportsFloat, TypeAlias
 
-from slackwater import _engine, _timeline
+from slackwater import _engine, _view
 from slackwater._engine import InputError
 from slackwater._index import refuse_other_times
 from slackwater._series_input import Meaning, numbers_of, read_rows, read_table
@@ -339,7 +339,7 @@ class Series:
 
         rows = self._native.slots
         starts, ends = ([row[at] for row in rows] for at in (0, 1))
-        zone = _timeline.zone_of(time_zone).key
+        zone = _view.zone_of(time_zone).key
         index = pd.DatetimeIndex(starts, name="start", tz="UTC").tz_convert(zone)
         until = pd.DatetimeIndex(ends, tz="UTC").tz_convert(zone)
         columns = {"end": until, self._value_name: [row[2] for row in rows]}
@@ -357,7 +357,7 @@ class Series:
         import polars as pl  # noqa: PLC0415  an optional library
 
         frame = pl.DataFrame(self)
-        zone = _timeline.zone_of(time_zone).key
+        zone = _view.zone_of(time_zone).key
         times = pl.col("start", "end").dt.convert_time_zone(zone)
         return frame.with_columns(times)
 
@@ -431,6 +431,9 @@ class Series:
 
     def __mul__(self, factor: SupportsFloat) -> Self:
         """Multiply each value with a number."""
+        if isinstance(factor, Series):
+            message = f"a series is multiplied by a number, not by another one in {factor.unit}"
+            raise TypeError(message)
         return self.times(factor) if _is_number(factor) else NotImplemented
 
     __rmul__ = __mul__

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from slackwater import _engine
+from slackwater import _engine, _public
 from slackwater._row import native_prices, row
 from slackwater.prices import Prices
 
@@ -108,3 +108,6 @@ def replace(before: Prices | None, signal: PriceSignal) -> Prices:
 def _native(signal: PriceSignal) -> PriceSignal:
     signal = row(PriceSignal, signal)
     return signal._replace(values=[row(SignalValue, value) for value in signal.values])
+
+
+_public.guard(__name__)

@@ -33,7 +33,7 @@ class View(_engine.View):
         hours that it knows, and otherwise waits:
 
         >>> def patient(view):
-        ...     lowest = min(price for _, _, price in view.prices.slots())
+        ...     lowest = min(price for _, _, price in view.prices.slots)
         ...     return view.power_max_kw if view.price_at(view.now) <= lowest else 0.0
     """
 
@@ -253,6 +253,8 @@ regret 0.5000)
         >>> {name: float(part) for name, part in result.regret_parts.items() if part}
         {'forecast': 0.5}
     """
+    if isinstance(policy, type):
+        raise TypeError(f"policy is the class {policy.__name__}; give {policy.__name__}()")
     known = sorted(forecasts, key=lambda each: each.known_at)
     for forecast in known:
         if forecast.currency != prices.currency:
@@ -308,9 +310,13 @@ def _periods(command: Command, view: _engine.View) -> list[tuple[datetime, datet
     if isinstance(command, Iterable):
         return [_period(period) for period in command]
     try:
-        return [(view.now, view.until, float(command))]
+        power_kw = float(command)
     except (TypeError, ValueError):
         raise _no_command(command) from None
+    if power_kw < 0:
+        message = f"the policy answers {power_kw:g} kW; a power is 0 kW or more"
+        raise InputError(message)
+    return [(view.now, view.until, power_kw)]
 
 
 def _period(

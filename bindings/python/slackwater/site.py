@@ -48,6 +48,11 @@ class SitePlan(_engine.SitePlan, Drawn, SavedPlan):
         native = self._export_prices
         return None if native is None else Prices._wrap(native)
 
+    @property
+    def baseline_cost(self) -> float:
+        """Cost of the baseline, as :attr:`cost` without the value of what is stored at the end."""
+        return self.baseline.cost
+
     def device(self, name: str) -> DevicePlan:
         """Look up one device by its name.
 

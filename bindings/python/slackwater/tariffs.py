@@ -7,7 +7,7 @@ from datetime import datetime, time
 from decimal import Decimal
 from typing import Literal, NamedTuple, TypeAlias, cast
 
-from slackwater import _engine
+from slackwater import _engine, _public
 from slackwater._row import native_prices, row
 from slackwater.prices import Prices
 
@@ -268,3 +268,6 @@ def _tariff(tariff: Tariff) -> tuple[list[_RateText], list[TariffInterval], str,
     rates, intervals, currency, time_zone = row(Tariff, tariff)
     intervals = [row(TariffInterval, interval) for interval in intervals]
     return (_rates(rates), intervals, currency, time_zone)
+
+
+_public.guard(__name__)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal, NamedTuple, cast
 
-from slackwater import _engine
+from slackwater import _engine, _public
 
 VERSIONS: tuple[str, ...] = tuple(_engine.version_dates())
 """All dated versions, oldest first."""
@@ -73,3 +73,6 @@ def stage(version: str, *, releases: Iterable[tuple[str, datetime]], now: dateti
     """
     name, may_be_chosen, served = _engine.version_stage(version, releases=list(releases), now=now)
     return Stage(cast("StageName", name), may_be_chosen, served)
+
+
+_public.guard(__name__)

@@ -12,6 +12,7 @@ would have happened without smart charging, fixed for good;
 :func:`freeze_sessions` does so for a table of sessions.
 """
 
+from slackwater import _public
 from slackwater.statistics.charging import (
     available_range,
     bucket_label,
@@ -75,3 +76,5 @@ __all__ = [
     "session",
     "utc_offset_minutes",
 ]
+
+_public.guard(__name__)

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
-from slackwater import _engine, _timeline, _view
+from slackwater import _engine, _view
 from slackwater._engine import Table
 from slackwater._palette import BLUE, FAINT, GREEN, GREY, INK, RED, RULE, Theme
 from slackwater.plot import Pen, canvas, plain, root
@@ -48,7 +48,7 @@ def plot_year(
     figsize: tuple[float, float] | None = None,
 ) -> Figure:
     """Draw what :func:`slackwater.statistics.plot_year` promises."""
-    zone = _timeline.zone_of(time_zone)
+    zone = _view.zone_of(time_zone)
     by_month, savings, week = _engine.statistics_year(
         samples,
         time_zone=zone.key,
