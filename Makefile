@@ -167,7 +167,7 @@ serve: build ## Serve a sandbox of twenty homes, and print what to try
 # Cheap before dear, the engine before its users, Rust before Python.
 RUST_CHECKS := lock-current fmt tree engine-lint engine-test rust-lint rust-test rust-doc example
 PYTHON_CHECKS := python-lint python-types python-stubs python-test ocpp notebooks site
-SERVICE_CHECKS := requirements fuzz kills-short night-short
+SERVICE_CHECKS := requirements fuzz kills-short crash-short night-short
 
 .PHONY: test
 test: tools workflows $(RUST_CHECKS) build $(PYTHON_CHECKS) $(SERVICE_CHECKS) deny ## Run every check, the one thing CI does
@@ -316,6 +316,16 @@ kills: build ## Kill a service while sixteen clients write, and look what is lef
 kills-short: build
 	$(call step,kills under writers)
 	$(PYTHON) scripts/kills.py $(SERVER) --rounds 8
+
+.PHONY: crash
+crash: build ## Fail disk and process of a service at chosen places (needs strace); STATES=5000 KILLS=200
+	$(call step,failures of disk and process)
+	$(PYTHON) scripts/crash.py $(SERVER) --states $(or $(STATES),5000) --kills $(or $(KILLS),200)
+
+.PHONY: crash-short
+crash-short: build
+	$(call step,failures of disk and process)
+	$(PYTHON) scripts/crash.py $(SERVER) --states 100 --kills 4 --torn 100
 
 # A thousand homes from noon to noon, with prices that change, an outage and a limit; see scripts/night.py.
 .PHONY: night
