@@ -306,6 +306,23 @@ fuzz: build ## Send generated requests to a sandbox; EXAMPLES=500 for a long run
 	$(call step,generated requests)
 	$(PYTHON) scripts/fuzz_api.py $(SERVER) --examples $(or $(EXAMPLES),20)
 
+.PHONY: soak
+soak: build ## Call the Python package with made-up arguments; CALLS=1000000
+	$(call step,made-up arguments)
+	SLACKWATER_EXAMPLES=$(or $(CALLS),1000000) SLACKWATER_LEAK_CALLS=100000 \
+		$(PYTHON) -m pytest --numprocesses auto tests/python/test_hostile.py
+
+# Coverage-guided, by cargo-fuzz and a nightly compiler. `rust-test` runs the same targets on the kept corpus.
+FUZZ_TARGETS := charge storage switching saved_plan tariff_file texts
+.PHONY: fuzz-engine
+fuzz-engine: setup ## Fuzz planners and parsers (needs cargo-fuzz and nightly Rust); RUNS=10000000 of each
+	@for target in $(FUZZ_TARGETS); do \
+		mkdir -p $(TARGET)/fuzz-corpus/$$target; \
+		cargo +nightly fuzz run --fuzz-dir tests/fuzz --sanitizer none $$target \
+			$(abspath $(TARGET))/fuzz-corpus/$$target tests/fuzz/corpus/$$target \
+			-- -runs=$(or $(RUNS),10000000) -max_len=20000 -timeout=10 -print_final_stats=1; \
+	done
+
 .PHONY: kills
 kills: build ## Kill a service while sixteen clients write, and look what is left; ROUNDS=200
 	$(call step,kills)

@@ -157,9 +157,7 @@ def power(server: str, folder: Path, count: int, seed: int) -> Iterator[str]:
         copy = folder / "state" / "crash.db"
         copy.parent.mkdir()
         for number in range(count):
-            at = (
-                instants[number % len(instants)] if number < len(instants) else rng.choice(instants)
-            )
+            at = instants[number * len(instants) // count]
             # The least that the disk may have, or anything.
             place(copy, disk.contents(at, None if number % 3 == 0 else rng))
             acknowledged = sum(answer <= at for answer in answers)
