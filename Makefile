@@ -167,7 +167,7 @@ serve: build ## Serve a sandbox of twenty homes, and print what to try
 # Cheap before dear, the engine before its users, Rust before Python.
 RUST_CHECKS := lock-current fmt tree engine-lint rust-lint rust-test rust-doc example
 PYTHON_CHECKS := python-lint python-types python-stubs python-test ocpp notebooks site
-SERVICE_CHECKS := requirements fuzz kills-short night-short
+SERVICE_CHECKS := requirements fuzz kills-short crash-short night-short
 
 .PHONY: test
 test: tools workflows $(RUST_CHECKS) build $(PYTHON_CHECKS) $(SERVICE_CHECKS) deny ## Run every check, the one thing CI does
@@ -307,6 +307,23 @@ fuzz: build ## Send generated requests to a sandbox; EXAMPLES=500 for a long run
 	$(call step,generated requests)
 	$(PYTHON) scripts/fuzz_api.py $(SERVER) --examples $(or $(EXAMPLES),20)
 
+.PHONY: soak
+soak: build ## Call the Python package with made-up arguments; CALLS=1000000
+	$(call step,made-up arguments)
+	SLACKWATER_EXAMPLES=$(or $(CALLS),1000000) SLACKWATER_LEAK_CALLS=100000 \
+		$(PYTHON) -m pytest --numprocesses auto tests/python/test_hostile.py
+
+# Coverage-guided, by cargo-fuzz and a nightly compiler. `rust-test` runs the same targets on the kept corpus.
+FUZZ_TARGETS := charge storage switching saved_plan tariff_file texts
+.PHONY: fuzz-engine
+fuzz-engine: setup ## Fuzz planners and parsers (needs cargo-fuzz and nightly Rust); RUNS=10000000 of each
+	@for target in $(FUZZ_TARGETS); do \
+		mkdir -p $(TARGET)/fuzz-corpus/$$target; \
+		cargo +nightly fuzz run --fuzz-dir tests/fuzz --sanitizer none $$target \
+			$(abspath $(TARGET))/fuzz-corpus/$$target tests/fuzz/corpus/$$target \
+			-- -runs=$(or $(RUNS),10000000) -max_len=20000 -timeout=10 -print_final_stats=1; \
+	done
+
 .PHONY: kills
 kills: build ## Kill a service while sixteen clients write, and look what is left; ROUNDS=200
 	$(call step,kills)
@@ -317,6 +334,16 @@ kills: build ## Kill a service while sixteen clients write, and look what is lef
 kills-short: build
 	$(call step,kills under writers)
 	$(PYTHON) scripts/kills.py $(SERVER) --rounds 8
+
+.PHONY: crash
+crash: build ## Fail disk and process of a service at chosen places (needs strace); STATES=5000 KILLS=200
+	$(call step,failures of disk and process)
+	$(PYTHON) scripts/crash.py $(SERVER) --states $(or $(STATES),5000) --kills $(or $(KILLS),200)
+
+.PHONY: crash-short
+crash-short: build
+	$(call step,failures of disk and process)
+	$(PYTHON) scripts/crash.py $(SERVER) --states 100 --kills 4 --torn 100
 
 # A thousand homes from noon to noon, with prices that change, an outage and a limit; see scripts/night.py.
 .PHONY: night

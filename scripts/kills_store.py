@@ -43,7 +43,9 @@ class Events:
                 self.of_action[action["id"]].append(action["state"])
             elif name in FLEX_EVENTS:
                 self.of_policy[target_id].append(name)
-        (count, most) = store.execute("select count(*), max(seq) from events").fetchone()
+        (count, most) = store.execute(
+            "select count(*), coalesce(max(seq), 0) from events"
+        ).fetchone()
         (counted,) = store.execute("select value from counters where name = 'events'").fetchone()
         if not count == most == counted == self.last:
             yield f"{count} events up to {most}, counted {counted}, seen {self.last}"

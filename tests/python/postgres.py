@@ -7,7 +7,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,9 +34,11 @@ class Server:
 
     Attributes:
         port: Its port on 127.0.0.1.
+        restart: Kill all of its processes, and start it again.
     """
 
     port: int
+    restart: Callable[[], None]
 
     def url(self, database: str) -> str:
         """Address of a database."""
@@ -72,8 +74,16 @@ def postgres() -> Iterator[Server]:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         options = f"-F -p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories="
-        run("pg_ctl", "start", "--wait", f"--log={folder}/log", f"--options={options}")
+
+        def start() -> None:
+            run("pg_ctl", "start", "--wait", f"--log={folder}/log", f"--options={options}")
+
+        def restart() -> None:
+            run("pg_ctl", "stop", "--mode=immediate")
+            start()
+
+        start()
         try:
-            yield Server(port)
+            yield Server(port, restart)
         finally:
             run("pg_ctl", "stop", "--mode=fast")

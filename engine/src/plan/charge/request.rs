@@ -162,6 +162,12 @@ pub enum ChargeRequestError {
         /// The energy as given.
         energy: Energy,
     },
+    /// A charge limit below zero.
+    #[error("charge_limit_kwh is {} kWh; a charge limit is 0 kWh or more", energy.as_kwh())]
+    NegativeChargeLimit {
+        /// The energy as given.
+        energy: Energy,
+    },
     /// The bound on the energy is below the highest target or the reserve.
     #[error(
         "energy_max_kwh is {} kWh, less than the {} kWh of targets and reserve",
@@ -195,6 +201,9 @@ impl ChargeProblem {
         }
         if request.reserve < Energy::ZERO {
             return Err(ChargeRequestError::NegativeReserve { energy: request.reserve });
+        }
+        if let Some(energy) = request.charge_limit.filter(|limit| *limit < Energy::ZERO) {
+            return Err(ChargeRequestError::NegativeChargeLimit { energy });
         }
         for (index, target) in request.targets.iter().enumerate() {
             if target.energy < Energy::ZERO {
@@ -282,6 +291,10 @@ mod tests {
             "targets[0].energy_kwh is -2.5 kWh; a target is 0 kWh or more",
         );
         check(|r| r.reserve = kwh(-1.0), "reserve_kwh is -1 kWh; a reserve is 0 kWh or more");
+        check(
+            |r| r.charge_limit = Some(kwh(-42.75)),
+            "charge_limit_kwh is -42.75 kWh; a charge limit is 0 kWh or more",
+        );
         check(
             |r| r.energy_max = Some(kwh(20.0)),
             "energy_max_kwh is 20 kWh, less than the 30 kWh of targets and reserve",

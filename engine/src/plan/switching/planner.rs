@@ -310,8 +310,10 @@ impl Draft {
             if slot.energy > Energy::ZERO
                 && slot.energy + power.over_micros(INSTANT_MICROS) >= missing
             {
+                // At a very small power it takes longer than the calendar.
                 let micros = power.micros_for(missing).round() as i64;
-                return Some(instant_at(micros_of(slot.start) + micros).min(slot.end));
+                let reached = micros_of(slot.start).saturating_add(micros);
+                return Some(instant_at(reached.min(micros_of(slot.end))));
             }
             missing = missing - slot.energy;
         }
