@@ -33,6 +33,9 @@ from slackwater import (
 from slackwater._engine import (
     AreaChange,
     AreaNumbers,
+    BillingTariff,
+    BillLine,
+    BillLines,
     Certificate,
     CertificateCheck,
     DepartureOutcome,
@@ -53,6 +56,8 @@ from slackwater._engine import (
     Intervals,
     LookAheadError,
     MissingFact,
+    MonthBill,
+    MonthBills,
     NodeLoad,
     PlanChange,
     PlannedSlot,
@@ -90,6 +95,10 @@ from slackwater._engine import (
     SwitchingReasons,
     Table,
     TargetOutcome,
+    TariffComponent,
+    TariffEntries,
+    TariffEntry,
+    TariffSource,
     UnmetSwitchingWish,
     Verification,
     __version__,
@@ -98,6 +107,7 @@ from slackwater._pareto import ParetoPoint, pareto
 from slackwater.area import plan_batch, plan_row
 from slackwater.area_node import Node
 from slackwater.area_types import AreaProgress, RoundMemory
+from slackwater.bills import Bill, bill
 from slackwater.coordinate import AreaPlan, plan_area
 from slackwater.forecasts import (
     Forecast,
@@ -186,6 +196,10 @@ __all__ = [
     "AreaPlan",
     "AreaProgress",
     "Battery",
+    "Bill",
+    "BillLine",
+    "BillLines",
+    "BillingTariff",
     "Carbon",
     "Certificate",
     "CertificateCheck",
@@ -216,6 +230,8 @@ __all__ = [
     "Load",
     "LookAheadError",
     "MissingFact",
+    "MonthBill",
+    "MonthBills",
     "Node",
     "NodeLoad",
     "ParetoPoint",
@@ -276,6 +292,10 @@ __all__ = [
     "Table",
     "Target",
     "TargetOutcome",
+    "TariffComponent",
+    "TariffEntries",
+    "TariffEntry",
+    "TariffSource",
     "Tiers",
     "UnmetSwitchingWish",
     "Vehicle",
@@ -284,6 +304,7 @@ __all__ = [
     "WhatIf",
     "__version__",
     "actions",
+    "bill",
     "devices",
     "flex",
     "identify_heat",

@@ -289,6 +289,72 @@ mod tests {
         );
     }
 
+    /// Quarter-hours from midnight on with those energies.
+    fn quarters(energies: &[f64]) -> Vec<EnergyPeriod> {
+        let midnight: DateTime<Utc> = "2026-01-05T00:00:00Z".parse().unwrap();
+        let at = |index: usize| midnight + chrono::TimeDelta::minutes(15 * index as i64);
+        let periods = energies.iter().enumerate();
+        periods
+            .map(|(index, &energy)| EnergyPeriod {
+                start: at(index),
+                end: at(index + 1),
+                energy: kwh(energy),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_negative_energy_is_an_export() {
+        let net = MeteredLoad::from_periods(&quarters(&[1.0, -2.0]), None).unwrap();
+        let (import, export) = (quarters(&[1.0, 0.0]), quarters(&[0.0, 2.0]));
+        assert_eq!(MeteredLoad::from_periods(&import, Some(&export)).unwrap(), net);
+        let text = |import: &[EnergyPeriod], export: Option<&[EnergyPeriod]>| {
+            MeteredLoad::from_periods(import, export).unwrap_err().to_string()
+        };
+        assert_eq!(
+            text(&import, Some(&export[..1])),
+            "the period from 2026-01-05 00:15:00 UTC has an import and no export; both directions \
+             have the same periods"
+        );
+        assert_eq!(
+            text(&import[1..], Some(&export)),
+            "the period from 2026-01-05 00:00:00 UTC has an export and no import; both directions \
+             have the same periods"
+        );
+        let mut uneven = import.clone();
+        uneven[1].end += chrono::TimeDelta::minutes(15);
+        assert_eq!(
+            text(&uneven, None),
+            "readings[1] is from 2026-01-05 00:15:00 UTC to 2026-01-05 00:45:00 UTC, and the first \
+             one has 15 min; resample the load to periods of one length"
+        );
+        assert_eq!(text(&[], None), "the load has no readings");
+        uneven[0].end = uneven[0].start + chrono::TimeDelta::seconds(90);
+        assert_eq!(
+            text(&uneven[..1], None),
+            "the periods have 1.5 min; they have 1, 2, 3, 5, 10, 15, 20, 30 or 60 min"
+        );
+    }
+
+    #[test]
+    fn a_peak_lies_where_there_is_no_reading() {
+        let load = MeteredLoad::from_periods(&quarters(&[1.0]), None).unwrap();
+        let peak = |minutes: i64, kw: f64| {
+            let at = quarters(&[0.0])[0].start + chrono::TimeDelta::minutes(minutes);
+            load.clone().with_peaks(&[EarlierPeak { at, power: crate::units::kw(kw) }])
+        };
+        assert!(peak(15, 3.0).is_ok());
+        assert_eq!(
+            peak(14, 3.0).unwrap_err().to_string(),
+            "peaks[0] at 2026-01-05 00:14:00 UTC lies in a period of the load, which tells the \
+             power itself"
+        );
+        assert_eq!(
+            peak(15, -1.0).unwrap_err().to_string(),
+            "peaks[0] is -1 kW; it lies in 0 to 1000000000 kW"
+        );
+    }
+
     #[test]
     fn gaps_are_listed_and_not_filled() {
         let readings = [reading("2026-01-05T03:00:00Z", 1.0), reading("2026-01-05T01:00:00Z", 1.0)];
