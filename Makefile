@@ -267,6 +267,11 @@ ocpp: build ## Let chargers of another project talk to the integration of OCPP
 	cargo build $(WORKSPACE) --example central
 	$(PYTHON) -m pytest tests/ocpp
 
+.PHONY: bills
+bills: build ## Compare bills of a thousand random loads with Utilityrate5 of nrel-pysam
+	$(call step,bills against another calculator)
+	BILL_LOADS=1000 $(PYTHON) -m pytest tests/python/test_bill_peer.py -n auto -q
+
 # Not part of `test`: the library brings PyTorch, which is gigabytes.
 .PHONY: learning
 learning: build $(VENV)/.learning-installed ## Train a policy of stable-baselines3 in the environment of gymnasium

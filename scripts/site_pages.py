@@ -39,6 +39,13 @@ TOPICS: Mapping[str, tuple[str, list[str]]] = {
         "Rooms and tanks",
         ["plan_heat", "HeatPlan", "SetBack", "identify_heat", "HeatFit", "Estimate"],
     ),
+    "bills": (
+        "Bills",
+        [
+            "bill", "Bill", "BillLine", "MonthBill", "BillingTariff", "TariffComponent",
+            "TariffSource", "TariffEntry",
+        ],
+    ),
     "switching": (
         "Devices that switch",
         ["plan_switching", "SwitchingPlan", "Session", "UnmetSwitchingWish"],

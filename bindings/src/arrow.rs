@@ -250,6 +250,14 @@ impl Table {
         Self::with_metadata(batch, "currency", currency)
     }
 
+    /// The table with the currency in the metadata of its schema.
+    pub(crate) fn with_currency(self, currency: &str) -> Result<Self, Refused> {
+        match self.batches().into_iter().next() {
+            Some(batch) => Self::in_currency(batch, currency),
+            None => Ok(self),
+        }
+    }
+
     /// The same with an entry in the metadata of the schema.
     pub(crate) fn with_metadata(
         batch: RecordBatch,

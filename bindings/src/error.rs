@@ -11,6 +11,8 @@ use slackwater_control::policy::flex_issue::FlexIssues;
 use slackwater_control::policy::vehicle::VehiclePolicyError;
 use slackwater_control::schedule::rule::RulesError;
 use slackwater_engine::area::AreaError;
+use slackwater_engine::bill::error::{BillError, LoadError, TariffFileError};
+use slackwater_engine::bill::month::MonthError;
 use slackwater_engine::import::civil_series::CivilSeriesError;
 use slackwater_engine::import::driving_error::DrivingError;
 use slackwater_engine::import::period_series::PeriodSeriesError;
@@ -118,6 +120,7 @@ macro_rules! refuse {
 
 refuse!(
     AreaError,
+    BillError,
     BucketError,
     BudgetError,
     ChangeError,
@@ -134,9 +137,11 @@ refuse!(
     IdentifyError,
     LayerError,
     LengthError,
+    LoadError,
     LogError,
     MeasurementError,
     ModeError,
+    MonthError,
     OverrideLogError,
     PageError,
     PeriodError,
@@ -157,6 +162,7 @@ refuse!(
     StorageError,
     SwitchingError,
     TariffError,
+    TariffFileError,
     TimeError,
     UnitError,
     VehicleError,

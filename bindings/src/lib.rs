@@ -18,6 +18,7 @@ mod area_table;
 mod area_watch;
 mod arrow;
 mod batch;
+mod bill;
 mod carbon;
 mod charged;
 mod device;
@@ -72,6 +73,11 @@ mod _engine {
     use crate::arrow::Table;
     #[pymodule_export]
     use crate::batch::{plan_batch, plan_batch_own, plan_row};
+    #[pymodule_export]
+    use crate::bill::{
+        Bill, BillLine, BillLines, BillingTariff, MonthBill, MonthBills, TariffComponent,
+        TariffEntries, TariffEntry, TariffSource, bill_load, list_tariffs, load_tariff,
+    };
     #[pymodule_export]
     use crate::carbon::{charge_emissions, storage_emissions, table_emissions};
     #[pymodule_export]

@@ -6,8 +6,11 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray, TimestampMicrosecondArray};
-use chrono::{DateTime, Utc};
+use arrow_array::types::Date32Type;
+use arrow_array::{
+    ArrayRef, BooleanArray, Date32Array, Float64Array, StringArray, TimestampMicrosecondArray,
+};
+use chrono::{DateTime, NaiveDate, Utc};
 use pyo3::inspect::PyStaticExpr;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyIterator, PyList, PyTuple};
@@ -182,7 +185,7 @@ macro_rules! record {
 }
 
 /// Fields of a record by name, in their order.
-pub(crate) struct Fields<'py>(Bound<'py, PyDict>);
+pub(crate) struct Fields<'py>(pub(crate) Bound<'py, PyDict>);
 
 impl<'py> IntoPyObject<'py> for Fields<'py> {
     type Target = PyDict;
@@ -221,6 +224,11 @@ fn plain(value: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     if let Ok(list) = value.cast::<PyList>() {
         let entries = list.iter().map(plain).collect::<PyResult<Vec<_>>>()?;
         return Ok(PyList::new(value.py(), entries)?.into_any());
+    }
+    if value.hasattr("__arrow_c_stream__")? {
+        return plain(
+            PyList::new(value.py(), value.try_iter()?.collect::<PyResult<Vec<_>>>()?)?.into_any(),
+        );
     }
     if value.hasattr("to_dict")? { value.call_method0("to_dict") } else { Ok(value) }
 }
@@ -375,6 +383,23 @@ impl Cell for Option<f64> {
 impl Cell for bool {
     fn array<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef {
         Arc::new(values.copied().map(Some).collect::<BooleanArray>())
+    }
+}
+
+impl Cell for NaiveDate {
+    fn array<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef {
+        Arc::new(Date32Array::from_iter_values(
+            values.map(|&date| Date32Type::from_naive_date(date)),
+        ))
+    }
+}
+
+impl Cell for Option<NaiveDate> {
+    const IS_NULLABLE: bool = true;
+
+    fn array<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef {
+        let days = values.map(|date| date.map(Date32Type::from_naive_date));
+        Arc::new(days.collect::<Date32Array>())
     }
 }
 

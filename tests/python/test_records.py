@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import slackwater as sw
+import test_bill
 import test_heat
 from slackwater import _engine
 
@@ -55,6 +56,9 @@ def results() -> Iterator[object]:
     heat = test_heat.plan()
     yield (heat.slots, heat.certificate, heat.explain(), heat.baseline)
     yield sw.identify_heat(**test_heat.course(0.05))
+    bill = sw.bill(test_bill.flat(), test_bill.ELVIA)
+    yield (bill.months, bill.lines, bill.tariff.sources, bill.tariff.components)
+    yield sw.tariffs.list_tariffs(country="BE")
     for area in areas():
         yield from (_numbers(area), area.nodes, area.shortfalls, area.change)
 

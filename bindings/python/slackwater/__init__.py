@@ -19,6 +19,9 @@ from slackwater import _arguments, _engine, _public
 from slackwater._engine import (
     AreaChange,
     AreaNumbers,
+    BillingTariff,
+    BillLine,
+    BillLines,
     Certificate,
     CertificateCheck,
     DepartureOutcome,
@@ -39,6 +42,8 @@ from slackwater._engine import (
     Intervals,
     LookAheadError,
     MissingFact,
+    MonthBill,
+    MonthBills,
     NodeLoad,
     PlanChange,
     PlannedSlot,
@@ -76,6 +81,10 @@ from slackwater._engine import (
     SwitchingReasons,
     Table,
     TargetOutcome,
+    TariffComponent,
+    TariffEntries,
+    TariffEntry,
+    TariffSource,
     UnmetSwitchingWish,
     Verification,
     __version__,
@@ -84,6 +93,7 @@ from slackwater._pareto import ParetoPoint, pareto
 from slackwater.area import plan_batch, plan_row
 from slackwater.area_node import Node
 from slackwater.area_types import AreaProgress, RoundMemory
+from slackwater.bills import Bill, bill
 from slackwater.coordinate import AreaPlan, plan_area
 from slackwater.forecasts import (
     Forecast,
@@ -199,6 +209,10 @@ __all__ = [
     "AreaPlan",
     "AreaProgress",
     "Battery",
+    "Bill",
+    "BillLine",
+    "BillLines",
+    "BillingTariff",
     "Carbon",
     "Certificate",
     "CertificateCheck",
@@ -229,6 +243,8 @@ __all__ = [
     "Load",
     "LookAheadError",
     "MissingFact",
+    "MonthBill",
+    "MonthBills",
     "Node",
     "NodeLoad",
     "ParetoPoint",
@@ -289,6 +305,10 @@ __all__ = [
     "Table",
     "Target",
     "TargetOutcome",
+    "TariffComponent",
+    "TariffEntries",
+    "TariffEntry",
+    "TariffSource",
     "Tiers",
     "UnmetSwitchingWish",
     "Vehicle",
@@ -297,6 +317,7 @@ __all__ = [
     "WhatIf",
     "__version__",
     "actions",
+    "bill",
     "devices",
     "flex",
     "identify_heat",

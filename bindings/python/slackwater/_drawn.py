@@ -46,7 +46,8 @@ class Drawn:
         the price, in the colour of its reason. A plan of a battery has ``price``, ``power`` and
         ``level``, and one of switching ``price`` and ``power``. A plan of a site has ``power``,
         with devices on top of each other, ``price``, for more than eight vehicles ``vehicles``,
-        a heat map of them by time, and ``level`` for the state of charge of batteries. A dot
+        a heat map of them by time, and ``level`` for the state of charge of batteries. A bill has
+        ``cost``, its months with the amounts of each recipient on top of each other. A dot
         with a tick is a target that is met, one with a cross a target that is missed. Estimated
         prices are dotted, time without a price is hatched.
 

@@ -4,7 +4,7 @@ Native part of `slackwater`; use the package, not this module.
 
 from _typeshed import Incomplete, SupportsGetItem
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 from typing_extensions import disjoint_base
 
@@ -242,6 +242,238 @@ class AreaPart:
     def plans(self, /, question: str, own: str, change: str | None) -> Table:
         """
         The plans of the rows of the part, with their rows among all vehicles.
+        """
+
+@disjoint_base
+class Bill:
+    """
+    Bill of a load, month by month; see `slackwater.Bill`.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object:
+        """
+        Hand the lines to an Arrow library as a table.
+        """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, tariff: BillingTariff, months: MonthBills, lines: BillLines, total: SupportsFloat | SupportsIndex, missing: SupportsGetItem[int, tuple[datetime, datetime]]) -> Bill: ...
+    @property
+    def currency(self, /) -> str:
+        """
+        Currency of all amounts.
+        """
+    @property
+    def lines(self, /) -> BillLines:
+        """
+        All lines, month by month, each with its explanation.
+        """
+    @property
+    def missing(self, /) -> list[tuple[datetime, datetime]]:
+        """
+        Periods ``(start, end)`` without readings, in UTC, in the months and in earlier ones whose
+        powers count. No energy is billed for them, and no power is put in their place.
+        """
+    @property
+    def months(self, /) -> MonthBills:
+        """
+        Total of each month, in time order.
+        """
+    @property
+    def tariff(self, /) -> BillingTariff:
+        """
+        The tariff, with its sources.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def total(self, /) -> float:
+        """
+        Sum of the months to the cent, in units of the currency: the float nearest to the decimal.
+        """
+
+@final
+class BillLine:
+    """
+    One line of a bill: quantity times rate times share, rounded.
+
+    Numbers are computed as decimals; each field is the float nearest to its decimal.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, month: str, component: str, category: str, quantity: SupportsFloat | SupportsIndex, unit: str, rate: SupportsFloat | SupportsIndex, share: SupportsFloat | SupportsIndex, amount: SupportsFloat | SupportsIndex, explanation: str) -> BillLine: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def amount(self, /) -> float:
+        """
+        Amount, in units of the currency; negative if it is paid to the customer.
+        """
+    @property
+    def category(self, /) -> str:
+        """
+        Recipient of the amount: `energy` (the supplier), `network`, `tax` or `fee`.
+        """
+    @property
+    def component(self, /) -> str:
+        """
+        Component of the tariff.
+        """
+    @property
+    def explanation(self, /) -> str:
+        """
+        Origin of the quantity and of the rate, in a sentence.
+        """
+    @property
+    def month(self, /) -> str:
+        """
+        Month as `2026-07`.
+        """
+    @property
+    def quantity(self, /) -> float:
+        """
+        Quantity, in `unit`.
+        """
+    @property
+    def rate(self, /) -> float:
+        """
+        Price of a unit; percent of a base.
+        """
+    @property
+    def share(self, /) -> float:
+        """
+        Part of the price that falls in the month, such as 1/12; 1/100 for percent.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def unit(self, /) -> str:
+        """
+        Unit of the quantity: `kWh`, `kW`, `kVA`, `A`, `step`, `fee`, or the currency of a base.
+        """
+
+@final
+class BillLines:
+    """
+    Sequence of `BillLine` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> BillLine: ...
+    def __getnewargs__(self, /) -> tuple[list[BillLine]]: ...
+    def __iter__(self, /) -> Iterator[BillLine]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, BillLine]) -> BillLines: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
+class BillingTariff:
+    """
+    Tariff as it is billed: components, calendars, and the documents that state them. Cannot be
+    changed; `tariffs.load_tariff` and `tariffs.read_tariff` make one.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs__(self, /) -> tuple[str]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, text: str) -> BillingTariff:
+        """
+        Reads the text of a JSON file.
+        """
+    def __repr__(self, /) -> str:
+        """
+        Tell name, dates, what is billed and the first source with its date, in one line.
+        """
+    @property
+    def categories(self, /) -> list[str]:
+        """
+        Categories of the components: of ``energy``, ``network``, ``tax`` and ``fee``. What is not
+        among them is not in a bill.
+        """
+    @property
+    def components(self, /) -> list[TariffComponent]:
+        """
+        Components in the order of the lines of a bill.
+        """
+    @property
+    def country(self, /) -> str:
+        """
+        Country by its ISO 3166 code.
+        """
+    @property
+    def currency(self, /) -> str:
+        """
+        Currency of all amounts, by its ISO 4217 code.
+        """
+    @property
+    def name(self, /) -> str:
+        """
+        Name of the tariff.
+        """
+    @property
+    def notes(self, /) -> str | None:
+        """
+        Remarks, such as what the sources leave out; ``None`` without any.
+        """
+    @property
+    def operator(self, /) -> str:
+        """
+        Company that has the tariff.
+        """
+    @property
+    def sources(self, /) -> list[TariffSource]:
+        """
+        Documents that state the numbers, with their addresses and dates.
+        """
+    @property
+    def time_zone(self, /) -> str:
+        """
+        IANA name of the zone on whose clocks months, days and hours are.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return all fields of the file as a dictionary; numbers that enter amounts are texts.
+        """
+    def to_json(self, /) -> str:
+        """
+        Write the tariff as the text of a JSON file, which `tariffs.read_tariff` reads.
+        """
+    @property
+    def valid_from(self, /) -> date:
+        """
+        First day.
+        """
+    @property
+    def valid_to(self, /) -> date | None:
+        """
+        Day after the last for which the sources hold; ``None`` if they name none.
+        """
+    @property
+    def vat(self, /) -> str:
+        """
+        Value-added tax: ``added`` by a component, ``included`` in the prices, ``excluded``, or
+        ``not_stated`` by the sources.
         """
 
 @final
@@ -1404,6 +1636,73 @@ class MissingFact:
     def to_dict(self, /) -> dict[str, object]:
         """
         Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class MonthBill:
+    """
+    Total of one month of a bill.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, month: str, start: datetime, end: datetime, total: SupportsFloat | SupportsIndex) -> MonthBill: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the month, in UTC.
+        """
+    @property
+    def month(self, /) -> str:
+        """
+        Month as `2026-07`.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant of the month on the clocks of the tariff, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def total(self, /) -> float:
+        """
+        Sum of the lines to the cent, in units of the currency.
+        """
+
+@final
+class MonthBills:
+    """
+    Sequence of `MonthBill` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> MonthBill: ...
+    def __getnewargs__(self, /) -> tuple[list[MonthBill]]: ...
+    def __iter__(self, /) -> Iterator[MonthBill]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, MonthBill]) -> MonthBills: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
         """
 
 @final
@@ -3913,6 +4212,179 @@ class TargetOutcome:
         """
 
 @final
+class TariffComponent:
+    """
+    One component of a tariff: a source of lines of a bill.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, id: str, kind: str, category: str) -> TariffComponent: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def category(self, /) -> str:
+        """
+        Recipient of the amount: `energy` (the supplier), `network`, `tax` or `fee`.
+        """
+    @property
+    def id(self, /) -> str:
+        """
+        Name of the component.
+        """
+    @property
+    def kind(self, /) -> str:
+        """
+        The kind: `energy`, `capacity`, `contracted`, `fixed` or `percentage`.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class TariffEntries:
+    """
+    Sequence of `TariffEntry` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> TariffEntry: ...
+    def __getnewargs__(self, /) -> tuple[list[TariffEntry]]: ...
+    def __iter__(self, /) -> Iterator[TariffEntry]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, TariffEntry]) -> TariffEntries: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
+class TariffEntry:
+    """
+    A tariff that comes with the package.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, id: str, name: str, operator: str, country: str, currency: str, valid_from: date, valid_to: date | None, categories: str, url: str, stated_on: date | None) -> TariffEntry: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def categories(self, /) -> str:
+        """
+        Categories of the components, such as `network, tax`: what is not among them is not in
+        the bill.
+        """
+    @property
+    def country(self, /) -> str:
+        """
+        Country by its ISO 3166 code.
+        """
+    @property
+    def currency(self, /) -> str:
+        """
+        Currency by its ISO 4217 code.
+        """
+    @property
+    def id(self, /) -> str:
+        """
+        Name for `load_tariff`.
+        """
+    @property
+    def name(self, /) -> str:
+        """
+        Name of the tariff.
+        """
+    @property
+    def operator(self, /) -> str:
+        """
+        Company that has the tariff.
+        """
+    @property
+    def stated_on(self, /) -> date | None:
+        """
+        Last day on which a source states the numbers; `None` if none says so.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def url(self, /) -> str:
+        """
+        Address of the first source.
+        """
+    @property
+    def valid_from(self, /) -> date:
+        """
+        First day.
+        """
+    @property
+    def valid_to(self, /) -> date | None:
+        """
+        Day after the last for which the sources hold; `None` if they name none.
+        """
+
+@final
+class TariffSource:
+    """
+    A document that states numbers of a tariff.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, document: str, url: str, read_in: str | None, stated_on: date | None) -> TariffSource: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def document(self, /) -> str:
+        """
+        Title of the document, or of the page.
+        """
+    @property
+    def read_in(self, /) -> str | None:
+        """
+        Collection in which the document was read; `None` if it was the document itself.
+        """
+    @property
+    def stated_on(self, /) -> date | None:
+        """
+        Day on which the collection or the page states the numbers; `None` if it does not say.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def url(self, /) -> str:
+        """
+        Address of the document.
+        """
+
+@final
 class UnmetSwitchingWish:
     """
     A wish that could not be kept, and by how much.
@@ -4052,6 +4524,12 @@ def action_next_step(command: str, *, value: SupportsFloat | SupportsIndex | Non
     """
 
 def available_range(*, start: Incomplete | None, end: Incomplete | None, now: Incomplete) -> tuple[datetime, datetime]: ...
+
+def bill_load(load: Series, tariff: BillingTariff, *, export: Series | None, is_energy: bool, months: SupportsGetItem[int, str] | None, peaks: SupportsGetItem[int, tuple[Incomplete, SupportsFloat | SupportsIndex]], contracted_kw: SupportsFloat | SupportsIndex | None, contracted_kva: SupportsFloat | SupportsIndex | None, fuse_amps: SupportsFloat | SupportsIndex | None, allow_missing: bool) -> Bill:
+    """
+    See `slackwater.bill`.
+    """
+
 def bucket_label(at: Incomplete, *, resolution: str, utc_offset_hours: SupportsFloat | SupportsIndex | None, time_zone: str | None) -> datetime: ...
 
 def charge_emissions(plan: Plan, intensity: Series) -> tuple[float, float]:
@@ -4181,6 +4659,16 @@ def known_prices(settled: Prices, forecasts: SupportsGetItem[int, Forecast], *, 
 def list_page(items: SupportsGetItem[int, tuple[Incomplete, str]], *, before: tuple[Incomplete, str, str] | None, after: tuple[Incomplete, str, str] | None, page_size: Incomplete | None) -> tuple[list[tuple[datetime, str]], tuple[datetime, str, str] | None, tuple[datetime, str, str] | None]:
     """
     See `slackwater.paging.list_page`.
+    """
+
+def list_tariffs(*, country: str | None = None) -> TariffEntries:
+    """
+    See `slackwater.tariffs.list_tariffs`.
+    """
+
+def load_tariff(id: str) -> BillingTariff:
+    """
+    See `slackwater.tariffs.load_tariff`.
     """
 
 def meant_name(given: str, owner: str, known: SupportsGetItem[int, str]) -> tuple[str, bool] | None:
@@ -4444,6 +4932,10 @@ __all__ = [
     "AreaChange",
     "AreaNumbers",
     "AreaPart",
+    "Bill",
+    "BillLine",
+    "BillLines",
+    "BillingTariff",
     "Certificate",
     "CertificateCheck",
     "DepartureOutcome",
@@ -4468,6 +4960,8 @@ __all__ = [
     "Intervals",
     "LookAheadError",
     "MissingFact",
+    "MonthBill",
+    "MonthBills",
     "NodeLoad",
     "PanicException",
     "Plan",
@@ -4514,12 +5008,17 @@ __all__ = [
     "SwitchingReasons",
     "Table",
     "TargetOutcome",
+    "TariffComponent",
+    "TariffEntries",
+    "TariffEntry",
+    "TariffSource",
     "UnmetSwitchingWish",
     "Verification",
     "View",
     "__version__",
     "action_next_step",
     "available_range",
+    "bill_load",
     "bucket_label",
     "charge_emissions",
     "charger_deadline",
@@ -4558,6 +5057,8 @@ __all__ = [
     "insurance_frontier",
     "known_prices",
     "list_page",
+    "list_tariffs",
+    "load_tariff",
     "meant_name",
     "naive_quantiles",
     "next_deadline",

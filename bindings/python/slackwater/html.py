@@ -22,6 +22,7 @@ from slackwater._timeline import Picture
 
 if TYPE_CHECKING:
     from slackwater._engine import SiteWish, StorageOutcome, TargetOutcome
+    from slackwater.bills import Bill
     from slackwater.heat import HeatPlan
     from slackwater.plan import Plan
     from slackwater.site import SitePlan
@@ -240,6 +241,21 @@ def heat_sections(plan: HeatPlan, zone: ZoneInfo) -> list[str]:
     ]
     names = (f"Period ({zone.key})", "kWh", f"Cost ({plan.currency})#", "Why")
     return [_table(names, rows, "plan.explain()")]
+
+
+def bill_sections(bill: Bill) -> list[str]:
+    """A row for each line of a bill."""
+    rows = [
+        [
+            escape(f"{line.month} {line.component}"),
+            f"{_view.amount(line.quantity, 2)} {escape(line.unit)}",
+            _view.amount(line.amount, 2),
+            escape(line.explanation),
+        ]
+        for line in bill.lines
+    ]
+    names = ("Line", "Quantity", f"Amount ({bill.currency})#", "Why")
+    return [_table(names, rows, "bill.explain()")]
 
 
 def _storage_target(target: StorageOutcome, zone: ZoneInfo) -> str:

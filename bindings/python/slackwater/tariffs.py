@@ -1,15 +1,24 @@
-"""Tariffs, and which of several prices counts: signal, tariff, market."""
+"""Tariffs: those of operators, as they are billed, and which of several prices counts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime, time
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time
 from decimal import Decimal
-from typing import Literal, NamedTuple, TypeAlias, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 from slackwater import _engine, _public
+from slackwater._engine import BillingTariff, InputError
 from slackwater._row import native_prices, row
 from slackwater.prices import Prices
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from slackwater._engine import TariffEntries
 
 Source: TypeAlias = Literal["price_signal", "tariff", "market"]
 
@@ -95,6 +104,112 @@ class ResolvedPrices(NamedTuple):
         """List the slots with their sources, oldest first, in UTC."""
         slots = zip(self.prices.slots, self.sources, strict=True)
         return [ResolvedSlot(*slot, source) for slot, source in slots]
+
+
+def list_tariffs(*, country: str | None = None) -> TariffEntries:
+    """List the tariffs of operators that come with the package.
+
+    :func:`slackwater.bill` takes their names. Each states its source and the dates for which that
+    holds. Numbers are those of the day they were stated: check them against the operator before
+    money depends on them.
+
+    Args:
+        country: Only those of a country, by its ISO 3166 code such as ``"NO"``.
+
+    Returns:
+        A sequence that is an Arrow table as well: ``polars.DataFrame(list_tariffs())``.
+
+    Example:
+        >>> entry = list_tariffs(country="BE")[1]
+        >>> entry.id, entry.operator, entry.currency, entry.valid_to
+        ('be-flanders-2023', 'Fluvius', 'EUR', datetime.date(2024, 1, 1))
+    """
+    return _engine.list_tariffs(country=country)
+
+
+def load_tariff(id: str) -> BillingTariff:  # noqa: A002  it is `TariffEntry.id`
+    """Load a tariff that comes with the package.
+
+    Args:
+        id: Its name in :func:`list_tariffs`.
+
+    Raises:
+        InputError: There is none of that name; the message has those near it.
+
+    Example:
+        >>> tariff = load_tariff("be-flanders-2023")
+        >>> tariff.categories, tariff.sources[0].url.split("/")[2]
+        (['network'], 'www.fluvius.be')
+        >>> load_tariff("be-flanders")
+        Traceback (most recent call last):
+        slackwater.InputError: there is no tariff "be-flanders"; near it are "be-flanders-2023"; \
+tariffs.list_tariffs() has all of them
+    """
+    return _engine.load_tariff(id)
+
+
+def read_tariff(source: str | PathLike[str] | Mapping[str, Any]) -> BillingTariff:
+    """Read a tariff of your own, which :func:`slackwater.bill` takes.
+
+    The format is that of the tariffs that come with the package: ``load_tariff(id).to_dict()``
+    shows it. Prices and powers are texts, such as ``"0.2915"``, because floats are not exact.
+
+    Args:
+        source: A file that ends in ``.toml`` or ``.json``, or what it holds as a mapping.
+
+    Raises:
+        InputError: The file is neither TOML nor JSON, a field is missing or unknown, or a value
+            is out of range; the message names the field.
+        OSError: The file cannot be read.
+
+    Example:
+        >>> tariff = read_tariff(
+        ...     {
+        ...         "name": "Peaks alone",
+        ...         "operator": "Example",
+        ...         "country": "BE",
+        ...         "currency": "EUR",
+        ...         "time_zone": "Europe/Brussels",
+        ...         "valid_from": "2026-01-01",
+        ...         "vat": "excluded",
+        ...         "sources": [{"document": "Price list", "url": "https://example.org"}],
+        ...         "components": [
+        ...             {
+        ...                 "kind": "capacity",
+        ...                 "id": "monthly peak",
+        ...                 "category": "network",
+        ...                 "demand": {"window": "quarter_hour", "highest": 1},
+        ...                 "charge": {"per": "month", "price": "4.25"},
+        ...             }
+        ...         ],
+        ...     }
+        ... )
+        >>> tariff.components[0].id
+        'monthly peak'
+    """
+    if isinstance(source, Mapping):
+        return BillingTariff(json.dumps(dict(source), default=_text_of))
+    path = Path(source)
+    if path.suffix not in (".toml", ".json"):
+        raise InputError(f"source is {str(path)!r}; it ends in .toml or .json")
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".json":
+        return BillingTariff(text)
+    try:
+        fields = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: {error}") from None
+    return BillingTariff(json.dumps(fields, default=_text_of))
+
+
+def _text_of(value: object) -> str:
+    """A value that TOML has and JSON has not: a date; and a decimal number of Python."""
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    message = f"a {type(value).__name__} is no value of a tariff"
+    raise TypeError(message)
 
 
 def check_rates(rates: Sequence[Rate]) -> None:

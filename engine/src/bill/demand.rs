@@ -153,6 +153,13 @@ impl DemandRule {
         self.months - 1 + self.lag_months
     }
 
+    /// Start of the window that an instant lies in: windows begin at whole multiples of their
+    /// length on the clocks.
+    pub(crate) fn window_start(&self, calendar: Calendar<'_>, at: i64) -> i64 {
+        let length = i64::from(self.window.minutes()) * MINUTE;
+        at - (at + offset_micros(at, calendar.time_zone)).rem_euclid(length)
+    }
+
     /// The rule in words, for the explanation of a line.
     pub(crate) fn describe(&self) -> String {
         let minutes = self.window.minutes();
@@ -231,31 +238,35 @@ impl DemandRule {
         month: Month,
     ) -> Vec<WindowPower> {
         let (from, to) = month.span(calendar.time_zone);
-        let length = i64::from(self.window.minutes()) * MINUTE;
         let periods_each = self.window.minutes() / load.period_minutes();
         // Sum of milliwatt-hours and number of periods, by the start of the window.
         let mut sums: BTreeMap<i64, (i64, u32)> = BTreeMap::new();
         for (start, metered) in load.within(from, to) {
-            // Windows begin at whole multiples of their length on the clocks.
-            let ahead = offset_micros(start, calendar.time_zone);
-            let window = start - (start + ahead).rem_euclid(length);
-            let sum = sums.entry(window).or_default();
+            let sum = sums.entry(self.window_start(calendar, start)).or_default();
             *sum = (sum.0 + metered.import, sum.1 + 1);
         }
         let complete = sums.into_iter().filter(|(_, (_, periods))| *periods == periods_each);
-        let windows_per_hour = Decimal::from(60 / self.window.minutes());
-        complete
-            .filter_map(|(start, (milliwatt_hours, _))| {
+        let windows_per_hour = i64::from(60 / self.window.minutes());
+        let mut milliwatts: BTreeMap<i64, i64> =
+            complete.map(|(start, (energy, _))| (start, energy * windows_per_hour)).collect();
+        for (at, power) in load.peaks_within(from, to) {
+            let known = milliwatts.entry(self.window_start(calendar, at)).or_insert(power);
+            *known = power.max(*known);
+        }
+        milliwatts
+            .into_iter()
+            .filter_map(|(start, milliwatts)| {
                 let clock = calendar.clock(start);
                 let factor = self.factor(clock);
-                let power = Decimal::new(milliwatt_hours, 6) * windows_per_hour * factor;
+                let power = Decimal::new(milliwatts, 6) * factor;
                 let date = clock.date;
                 (!factor.is_zero()).then_some(WindowPower { start, date, power })
             })
             .collect()
     }
 
-    fn factor(&self, clock: Clock) -> Decimal {
+    /// Weight of a window that starts at `clock`.
+    pub(crate) fn factor(&self, clock: Clock) -> Decimal {
         let holding = self.weights.iter().find(|(_, condition)| condition.holds(clock));
         holding.map_or(Decimal::ONE, |(factor, _)| *factor)
     }

@@ -2,6 +2,7 @@
 use chrono::{DateTime, Utc};
 use rust_decimal::Decimal;
 
+use crate::bill::load::MissingReadings;
 use crate::bill::month::Month;
 use crate::prices::cost::CostError;
 use crate::prices::currency::CurrencyError;
@@ -45,11 +46,60 @@ pub enum TariffFileError {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
+    /// No readings at all.
+    #[error("the load has no readings")]
+    Empty,
     /// Periods that do not divide an hour.
-    #[error("period_minutes is {minutes} min; it is one of 5, 10, 15, 20, 30 and 60 min")]
+    #[error(
+        "the periods have {} min; they have 1, 2, 3, 5, 10, 15, 20, 30 or 60 min",
+        *seconds as f64 / 60.0
+    )]
     PeriodLength {
         /// The length as given.
-        minutes: u32,
+        seconds: i64,
+    },
+    /// A period that is shorter or longer than the first one.
+    #[error(
+        "readings[{index}] is from {start} to {end}, and the first one has {} min; resample the \
+         load to periods of one length",
+        *expected as f64 / 60.0
+    )]
+    OtherLength {
+        /// Position of the reading.
+        index: usize,
+        /// Its start.
+        start: DateTime<Utc>,
+        /// Its end.
+        end: DateTime<Utc>,
+        /// Length of the first reading in seconds.
+        expected: i64,
+    },
+    /// A period in which only one direction was read.
+    #[error(
+        "the period from {start} has {}; both directions have the same periods",
+        if *is_import { "an import and no export" } else { "an export and no import" }
+    )]
+    Unpaired {
+        /// Start of the period.
+        start: DateTime<Utc>,
+        /// True if it has an import.
+        is_import: bool,
+    },
+    /// A power below zero or beyond any connection.
+    #[error("peaks[{index}] is {kw} kW; it lies in 0 to 1000000000 kW")]
+    PeakRange {
+        /// Position of the peak.
+        index: usize,
+        /// The power as given.
+        kw: f64,
+    },
+    /// A peak where the load itself was measured.
+    #[error("peaks[{index}] at {at} lies in a period of the load, which tells the power itself")]
+    PeakMeasured {
+        /// Position of the peak.
+        index: usize,
+        /// Its instant.
+        at: DateTime<Utc>,
     },
     /// A period that does not start at a multiple of its length.
     #[error("readings[{index}] starts at {start}, which is no multiple of {minutes} min")]
@@ -92,6 +142,14 @@ pub enum BillError {
         month: Month,
         /// First day, and the day after the last one.
         validity: String,
+    },
+    /// A month of which readings are missing.
+    #[error("the load lacks {} of {month}", describe_missing(missing))]
+    Incomplete {
+        /// The month.
+        month: Month,
+        /// Stretches without readings.
+        missing: Vec<MissingReadings>,
     },
     /// Measured periods longer than the windows of a capacity rule.
     #[error(
@@ -146,10 +204,29 @@ pub enum BillError {
         /// The number as given.
         value: Decimal,
     },
+    /// A contracted number that is no decimal.
+    #[error("the contracted number of {unit} is {value}; it is zero or more, and finite")]
+    ContractNumber {
+        /// Unit of the number.
+        unit: &'static str,
+        /// The number as given.
+        value: f64,
+    },
     /// An amount of more digits than can be kept.
     #[error("component {component:?} has an amount beyond 28 digits")]
     TooLarge {
         /// The component.
         component: String,
     },
+}
+
+/// The first three stretches, and the number of the others.
+fn describe_missing(missing: &[MissingReadings]) -> String {
+    let stretch = |gap: &MissingReadings| format!("{} to {}", gap.start, gap.end);
+    let shown: Vec<String> = missing.iter().take(3).map(stretch).collect();
+    let more = match missing.len() {
+        0..=3 => String::new(),
+        count => format!(" and {} more stretches", count - 3),
+    };
+    format!("{}{more}", shown.join(", "))
 }

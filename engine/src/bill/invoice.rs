@@ -36,6 +36,31 @@ pub struct Contract {
     pub fuse_amps: Option<Decimal>,
 }
 
+impl Contract {
+    /// Contract of numbers, each the shortest decimal that reads as it.
+    ///
+    /// # Errors
+    /// A number that is negative, infinite or NaN, or has more than 28 digits.
+    pub fn from_numbers(
+        power_kw: Option<f64>,
+        apparent_power_kva: Option<f64>,
+        fuse_amps: Option<f64>,
+    ) -> Result<Self, BillError> {
+        let read = |value: Option<f64>, unit: ContractUnit| {
+            let decimal = |value: f64| {
+                let decimal = Decimal::try_from(value).ok().filter(|_| value >= 0.0);
+                decimal.ok_or(BillError::ContractNumber { unit: unit.symbol(), value })
+            };
+            value.map(decimal).transpose()
+        };
+        Ok(Self {
+            power_kw: read(power_kw, ContractUnit::Kilowatt)?,
+            apparent_power_kva: read(apparent_power_kva, ContractUnit::Kilovoltampere)?,
+            fuse_amps: read(fuse_amps, ContractUnit::Ampere)?,
+        })
+    }
+}
+
 /// Part of a price that falls in the month: `part / whole`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
@@ -188,6 +213,64 @@ pub fn bill_month(
     })
 }
 
+/// Refuses a month of which readings are missing, or that lies outside of the tariff's validity.
+///
+/// # Errors
+/// The readings that are missing, or the dates of the tariff.
+pub fn check_complete(
+    load: &MeteredLoad,
+    tariff: &BillingTariff,
+    month: Month,
+) -> Result<(), BillError> {
+    check_validity(tariff, month)?;
+    let (from, to) = month.span(tariff.time_zone());
+    let missing = load.missing(from, to);
+    if missing.is_empty() { Ok(()) } else { Err(BillError::Incomplete { month, missing }) }
+}
+
+/// Bills of several months of one load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Billed {
+    /// Bills in the order of the months.
+    pub bills: Vec<Bill>,
+    /// Sum of their totals.
+    pub total: Decimal,
+    /// Stretches without readings, in the months and in earlier ones whose powers count.
+    pub missing: Vec<MissingReadings>,
+}
+
+/// Bills several months of a load, each as [`bill_month`] does.
+///
+/// # Errors
+/// As [`bill_month`], and a sum beyond 28 digits.
+pub fn bill_months(
+    load: &MeteredLoad,
+    tariff: &BillingTariff,
+    months: &[Month],
+    contract: &Contract,
+) -> Result<Billed, BillError> {
+    let mut bills = Vec::with_capacity(months.len());
+    let mut total = Decimal::ZERO;
+    for &month in months {
+        let bill = bill_month(load, tariff, month, contract)?;
+        let sum = total.checked_add(bill.total);
+        total = sum.ok_or_else(|| BillError::TooLarge { component: "total".into() })?;
+        bills.push(bill);
+    }
+    let mut gaps: Vec<MissingReadings> =
+        bills.iter().flat_map(|bill| bill.missing.iter().copied()).collect();
+    gaps.sort_unstable_by_key(|gap| (gap.start, gap.end));
+    let mut missing: Vec<MissingReadings> = Vec::new();
+    for gap in gaps {
+        match missing.last_mut() {
+            // Bills share the earlier months whose powers count.
+            Some(last) if gap.start <= last.end => last.end = last.end.max(gap.end),
+            _ => missing.push(gap),
+        }
+    }
+    Ok(Billed { bills, total, missing })
+}
+
 fn check_validity(tariff: &BillingTariff, month: Month) -> Result<(), BillError> {
     let (from, to) = (tariff.request().valid_from, tariff.request().valid_to);
     let is_within = from <= month.first_day() && to.is_none_or(|to| month.next().first_day() <= to);
@@ -214,7 +297,7 @@ fn added(component: &Component, a: Decimal, b: Decimal) -> Result<Decimal, BillE
 }
 
 /// Part of a price that falls in a month.
-fn share_of(per: Per, month: Month) -> Share {
+pub(crate) fn share_of(per: Per, month: Month) -> Share {
     match per {
         Per::Day => Share { part: month.days(), whole: 1 },
         Per::Month => Share { part: 1, whole: 1 },

@@ -112,6 +112,12 @@ pub const FILES: &[(&str, &str)] = &[
     ("us-ca-pge-ev2-a-2026-03", include_str!("../../data/tariffs/us-ca-pge-ev2-a-2026-03.json")),
 ];
 
+/// Text of a file by its name.
+#[must_use]
+pub fn find_file(name: &str) -> Option<&'static str> {
+    FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
 #[cfg(test)]
 mod tests {
     use std::fmt::Write as _;

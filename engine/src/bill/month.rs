@@ -1,11 +1,12 @@
 //! Months of the calendar.
 use std::fmt;
 
-use chrono::{Datelike, NaiveDate};
+use chrono::{DateTime, Datelike, NaiveDate, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use crate::time::civil::start_of_date;
+use crate::time::instant::instant_at;
 
 /// Text or numbers that are no month of the calendar.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,6 +45,18 @@ impl Month {
         let refused = || MonthError { text: format!("{year:04}-{month:02}") };
         let first = NaiveDate::from_ymd_opt(year, month, 1).ok_or_else(refused)?;
         if (2..=9998).contains(&year) { Ok(Self { first }) } else { Err(refused()) }
+    }
+
+    /// Month that a date lies in.
+    pub(crate) fn of(date: NaiveDate) -> Self {
+        Self { first: date.with_day(1).unwrap_or(date) }
+    }
+
+    /// Start and end on the clocks of a zone.
+    #[must_use]
+    pub fn period(self, time_zone: Tz) -> (DateTime<Utc>, DateTime<Utc>) {
+        let (start, end) = self.span(time_zone);
+        (instant_at(start), instant_at(end))
     }
 
     /// Reads `YYYY-MM`.

@@ -9,14 +9,14 @@ use crate::bill::demand::{Calendar, DemandRule};
 use crate::bill::error::{BillError, TariffFileError};
 use crate::bill::file::DemandRequest;
 use crate::bill::holidays::Holidays;
-use crate::bill::invoice::{Bill, Contract, bill_month};
+use crate::bill::invoice::{Bill, Contract, bill_month, bill_months, check_complete};
 use crate::bill::library::FILES;
-use crate::bill::load::{MeteredLoad, Reading};
+use crate::bill::load::{EarlierPeak, MeteredLoad, Reading};
 use crate::bill::month::Month;
 use crate::bill::tariff::BillingTariff;
 use crate::time::civil::local_of;
 use crate::time::instant::instant_at;
-use crate::units::kwh;
+use crate::units::{kw, kwh};
 
 fn month(text: &str) -> Month {
     Month::parse(text).unwrap()
@@ -152,6 +152,40 @@ fn a_december_in_flanders_is_the_mean_of_twelve_months() {
     let bill = billed(&[], 15, &library("be-flanders-2023"), "2023-02");
     assert_eq!(drawn(&bill)[0], "average monthly peak: 2.5 kW x 40.4 x 1/12 = 8.42");
     assert!(bill.lines[0].explanation.contains("without a complete measurement"));
+}
+
+#[test]
+fn a_peak_carried_in_counts_as_its_reading() {
+    let powers = [2.0, 3.0, 4.0, 5.0, 6.0, 2.5, 1.0, 8.0, 7.0, 6.0, 5.0, 4.5];
+    let readings = one_peak_a_month("2023-01", &powers);
+    let flanders = library("be-flanders-2023");
+    let whole = billed(&readings, 15, &flanders, "2023-12");
+    let peaks: Vec<EarlierPeak> = readings[..11]
+        .iter()
+        .zip(powers)
+        .map(|(reading, power)| EarlierPeak { at: reading.start, power: kw(power) })
+        .collect();
+    let load = MeteredLoad::new(15, &readings[11..]).unwrap().with_peaks(&peaks).unwrap();
+    let carried = bill_month(&load, &flanders, month("2023-12"), &Contract::default()).unwrap();
+    assert_eq!(carried.lines, whole.lines);
+}
+
+#[test]
+fn gaps_that_months_share_are_told_once() {
+    let readings = one_peak_a_month("2023-11", &[3.0, 4.0]);
+    let load = MeteredLoad::new(15, &readings).unwrap();
+    let flanders = library("be-flanders-2023");
+    let months = load.months(flanders.time_zone());
+    assert_eq!(months, [month("2023-11"), month("2023-12")]);
+    let billed = bill_months(&load, &flanders, &months, &Contract::default()).unwrap();
+    // Before the first reading, between the two, and after the last one.
+    assert_eq!(billed.missing.len(), 3);
+    assert_eq!(billed.total, billed.bills[0].total + billed.bills[1].total);
+    let refused = check_complete(&load, &flanders, month("2023-12")).unwrap_err().to_string();
+    assert!(
+        refused.starts_with("the load lacks 2023-11-30 23:00:00 UTC to 2023-12-10"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -1,0 +1,177 @@
+"""Bills: a metered load and a tariff make the lines of each month, to the cent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Literal
+
+from slackwater import _engine, tariffs
+from slackwater._drawn import Drawn
+from slackwater._engine import BillingTariff, InputError
+from slackwater.series import Series
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from zoneinfo import ZoneInfo
+
+    from slackwater._timeline import Picture
+
+QUARTER = timedelta(minutes=15)
+
+
+class Bill(_engine.Bill, Drawn):
+    """The bill of a load by a tariff, month by month. Cannot be changed.
+
+    Any Arrow library reads it as the table of its lines: ``pyarrow.table(bill)``.
+    """
+
+    __slots__ = ()
+
+    def explain(self) -> list[str]:
+        """Tell each line in a sentence: month, component, amount, and how it came about."""
+        return [
+            f"{line.month}, {line.component}: {line.amount:.2f} {self.currency}. {line.explanation}"
+            for line in self.lines
+        ]
+
+    def _picture(self, zone: ZoneInfo) -> Picture:
+        from slackwater._bill_picture import bill_picture  # noqa: PLC0415  only drawings need it
+
+        return bill_picture(self, zone)
+
+    def _sections(self, zone: ZoneInfo) -> list[str]:
+        del zone  # Months are those of the tariff's clocks.
+        from slackwater.html import bill_sections  # noqa: PLC0415  only drawings need it
+
+        return bill_sections(self)
+
+    def __repr__(self) -> str:
+        """Tell total, months, tariff, and what was not measured."""
+        names = [month.month for month in self.months]
+        span = "no month" if not names else names[0]
+        if len(names) > 1:
+            span = f"{names[0]} to {names[-1]}, {len(names)} months"
+        gaps = f", {len(self.missing)} periods without readings" if self.missing else ""
+        return f"Bill({self.total:.2f} {self.currency} for {span}, {self.tariff.name!r}{gaps})"
+
+
+def bill(
+    load: object,
+    tariff: BillingTariff | str,
+    *,
+    export: object = None,
+    start: datetime | None = None,
+    slot: timedelta | None = None,
+    unit: Literal["kW", "kWh"] = "kW",
+    months: str | Iterable[str] | None = None,
+    peaks: Iterable[tuple[datetime, float]] = (),
+    contracted_kw: float | None = None,
+    contracted_kva: float | None = None,
+    fuse_amps: float | None = None,
+    allow_missing: bool = False,
+) -> Bill:
+    """Bill a metered load by a tariff, to the cent, with every line explained.
+
+    Months, days and hours are those on the clocks of the tariff's zone, so a load that is to be
+    billed for January begins at midnight there. Every month has to be measured from its first
+    instant to its last; a tariff that counts powers of earlier months takes them from the load as
+    far as it reaches back, and from ``peaks``.
+
+    Energies are kept to the milliwatt-hour, prices are decimals, and each line is rounded once, as
+    the tariff says (to the cent, a half away from zero, if it does not say).
+
+    Args:
+        load: Mean power from the grid, in periods of one length between a minute and
+            an hour: a :class:`Series` in kW; a series or frame of pandas, a frame of
+            polars or a table of pyarrow with times; or numbers, with ``start``. Where
+            there is no ``export`` a negative power is one into the grid.
+        tariff: A tariff of :mod:`slackwater.tariffs`, or the name of one in
+            :func:`tariffs.list_tariffs`.
+        export: Mean power into the grid, 0 or more, in any of these forms and over the
+            periods of ``load``.
+        start: First instant of numbers, aware.
+        slot: Length of the period of each number; without it a quarter of an hour.
+        unit: ``"kW"``, or ``"kWh"`` for readings of energy in each period. A
+            :class:`Series` has a unit of its own.
+        months: Month ``"2026-01"`` or several; without it all that the load touches.
+        peaks: Mean powers ``(at, power_kw)`` of windows before the load begins, or in
+            a gap of it: the highest that were reached. They count for capacity rules
+            of the month that they lie in, and have no energy.
+        contracted_kw: Contracted power in kW, for a tariff that is priced by it.
+        contracted_kva: Contracted apparent power in kVA.
+        fuse_amps: Rated current of the main fuse in A.
+        allow_missing: Whether a month is billed although readings are missing. They
+            are in :attr:`Bill.missing`, and nothing is put in their place.
+
+    Returns:
+        The bill.
+
+    Raises:
+        InputError: There is no such tariff; a month lies outside of the tariff's dates or lacks
+            readings; periods differ in length, or are too long for a rate or a capacity rule;
+            export and import differ in their periods; a number is missing that the tariff is
+            priced by; a power is NaN, infinite or, beside ``export``, negative.
+        TypeError: A time has no zone, or the load is no load.
+
+    Example:
+        A flat kilowatt in July 2026 on the network tariff of Elvia:
+
+        >>> from datetime import UTC, datetime, timedelta
+        >>> import slackwater as sw
+        >>> july = datetime(2026, 6, 30, 22, tzinfo=UTC)
+        >>> flat = sw.Series.from_values(july, [1.0] * 744, unit="kW")
+        >>> result = sw.bill(flat, "no-elvia-2026-07")
+        >>> result
+        Bill(439.55 NOK for 2026-07, 'Elvia household with taxes, July 2026')
+        >>> result.explain()[2].partition(" (")[0]
+        '2026-07, capacity: 120.00 NOK. 1 kW: the mean of the 3 highest powers over 60 min on \
+different days'
+    """
+    found = tariff if isinstance(tariff, BillingTariff) else tariffs.load_tariff(tariff)
+    series = _series("load", load, unit=unit, start=start, slot=slot)
+    out = None
+    if export is not None:
+        out = _series("export", export, unit=unit, start=start, slot=slot)._native
+    native = _engine.bill_load(
+        series._native,
+        found,
+        export=out,
+        is_energy=unit == "kWh",
+        months=[months] if isinstance(months, str) else None if months is None else list(months),
+        peaks=list(peaks),
+        contracted_kw=contracted_kw,
+        contracted_kva=contracted_kva,
+        fuse_amps=fuse_amps,
+        allow_missing=allow_missing,
+    )
+    return Bill(
+        tariff=native.tariff,
+        months=native.months,
+        lines=native.lines,
+        total=native.total,
+        missing=native.missing,
+    )
+
+
+def _series(
+    name: str, given: object, *, unit: str, start: datetime | None, slot: timedelta | None
+) -> Series:
+    """A load in any of its forms; of energies the numbers are kWh, as if they were kW."""
+    if unit not in ("kW", "kWh"):
+        raise InputError(f"unit is {unit!r}; it is 'kW' or 'kWh'")
+    if isinstance(given, Series):
+        if start is not None or slot is not None:
+            raise InputError(f"{name} is a series, which has its times; leave start and slot out")
+        if given.unit != "kW" or unit != "kW":
+            raise InputError(
+                f"{name} is a series in {given.unit}, for unit={unit!r}; give one in kW"
+            )
+        return given
+    if start is None:
+        if isinstance(given, Sequence):
+            raise InputError(f"{name} is a list of numbers; give its first instant as start=")
+        return Series.from_series(given, unit="kW")
+    if not isinstance(given, Iterable):
+        raise TypeError(f"{name} is a {type(given).__name__}; give numbers, or a series with times")
+    return Series.from_values(start, given, unit="kW", slot=QUARTER if slot is None else slot)
