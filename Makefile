@@ -261,8 +261,11 @@ python-stubs: setup
 cluster: build $(VENV)/.cluster-installed ## Plan areas on Ray and on Spark (needs Java); compare with one process
 	$(PYTHON) -m pytest tests/cluster
 
+tests/ocpp/rpc/node_modules/.package-lock.json: tests/ocpp/rpc/package-lock.json
+	npm --prefix tests/ocpp/rpc ci --no-audit --no-fund --ignore-scripts
+
 .PHONY: ocpp
-ocpp: build ## Let chargers of another project talk to the integration of OCPP
+ocpp: build tests/ocpp/rpc/node_modules/.package-lock.json ## Let chargers of other projects talk to the integration of OCPP (needs Node.js)
 	$(call step,chargers by OCPP)
 	cargo build $(WORKSPACE) --example central
 	$(PYTHON) -m pytest tests/ocpp

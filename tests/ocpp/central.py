@@ -51,6 +51,10 @@ class Central:
         """Give an order while charge points of this process answer requests."""
         return await asyncio.to_thread(self.order, line)
 
+    async def settle(self) -> None:
+        """Let the time pass in which it asks nothing of a charge point that has just started."""
+        await self.ask("wait 11")
+
     async def until(self, line: str, holds: Any) -> Any:
         """Repeat an order until its answer holds."""
         async with asyncio.timeout(PATIENCE):

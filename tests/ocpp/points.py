@@ -43,6 +43,11 @@ class Post16(ChargePoint16):
         self.transaction: int | None = None
         self.requests: list[str] = []
         self.profiles: list[dict[str, Any]] = []
+        # Keys that were asked for, and composite schedules.
+        self.keys: list[Any] = []
+        self.composites: list[tuple[int, int]] = []
+        # Limit that it reports, if another than that of its last profile.
+        self.reported: float | None = None
         # Set once there is a profile that ends.
         self.has_limit = asyncio.Event()
         self.configuration = {
@@ -106,9 +111,10 @@ class Post16(ChargePoint16):
         await self.show("Finishing")
 
     @on("GetConfiguration")
-    def on_get_configuration(self, **_: Any) -> Any:
+    def on_get_configuration(self, key: Any = None) -> Any:
         """Return all keys."""
         self.requests.append("GetConfiguration")
+        self.keys.append(key)
         keys = [
             {"key": key, "value": value, "readonly": False}
             for key, value in self.configuration.items()
@@ -152,11 +158,13 @@ class Post16(ChargePoint16):
     @on("GetCompositeSchedule")
     def on_composite(self, connector_id: int, duration: int, **_: Any) -> Any:
         """Return the limit of the last profile."""
+        self.composites.append((connector_id, duration))
         schedule = self.profiles[-1]["charging_schedule"]
+        limit = limit_of(schedule) if self.reported is None else self.reported
         composite = {
             "duration": duration,
             "charging_rate_unit": schedule["charging_rate_unit"],
-            "charging_schedule_period": [{"start_period": 0, "limit": limit_of(schedule)}],
+            "charging_schedule_period": [{"start_period": 0, "limit": limit}],
         }
         return result16.GetCompositeSchedule(
             status="Accepted",

@@ -51,9 +51,11 @@ async def playing(
                 await listening
 
 
-def play(folder: Path, scene: Callable[[Central, str], Coroutine[Any, Any, None]]) -> None:
+def play(
+    folder: Path, scene: Callable[[Central, str], Coroutine[Any, Any, None]], **settings: Any
+) -> None:
     """Run a scene with a central system that has one charge point, linked by its owner."""
-    with Central(folder) as central:
+    with Central(folder, **settings) as central:
         added = central.order(f"add {IDENTITY}")
         offers = central.order(f"link {IDENTITY} {added['code'].lower()}")
         assert [offer["device"] for offer in offers] == [DEVICE]

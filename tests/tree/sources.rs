@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders that hold what tools made, not what we wrote.
-const MADE_BY_TOOLS: &[&str] = &["target", "dist", "out", "__pycache__"];
+const MADE_BY_TOOLS: &[&str] = &["target", "dist", "node_modules", "out", "__pycache__"];
 
 /// One file: its path from the root of the project, and its text.
 pub(crate) struct Source {

@@ -7,16 +7,17 @@
 //! ```
 //!
 //! It reads one order a line, and prints one JSON document for each: `add CP-1`, `link CP-1 CODE`,
-//! `poll CP-1/1`, `metered CP-1/1 FROM TO`, `send CP-1/1 {"charge": "start"}`. The first line that
-//! it prints is its address.
+//! `poll CP-1/1`, `metered CP-1/1 FROM TO`, `send CP-1/1 {"charge": "start"}`, and `wait SECONDS`, which
+//! moves its clock. The first line that it prints is its address.
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
-use chrono::Utc;
+use chrono::{TimeDelta, Utc};
 use serde_json::{Value, json};
 use slackwater_integration::registry::Settings;
 use slackwater_integration::vendor::{Connection, Linked, LogIn, Login, Vendor};
-use slackwater_ocpp::edge::clock::system;
 use slackwater_ocpp::edge::enrolment::enrol;
 use slackwater_ocpp::edge::files::Folder;
 use slackwater_ocpp::settings::OcppSettings;
@@ -30,6 +31,8 @@ struct Central {
     vendor: Ocpp,
     folder: Folder,
     links: BTreeMap<String, Connection>,
+    /// Seconds that its clock is ahead.
+    ahead: Arc<AtomicI64>,
 }
 
 impl Central {
@@ -58,7 +61,12 @@ impl Central {
                 self.vendor.send(&self.device(object)?, &command, Utc::now()).await?;
                 Ok(json!("sent"))
             }
-            _ => Err("add, link, poll, metered or send".into()),
+            "wait" => {
+                let seconds: u32 = object.parse()?;
+                self.ahead.fetch_add(seconds.into(), Ordering::Relaxed);
+                Ok(json!("waited"))
+            }
+            _ => Err("add, link, poll, metered, send or wait".into()),
         }
     }
 
@@ -84,10 +92,13 @@ async fn main() -> Result<(), Failure> {
     let argument = std::env::args().nth(1).ok_or("the settings as JSON")?;
     let values = serde_json::from_str(&argument)?;
     let settings: OcppSettings = Settings::new("ocpp", values).read()?;
-    let vendor = Ocpp::open(&settings, system())?;
+    let ahead = Arc::new(AtomicI64::default());
+    let moved = Arc::clone(&ahead);
+    let clock = move || Utc::now() + TimeDelta::seconds(moved.load(Ordering::Relaxed));
+    let vendor = Ocpp::open(&settings, Arc::new(clock))?;
     println!("{}", json!({"listening": vendor.address()}));
     let folder = Folder::new(&settings.state_folder);
-    let mut central = Central { vendor, folder, links: BTreeMap::new() };
+    let mut central = Central { vendor, folder, links: BTreeMap::new(), ahead };
     let mut lines = BufReader::new(stdin()).lines();
     while let Some(line) = lines.next_line().await? {
         match central.obey(line.trim()).await {

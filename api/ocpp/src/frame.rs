@@ -50,6 +50,9 @@ pub enum FrameError {
     },
 }
 
+/// Longest text that is taken, in bytes. Reports of all variables are long.
+pub const TEXT_LENGTH_MAX: usize = 256 * 1024;
+
 /// Longest identifier that the protocol allows, in characters. Longer ones are answered.
 pub const ID_LENGTH_MAX: usize = 36;
 

@@ -9,7 +9,8 @@
 //! | [`facts`], [`assumption`] | what passes between both sides, without a version |
 //! | [`station`] | state of one charge point, changed by facts and time |
 //! | [`session`] | exchange over one connection |
-//! | [`settings`], [`vendor`] | settings of the integration, and the integration |
+//! | [`relay`] | a second central system on one charge point |
+//! | [`settings`], [`upstream`], [`vendor`] | settings of the integration, and the integration |
 //! | [`edge`] | files, sockets, secrets and the clock |
 
 pub mod assumption;
@@ -18,11 +19,13 @@ pub mod facts;
 pub mod fields;
 pub mod frame;
 pub mod profiles;
+pub mod relay;
 pub mod samples;
 pub mod session;
 pub mod settings;
 pub mod station;
 pub mod typed;
+pub mod upstream;
 pub mod v16;
 pub mod v201;
 pub mod vendor;

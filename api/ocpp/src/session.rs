@@ -14,6 +14,9 @@ use crate::version::Version;
 /// Most requests of others that wait for one charge point.
 const QUEUE_MAX: usize = 32;
 
+/// Start of the identifiers of our requests beside those of another system.
+pub const OWN_PREFIX: &str = "slackwater-";
+
 /// Number by which whoever ordered a request knows its reply.
 pub type Ticket = u64;
 
@@ -49,16 +52,47 @@ struct Outstanding {
 pub struct Session {
     version: Version,
     timeout: TimeDelta,
+    prefix: &'static str,
     last_id: u64,
     outstanding: Option<Outstanding>,
     queue: VecDeque<Waiting>,
+    /// True while the charge point has to answer somebody else: no request goes out.
+    pub is_held: bool,
 }
 
 impl Session {
     /// Exchange in a version. A request without a reply fails after `timeout`.
     #[must_use]
     pub fn new(version: Version, timeout: TimeDelta) -> Self {
-        Self { version, timeout, last_id: 0, outstanding: None, queue: VecDeque::new() }
+        Self {
+            version,
+            timeout,
+            prefix: "",
+            last_id: 0,
+            outstanding: None,
+            queue: VecDeque::new(),
+            is_held: false,
+        }
+    }
+
+    /// An exchange whose requests cannot be taken for those of another system: their identifiers
+    /// start with [`OWN_PREFIX`].
+    #[must_use]
+    pub const fn sharing(mut self) -> Self {
+        self.prefix = OWN_PREFIX;
+        self
+    }
+
+    /// Identifier that no request has had.
+    pub fn next_id(&mut self) -> String {
+        self.last_id += 1;
+        format!("{}{}", self.prefix, self.last_id)
+    }
+
+    /// Returns true if the charge point has to answer a request of ours.
+    #[must_use]
+    pub const fn is_waiting(&self) -> bool {
+        self.outstanding.is_some()
     }
 
     /// Takes over a text of the charge point. Its requests are answered at once; the next request
@@ -187,15 +221,14 @@ impl Session {
         now: DateTime<Utc>,
         step: &mut Step,
     ) {
-        while self.outstanding.is_none() {
+        while self.outstanding.is_none() && !self.is_held {
             let ordered = self.queue.pop_front();
             let own =
                 || station.wanted(rules, now).map(|request| Waiting { request, ticket: None });
             let Some(waiting) = ordered.or_else(own) else { return };
             match self.version.write_request(&waiting.request) {
                 Ok((action, payload)) => {
-                    self.last_id += 1;
-                    let id = self.last_id.to_string();
+                    let id = self.next_id();
                     let frame = Frame::Call { id: id.clone(), action: action.to_owned(), payload };
                     step.send.push(frame.write());
                     let deadline = now + self.timeout;

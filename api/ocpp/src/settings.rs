@@ -11,6 +11,7 @@ use slackwater_integration::profile::VendorCode;
 use slackwater_integration::registry::SettingsError;
 
 use crate::station::state::Rules;
+use crate::upstream::UpstreamSettings;
 
 /// Table of an integration of the type `ocpp`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -51,6 +52,11 @@ pub struct OcppSettings {
     /// Supply and limits of single charge points, by identity.
     #[serde(default)]
     pub chargers: BTreeMap<String, ChargerSettings>,
+    /// Central system to which this one is the charge point, for all charge points.
+    pub upstream: Option<UpstreamSettings>,
+    /// Upstream systems of single charge points, by identity.
+    #[serde(default)]
+    pub upstreams: BTreeMap<String, UpstreamSettings>,
     /// Time from the writing of a limit to its expiry, s.
     #[serde(default = "default_limit")]
     pub limit_seconds: u32,
@@ -174,6 +180,12 @@ impl OcppSettings {
         for (identity, charger) in &self.chargers {
             charger.check(&format!("chargers.{identity}"))?;
         }
+        if let Some(upstream) = &self.upstream {
+            upstream.check("upstream")?;
+        }
+        for (identity, upstream) in &self.upstreams {
+            upstream.check(&format!("upstreams.{identity}"))?;
+        }
         if !self.state_folder.is_dir() {
             let reason = format!("{} is not a folder", self.state_folder.display());
             return Err(SettingsError::new("state_folder", reason));
@@ -216,6 +228,12 @@ impl OcppSettings {
             2 => Security::PasswordByTls(tls()),
             _ => Security::Certificate(tls()),
         })
+    }
+
+    /// Upstream system of a charge point, if it has one.
+    #[must_use]
+    pub fn upstream_of(&self, identity: &str) -> Option<&UpstreamSettings> {
+        self.upstreams.get(identity).or(self.upstream.as_ref())
     }
 
     /// Rules for a charge point.

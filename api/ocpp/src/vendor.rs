@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use slackwater_control::device::command::Command;
+use slackwater_control::device::command::{Command, Switch};
 use slackwater_control::device::scope::DeviceKind;
 use slackwater_control::policy::flex::ReserveRule;
 use slackwater_integration::error::VendorError;
@@ -211,9 +211,13 @@ impl Vendor for Ocpp {
     ) -> Result<(), VendorError> {
         let (point, number) = self.place(device).await?;
         let now = (self.hub.clock)();
+        if *command == Command::Charge(Switch::Start) && point.kept().shared.is_stopped(number) {
+            let detail = "the upstream system has stopped charging".to_owned();
+            return Err(VendorError::PreconditionLost { detail });
+        }
         let order = point.kept().station.order(number, command, &point.rules, now);
         let request = match order {
-            Ok(Some(request)) => request,
+            Ok(Some(request)) => self.hub.with_token(request, &point.identity),
             Ok(None) => return Ok(()),
             Err(OrderError::NoConnector { .. }) => return Err(VendorError::Unreachable),
             Err(error) => return Err(VendorError::PreconditionLost { detail: error.to_string() }),

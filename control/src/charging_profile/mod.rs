@@ -14,6 +14,7 @@
 //! | [`composite`] | the limit over time that follows from several profiles |
 //! | [`compare`] | the first difference between a charge point's answer and the expected limits |
 //! | [`charge_point`] | restrictions of a charge point on the profiles that it accepts |
+//! | [`second_system`] | limits of another central system on the same charge point: the lower wins |
 //! | [`mod@write`] | from limits over time to a default and a profile that expires into it |
 //!
 //! The rules are those of OCPP 1.6 (section 3.13, *Smart Charging*) and OCPP 2.0.1 (functional block
@@ -22,5 +23,6 @@ pub mod charge_point;
 pub mod compare;
 pub mod composite;
 pub mod profile;
+pub mod second_system;
 pub mod supply;
 pub mod write;

@@ -12,9 +12,12 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tracing::{info, warn};
 
+use crate::edge::files::Kept;
 use crate::edge::hub::{Hub, Order, Point};
+use crate::edge::upstream::{News, Upstream};
 use crate::facts::Reply;
-use crate::session::{Session, Step, Ticket};
+use crate::relay::machine::{Parts, Relay, RelayStep};
+use crate::session::Ticket;
 use crate::version::Version;
 
 /// Interval at which a connection looks at the time.
@@ -31,7 +34,8 @@ const PINGS_MAX: i64 = 3;
 struct Connection {
     hub: Arc<Hub>,
     point: Arc<Point>,
-    session: Session,
+    relay: Relay,
+    upstream: Upstream,
     replies: HashMap<Ticket, oneshot::Sender<Reply>>,
     last_ticket: Ticket,
     saved_at: DateTime<Utc>,
@@ -51,8 +55,12 @@ pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     let now = (hub.clock)();
     point.kept().station.connect(now);
     info!(identity = point.identity, version = version.subprotocol(), "a charge point connected");
+    let route = hub.route(&point.identity);
     let mut connection = Connection {
-        session: Session::new(version, hub.call_timeout()),
+        relay: Relay::new(version, hub.call_timeout(), route.is_some()),
+        upstream: route.map_or_else(Upstream::none, |route| {
+            Upstream::open(route, version, hub.ping_interval())
+        }),
         hub,
         point: Arc::clone(&point),
         replies: HashMap::new(),
@@ -83,6 +91,7 @@ impl Connection {
                     let Some(message) = message.transpose()? else { return Ok(()) };
                     self.take(message)
                 }
+                news = self.upstream.next() => self.hear(news),
                 order = orders.recv() => {
                     // Without a sender another connection has taken the place of this one.
                     let Some(order) = order else { return Ok(()) };
@@ -93,34 +102,45 @@ impl Connection {
                         return Ok(());
                     }
                     self.ping(socket).await?;
-                    self.tick()
+                    self.step(Relay::tick)
                 }
             };
             self.finish(step, socket).await?;
         }
     }
 
-    fn take(&mut self, message: Message) -> Step {
+    /// Takes a step of the exchange.
+    fn step(&mut self, work: impl FnOnce(&mut Relay, &mut Parts<'_>) -> RelayStep) -> RelayStep {
         let now = (self.hub.clock)();
-        self.alive_at = now;
-        let Message::Text(text) = message else { return Step::default() };
-        let station = &mut self.point.kept().station;
-        self.session.receive(&text, station, &self.point.rules, now)
+        let Kept { station, shared, .. } = &mut *self.point.kept();
+        work(&mut self.relay, &mut Parts { station, shared, rules: &self.point.rules, now })
     }
 
-    fn order(&mut self, order: Order) -> Step {
-        let now = (self.hub.clock)();
+    fn take(&mut self, message: Message) -> RelayStep {
+        self.alive_at = (self.hub.clock)();
+        let Message::Text(text) = message else { return RelayStep::default() };
+        self.step(|relay, parts| relay.point_said(&text, parts))
+    }
+
+    fn hear(&mut self, news: News) -> RelayStep {
+        match news {
+            News::Connected(texts) => {
+                self.upstream.take_up(texts);
+                self.step(Relay::upstream_connected)
+            }
+            News::Text(text) => self.step(|relay, parts| relay.upstream_said(&text, parts)),
+            News::Lost => {
+                self.upstream.let_go();
+                self.step(Relay::upstream_lost)
+            }
+        }
+    }
+
+    fn order(&mut self, order: Order) -> RelayStep {
         self.last_ticket += 1;
         self.replies.insert(self.last_ticket, order.reply);
         let ticket = Some(self.last_ticket);
-        let station = &mut self.point.kept().station;
-        self.session.order(order.request, ticket, station, &self.point.rules, now)
-    }
-
-    fn tick(&mut self) -> Step {
-        let now = (self.hub.clock)();
-        let station = &mut self.point.kept().station;
-        self.session.tick(station, &self.point.rules, now)
+        self.step(|relay, parts| relay.order(order.request, ticket, parts))
     }
 
     fn is_silent(&self) -> bool {
@@ -143,14 +163,19 @@ impl Connection {
     /// Keeps the state where that is urgent or due, then sends.
     async fn finish<S: AsyncRead + AsyncWrite + Unpin>(
         &mut self,
-        step: Step,
+        step: RelayStep,
         socket: &mut WebSocketStream<S>,
     ) -> Result<(), Error> {
+        let RelayStep { own: step, upstream, resets } = step;
         if step.is_urgent || (self.hub.clock)() - self.saved_at >= SAVE_AFTER {
             self.save().await;
         }
         for text in step.send {
             socket.send(Message::text(text)).await?;
+        }
+        self.upstream.send(upstream);
+        if resets {
+            self.upstream.let_go();
         }
         self.deliver(step.done);
         Ok(())
@@ -175,8 +200,9 @@ impl Connection {
     async fn end(&mut self, number: u64) {
         let step = {
             let now = (self.hub.clock)();
-            let station = &mut self.point.kept().station;
-            let step = self.session.close(station, &self.point.rules, now);
+            let Kept { station, shared, .. } = &mut *self.point.kept();
+            let mut parts = Parts { station, shared, rules: &self.point.rules, now };
+            let step = self.relay.close(&mut parts);
             if self.point.disconnect(number) {
                 station.disconnect();
             }

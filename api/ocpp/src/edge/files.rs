@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
+use crate::relay::shared::Shared;
 use crate::station::state::Station;
 
 /// Longest identity that a charge point may have, in characters (2.0.1).
@@ -33,6 +34,9 @@ pub struct Kept {
     pub links: Vec<String>,
     /// State of the charge point.
     pub station: Station,
+    /// State that a second central system shares.
+    #[serde(default)]
+    pub shared: Shared,
 }
 
 /// A file that cannot be read or written.
@@ -94,7 +98,8 @@ impl Folder {
 }
 
 /// Identity as the name of a file, which leads nowhere else.
-fn file_name(identity: &str) -> String {
+#[must_use]
+pub fn file_name(identity: &str) -> String {
     identity.bytes().fold(String::new(), |name, byte| {
         if byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_' {
             name + &char::from(byte).to_string()

@@ -9,6 +9,7 @@ use tokio::task::spawn_blocking;
 
 use crate::edge::clock::Clock;
 use crate::edge::files::{Credentials, FileError, Folder, Kept};
+use crate::edge::upstream::Route;
 use crate::facts::{Reply, Request};
 use crate::settings::OcppSettings;
 use crate::station::state::Rules;
@@ -139,6 +140,22 @@ impl Hub {
     #[must_use]
     pub fn ping_interval(&self) -> TimeDelta {
         TimeDelta::seconds(i64::from(self.settings.ping_seconds))
+    }
+
+    /// Way to the upstream system of a charge point, if it has one.
+    #[must_use]
+    pub fn route(&self, identity: &str) -> Option<Route> {
+        self.settings.upstream_of(identity).map(|upstream| Route::new(upstream, identity))
+    }
+
+    /// A request with the token that the upstream system knows, if it is a start.
+    #[must_use]
+    pub fn with_token(&self, mut request: Request, identity: &str) -> Request {
+        let known = self.settings.upstream_of(identity).and_then(|one| one.token.clone());
+        if let (Request::Start { token, .. }, Some(known)) = (&mut request, known) {
+            *token = known;
+        }
+        request
     }
 
     /// Number for the next connection.

@@ -21,15 +21,13 @@ use crate::edge::handshake::{Hello, read_hello, refuse};
 use crate::edge::hub::Hub;
 use crate::edge::secret::matches_key;
 use crate::edge::tls::common_name;
+use crate::frame::TEXT_LENGTH_MAX;
 
 /// Connections at a time.
 const CONNECTIONS_MAX: usize = 10_000;
 
 /// Time for TLS and the opening handshake.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(20);
-
-/// Longest message, in bytes. Reports of all variables are long.
-const MESSAGE_MAX: usize = 256 * 1024;
 
 /// Pause after a connection that could not be taken, such as for lack of file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -111,8 +109,8 @@ async fn open<S: AsyncRead + AsyncWrite + Unpin>(
     hello.accept(&mut stream).await?;
     let config = WebSocketConfig::default()
         .read_buffer_size(4096)
-        .max_message_size(Some(MESSAGE_MAX))
-        .max_frame_size(Some(MESSAGE_MAX));
+        .max_message_size(Some(TEXT_LENGTH_MAX))
+        .max_frame_size(Some(TEXT_LENGTH_MAX));
     let Hello { identity, version, rest, .. } = hello;
     let mut socket =
         WebSocketStream::from_partially_read(stream, rest, Role::Server, Some(config)).await;

@@ -10,3 +10,4 @@ pub mod hub;
 pub mod listener;
 pub mod secret;
 pub mod tls;
+pub mod upstream;

@@ -1,11 +1,11 @@
 //! TLS of the listener: certificates from files, and the names of charge points in theirs.
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use slackwater_integration::registry::SettingsError;
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
@@ -30,7 +30,7 @@ pub fn configure(files: &TlsFiles) -> Result<Arc<ServerConfig>, SettingsError> {
     let builder = match &files.client_authority {
         None => builder.with_no_client_auth(),
         Some(authority) => {
-            let roots = Arc::new(roots(authority)?);
+            let roots = Arc::new(roots(authority, "client_ca_file")?);
             let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider).build();
             let verifier = verifier
                 .map_err(|error| SettingsError::new("client_ca_file", error.to_string()))?;
@@ -54,14 +54,40 @@ fn certificates(
     Ok(all)
 }
 
-fn roots(file: &Path) -> Result<RootCertStore, SettingsError> {
+fn roots(file: &Path, field: &'static str) -> Result<RootCertStore, SettingsError> {
     let mut roots = RootCertStore::empty();
-    for certificate in certificates(file, "client_ca_file")? {
-        roots
-            .add(certificate)
-            .map_err(|error| SettingsError::new("client_ca_file", error.to_string()))?;
+    for certificate in certificates(file, field)? {
+        roots.add(certificate).map_err(|error| SettingsError::new(field, error.to_string()))?;
     }
     Ok(roots)
+}
+
+/// Configuration of TLS 1.2 and 1.3 towards an upstream system: its authority, or those of this
+/// machine, and the certificate and key of the charge point, if it has one.
+///
+/// # Errors
+/// A file is missing or holds something else.
+pub fn configure_client(
+    authority: Option<&Path>,
+    certificate: Option<&(PathBuf, PathBuf)>,
+) -> Result<ClientConfig, SettingsError> {
+    let trusted = if let Some(file) = authority {
+        roots(file, "ca_file")?
+    } else {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        roots
+    };
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let refused = |error: rustls::Error| SettingsError::new("certificate_file", error.to_string());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(refused)?
+        .with_root_certificates(trusted);
+    let Some((chain, key)) = certificate else { return Ok(builder.with_no_client_auth()) };
+    let own =
+        PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable("key_file", key, &error))?;
+    builder.with_client_auth_cert(certificates(chain, "certificate_file")?, own).map_err(refused)
 }
 
 fn unreadable(field: &str, file: &Path, error: &rustls::pki_types::pem::Error) -> SettingsError {

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use slackwater_control::charging_profile::profile::{Kind, Profile, Purpose};
-use slackwater_control::charging_profile::supply::Limit;
+use slackwater_control::charging_profile::second_system::{Cap, lower_of};
+use slackwater_control::charging_profile::supply::{Limit, Supply};
 use slackwater_control::quirk::kind::Quirk;
 use slackwater_engine::units::Current;
 
@@ -17,6 +18,9 @@ pub struct Limits {
     pub wanted: Option<Limit>,
     /// True if charging was stopped by a limit of zero.
     pub is_paused: bool,
+    /// Limits of another central system; not kept, since they follow from its profiles.
+    #[serde(skip)]
+    pub cap: Option<Cap>,
     /// True if the charge point has the default.
     pub has_default: bool,
     /// Profile above the default that the charge point has accepted.
@@ -128,12 +132,28 @@ fn explanations(profile: &Profile) -> Vec<Quirk> {
 impl Limits {
     /// The limit to hold; `None` if there is none to write.
     #[must_use]
-    pub fn held(&self, current_max: Current) -> Option<Limit> {
+    pub fn held(&self, current_max: Current, supply: Supply) -> Option<Limit> {
         if self.is_paused {
             return Some(Limit::Current(Current::ZERO));
         }
         // After a pause without a limit the charge point is free up to its own highest current.
-        self.wanted.or_else(|| self.written.is_some().then_some(Limit::Current(current_max)))
+        let is_limited = self.written.is_some() || self.cap.is_some();
+        let own = self.wanted.or_else(|| is_limited.then_some(Limit::Current(current_max)))?;
+        Some(lower_of(own, self.cap.and_then(|cap| cap.now), supply))
+    }
+
+    /// Takes over the limits of another central system. A default that is above them is written
+    /// anew.
+    pub fn set_cap(&mut self, cap: Option<Cap>, safe: Current) {
+        let before = self.safe(safe);
+        self.cap = cap;
+        self.has_default &= self.safe(safe) == before;
+    }
+
+    /// Limit of the default: the safe one, or the lowest of another central system.
+    #[must_use]
+    pub fn safe(&self, safe: Current) -> Current {
+        self.cap.map_or(safe, |cap| safe.min(cap.lowest))
     }
 
     /// Forgets what the charge point had, as after its restart.

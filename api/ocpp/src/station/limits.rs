@@ -88,7 +88,7 @@ impl Station {
         let state = self.connectors.get(&number);
         let open = state.and_then(|state| state.transactions.open.as_ref());
         let terms = Terms {
-            safe: rules.safe_current,
+            safe: state.map_or(rules.safe_current, |state| state.limits.safe(rules.safe_current)),
             lifetime: rules.limit_lifetime,
             refresh_before: rules.limit_lifetime / 3,
             transaction_start: open.map(|open| open.started_at),
@@ -109,7 +109,9 @@ impl Station {
         now: DateTime<Utc>,
     ) -> Result<Option<Request>, WriteError> {
         let Some(state) = self.connectors.get(&number) else { return Ok(None) };
-        let Some(limit) = state.limits.held(rules.current_max) else { return Ok(None) };
+        let Some(limit) = state.limits.held(rules.current_max, rules.supply) else {
+            return Ok(None);
+        };
         if !self.takes_limits() || state.limits.retry_at.is_some_and(|retry| now < retry) {
             return Ok(None);
         }
@@ -153,8 +155,14 @@ impl Station {
             _ => {}
         }
         let writes = profile.valid_to;
+        let held = self.connector(number).limits.held(rules.current_max, rules.supply);
+        let Some(limit) = held else { return };
+        // Another limit may be wanted by now: that one is to be written still.
+        let writing = self.writing(number, limit, rules, now).ok().and_then(|one| one.limit);
+        let written = profile.schedule.periods();
+        let is_wanted = writing.is_some_and(|one| one.schedule.periods() == written);
+        let limit = if is_wanted { limit } else { written.first().map_or(limit, |one| one.limit) };
         let state = self.connector(number);
-        let Some(limit) = state.limits.held(rules.current_max) else { return };
         match (reply, writes) {
             (Reply::Accepted, None) => state.limits.has_default = true,
             (Reply::Accepted, Some(expires)) => {
@@ -216,7 +224,9 @@ impl Station {
         now: DateTime<Utc>,
     ) -> Check {
         let Some(state) = self.connectors.get(&number) else { return Check::Unknown };
-        let Some(limit) = state.limits.held(rules.current_max) else { return Check::Unknown };
+        let Some(limit) = state.limits.held(rules.current_max, rules.supply) else {
+            return Check::Unknown;
+        };
         let Ok(writing) = self.writing(number, limit, rules, now) else { return Check::Unknown };
         let open = state.transactions.open.as_ref();
         let profiles: Vec<Profile> = [writing.default].into_iter().chain(writing.limit).collect();
@@ -248,6 +258,9 @@ impl ConnectorState {
     pub fn shown_limit(&self) -> Option<Limit> {
         if let Check::Differs { reported_amps } = self.limits.check {
             return Some(Limit::Current(reported_amps));
+        }
+        if self.limits.cap.is_some() && !self.limits.is_paused {
+            return self.limits.written.as_ref().map(|one| one.limit);
         }
         let is_held = self.limits.is_paused
             || self.limits.written.as_ref().map(|one| one.limit) == self.limits.wanted;

@@ -7,3 +7,4 @@ mod messages;
 mod properties;
 mod rig;
 mod setup;
+mod two_systems;
