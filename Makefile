@@ -261,11 +261,11 @@ python-stubs: setup
 cluster: build $(VENV)/.cluster-installed ## Plan areas on Ray and on Spark (needs Java); compare with one process
 	$(PYTHON) -m pytest tests/cluster
 
-tests/ocpp/rpc/node_modules/.package-lock.json: tests/ocpp/rpc/package-lock.json
+tests/ocpp/rpc/node_modules/.package-lock.json: tests/ocpp/rpc/package-lock.json | $(VENV)/.tools-installed
 	npm --prefix tests/ocpp/rpc ci --no-audit --no-fund --ignore-scripts
 
 .PHONY: ocpp
-ocpp: build tests/ocpp/rpc/node_modules/.package-lock.json ## Let chargers of other projects talk to the integration of OCPP (needs Node.js)
+ocpp: build tests/ocpp/rpc/node_modules/.package-lock.json ## Let chargers of other projects talk to the integration of OCPP
 	$(call step,chargers by OCPP)
 	cargo build $(WORKSPACE) --example central
 	$(PYTHON) -m pytest tests/ocpp

@@ -30,7 +30,7 @@ def reads(process: subprocess.Popen[str], field: str) -> Any:
 @pytest.mark.parametrize("version", ["ocpp1.6", "ocpp2.0.1"])
 def test_a_charge_point_of_ocpp_rpc_charges_and_obeys(tmp_path: Path, version: str) -> None:
     node = shutil.which("node")
-    assert node, "install Node.js"
+    assert node, "run `make setup`"
     assert (PROGRAM.parent / "node_modules/ocpp-rpc").is_dir(), "run `make ocpp`"
     with Central(tmp_path) as central:
         added = central.order(f"add {IDENTITY}")
