@@ -36,8 +36,8 @@ DIST := --locked --workspace --profile dist
 # Without `lp` the engine needs no C++ and is quick to check on its own. So are `control` and `sim`, which keep to the same bans.
 ENGINE_ALONE := --locked -p slackwater-engine -p slackwater-control -p slackwater-sim --no-default-features
 
-# `step NAME` heads the output of a check.
-step = @printf '\n== %s\n' '$(1)'
+# `step NAME` heads the output of a check, with the time of day at which it begins.
+step = @printf '\n== %s (%s)\n' '$(1)' "$$(date +%T)"
 
 .PHONY: help
 help: ## List the commands
