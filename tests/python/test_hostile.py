@@ -148,6 +148,10 @@ def try_call(call: Call, changed: dict[str, Any], number: int) -> None:
             call.run(**changed)
     except EXPECTED as error:
         refusal = str(error)
+    except ValueError as error:
+        # What Python itself says of the name of a file.
+        if str(error) != "embedded null byte":
+            raise
     finally:
         took = process_time() - began
         faulthandler.cancel_dump_traceback_later()

@@ -122,7 +122,12 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Used:
     (folder / "slackwater.toml").write_text(SETTINGS)
     (folder / "homes.yaml").write_text(SCENARIO)
     settings = {"SLACKWATER_STORE__URL": f"sqlite:{folder}/secrets.db", "SLACKWATER_LOG": "trace"}
-    arguments = ["--config", folder / "slackwater.toml", "--scenario", folder / "homes.yaml"]
+    arguments: list[str | Path] = [
+        "--config",
+        folder / "slackwater.toml",
+        "--scenario",
+        folder / "homes.yaml",
+    ]
     found = Used({"token of the operators": ADMIN_TOKEN, "wrong secret": WRONG_SECRET})
     with sandboxes.spawn(SERVER, arguments, settings) as process:
         running = sandboxes.listening(process)

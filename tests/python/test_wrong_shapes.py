@@ -79,3 +79,13 @@ def test_a_schedule_is_a_mapping(bad: Any) -> None:
 def test_prices_are_prices(bad: Any) -> None:
     with pytest.raises(TypeError, match=r"before has to be Prices, as .* makes them, not a"):
         signals.replace(bad, SIGNAL)
+
+
+def test_a_battery_may_be_a_plain_tuple() -> None:
+    given: Any = (40.0, 50.0)
+    limits: Any = {"now": SIX, "power_max_kw": 7.0}
+    for battery in (sw.Battery(*given), given):
+        plan = sw.plan_vehicle(PRICES, battery=battery, targets=[], **limits)
+        assert plan.energy_kwh == 0
+        wish = policies.VehiclePolicy(is_enabled=True, minimum_charge_limit_percent=60)
+        assert policies.plan_vehicle(PRICES, wish, by=None, battery=battery, **limits).energy_kwh

@@ -9,6 +9,7 @@ from slackwater.prices import Prices
 
 if TYPE_CHECKING:
     from slackwater import _engine
+    from slackwater.plan import Battery
 
 Row = TypeVar("Row", bound=tuple[object, ...])
 Key = TypeVar("Key")
@@ -61,3 +62,9 @@ def _check(given: object, kind: type[object], name: str, what: str) -> None:
     """Refuse what is of another kind, by the name of its argument."""
     if not isinstance(given, kind):
         raise TypeError(f"{name} has to be {what}, not a {type(given).__name__}")
+
+
+def native_battery(battery: Battery) -> tuple[float, float | None, float | None, float, float]:
+    """The numbers of a battery in the order of the native part. It may be a plain tuple."""
+    capacity_kwh, soc_percent, charge_limit_percent, efficiency, soc_fallback_percent = battery
+    return capacity_kwh, soc_percent, soc_fallback_percent, charge_limit_percent, efficiency

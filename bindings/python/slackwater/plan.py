@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from slackwater import _engine, _view
 from slackwater._drawn import Drawn
+from slackwater._row import native_battery
 from slackwater._saved_plan import SavedPlan
 from slackwater.prices import priced
 from slackwater.questions import Questions
@@ -310,13 +311,7 @@ def plan_vehicle(
         prices._native,
         now=now,
         power_max_kw=power_max_kw,
-        battery=(
-            battery.capacity_kwh,
-            battery.soc_percent,
-            battery.soc_fallback_percent,
-            battery.charge_limit_percent,
-            battery.efficiency,
-        ),
+        battery=native_battery(battery),
         targets=list_targets(SocTarget, targets, unit="percent"),
         until=until,
         reserve_percent=reserve_percent,

@@ -6,7 +6,7 @@ from datetime import datetime, time, timedelta
 from typing import Literal, NamedTuple, TypeAlias, cast
 
 from slackwater import _engine, _public
-from slackwater._row import native_prices, row
+from slackwater._row import native_battery, native_prices, row
 from slackwater.plan import AfterDeadline, Battery, Plan
 from slackwater.prices import Prices
 
@@ -175,13 +175,7 @@ def plan_vehicle(
         now=now,
         by=by,
         power_max_kw=power_max_kw,
-        battery=(
-            battery.capacity_kwh,
-            battery.soc_percent,
-            battery.soc_fallback_percent,
-            battery.charge_limit_percent,
-            battery.efficiency,
-        ),
+        battery=native_battery(battery),
         after_deadline=after_deadline,
     )
     return Plan(native, prices)

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import ClassVar, Literal
 
 from slackwater import _engine
+from slackwater._row import native_battery
 from slackwater.plan import Battery, SocTarget, Target
 from slackwater.series import Series, periods_in
 from slackwater.storage import Consumption
@@ -171,7 +172,7 @@ class Vehicle:
 
     @property
     def _battery(self) -> tuple[float, float | None, float | None, float, float] | None:
-        return None if self.battery is None else _battery(self.battery)
+        return None if self.battery is None else native_battery(self.battery)
 
     @property
     def _energy_targets(self) -> list[Target]:
@@ -188,16 +189,6 @@ class Vehicle:
     @property
     def _consumption(self) -> list[Consumption | tuple[datetime, datetime, float]]:
         return list(self.consumption)
-
-
-def _battery(battery: Battery) -> tuple[float, float | None, float | None, float, float]:
-    return (
-        battery.capacity_kwh,
-        battery.soc_percent,
-        battery.soc_fallback_percent,
-        battery.charge_limit_percent,
-        battery.efficiency,
-    )
 
 
 @dataclass(frozen=True)

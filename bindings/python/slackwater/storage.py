@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from slackwater import _engine, _view
 from slackwater._drawn import Drawn
 from slackwater._engine import PlanTable
+from slackwater._row import native_battery
 from slackwater._saved_plan import SavedPlan
 from slackwater.plan import SocTarget, list_targets
 from slackwater.prices import Prices, priced
@@ -220,13 +221,7 @@ def plan_storage(
         export_prices=None if export_prices is None else export_prices._native,
         now=now,
         until=until,
-        battery=(
-            battery.capacity_kwh,
-            battery.soc_percent,
-            battery.soc_fallback_percent,
-            battery.charge_limit_percent,
-            battery.efficiency,
-        ),
+        battery=native_battery(battery),
         discharge_efficiency=discharge_efficiency,
         power_max_kw=power_max_kw,
         discharge_max_kw=discharge_max_kw,
