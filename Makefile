@@ -301,6 +301,36 @@ site: setup
 	$(call step,documentation site)
 	$(PYTHON) scripts/make_site.py $(TARGET)/doc/site
 
+# Generators of clients are fetched from PyPI and npm; node is needed for the second.
+CLIENTS := out/clients
+
+.PHONY: clients
+clients: setup ## Generate clients of the HTTP interface in Python and TypeScript, and compile them
+	$(call step,generated clients)
+	rm -rf $(CLIENTS)
+	mkdir -p $(CLIENTS)
+	uvx --quiet openapi-python-client@0.29.1 generate --path api/http/openapi.json \
+		--output-path $(CLIENTS)/python --fail-on-warning
+	$(PYTHON) -m compileall -q $(CLIENTS)/python
+	cd $(CLIENTS)/python && uvx --quiet --with attrs --with httpx --with python-dateutil python -c \
+		'from slackwater_client.api.vehicles import list_vehicles, get_vehicle, refresh_vehicle'
+	npx --yes openapi-typescript@7.13.0 api/http/openapi.json --output $(CLIENTS)/slackwater.ts
+	echo 'import type { operations } from "./slackwater"; export type Listed = operations["listVehicles"];' \
+		> $(CLIENTS)/use.ts
+	npx --yes --package typescript@5.9.3 tsc --noEmit --strict $(CLIENTS)/use.ts
+
+SWAGGER := api/server/src/admin/swagger
+
+.PHONY: swagger-ui
+swagger-ui: ## Fetch Swagger UI from npm for /docs; VERSION=5.35.0
+	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	npm pack --silent --pack-destination "$$folder" swagger-ui-dist@$(or $(VERSION),latest); \
+	tar -xzf "$$folder"/swagger-ui-dist-*.tgz -C "$$folder"; \
+	for file in swagger-ui-bundle.js swagger-ui.css; do \
+		sed '/sourceMappingURL/d' "$$folder/package/$$file" | gzip -9n > $(SWAGGER)/$$file.gz; \
+	done; \
+	cp "$$folder/package/LICENSE" $(SWAGGER)/LICENSE
+
 .PHONY: races
 races: tools ## Race commands against each other; ROUNDS=1000 of each
 	SLACKWATER_RACE_ROUNDS=$(or $(ROUNDS),1000) cargo test $(WORKSPACE) --test service races::
