@@ -157,10 +157,10 @@ demo: package ## Plan a fleet against a year of prices; DATA=folder takes your f
 
 # A database of its own: each run begins with the same street.
 .PHONY: serve
-serve: build ## Serve a sandbox of twenty homes, and print what to try
+serve: build ## Serve a sandbox of twenty homes on an evening, and print what to try
 	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
 	SLACKWATER_STORE__URL="sqlite:$$folder/sandbox.db" \
-		$(SERVER) serve --scenario street --welcome $(if $(CLOCK),--clock $(CLOCK))
+		$(SERVER) --config scenarios/evening.toml serve --welcome $(if $(CLOCK),--clock $(CLOCK))
 
 # ----------------------------------------------------------------- checking
 
