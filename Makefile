@@ -157,10 +157,10 @@ demo: package ## Plan a fleet against a year of prices; DATA=folder takes your f
 
 # A database of its own: each run begins with the same street.
 .PHONY: serve
-serve: build ## Serve a sandbox of twenty homes, and print what to try
+serve: build ## Serve a sandbox of twenty homes on an evening, and print what to try
 	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
 	SLACKWATER_STORE__URL="sqlite:$$folder/sandbox.db" \
-		$(SERVER) serve --scenario street --welcome $(if $(CLOCK),--clock $(CLOCK))
+		$(SERVER) --config scenarios/evening.toml serve --welcome $(if $(CLOCK),--clock $(CLOCK))
 
 # ----------------------------------------------------------------- checking
 
@@ -300,6 +300,36 @@ notebooks-write: package ## Run the notebooks and write their outputs
 site: setup
 	$(call step,documentation site)
 	$(PYTHON) scripts/make_site.py $(TARGET)/doc/site
+
+# Generators of clients are fetched from PyPI and npm; node is needed for the second.
+CLIENTS := out/clients
+
+.PHONY: clients
+clients: setup ## Generate clients of the HTTP interface in Python and TypeScript, and compile them
+	$(call step,generated clients)
+	rm -rf $(CLIENTS)
+	mkdir -p $(CLIENTS)
+	uvx --quiet openapi-python-client@0.29.1 generate --path api/http/openapi.json \
+		--output-path $(CLIENTS)/python --fail-on-warning
+	$(PYTHON) -m compileall -q $(CLIENTS)/python
+	cd $(CLIENTS)/python && uvx --quiet --with attrs --with httpx --with python-dateutil python -c \
+		'from slackwater_client.api.vehicles import list_vehicles, get_vehicle, refresh_vehicle'
+	npx --yes openapi-typescript@7.13.0 api/http/openapi.json --output $(CLIENTS)/slackwater.ts
+	echo 'import type { operations } from "./slackwater"; export type Listed = operations["listVehicles"];' \
+		> $(CLIENTS)/use.ts
+	npx --yes --package typescript@5.9.3 tsc --noEmit --strict $(CLIENTS)/use.ts
+
+SWAGGER := api/server/src/admin/swagger
+
+.PHONY: swagger-ui
+swagger-ui: ## Fetch Swagger UI from npm for /docs; VERSION=5.35.0
+	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	npm pack --silent --pack-destination "$$folder" swagger-ui-dist@$(or $(VERSION),latest); \
+	tar -xzf "$$folder"/swagger-ui-dist-*.tgz -C "$$folder"; \
+	for file in swagger-ui-bundle.js swagger-ui.css; do \
+		sed '/sourceMappingURL/d' "$$folder/package/$$file" | gzip -9n > $(SWAGGER)/$$file.gz; \
+	done; \
+	cp "$$folder/package/LICENSE" $(SWAGGER)/LICENSE
 
 .PHONY: races
 races: tools ## Race commands against each other; ROUNDS=1000 of each

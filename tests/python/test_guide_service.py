@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import sys
 from collections.abc import Iterator, Mapping
@@ -39,13 +40,17 @@ def addresses(tmp_path: Path) -> Iterator[Mapping[str, str]]:
         running.end()
 
 
-def test_service_and_webhooks(addresses: Mapping[str, str], tmp_path: Path) -> None:
+def test_service_interface_and_webhooks(
+    addresses: Mapping[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Examples in Python read the files that those of the shell write.
+    monkeypatch.chdir(tmp_path)
     environment = {
         **os.environ,
         "PATH": f"{SERVER.parent}{os.pathsep}{os.environ['PATH']}",
         "SLACKWATER_ADMIN_URL": addresses["http://127.0.0.1:8083"],
     }
-    for name in ("service.md", "webhooks.md"):
+    for name in ("service.md", "interface.md", "webhooks.md"):
         text = (DOCS / "how-to" / name).read_text(encoding="utf-8")
         for shown, real in addresses.items():
             text = text.replace(shown, real)
@@ -55,3 +60,11 @@ def test_service_and_webhooks(addresses: Mapping[str, str], tmp_path: Path) -> N
     assert {"town.yaml", "truth.json", "receivers.json"} <= {
         path.name for path in tmp_path.iterdir()
     }
+
+
+def test_every_kind_of_problem_is_explained() -> None:
+    source = (ROOT / "api/http/src/problem.rs").read_text(encoding="utf-8")
+    kinds = re.findall(r'Kind\s*=\s*\(\s*StatusCode::\w+,\s*[^,]+,\s*"([^"]+)"', source)
+    page = (DOCS / "how-to/interface.md").read_text(encoding="utf-8")
+    explained = re.findall(r"^\| \d{3} \| ([^|]+) \|", page, re.MULTILINE)
+    assert sorted(explained) == sorted(kinds)

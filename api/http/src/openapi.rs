@@ -3,16 +3,16 @@
 //! Each handler names its path, its body and its answers in `#[utoipa::path]`; the first paragraph
 //! of its documentation is the summary. [`build_document`] adds the parts that all operations share.
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
-use axum::http::header;
-use axum::response::IntoResponse;
+use slackwater_service::state::Urls;
+use slackwater_store::client::Environment;
 use slackwater_wire::version::dated::ApiVersion;
 use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::openapi::security::{
     ClientCredentials, Flow, OAuth2, Scopes, SecurityRequirement, SecurityScheme,
 };
+use utoipa::openapi::server::ServerBuilder;
 use utoipa::openapi::{Content, InfoBuilder, OpenApi, Ref, RefOr, Required, Response};
 use utoipa::{PartialSchema, ToSchema};
 
@@ -21,17 +21,27 @@ use crate::page::Pagination;
 use crate::parameters::{parameter, text_schema, word_schema};
 use crate::problem::Problem;
 
-const ABOUT: &str = "Reads energy devices of a client's users. Every answer says in \
-    `Service-Version` which dated version it is in; every failure is a problem of RFC 7807. \
-    The tokens come from `/oauth2/token` at the address for authentication.";
+const ABOUT: &str = "Read and control the energy devices of your users. Get a token: \
+    `curl -u CLIENT_ID:CLIENT_SECRET -d grant_type=client_credentials AUTH_URL/oauth2/token`, and \
+    send it as `Authorization: Bearer TOKEN`. Every answer says in `Service-Version` which dated \
+    version it is in; every failure is a problem of RFC 7807 (`application/problem+json`).";
 
-/// The document, as it is committed.
-static TEXT: LazyLock<String> = LazyLock::new(write_document);
+/// Addresses of a service that runs with its defaults.
+const DEFAULT_BASE: &str = "http://127.0.0.1:8080";
+const DEFAULT_AUTH: &str = "http://127.0.0.1:8081";
 
-/// Sends the document.
+/// The document of a running service: with the addresses of its environments. Tokens of the first
+/// one are shown, because an OpenAPI document has room for one address.
 #[must_use]
-pub fn send_document() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], TEXT.as_str())
+pub fn document_of(environments: &[(Environment, Urls)]) -> OpenApi {
+    let mut document = build_document();
+    let Some((_, first)) = environments.first() else { return document };
+    let server = |(environment, urls): &(Environment, Urls)| {
+        ServerBuilder::new().url(&urls.base).description(Some(environment.as_str())).build()
+    };
+    document.servers = Some(environments.iter().map(server).collect());
+    set_token_url(&mut document, &first.auth);
+    document
 }
 
 /// The document as text, the same on every machine.
@@ -56,35 +66,54 @@ pub fn build_document() -> OpenApi {
     let components = document.components.get_or_insert_default();
     components.schemas.insert(Problem::name().into_owned(), Problem::schema());
     components.schemas.insert(Pagination::name().into_owned(), Pagination::schema());
-    let token = Flow::ClientCredentials(ClientCredentials::new("/oauth2/token", Scopes::new()));
-    components.add_security_scheme("token", SecurityScheme::OAuth2(OAuth2::new([token])));
+    set_token_url(&mut document, DEFAULT_AUTH);
+    let server = ServerBuilder::new().url(DEFAULT_BASE);
+    document.servers = Some(vec![server.description(Some("a sandbox on this machine")).build()]);
     for (path, item) in &mut document.paths.paths {
-        let operations = [
-            ("get", &mut item.get),
-            ("put", &mut item.put),
-            ("post", &mut item.post),
-            ("patch", &mut item.patch),
-            ("delete", &mut item.delete),
-        ];
-        for (method, operation) in operations {
-            if let Some(operation) = operation {
-                complete_operation(operation, method, path);
-            }
+        let operations =
+            [&mut item.get, &mut item.put, &mut item.post, &mut item.patch, &mut item.delete];
+        for operation in operations.into_iter().flatten() {
+            complete_operation(operation, path);
         }
     }
     document
 }
 
+/// Says where tokens come from.
+fn set_token_url(document: &mut OpenApi, auth_url: &str) {
+    let flow = ClientCredentials::new(format!("{auth_url}/oauth2/token"), Scopes::new());
+    let token = OAuth2::new([Flow::ClientCredentials(flow)]);
+    let components = document.components.get_or_insert_default();
+    components.add_security_scheme("token", SecurityScheme::OAuth2(token));
+}
+
+/// Name of an operation in generated clients: `list_vehicles` is `listVehicles`.
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |name, word| {
+        let (head, tail) = word.split_at_checked(1).unwrap_or((word, ""));
+        name + &head.to_uppercase() + tail
+    })
+}
+
+/// Meaning of a parameter of a path, by its name.
+fn describe_path_parameter(name: &str) -> String {
+    match name.strip_suffix("Id") {
+        Some(thing) => format!("ID of the {}.", thing.replace("hvac", "HVAC unit")),
+        None => format!("Code of the {name}."),
+    }
+}
+
 /// Adds to an operation the parts that follow from its path, and those that all operations have.
-fn complete_operation(operation: &mut Operation, method: &str, path: &str) {
-    let words = path.split(['/', '{', '}', '-']).filter(|word| !word.is_empty());
-    operation.operation_id = Some([method].into_iter().chain(words).collect::<Vec<_>>().join("_"));
+fn complete_operation(operation: &mut Operation, path: &str) {
+    operation.operation_id = operation.operation_id.as_deref().map(camel_case);
     operation.summary = operation.summary.as_deref().map(|summary| summary.replace('\n', " "));
     // Further paragraphs are for those who read the code.
     operation.description = None;
     let in_path = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let in_path = in_path.map(|name| {
-        parameter(name, ParameterIn::Path, text_schema(), "Names what it is about.")
+        parameter(name, ParameterIn::Path, text_schema(), &describe_path_parameter(name))
             .required(Required::True)
             .build()
             .into()
@@ -141,6 +170,40 @@ mod tests {
     #[test]
     fn the_committed_document_is_the_current_one() {
         expect_file!["../openapi.json"].assert_eq(&write_document());
+    }
+
+    #[test]
+    fn operations_have_names_of_their_own_for_generated_clients() {
+        let mut names = std::collections::BTreeSet::new();
+        for (path, item) in build_document().paths.paths {
+            for operation in [item.get, item.put, item.post, item.patch, item.delete] {
+                let Some(operation) = operation else { continue };
+                let name = operation.operation_id.unwrap();
+                let is_camel = name.bytes().all(|byte| byte.is_ascii_alphabetic());
+                assert!(is_camel && name.starts_with(char::is_lowercase), "{path}: {name}");
+                assert!(names.insert(name.clone()), "{path}: {name} is there twice");
+            }
+        }
+        assert!(names.contains("listVehicles") && names.contains("getSmartChargingPolicy"));
+    }
+
+    #[test]
+    fn the_document_of_a_service_names_its_addresses() {
+        let urls = |name: &str| Urls {
+            base: format!("https://{name}.example.org"),
+            auth: format!("https://auth.{name}.example.org"),
+            link: String::new(),
+        };
+        let both = [(Environment::Production, urls("api")), (Environment::Sandbox, urls("try"))];
+        let text = document_of(&both).to_json().unwrap();
+        for address in [
+            "https://api.example.org",
+            "https://try.example.org",
+            "https://auth.api.example.org/oauth2/token",
+        ] {
+            assert!(text.contains(&format!("\"{address}\"")), "{address}");
+        }
+        assert!(!text.contains(DEFAULT_AUTH));
     }
 
     #[test]

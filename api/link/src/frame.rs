@@ -9,8 +9,11 @@ use slackwater_service::linking::session::Session;
 use slackwater_service::state::App;
 use slackwater_store::client::Environment;
 
+/// Colours of all pages, light and dark. Pages of operators have the same.
+pub const PALETTE: &str = include_str!("palette.css");
+
 /// The style of all pages.
-pub const STYLE: &str = include_str!("style.css");
+pub const STYLE: &str = concat!(include_str!("palette.css"), include_str!("style.css"));
 
 /// Language, client and style of a page.
 #[derive(Debug, Clone)]
@@ -119,7 +122,8 @@ mod tests {
 
     /// The colours of each block that sets them: light, dark by system, dark.
     fn palettes() -> Vec<BTreeMap<&'static str, [f64; 3]>> {
-        let blocks = STYLE.split("color-scheme:").skip(1).filter(|block| block.contains("--page"));
+        let blocks =
+            PALETTE.split("color-scheme:").skip(1).filter(|block| block.contains("--page"));
         let blocks = blocks.map(|block| block.split('}').next().unwrap_or_default());
         blocks
             .map(|block| {

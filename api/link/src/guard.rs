@@ -27,11 +27,15 @@ const FIXED: [(HeaderName, &str); 7] = [
 /// Puts the headers on a page. Its forms lead back to it, and their answers to
 /// `end`, where the session ends.
 pub fn protect(headers: &mut HeaderMap, end: Option<&str>) {
+    protect_page(headers, &policy(end));
+}
+
+/// Puts the headers on a page with a policy of its own of what it may load and run.
+pub fn protect_page(headers: &mut HeaderMap, policy: &str) {
     for (name, value) in FIXED {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    let policy = policy(end);
-    if let Ok(policy) = HeaderValue::from_str(&policy) {
+    if let Ok(policy) = HeaderValue::from_str(policy) {
         headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     }
 }

@@ -5,6 +5,7 @@
 //! whose prices changed. The crate `slackwater-control` makes the request, the engine the plan.
 
 pub mod area;
+pub mod area_load;
 mod beside;
 pub mod facts;
 pub mod flex_body;

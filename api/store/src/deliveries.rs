@@ -310,6 +310,37 @@ pub async fn count_waiting_events(
     Ok(row.try_get("behind")?)
 }
 
+/// Events that wait for a receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting {
+    /// Number of events, counted up to a maximum.
+    pub count: i64,
+    /// When the oldest of them happened.
+    pub since: Option<DateTime<Utc>>,
+}
+
+/// Events that wait for the receiver of a subscription, of which at most `count_max` are counted.
+///
+/// # Errors
+/// The database failed.
+pub async fn waiting_events(
+    store: &Store,
+    subscription: &Subscription,
+    count_max: u32,
+) -> Result<Waiting, StoreError> {
+    let query = "select count(*) as count, min(happened_at) as since from (
+             select happened_at from events where client_id = $1 and seq > $2
+             order by seq limit $3) as waiting";
+    let row = sqlx::query(query)
+        .bind(&subscription.client_id)
+        .bind(subscription.posted_seq)
+        .bind(i64::from(count_max))
+        .fetch_one(store.reader())
+        .await?;
+    let row = Cells::new("events", &row);
+    Ok(Waiting { count: row.get("count")?, since: row.get("since")? })
+}
+
 /// Deletes events of an environment that are older than `before`, posted or not.
 ///
 /// # Errors

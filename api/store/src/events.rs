@@ -96,6 +96,15 @@ pub async fn events_after(
     Ok(query.fetch_all(store.reader()).await?)
 }
 
+/// The newest events, newest first.
+///
+/// # Errors
+/// The database failed.
+pub async fn latest_events(store: &Store, count_max: u32) -> Result<Vec<Event>, StoreError> {
+    let query = sqlx::query_as("select * from events order by seq desc limit $1");
+    Ok(query.bind(i64::from(count_max)).fetch_all(store.reader()).await?)
+}
+
 impl FromRow<'_, AnyRow> for Event {
     fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
         let row = Cells::new("events", row);

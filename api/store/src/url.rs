@@ -70,6 +70,12 @@ impl StoreUrl {
         Self("sqlite:slackwater.db".to_owned())
     }
 
+    /// The text as given, with stars for its password.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        without_password(&self.0)
+    }
+
     /// The text as given.
     #[must_use]
     pub fn as_str(&self) -> &str {

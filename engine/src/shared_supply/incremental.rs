@@ -52,6 +52,61 @@ impl IncrementalPlan {
     }
 }
 
+/// Load of several plans over a period, against a limit.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct PlannedLoad {
+    /// Steps of the load in time order, without gaps.
+    pub steps: Vec<Interval>,
+    /// Highest power of the steps.
+    pub peak: Power,
+    /// Energy of the steps.
+    pub energy: Energy,
+    /// Time in which the load exceeds the limit by more than rounding; zero without a limit.
+    pub time_above: TimeDelta,
+}
+
+/// Load that plans, each with the power it takes in its intervals, make together from `from` to
+/// `to`.
+///
+/// # Example
+///
+/// ```
+/// use slackwater_engine::plan::Interval;
+/// use slackwater_engine::shared_supply::planned_load;
+/// use slackwater_engine::units::kw;
+///
+/// let [six, seven, eight] =
+///     [18, 19, 20].map(|hour| format!("2026-01-05T{hour}:00:00Z").parse().unwrap());
+/// let long = [Interval { start: six, end: eight, power: kw(11.0) }];
+/// let short = [Interval { start: six, end: seven, power: kw(7.0) }];
+/// let plans = [(&long[..], kw(11.0)), (&short[..], kw(7.0))];
+/// let load = planned_load(plans, (six, eight), Some(kw(15.0)));
+/// assert_eq!(load.steps.len(), 2);
+/// assert_eq!((load.peak, load.time_above.num_minutes()), (kw(18.0), 60));
+/// ```
+pub fn planned_load<'a>(
+    plans: impl IntoIterator<Item = (&'a [Interval], Power)>,
+    (from, to): (DateTime<Utc>, DateTime<Utc>),
+    power_max: Option<Power>,
+) -> PlannedLoad {
+    let mut profile = LoadProfile::default();
+    for (intervals, power) in plans {
+        profile.add(intervals, power);
+    }
+    let steps = profile.between(from, to);
+    let is_above = |step: &&Interval| {
+        power_max.is_some_and(|most| step.power.as_kw() > most.as_kw() + POWER_ROUNDING_KW)
+    };
+    let above = steps.iter().filter(is_above).map(|step| step.end - step.start);
+    PlannedLoad {
+        peak: steps.iter().map(|step| step.power).fold(Power::ZERO, Power::max),
+        energy: energy_by(&steps, None),
+        time_above: above.sum(),
+        steps,
+    }
+}
+
 /// Cheapest plan of a request that takes `power` while it is on, in periods in which `others` leave
 /// that much of `power_max`.
 ///
@@ -304,6 +359,39 @@ mod tests {
     fn summary(intervals: Vec<Interval>) -> PlanSummary {
         let alone = plan_charge(&curve_of(60, &CENTS), &need(0, 20.0));
         PlanSummary { intervals, ..PlanSummary::from(&alone) }
+    }
+
+    proptest! {
+        /// At any minute the load is the sum of the plans that charge then, and nothing is lost.
+        #[test]
+        fn a_load_is_the_sum_of_its_plans(
+            plans in prop::collection::vec((0i64..300, 1i64..120, 1u32..22), 0..12),
+            (from, length, most) in (0i64..200, 1i64..200, 0u32..60),
+        ) {
+            let plans: Vec<(Vec<Interval>, Power)> = plans
+                .into_iter()
+                .map(|(start, length, power)| (vec![interval(start, start + length)], kw(power.into())))
+                .collect();
+            let to = from + length;
+            let all = plans.iter().map(|(intervals, power)| (&intervals[..], *power));
+            let load = planned_load(all, (at(from), at(to)), Some(kw(most.into())));
+            prop_assert_eq!((load.steps[0].start, load.steps.last().unwrap().end), (at(from), at(to)));
+            let (mut minutes_above, mut energy_kwh, mut peak_kw) = (0, 0.0, 0.0_f64);
+            for minute in from..to {
+                let takes = |plan: &&(Vec<Interval>, Power)| {
+                    plan.0[0].start <= at(minute) && at(minute) < plan.0[0].end
+                };
+                let sum_kw: f64 = plans.iter().filter(takes).map(|plan| plan.1.as_kw()).sum();
+                let step = load.steps.iter().find(|step| at(minute) < step.end).unwrap();
+                prop_assert!((step.power.as_kw() - sum_kw).abs() < 1e-9);
+                minutes_above += i64::from(sum_kw > f64::from(most));
+                energy_kwh += sum_kw / 60.0;
+                peak_kw = peak_kw.max(sum_kw);
+            }
+            prop_assert_eq!(load.time_above.num_minutes(), minutes_above);
+            prop_assert!((load.energy.as_kwh() - energy_kwh).abs() < 1e-9);
+            prop_assert!((load.peak.as_kw() - peak_kw).abs() < 1e-9);
+        }
     }
 
     #[test]

@@ -46,6 +46,23 @@ impl LoadProfile {
         self.changes_kw.iter().map(step).unzip()
     }
 
+    /// The load from `from` to `to`, as steps without gaps; neighbours of one power are joined.
+    pub(crate) fn between(&self, from: DateTime<Utc>, to: DateTime<Utc>) -> Vec<Interval> {
+        let mut steps = Vec::new();
+        let mut taken_kw = 0.0;
+        let mut start = from;
+        let is_same = |a: Power, b: Power| (a.as_kw() - b.as_kw()).abs() < POWER_ROUNDING_KW;
+        for (&at, change) in self.changes_kw.range(..to) {
+            if at > start {
+                Interval { start, end: at, power: rounded(taken_kw) }.join(&mut steps, is_same);
+                start = at;
+            }
+            taken_kw += change;
+        }
+        Interval { start, end: to, power: rounded(taken_kw) }.join(&mut steps, is_same);
+        steps
+    }
+
     /// Periods after `from` in which the load exceeds `room`, as power limits of zero.
     pub(crate) fn crowded(&self, room: Power, from: DateTime<Utc>) -> Vec<PowerLimit> {
         let mut periods: Vec<PowerLimit> = Vec::new();
@@ -65,4 +82,9 @@ impl LoadProfile {
         }
         periods
     }
+}
+
+/// A sum of powers, of which rounding may leave a trace where it is zero.
+fn rounded(kw: f64) -> Power {
+    if kw.abs() < POWER_ROUNDING_KW { Power::ZERO } else { crate::units::kw(kw) }
 }

@@ -1,7 +1,7 @@
 //! Plans of several requests within a shared power limit.
 //!
 //! [`plan_in_residual_capacity`] plans one request in the power that the others leave, without
-//! changing their plans. `plan_within_capacity` plans all requests together; `wrap_around` is
+//! changing their plans; [`planned_load`] adds plans up. `plan_within_capacity` plans all requests together; `wrap_around` is
 //! McNaughton's rule, by which vehicles take turns within a slot.
 #[cfg(feature = "lp")]
 pub(crate) mod capacity;
@@ -17,8 +17,8 @@ pub(crate) mod wrap_around;
 #[cfg(feature = "lp")]
 pub use capacity::plan_within_capacity;
 pub use incremental::{
-    IncrementalPlan, OtherLoad, ReplanReason, hold_current, plan_in_residual_capacity,
-    reason_to_replan,
+    IncrementalPlan, OtherLoad, PlannedLoad, ReplanReason, hold_current, plan_in_residual_capacity,
+    planned_load, reason_to_replan,
 };
 #[cfg(feature = "lp")]
 pub use wish::{SharedPower, SharedWish};

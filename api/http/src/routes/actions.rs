@@ -49,7 +49,7 @@ pub struct ChargeRateLimitBody {
 impl RequestBody for ChargeRateLimitBody {}
 
 /// Limits the current of a charger. Does not wait for it. Deprecated.
-#[utoipa::path(post, path = "/chargers/{chargerId}/max-current", tag = "Chargers",
+#[utoipa::path(post, path = "/chargers/{chargerId}/max-current", operation_id = "limit_charger_current", tag = "Chargers",
     request_body = MaxCurrentBody,
     responses((status = 200, body = ActionBody), (status = 403), (status = 404), (status = 422)))]
 pub(crate) async fn limit_current(
@@ -64,7 +64,7 @@ pub(crate) async fn limit_current(
 }
 
 /// Limits the power of a charger, and its current with it. Does not wait for it. Beta.
-#[utoipa::path(post, path = "/chargers/{chargerId}/charge-rate-limit", tag = "Chargers",
+#[utoipa::path(post, path = "/chargers/{chargerId}/charge-rate-limit", operation_id = "limit_charger_power", tag = "Chargers",
     request_body = ChargeRateLimitBody,
     responses((status = 200, body = ActionBody), (status = 403), (status = 404), (status = 422)))]
 pub(crate) async fn limit_charge_rate(
@@ -79,7 +79,7 @@ pub(crate) async fn limit_charge_rate(
 }
 
 /// Ends a hold: the unit follows the schedule on it. Takes no body and does not wait.
-#[utoipa::path(post, path = "/hvacs/{hvacId}/follow-schedule", tag = "HVAC units",
+#[utoipa::path(post, path = "/hvacs/{hvacId}/follow-schedule", operation_id = "follow_hvac_schedule", tag = "HVAC units",
     responses((status = 200, body = ActionBody), (status = 403), (status = 404)))]
 pub(crate) async fn follow_schedule(
     State(app): State<App>,

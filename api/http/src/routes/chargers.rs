@@ -275,7 +275,7 @@ impl ChargerInformation {
 /// Says where a charger stands.
 ///
 /// Null: it stands at no place of its user.
-#[utoipa::path(put, path = "/chargers/{chargerId}", tag = "Chargers",
+#[utoipa::path(put, path = "/chargers/{chargerId}", operation_id = "set_charger_location", tag = "Chargers",
     request_body = ChargerUpdate, responses((status = 200, body = Charger), (status = 404)))]
 pub(crate) async fn put_charger(
     State(app): State<App>,

@@ -45,7 +45,7 @@ pub struct DayUpdate {
 }
 
 /// A flex policy of a vehicle.
-#[utoipa::path(get, path = "/flex/vehicle-policies/{policyId}", tag = "Flex",
+#[utoipa::path(get, path = "/flex/vehicle-policies/{policyId}", operation_id = "get_flex_policy", tag = "Flex",
     responses((status = 200, body = FlexPolicyBody), (status = 404)))]
 pub(crate) async fn get_policy(
     State(app): State<App>,
@@ -60,7 +60,7 @@ pub(crate) async fn get_policy(
 }
 
 /// Changes parts of a flex policy, all or none; the vehicle is planned for anew.
-#[utoipa::path(patch, path = "/flex/vehicle-policies/{policyId}", tag = "Flex",
+#[utoipa::path(patch, path = "/flex/vehicle-policies/{policyId}", operation_id = "update_flex_policy", tag = "Flex",
     request_body = FlexPolicyUpdate,
     responses((status = 200, body = FlexPolicyBody), (status = 404)))]
 pub(crate) async fn patch_policy(

@@ -50,7 +50,7 @@ pub async fn check_readiness(State(app): State<App>) -> Result<Json<Ready>, Prob
 
 /// Health of the manufacturers of chargers, in the order of their codes.
 #[utoipa::path(get, path = "/health/chargers", tag = "Health",
-    summary = "How the manufacturers of chargers do.",
+    summary = "Health of the manufacturers of chargers.",
     responses((status = 200, body = Vec<VendorHealthBody>)))]
 pub(crate) async fn list_charger_vendors(State(app): State<App>) -> Json<Vec<VendorHealthBody>> {
     let now = app.now();

@@ -55,7 +55,7 @@ impl SmartOverride {
 /// Has a charger charge now, whatever schedules and smart charging want.
 ///
 /// The active override, if there is one, is the answer.
-#[utoipa::path(post, path = "/chargers/{chargerId}/smart-override", tag = "Chargers",
+#[utoipa::path(post, path = "/chargers/{chargerId}/smart-override", operation_id = "start_smart_override", tag = "Chargers",
     responses((status = 200, body = SmartOverride), (status = 403), (status = 404)))]
 pub(crate) async fn start_override(
     State(app): State<App>,
@@ -68,8 +68,8 @@ pub(crate) async fn start_override(
 }
 
 /// Ends the override of a charger.
-#[utoipa::path(delete, path = "/chargers/{chargerId}/smart-override", tag = "Chargers",
-    summary = "Ends that, and answers with what it was.",
+#[utoipa::path(delete, path = "/chargers/{chargerId}/smart-override", operation_id = "end_smart_override", tag = "Chargers",
+    summary = "Ends the active smart override and returns it.",
     responses((status = 200, body = SmartOverride), (status = 404)))]
 pub(crate) async fn end_override(
     State(app): State<App>,

@@ -206,7 +206,7 @@ pub(crate) async fn get_schedule(
 }
 
 /// Changes what the body names, and leaves the rest.
-#[utoipa::path(put, path = "/schedules/{scheduleId}", tag = "Schedules",
+#[utoipa::path(put, path = "/schedules/{scheduleId}", operation_id = "update_schedule", tag = "Schedules",
     request_body = ScheduleUpdate, responses((status = 200, body = ScheduleBody), (status = 404)))]
 pub(crate) async fn put_schedule(
     State(app): State<App>,
@@ -237,7 +237,7 @@ pub(crate) async fn delete_schedule(
 
 /// Status of a schedule.
 #[utoipa::path(get, path = "/schedules/{scheduleId}/status", tag = "Schedules",
-    summary = "How a schedule stands.",
+    summary = "Status of a schedule: whether it is in control, and its next transition.",
     responses((status = 200, body = ScheduleStatus), (status = 404)))]
 pub(crate) async fn get_schedule_status(
     State(app): State<App>,

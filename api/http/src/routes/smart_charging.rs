@@ -123,8 +123,8 @@ impl ChargingIntervalBody {
 }
 
 /// The policy. Before anybody set one it is off.
-#[utoipa::path(get, path = "/chargers/{chargerId}/smart-charging-policy", tag = "Smart charging",
-    summary = "What smart charging is to do with a charger; off before anybody says so. Beta.",
+#[utoipa::path(get, path = "/chargers/{chargerId}/smart-charging-policy", operation_id = "get_smart_charging_policy", tag = "Smart charging",
+    summary = "The charger's smart charging policy; disabled by default. Beta.",
     responses((status = 200, body = ChargerPolicyBody), (status = 404)))]
 pub(crate) async fn get_policy(
     State(app): State<App>,
@@ -137,8 +137,8 @@ pub(crate) async fn get_policy(
 }
 
 /// Changes parts of the policy.
-#[utoipa::path(put, path = "/chargers/{chargerId}/smart-charging-policy", tag = "Smart charging",
-    summary = "Changes parts of that; the charger is planned for anew. Beta.",
+#[utoipa::path(put, path = "/chargers/{chargerId}/smart-charging-policy", operation_id = "update_smart_charging_policy", tag = "Smart charging",
+    summary = "Changes members of the charger's smart charging policy, and plans again. Beta.",
     request_body = ChargerPolicyUpdate,
     responses((status = 200, body = ChargerPolicyBody), (status = 404)))]
 pub(crate) async fn put_policy(
@@ -154,8 +154,8 @@ pub(crate) async fn put_policy(
 }
 
 /// Status of smart charging of a charger.
-#[utoipa::path(get, path = "/chargers/{chargerId}/smart-charging-status", tag = "Smart charging",
-    summary = "What smart charging is doing, and when the charger is to be on. Beta.",
+#[utoipa::path(get, path = "/chargers/{chargerId}/smart-charging-status", operation_id = "get_smart_charging_status", tag = "Smart charging",
+    summary = "State of smart charging, and the planned periods of charging. Beta.",
     responses((status = 200, body = SmartChargingStatus), (status = 404)))]
 pub(crate) async fn get_status(
     State(app): State<App>,

@@ -93,7 +93,7 @@ pub(crate) async fn deauthorise_user(
 /// The account of a user with a manufacturer. Its members are named by the operator.
 ///
 /// The operator may give a name to whether the credentials are valid.
-#[utoipa::path(get, path = "/users/{userId}/vendor/{vendor}", tag = "Users",
+#[utoipa::path(get, path = "/users/{userId}/vendor/{vendor}", operation_id = "get_user_vendor", tag = "Users",
     responses((status = 200, body = Object), (status = 404)))]
 pub(crate) async fn get_account(
     State(app): State<App>,
@@ -107,7 +107,7 @@ pub(crate) async fn get_account(
 }
 
 /// Takes away a user's account with a manufacturer, and the devices on it.
-#[utoipa::path(delete, path = "/users/{userId}/vendor/{vendor}", tag = "Users",
+#[utoipa::path(delete, path = "/users/{userId}/vendor/{vendor}", operation_id = "disconnect_user_vendor", tag = "Users",
     responses((status = 204), (status = 404)))]
 pub(crate) async fn disconnect_vendor(
     State(app): State<App>,

@@ -12,6 +12,7 @@ use slackwater_control::device::command::Command;
 use slackwater_wire::version::operation_mode::parse_operation_mode;
 use uuid::Uuid;
 
+use crate::admin::console::worlds::{first, world_of};
 use slackwater_http::problem::Problem;
 use slackwater_http::request::Path;
 use slackwater_http::routes::actions::answer_cancellation;
@@ -126,14 +127,6 @@ pub(crate) async fn device_of(worlds: &[App], given: &str) -> Result<(App, Arc<D
     }
 }
 
-/// The service of the environment that a client belongs to.
-async fn world_of(worlds: &[App], client_id: &str) -> Result<App, Problem> {
-    let client = clients::get_client(first(worlds)?.store(), client_id).await?;
-    let environment = client.map(|row| row.client.environment);
-    let world = worlds.iter().find(|app| Some(app.environment()) == environment);
-    world.cloned().ok_or_else(|| Problem::no_entity("environment"))
-}
-
 /// A mode that came with a later version than the client's does not exist for it (BAT-04).
 async fn check_version(app: &App, device: &Device, command: &Command) -> Result<(), Problem> {
     let Command::OperationMode(mode) = command else { return Ok(()) };
@@ -141,10 +134,6 @@ async fn check_version(app: &App, device: &Device, command: &Command) -> Result<
     let client = client.ok_or_else(|| Problem::no_entity("client"))?.client;
     let known = parse_operation_mode(mode.as_str(), client.version);
     known.map(|_| ()).map_err(|error| Problem::bad_request(error.to_string()))
-}
-
-fn first(worlds: &[App]) -> Result<&App, Problem> {
-    worlds.first().ok_or_else(|| Problem::no_entity("environment"))
 }
 
 fn parse_action_id(id: &str) -> Result<Uuid, Problem> {

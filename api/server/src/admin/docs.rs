@@ -1,158 +1,63 @@
-//! The documentation as one page that loads nothing, from anywhere.
-use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::sync::LazyLock;
+//! Documentation of the interface: Swagger UI, which is part of the program, over the OpenAPI
+//! document with the addresses of this service.
+//!
+//! The page loads nothing from elsewhere. It sends no requests of its readers: they would come from
+//! the operators' address, and answers have no CORS headers. Only routes of the interface are
+//! documented, none of operators. `make swagger-ui` brings a later version of the files.
+use axum::Router;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::middleware::map_response;
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use slackwater_http::openapi::document_of;
+use slackwater_service::state::App;
 
-use axum::response::Html;
-use serde_json::Value;
+const PAGE: &str = include_str!("swagger/index.html");
+const START: &str = include_str!("swagger/start.js");
+/// Files of the npm package `swagger-ui-dist`, packed by gzip.
+const SCRIPT: &[u8] = include_bytes!("swagger/swagger-ui-bundle.js.gz");
+const STYLE: &[u8] = include_bytes!("swagger/swagger-ui.css.gz");
 
-use slackwater_http::openapi;
+/// What the page may load: files of this address, and the styles that it writes itself.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+     img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+     frame-ancestors 'none'";
 
-static PAGE: LazyLock<String> = LazyLock::new(|| {
-    let document = serde_json::to_value(openapi::build_document());
-    render_page(&document.expect("the document is made of text and numbers"))
-});
+const HEADERS: [(HeaderName, &str); 3] = [
+    (header::CONTENT_SECURITY_POLICY, POLICY),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+];
 
-const STYLE: &str = "
-:root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 18%, transparent); }
-body { font: 1rem/1.55 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { margin-bottom: 0 } h2 { margin-top: 3rem; border-bottom: 1px solid var(--line) }
-code { font: .9em ui-monospace, monospace }
-section { border: 1px solid var(--line); border-radius: .5rem; padding: .2rem 1rem; margin: 1rem 0 }
-section h3 { font: 600 1rem ui-monospace, monospace } .method { display: inline-block; min-width: 4.5em }
-table { border-collapse: collapse; width: 100% } td, th { text-align: left; vertical-align: top;
-padding: .25rem .8rem .25rem 0; border-top: 1px solid var(--line) } th { font-weight: 600 }
-nav a { margin-right: 1rem } details { margin: .4rem 0 }
-";
-
-/// Sends the page.
-pub async fn send_page() -> Html<&'static str> {
-    Html(PAGE.as_str())
-}
-
-fn render_page(document: &Value) -> String {
-    let mut page = String::new();
-    let info = &document["info"];
-    let (title, about) = (escape_text(&info["title"]), escape_text(&info["description"]));
-    // Writing to a text cannot fail.
-    let _: std::fmt::Result = write!(
-        page,
-        "<!doctype html><html lang=en><meta charset=utf-8>\
-         <meta name=viewport content='width=device-width'>\
-         <title>{title}</title><style>{STYLE}</style><h1>{title}</h1><p>{about}</p>\
-         <p>The same as <a href=/openapi.json>OpenAPI 3.1</a>; <a href=/metrics>metrics</a>.</p><nav>"
-    );
-    let mut groups = BTreeMap::<&str, String>::new();
-    for (path, item) in document["paths"].as_object().into_iter().flatten() {
-        for (method, operation) in item.as_object().into_iter().flatten() {
-            let tag = operation["tags"][0].as_str().unwrap_or_default();
-            groups.entry(tag).or_default().push_str(&render_operation(method, path, operation));
-        }
-    }
-    for tag in groups.keys() {
-        let _: std::fmt::Result = write!(page, "<a href='#{}'>{tag}</a>", make_anchor(tag));
-    }
-    page.push_str("<a href=#schemas>Objects</a></nav>");
-    for (tag, sections) in &groups {
-        let _: std::fmt::Result =
-            write!(page, "<h2 id='{}'>{tag}</h2>{sections}", make_anchor(tag));
-    }
-    page.push_str("<h2 id=schemas>Objects</h2>");
-    for (name, schema) in document["components"]["schemas"].as_object().into_iter().flatten() {
-        page.push_str(&render_object(name, schema));
-    }
-    page.push_str("</html>\n");
-    page
-}
-
-fn render_operation(method: &str, path: &str, operation: &Value) -> String {
-    let method = method.to_uppercase();
-    let summary = escape_text(&operation["summary"]);
-    let mut rows = Vec::new();
-    for parameter in operation["parameters"].as_array().into_iter().flatten() {
-        let name = escape_text(&parameter["name"]);
-        let (place, about) =
-            (escape_text(&parameter["in"]), escape_text(&parameter["description"]));
-        rows.push(format!("<tr><td><code>{name}</code><td>{place}<td>{about}"));
-    }
-    let body = &operation["requestBody"]["content"]["application/json"]["schema"];
-    if !body.is_null() {
-        rows.push(format!("<tr><td>body<td><td>{}", render_schema(body)));
-    }
-    for (status, response) in operation["responses"].as_object().into_iter().flatten() {
-        let content = response["content"].as_object().into_iter().flatten().next();
-        let shape =
-            content.map(|(_, content)| render_schema(&content["schema"])).unwrap_or_default();
-        rows.push(format!("<tr><td>{status}<td>answer<td>{shape}"));
-    }
-    format!(
-        "<section><h3><span class=method>{method}</span> {path}</h3><p>{summary}</p><details>\
-         <summary>Parameters and answers</summary><table>{}</table></details></section>",
-        rows.concat(),
-    )
-}
-
-fn render_object(name: &str, schema: &Value) -> String {
-    let about = escape_text(&schema["description"]);
-    let row = |(member, shape): (&String, &Value)| {
-        let about = escape_text(&shape["description"]);
-        format!("<tr><td><code>{member}</code><td>{}<td>{about}", render_schema(shape))
+/// Routes `/docs` and `/openapi.json`.
+pub(crate) fn router(worlds: &[App]) -> Router {
+    let environments = worlds.iter().map(|app| (app.environment(), app.urls().clone()));
+    let document = document_of(&environments.collect::<Vec<_>>());
+    let document = document.to_pretty_json().expect("the document is made of text and numbers");
+    let send = |media: &'static str, body: &'static str| {
+        get(async move || ([(header::CONTENT_TYPE, media)], body))
     };
-    let rows: Vec<String> =
-        schema["properties"].as_object().into_iter().flatten().map(row).collect();
-    format!(
-        "<section id='schema-{name}'><h3>{name}</h3><p>{about}</p><table>{}</table></section>",
-        rows.concat(),
-    )
+    Router::new()
+        .route("/docs", get(async || Redirect::to("/docs/")))
+        .route("/docs/", send("text/html; charset=utf-8", PAGE))
+        .route("/docs/start.js", send("text/javascript", START))
+        .route("/docs/swagger-ui.js", get(async || send_packed("text/javascript", SCRIPT)))
+        .route("/docs/swagger-ui.css", get(async || send_packed("text/css", STYLE)))
+        .route(
+            "/openapi.json",
+            get(async move || ([(header::CONTENT_TYPE, "application/json")], document)),
+        )
+        .layer(map_response(protect))
 }
 
-/// A schema in a few words, with links to objects.
-fn render_schema(schema: &Value) -> String {
-    if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
-        return format!("<a href='#schema-{name}'>{name}</a>");
-    }
-    if let Some(several) = schema["oneOf"].as_array() {
-        return several.iter().map(render_schema).collect::<Vec<_>>().join(" or ");
-    }
-    match &schema["type"] {
-        Value::Array(types) => types.iter().map(escape_text).collect::<Vec<_>>().join(" or "),
-        Value::String(one) if one == "array" => {
-            format!("list of {}", render_schema(&schema["items"]))
-        }
-        Value::String(one) if one == "object" && schema["properties"]["data"].is_object() => {
-            format!("page of {}", render_schema(&schema["properties"]["data"]["items"]))
-        }
-        other => escape_text(other),
-    }
+/// A packed file. Browsers unpack it, and no other program asks for it.
+fn send_packed(media: &'static str, body: &'static [u8]) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, media), (header::CONTENT_ENCODING, "gzip")], body)
 }
 
-/// Text that means nothing to a browser; `code` in back quotes.
-fn escape_text(value: &Value) -> String {
-    let raw = value.as_str().unwrap_or_default();
-    let safe = raw.replace('&', "&amp;").replace('<', "&lt;").replace('\'', "&#39;");
-    let parts = safe.split('`').enumerate();
-    parts
-        .map(|(i, part)| if i % 2 == 1 { format!("<code>{part}</code>") } else { part.to_owned() })
-        .collect()
-}
-
-fn make_anchor(tag: &str) -> String {
-    tag.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_page_shows_every_operation_and_loads_nothing() {
-        for path in openapi::build_document().paths.paths.keys() {
-            assert!(PAGE.contains(path), "{path}");
-        }
-        for loading in
-            ["<script", "<link", "<img", "src=", "url(", "@import", "http://", "https://"]
-        {
-            assert!(!PAGE.contains(loading), "{loading}");
-        }
+async fn protect(mut response: Response) -> Response {
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
+    response
 }

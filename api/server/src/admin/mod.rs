@@ -1,8 +1,9 @@
-//! Operators' address: metrics, documentation, clients, events, prices, policies, control of the
+//! Operators' address: console, metrics, documentation, clients, events, prices, policies, control of the
 //! sandbox.
 
 mod body;
 pub mod clients;
+mod console;
 pub mod control;
 pub mod docs;
 pub mod events;

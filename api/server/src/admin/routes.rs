@@ -2,27 +2,26 @@
 use axum::Router;
 use axum::http::{Method, Uri};
 use axum::middleware::from_fn_with_state;
+use axum::response::Redirect;
 use axum::routing::{delete, get};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::admin::guard::guard;
-use crate::admin::{clients, control, docs, events, policies, prices, sandbox};
+use crate::admin::{clients, console, control, docs, events, policies, prices, sandbox};
 use crate::seeding::residents::SandboxSeeder;
-use slackwater_http::openapi;
 use slackwater_http::problem::{self, Problem};
 use slackwater_http::routes::health;
 use slackwater_http::telemetry;
 use slackwater_service::state::App;
 
-/// Metrics, documentation and readiness of all environments, and what operators change.
+/// Metrics, documentation and readiness of all environments, the console, and what operators
+/// change.
 ///
 /// Documentation and readiness are open: they tell nothing about anyone, and a probe of a
 /// cluster has no token. All else is behind the `guard`.
 pub fn router(worlds: &[App], residents: Option<SandboxSeeder>) -> Router {
-    let mut open = Router::new()
-        .route("/", get(docs::send_page))
-        .route("/docs", get(docs::send_page))
-        .route("/openapi.json", get(async || openapi::send_document()));
+    let start = get(async || Redirect::to("/console"));
+    let mut open = docs::router(worlds).route("/", start);
     let mut guarded = Router::new().route("/metrics", get(async || telemetry::render()));
     let mut token = None;
     if let Some(app) = worlds.first() {
@@ -39,6 +38,7 @@ pub fn router(worlds: &[App], residents: Option<SandboxSeeder>) -> Router {
             .merge(prices::router(app.clone()))
             .merge(control::router(worlds))
             .merge(policies::router(worlds.to_vec()))
+            .merge(console::routes::router(worlds))
             .merge(kept.with_state(app.clone()));
     }
     open.merge(guarded.route_layer(from_fn_with_state(token, guard)))

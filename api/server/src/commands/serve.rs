@@ -1,4 +1,5 @@
 //! Serving, with or without a sandbox full of people.
+use std::env;
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
@@ -193,7 +194,7 @@ async fn resident_client(app: &App) -> Result<Client, Failure> {
     Ok(client)
 }
 
-/// Prints what to try first.
+/// Prints what to try first: the console, commands, requests.
 async fn print_welcome(app: &App, client: &Client, admin: &str) -> Result<(), Failure> {
     let issued = app
         .tokens()
@@ -202,14 +203,37 @@ async fn print_welcome(app: &App, client: &Client, admin: &str) -> Result<(), Fa
     let token = issued.map_err(|problem| Failure::Token(format!("{problem:?}")))?;
     let base = &app.urls().base;
     let header = format!("Authorization: Bearer {token}");
-    let mut lines = vec!["\nTry, with a token that is good for an hour:\n".to_owned()];
+    let mut lines = vec![format!("\nConsole: {admin}/console")];
+    lines.push(format!("Database: {}", app.config().store.url.shown()));
+    lines.push("\nCommands for this server, in another terminal:\n".to_owned());
+    lines.extend(commands_to_try(app, admin).map(|line| format!("  {line}")));
+    lines.push("\nRequests, with a token that is good for an hour:\n".to_owned());
     for path in ["/vehicles?pageSize=2", "/users/ada/chargers", "/health/chargers"] {
         lines.push(format!("  curl -H '{header}' '{base}{path}'"));
     }
-    lines.push(format!("\nDocumentation: {admin}/docs"));
+    lines.push(format!("\nDocumentation: {admin}/docs/"));
     match print(&lines.join("\n")) {
         // Whoever read has had enough; requests are answered all the same.
         Err(Failure::Print(reason)) if reason.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         printed => printed,
     }
+}
+
+/// Commands that work at once, whatever is simulated.
+fn commands_to_try(app: &App, admin: &str) -> impl Iterator<Item = String> {
+    let program = env::current_exe().unwrap_or_else(|_| "slackwater-api".into());
+    let folder = program.parent().map(|folder| folder.display().to_string());
+    let path = folder.map(|folder| format!("export PATH=\"{folder}:$PATH\""));
+    let planned = app.cache().read(|tables| {
+        let planned = tables.plans.with_policy().filter_map(|id| tables.any_device(id));
+        planned.map(|device| device.vendor_device.clone()).min()
+    });
+    let of_device = planned.map(|name| format!("slackwater-api policy show {name}"));
+    let fixed = [
+        format!("export SLACKWATER_ADMIN_URL={admin}"),
+        "slackwater-api client list".to_owned(),
+        "slackwater-api sandbox devices".to_owned(),
+        "slackwater-api events tail --once".to_owned(),
+    ];
+    path.into_iter().chain(fixed).chain(of_device)
 }

@@ -84,7 +84,7 @@ async fn a_client_logs_in_and_reads_the_street() {
     assert_eq!(status, 200);
     assert!(page["data"][0]["chargeState"]["powerDeliveryState"].is_string());
     // The operators' address is another one, and has what users do not.
-    for path in ["/metrics", "/docs", "/openapi.json", "/sandbox/clock"] {
+    for path in ["/metrics", "/docs/", "/console", "/openapi.json", "/sandbox/clock"] {
         assert_eq!(ask(Method::GET, format!("{admin}{path}"), "", "").await.0, 200, "{path}");
         let (status, _) = ask(Method::GET, format!("{}{path}", urls.base), &bearer, "").await;
         assert_eq!(status, 404, "{path}");

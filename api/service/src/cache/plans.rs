@@ -111,6 +111,24 @@ impl PlanTables {
         areas.filter(move |(area, _)| wanted(area)).flat_map(|(_, residents)| residents)
     }
 
+    /// Areas with the number of users who have a location there, in order, with their zones.
+    pub fn areas(&self) -> impl Iterator<Item = (&str, &str, usize)> {
+        let zones = self.residents.iter();
+        let areas = zones.flat_map(|(zone, areas)| areas.iter().map(move |area| (zone, area)));
+        areas.filter_map(|(zone, (area, residents))| {
+            Some((zone.as_str(), area.as_deref()?, residents.len()))
+        })
+    }
+
+    /// The first client after `after` that has users in an area. Costs a look at the tree.
+    #[must_use]
+    pub fn next_client_in(&self, zone_id: &str, area_id: &str, after: &str) -> Option<Arc<str>> {
+        let residents = self.residents.get(zone_id)?.get(&Some(area_id.to_owned()))?;
+        // No identifier holds a control character: this is behind all users of `after`.
+        let behind: Resident = (format!("{after}\u{0}").into(), "".into());
+        residents.range(behind..).next().map(|(client, _)| Arc::clone(client))
+    }
+
     /// Owner of a location, as client and user.
     #[must_use]
     pub fn resident(&self, location_id: Uuid) -> Option<&(Arc<str>, Arc<str>)> {

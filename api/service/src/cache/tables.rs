@@ -1,5 +1,6 @@
 //! The tables, and the lock around them.
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use chrono::{DateTime, Utc};
@@ -146,6 +147,22 @@ impl Tables {
     #[must_use]
     pub fn user(&self, client_id: &str, user_id: &str) -> Option<&OfUser> {
         self.clients.get(client_id)?.users.get(user_id)
+    }
+
+    /// Users of a client whose identifiers begin with `prefix`, in the order of these, from `from`
+    /// on.
+    pub fn users_from<'a>(
+        &'a self,
+        client_id: &str,
+        prefix: &'a str,
+        from: &'a str,
+    ) -> impl Iterator<Item = &'a OfUser> {
+        let users = self.clients.get(client_id).map(|client| &client.users);
+        let first = from.max(prefix);
+        let ahead = users.into_iter().flat_map(move |users| {
+            users.range::<str, _>((Bound::Included(first), Bound::Unbounded))
+        });
+        ahead.map(|(_, user)| user).take_while(move |user| user.id.starts_with(prefix))
     }
 
     /// A place of a client, whichever user's. Looks at all of its users.

@@ -3,14 +3,15 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use slackwater_control::policy::ask::{Cause, NoRequest};
 use slackwater_control::policy::cycle::Cycle;
-use slackwater_engine::plan::charge::{Reason, explain};
+use slackwater_engine::plan::charge::{Plan, Reason, explain};
 use slackwater_engine::plan::record::{PlanSummary, SavedPlan};
 use tracing::error;
 use uuid::Uuid;
 
 use crate::plans::patching::PolicyError;
 use crate::state::App;
-use slackwater_store::plans::{self, KeptPlan, Outcome};
+use slackwater_store::error::StoreError;
+use slackwater_store::plans::{self, KeptPlan, Outcome, PriceSheet};
 
 /// A plan with all that is known about it.
 #[derive(Debug, Clone, Serialize)]
@@ -40,15 +41,35 @@ pub struct ShownPlan {
     pub saved: Option<SavedPlan>,
 }
 
+/// A plan for people, with the prices it was made with and the plan in full.
+#[derive(Debug, Clone)]
+pub struct OpenedPlan {
+    /// The plan for people.
+    pub shown: ShownPlan,
+    /// The prices; `None` if there is no plan.
+    pub sheet: Option<PriceSheet>,
+    /// Slots, targets and certificate; `None` of a plan that was made with others.
+    pub plan: Option<Plan>,
+}
+
 /// The last plan of a device.
 ///
 /// # Errors
 /// There is none, or the database failed.
 pub async fn plan_of(app: &App, device_id: Uuid) -> Result<ShownPlan, PolicyError> {
+    let opened = open_plan(app, device_id).await?;
+    Ok(opened.ok_or(PolicyError::Missing("plan"))?.shown)
+}
+
+/// The last plan of a device, with all that can be made of it; `None` if there is none.
+///
+/// # Errors
+/// The database failed.
+pub async fn open_plan(app: &App, device_id: Uuid) -> Result<Option<OpenedPlan>, StoreError> {
     let kept = app.cache().read(|tables| tables.plans.plan(device_id).cloned());
-    let kept = kept.ok_or(PolicyError::Missing("plan"))?;
+    let Some(kept) = kept else { return Ok(None) };
     let KeptPlan { flex_policy_id, made_at, ref sheet_id, ref state, .. } = *kept;
-    let mut shown = ShownPlan {
+    let shown = ShownPlan {
         device_id,
         flex_policy_id,
         made_at,
@@ -61,21 +82,26 @@ pub async fn plan_of(app: &App, device_id: Uuid) -> Result<ShownPlan, PolicyErro
         is_shared: false,
         saved: None,
     };
+    let mut opened = OpenedPlan { shown, sheet: None, plan: None };
     let planned = match &state.outcome {
         Outcome::Planned(planned) => planned,
-        Outcome::Idle(idle) => return Ok(ShownPlan { idle: Some(*idle), ..shown }),
+        Outcome::Idle(idle) => {
+            opened.shown.idle = Some(*idle);
+            return Ok(Some(opened));
+        }
     };
-    shown.plan = Some(planned.summary.clone());
-    shown.is_shared = planned.is_shared;
-    let Some(sheet_id) = sheet_id else { return Ok(shown) };
-    let mut connection =
-        app.store().reader().acquire().await.map_err(slackwater_store::error::StoreError::from)?;
-    let Some(sheet) = plans::get_sheet(&mut connection, sheet_id).await? else { return Ok(shown) };
+    opened.shown.plan = Some(planned.summary.clone());
+    opened.shown.is_shared = planned.is_shared;
+    let Some(sheet_id) = sheet_id else { return Ok(Some(opened)) };
+    let mut connection = app.store().reader().acquire().await?;
+    let sheet = plans::get_sheet(&mut connection, sheet_id).await?;
+    let Some(sheet) = sheet else { return Ok(Some(opened)) };
     match planned.bundle(&sheet.currency, &sheet.prices) {
-        Ok(saved) => shown.saved = saved,
+        Ok(saved) => opened.shown.saved = saved,
         Err(error) => error!(%device_id, %error, "a kept plan cannot be made again"),
     }
-    let plan = planned.plan(sheet.prices.curve()).ok().flatten();
-    shown.reasons = plan.as_ref().map(explain).unwrap_or_default();
-    Ok(shown)
+    opened.plan = planned.plan(sheet.prices.curve()).ok().flatten();
+    opened.shown.reasons = opened.plan.as_ref().map(explain).unwrap_or_default();
+    opened.sheet = Some(sheet);
+    Ok(Some(opened))
 }

@@ -1,0 +1,134 @@
+//! Events: the newest ones as a table, and those that come, live (server-sent events).
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, Uri};
+use axum::response::Sse;
+use axum::response::sse::{Event as Message, KeepAlive};
+use futures_util::{Stream, stream};
+use maud::{PreEscaped, html};
+use serde::Serialize;
+use slackwater_service::state::App;
+use slackwater_store::events::{Event, events_after, latest_events};
+use tokio::time::sleep;
+
+use crate::admin::console::frame::{LIVE, Page, Refusal, address, given, render};
+use crate::admin::console::worlds::first;
+
+/// Events of a page.
+const SHOWN: u32 = 50;
+
+/// Events sent at once, and time of the machine between two looks at the outbox.
+const BATCH: u32 = 100;
+const BETWEEN: Duration = Duration::from_secs(1);
+
+/// Most letters of an event's data that are shown.
+const DATA_MAX: usize = 300;
+
+/// An event as the page shows it.
+#[derive(Debug, Serialize)]
+struct Line {
+    seq: i64,
+    at: String,
+    name: String,
+    user: String,
+    home: String,
+    target: String,
+    /// Page of the target, if it is a device.
+    device: Option<String>,
+    data: String,
+}
+
+impl Line {
+    fn new(app: &App, event: &Event) -> Self {
+        let target = event.target_id.map(|id| id.to_string()).unwrap_or_default();
+        let is_device = event
+            .target_id
+            .is_some_and(|id| app.cache().read(|tables| tables.any_device(id).is_some()));
+        let data = event.body.to_string();
+        let end = data.char_indices().nth(DATA_MAX).map(|(end, _)| end);
+        Self {
+            seq: event.seq,
+            at: event.at.format("%F %T").to_string(),
+            name: event.name.clone(),
+            user: event.user_id.clone(),
+            home: address(
+                "/console/home",
+                &[("client", &event.client_id), ("user", &event.user_id)],
+            ),
+            device: is_device.then(|| format!("/console/devices/{target}")),
+            target,
+            data: end.map_or_else(|| data.clone(), |end| format!("{}…", &data[..end])),
+        }
+    }
+}
+
+/// Shows the newest events.
+pub(crate) async fn show_events(State(worlds): State<Vec<App>>) -> Page {
+    let app = first(&worlds)?;
+    let events = latest_events(app.store(), SHOWN).await?;
+    let lines: Vec<Line> = events.iter().map(|event| Line::new(app, event)).collect();
+    let content = html! {
+        h1 { "Events" }
+        p.hint data-live { "The newest " (SHOWN) ". Reload the page for newer ones." }
+        div.scroll tabindex="0" role="region" aria-label="Events" {
+            table.events {
+                thead { tr { th { "Time (UTC)" } th { "Event" } th { "Home" } th { "About" } th { "Data" } } }
+                tbody data-last=(lines.first().map_or(0, |line| line.seq)) {
+                    @for line in &lines {
+                        tr {
+                            td { (line.at) } td { (line.name) }
+                            td { a href=(line.home) { (line.user) } }
+                            td { @match &line.device {
+                                Some(device) => { a href=(device) { (line.target) } }
+                                None => { (line.target) }
+                            } }
+                            td { code { (line.data) } }
+                        }
+                    }
+                }
+            }
+        }
+        script { (PreEscaped(LIVE)) }
+    };
+    Ok(render("Events", Some("/console/events"), &content))
+}
+
+/// Sends events after `?after=`, or after the last one that the browser got, until the service
+/// stops.
+pub(crate) async fn stream_events(
+    State(worlds): State<Vec<App>>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Sse<impl Stream<Item = Result<Message, Infallible>>>, Refusal> {
+    let app = first(&worlds)?.clone();
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
+    let after = last.or_else(|| given(&uri, "after")?.parse().ok()).unwrap_or(0);
+    let batches = stream::unfold((app, after), next_batch);
+    let messages = futures_util::StreamExt::flat_map(batches, stream::iter);
+    Ok(Sse::new(messages).keep_alive(KeepAlive::default()))
+}
+
+/// The next events, and the place after them; `None` once the service stops. A database that
+/// does not answer is asked again.
+async fn next_batch(
+    (app, after): (App, i64),
+) -> Option<(Vec<Result<Message, Infallible>>, (App, i64))> {
+    loop {
+        if app.is_stopping() {
+            return None;
+        }
+        let events = events_after(app.store(), after, BATCH).await.unwrap_or_default();
+        let Some(last) = events.last().map(|event| event.seq) else {
+            sleep(BETWEEN).await;
+            continue;
+        };
+        let message = |event: &Event| {
+            let line = serde_json::to_string(&Line::new(&app, event)).unwrap_or_default();
+            Ok(Message::default().id(event.seq.to_string()).data(line))
+        };
+        let messages = events.iter().map(message).collect();
+        return Some((messages, (app, last)));
+    }
+}

@@ -1,0 +1,151 @@
+//! First page: what runs, for whom, and what needs a look.
+use axum::extract::State;
+use maud::{Markup, html};
+use slackwater_control::device::scope::DeviceKind;
+use slackwater_integration::profile::Health;
+use slackwater_service::cache::index::Index;
+use slackwater_service::cache::tables::Tables;
+use slackwater_service::state::App;
+use slackwater_store::client::Client;
+use slackwater_store::clients;
+use slackwater_store::deliveries::all_subscriptions;
+
+use crate::admin::console::frame::{Page, Refusal, address, render};
+use crate::admin::console::words::{Tone, badge, clock, count};
+use crate::admin::console::worlds::first;
+
+/// Most clients that a page lists.
+pub(super) const CLIENTS_MAX: usize = 100;
+
+/// Shows the overview.
+pub(crate) async fn show_overview(State(worlds): State<Vec<App>>) -> Page {
+    let app = first(&worlds)?;
+    let clients = clients_of(app).await?;
+    let content = html! {
+        h1 { "Overview" }
+        (warnings(&worlds).await?)
+        @for world in &worlds { (show_world(world)) }
+        h2 { "Clients" }
+        (list_clients(app, &clients))
+    };
+    Ok(render("Overview", Some("/console"), &content))
+}
+
+/// All clients, of both environments.
+pub(super) async fn clients_of(app: &App) -> Result<Vec<Client>, Refusal> {
+    let all = clients::all_clients(app.store()).await?;
+    Ok(all.into_iter().map(|row| row.client).collect())
+}
+
+/// An environment: its clock and its addresses.
+fn show_world(app: &App) -> Markup {
+    let urls = app.urls();
+    let speed = app.clock().speed().as_times();
+    html! {
+        section {
+            h2 { (capital(app.environment().as_str())) }
+            dl.facts {
+                dt { "Clock" }
+                dd {
+                    (clock(app.now(), chrono_tz::UTC)) " UTC"
+                    @if (speed - 1.0).abs() > f64::EPSILON { ", " (speed) " times as fast" }
+                }
+                dt { "Interface" } dd { code { (urls.base) } }
+                dt { "Tokens" } dd { code { (urls.auth) "/oauth2/token" } }
+                dt { "Link pages" } dd { code { (urls.link) } }
+            }
+        }
+    }
+}
+
+/// Vendors and receivers that do not work, with links to their pages.
+async fn warnings(worlds: &[App]) -> Result<Markup, Refusal> {
+    let is_ill = |app: &&App| {
+        let now = app.now();
+        app.vendors().iter().any(|vendor| {
+            let health = vendor.health(now);
+            health.devices != Health::Ready || health.linking != Health::Ready
+        })
+    };
+    let ill: Vec<&str> =
+        worlds.iter().filter(is_ill).map(|app| app.environment().as_str()).collect();
+    let receivers = all_subscriptions(first(worlds)?.store()).await?;
+    let failing = receivers.iter().filter(|one| one.failures > 0).count();
+    Ok(html! {
+        @if !ill.is_empty() || failing > 0 {
+            ul.notice role="list" {
+                @for environment in ill {
+                    li { "Some vendors of the " (environment) " do not work: " a href="/console/vendors" { "vendors" } "." }
+                }
+                @if failing > 0 {
+                    li { (count(failing, "receiver")) " did not take the last event: " a href="/console/receivers" { "receivers" } "." }
+                }
+            }
+        } @else {
+            p { (badge(Tone::Good, "All vendors and receivers work.")) }
+        }
+    })
+}
+
+/// Clients with their homes and devices.
+pub(super) fn list_clients(app: &App, clients: &[Client]) -> Markup {
+    if clients.is_empty() {
+        return html! {
+            p { "There is no client yet. Make one: " code { "slackwater-api client create" } }
+        };
+    }
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Clients" {
+            table {
+                thead { tr {
+                    th { "Client" } th { "Environment" } th.number { "Homes" }
+                    th.number { "Vehicles" } th.number { "Chargers" } th.number { "Other" }
+                } }
+                tbody {
+                    @for client in clients.iter().take(CLIENTS_MAX) {
+                        @let [homes, vehicles, chargers, others] =
+                            app.cache().read(|tables| sizes(tables, &client.id));
+                        tr {
+                            td {
+                                a href=(address("/console/homes", &[("client", &client.id)])) {
+                                    (name_of(client))
+                                }
+                                small { code { (client.id) } }
+                            }
+                            td { (client.environment.as_str()) }
+                            td.number { (homes) } td.number { (vehicles) }
+                            td.number { (chargers) } td.number { (others) }
+                        }
+                    }
+                }
+            }
+        }
+        @if clients.len() > CLIENTS_MAX {
+            p { "And " (count(clients.len() - CLIENTS_MAX, "client")) " more." }
+        }
+    }
+}
+
+/// Name of a client; its identifier if it has none.
+pub(super) fn name_of(client: &Client) -> &str {
+    if client.name.is_empty() { &client.id } else { &client.name }
+}
+
+/// Numbers of homes, vehicles, chargers and other devices of a client. The lists know them.
+fn sizes(tables: &Tables, client_id: &str) -> [usize; 4] {
+    let homes = tables.users(client_id).map_or(0, Index::len);
+    let of = |kind| {
+        let list = tables.list(client_id, None, kind);
+        list.map_or(0, Index::len)
+    };
+    let all: usize = DeviceKind::ALL.into_iter().map(of).sum();
+    let (vehicles, chargers) = (of(DeviceKind::Vehicle), of(DeviceKind::Charger));
+    [homes, vehicles, chargers, all - vehicles - chargers]
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().collect::<String>() + letters.as_str()
+    })
+}
