@@ -275,6 +275,12 @@ bills: build ## Compare bills of a thousand random loads with Utilityrate5 of nr
 	$(call step,bills against another calculator)
 	BILL_LOADS=1000 $(PYTHON) -m pytest tests/python/test_bill_peer.py -n auto -q
 
+# Not part of `test`, which runs the first seeds: minutes.
+.PHONY: ocpp-faults
+ocpp-faults: ## Balance a site of chargers under faults, with 1,000 seeds
+	$(call step,faults of a site with chargers)
+	OCPP_FAULT_SEEDS=1000 cargo test --locked -p slackwater-ocpp --test faults
+
 # Not part of `test`: the library brings PyTorch, which is gigabytes.
 .PHONY: learning
 learning: build $(VENV)/.learning-installed ## Train a policy of stable-baselines3 in the environment of gymnasium

@@ -270,6 +270,11 @@ pub enum Request {
         /// Profile.
         profile: Profile,
     },
+    /// Removes all default profiles of a connector, also those that expire.
+    ClearDefaults {
+        /// Connector.
+        connector: Connector,
+    },
     /// Asks for the limits that follow from all profiles.
     ReadSchedule {
         /// Connector.

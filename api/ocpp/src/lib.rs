@@ -8,6 +8,7 @@
 //! | [`v16`], [`v201`], [`version`] | messages of a version as facts, and facts as messages |
 //! | [`facts`], [`assumption`] | what passes between both sides, without a version |
 //! | [`station`] | state of one charge point, changed by facts and time |
+//! | [`site`] | charge points behind one fuse, whose limits are decided together |
 //! | [`session`] | exchange over one connection |
 //! | [`relay`] | a second central system on one charge point |
 //! | [`settings`], [`upstream`], [`vendor`] | settings of the integration, and the integration |
@@ -23,6 +24,7 @@ pub mod relay;
 pub mod samples;
 pub mod session;
 pub mod settings;
+pub mod site;
 pub mod station;
 pub mod typed;
 pub mod upstream;

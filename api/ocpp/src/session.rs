@@ -28,7 +28,7 @@ pub struct Step {
     /// Replies to orders.
     pub done: Vec<(Ticket, Reply)>,
     /// True if the state must be kept before anything is sent: a transaction was given its
-    /// identifier, or a request its reply.
+    /// identifier, a request its reply, or a limit of a site is among the frames.
     pub is_urgent: bool,
 }
 
@@ -221,6 +221,10 @@ impl Session {
         now: DateTime<Utc>,
         step: &mut Step,
     ) {
+        if self.last_id == 0 {
+            // No identifier of an earlier connection, to which an answer may still come.
+            self.last_id = now.timestamp_millis().unsigned_abs();
+        }
         while self.outstanding.is_none() && !self.is_held {
             let ordered = self.queue.pop_front();
             let own =
@@ -228,6 +232,7 @@ impl Session {
             let Some(waiting) = ordered.or_else(own) else { return };
             match self.version.write_request(&waiting.request) {
                 Ok((action, payload)) => {
+                    step.is_urgent |= station.sends(&waiting.request, rules, now);
                     let id = self.next_id();
                     let frame = Frame::Call { id: id.clone(), action: action.to_owned(), payload };
                     step.send.push(frame.write());

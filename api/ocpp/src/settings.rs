@@ -10,7 +10,9 @@ use slackwater_engine::units::{Current, Voltage, amps, volts};
 use slackwater_integration::profile::VendorCode;
 use slackwater_integration::registry::SettingsError;
 
-use crate::station::state::Rules;
+use crate::site::plan::Site;
+use crate::site::settings::SiteSettings;
+use crate::station::state::{Balancing, Rules};
 use crate::upstream::UpstreamSettings;
 
 /// Table of an integration of the type `ocpp`.
@@ -60,6 +62,9 @@ pub struct OcppSettings {
     /// Time from the writing of a limit to its expiry, s.
     #[serde(default = "default_limit")]
     pub limit_seconds: u32,
+    /// Sites, in which limits are decided together, by name.
+    #[serde(default)]
+    pub sites: BTreeMap<String, SiteSettings>,
     /// Interval of pings, s. After three without a sign of life the connection is closed.
     #[serde(default = "default_ping")]
     pub ping_seconds: u32,
@@ -186,6 +191,7 @@ impl OcppSettings {
         for (identity, upstream) in &self.upstreams {
             upstream.check(&format!("upstreams.{identity}"))?;
         }
+        self.sites()?;
         if !self.state_folder.is_dir() {
             let reason = format!("{} is not a folder", self.state_folder.display());
             return Err(SettingsError::new("state_folder", reason));
@@ -236,12 +242,41 @@ impl OcppSettings {
         self.upstreams.get(identity).or(self.upstream.as_ref())
     }
 
+    /// Sites with their charge points.
+    ///
+    /// # Errors
+    /// A site is wrong, or a charge point is in two of them.
+    pub fn sites(&self) -> Result<Vec<Site>, SettingsError> {
+        let mut taken: BTreeMap<&str, &str> = BTreeMap::new();
+        for (name, site) in &self.sites {
+            for identity in site.chargers.keys() {
+                if let Some(other) = taken.insert(identity, name) {
+                    let reason = format!("{identity} is in the site {other}, too");
+                    return Err(SettingsError::new(format!("sites.{name}.chargers"), reason));
+                }
+            }
+        }
+        let check = |(name, site): (&String, &SiteSettings)| {
+            let rules = site.chargers.keys().map(|identity| self.rules(identity));
+            Site::check(name, site, &rules.collect::<Result<Vec<_>, _>>()?)
+        };
+        self.sites.iter().map(check).collect()
+    }
+
     /// Rules for a charge point.
     ///
     /// # Errors
     /// Its supply is impossible.
     pub fn rules(&self, identity: &str) -> Result<Rules, SettingsError> {
         let charger = self.chargers.get(identity).unwrap_or(&self.charger);
+        let seconds = |seconds: u32| TimeDelta::seconds(i64::from(seconds));
+        let balancing = self.sites.values().find_map(|site| {
+            site.chargers.get(identity).map(|charger| Balancing {
+                connectors: charger.connectors,
+                clock_error_max: seconds(site.clock_error_seconds),
+                probes: site.probe,
+            })
+        });
         Ok(Rules {
             heartbeat_seconds: self.heartbeat_seconds,
             meter_interval_seconds: self.meter_interval_seconds,
@@ -249,7 +284,8 @@ impl OcppSettings {
             supply: charger.check("charger")?,
             current_max: charger.current_max_amps,
             safe_current: charger.safe_current_amps,
-            limit_lifetime: TimeDelta::seconds(i64::from(self.limit_seconds)),
+            limit_lifetime: seconds(self.limit_seconds),
+            balancing,
         })
     }
 }
@@ -287,6 +323,38 @@ mod tests {
             (
                 json!({"chargers": {"CP-1": {"phases": 4}}}),
                 "chargers.CP-1: 4 phases: a charge point has 1, 2 or 3",
+            ),
+            (
+                json!({"sites": {"garage": {"fuse_amps": 25, "base_amps": [8, 14, 8], "chargers": {
+                    "north": {}, "south": {}}}}}),
+                "sites.garage.fuse_amps: 25 A on phase 2, but the base load of 14 A and the defaults \
+                 (north 6 A, south 6 A) are 26 A",
+            ),
+            (
+                json!({"sites": {"garage": {"fuse_amps": 25, "base_amps": 0, "chargers": {
+                    "north": {"connectors": 5}}}}}),
+                "sites.garage.fuse_amps: 25 A on phase 1, but the base load of 0 A and the defaults \
+                 (north 5 × 6 A) are 30 A",
+            ),
+            (
+                json!({"sites": {"garage": {"fuse_amps": 25, "base_amps": 0, "chargers": {
+                    "north": {"phases": [1]}}}}}),
+                "sites.garage.chargers.north: 1 phases are listed, and the charger has 3",
+            ),
+            (
+                json!({"charger": {"phases": 1}, "sites": {"garage": {"fuse_amps": 25,
+                    "base_amps": 0, "chargers": {"north": {}}}}}),
+                "sites.garage.chargers.north: a charger of 1 phases needs its phases, such as [1]",
+            ),
+            (
+                json!({"sites": {
+                    "a": {"fuse_amps": 25, "base_amps": 0, "chargers": {"north": {}}},
+                    "b": {"fuse_amps": 25, "base_amps": 0, "chargers": {"north": {}}}}}),
+                "sites.b.chargers: north is in the site a, too",
+            ),
+            (
+                json!({"sites": {"garage": {"fuse_amps": 25, "base_amps": 0, "chargers": {}}}}),
+                "sites.garage.chargers: a site has at least one",
             ),
             (json!({"state_folder": "/none"}), "state_folder: /none is not a folder"),
             (json!({"certificate": "c"}), "certificate: unknown field `certificate`"),

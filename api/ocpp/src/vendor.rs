@@ -37,6 +37,8 @@ pub struct Ocpp {
     hub: Arc<Hub>,
     address: SocketAddr,
     listener: AbortHandle,
+    /// Tasks of the sites.
+    balancing: Vec<AbortHandle>,
 }
 
 /// Opens the integration with its settings, and its address.
@@ -68,10 +70,15 @@ impl Ocpp {
             tokio::net::TcpListener::from_std(socket).map_err(failed)?
         };
         let hub = Arc::new(Hub::new(settings.clone(), clock));
+        let balancing = hub.join_sites()?.into_iter().map(|site| {
+            info!(site = site.name(), "limits of a site are decided together");
+            runtime.spawn(site.run(Arc::clone(&hub))).abort_handle()
+        });
+        let balancing = balancing.collect();
         let task = runtime.spawn(listen(listener, door, Arc::clone(&hub)));
         info!(%address, profile = settings.security_profile, "listening for charge points");
         let profile = Arc::new(profile(settings));
-        Ok(Self { profile, hub, address, listener: task.abort_handle() })
+        Ok(Self { profile, hub, address, listener: task.abort_handle(), balancing })
     }
 
     /// Address for charge points.
@@ -218,6 +225,10 @@ impl Vendor for Ocpp {
         let order = point.kept().station.order(number, command, &point.rules, now);
         let request = match order {
             Ok(Some(request)) => self.hub.with_token(request, &point.identity),
+            // A limit of a site follows once the charger can be reached.
+            Ok(None) if point.kept().station.link.is_none() => {
+                return Err(VendorError::Unreachable);
+            }
             Ok(None) => return Ok(()),
             Err(OrderError::NoConnector { .. }) => return Err(VendorError::Unreachable),
             Err(error) => return Err(VendorError::PreconditionLost { detail: error.to_string() }),
@@ -252,5 +263,6 @@ impl fmt::Debug for Ocpp {
 impl Drop for Ocpp {
     fn drop(&mut self) {
         self.listener.abort();
+        self.balancing.iter().for_each(AbortHandle::abort);
     }
 }

@@ -37,6 +37,7 @@ words! {
 
 /// Restrictions of a charge point on profiles.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one restriction, and all combine")]
 pub struct ChargePoint {
     /// Units of limits.
     pub units: RateUnits,
@@ -61,6 +62,9 @@ pub struct ChargePoint {
     pub applies_default_at_once: bool,
     /// True if only profiles relative to the transaction are followed.
     pub is_relative_only: bool,
+    /// True if only absolute profiles are followed. Its default is absolute too, and begins by the
+    /// clock of the charge point.
+    pub is_absolute_only: bool,
     /// Way of pausing.
     pub pause: Pause,
 }
@@ -82,6 +86,7 @@ impl ChargePoint {
             takes_transaction_profile: true,
             applies_default_at_once: true,
             is_relative_only: false,
+            is_absolute_only: false,
             pause: Pause::ZeroLimit,
         }
     }

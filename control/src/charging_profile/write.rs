@@ -152,7 +152,7 @@ pub fn write_profiles(
     let limit = seat.filter(|_| !steps.is_empty());
     let limit = limit.map(|seat| seat.profile(&steps, point, terms, expires)).transpose()?;
     Ok(Writing {
-        default: default_profile(point, terms)?,
+        default: default_profile(point, terms, now)?,
         limit,
         expires,
         refresh_at: (expires - terms.refresh_before).max(now),
@@ -217,14 +217,18 @@ impl Seat {
     }
 }
 
-fn default_profile(point: &ChargePoint, terms: &Terms) -> Result<Profile, ScheduleError> {
+fn default_profile(
+    point: &ChargePoint,
+    terms: &Terms,
+    now: DateTime<Utc>,
+) -> Result<Profile, ScheduleError> {
     let safe = point.limit_of(point.current_within(Limit::Current(terms.safe)));
     Ok(Profile {
         id: terms.first_id,
         stack_level: point.stack_level_default,
         purpose: Purpose::TransactionDefault,
-        // Relative, so that a charge point with a wrong clock has a default too.
-        kind: Kind::Relative,
+        // Relative where that is taken, so that a charge point with a wrong clock has a default too.
+        kind: if point.is_absolute_only { Kind::Absolute { start: now } } else { Kind::Relative },
         valid_from: None,
         valid_to: None,
         schedule: Schedule::constant(safe, None)?,

@@ -137,12 +137,34 @@ pub fn balance(
     pace: &Pace,
     now: DateTime<Utc>,
 ) -> Vec<Order> {
+    let limits = divide(site, stations, pace.lifetime, pace.turn, now);
+    let stations = stations.iter().zip(limits).enumerate();
+    let orders = stations.map(|(index, (station, limit))| {
+        let due = station.due(limit, pace, now)?;
+        Some(Order { station: index, place: due.0, limit: due.1 })
+    });
+    orders.flatten().collect()
+}
+
+/// Highest limit of each charge point that may be sent now to hold for `lifetime`, in their order:
+/// whole steps, and zero below the lowest current. `turn` is the length of a turn.
+///
+/// All of them may be sent, or any part. The caller decides which are due, and records each in the
+/// ledger before it is sent; [`balance`] is a rule for that.
+#[must_use]
+pub fn divide(
+    site: &Site,
+    stations: &[Station<'_>],
+    lifetime: TimeDelta,
+    turn: TimeDelta,
+    now: DateTime<Utc>,
+) -> Vec<Current> {
     let room = site.room();
-    let first = turn_at(now, pace.turn, stations.len());
+    let first = turn_at(now, turn, stations.len());
     let sharers: Vec<Sharer> = stations.iter().map(|station| station.sharer(now)).collect();
     let targets = share_current(&room, &sharers, first);
     let mut limits = targets.clone();
-    for at in instants(stations, now, now + pace.lifetime) {
+    for at in instants(stations, now, now + lifetime) {
         let may: Vec<Current> =
             stations.iter().map(|station| station.ledger.may_draw(at)).collect();
         let reserved =
@@ -154,12 +176,7 @@ pub fn balance(
             *limit = limit.min(allowed[index].max(targets[index].min(known)));
         }
     }
-    let stations = stations.iter().zip(limits).enumerate();
-    let orders = stations.map(|(index, (station, limit))| {
-        let due = station.due(limit, pace, now)?;
-        Some(Order { station: index, place: due.0, limit: due.1 })
-    });
-    orders.flatten().collect()
+    stations.iter().zip(limits).map(|(station, limit)| station.rounded(limit)).collect()
 }
 
 /// Now, and the instants of the validity of new limits at which earlier ones stop to count.
@@ -198,6 +215,12 @@ impl Station<'_> {
         Sharer { phases, min, max, step, reserved, priority }
     }
 
+    /// Limit in whole steps, and zero below the lowest current.
+    fn rounded(&self, limit: Current) -> Current {
+        let limit = limit.round_down(self.step);
+        if limit < self.min { Current::ZERO } else { limit }
+    }
+
     /// Limit to send, if one is due.
     fn due(&self, limit: Current, pace: &Pace, now: DateTime<Utc>) -> Option<(Place, Current)> {
         if !self.is_reachable || self.ledger.is_waiting(now, pace.answer_timeout) {
@@ -206,8 +229,6 @@ impl Station<'_> {
         if !self.ledger.has_default() {
             return Some((Place::Default, self.default));
         }
-        let limit = limit.round_down(self.step);
-        let limit = if limit < self.min { Current::ZERO } else { limit };
         let held = self.ledger.may_draw(now);
         // Without a vehicle and above nothing but its default there is nothing to limit.
         let is_idle = self.wanted < self.min && held <= self.ledger.floor();

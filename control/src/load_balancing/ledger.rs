@@ -64,6 +64,8 @@ pub struct Ledger {
     clock_error_max: TimeDelta,
     /// End of the time in which limits of an earlier controller may be in force.
     unknown_until: Option<DateTime<Utc>>,
+    /// True if no limit bounds the charge point.
+    is_unbounded: bool,
     sent: Vec<Sent>,
     next_number: u64,
 }
@@ -72,7 +74,9 @@ impl Ledger {
     /// Ledger of a charge point that was never told anything: it may draw all that it can.
     #[must_use]
     pub const fn new(unmanaged: Current, clock_error_max: TimeDelta) -> Self {
-        Self { unmanaged, clock_error_max, unknown_until: None, sent: Vec::new(), next_number: 0 }
+        let (unknown_until, is_unbounded) = (None, false);
+        let sent = Vec::new();
+        Self { unmanaged, clock_error_max, unknown_until, is_unbounded, sent, next_number: 0 }
     }
 
     /// Ledger after a start without memory of what was sent before.
@@ -139,14 +143,27 @@ impl Ledger {
         limits.map(|sent| sent.limit).fold(self.floor(), Current::max)
     }
 
+    /// Sets whether no limit bounds the charge point, as of one with a deviation that
+    /// [makes limits unsafe](crate::quirk::kind::Quirk::makes_limits_unsafe). All of its current
+    /// then counts at any time. What was sent is kept.
+    pub const fn set_unbounded(&mut self, is_unbounded: bool) {
+        self.is_unbounded = is_unbounded;
+    }
+
     /// Current that the charge point may draw at any time: the highest default that may be in force,
-    /// and all that it can as long as none was accepted.
+    /// and all that it can as long as none was accepted, or if no limit bounds it.
     #[must_use]
     pub fn floor(&self) -> Current {
+        self.default_max().filter(|_| !self.is_unbounded).unwrap_or(self.unmanaged)
+    }
+
+    /// Highest default that may be in force; `None` as long as none was accepted.
+    #[must_use]
+    pub fn default_max(&self) -> Option<Current> {
         let defaults = self.sent.iter().filter(|sent| sent.place == Place::Default);
         let is_any_accepted = defaults.clone().any(|sent| sent.accepted_at.is_some());
         let highest = defaults.map(|sent| sent.limit).fold(Current::ZERO, Current::max);
-        if is_any_accepted { highest } else { self.unmanaged }
+        is_any_accepted.then_some(highest)
     }
 
     /// Largest difference of the clock of the charge point from ours.
@@ -173,8 +190,7 @@ impl Ledger {
     /// Returns true if a default was accepted.
     #[must_use]
     pub fn has_default(&self) -> bool {
-        let mut defaults = self.sent.iter().filter(|sent| sent.place == Place::Default);
-        defaults.any(|sent| sent.accepted_at.is_some())
+        self.default_max().is_some()
     }
 
     /// Returns true if a message since `timeout` before now has not been answered.
@@ -263,6 +279,16 @@ mod tests {
         let last = ledger.send(limit(320), amps(8.0), second(30));
         ledger.accept(last, second(31));
         check(&ledger, [31, 309, 310], [8.0, 8.0, 8.0]);
+    }
+
+    #[test]
+    fn all_current_counts_where_no_limit_bounds_it() {
+        let mut ledger = ledger();
+        ledger.set_unbounded(true);
+        assert_eq!((ledger.floor(), ledger.default_max()), (amps(32.0), Some(amps(6.0))));
+        check(&ledger, [10, 309, 310], [32.0; 3]);
+        ledger.set_unbounded(false);
+        check(&ledger, [10, 309, 310], [6.0; 3]);
     }
 
     #[test]

@@ -80,8 +80,12 @@ impl Quirk {
                 stack_level_max: point.stack_level_max.max(1),
                 ..point
             },
-            Self::AbsoluteOnly => ChargePoint { is_relative_only: false, ..point },
-            Self::RelativeOnly => ChargePoint { is_relative_only: true, ..point },
+            Self::AbsoluteOnly => {
+                ChargePoint { is_absolute_only: true, is_relative_only: false, ..point }
+            }
+            Self::RelativeOnly => {
+                ChargePoint { is_absolute_only: false, is_relative_only: true, ..point }
+            }
             Self::NoTransactionProfile => ChargePoint { takes_transaction_profile: false, ..point },
             Self::DefaultWaits => ChargePoint { applies_default_at_once: false, ..point },
             Self::ProfileIgnored | Self::ZeroLimitLocks => {
@@ -130,6 +134,12 @@ mod tests {
         };
         assert_eq!(level(Quirk::LevelZeroOnly), (0, 0));
         assert_eq!(level(Quirk::LevelZeroRefused), (1, 1));
+        let kinds = |quirk: Quirk| {
+            let point = quirk.restrict(point);
+            (point.is_absolute_only, point.is_relative_only)
+        };
+        assert_eq!(kinds(Quirk::AbsoluteOnly), (true, false));
+        assert_eq!(kinds(Quirk::RelativeOnly), (false, true));
         assert_eq!(Quirk::WattsOnly.restrict(point).units, RateUnits::Watts);
         assert_eq!(Quirk::ZeroLimitLocks.restrict(point).pause, Pause::RemoteStop);
         assert_eq!(Quirk::EnergyInKwh.restrict(point), point);

@@ -109,7 +109,11 @@ pub fn file_name(identity: &str) -> String {
     })
 }
 
-fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileError> {
+/// Reads a file of JSON; `None` if there is none.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileError> {
     let failed = |reason: String| FileError { path: path.to_owned(), reason };
     match fs::read_to_string(path) {
         Ok(text) => {

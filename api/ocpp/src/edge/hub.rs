@@ -1,17 +1,21 @@
 //! All charge points of an integration, connected or not.
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::TimeDelta;
+use slackwater_integration::registry::SettingsError;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::spawn_blocking;
 
+use crate::edge::balancing::LiveSite;
 use crate::edge::clock::Clock;
-use crate::edge::files::{Credentials, FileError, Folder, Kept};
+use crate::edge::files::{Credentials, FileError, Folder, Kept, read};
 use crate::edge::upstream::Route;
 use crate::facts::{Reply, Request};
 use crate::settings::OcppSettings;
+use crate::site::plan::{BaseLoad, Site};
 use crate::station::state::Rules;
 
 /// Hashes that are computed at a time: each takes 19 MiB, and all charge points of a street
@@ -193,6 +197,44 @@ impl Hub {
         Ok(Arc::clone(point))
     }
 
+    /// Charge points of all sites, with their states from their files, in the order of the sites.
+    /// Each takes part in the balancing of its site from then on.
+    ///
+    /// # Errors
+    /// A site is wrong, or a file cannot be read.
+    pub fn join_sites(&self) -> Result<Vec<LiveSite>, SettingsError> {
+        self.settings.sites()?.into_iter().map(|site| self.join_site(site)).collect()
+    }
+
+    fn join_site(&self, site: Site) -> Result<LiveSite, SettingsError> {
+        let load = |identity: &str| {
+            if let Some(point) = locked(&self.points).get(identity) {
+                return Ok(Arc::clone(point));
+            }
+            let failed = |error: FileError| SettingsError::new("state_folder", error.to_string());
+            let kept = self.folder.state(identity).map_err(failed)?.unwrap_or_default();
+            let rules = self.settings.rules(identity)?;
+            let point = Arc::new(Point::new(identity.to_owned(), rules, kept));
+            locked(&self.points).insert(identity.to_owned(), Arc::clone(&point));
+            Ok::<_, SettingsError>(point)
+        };
+        let points = site.chargers.iter().map(|charger| load(&charger.identity));
+        let points: Vec<Arc<Point>> = points.collect::<Result<_, _>>()?;
+        let meter = site.meter.as_ref().map(|meter| load(&meter.charger)).transpose()?;
+        let now = (self.clock)();
+        // Limits of an earlier run, also of one with a longer lifetime, may be in force until then.
+        let until = |point: &Arc<Point>| {
+            let last = point.kept().station.last_expiry();
+            last.max(Some(now + point.rules.limit_lifetime))
+        };
+        let until = points.iter().filter_map(until).max().unwrap_or(now);
+        for point in &points {
+            point.kept().station.join(&point.rules, until, now);
+        }
+        let file = self.settings.sites.get(&site.name).and_then(|one| one.base_file.clone());
+        Ok(LiveSite { site, points, meter, file })
+    }
+
     /// Keeps the state of a charge point.
     ///
     /// # Errors
@@ -211,11 +253,19 @@ impl Hub {
     }
 }
 
+/// Other load of a site, as another program has written it; `None` without a file.
+///
+/// # Errors
+/// The file cannot be read.
+pub async fn read_base_load(path: PathBuf) -> Result<Option<BaseLoad>, FileError> {
+    blocking(move || read(&path)).await
+}
+
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, FileError> + Send + 'static,
 ) -> Result<T, FileError> {
     let failed = |error: tokio::task::JoinError| FileError {
-        path: std::path::PathBuf::new(),
+        path: PathBuf::new(),
         reason: error.to_string(),
     };
     spawn_blocking(work).await.map_err(failed)?

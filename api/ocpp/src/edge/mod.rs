@@ -1,6 +1,7 @@
 //! Edge to the world: files, sockets, secrets and the clock. What it does with messages is decided
 //! in [`session`](crate::session) and [`station`](crate::station).
 
+pub mod balancing;
 pub mod clock;
 pub mod connection;
 pub mod enrolment;

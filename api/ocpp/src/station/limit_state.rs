@@ -10,6 +10,8 @@ use slackwater_control::charging_profile::supply::{Limit, Supply};
 use slackwater_control::quirk::kind::Quirk;
 use slackwater_engine::units::Current;
 
+use crate::station::balanced::Balanced;
+
 /// Limits of a connector.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,6 +25,14 @@ pub struct Limits {
     pub cap: Option<Cap>,
     /// True if the charge point has the default.
     pub has_default: bool,
+    /// In a balancing, the highest default that may be in force; `None` if that is not known.
+    #[serde(rename = "default_max_amps")]
+    pub default_max: Option<Current>,
+    /// In a balancing, the last expiry of all limits that were sent.
+    pub last_expiry: Option<DateTime<Utc>>,
+    /// Part in the balancing of a site.
+    #[serde(skip)]
+    pub balanced: Option<Balanced>,
     /// Profile above the default that the charge point has accepted.
     pub written: Option<Written>,
     /// Instant before which nothing is written, after a failure.
@@ -125,14 +135,19 @@ fn explanations(profile: &Profile) -> Vec<Quirk> {
         Some(if is_power { Quirk::AmpsOnly } else { Quirk::WattsOnly }),
         (profile.stack_level == 0).then_some(Quirk::LevelZeroRefused),
         (profile.stack_level > 0).then_some(Quirk::LevelZeroOnly),
+        (!is_absolute).then_some(Quirk::AbsoluteOnly),
     ];
     found.into_iter().flatten().collect()
 }
 
 impl Limits {
-    /// The limit to hold; `None` if there is none to write.
+    /// The limit to hold; `None` if there is none to write. In a balancing it is the one that the
+    /// charge point has, since all others are decided there.
     #[must_use]
     pub fn held(&self, current_max: Current, supply: Supply) -> Option<Limit> {
+        if self.balanced.is_some() {
+            return self.written.as_ref().map(|written| written.limit);
+        }
         if self.is_paused {
             return Some(Limit::Current(Current::ZERO));
         }

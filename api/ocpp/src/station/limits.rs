@@ -22,10 +22,10 @@ use crate::station::limit_state::{Check, Written};
 use crate::station::state::{Rules, Station};
 
 /// Pause before a profile that failed is written again.
-const RETRY_AFTER: TimeDelta = TimeDelta::seconds(30);
+pub(crate) const RETRY_AFTER: TimeDelta = TimeDelta::seconds(30);
 
 /// Length of the composite schedule that is asked for, s.
-const CHECKED_SECONDS: u32 = 60;
+pub(crate) const CHECKED_SECONDS: u32 = 60;
 
 /// Differences that count as none: half an ampere, and a few seconds.
 const ROUNDING: Current = amps(0.5);
@@ -47,11 +47,17 @@ impl Station {
         if let Some(level) = number(Variable::StackLevelMax) {
             point.stack_level_max = level;
         }
-        let point = Catalogue::built_in().restrict(self.boot_names(), point);
-        self.learned.quirks.iter().fold(point, |point, quirk| quirk.restrict(point))
+        self.deviations().fold(point, |point, quirk| quirk.restrict(point))
     }
 
-    fn boot_names(&self) -> Boot<'_> {
+    /// Deviations that are known of its model, that trials have found, and that refusals have shown.
+    pub(crate) fn deviations(&self) -> impl Iterator<Item = Quirk> {
+        let reports = Catalogue::built_in().reports(self.boot_names()).map(|report| report.kind);
+        let found = self.trials.found(self.model.as_ref());
+        reports.chain(found).chain(self.learned.quirks.iter().copied())
+    }
+
+    pub(crate) fn boot_names(&self) -> Boot<'_> {
         let model = self.model.as_ref();
         Boot {
             // No maker is known by this name.
@@ -77,8 +83,13 @@ impl Station {
         self.takes_limits() && self.charge_point(rules).pause == Pause::ZeroLimit
     }
 
+    /// Identifier of the default of a connector; that of the limit above it is the next one.
+    pub(crate) fn profile_id(number: Connector) -> i32 {
+        i32::try_from(number).unwrap_or(1).saturating_mul(2)
+    }
+
     /// Profiles for a limit.
-    fn writing(
+    pub(crate) fn writing(
         &self,
         number: Connector,
         limit: Limit,
@@ -90,9 +101,9 @@ impl Station {
         let terms = Terms {
             safe: state.map_or(rules.safe_current, |state| state.limits.safe(rules.safe_current)),
             lifetime: rules.limit_lifetime,
-            refresh_before: rules.limit_lifetime / 3,
+            refresh_before: rules.refresh_before(),
             transaction_start: open.map(|open| open.started_at),
-            first_id: i32::try_from(number).unwrap_or(1).saturating_mul(2),
+            first_id: Self::profile_id(number),
         };
         let plan = [LimitStep { start: now, limit }];
         write_profiles(&plan, &self.charge_point(rules), &terms, now)
@@ -109,6 +120,9 @@ impl Station {
         now: DateTime<Utc>,
     ) -> Result<Option<Request>, WriteError> {
         let Some(state) = self.connectors.get(&number) else { return Ok(None) };
+        if state.limits.balanced.is_some() {
+            return Ok(self.balanced_request(number, rules, now));
+        }
         let Some(limit) = state.limits.held(rules.current_max, rules.supply) else {
             return Ok(None);
         };
@@ -154,6 +168,9 @@ impl Station {
             _ if is_refused => self.learned.refuse(profile),
             _ => {}
         }
+        if self.balanced(number).is_some() {
+            return self.was_balanced(number, profile, reply, rules, now);
+        }
         let writes = profile.valid_to;
         let held = self.connector(number).limits.held(rules.current_max, rules.supply);
         let Some(limit) = held else { return };
@@ -167,7 +184,7 @@ impl Station {
             (Reply::Accepted, None) => state.limits.has_default = true,
             (Reply::Accepted, Some(expires)) => {
                 let transaction = state.transactions.open.as_ref().map(|open| open.id.clone());
-                let refresh_at = expires - rules.limit_lifetime / 3;
+                let refresh_at = expires - rules.refresh_before();
                 state.limits.written = Some(Written { limit, transaction, expires, refresh_at });
                 state.limits.is_check_due = true;
                 state.limits.check = Check::Unknown;
@@ -259,10 +276,11 @@ impl ConnectorState {
         if let Check::Differs { reported_amps } = self.limits.check {
             return Some(Limit::Current(reported_amps));
         }
-        if self.limits.cap.is_some() && !self.limits.is_paused {
+        if self.limits.cap.is_some() && self.limits.balanced.is_none() && !self.limits.is_paused {
             return self.limits.written.as_ref().map(|one| one.limit);
         }
         let is_held = self.limits.is_paused
+            || self.limits.balanced.as_ref().is_some_and(|balanced| balanced.keeps_wish)
             || self.limits.written.as_ref().map(|one| one.limit) == self.limits.wanted;
         self.limits.wanted.filter(|_| is_held)
     }

@@ -117,7 +117,12 @@ impl Station {
         rules: &Rules,
         now: DateTime<Utc>,
     ) -> Result<Option<Request>, OrderError> {
-        self.connector(number).limits.retry_at = None;
+        let limits = &mut self.connector(number).limits;
+        limits.retry_at = None;
+        if limits.balanced.is_some() {
+            // The balancing of the site takes it as an upper bound.
+            return Ok(None);
+        }
         self.limit_request(number, rules, now)
             .map_err(|error| OrderError::NoLimit { reason: error.to_string() })
     }

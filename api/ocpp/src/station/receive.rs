@@ -1,12 +1,14 @@
 //! Events of a charge point, and their answers.
 use chrono::{DateTime, Utc};
-use slackwater_engine::units::Energy;
+use slackwater_engine::units::{Current, Energy};
 
 use crate::assumption::Assumption;
-use crate::facts::{Answer, Connector, Event, Model, Quantity, Stage, Status, TransactionFacts};
+use crate::facts::{
+    Answer, Connector, Event, Model, Quantity, Sample, Samples, Stage, Status, TransactionFacts,
+};
 use crate::station::connector::{ConnectorState, time_of};
 use crate::station::limit_state::Learned;
-use crate::station::state::{Rules, Station};
+use crate::station::state::{MeasuredCurrent, Rules, Station};
 use crate::station::transactions::{Given, Transaction};
 
 impl Station {
@@ -14,6 +16,12 @@ impl Station {
     /// again is answered again and changes nothing.
     pub fn receive(&mut self, event: Event, rules: &Rules, now: DateTime<Utc>) -> Answer {
         self.heard_at = Some(now);
+        let answer = self.take_event(event, rules, now);
+        self.interrupt_trials();
+        answer
+    }
+
+    fn take_event(&mut self, event: Event, rules: &Rules, now: DateTime<Utc>) -> Answer {
         match event {
             Event::Booted(model) => self.boot(model, rules, now),
             Event::Heartbeat => Answer::Time(now),
@@ -28,6 +36,7 @@ impl Station {
                 if samples.values.is_empty() && samples.unreadable == 0 {
                     self.assume(Assumption::SamplesMissing, now);
                 }
+                self.note_current(connector, &samples, now);
                 // Connector 0 is the meter of the whole charge point.
                 if connector > 0 {
                     let measured = self.connector(connector).measure(&samples, now);
@@ -39,6 +48,14 @@ impl Station {
             Event::Noted => Answer::Empty,
             Event::SignCertificate => Answer::Rejected,
             Event::DataTransfer => Answer::UnknownVendor,
+        }
+    }
+
+    fn note_current(&mut self, connector: Connector, samples: &Samples, now: DateTime<Utc>) {
+        let is_current = |sample: &&Sample| sample.quantity == Quantity::Current;
+        let last = samples.values.iter().rfind(is_current);
+        if let Some(current) = last.and_then(|sample| Current::from_amps(sample.value).ok()) {
+            self.currents.insert(connector, MeasuredCurrent { at: now, current });
         }
     }
 
@@ -54,6 +71,7 @@ impl Station {
             self.learned = Learned::default();
         }
         self.model = Some(model);
+        self.abandon_trials();
         // A restart may have lost the profiles.
         for state in self.connectors.values_mut() {
             state.limits.forget_written();

@@ -1,15 +1,11 @@
 //! Requests that this system makes of its own accord: the model, the states, the variables, and
 //! the quantities that the meter reports. Each is made once, and not before the charge point has
 //! settled after a start.
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::facts::{Reply, Request, Trigger, Variable};
 use crate::station::state::{Rules, Station};
-
-/// Pause after a start or a new connection. Charge points send the states of their connectors
-/// first, and some restart if they are asked meanwhile.
-const SETTLING: TimeDelta = TimeDelta::seconds(10);
 
 /// Failures after which a charge point is left in peace until it connects again.
 const FAILURES_MAX: u32 = 3;
@@ -45,7 +41,7 @@ impl Station {
     #[must_use]
     pub fn wanted(&self, rules: &Rules, now: DateTime<Utc>) -> Option<Request> {
         let link = self.link.as_ref()?;
-        if now - link.settled_from < SETTLING {
+        if !self.is_settled(now) {
             return None;
         }
         // Limits come first: they keep a fuse from tripping.
@@ -65,7 +61,9 @@ impl Station {
         if self.model.is_some() && self.variables_of != self.model {
             return Some(Request::ReadVariables);
         }
-        self.wanted_interval(rules).or_else(|| self.wanted_measurands())
+        self.wanted_interval(rules)
+            .or_else(|| self.wanted_measurands())
+            .or_else(|| self.trial_request(rules, now))
     }
 
     /// A meter that reports often enough, or at all.
@@ -96,6 +94,9 @@ impl Station {
 
     /// Takes over the reply to a request.
     pub fn replied(&mut self, request: &Request, reply: &Reply, rules: &Rules, now: DateTime<Utc>) {
+        if self.takes_trial_reply(request, reply, rules, now) {
+            return;
+        }
         if let Request::SetProfile { connector, profile, .. } = request {
             return self.was_written(*connector, profile, reply, rules, now);
         }

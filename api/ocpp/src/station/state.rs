@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
-use slackwater_control::charging_profile::supply::Supply;
+use slackwater_control::charging_profile::supply::{Limit, Supply};
 use slackwater_engine::units::Current;
 
 use crate::assumption::{Assumption, Assumptions};
@@ -11,9 +11,14 @@ use crate::facts::{Connector, Model, Variable};
 use crate::station::connector::ConnectorState;
 use crate::station::limit_state::Learned;
 use crate::station::setup::Probe;
+use crate::station::trials::Trials;
 
 /// Token with which this system starts transactions.
 pub const OWN_TOKEN: &str = "slackwater";
+
+/// Pause after a start or a new connection. Charge points send the states of their connectors
+/// first, and some restart if they are asked meanwhile.
+const SETTLING: TimeDelta = TimeDelta::seconds(10);
 
 /// Rules for a charge point.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,9 +37,34 @@ pub struct Rules {
     pub safe_current: Current,
     /// Time from the writing of a limit to its expiry.
     pub limit_lifetime: TimeDelta,
+    /// Rules of the site whose balancing it takes part in, if any.
+    pub balancing: Option<Balancing>,
+}
+
+/// Rules for a charge point that takes part in the balancing of a site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Balancing {
+    /// Number of connectors that take part, from 1.
+    pub connectors: u32,
+    /// Largest error of its clock.
+    pub clock_error_max: TimeDelta,
+    /// True if a model that is not known is tried out while it is idle.
+    pub probes: bool,
 }
 
 impl Rules {
+    /// Time before the expiry of a limit at which it is written again.
+    #[must_use]
+    pub fn refresh_before(&self) -> TimeDelta {
+        self.limit_lifetime / 3
+    }
+
+    /// Current under a limit, on each phase; at most that of the charge point.
+    #[must_use]
+    pub fn current_under(&self, limit: Limit) -> Current {
+        self.supply.current_of(limit, None).min(self.current_max)
+    }
+
     /// Returns true if a token may charge.
     #[must_use]
     pub fn accepts(&self, token: &str) -> bool {
@@ -64,11 +94,26 @@ pub struct Station {
     pub probe: Probe,
     /// Deviations that refusals have shown.
     pub learned: Learned,
+    /// Trials of its model, and the deviations that they have shown.
+    #[serde(default)]
+    pub trials: Trials,
     /// Everything that was assumed.
     pub assumptions: Assumptions,
     /// Connection, while there is one.
     #[serde(skip)]
     pub link: Option<Link>,
+    /// Last currents of its connectors, and of the charge point as a whole at zero.
+    #[serde(skip)]
+    pub currents: BTreeMap<Connector, MeasuredCurrent>,
+}
+
+/// Current as a meter has shown it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeasuredCurrent {
+    /// Time at which it came.
+    pub at: DateTime<Utc>,
+    /// Highest current of a phase.
+    pub current: Current,
 }
 
 /// Facts about a connection that end with it.
@@ -88,6 +133,7 @@ impl Station {
     /// Takes over a new connection.
     pub fn connect(&mut self, now: DateTime<Utc>) {
         self.heard_at = Some(now);
+        self.abandon_trials();
         self.forget_profiles();
         self.link = Some(Link {
             settled_from: now,
@@ -100,6 +146,12 @@ impl Station {
     /// Takes over the end of the connection.
     pub fn disconnect(&mut self) {
         self.link = None;
+    }
+
+    /// Returns true if it is connected, and has had time to report after its start.
+    #[must_use]
+    pub fn is_settled(&self, now: DateTime<Utc>) -> bool {
+        self.link.as_ref().is_some_and(|link| now - link.settled_from >= SETTLING)
     }
 
     /// Records that something was assumed.

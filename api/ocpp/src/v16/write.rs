@@ -1,10 +1,10 @@
 //! Facts as messages of OCPP 1.6.
 use ocpp_types::v16::{
-    AuthorizeResponse, BootNotificationResponse, ChangeConfigurationRequest, DataTransferResponse,
-    GetCompositeScheduleRequest, GetConfigurationRequest, HeartbeatResponse,
-    RemoteStartTransactionRequest, RemoteStopTransactionRequest, SetChargingProfileRequest,
-    SignCertificateResponse, StartTransactionResponse, StopTransactionResponse,
-    TriggerMessageRequest,
+    AuthorizeResponse, BootNotificationResponse, ChangeConfigurationRequest,
+    ClearChargingProfileRequest, DataTransferResponse, GetCompositeScheduleRequest,
+    GetConfigurationRequest, HeartbeatResponse, RemoteStartTransactionRequest,
+    RemoteStopTransactionRequest, SetChargingProfileRequest, SignCertificateResponse,
+    StartTransactionResponse, StopTransactionResponse, TriggerMessageRequest,
 };
 use serde_json::{Value, json};
 use slackwater_control::charging_profile::profile::Purpose;
@@ -78,6 +78,9 @@ pub fn write_request(facts: &Request) -> Result<Payload, PayloadError> {
                 json!({"connectorId": connector, "csChargingProfiles": fields}),
             )
         }
+        Request::ClearDefaults { connector } => request::<ClearChargingProfileRequest>(
+            json!({"connectorId": connector, "chargingProfilePurpose": "TxDefaultProfile"}),
+        ),
         Request::ReadSchedule { connector, seconds } => request::<GetCompositeScheduleRequest>(
             json!({"connectorId": connector, "duration": seconds}),
         ),

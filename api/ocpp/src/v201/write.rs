@@ -1,9 +1,9 @@
 //! Facts as messages of OCPP 2.0.1.
 use ocpp_types::v201::{
-    AuthorizeResponse, BootNotificationResponse, DataTransferResponse, GetCompositeScheduleRequest,
-    GetVariablesRequest, HeartbeatResponse, RequestStartTransactionRequest,
-    RequestStopTransactionRequest, SetChargingProfileRequest, SetVariablesRequest,
-    SignCertificateResponse, TransactionEventResponse, TriggerMessageRequest,
+    AuthorizeResponse, BootNotificationResponse, ClearChargingProfileRequest, DataTransferResponse,
+    GetCompositeScheduleRequest, GetVariablesRequest, HeartbeatResponse,
+    RequestStartTransactionRequest, RequestStopTransactionRequest, SetChargingProfileRequest,
+    SetVariablesRequest, SignCertificateResponse, TransactionEventResponse, TriggerMessageRequest,
 };
 use serde_json::{Value, json};
 use slackwater_control::charging_profile::profile::Purpose;
@@ -106,6 +106,10 @@ pub fn write_request(facts: &Request) -> Result<Payload, PayloadError> {
                 json!({"evseId": connector, "chargingProfile": fields}),
             )
         }
+        Request::ClearDefaults { connector } => request::<ClearChargingProfileRequest>(json!({
+            "chargingProfileCriteria":
+                {"evseId": connector, "chargingProfilePurpose": "TxDefaultProfile"},
+        })),
         Request::ReadSchedule { connector, seconds } => request::<GetCompositeScheduleRequest>(
             json!({"evseId": connector, "duration": seconds}),
         ),

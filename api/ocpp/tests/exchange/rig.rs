@@ -25,6 +25,7 @@ pub(crate) fn rules() -> Rules {
         current_max: amps(16.0),
         safe_current: amps(6.0),
         limit_lifetime: TimeDelta::seconds(300),
+        balancing: None,
     }
 }
 

@@ -132,3 +132,32 @@ async fn a_silent_charger_is_not_reachable() {
     let (_, is_reachable) = facts(&house, &device).await;
     assert_eq!(is_reachable, Some(false));
 }
+
+#[tokio::test]
+async fn a_site_limits_its_charger_to_what_the_other_load_leaves() {
+    let files = tempfile::tempdir().unwrap();
+    let load = files.path().join("load.json");
+    let house = House::new(&json!({"sites": {"garage": {
+        "fuse_amps": 20, "base_amps": 14, "base_file": load, "probe": false,
+        "chargers": {"CP-1": {}}}}}));
+    // Limits of an earlier service have ended by then.
+    house.hands.advance(TimeDelta::seconds(400));
+    let at = house.hands.now() + TimeDelta::seconds(5);
+    std::fs::write(&load, json!({"at": at, "amps": [8.0, 2.0, -3.0]}).to_string()).unwrap();
+    let mut point = house.connect().await.unwrap();
+    point.boots().await;
+    house.hands.advance(TimeDelta::seconds(10));
+    let mut limits = Vec::new();
+    while limits.len() < 2 {
+        let request = point.next().await.unwrap();
+        if request[2] == "SetChargingProfile" {
+            let profile = &request[3]["csChargingProfiles"];
+            let period = &profile["chargingSchedule"]["chargingSchedulePeriod"][0];
+            limits.push((profile["validTo"].is_string(), period["limit"].as_f64()));
+        }
+        point.replies(&request, json!({"status": "Accepted"})).await;
+    }
+    assert_eq!(limits, [(false, Some(6.0)), (true, Some(12.0))]);
+    let kept = std::fs::read_to_string(house.folder.path().join("CP-1.state.json")).unwrap();
+    assert!(kept.contains("last_expiry"), "{kept}");
+}

@@ -1,0 +1,91 @@
+//! Task of a site: once a second, the limits of its charge points from their states.
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use tokio::time::{MissedTickBehavior, interval};
+use tracing::{debug, info, warn};
+
+use crate::edge::hub::{Hub, Point, read_base_load};
+use crate::site::balance::Member;
+use crate::site::plan::{BaseLoad, PHASES, Site};
+
+/// Interval of the balancing.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Site with its charge points.
+#[derive(Debug)]
+pub struct LiveSite {
+    pub(crate) site: Site,
+    /// Charge points in the order of the site.
+    pub(crate) points: Vec<Arc<Point>>,
+    /// Charge point with the meter of the other load.
+    pub(crate) meter: Option<Arc<Point>>,
+    /// File with the other load.
+    pub(crate) file: Option<PathBuf>,
+}
+
+impl LiveSite {
+    /// Name of the site.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.site.name
+    }
+
+    /// Balances until the task is dropped. The connections send what was decided.
+    pub async fn run(self, hub: Arc<Hub>) {
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut was_full = false;
+        loop {
+            ticks.tick().await;
+            let base = self.read_base().await;
+            let is_full = self.balance(base, (hub.clock)());
+            if is_full != was_full {
+                self.tell(is_full);
+            }
+            was_full = is_full;
+        }
+    }
+
+    fn tell(&self, is_full: bool) {
+        let site = self.name();
+        if is_full {
+            warn!(
+                site,
+                "what counts at any time is more than the fuse carries: chargers are stopped"
+            );
+        } else {
+            info!(site, "what counts at any time is within the fuse");
+        }
+    }
+
+    /// Other load as it was measured last, if there is a source that can be read.
+    async fn read_base(&self) -> Option<BaseLoad> {
+        if let Some(file) = &self.file {
+            return match read_base_load(file.clone()).await {
+                Ok(load) => load,
+                Err(error) => {
+                    debug!(site = self.name(), %error, "the base load was not read");
+                    None
+                }
+            };
+        }
+        let number = self.site.meter.as_ref()?.connector;
+        let kept = self.meter.as_ref()?.kept();
+        let measured = kept.station.currents.get(&number)?;
+        Some(BaseLoad { at: measured.at, currents: [measured.current; PHASES] })
+    }
+
+    /// Decides limits. Returns true if what counts at any time exceeds the fuse.
+    fn balance(&self, base: Option<BaseLoad>, now: DateTime<Utc>) -> bool {
+        // Others lock one charge point at a time, and these in their order.
+        let mut kept: Vec<_> = self.points.iter().map(|point| point.kept()).collect();
+        let mut members: Vec<Member<'_>> = (kept.iter_mut().zip(&self.points))
+            .map(|(kept, point)| Member { rules: &point.rules, station: &mut kept.station })
+            .collect();
+        let counted = self.site.balance(&mut members, base, now);
+        counted.iter().zip(self.site.fuse).any(|(counted, fuse)| *counted > fuse)
+    }
+}

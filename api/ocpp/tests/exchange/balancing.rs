@@ -1,0 +1,279 @@
+//! A charge point of a site: its limits are decided there, and its model is tried out.
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Value, json};
+use slackwater_control::device::command::{Command, Switch};
+use slackwater_control::quirk::kind::Quirk;
+use slackwater_engine::units::{Current, amps};
+use slackwater_ocpp::site::balance::Member;
+use slackwater_ocpp::site::plan::{BaseLoad, Site, SiteCharger};
+use slackwater_ocpp::station::state::Balancing;
+use slackwater_ocpp::version::Version;
+
+use crate::rig::{Rig, meter_values, status};
+
+/// A site of one charger behind a fuse.
+fn site(fuse: f64) -> Site {
+    let identity = "CP-1".to_owned();
+    Site {
+        name: "garage".to_owned(),
+        fuse: [amps(fuse); 3],
+        base: [Current::ZERO; 3],
+        meter: None,
+        base_age_max: TimeDelta::seconds(120),
+        turn: TimeDelta::seconds(900),
+        chargers: vec![SiteCharger { identity, phases: [true; 3], connectors: 1, priority: 0 }],
+    }
+}
+
+/// A charger of 1.6 that has taken its default in a site, and has answered all questions.
+fn in_site(probes: bool) -> Rig {
+    let mut rig = Rig::booted();
+    let clock_error_max = TimeDelta::seconds(20);
+    rig.rules.balancing = Some(Balancing { connectors: 1, clock_error_max, probes });
+    // It was started long ago.
+    rig.station.join(&rig.rules, rig.now - TimeDelta::seconds(3600), rig.now);
+    rig.wait(10);
+    assert_eq!(limit_of(&rig.asked[0].2), ("TxDefaultProfile".to_owned(), 0, 6.0));
+    rig.replies(&json!({"status": "Accepted"}));
+    let key = |key: &str, value: &str| json!({"key": key, "value": value, "readonly": true});
+    rig.replies(&json!({"configurationKey": [
+        key("SupportedFeatureProfiles", "Core,SmartCharging"),
+        key("ChargingScheduleAllowedChargingRateUnit", "Current"),
+    ]}));
+    rig
+}
+
+/// Purpose, stack level and limit of a profile.
+fn limit_of(payload: &Value) -> (String, i64, f64) {
+    let profile = &payload["csChargingProfiles"];
+    let limit = &profile["chargingSchedule"]["chargingSchedulePeriod"][0]["limit"];
+    let purpose = profile["chargingProfilePurpose"].as_str().unwrap().to_owned();
+    (purpose, profile["stackLevel"].as_i64().unwrap(), limit.as_f64().unwrap())
+}
+
+/// Balances, and lets a second pass.
+fn balance(rig: &mut Rig, site: &Site) -> [Current; 3] {
+    let mut members = [Member { rules: &rig.rules, station: &mut rig.station }];
+    let counted = site.balance(&mut members, None, rig.now);
+    rig.wait(1);
+    counted
+}
+
+/// Limits that are written after a balancing; all are accepted.
+fn written(rig: &mut Rig, site: &Site) -> Vec<f64> {
+    balance(rig, site);
+    let seen = rig.accepts_all();
+    let set = seen.iter().filter(|(action, _)| action == "SetChargingProfile");
+    set.map(|(_, payload)| limit_of(payload).2).collect()
+}
+
+#[test]
+fn what_the_service_wants_is_an_upper_bound() {
+    let mut rig = in_site(false);
+    let site = site(13.0);
+    rig.starts(1000);
+    rig.says("StatusNotification", &status(1, "Charging"));
+    assert_eq!(written(&mut rig, &site), [13.0], "the room of the fuse");
+    rig.command(Command::MaxCurrent(amps(10.0)), 1);
+    assert_eq!(rig.asked, [], "nothing is sent but by the balancing");
+    assert_eq!(written(&mut rig, &site), [10.0]);
+    balance(&mut rig, &site);
+    assert_eq!(rig.facts().max_current, Some(amps(10.0)));
+    // A wish beyond the fuse is kept to as well as the fuse allows.
+    rig.command(Command::MaxCurrent(amps(16.0)), 2);
+    assert_eq!(written(&mut rig, &site).len(), 0, "a raise waits");
+    rig.wait(30);
+    assert_eq!(written(&mut rig, &site), [13.0]);
+    balance(&mut rig, &site);
+    assert_eq!(rig.facts().max_current, Some(amps(16.0)));
+    rig.command(Command::Charge(Switch::Stop), 3);
+    assert_eq!(written(&mut rig, &site), [0.0]);
+    rig.command(Command::Charge(Switch::Start), 4);
+    assert_eq!(written(&mut rig, &site), [13.0]);
+}
+
+#[test]
+fn a_limit_is_sent_once_with_the_expiry_of_the_ledger() {
+    let mut rig = in_site(false);
+    rig.starts(1000);
+    let decided_at = rig.now;
+    balance(&mut rig, &site(13.0));
+    let (_, _, payload) = rig.asked.last().unwrap().clone();
+    let end: DateTime<Utc> =
+        payload["csChargingProfiles"]["validTo"].as_str().unwrap().parse().unwrap();
+    assert_eq!(end, decided_at + TimeDelta::seconds(300));
+    // Without an answer it counts until then, and no other takes its place before the time for it.
+    balance(&mut rig, &site(8.0));
+    assert_eq!(rig.asked.len(), 1);
+    let may_draw = |rig: &Rig, seconds| {
+        let balanced = rig.station.balanced(1).unwrap();
+        balanced.ledger.may_draw(decided_at + TimeDelta::seconds(seconds))
+    };
+    rig.wait(60);
+    assert_eq!(may_draw(&rig, 319), amps(13.0));
+    assert_eq!(may_draw(&rig, 320), amps(6.0));
+}
+
+#[test]
+fn a_start_raises_nothing_until_earlier_limits_have_ended() {
+    let mut rig = in_site(false);
+    rig.starts(1000);
+    assert_eq!(written(&mut rig, &site(13.0)), [13.0]);
+    rig.restarts();
+    let until = rig.station.last_expiry().unwrap();
+    rig.station.join(&rig.rules, until, rig.now);
+    rig.wait(10);
+    assert_eq!(written(&mut rig, &site(13.0)), [6.0]);
+    rig.now = until + TimeDelta::seconds(19);
+    assert_eq!(written(&mut rig, &site(13.0)), [6.0], "it is written again");
+    rig.wait(31);
+    assert_eq!(written(&mut rig, &site(13.0)), [13.0]);
+}
+
+/// Answers to the trials of a model, of which the last is the limit after the end.
+fn tried(after_end: f64) -> Rig {
+    let mut rig = in_site(true);
+    let composite = |limit: f64| {
+        json!({"status": "Accepted", "connectorId": 1, "chargingSchedule": {
+            "chargingRateUnit": "A", "chargingSchedulePeriod": [{"startPeriod": 0, "limit": limit}]}})
+    };
+    assert_eq!(balance(&mut rig, &site(13.0)), [amps(16.0); 3], "all of its current counts");
+    for expected in [("TxDefaultProfile", 0, 6.0), ("TxDefaultProfile", 1, 10.0)] {
+        let (purpose, level, limit) = limit_of(&rig.asked.last().unwrap().2);
+        assert_eq!((&*purpose, level, limit), expected);
+        rig.replies(&json!({"status": "Accepted"}));
+    }
+    rig.replies(&composite(10.0));
+    rig.wait(89);
+    assert_eq!(rig.asked, []);
+    rig.wait(1);
+    assert_eq!(rig.asked.last().unwrap().1, "GetCompositeSchedule");
+    rig.replies(&composite(after_end));
+    assert_eq!(rig.asked.last().unwrap().1, "ClearChargingProfile");
+    rig.replies(&json!({"status": "Accepted"}));
+    assert_eq!(limit_of(&rig.asked.last().unwrap().2), ("TxDefaultProfile".to_owned(), 0, 6.0));
+    rig.replies(&json!({"status": "Accepted"}));
+    rig
+}
+
+/// What counts at any time, after a start of the service.
+fn counted_after_restart(rig: &mut Rig) -> Current {
+    rig.restarts();
+    rig.station.join(&rig.rules, rig.now - TimeDelta::seconds(3600), rig.now);
+    balance(rig, &site(13.0))[0]
+}
+
+#[test]
+fn a_model_that_keeps_its_limits_counts_with_its_default_once_it_was_tried() {
+    let mut rig = tried(6.0);
+    assert_eq!(balance(&mut rig, &site(13.0))[0], amps(6.0));
+    assert_eq!(counted_after_restart(&mut rig), amps(6.0));
+}
+
+#[test]
+fn a_model_whose_limits_do_not_end_counts_with_all_of_its_current() {
+    let mut rig = tried(10.0);
+    assert_eq!(balance(&mut rig, &site(13.0))[0], amps(16.0));
+    let file = serde_json::to_value(&rig.station).unwrap();
+    assert_eq!(file["trials"]["found"], json!([Quirk::ExpiryIgnored.as_str()]));
+    assert_eq!(counted_after_restart(&mut rig), amps(16.0));
+    // Other firmware is another model.
+    let model = json!({"chargePointVendor": "Fjord", "chargePointModel": "Post",
+        "firmwareVersion": "2.0"});
+    rig.says("BootNotification", &model);
+    rig.rules.balancing.as_mut().unwrap().probes = false;
+    assert!(!rig.station.limits_are_unsafe(&rig.rules));
+}
+
+#[test]
+fn a_vehicle_ends_the_trials() {
+    let mut rig = in_site(true);
+    rig.replies(&json!({"status": "Accepted"}));
+    rig.says("StatusNotification", &status(1, "Preparing"));
+    // The trial that is under way is answered; then its profiles are removed.
+    rig.replies(&json!({"status": "Accepted"}));
+    assert_eq!(rig.asked.last().unwrap().1, "ClearChargingProfile");
+    rig.replies(&json!({"status": "Accepted"}));
+    assert_eq!(limit_of(&rig.asked.last().unwrap().2), ("TxDefaultProfile".to_owned(), 0, 6.0));
+    rig.replies(&json!({"status": "Accepted"}));
+    rig.wait(1);
+    assert_eq!(rig.asked, []);
+    assert_eq!(balance(&mut rig, &site(13.0))[0], amps(16.0), "it is not known yet");
+    // They begin anew when it is idle.
+    rig.accepts_all();
+    rig.says("StatusNotification", &status(1, "Available"));
+    rig.wait(1);
+    assert_eq!(limit_of(&rig.asked.last().unwrap().2), ("TxDefaultProfile".to_owned(), 0, 6.0));
+}
+
+#[test]
+fn a_known_model_is_not_tried_and_counts_as_it_is_known() {
+    for (vendor, firmware, expected) in [("go-e", "56.2", 16.0), ("go-e", "55.0", 6.0)] {
+        let mut rig = in_site(false);
+        rig.rules.balancing.as_mut().unwrap().probes = true;
+        rig.says(
+            "BootNotification",
+            &json!({"chargePointVendor": vendor, "chargePointModel": "x",
+                "firmwareVersion": firmware}),
+        );
+        assert_eq!(balance(&mut rig, &site(13.0))[0], amps(expected), "{vendor} {firmware}");
+    }
+}
+
+/// evcc-io/evcc#15028: a model that takes absolute profiles only.
+#[test]
+fn the_default_is_absolute_where_no_other_is_taken() {
+    let mut rig = in_site(false);
+    let boot = json!({"chargePointVendor": "ZJBENY", "chargePointModel": "x"});
+    rig.says("BootNotification", &boot);
+    rig.wait(10);
+    let profile = &rig.asked.last().unwrap().2["csChargingProfiles"];
+    assert_eq!(profile["chargingProfileKind"], "Absolute");
+    assert_eq!(profile["validTo"], Value::Null);
+    assert!(profile["chargingSchedule"]["startSchedule"].is_string());
+}
+
+#[test]
+fn trials_of_a_station_of_2_0_1() {
+    let mut rig = Rig::new(Version::V201);
+    let clock_error_max = TimeDelta::seconds(20);
+    rig.rules.balancing = Some(Balancing { connectors: 1, clock_error_max, probes: true });
+    rig.station.join(&rig.rules, rig.now, rig.now);
+    let station = json!({"vendorName": "Fjord", "model": "Post"});
+    rig.says("BootNotification", &json!({"reason": "PowerUp", "chargingStation": station}));
+    let free = json!({"timestamp": rig.time(), "connectorStatus": "Available", "evseId": 1,
+        "connectorId": 1});
+    rig.says("StatusNotification", &free);
+    rig.wait(10);
+    let actions: Vec<String> = std::iter::from_fn(|| {
+        let action = rig.asked.last()?.1.clone();
+        let answer = match action.as_str() {
+            "GetVariables" => json!({"getVariableResult": []}),
+            "GetCompositeSchedule" => json!({"status": "Rejected"}),
+            _ => json!({"status": "Accepted"}),
+        };
+        rig.replies(&answer);
+        Some(action)
+    })
+    .collect();
+    let set = "SetChargingProfile";
+    let expected =
+        [set, "GetVariables", set, set, "GetCompositeSchedule", "ClearChargingProfile", set];
+    assert_eq!(actions, expected);
+}
+
+#[test]
+fn the_meter_of_the_charge_point_as_a_whole_is_kept() {
+    let mut rig = in_site(false);
+    let current = |phase: &str, amps: &str| json!({"value": amps, "measurand": "Current.Import", "unit": "A", "phase": phase});
+    let mut values = meter_values(&rig.time(), &json!([current("L1", "4.5"), current("L2", "7")]));
+    values["connectorId"] = json!(0);
+    rig.says("MeterValues", &values);
+    let measured = rig.station.currents[&0];
+    assert_eq!((measured.at, measured.current), (rig.now, amps(7.0)));
+    // It is the load of the other devices for two minutes; then the highest counts that is expected.
+    let load = BaseLoad { at: measured.at, currents: [measured.current; 3] };
+    let site = Site { base: [amps(9.0); 3], ..site(25.0) };
+    let base_at = |seconds| site.base_at(Some(load), rig.now + TimeDelta::seconds(seconds))[0];
+    assert_eq!([-1, 0, 120, 121].map(base_at), [9.0, 7.0, 7.0, 9.0].map(amps));
+}
