@@ -353,8 +353,8 @@ impl ConnectorState {
             return Current::ZERO;
         }
         let cap = self.limits.cap.and_then(|cap| cap.now);
-        let bounds = [self.limits.wanted, cap].into_iter().flatten();
-        bounds.map(|bound| rules.current_under(bound)).fold(rules.current_max, Current::min)
+        let wanted = self.limits.wanted.map(|limit| rules.current_under(limit));
+        [wanted, cap].into_iter().flatten().fold(rules.current_max, Current::min)
     }
 
     /// Returns true if a vehicle may take current.
