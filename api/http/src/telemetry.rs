@@ -29,6 +29,11 @@ enum Kind {
 /// All families, each with its help text.
 const FAMILIES: &[(Kind, &str, &str)] = &[
     (Kind::Counter, "slackwater_actions_total", "Actions of devices that came to a state."),
+    (
+        Kind::Counter,
+        "slackwater_admin_refusals_total",
+        "Requests to the operators' address that its guard refused.",
+    ),
     (Kind::Counter, "slackwater_answers_total", "Answers, by route, method and status."),
     (Kind::Histogram, "slackwater_answer_seconds", "Time from a request's head to its answer."),
     (

@@ -1,18 +1,20 @@
 //! Settings of sockets, and of whom they believe.
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::proxies::Proxies;
 
 /// Settings of clients and tokens.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AuthSettings {
     /// Networks of proxies whose `X-Forwarded-For` is believed. Of others it is ignored.
+    #[schemars(with = "Vec<String>", example = ["10.0.0.0/8"])]
     pub trusted_proxies: Proxies,
 }
 
 /// Settings of connections, and of their end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServeSettings {
     /// After SIGTERM requests are answered for so long while `/health/ready` says 503,
@@ -20,8 +22,10 @@ pub struct ServeSettings {
     pub drain_seconds: u32,
     /// Most connections of each address, the operators' apart; as many as there
     /// are file descriptors for, if it is not given.
+    #[schemars(range(min = 1), example = 4096)]
     pub connections_max: Option<u32>,
     /// Of these, most from one peer; three quarters, if it is not given.
+    #[schemars(range(min = 1), example = 3072)]
     pub connections_of_peer_max: Option<u32>,
 }
 
