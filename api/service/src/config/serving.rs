@@ -13,6 +13,31 @@ pub struct AuthSettings {
     pub trusted_proxies: Proxies,
 }
 
+/// Answers that are told in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AccessLog {
+    /// None.
+    Off,
+    /// Those with a status from 400 on.
+    #[default]
+    Refused,
+    /// All.
+    All,
+}
+
+impl AccessLog {
+    /// Returns `true` if an answer of this status is told.
+    #[must_use]
+    pub const fn takes(self, status: u16) -> bool {
+        match self {
+            Self::Off => false,
+            Self::Refused => status >= 400,
+            Self::All => true,
+        }
+    }
+}
+
 /// Settings of connections, and of their end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -27,10 +52,18 @@ pub struct ServeSettings {
     /// Of these, most from one peer; three quarters, if it is not given.
     #[schemars(range(min = 1), example = 3072)]
     pub connections_of_peer_max: Option<u32>,
+    /// Answers that get a line in the log each, with an identifier that all lines about the
+    /// request carry.
+    pub access_log: AccessLog,
 }
 
 impl Default for ServeSettings {
     fn default() -> Self {
-        Self { drain_seconds: 5, connections_max: None, connections_of_peer_max: None }
+        Self {
+            drain_seconds: 5,
+            connections_max: None,
+            access_log: AccessLog::default(),
+            connections_of_peer_max: None,
+        }
     }
 }
