@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -130,61 +129,87 @@ def http_page() -> str:
     return "\n".join(lines)
 
 
-STRUCT = re.compile(r"^pub struct (\w+) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
-FIELD = re.compile(
-    r"(?P<doc>(?:^    ///[^\n]*\n)+)(?P<attributes>(?:^    #\[[^\n]*\n)*)"
-    r"^    pub (?P<name>\w+): (?P<type>.+),$",
-    re.MULTILINE,
-)
-OTHER_SETTINGS = ("control/src/policy/assumptions.rs", "api/store/src/subscription.rs")
-REQUIREMENTS = re.compile(r" \((?:[A-Z]{2,4}-\d+(?: to |, )?)+\)")
+def setting_rows(schema: Json, table_schema: Json, prefix: str = "") -> Iterator[tuple[str, ...]]:
+    """Rows of all settings below a table: name, type, default, meaning, example."""
+    for name, given in table_schema.get("properties", {}).items():
+        path, member, described_by = f"{prefix}{name}", given, given
+        while (inner := inner_of(member)) is not None:
+            path += inner[0]
+            member = inner[1]
+            if "$ref" in member:
+                member = schema["$defs"][member["$ref"].rpartition("/")[2]]
+        if member.get("properties"):
+            yield from setting_rows(schema, member, f"{path}.")
+            continue
+        default = described_by.get("default")
+        yield (
+            f"`{path}`",
+            setting_type(member),
+            "" if default in (None, [], {}) else f"`{toml(default)}`",
+            described_by.get("description", ""),
+            ", ".join(f"`{toml(example)}`" for example in described_by.get("examples", [])),
+        )
 
 
-def structs() -> dict[str, list[tuple[str, str, str]]]:
-    """Fields (name, type, meaning) of each struct in the sources of the settings."""
-    files = sorted((ROOT / "api/service/src").glob("config/*.rs"))
-    files += [ROOT / "api/service/src/config.rs", *(ROOT / path for path in OTHER_SETTINGS)]
-    found = {}
-    for path in files:
-        for name, body in STRUCT.findall(path.read_text(encoding="utf-8")):
-            found[name] = [field_of(match) for match in FIELD.finditer(body)]
-    return found
+def inner_of(schema: Json) -> tuple[str, Json] | None:
+    """What is in a table by names of choice or in a list of tables, with the mark for it."""
+    if "$ref" in schema:
+        return "", schema
+    for choice in schema.get("anyOf", []):
+        if choice.get("type") != "null":
+            return "", choice
+    if isinstance(schema.get("additionalProperties"), dict):
+        return ".NAME", schema["additionalProperties"]
+    if "items" in schema and not isinstance(schema["items"].get("type"), str):
+        return "[]", schema["items"]
+    return None
 
 
-def field_of(match: re.Match[str]) -> tuple[str, str, str]:
-    """Name in the file, type and meaning of a field."""
-    renamed = re.search(r'rename = "(\w+)"', match["attributes"])
-    doc = " ".join(line.strip().removeprefix("///").strip() for line in match["doc"].splitlines())
-    return renamed[1] if renamed else match["name"], match["type"], REQUIREMENTS.sub("", doc)
+def setting_type(schema: Json) -> str:
+    """Type of a setting in words, for people who do not read JSON Schema."""
+    if "enum" in schema or "oneOf" in schema:
+        words = schema.get("enum") or [choice["const"] for choice in schema["oneOf"]]
+        return " or ".join(f"`{word}`" for word in words)
+    kinds = schema.get("type", "any")
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    word = " or ".join(TYPES[kind] for kind in kinds if kind != "null")
+    if schema.get("format") == "date-time":
+        word = "time"
+    ends = [
+        f"{mark} {schema[key]:g}"
+        for key, mark in (
+            ("minimum", "from"),
+            ("exclusiveMinimum", "above"),
+            ("maximum", "to"),
+        )
+        if schema.get(key) and schema[key] < WIDEST
+    ]
+    return " ".join([word, *ends])
 
 
-def setting_rows(
-    known: Mapping[str, list[tuple[str, str, str]]], name: str, prefix: str
-) -> Iterator[tuple[str, str, str]]:
-    """Rows of all settings below a struct, with their names within its section."""
-    for member, kind, doc in known[name]:
-        inner = next((word for word in re.findall(r"\w+", kind) if word in known), None)
-        path = f"{prefix}{member}"
-        if "BTreeMap" in kind:
-            path += ".NAME"
-        if "Vec<" in kind:
-            path += "[]"
-        if inner is None:
-            yield f"`{path}`", kind, doc
-        else:
-            yield from setting_rows(known, inner, f"{path}.")
+def toml(value: Json) -> str:
+    """Value as it is written in TOML, as far as settings need it."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {toml(inner)}" for name, inner in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    return json.dumps(value)
 
 
 def settings_page() -> str:
-    """Settings of the service, from the sources that read them, and the help of its program."""
-    known = structs()
+    """Settings of the service, from their JSON Schema, and the help of its program."""
+    schema = json.loads((ROOT / "deploy/settings.schema.json").read_text(encoding="utf-8"))
     lines = ["# Settings and program of the service", "", SETTINGS_INTRO, ""]
-    for member, kind, doc in known["Config"]:
-        inner = next(word for word in re.findall(r"\w+", kind) if word in known)
-        section = f"{member}.NAME" if "BTreeMap" in kind else member
-        lines += [f"## `[{section}]`", "", doc, ""]
-        rows = [(name, plain_type(kind), doc) for name, kind, doc in setting_rows(known, inner, "")]
-        lines += table(("Setting", "Type", "Meaning"), rows)
+    head = ("Setting", "Type", "Default", "Meaning", "Example")
+    for section, given in schema["properties"].items():
+        inner, member = given, given
+        heading = section
+        while (found := inner_of(member)) is not None:
+            heading, member = heading + found[0], found[1]
+            if "$ref" in member:
+                member = schema["$defs"][member["$ref"].rpartition("/")[2]]
+        lines += [f"## `[{heading}]`", "", inner.get("description", ""), ""]
+        lines += table(head, list(setting_rows(schema, member)))
     help_text = (ROOT / "tests/golden/service/help.txt").read_text(encoding="utf-8")
     lines += ["## The program `slackwater-api`", "", "```text", help_text.rstrip(), "```", ""]
     return "\n".join(lines)
@@ -192,39 +217,23 @@ def settings_page() -> str:
 
 SETTINGS_INTRO = """\
 Settings come from a file in TOML (`--config`), then from the environment, where
-`SLACKWATER_STORE__URL` is `url` in `[store]`, then from arguments. A value that cannot be used is
-refused at start, with its name and where it came from. `NAME` stands for a name of your choice,
-`[]` for a list of tables. [How to run the service](../how-to/service.md) shows a whole file."""
+`SLACKWATER_STORE__URL` is `url` in `[store]`, then from arguments. `NAME` stands for a name of your
+choice, `[]` for a list of tables. [How to run the service](../how-to/service.md) shows a file.
+
+`slackwater-api config check` checks a file without a start, and tells each wrong setting with its
+name, its value and what would be right. `config print` shows what is in force, without secrets.
+`config schema` prints the JSON Schema from which this page is made; editors complete and check a
+file that begins with `#:schema ./settings.schema.json`."""
 
 TYPES = {
-    "u8": "whole number",
-    "u32": "whole number",
-    "f64": "number",
-    "bool": "`true` or `false`",
-    "String": "text",
-    "PathBuf": "path",
-    "Power": "kW",
-    "Energy": "kWh",
-    "Percent": "percent",
-    "Money": "money",
-    "DateTime<Utc>": "time",
-    "Tz": "IANA time zone",
-    "Listen": "address and port",
-    "PublicUrl": "URL",
-    "StoreUrl": "URL",
-    "AdminToken": "text",
-    "Currency": "currency",
-    "Proxies": "list of networks",
+    "string": "text",
+    "number": "number",
+    "integer": "whole number",
+    "boolean": "`true` or `false`",
+    "array": "list",
+    "object": "table",
 }
-
-
-def plain_type(kind: str) -> str:
-    """Type of a setting in words, for people who do not read Rust."""
-    inner = re.sub(r"^Option<(.+)>$", r"\1", kind)
-    word = TYPES.get(inner, "")
-    if not word and inner.startswith(("Vec<", "BTreeSet<")):
-        word = "list"
-    return f"{word}, optional".removeprefix(", ") if inner != kind else word
+WIDEST = 255  # ends of whole numbers that only say how they are stored
 
 
 def scenario_page() -> str:

@@ -49,6 +49,11 @@ def test_every_operation_and_setting_is_shown() -> None:
     for name in ("drain_seconds", "sandbox.base.listen", "limits[].power_max_kw", "secret"):
         assert f"| `{name}` |" in settings or f"| `subscriptions[].{name}` |" in settings, name
     assert "`SLACKWATER_STORE__URL`" in settings
+    assert "| `drain_seconds` | whole number | `5` |" in settings
+    assert '`"127.0.0.1:8080"` |\n' in settings, "examples are in the last column"
+    rows = re.findall(r"^\| `[^`]+` \| (.*?) \| .*? \| (.*?) \|", settings, re.MULTILINE)
+    assert len(rows) > 80
+    assert all(kind and meaning for kind, meaning in rows)
 
 
 def openapi() -> str:

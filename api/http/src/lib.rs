@@ -21,7 +21,7 @@ pub mod version;
 
 use axum::Router;
 use axum::http::{Method, Uri};
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::from_fn_with_state;
 use axum::routing::post;
 use tower_http::catch_panic::CatchPanicLayer;
 
@@ -65,7 +65,7 @@ pub fn with_problem_fallbacks(routes: Router<App>) -> Router<App> {
 pub fn with_shared_layers(routes: Router<App>, app: App) -> Router {
     routes
         .layer(CatchPanicLayer::custom(problem::of_panic))
-        .layer(from_fn(telemetry::observe))
+        .layer(from_fn_with_state(app.clone(), telemetry::observe))
         .layer(from_fn_with_state(app.clone(), version::add_version_header))
         .with_state(app)
 }

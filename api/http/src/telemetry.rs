@@ -1,14 +1,21 @@
 //! Numbers for Prometheus.
-use std::sync::OnceLock;
+use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use axum::extract::{MatchedPath, Request};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
-use metrics::{counter, describe_counter, describe_gauge, describe_histogram, histogram};
+use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use metrics_process::Collector;
 use tokio::time::interval;
+use tracing::{Instrument, info, info_span};
+use uuid::Uuid;
+
+use slackwater_service::config::proxies::Peer;
+use slackwater_service::state::App;
 
 /// Upper ends of the buckets of answer times, in seconds.
 const TIMES: &[f64] =
@@ -28,7 +35,13 @@ enum Kind {
 
 /// All families, each with its help text.
 const FAMILIES: &[(Kind, &str, &str)] = &[
+    (Kind::Gauge, "slackwater_actions_pending", "Actions of devices that have not ended yet."),
     (Kind::Counter, "slackwater_actions_total", "Actions of devices that came to a state."),
+    (
+        Kind::Counter,
+        "slackwater_admin_refusals_total",
+        "Requests to the operators' address that its guard refused.",
+    ),
     (Kind::Counter, "slackwater_answers_total", "Answers, by route, method and status."),
     (Kind::Histogram, "slackwater_answer_seconds", "Time from a request's head to its answer."),
     (
@@ -38,8 +51,36 @@ const FAMILIES: &[(Kind, &str, &str)] = &[
     ),
     (Kind::Counter, "slackwater_area_plans_total", "Plans made because prices changed."),
     (Kind::Histogram, "slackwater_area_plans_seconds", "Time to plan for a whole area."),
+    (Kind::Gauge, "slackwater_build_info", "1, with the version as a label."),
+    (
+        Kind::Counter,
+        "slackwater_commands_total",
+        "Commands that were sent to manufacturers, by manufacturer and outcome.",
+    ),
     (Kind::Counter, "slackwater_deliveries_total", "Attempts to deliver events, by outcome."),
+    (
+        Kind::Gauge,
+        "slackwater_devices",
+        "Linked devices, by manufacturer and by whether the last read reached them.",
+    ),
+    (
+        Kind::Gauge,
+        "slackwater_event_oldest_seconds",
+        "Age of the oldest event that a receiver was not told of yet, in seconds.",
+    ),
     (Kind::Gauge, "slackwater_events_behind", "Events that a receiver was not told of yet."),
+    (
+        Kind::Gauge,
+        "slackwater_market_prices_ahead_seconds",
+        "Time until the last known market price of a zone ends, in seconds.",
+    ),
+    (Kind::Gauge, "slackwater_ocpp_connections", "Charge points that are connected by OCPP."),
+    (
+        Kind::Counter,
+        "slackwater_ocpp_requests_total",
+        "Requests to charge points that ended, by kind and outcome; read_schedule by whether the \
+         charge point agrees with the profiles that were written.",
+    ),
     (Kind::Counter, "slackwater_panics_total", "Panics of jobs, each of which begins again."),
     (Kind::Gauge, "slackwater_polled_devices", "Devices that are polled."),
     (Kind::Counter, "slackwater_polls_total", "Reads of devices at manufacturers, by outcome."),
@@ -57,8 +98,16 @@ pub fn install() {
         let builder = PrometheusBuilder::new().set_buckets_for_metric(seconds, TIMES).ok()?;
         let handle = builder.install_recorder().ok();
         describe();
+        process().describe();
+        gauge!("slackwater_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
         handle
     });
+}
+
+/// Memory, processor and file descriptors of the process, under the names that Prometheus gives
+/// them.
+fn process() -> Collector {
+    Collector::default()
 }
 
 /// Gives each family its help text.
@@ -99,24 +148,69 @@ fn method_label(method: &Method) -> &'static str {
 /// All numbers, in the text form of Prometheus.
 #[must_use]
 pub fn render() -> String {
+    process().collect();
     HANDLE.get().and_then(Option::as_ref).map(PrometheusHandle::render).unwrap_or_default()
 }
 
-/// Counts an answer and its time, by route, never by what identifies anything.
-pub async fn observe(request: Request, next: Next) -> Response {
-    let path = request.extensions().get::<MatchedPath>().cloned();
-    let method = method_label(request.method());
+/// Client of a request, which its answer carries to the access log.
+#[derive(Debug, Clone)]
+pub(crate) struct AnsweredClient(pub(crate) Arc<str>);
+
+/// Gives a request an identifier, which all log lines about it carry; writes the access log, as far
+/// as the settings want it; and counts the answer and its time.
+pub async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
+    let line = AccessLine::of(&request);
+    let span = info_span!("request", id = %line.id);
     let start = Instant::now();
-    let response = next.run(request).await;
-    let route = path.map_or_else(|| "none".to_owned(), |path| path.as_str().to_owned());
+    let response = next.run(request).instrument(span).await;
+    let took = start.elapsed();
+    if app.config().serve.access_log.takes(response.status().as_u16()) {
+        line.write(&response, took);
+    }
+    count(&line.route, line.method, &response, took);
+    response
+}
+
+/// A request as the access log tells of it: with its route, since a path may hold what nobody else
+/// is to know, such as the token of a link session.
+struct AccessLine {
+    id: Uuid,
+    route: String,
+    method: &'static str,
+    peer: Option<IpAddr>,
+}
+
+impl AccessLine {
+    fn of(request: &Request) -> Self {
+        let path = request.extensions().get::<MatchedPath>();
+        Self {
+            id: Uuid::new_v4(),
+            route: path.map_or_else(|| "none".to_owned(), |path| path.as_str().to_owned()),
+            method: method_label(request.method()),
+            peer: request.extensions().get::<Peer>().map(|peer| peer.0),
+        }
+    }
+
+    fn write(&self, response: &Response, took: Duration) {
+        let Self { id, route, method, peer } = self;
+        let status = response.status().as_u16();
+        let seconds = took.as_secs_f64();
+        let client = response.extensions().get::<AnsweredClient>();
+        let client = client.map_or("", |AnsweredClient(client)| client);
+        let peer = peer.map(|peer| peer.to_string()).unwrap_or_default();
+        info!(request = %id, method, route, status, seconds, client, peer, "answered");
+    }
+}
+
+/// Counts an answer and its time, by route, never by what identifies anything.
+fn count(route: &str, method: &'static str, response: &Response, took: Duration) {
     let labels = [
-        ("route", route),
+        ("route", route.to_owned()),
         ("method", method.to_owned()),
         ("status", response.status().as_u16().to_string()),
     ];
-    histogram!("slackwater_answer_seconds", &labels).record(start.elapsed().as_secs_f64());
+    histogram!("slackwater_answer_seconds", &labels).record(took.as_secs_f64());
     counter!("slackwater_answers_total", &labels).increment(1);
-    response
 }
 
 #[cfg(test)]
@@ -136,7 +230,13 @@ mod tests {
     fn methods_that_are_made_up_share_a_label() {
         let recorder = PrometheusBuilder::new().build_recorder();
         let handle = recorder.handle();
-        let router = Router::new().route("/", any(async || "")).layer(from_fn(observe));
+        let answer = async |request: Request, next: Next| {
+            let line = AccessLine::of(&request);
+            let response = next.run(request).await;
+            count(&line.route, line.method, &response, Duration::ZERO);
+            response
+        };
+        let router = Router::new().route("/", any(async || "")).layer(from_fn(answer));
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         metrics::with_local_recorder(&recorder, || {
             for method in (0..1_000).map(|number| format!("M{number}")).chain(["GET".to_owned()]) {

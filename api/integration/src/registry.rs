@@ -190,6 +190,23 @@ impl Registry {
         self
     }
 
+    /// Checks that an integration of the settings is of a type that is registered. It is not
+    /// opened: its own settings are not read.
+    ///
+    /// # Errors
+    /// The type is not registered.
+    pub fn check_type(&self, name: &str, settings: &Settings) -> Result<(), RegistryError> {
+        self.find(name, settings).map(|_| ())
+    }
+
+    fn find(&self, name: &str, settings: &Settings) -> Result<&Open, RegistryError> {
+        self.types.get(&settings.kind).ok_or_else(|| RegistryError::UnknownType {
+            name: name.to_owned(),
+            kind: settings.kind.clone(),
+            known: self.types.keys().cloned().collect(),
+        })
+    }
+
     /// Opens the integrations of the settings, by their names there.
     ///
     /// # Errors
@@ -198,12 +215,7 @@ impl Registry {
     pub fn open(&self, settings: &BTreeMap<String, Settings>) -> Result<Vendors, RegistryError> {
         let mut vendors = Vendors::new();
         for (name, settings) in settings {
-            let unknown = || RegistryError::UnknownType {
-                name: name.clone(),
-                kind: settings.kind.clone(),
-                known: self.types.keys().cloned().collect(),
-            };
-            let open = self.types.get(&settings.kind).ok_or_else(unknown)?;
+            let open = self.find(name, settings)?;
             let refused = |error| RegistryError::Settings { name: name.clone(), error };
             let vendor = open(settings).map_err(refused)?;
             let code = vendor.profile().code.clone();
@@ -254,6 +266,10 @@ mod tests {
 
     #[test]
     fn settings_that_open_nothing_are_refused_by_name() {
+        let known = settings(r#"{"a": {"type": "garage"}}"#);
+        assert_eq!(registry().check_type("a", &known["a"]), Ok(()));
+        let barn = settings(r#"{"a": {"type": "barn"}}"#);
+        assert!(registry().check_type("a", &barn["a"]).is_err());
         for (text, expected) in [
             (
                 r#"{"a": {"type": "barn", "code": "NORTH"}}"#,

@@ -291,6 +291,22 @@ pub enum Request {
     },
 }
 
+impl Request {
+    /// Kind of the request, as a label of metrics.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::ReadVariables => "read_variables",
+            Self::SetVariable { .. } => "set_variable",
+            Self::Start { .. } => "start",
+            Self::Stop { .. } => "stop",
+            Self::SetProfile { .. } => "set_profile",
+            Self::ReadSchedule { .. } => "read_schedule",
+            Self::Trigger { .. } => "trigger",
+        }
+    }
+}
+
 /// Reply to a [`Request`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {

@@ -8,6 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::facts::{Event, Reply, Request};
 use crate::fields::Fault;
 use crate::frame::{Frame, FrameError};
+use crate::station::limit_state::Check;
 use crate::station::state::{Rules, Station};
 use crate::version::Version;
 
@@ -27,6 +28,8 @@ pub struct Step {
     pub send: Vec<String>,
     /// Replies to orders.
     pub done: Vec<(Ticket, Reply)>,
+    /// Requests that ended, orders and our own: the kind of each, and its outcome, for metrics.
+    pub ended: Vec<(&'static str, &'static str)>,
     /// True if the state must be kept before anything is sent: a transaction was given its
     /// identifier, a request its reply, or a limit of a site is among the frames.
     pub is_urgent: bool,
@@ -255,6 +258,25 @@ fn failure(code: &str, description: &str) -> Reply {
     }
 }
 
+/// Outcome of a request in one word. That of a schedule is how it compares with the profiles.
+fn outcome(request: &Request, reply: &Reply, station: &Station) -> &'static str {
+    match (reply, request) {
+        (Reply::Schedule { .. }, Request::ReadSchedule { connector, .. }) => {
+            match station.connectors.get(connector).map(|own| own.limits.check) {
+                Some(Check::Differs { .. }) => "differs",
+                Some(Check::Agrees) => "agrees",
+                Some(Check::Unknown) | None => "accepted",
+            }
+        }
+        (Reply::Accepted | Reply::Variables(_) | Reply::Schedule { .. }, _) => "accepted",
+        (Reply::Refused { .. }, _) => "refused",
+        (Reply::NotSupported, _) => "not_supported",
+        (Reply::Failed { .. }, _) => "failed",
+        (Reply::TimedOut, _) => "timed_out",
+        (Reply::Lost, _) => "lost",
+    }
+}
+
 fn finish(
     waiting: &Waiting,
     reply: Reply,
@@ -263,5 +285,6 @@ fn finish(
     step: &mut Step,
 ) {
     station.replied(&waiting.request, &reply, rules, now);
+    step.ended.push((waiting.request.kind(), outcome(&waiting.request, &reply, station)));
     step.done.extend(waiting.ticket.map(|ticket| (ticket, reply)));
 }

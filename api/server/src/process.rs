@@ -2,14 +2,18 @@
 use std::io;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
+use clap_complete::generate;
 use slackwater_integration::registry::Registry;
 use tokio::runtime::Runtime;
 
 use crate::commands::arguments::{Arguments, Command};
 use crate::commands::failure::Failure;
 use crate::commands::output::print;
-use crate::commands::{charger, client, command, events, link, policy, prices, sandbox, serve};
+use crate::commands::{
+    admin, charger, client, command, config, events, inventory, link, policy, prices, sandbox,
+    serve,
+};
 use slackwater_http::openapi;
 
 /// Runs the program with the integrations of a registry, as the arguments of the process say.
@@ -38,7 +42,7 @@ async fn obey(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     match arguments.command {
         Command::Serve(arguments) => serve::run_service(file, &arguments, registry).await,
         Command::Client(line) => client::run_client_command(file, line).await,
-        Command::Charger(command) => charger::run_charger_command(&command),
+        Command::Charger(line) => charger::run_charger_command(file, line),
         Command::Tell(line) => command::run_device_command(file, line).await,
         Command::Events(line) => events::run_events_command(file, line).await,
         Command::Link(line) => link::run_link_command(file, line).await,
@@ -47,6 +51,16 @@ async fn obey(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         Command::Tariff(line) => prices::run_tariff_command(file, line).await,
         Command::Policy(line) => policy::run_policy_command(file, line).await,
         Command::Plan(line) => policy::run_plan_command(file, line).await,
+        Command::Admin(line) => admin::run_admin_command(file, line).await,
+        Command::Config(command) => config::run_config_command(file, &command, registry),
+        Command::User(line) => inventory::run_user_command(file, line).await,
+        Command::Location(line) => inventory::run_location_command(file, line).await,
+        Command::Device(line) => inventory::run_device_command(file, line).await,
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            generate(shell, &mut Arguments::command(), "slackwater-api", &mut text);
+            print(&String::from_utf8_lossy(&text))
+        }
         Command::Openapi => print(&openapi::write_document()),
     }
 }

@@ -20,7 +20,7 @@ use slackwater_integration::registry::{Registry, RegistryError};
 use slackwater_sandbox::handle::Sandbox;
 use slackwater_service::clock::Clock;
 use slackwater_service::config::{Config, Listener, Listeners};
-use slackwater_service::jobs::poller;
+use slackwater_service::jobs::{measuring, poller};
 use slackwater_service::outbox::dispatcher::{Dispatcher, DispatcherError};
 use slackwater_service::outbox::subscribing::{SubscribeError, configure};
 use slackwater_service::plans::{area, planner};
@@ -189,6 +189,8 @@ impl Service {
         for app in &self.worlds {
             watch_devices(app).await?;
         }
+        let measured = self.worlds.clone();
+        keep_running("measures", Clock::system(), move || measuring::run(measured.clone()));
         keep_following(self.worlds.clone(), self.notes);
         for app in &self.worlds {
             keep_all_running(app, Dispatcher::new(app.clone(), Clock::system())?);

@@ -7,6 +7,7 @@
 pub mod admin;
 pub mod error;
 pub mod events;
+mod forms;
 pub mod language;
 pub mod link;
 pub mod load;
@@ -14,6 +15,9 @@ pub mod log;
 pub mod plans;
 pub mod prices;
 pub mod proxies;
+pub mod schema;
+mod secret_file;
+pub mod secrets;
 pub mod serving;
 pub mod text;
 
@@ -22,6 +26,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slackwater_control::device::pursuit::Persistence;
 use slackwater_control::schedule::steer::Patience;
@@ -43,19 +48,21 @@ use slackwater_store::subscription::SubscriptionError;
 use slackwater_store::url::StoreUrl;
 
 /// Address on which a service listens, and the address at which its users reach it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Listener {
     /// Address and port to listen on. Listeners with one address are told apart by host.
     #[serde(with = "as_text")]
+    #[schemars(with = "String", example = &"127.0.0.1:8080")]
     pub listen: Listen,
     /// Address that users see, if it is not that of the socket.
     #[serde(default, with = "as_optional_text")]
+    #[schemars(with = "Option<String>", example = &"https://api.example.org")]
     pub url: Option<PublicUrl>,
 }
 
 /// The three addresses of an environment (ENV-10).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Listeners {
     /// The service itself.
@@ -66,11 +73,12 @@ pub struct Listeners {
     pub link: Listener,
     /// Integrations of manufacturers, by names of the operator's choice; of production only.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(schema_with = "forms::integrations")]
     pub integrations: BTreeMap<String, IntegrationSettings>,
 }
 
 /// The environments that are served. There are two, and no third (ENV-06).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Environments {
     /// Simulated devices.
@@ -82,31 +90,39 @@ pub struct Environments {
 }
 
 /// Settings of the database.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct StoreSettings {
     /// The database.
     #[serde(with = "as_text")]
+    #[schemars(with = "String", example = &"postgres://slackwater@db.example.org/slackwater")]
     pub url: StoreUrl,
+    /// A file with the URL, for one with a password.
+    #[schemars(example = &"/run/secrets/database-url")]
+    pub url_file: Option<PathBuf>,
 }
 
 /// A number of requests in a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
     /// Requests that are answered.
+    #[schemars(range(min = 1), example = 6000)]
     pub requests: u32,
     /// The time after which they may be made again.
+    #[schemars(range(min = 1), example = 60)]
     pub seconds: u32,
 }
 
 /// Limits. There are none unless they are set (NS-29 to NS-31).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitSettings {
     /// Most items on a page. A longer page is cut, not refused.
+    #[schemars(range(min = 1), example = 100)]
     pub page_size_max: Option<u32>,
     /// Most connections of one client.
+    #[schemars(example = 1000)]
     pub connections_max: Option<u32>,
     /// Budgets of each client, by the name of what they limit.
     pub budgets: BTreeMap<RateLimitClass, Budget>,
@@ -115,7 +131,9 @@ pub struct LimitSettings {
 }
 
 /// Subject of a budget.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum RateLimitClass {
     /// Requests of any kind.
@@ -131,77 +149,95 @@ pub enum RateLimitClass {
 }
 
 /// Polls of devices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PollingSettings {
     /// Devices that are read at one time, at most.
+    #[schemars(range(min = 1))]
     pub concurrency: u32,
     /// Longest time that a read may take.
+    #[schemars(range(min = 1))]
     pub timeout_seconds: u32,
 }
 
 /// Settings of commands: attempts, and the patience of schedules and plans.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ActionSettings {
     /// After this time an action has failed (NS-34).
+    #[schemars(range(min = 1))]
     pub timeout_seconds: u32,
     /// Between two attempts.
+    #[schemars(range(min = 1))]
     pub retry_seconds: u32,
     /// Before a device that does not obey is told the same by its schedule or
     /// plan again; each further time doubles it.
+    #[schemars(range(min = 1))]
     pub pause_seconds: u32,
     /// The longest such pause.
+    #[schemars(range(min = 1))]
     pub pause_seconds_max: u32,
     /// Actions that are pursued at one time, at most.
+    #[schemars(range(min = 1))]
     pub concurrency: u32,
 }
 
 /// When versions were released, oldest first. Without it all are served, for ever (AMB-60).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct VersionSettings {
     /// Pairs of version and time.
+    #[schemars(with = "Option<Vec<(String, DateTime<Utc>)>>", example = forms::releases())]
     pub releases: Option<Releases>,
     /// Of a hundred requests in a version that is leaving, how many are rejected.
+    #[schemars(range(max = 100), example = 10)]
     pub brownout_percent: u8,
 }
 
 /// Names of members that the specification says exist, but does not print. A
 /// member without a name is not shown.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NameSettings {
     /// Name of the member that tells if a user's credentials with a manufacturer are valid
     /// (LNK-27).
+    #[schemars(example = &"isValid")]
     pub credentials_valid: Option<String>,
     /// The language of the pages, in requests for a link session (LNK-15).
+    #[schemars(example = &"language")]
     pub link_language: Option<String>,
     /// Their colour scheme (LNK-16).
+    #[schemars(example = &"colorScheme")]
     pub link_colour_scheme: Option<String>,
     /// The status of a charging interval that has not begun.
+    #[schemars(example = &"PLANNED")]
     pub charging_interval_planned: Option<String>,
 }
 
 /// Settings of the sandbox.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SandboxSettings {
     /// The scenario file; `street` is the one that comes with the service.
+    #[schemars(example = &"street")]
     pub scenario: Option<PathBuf>,
     /// Homes to make up, in place of a scenario file.
+    #[schemars(range(min = 1), example = 1000)]
     pub homes: Option<u32>,
     /// The client whose users live in the scenario; the first of the sandbox, if none is named.
+    #[schemars(example = forms::CLIENT)]
     pub client: Option<String>,
     /// Speed of time, such as `60x`; `0x` stands still.
+    #[schemars(example = &"60x")]
     pub clock: Option<String>,
     /// When the simulated time starts; now, if it is not given.
+    #[schemars(example = &"2026-01-05T12:00:00Z")]
     pub start: Option<DateTime<Utc>>,
 }
 
 /// All settings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Environments that are served.
     pub environments: Environments,
@@ -210,44 +246,38 @@ pub struct Config {
     /// Database.
     pub store: StoreSettings,
     /// Clients and their tokens.
-    #[serde(default)]
     pub auth: AuthSettings,
     /// Connections, and their end.
-    #[serde(default)]
     pub serve: ServeSettings,
     /// Limits.
-    #[serde(default)]
     pub limits: LimitSettings,
     /// Polls of manufacturers.
-    #[serde(default)]
     pub polling: PollingSettings,
     /// Commands.
-    #[serde(default)]
     pub action: ActionSettings,
     /// Plans.
-    #[serde(default)]
     pub plans: PlanSettings,
     /// The life of versions.
-    #[serde(default)]
     pub versions: VersionSettings,
     /// Names of members that the specification withholds.
-    #[serde(default)]
     pub names: NameSettings,
     /// The pages on which people link devices.
-    #[serde(default)]
     pub link: LinkSettings,
     /// Events, and who is told of them.
-    #[serde(default)]
     pub events: EventSettings,
     /// Sandbox.
-    #[serde(default)]
     pub sandbox: SandboxSettings,
     /// Market zones, by their names.
-    #[serde(default)]
     pub zones: BTreeMap<String, ZoneSettings>,
     /// Statistics.
-    #[serde(default)]
     pub statistics: StatisticsSettings,
+}
+
+impl Default for StoreSettings {
+    /// A file in this folder.
+    fn default() -> Self {
+        Self { url: StoreUrl::here(), url_file: None }
+    }
 }
 
 impl Default for PollingSettings {
@@ -298,8 +328,8 @@ impl Default for Config {
         };
         Self {
             environments: Environments { sandbox: Some(sandbox), production: None },
-            admin: AdminSettings { listen: here(8083), token: None, token_file: None },
-            store: StoreSettings { url: StoreUrl::here() },
+            admin: AdminSettings::default(),
+            store: StoreSettings::default(),
             auth: AuthSettings::default(),
             serve: ServeSettings::default(),
             limits: LimitSettings::default(),
@@ -325,7 +355,7 @@ impl Config {
     /// The file cannot be read, has a name that means nothing, or a value that cannot be used.
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
         let mut config = load::read(file)?;
-        config.admin.read_token_file()?;
+        config.read_secret_files()?;
         config.check()?;
         Ok(config)
     }
@@ -346,12 +376,22 @@ impl Config {
             let given = self.statistics.power_max.as_kw();
             return Err(ConfigError::NoPower { name: "statistics.power_max_kw", given });
         }
+        for subscription in &self.events.subscriptions {
+            let refused = |error: SubscriptionError| ConfigError::Subscription(error.to_string());
+            subscription.check().map_err(refused)?;
+        }
+        self.check_positive()
+    }
+
+    /// Checks numbers of seconds and items, of which at least one is needed.
+    fn check_positive(&self) -> Result<(), ConfigError> {
         let positive = [
             ("polling.concurrency", self.polling.concurrency),
             ("polling.timeout_seconds", self.polling.timeout_seconds),
             ("link.login_timeout_seconds", self.link.login_timeout_seconds),
             ("events.timeout_seconds", self.events.timeout_seconds),
             ("events.attempts_max", self.events.attempts_max.unwrap_or(1)),
+            ("admin.audit_days", self.admin.audit_days),
             ("events.keep_days", self.events.keep_days),
             ("action.timeout_seconds", self.action.timeout_seconds),
             ("action.retry_seconds", self.action.retry_seconds),
@@ -363,17 +403,9 @@ impl Config {
             ("serve.connections_of_peer_max", self.serve.connections_of_peer_max.unwrap_or(1)),
             ("sandbox.homes", self.sandbox.homes.unwrap_or(1)),
         ];
-        for subscription in &self.events.subscriptions {
-            let refused = |error: SubscriptionError| ConfigError::Subscription(error.to_string());
-            subscription.check().map_err(refused)?;
-        }
-        let budgets = self.limits.clients.values().chain([&self.limits.budgets]);
-        let budgets = budgets.flat_map(BTreeMap::values);
-        let parts = budgets.flat_map(|budget| {
-            [("budget.requests", budget.requests), ("budget.seconds", budget.seconds)]
-        });
-        match positive.into_iter().chain(parts).find(|(_, value)| *value == 0) {
-            Some((name, _)) => Err(ConfigError::Zero { name }),
+        let zero = positive.into_iter().find(|(_, value)| *value == 0);
+        match zero.map(|(name, _)| name.to_owned()).or_else(|| self.limits.empty_budget()) {
+            Some(name) => Err(ConfigError::Zero { name }),
             None => Ok(()),
         }
     }
@@ -385,7 +417,10 @@ impl Config {
             return Err(ConfigError::SandboxIntegrations);
         }
         if scenario.is_some() && homes.is_some() {
-            return Err(ConfigError::Both { one: "sandbox.scenario", other: "sandbox.homes" });
+            return Err(ConfigError::Both {
+                one: "sandbox.scenario".to_owned(),
+                other: "sandbox.homes".to_owned(),
+            });
         }
         let name = match (scenario, homes) {
             (Some(_), _) => "sandbox.scenario",
@@ -400,6 +435,20 @@ impl Config {
 }
 
 impl LimitSettings {
+    /// Name of the first number of a budget that is zero.
+    fn empty_budget(&self) -> Option<String> {
+        let general = [("limits.budgets".to_owned(), &self.budgets)];
+        let own = self.clients.iter().map(|(id, own)| (format!("limits.clients.{id}"), own));
+        let all = general.into_iter().chain(own).flat_map(|(table, budgets)| {
+            let named = |class: &RateLimitClass| format!("{table}.{}", class.as_str());
+            budgets.iter().map(|(class, budget)| (named(class), *budget)).collect::<Vec<_>>()
+        });
+        let mut parts = all.flat_map(|(name, Budget { requests, seconds })| {
+            [(format!("{name}.requests"), requests), (format!("{name}.seconds"), seconds)]
+        });
+        parts.find(|(_, value)| *value == 0).map(|(name, _)| name)
+    }
+
     /// The budget of a client for something; `None` if there is none.
     #[must_use]
     pub fn budget(&self, client_id: &str, limited: RateLimitClass) -> Option<Budget> {
@@ -476,7 +525,10 @@ mod tests {
             ("[polling]\nconcurrency = -1", "concurrency"),
             ("[action]\nretry_seconds = 0", "action.retry_seconds is 0"),
             ("[limits]\npage_size_max = 0", "limits.page_size_max is 0"),
-            ("[limits.budgets.link]\nrequests = 1\nseconds = 0", "budget.seconds is 0"),
+            (
+                "[limits.budgets.link]\nrequests = 1\nseconds = 0",
+                "limits.budgets.link.seconds is 0",
+            ),
             ("[limits.budgets.sleep]\nrequests = 1\nseconds = 1", "sleep"),
             ("[versions]\nreleases = [[\"2022-01-01\", \"2022-01-01T00:00:00Z\"]]", "2022-01-01"),
             ("[link]\nlanguage = \"fr\"", "`fr` is no language of the pages"),
@@ -502,7 +554,10 @@ mod tests {
             ("[auth]\ntrusted_proxies = [\"lan\"]", "`lan` is not an address or a network"),
             ("[serve]\nconnections_max = 0", "serve.connections_max is 0"),
             ("[serve]\ndrain_seconds = -1", "drain_seconds"),
-            ("[limits.budgets.link]\nrequests = 0\nseconds = 1", "budget.requests is 0"),
+            (
+                "[limits.budgets.link]\nrequests = 0\nseconds = 1",
+                "limits.budgets.link.requests is 0",
+            ),
             ("[statistics]\npower_max_kw = 0", "statistics.power_max_kw is 0 kW; it is above 0"),
             ("[sandbox]\nhomes = 0", "sandbox.homes is 0"),
             (

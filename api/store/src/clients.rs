@@ -1,4 +1,5 @@
 //! Clients: the applications that may ask.
+use slackwater_wire::version::dated::ApiVersion;
 use sqlx::FromRow;
 use sqlx::any::AnyRow;
 
@@ -44,6 +45,51 @@ pub async fn insert_client(store: &Store, row: &ClientRow) -> Result<(), StoreEr
 pub async fn get_client(store: &Store, id: &str) -> Result<Option<ClientRow>, StoreError> {
     let query = sqlx::query_as("select * from clients where id = $1").bind(id);
     Ok(query.fetch_optional(store.reader()).await?)
+}
+
+/// Changes of a client by its operator. What is `None` stays.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ClientPatch {
+    /// Its name.
+    pub name: Option<String>,
+    /// The version that it is pinned to.
+    pub version: Option<ApiVersion>,
+    /// Hash of its secret; [`REVOKED`] is that of none.
+    pub secret_hash: Option<String>,
+    /// True if its tokens end at once.
+    pub ends_tokens: bool,
+}
+
+/// Hash that no secret has: of a client whose secret was taken back.
+pub const REVOKED: &str = "revoked";
+
+/// Changes a client. Returns `true` if there is one.
+///
+/// # Errors
+/// The database failed, and nothing changed.
+pub async fn patch_client(
+    store: &Store,
+    id: &str,
+    patch: &ClientPatch,
+) -> Result<bool, StoreError> {
+    let mut change = store.begin().await?;
+    let done = sqlx::query(
+        "update clients set name = coalesce($2, name), version = coalesce($3, version),
+             secret_hash = coalesce($4, secret_hash)
+         where id = $1",
+    )
+    .bind(id)
+    .bind(&patch.name)
+    .bind(patch.version.map(ApiVersion::as_str))
+    .bind(&patch.secret_hash)
+    .execute(change.connection())
+    .await?;
+    if patch.ends_tokens {
+        let ended = sqlx::query("delete from tokens where client_id = $1").bind(id);
+        ended.execute(change.connection()).await?;
+    }
+    change.commit(|| ()).await?;
+    Ok(done.rows_affected() == 1)
 }
 
 /// All clients, oldest first.

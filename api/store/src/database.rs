@@ -30,6 +30,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (9, "refusals", include_str!("migrations/0009_refusals.sql")),
     (10, "restarts", include_str!("migrations/0010_restarts.sql")),
     (12, "rivals", include_str!("migrations/0012_rivals.sql")),
+    (13, "audit", include_str!("migrations/0013_audit.sql")),
 ];
 
 /// Those of a server only, where several processes may work on the same rows.

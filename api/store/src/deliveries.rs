@@ -341,6 +341,29 @@ pub async fn waiting_events(
     Ok(Waiting { count: row.get("count")?, since: row.get("since")? })
 }
 
+/// When the oldest event happened that a receiver of an environment was not told of; `None` if
+/// there is none.
+///
+/// # Errors
+/// The database failed.
+pub async fn oldest_waiting_event(
+    store: &Store,
+    environment: Environment,
+) -> Result<Option<DateTime<Utc>>, StoreError> {
+    let row = sqlx::query(
+        "select min(happened_at) as oldest
+         from events
+         join subscriptions on subscriptions.client_id = events.client_id
+         join clients on clients.id = subscriptions.client_id
+         where clients.environment = $1 and template is not null and seq > posted_seq",
+    )
+    .bind(environment.as_str())
+    .fetch_one(store.reader())
+    .await?;
+    let oldest: Option<i64> = row.try_get("oldest")?;
+    Ok(oldest.and_then(DateTime::from_timestamp_micros))
+}
+
 /// Deletes events of an environment that are older than `before`, posted or not.
 ///
 /// # Errors

@@ -5,6 +5,7 @@
 
 pub mod accounts;
 pub mod actions;
+pub mod audit;
 pub mod change;
 pub mod checkpoint;
 pub mod client;

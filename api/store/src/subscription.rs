@@ -1,5 +1,8 @@
 //! Subscription to events, as an operator asks for it.
+use std::path::PathBuf;
+
 use http::Uri;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slackwater_wire::version::dated::ApiVersion;
 
@@ -28,27 +31,37 @@ pub enum SubscriptionError {
 }
 
 /// Subscription as it is asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewSubscription {
     /// Name that its operator gave it.
+    #[schemars(example = &"billing")]
     pub name: String,
     /// The client whose events they are.
+    #[schemars(example = &"0b3c8f52-5b43-4b6e-9b0e-3f3c6f0e6a51")]
     pub client: String,
     /// Address of the receiver.
+    #[schemars(example = &"https://billing.example.org/events")]
     pub url: String,
     /// The version that events carry, if not that of the client.
     #[serde(default)]
+    #[schemars(with = "Option<String>", example = &"2024-10-01")]
     pub version: Option<ApiVersion>,
     /// Names of the events; all, if none are named.
     #[serde(default)]
     pub events: Vec<String>,
     /// The body, as JSON with placeholders. Without it nothing is posted.
     #[serde(default)]
+    #[schemars(example = &r#"{"type": "{name}", "data": "{data}"}"#)]
     pub template: Option<String>,
     /// Secret that signs requests, if they are signed.
     #[serde(default)]
+    #[schemars(with = "Option<String>", example = &"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")]
     pub secret: Option<SigningSecret>,
+    /// File with the secret, in place of it. It is read with the settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"/run/secrets/billing")]
+    pub secret_file: Option<PathBuf>,
 }
 
 impl NewSubscription {

@@ -35,6 +35,17 @@ CREATE TABLE area_jobs (
     lease_until bigint,
     primary key (client_id, zone_id, area_id)
 );
+CREATE TABLE audit (
+    seq bigint primary key,
+    happened_at bigint not null,
+    operator text not null,
+    role text not null,
+    peer text not null,
+    method text not null,
+    path text not null,
+    status bigint not null
+);
+CREATE INDEX audit_by_time on audit (happened_at);
 CREATE TABLE charge_sessions (
     id text primary key,
     client_id text not null,

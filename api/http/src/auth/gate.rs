@@ -14,6 +14,7 @@ use slackwater_wire::version::field::Field;
 
 use crate::auth::caller::Caller;
 use crate::problem::Problem;
+use crate::telemetry::AnsweredClient;
 use crate::version::{SERVICE_VERSION, Version, requested, served};
 use slackwater_service::auth::secret::random;
 use slackwater_service::config::RateLimitClass;
@@ -39,6 +40,7 @@ pub async fn authenticate(State(app): State<App>, mut request: Request, next: Ne
         Err(problem) => return problem.into_response(),
     };
     let pinned = client.version;
+    let answered = AnsweredClient(client.id.as_str().into());
     let wanted = requested(request.headers());
     let (version, is_rejected) = served(
         &app.config().versions,
@@ -62,6 +64,7 @@ pub async fn authenticate(State(app): State<App>, mut request: Request, next: Ne
         Err(problem) => problem.into_response(),
     };
     response.headers_mut().insert(SERVICE_VERSION, version.header());
+    response.extensions_mut().insert(answered);
     response
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::{SinkExt, StreamExt};
+use metrics::{counter, gauge};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval};
@@ -54,6 +55,7 @@ pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     let mut orders = point.connect(number);
     let now = (hub.clock)();
     point.kept().station.connect(now);
+    gauge!("slackwater_ocpp_connections").increment(1.0);
     info!(identity = point.identity, version = version.subprotocol(), "a charge point connected");
     let route = hub.route(&point.identity);
     let mut connection = Connection {
@@ -73,8 +75,17 @@ pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
         info!(identity = point.identity, %error, "a connection failed");
     }
     connection.end(number).await;
+    gauge!("slackwater_ocpp_connections").decrement(1.0);
     let _ = socket.close(None).await;
     info!(identity = point.identity, "a charge point disconnected");
+}
+
+/// Counts requests that ended.
+fn count(ended: &[(&'static str, &'static str)]) {
+    for &(kind, outcome) in ended {
+        counter!("slackwater_ocpp_requests_total", "request" => kind, "outcome" => outcome)
+            .increment(1);
+    }
 }
 
 impl Connection {
@@ -177,6 +188,7 @@ impl Connection {
         if resets {
             self.upstream.let_go();
         }
+        count(&step.ended);
         self.deliver(step.done);
         Ok(())
     }
@@ -208,6 +220,7 @@ impl Connection {
             }
             step
         };
+        count(&step.ended);
         self.deliver(step.done);
         self.save().await;
     }

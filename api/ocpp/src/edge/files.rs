@@ -92,6 +92,43 @@ impl Folder {
         write(&self.file(identity, "state"), kept)
     }
 
+    /// Identities of all charge points that were added, in order.
+    ///
+    /// # Errors
+    /// The folder or a file cannot be read.
+    pub fn identities(&self) -> Result<Vec<String>, FileError> {
+        let failed =
+            |error: io::Error| FileError { path: self.0.clone(), reason: error.to_string() };
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&self.0).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            if path.to_string_lossy().ends_with(".credentials.json") {
+                found.extend(read::<Credentials>(&path)?.map(|own| own.identity));
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    /// Removes the files of a charge point. Returns false if it was not added.
+    ///
+    /// # Errors
+    /// A file cannot be removed.
+    pub fn forget(&self, identity: &str) -> Result<bool, FileError> {
+        let remove = |kind| {
+            let path = self.file(identity, kind);
+            match fs::remove_file(&path) {
+                Ok(()) => Ok(true),
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+                Err(error) => Err(FileError { path, reason: error.to_string() }),
+            }
+        };
+        // Without credentials it cannot come back, whatever happens before the state is gone.
+        let was_added = remove("credentials")?;
+        remove("state")?;
+        Ok(was_added)
+    }
+
     fn file(&self, identity: &str, kind: &str) -> PathBuf {
         self.0.join(format!("{}.{kind}.json", file_name(identity)))
     }
@@ -148,6 +185,26 @@ mod tests {
     fn names_of_files_stay_in_their_folder_and_apart() {
         let names = ["CP-1", "..", "a/b", "a~2fb", "é", ""].map(file_name);
         assert_eq!(names, ["CP-1", "~2e~2e", "a~2fb", "a~7e2fb", "~c3~a9", ""]);
+    }
+
+    #[test]
+    fn charge_points_are_listed_until_they_are_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = Folder::new(folder.path());
+        for identity in ["b/2", "CP-1"] {
+            let own = Credentials {
+                identity: identity.to_owned(),
+                password_hash: String::new(),
+                code_hash: String::new(),
+            };
+            files.keep_credentials(&own).unwrap();
+            files.keep_state(identity, &Kept::default()).unwrap();
+        }
+        assert_eq!(files.identities().unwrap(), ["CP-1", "b/2"]);
+        assert!(files.forget("b/2").unwrap() && !files.forget("b/2").unwrap());
+        assert_eq!(files.identities().unwrap(), ["CP-1"]);
+        assert!(files.state("b/2").unwrap().is_none());
+        assert!(Folder::new("/no such folder").identities().is_err());
     }
 
     #[test]

@@ -138,6 +138,7 @@ impl RelayStep {
     fn add(&mut self, step: Step) {
         self.own.send.extend(step.send);
         self.own.done.extend(step.done);
+        self.own.ended.extend(step.ended);
         self.own.is_urgent |= step.is_urgent;
     }
 }

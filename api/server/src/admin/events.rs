@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::Uri;
 use serde_json::{Value, json};
 
-use crate::admin::body::read;
+use crate::admin::body::{read, read_window};
 use slackwater_http::problem::Problem;
 use slackwater_http::request::{Path, query_pairs};
 use slackwater_service::outbox::lines::line;
@@ -14,24 +14,11 @@ use slackwater_service::state::App;
 use slackwater_store::subscription::NewSubscription;
 use slackwater_store::{deliveries, events};
 
-/// Events in one answer, if the query does not say how many.
-const COUNT: u32 = 100;
-
-/// Most events in one answer.
-const COUNT_MAX: u32 = 10_000;
-
 /// Events after `?after=`, oldest first, `?limit=` of them, of `?client=` or of all.
 pub(crate) async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Value>, Problem> {
-    let given = |name: &str| query_pairs(&uri).find(|(given, _)| given == name).map(|(_, v)| v);
-    let number = |name: &str, usual: i64| match given(name) {
-        None => Ok(usual),
-        Some(text) => text.parse::<i64>().ok().filter(|number| *number >= 0).ok_or_else(|| {
-            Problem::invalid(vec![format!("/{name}: expected a number that is not negative")])
-        }),
-    };
-    let after = number("after", 0)?;
-    let count = u32::try_from(number("limit", COUNT.into())?).unwrap_or(COUNT_MAX).min(COUNT_MAX);
-    let found = match given("client") {
+    let given = query_pairs(&uri).find(|(name, _)| name == "client").map(|(_, client)| client);
+    let (after, count) = read_window(&uri)?;
+    let found = match given {
         Some(client) => deliveries::client_events_after(app.store(), &client, after, count).await?,
         None => events::events_after(app.store(), after, count).await?,
     };
@@ -48,6 +35,11 @@ pub(crate) async fn subscriptions(State(app): State<App>) -> Result<Json<Value>,
 /// Subscribes a receiver from now on, and answers with it, without its secret.
 pub(crate) async fn subscribe(State(app): State<App>, body: Bytes) -> Result<Json<Value>, Problem> {
     let new: NewSubscription = read(&body)?;
+    if new.secret_file.is_some() {
+        return Err(Problem::bad_request(
+            "secret_file is of the settings; send secret in its place",
+        ));
+    }
     keep(app.store(), &new).await?;
     Ok(Json(shown(&app, &new.name).await?))
 }

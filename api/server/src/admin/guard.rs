@@ -1,5 +1,8 @@
 //! Guard of the operators' address, before every route that shows or changes anything.
 //!
+//! Where tokens are set, a request carries one, and its role says whether it may change anything.
+//! Without tokens the address listens on this machine only, and its users may do everything.
+//!
 //! A browser on the same machine reaches the address, too, and any page in it may send
 //! requests. Three rules keep pages out (OWASP, Cross-Site Request Forgery Prevention):
 //!
@@ -17,28 +20,65 @@ use axum::http::{HeaderMap, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use metrics::counter;
+use tracing::warn;
+
 use slackwater_http::problem::Problem;
-use slackwater_service::config::admin::AdminToken;
+use slackwater_service::config::admin::{AdminSettings, Operator, Role};
+use slackwater_service::state::App;
+
+use crate::admin::audit::{Attempt, record};
 
 /// Media types of bodies: JSON, scenarios in YAML, price lists as text.
 const BODY_TYPES: &[&str] =
     &["application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/csv"];
 
 /// Answers a request that passes all rules, and refuses any other.
-pub(crate) async fn guard(
-    State(token): State<Option<AdminToken>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let has_body = !request.body().is_end_stream();
-    let method = request.method();
-    let checked = check_token(token.as_ref(), request.headers())
-        .and_then(|()| if token.is_some() { Ok(()) } else { check_host(&request) })
-        .and_then(|()| check_site(request.headers()))
-        .and_then(|()| check_body(method, request.headers(), has_body));
-    match checked {
+pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
+    let act = Attempt::of(&request);
+    let operator = match check_request(&app.config().admin, &request) {
+        Ok(operator) => operator,
+        Err(problem) => {
+            // Anybody may send this: it is logged, and not kept.
+            counter!("slackwater_admin_refusals_total").increment(1);
+            let Attempt { method, path, peer } = act;
+            warn!(%method, path, peer, "the operators' address refused a request");
+            return problem.into_response();
+        }
+    };
+    if request.method().is_safe() {
+        return next.run(request).await;
+    }
+    let answer = match check_role(&operator) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
+    };
+    record(&app, operator, act, answer.status()).await;
+    answer
+}
+
+/// Checks all rules that do not depend on the role, and says whose request it is.
+fn check_request(admin: &AdminSettings, request: &Request) -> Result<Operator, Problem> {
+    let headers = request.headers();
+    let operator = if admin.needs_token() {
+        find_operator(admin, headers)?
+    } else {
+        check_host(request)?;
+        Operator::local()
+    };
+    check_site(headers)?;
+    check_body(request.method(), headers, !request.body().is_end_stream())?;
+    Ok(operator)
+}
+
+/// Refuses changes by a token that only reads.
+fn check_role(operator: &Operator) -> Result<(), Problem> {
+    match operator.role {
+        Role::Operate => Ok(()),
+        Role::Read => Err(Problem::forbidden(format!(
+            "the token {:?} only reads; this needs one of the role operate",
+            operator.name
+        ))),
     }
 }
 
@@ -46,15 +86,14 @@ fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     headers.get(name).map(|value| value.to_str().unwrap_or_default())
 }
 
-/// Refuses a request without the token, if one is set.
-fn check_token(token: Option<&AdminToken>, headers: &HeaderMap) -> Result<(), Problem> {
-    let Some(token) = token else { return Ok(()) };
+/// The operator whose token a request carries.
+fn find_operator(admin: &AdminSettings, headers: &HeaderMap) -> Result<Operator, Problem> {
     let given = text(headers, header::AUTHORIZATION).and_then(|value| value.split_once(' '));
     let given = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    match given {
-        Some((_, given)) if token.is(given.trim()) => Ok(()),
-        _ => Err(Problem::unauthorized("the operators' address needs its token (admin.token)")),
-    }
+    let found = given.and_then(|(_, given)| admin.find_operator(given.trim()));
+    found.ok_or_else(|| {
+        Problem::unauthorized("the operators' address needs a token (admin.tokens, admin.token)")
+    })
 }
 
 /// Refuses names of other machines. A request without a host is no browser's.

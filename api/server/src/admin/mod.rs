@@ -1,6 +1,7 @@
 //! Operators' address: console, metrics, documentation, clients, events, prices, policies, control of the
 //! sandbox.
 
+pub mod audit;
 mod body;
 pub mod clients;
 mod console;
@@ -8,6 +9,7 @@ pub mod control;
 pub mod docs;
 pub mod events;
 pub mod guard;
+pub mod inventory;
 pub mod link;
 pub mod policies;
 pub mod prices;

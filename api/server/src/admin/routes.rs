@@ -7,7 +7,9 @@ use axum::routing::{delete, get};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::admin::guard::guard;
-use crate::admin::{clients, console, control, docs, events, policies, prices, sandbox};
+use crate::admin::{
+    audit, clients, console, control, docs, events, inventory, policies, prices, sandbox,
+};
 use crate::seeding::residents::SandboxSeeder;
 use slackwater_http::problem::{self, Problem};
 use slackwater_http::routes::health;
@@ -22,26 +24,29 @@ use slackwater_service::state::App;
 pub fn router(worlds: &[App], residents: Option<SandboxSeeder>) -> Router {
     let start = get(async || Redirect::to("/console"));
     let mut open = docs::router(worlds).route("/", start);
-    let mut guarded = Router::new().route("/metrics", get(async || telemetry::render()));
-    let mut token = None;
+    let mut guarded = Router::new();
     if let Some(app) = worlds.first() {
-        token.clone_from(&app.config().admin.token);
         let ready = Router::new().route("/health/ready", get(health::check_readiness));
         open = open.merge(ready.with_state(app.clone()));
         let kept = Router::new()
             .route("/clients", get(clients::list).post(clients::create))
+            .route("/clients/{client}", get(clients::show).patch(clients::change))
+            .route("/audit", get(audit::list))
             .route("/events", get(events::list))
             .route("/events/subscriptions", get(events::subscriptions).post(events::subscribe))
             .route("/events/subscriptions/{name}", delete(events::unsubscribe));
         guarded = guarded
+            .route("/metrics", get(async || telemetry::render()))
             .merge(residents.map(sandbox::router).unwrap_or_default())
             .merge(prices::router(app.clone()))
             .merge(control::router(worlds))
+            .merge(inventory::router(worlds.to_vec()))
             .merge(policies::router(worlds.to_vec()))
             .merge(console::routes::router(worlds))
-            .merge(kept.with_state(app.clone()));
+            .merge(kept.with_state(app.clone()))
+            .route_layer(from_fn_with_state(app.clone(), guard));
     }
-    open.merge(guarded.route_layer(from_fn_with_state(token, guard)))
+    open.merge(guarded)
         .fallback(async |method: Method, uri: Uri| Problem::no_such_route(&method, &uri))
         .method_not_allowed_fallback(async |method: Method, uri: Uri| {
             Problem::no_such_method(&method, &uri)

@@ -2,8 +2,11 @@
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 use slackwater_service::clock::{ClockError, Speed};
+use slackwater_service::config::admin::Role;
 use slackwater_service::config::error::ConfigError;
 use slackwater_service::config::log_filter;
 use slackwater_service::config::text::Listen;
@@ -33,9 +36,14 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Make and list clients, at a running server or in its database.
     Client(Kept<ClientCommand>),
-    /// Add chargers that connect by OCPP.
-    #[command(subcommand)]
-    Charger(ChargerCommand),
+    /// List and show users of clients.
+    User(Asked<UserCommand>),
+    /// List and make locations of users.
+    Location(Asked<LocationCommand>),
+    /// List and show linked devices.
+    Device(Asked<DeviceCommand>),
+    /// Add, list, show and forget chargers that connect by OCPP, in the files of the integration.
+    Charger(ChargerLine),
     /// Send commands to devices, and follow their actions.
     #[command(name = "command")]
     Tell(CommandLine),
@@ -53,8 +61,165 @@ pub(crate) enum Command {
     Policy(Asked<PolicyCommand>),
     /// Show the plans of devices.
     Plan(Asked<PlanCommand>),
+    /// Make tokens for the operators' address, and list what operators did.
+    Admin(Asked<AdminCommand>),
+    /// Check and print settings.
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Print the OpenAPI document.
     Openapi,
+    /// Print completions of these commands for a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum UserCommand {
+    /// List users.
+    List {
+        /// Users of this client only.
+        #[arg(long)]
+        client: Option<String>,
+    },
+    /// Show a user with accounts, locations and devices.
+    Show {
+        /// The client.
+        #[arg(long)]
+        client: String,
+        /// The identifier that the client chose.
+        user: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LocationCommand {
+    /// List locations.
+    List {
+        /// Locations of this client only.
+        #[arg(long)]
+        client: Option<String>,
+        /// Locations of this user only.
+        #[arg(long)]
+        user: Option<String>,
+        /// Locations in this market zone only.
+        #[arg(long)]
+        zone: Option<String>,
+        /// Locations in this area only.
+        #[arg(long)]
+        area: Option<String>,
+    },
+    /// Make a location of a user, and print it with its identifier.
+    Create(CreateLocation),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CreateLocation {
+    /// The client.
+    #[arg(long)]
+    pub(crate) client: String,
+    /// The user, by the identifier that the client chose. One that is not known yet is made.
+    #[arg(long)]
+    pub(crate) user: String,
+    /// Its identifier, to change a location or to choose the identifier of a new one.
+    #[arg(long)]
+    pub(crate) id: Option<Uuid>,
+    /// Its time zone, such as Europe/Oslo.
+    #[arg(long, value_parser = time_zone)]
+    pub(crate) time_zone: Option<Tz>,
+    /// Its latitude, in degrees.
+    #[arg(long, requires = "longitude", allow_negative_numbers = true)]
+    pub(crate) latitude: Option<f64>,
+    /// Its longitude, in degrees.
+    #[arg(long, requires = "latitude", allow_negative_numbers = true)]
+    pub(crate) longitude: Option<f64>,
+    /// The market zone that it lies in.
+    #[arg(long)]
+    pub(crate) zone: Option<String>,
+    /// The client's own part of that zone.
+    #[arg(long, requires = "zone")]
+    pub(crate) area: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DeviceCommand {
+    /// List devices.
+    List {
+        /// Devices of this client only.
+        #[arg(long)]
+        client: Option<String>,
+        /// Devices of this user only.
+        #[arg(long)]
+        user: Option<String>,
+        /// Devices of this kind only, such as charger.
+        #[arg(long)]
+        kind: Option<String>,
+        /// Devices of this manufacturer only.
+        #[arg(long)]
+        vendor: Option<String>,
+    },
+    /// Show a device with its last reading.
+    Show {
+        /// Its identifier, or its manufacturer's name of it.
+        device: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AdminCommand {
+    /// Make tokens.
+    #[command(subcommand)]
+    Token(TokenCommand),
+    /// List what operators did: who, when, from where, what, and the status of the answer.
+    Audit {
+        /// Begin after this `seq`.
+        #[arg(long, value_name = "SEQ", default_value_t = 0)]
+        after: u64,
+        /// Most acts to list.
+        #[arg(long, value_name = "NUMBER", default_value_t = 100)]
+        limit: u32,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Make a token and print it, this once only, with its hash for `admin.tokens` of the settings.
+    /// A token is taken back by taking its table out of the settings.
+    Create {
+        /// Name in the audit log.
+        #[arg(long)]
+        name: String,
+        /// Rights: `read`, or `operate` to change things, too.
+        #[arg(long, value_parser = role)]
+        role: Role,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Check the settings as a start would, without starting: values, files that they name, and
+    /// who can read files with secrets.
+    Check,
+    /// Print the settings in force, in TOML. Secrets are shown as `***`.
+    Print {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the JSON Schema of the file of settings, for editors.
+    Schema,
+}
+
+/// A command about the files of the integration of OCPP.
+#[derive(Debug, Args)]
+pub(crate) struct ChargerLine {
+    /// Folder of the integration's files; that of the settings, if it is not named here.
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub(crate) state_folder: Option<PathBuf>,
+
+    #[command(subcommand)]
+    pub(crate) command: ChargerCommand,
 }
 
 #[derive(Debug, Subcommand)]
@@ -64,12 +229,23 @@ pub(crate) enum ChargerCommand {
     Add {
         /// Identity with which it connects: the last part of its address.
         identity: String,
-        /// Folder of the integration's settings.
-        #[arg(long, value_name = "FOLDER")]
-        state_folder: PathBuf,
         /// Replace the password and the code of a charger that was added before.
         #[arg(long)]
         replace: bool,
+    },
+    /// List the chargers that were added: model, last message, and how many users linked each.
+    List,
+    /// Show what is known of a charger, as it was last written to its file: connectors with
+    /// transactions and limits, variables, and its deviations from the standard.
+    Show {
+        /// Its identity.
+        identity: String,
+    },
+    /// Remove a charger with its credentials. It cannot connect any more, and its users' links to
+    /// it end. A connection that it has goes on until it is closed.
+    Forget {
+        /// Its identity.
+        identity: String,
     },
 }
 
@@ -426,6 +602,40 @@ pub(crate) enum ClientCommand {
     Create(CreateClient),
     /// List all clients, without their secrets.
     List,
+    /// Show a client, and how many users and devices it has.
+    Show {
+        /// Its identifier.
+        client: String,
+    },
+    /// Give a client a new secret, which is shown this once only. The old one ends at once; tokens
+    /// go on until their hour is over.
+    Rotate {
+        /// Its identifier.
+        client: String,
+        /// End its tokens at once, too: for a secret that others may know.
+        #[arg(long)]
+        end_tokens: bool,
+    },
+    /// Take a client's secret and tokens back. Its users and devices stay, and `rotate` lets it in
+    /// again.
+    Revoke {
+        /// Its identifier.
+        client: String,
+    },
+    /// Change the name of a client.
+    Rename {
+        /// Its identifier.
+        client: String,
+        /// Its new name.
+        name: String,
+    },
+    /// Pin a client to a version.
+    Pin {
+        /// Its identifier.
+        client: String,
+        /// The version, such as 2024-10-01.
+        version: String,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -453,6 +663,15 @@ impl From<CreateClient> for NewClient {
 /// Filters cannot be cloned, which arguments must be: the text is kept, once it is known to be good.
 fn checked_log_filter(given: &str) -> Result<String, ConfigError> {
     log_filter(given).map(|_| given.to_owned())
+}
+
+fn time_zone(given: &str) -> Result<Tz, String> {
+    given.parse().map_err(|_| "no IANA time zone, such as Europe/Oslo".to_owned())
+}
+
+fn role(given: &str) -> Result<Role, String> {
+    let known = [Role::Read, Role::Operate].into_iter().find(|role| role.as_str() == given);
+    known.ok_or_else(|| "one of read, operate".to_owned())
 }
 
 fn checked_speed(given: &str) -> Result<String, ClockError> {

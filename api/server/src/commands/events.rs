@@ -136,6 +136,7 @@ fn subscription_of(wanted: Subscribe) -> Result<NewSubscription, Failure> {
         events: wanted.events,
         template: wanted.template.map(text).transpose()?,
         secret,
+        secret_file: None,
     })
 }
 

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use crate::admin::clients::NewClientError;
 use crate::running::ServiceError;
 use slackwater_ocpp::edge::enrolment::EnrolmentError;
+use slackwater_ocpp::edge::files::FileError;
 use slackwater_sandbox::document::ScenarioError;
+use slackwater_service::auth::secret::NoRandomness;
 use slackwater_service::clock::ClockError;
 use slackwater_service::config::error::ConfigError;
 use slackwater_service::outbox::subscribing::SubscribeError;
@@ -25,6 +27,8 @@ pub(crate) enum Failure {
     Store(#[from] StoreError),
     #[error(transparent)]
     NewClient(#[from] NewClientError),
+    #[error("{} of the settings cannot be used:\n{}", .0.len(), .0.join("\n"))]
+    Settings(Vec<String>),
     #[error("cannot start: {0}")]
     Start(io::Error),
     #[error("cannot watch for signals: {0}")]
@@ -41,14 +45,27 @@ pub(crate) enum Failure {
     NoSubscription(String),
     #[error("cannot print: {0}")]
     Print(io::Error),
-    #[error("a secret that is shown only once could not be printed ({0}): make another client")]
+    #[error("a secret that is shown only once could not be printed ({0}): make another")]
     SecretLost(io::Error),
+    #[error(transparent)]
+    Randomness(#[from] NoRandomness),
+    #[error("there is no charger {identity:?} in {}", folder.display())]
+    NoCharger { identity: String, folder: PathBuf },
+    #[error(
+        "no folder of chargers is known: name it with --state-folder, or name settings with an \
+         integration of the type ocpp by --config"
+    )]
+    NoChargerFolder,
+    #[error(transparent)]
+    ChargerFile(#[from] FileError),
     #[error(transparent)]
     Enrolment(#[from] EnrolmentError),
     #[error("{what} are no JSON: {reason}")]
     Json { what: &'static str, reason: String },
     #[error("there is no client {0} in the sandbox")]
     NoClient(String),
+    #[error("there is no client {0}")]
+    UnknownClient(String),
     #[error("no token could be issued: {0}")]
     Token(String),
     #[error(

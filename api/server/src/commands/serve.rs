@@ -54,6 +54,9 @@ pub(crate) async fn run_service(
         warn!(crates, "these crates in the log filter are not of the service");
     }
     let config = apply_arguments(Config::load(file)?, arguments)?;
+    for open in config.open_files(file) {
+        warn!(setting = open.name, file = %open.file.display(), "a file with a secret is open to all");
+    }
     let scenario = read_scenario(&config)?;
     check_zones(&config, scenario.as_ref())?;
     let clock = sandbox_clock(&config, scenario.as_ref())?;
@@ -135,7 +138,7 @@ fn apply_arguments(mut config: Config, arguments: &Serve) -> Result<Config, Conf
 }
 
 /// Refuses limits of zones that exist nowhere: a mistyped one would limit nothing.
-fn check_zones(config: &Config, scenario: Option<&Scenario>) -> Result<(), ConfigError> {
+pub(crate) fn check_zones(config: &Config, scenario: Option<&Scenario>) -> Result<(), ConfigError> {
     let is_known = |zone: &String| {
         let of_scenario = scenario.into_iter().flat_map(|scenario| &scenario.zones);
         config.zones.contains_key(zone) || of_scenario.map(|known| &known.id).any(|id| id == zone)
@@ -148,7 +151,7 @@ fn check_zones(config: &Config, scenario: Option<&Scenario>) -> Result<(), Confi
 }
 
 /// The scenario that is simulated, if one is.
-fn read_scenario(config: &Config) -> Result<Option<Scenario>, Failure> {
+pub(crate) fn read_scenario(config: &Config) -> Result<Option<Scenario>, Failure> {
     if let Some(homes) = config.sandbox.homes {
         return Ok(Some(generate(homes as usize, 1)));
     }
@@ -163,7 +166,10 @@ fn read_scenario(config: &Config) -> Result<Option<Scenario>, Failure> {
 }
 
 /// The sandbox's clock.
-fn sandbox_clock(config: &Config, scenario: Option<&Scenario>) -> Result<Clock, ClockError> {
+pub(crate) fn sandbox_clock(
+    config: &Config,
+    scenario: Option<&Scenario>,
+) -> Result<Clock, ClockError> {
     let speed = config.sandbox.clock.as_deref().map(Speed::parse).transpose()?;
     let start = config.sandbox.start.or_else(|| scenario?.starts);
     let speed = speed.unwrap_or(Speed::REAL);

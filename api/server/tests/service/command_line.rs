@@ -198,3 +198,85 @@ fn help_keeps_its_words() {
     help_of(&[], &mut out);
     expect_file![golden("help.txt")].assert_eq(&out);
 }
+
+#[tokio::test]
+async fn settings_are_checked_and_printed_without_a_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    let path = file.display().to_string();
+    let config = |words: &[&str]| program(&[&["config"], words, &["--config", &path]].concat());
+    let url = "postgres://me:sesame@db/d";
+    let good = format!("[store]\nurl = \"{url}\"\n[polling]\ntimeout_seconds = 7\n");
+    std::fs::write(&file, &good).unwrap();
+    let (is_done, out, warning) = run(config(&["check"])).await;
+    assert!(is_done && out == "The settings can be used.\n", "{out} {warning}");
+    let told = format!("warning: --config: every user of this machine can read {path}");
+    assert!(warning.starts_with(&told), "{warning}");
+    // What is printed is a file of settings that means the same, but for the secret.
+    let (is_done, printed, _) = run(config(&["print"])).await;
+    assert!(is_done && printed.contains("timeout_seconds = 7"), "{printed}");
+    assert!(printed.contains("postgres://me:***@db/d") && !printed.contains("sesame"));
+    std::fs::write(&file, printed.replace("***", "sesame")).unwrap();
+    let (_, again, _) = run(config(&["print"])).await;
+    assert_eq!(again, printed);
+    let (_, json, _) = run(config(&["print", "--json"])).await;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["polling"]["timeout_seconds"], 7);
+    let (_, schema, _) = run(program(&["config", "schema"])).await;
+    assert_eq!(serde_json::from_str::<Value>(&schema).unwrap()["type"], "object");
+}
+
+#[tokio::test]
+async fn every_fault_of_settings_is_told_with_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    let check = ["config", "check", "--config", &file.display().to_string()];
+    let door = |port| format!("{{ listen = \"127.0.0.1:{port}\" }}");
+    let text = format!(
+        "[sandbox]\nscenario = \"nowhere.yaml\"\nclock = \"fast\"\n\
+         [zones.NO1]\ncurrency = \"NOK\"\nprices = {{ file = \"nowhere.csv\" }}\n\
+         [[plans.limits]]\nzone = \"NO9\"\narea = \"a\"\npower_max_kw = 1.0\n\
+         [environments.sandbox]\n[environments.production]\n\
+         base = {}\nauth = {}\nlink = {}\n\
+         integrations.a = {{ type = \"barn\" }}\n\
+         integrations.b = {{ type = \"ocpp\", listen = \"127.0.0.1:0\", security_profile = 9, \
+         state_folder = \".\" }}\n",
+        door(1),
+        door(2),
+        door(3)
+    );
+    std::fs::write(&file, text).unwrap();
+    let (is_done, _, error) = run(program(&check)).await;
+    assert!(!is_done);
+    for part in [
+        "6 of the settings cannot be used",
+        "sandbox.scenario: cannot read nowhere.yaml",
+        "sandbox.clock: ",
+        "zones.NO1.prices: cannot read nowhere.csv",
+        "plans.limits: neither [zones] nor the scenario of the sandbox has the zone \"NO9\"",
+        "environments.production.integrations.a.type: there is no integration `barn`",
+        "environments.production.integrations.b: security_profile: 9 is none of 0 to 3",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_is_made_opens_the_address_of_settings_with_its_hash() {
+    let (is_done, made, table) =
+        run(program(&["admin", "token", "create", "--name", "grafana", "--role", "read"])).await;
+    assert!(is_done, "{table}");
+    let made: Value = serde_json::from_str(&made).unwrap();
+    let token = made["token"].as_str().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    let table = table.split_once("\n\n").unwrap().1;
+    assert!(!table.contains(token), "{table}");
+    std::fs::write(&file, table).unwrap();
+    let config = Config::load(Some(&file)).unwrap();
+    let operator = config.admin.find_operator(token).unwrap();
+    assert_eq!((operator.name.as_str(), operator.role.as_str()), ("grafana", "read"));
+    let bad = ["admin", "token", "create", "--name", "a", "--role", "root"];
+    let (is_done, _, error) = run(program(&bad)).await;
+    assert!(!is_done && error.contains("one of read, operate"), "{error}");
+}

@@ -9,6 +9,8 @@ use slackwater_sandbox::handle::Sandbox;
 use slackwater_sandbox::scenario::Scenario;
 use slackwater_server::admin;
 use slackwater_server::seeding::residents::SandboxSeeder;
+use slackwater_service::config::admin::{NamedToken, Role, TokenHash};
+use slackwater_store::audit::{Act, record_act};
 use slackwater_store::clients;
 use tower::ServiceExt;
 
@@ -18,7 +20,7 @@ use crate::readings::{charger, reading};
 const TOKEN: &str = "0123456789abcdefghij";
 
 /// Sends a request with these headers, and says what came back.
-async fn ask(
+pub(crate) async fn ask(
     router: &Router,
     (method, path): (Method, &str),
     headers: &[(&str, &str)],
@@ -238,4 +240,72 @@ fn a_short_scenario_that_aliases_make_long_is_refused() {
     // Long names around many items take no more memory than the text.
     let deep = format!("{long}: [{}]\n", "0,".repeat(20_000));
     assert!(Scenario::parse(&deep).is_err());
+}
+
+#[tokio::test]
+async fn a_token_that_reads_changes_nothing_and_acts_are_listed() {
+    let tokens: Vec<NamedToken> = [("grafana", Role::Read), ("eva", Role::Operate)]
+        .map(|(name, role)| NamedToken {
+            name: name.to_owned(),
+            role,
+            sha256: TokenHash::of(&format!("token of {name}")),
+        })
+        .into();
+    let with_tokens = |config: &mut slackwater_service::config::Config| {
+        config.admin.tokens.clone_from(&tokens);
+    };
+    let stage = Stage::with(On::Sqlite, with_tokens).await;
+    let router = admin::routes::router(std::slice::from_ref(&stage.app), None);
+    let wish = r#"{"environment": "sandbox", "name": "secret-name"}"#;
+    let as_operator = async |name: &str, method: Method, path: &str, body: &str| {
+        let bearer = format!("Bearer token of {name}");
+        let headers = [("authorization", &*bearer), ("content-type", "application/json")];
+        ask(&router, (method, path), &headers, body).await
+    };
+    let (status, _, problem) = as_operator("grafana", Method::POST, "/clients", wish).await;
+    assert_eq!(status, 403);
+    assert!(problem["detail"].as_str().unwrap().contains("role operate"), "{problem}");
+    assert_eq!(as_operator("grafana", Method::GET, "/clients", "").await.2, json!([]));
+    assert_eq!(as_operator("eva", Method::POST, "/clients?a=b", wish).await.0, 200);
+    assert_eq!(as_operator("mallory", Method::POST, "/clients", wish).await.0, 401);
+    assert_eq!(as_operator("eva", Method::DELETE, "/events/subscriptions/x", "").await.0, 404);
+    let (_, _, listed) = as_operator("grafana", Method::GET, "/audit", "").await;
+    let acts = listed["acts"].as_array().unwrap();
+    let told = |act: &Value| {
+        let words = ["operator", "role", "method", "path"].map(|key| act[key].as_str().unwrap());
+        format!("{} {} {}", words.join(" "), act["status"], act["peer"].as_str().unwrap())
+    };
+    assert_eq!(
+        acts.iter().map(told).collect::<Vec<_>>(),
+        [
+            "grafana read POST /clients 403 127.0.0.1",
+            "eva operate POST /clients?a=b 200 127.0.0.1",
+            "eva operate DELETE /events/subscriptions/x 404 127.0.0.1",
+        ]
+    );
+    assert!(!listed.to_string().contains("secret-name"));
+    let (_, _, rest) = as_operator("eva", Method::GET, "/audit?after=1&limit=1", "").await;
+    assert_eq!((&rest["acts"][0]["seq"], &rest["last"]), (&json!(2), &json!(2)));
+}
+
+#[tokio::test]
+async fn acts_without_a_token_are_those_of_this_machine_and_end_with_their_time() {
+    let stage = Stage::with(On::Sqlite, |config| config.admin.audit_days = 1).await;
+    let router = admin::routes::router(std::slice::from_ref(&stage.app), None);
+    let old = Act {
+        at: chrono::DateTime::UNIX_EPOCH,
+        operator: "eva".to_owned(),
+        role: "operate".to_owned(),
+        peer: "192.0.2.1".to_owned(),
+        method: "POST".to_owned(),
+        path: "/clients".to_owned(),
+        status: 200,
+    };
+    record_act(stage.app.store(), &old, old.at).await.unwrap();
+    let json_type = [("content-type", "application/json")];
+    ask(&router, (Method::POST, "/clients"), &json_type, "{}").await;
+    let (_, _, listed) = ask(&router, (Method::GET, "/audit"), &[], "").await;
+    let acts = listed["acts"].as_array().unwrap();
+    assert_eq!(acts.len(), 1, "{listed}");
+    assert_eq!((&acts[0]["operator"], &acts[0]["status"]), (&json!("local"), &json!(400)));
 }

@@ -19,6 +19,7 @@ mod learned;
 mod leases;
 mod link_pages;
 mod lists;
+mod operators;
 mod outbox;
 mod overrides;
 mod plans;

@@ -91,6 +91,7 @@ pub(crate) fn subscription(name: &str, asker: &Asker, url: &str) -> NewSubscript
         events: Vec::new(),
         template: Some(template.to_string()),
         secret: None,
+        secret_file: None,
     }
 }
 

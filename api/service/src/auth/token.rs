@@ -22,6 +22,10 @@ use slackwater_store::tokens::{self, TokenRow};
 /// Lifetime of a token (LIM-02).
 pub const LIFETIME: TimeDelta = TimeDelta::hours(1);
 
+/// Time after which a token that is remembered is looked up again: a client whose secret was taken
+/// back, or who was pinned to another version, may have been changed by another process.
+pub const LOOK_AGAIN: Duration = Duration::from_secs(60);
+
 /// Tokens that are remembered before those that expired are forgotten.
 const KNOWN_MAX: usize = 10_000;
 
@@ -43,17 +47,24 @@ struct Known {
     expires_at: DateTime<Utc>,
     /// End of its lifetime on the steady clock.
     ends: Duration,
+    /// When it was looked up, on the steady clock.
+    looked_up: Duration,
 }
 
 impl Known {
     fn new(client: Arc<Client>, expires_at: DateTime<Utc>, at: Moment) -> Self {
         // No token is good for longer than that, whatever the wall clock says.
         let left = (expires_at - at.wall).min(LIFETIME).to_std().unwrap_or_default();
-        Self { client, expires_at, ends: at.steady.saturating_add(left) }
+        let looked_up = at.steady;
+        Self { client, expires_at, ends: at.steady.saturating_add(left), looked_up }
     }
 
     fn is_good(&self, at: Moment) -> bool {
         at.wall < self.expires_at && at.steady < self.ends
+    }
+
+    fn is_fresh(&self, at: Moment) -> bool {
+        at.steady < self.looked_up.saturating_add(LOOK_AGAIN)
     }
 }
 
@@ -98,25 +109,57 @@ impl Tokens {
         at: Moment,
     ) -> Result<Option<Arc<Client>>, StoreError> {
         let hash = digest(token);
-        if let Some(known) = self.known(&hash) {
-            if known.is_good(at) {
-                return Ok(Some(known.client));
-            }
+        let Some(known) = self.known(&hash) else {
+            let found = self.look_up(store, &hash, at).await?;
+            return Ok(found.map(|known| known.client));
+        };
+        if !known.is_good(at) {
             self.end(store, &hash).await;
             return Ok(None);
         }
-        let Some(row) = tokens::get_token(store, &hash).await? else { return Ok(None) };
+        if known.is_fresh(at) {
+            return Ok(Some(known.client));
+        }
+        match self.look_up(store, &hash, at).await {
+            // The steady clock goes on from where the token was first seen.
+            Ok(Some(fresh)) => {
+                let again = Known { ends: known.ends.min(fresh.ends), ..fresh };
+                self.remember(hash, again.clone(), at);
+                Ok(Some(again.client))
+            }
+            Ok(None) => {
+                self.known.write().unwrap_or_else(PoisonError::into_inner).remove(&hash);
+                Ok(None)
+            }
+            // Reads go on while the database does not answer.
+            Err(_) => Ok(Some(known.client)),
+        }
+    }
+
+    /// Finds a token in the database, and remembers it.
+    async fn look_up(
+        &self,
+        store: &Store,
+        hash: &str,
+        at: Moment,
+    ) -> Result<Option<Known>, StoreError> {
+        let Some(row) = tokens::get_token(store, hash).await? else { return Ok(None) };
         if at.wall >= row.expires_at {
-            self.end(store, &hash).await;
+            self.end(store, hash).await;
             return Ok(None);
         }
         let Some(client) = clients::get_client(store, &row.client_id).await? else {
             return Ok(None);
         };
-        let client = Arc::new(client.client);
-        let known = Known::new(Arc::clone(&client), row.expires_at, at);
-        self.remember(hash, known, at);
-        Ok(Some(client))
+        let known = Known::new(Arc::new(client.client), row.expires_at, at);
+        self.remember(hash.to_owned(), known.clone(), at);
+        Ok(Some(known))
+    }
+
+    /// Forgets the tokens of a client, so that they are looked up again.
+    pub fn forget(&self, client_id: &str) {
+        let mut all = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, known| known.client.id != client_id);
     }
 
     fn known(&self, hash: &str) -> Option<Known> {

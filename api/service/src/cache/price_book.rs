@@ -60,6 +60,11 @@ impl Prices {
 }
 
 impl Book {
+    /// All series, in no order.
+    pub fn all_series(&self) -> impl Iterator<Item = (&SeriesName, &Arc<Series>)> {
+        self.series.iter()
+    }
+
     /// A client's own zone.
     #[must_use]
     pub fn zone(&self, client_id: &str, zone_id: &str) -> Option<Zone> {

@@ -28,9 +28,11 @@ pub enum ConfigError {
     /// The token of the operators' address.
     #[error("admin.token: {0}")]
     Token(#[from] TokenError),
-    /// A file with the token of the operators' address.
-    #[error("admin.token_file: cannot read {file}: {reason}")]
-    TokenFile {
+    /// A file with a secret.
+    #[error("{name}: cannot read {file}: {reason}")]
+    SecretFile {
+        /// The setting that names it.
+        name: String,
         /// The file.
         file: PathBuf,
         /// The reason of the operating system.
@@ -39,19 +41,27 @@ pub enum ConfigError {
     /// Other machines reach the operators' address, and nothing proves who they are.
     #[error(
         "admin.listen is {listen}, which other machines can reach, and no token is set; \
-         set admin.token or admin.token_file, or listen on 127.0.0.1"
+         set admin.tokens, admin.token or admin.token_file, or listen on 127.0.0.1"
     )]
     OpenAdmin {
         /// The address to listen on.
         listen: SocketAddr,
     },
+    /// A name that does not tell whose token it is.
+    #[error(
+        "admin.tokens: {name:?} is empty, used twice or reserved; give each token its own name"
+    )]
+    TokenName {
+        /// The name.
+        name: String,
+    },
     /// Two settings, of which one is meant.
     #[error("{one} and {other} are both set; set one of them")]
     Both {
         /// The first setting.
-        one: &'static str,
+        one: String,
         /// The second setting.
-        other: &'static str,
+        other: String,
     },
     /// Integrations of the sandbox, whose devices are simulated.
     #[error("environments.sandbox.integrations is set; the devices of the sandbox are simulated")]
@@ -80,7 +90,7 @@ pub enum ConfigError {
     #[error("{name} is 0; it is at least 1")]
     Zero {
         /// The setting.
-        name: &'static str,
+        name: String,
     },
     /// Something about plans makes no sense.
     #[error("{0}")]
@@ -108,3 +118,10 @@ pub(super) const TOKEN_LENGTH_MIN: usize = 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a token is at least {TOKEN_LENGTH_MIN} visible ASCII characters without spaces")]
 pub struct TokenError;
+
+/// A text that is no hash of a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the hash of a token is 64 hexadecimal digits, as `slackwater-api admin token create` prints"
+)]
+pub struct TokenHashError;

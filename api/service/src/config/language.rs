@@ -1,5 +1,6 @@
 //! Language and colours of a page.
 use http::{HeaderMap, header};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The word that leaves the choice to the browser.
@@ -71,7 +72,7 @@ impl Language {
 }
 
 /// The colours of the pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ColourScheme {
     /// Dark on light.

@@ -1,23 +1,28 @@
 //! Settings of the pages on which people link devices.
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::config::forms;
 use crate::config::language::{ColourScheme, Language};
 
 /// The pages on which people link devices.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkSettings {
     /// `en`, `de` or `nb`; `browser` is the browser's own, as far as there is a choice.
     #[serde(with = "wanted_language")]
+    #[schemars(schema_with = "forms::languages")]
     pub language: Option<Language>,
     /// `light`, `dark`, or `system`: what the device is set to.
     pub colour_scheme: ColourScheme,
     /// Longest time that a manufacturer may take for a log-in.
+    #[schemars(range(min = 1))]
     pub login_timeout_seconds: u32,
     /// Addresses to which users of a client may be sent back, by client ID and
     /// without query. A client that is not named here may give any.
+    #[schemars(example = forms::redirects())]
     pub redirect_uris: BTreeMap<String, BTreeSet<String>>,
 }
 

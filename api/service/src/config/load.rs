@@ -12,6 +12,7 @@ use figment::{Error, Figment, Source};
 
 use crate::config::Config;
 use crate::config::error::ConfigError;
+use crate::config::secret_file::both;
 
 /// Prefix of variables that are settings or arguments.
 const PREFIX: &str = "SLACKWATER_";
@@ -33,6 +34,10 @@ pub(super) fn read(file: Option<&Path>) -> Result<Config, ConfigError> {
         .filter(move |name| is_setting(name.as_str(), &sections))
         .split(SEPARATOR);
     let given = given.merge(variables);
+    let is_set = |name: &str| given.find_value(name).is_ok();
+    if is_set("store.url") && is_set("store.url_file") {
+        return Err(both("store.url"));
+    }
     let settings = Figment::from(Serialized::defaults(defaults(&given))).merge(given);
     settings.extract().map_err(|error| ConfigError::Settings(lines_of(error)))
 }

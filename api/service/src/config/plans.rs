@@ -1,32 +1,40 @@
 //! Settings of plans.
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slackwater_control::policy::assumptions::Assumptions;
 use slackwater_engine::units::{Money, Power};
 
+use crate::config::forms;
+
 /// Settings of plans.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PlanSettings {
     /// Values that are assumed of devices that do not report them (NS-37).
+    #[schemars(schema_with = "forms::assumptions")]
     pub assume: Assumptions,
     /// Money that a stay at the plug may cost beyond the cheapest plans, so that
     /// a new plan changes little against the one before. Without it each plan is
     /// the cheapest.
+    #[schemars(with = "Option<f64>", range(min = 0), example = 0.2)]
     pub stability_budget: Option<Money>,
     /// Limits that the devices of an area share.
     pub limits: Vec<AreaLimit>,
 }
 
 /// A limit on the power that plans of an area take together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AreaLimit {
     /// The market zone.
+    #[schemars(example = &"NO1")]
     pub zone: String,
     /// The part of the zone.
+    #[schemars(example = &"north")]
     pub area: String,
     /// Highest power.
     #[serde(rename = "power_max_kw")]
+    #[schemars(with = "f64", example = 500.0)]
     pub power_max: Power,
 }
 

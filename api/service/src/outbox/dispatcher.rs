@@ -209,6 +209,10 @@ impl Dispatcher {
         let behind = deliveries::count_waiting_events(self.app.store(), environment).await?;
         gauge!("slackwater_events_behind", "environment" => environment.as_str())
             .set(behind as f64);
+        let oldest = deliveries::oldest_waiting_event(self.app.store(), environment).await?;
+        let age = oldest.map_or(TimeDelta::zero(), |at| self.app.now() - at);
+        gauge!("slackwater_event_oldest_seconds", "environment" => environment.as_str())
+            .set(age.as_seconds_f64());
         Ok(())
     }
 

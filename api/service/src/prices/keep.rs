@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use chrono_tz::Tz;
 use slackwater_control::policy::ask::Cause;
+use slackwater_engine::import::finding::ImportedPrices;
 use slackwater_engine::prices::currency::Currency;
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::prices::overlay::overlaid;
@@ -15,7 +16,7 @@ use tracing::info;
 use uuid::Uuid;
 
 use crate::cache::tables::planned_at;
-use crate::config::prices::PriceFile;
+use crate::config::prices::{PriceFile, ZoneSettings};
 use crate::prices;
 use crate::prices::list::{self, ListError, ListOptions};
 use crate::state::App;
@@ -85,18 +86,27 @@ pub enum PriceFileError {
 /// A file cannot be read or makes no sense, or the database failed.
 pub async fn keep_files(app: &App) -> Result<(), PriceFileError> {
     for (zone_id, zone) in &app.config().zones {
-        let Some(PriceFile { file, unit, time_zone }) = zone.prices.clone() else { continue };
-        let text = fs::read_to_string(&file)
-            .map_err(|reason| PriceFileError::Read { file: file.clone(), reason })?;
-        let options = ListOptions { currency: zone.currency, unit, time_zone };
-        let list = list::read(&text, &options)
-            .map_err(|reason| PriceFileError::List { file: file.clone(), reason })?;
+        let Some(PriceFile { file, time_zone, .. }) = &zone.prices else { continue };
+        let Some(list) = read_file(zone)? else { continue };
         for note in list.notes(time_zone.unwrap_or(Tz::UTC)) {
             info!(zone = zone_id, file = %file.display(), note, "market prices");
         }
         keep_market(app, zone_id, zone.currency, &list.curve).await?;
     }
     Ok(())
+}
+
+/// The list of market prices that the settings of a zone name; `None` if they name none.
+///
+/// # Errors
+/// The file cannot be read or makes no sense.
+pub fn read_file(zone: &ZoneSettings) -> Result<Option<ImportedPrices>, PriceFileError> {
+    let Some(PriceFile { file, unit, time_zone }) = zone.prices.clone() else { return Ok(None) };
+    let text = fs::read_to_string(&file)
+        .map_err(|reason| PriceFileError::Read { file: file.clone(), reason })?;
+    let options = ListOptions { currency: zone.currency, unit, time_zone };
+    let list = list::read(&text, &options);
+    list.map(Some).map_err(|reason| PriceFileError::List { file, reason })
 }
 
 /// Keeps what a client pushed for an area: on disk when this returns.

@@ -2,6 +2,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use metrics::counter;
 use slackwater_control::device::action::ActionEvent;
 use slackwater_control::device::pursuit::{Attempts, Step, next_step};
 use tracing::{error, info};
@@ -68,15 +69,14 @@ async fn send_command(
     let call =
         |vendor: Arc<dyn Vendor>, linked| async move { vendor.send(&linked, command, now).await };
     let sent = call_device(app, device, call).await;
-    if let Err(failure) = &sent {
-        info!(%failure, action = %action.id, "a command was not passed on");
-    }
+    count_command(device, &sent);
     if let Some(event) = sent.as_ref().err().and_then(hopeless) {
+        log_failure(device, &action, &sent, None);
         return end_action(app, action, &event).await.map(|()| None);
     }
-    let asked = match sent {
+    let asked = match &sent {
         Err(VendorError::RateLimited { retry_after_seconds: Some(seconds) }) => {
-            now.checked_add_signed(TimeDelta::seconds(seconds.into()))
+            now.checked_add_signed(TimeDelta::seconds((*seconds).into()))
         }
         _ => None,
     };
@@ -84,7 +84,32 @@ async fn send_command(
         Step::WaitUntil(at) => at,
         _ => now,
     };
-    Ok(Some(asked.map_or(next, |asked| asked.max(next))))
+    let next = asked.map_or(next, |asked| asked.max(next));
+    log_failure(device, &action, &sent, Some(next));
+    Ok(Some(next))
+}
+
+/// Counts a command that was sent, by manufacturer and outcome.
+fn count_command(device: &Device, sent: &Result<(), VendorError>) {
+    let outcome = if sent.is_ok() { "passed_on" } else { "failed" };
+    let vendor = device.vendor.as_str().to_owned();
+    counter!("slackwater_commands_total", "vendor" => vendor, "outcome" => outcome).increment(1);
+}
+
+/// Tells of a command that the manufacturer did not take, and when it is looked at again.
+fn log_failure(
+    device: &Device,
+    action: &Action,
+    sent: &Result<(), VendorError>,
+    next: Option<DateTime<Utc>>,
+) {
+    let Err(failure) = sent else { return };
+    let Device { id, client_id, user_id, vendor, .. } = device;
+    let next_try = next.map(|at| at.to_rfc3339()).unwrap_or_default();
+    info!(
+        %failure, action = %action.id, attempt = action.attempts.count, next_try, device = %id,
+        %vendor, client = &**client_id, user = &**user_id, "a command was not passed on"
+    );
 }
 
 /// Keeps that a command is about to be sent. `None` if it must not be: the action

@@ -1,0 +1,225 @@
+//! Secrets of the settings: files that hold them, and settings without them.
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::config::Config;
+use crate::config::error::ConfigError;
+use crate::config::secret_file::{both, read_secret};
+
+/// Text that stands for a secret.
+const HIDDEN: &str = "***";
+
+/// Rights to read of other users than the owner and the group. A group may be that of a
+/// deployment, whose member the service is.
+const OTHERS_READ: u32 = 0o004;
+
+/// File with a secret that each user of the machine may read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name}: every user of this machine can read {} (mode {mode:04o}); run chmod 600 on it", file.display())]
+pub struct OpenFile {
+    /// The setting that names it.
+    pub name: String,
+    /// The file.
+    pub file: PathBuf,
+    /// Its mode.
+    pub mode: u32,
+}
+
+impl Config {
+    /// Reads the secrets that files hold.
+    pub(super) fn read_secret_files(&mut self) -> Result<(), ConfigError> {
+        self.admin.read_token_file()?;
+        if let Some(file) = &self.store.url_file {
+            let refused = |error: slackwater_store::url::StoreUrlError| {
+                ConfigError::Settings(format!("store.url_file: {error}"))
+            };
+            self.store.url = read_secret("store.url_file", file)?.parse().map_err(refused)?;
+        }
+        for (index, subscription) in self.events.subscriptions.iter_mut().enumerate() {
+            let name = format!("events.subscriptions[{index}].secret");
+            let Some(file) = &subscription.secret_file else { continue };
+            if subscription.secret.is_some() {
+                return Err(both(&name));
+            }
+            let name = format!("{name}_file");
+            let refused = |error: slackwater_store::signing::SecretError| {
+                ConfigError::Settings(format!("{name}: {error}"))
+            };
+            subscription.secret = Some(read_secret(&name, file)?.parse().map_err(refused)?);
+        }
+        Ok(())
+    }
+
+    /// Files with secrets that each user of the machine may read, that of the settings among
+    /// them if it holds a secret.
+    #[must_use]
+    pub fn open_files(&self, settings: Option<&Path>) -> Vec<OpenFile> {
+        let of_settings = settings.filter(|_| self.holds_secrets()).map(|file| ("--config", file));
+        let named = [
+            ("admin.token_file", self.admin.token_file.as_deref()),
+            ("store.url_file", self.store.url_file.as_deref()),
+        ];
+        let named = named.into_iter().filter_map(|(name, file)| Some((name, file?)));
+        let receivers = self.events.subscriptions.iter();
+        let receivers = receivers.filter_map(|receiver| receiver.secret_file.as_deref());
+        let receivers = receivers.map(|file| ("events.subscriptions.secret_file", file));
+        let all = of_settings.into_iter().chain(named).chain(receivers);
+        all.filter_map(|(name, file)| {
+            let mode = fs::metadata(file).ok()?.mode() & 0o7777;
+            let (name, file) = (name.to_owned(), file.to_owned());
+            (mode & OTHERS_READ != 0).then_some(OpenFile { name, file, mode })
+        })
+        .collect()
+    }
+
+    /// Returns `true` if the settings themselves, not files that they name, have a secret.
+    fn holds_secrets(&self) -> bool {
+        let is_own = |secret: bool, file: Option<&PathBuf>| secret && file.is_none();
+        let has_password = self.store.url.shown() != self.store.url.as_str();
+        is_own(self.admin.token.is_some(), self.admin.token_file.as_ref())
+            || is_own(has_password, self.store.url_file.as_ref())
+            || self
+                .events
+                .subscriptions
+                .iter()
+                .any(|receiver| is_own(receiver.secret.is_some(), receiver.secret_file.as_ref()))
+    }
+
+    /// The settings in force as JSON, without secrets: stars stand for them. Of integrations
+    /// only the type is shown, since nobody but them knows which of their settings is a secret.
+    #[must_use]
+    pub fn shown(&self) -> Value {
+        let mut shown = serde_json::to_value(self).unwrap_or_default();
+        if self.admin.token.is_some() {
+            shown["admin"]["token"] = HIDDEN.into();
+        }
+        shown["store"]["url"] = self.store.url.shown().into();
+        let receivers = shown["events"]["subscriptions"].as_array_mut();
+        for receiver in receivers.into_iter().flatten().filter_map(Value::as_object_mut) {
+            hide(receiver, |name| name == "secret");
+        }
+        for environment in shown["environments"].as_object_mut().into_iter().flatten() {
+            let integrations = environment.1.get_mut("integrations").and_then(Value::as_object_mut);
+            for (_, settings) in integrations.into_iter().flatten() {
+                if let Some(settings) = settings.as_object_mut() {
+                    hide(settings, |name| name != "type");
+                }
+            }
+        }
+        without_null(shown)
+    }
+}
+
+fn hide(table: &mut Map<String, Value>, is_secret: impl Fn(&str) -> bool) {
+    let secrets = table.iter_mut().filter(|(name, value)| is_secret(name) && !value.is_null());
+    secrets.for_each(|(_, value)| *value = HIDDEN.into());
+}
+
+/// A value without what is not set, which TOML cannot write.
+fn without_null(value: Value) -> Value {
+    match value {
+        Value::Object(all) => {
+            let set = all.into_iter().filter(|(_, inner)| !inner.is_null());
+            set.map(|(name, inner)| (name, without_null(inner))).collect()
+        }
+        Value::Array(all) => all.into_iter().map(without_null).collect(),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    const TOKEN: &str = "0123456789abcdefghij";
+    const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+    fn read(text: &str) -> Result<(Config, Vec<OpenFile>), String> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str, mode: u32| {
+            let path = folder.path().join(name);
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            path
+        };
+        file("token", &format!("{TOKEN}\n"), 0o640);
+        file("url", "postgres://me:sesame@db/d\n", 0o600);
+        file("signed", &format!("{SECRET}\n"), 0o644);
+        let text = text.replace("HERE", &folder.path().display().to_string());
+        let settings = file("settings.toml", &text, 0o644);
+        let config = Config::load(Some(&settings)).map_err(|error| error.to_string())?;
+        let open = config.open_files(Some(&settings));
+        Ok((config, open))
+    }
+
+    const RECEIVER: &str =
+        "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"http://h/\"\n";
+
+    #[test]
+    fn secrets_are_read_from_files_and_shown_as_stars() {
+        let text = format!(
+            "[admin]\ntoken_file = \"HERE/token\"\n[store]\nurl_file = \"HERE/url\"\n{RECEIVER}\
+             secret_file = \"HERE/signed\"\n[environments.production]\n\
+             base = {{ listen = \"127.0.0.1:1\" }}\nauth = {{ listen = \"127.0.0.1:2\" }}\n\
+             link = {{ listen = \"127.0.0.1:3\" }}\n\
+             integrations.garage = {{ type = \"ocpp\", pin = 7391, key = \"k3y\" }}\n"
+        );
+        let (config, open) = read(&text).unwrap();
+        assert!(config.admin.token.as_ref().unwrap().is(TOKEN));
+        assert_eq!(config.store.url.as_str(), "postgres://me:sesame@db/d");
+        assert_eq!(config.events.subscriptions[0].secret.as_ref().unwrap().text(), SECRET);
+        let shown = config.shown();
+        assert_eq!(shown["admin"]["token"], "***");
+        assert_eq!(shown["store"]["url"], "postgres://me:***@db/d");
+        assert_eq!(shown["events"]["subscriptions"][0]["secret"], "***");
+        let garage = &shown["environments"]["production"]["integrations"]["garage"];
+        assert_eq!(garage.to_string(), r#"{"key":"***","pin":"***","type":"ocpp"}"#);
+        for secret in [TOKEN, "sesame", SECRET, "7391", "k3y", "null"] {
+            assert!(!shown.to_string().contains(secret), "{secret}");
+        }
+        let open: Vec<String> = open.iter().map(ToString::to_string).collect();
+        assert_eq!(open.len(), 1, "{open:?}");
+        assert!(open[0].starts_with("events.subscriptions.secret_file: every user"), "{open:?}");
+        assert!(open[0].contains("signed (mode 0644); run chmod 600"), "{open:?}");
+    }
+
+    #[test]
+    fn settings_that_hold_a_secret_are_a_file_with_a_secret() {
+        let names = |text: &str| -> Vec<String> {
+            read(text).unwrap().1.into_iter().map(|open| open.name).collect()
+        };
+        assert_eq!(names(""), [""; 0]);
+        assert_eq!(names("[store]\nurl = \"postgres://me@db/d\""), [""; 0]);
+        assert_eq!(names("[store]\nurl = \"postgres://me:sesame@db/d\""), ["--config"]);
+        assert_eq!(names(&format!("[admin]\ntoken = \"{TOKEN}\"")), ["--config"]);
+        assert_eq!(names(&format!("{RECEIVER}secret = \"{SECRET}\"")), ["--config"]);
+    }
+
+    #[test]
+    fn files_that_hold_no_secret_are_refused_by_the_name_of_the_setting() {
+        for (text, expected) in [
+            ("[store]\nurl_file = \"HERE/none\"", "store.url_file: cannot read "),
+            ("[store]\nurl_file = \"HERE/token\"", "store.url_file: `01234"),
+            (
+                "[store]\nurl = \"sqlite:a.db\"\nurl_file = \"HERE/url\"",
+                "store.url and store.url_file are both set",
+            ),
+            (
+                &format!("{RECEIVER}secret_file = \"HERE/token\""),
+                "events.subscriptions[0].secret_file: a secret is whsec_",
+            ),
+            (
+                &format!("{RECEIVER}secret = \"{SECRET}\"\nsecret_file = \"HERE/signed\""),
+                "events.subscriptions[0].secret and events.subscriptions[0].secret_file are both",
+            ),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.starts_with(expected), "{text}: {error}");
+        }
+    }
+}
