@@ -301,6 +301,7 @@ impl Request {
             Self::Start { .. } => "start",
             Self::Stop { .. } => "stop",
             Self::SetProfile { .. } => "set_profile",
+            Self::ClearDefaults { .. } => "clear_defaults",
             Self::ReadSchedule { .. } => "read_schedule",
             Self::Trigger { .. } => "trigger",
         }

@@ -82,12 +82,6 @@ impl StoreUrl {
         &self.0
     }
 
-    /// The text with stars in the place of a password.
-    #[must_use]
-    pub fn shown(&self) -> String {
-        without_password(&self.0)
-    }
-
     /// The server with its port, or the file: what an operator looks at when it
     /// cannot be opened. No user and no password.
     #[must_use]

@@ -9,6 +9,7 @@ use slackwater_control::charging_profile::charge_point::{CURRENT_MIN, Pause, Rat
 use slackwater_control::charging_profile::profile::{Profile, Purpose};
 use slackwater_control::charging_profile::supply::Limit;
 use slackwater_control::load_balancing::ledger::{Ledger, Place};
+use slackwater_control::quirk::kind::Quirk;
 use slackwater_engine::units::Current;
 
 use crate::facts::{Connector, Reply, Request, Status};
@@ -140,7 +141,7 @@ impl Station {
         // On one phase, a vehicle takes all of the power that is meant for three.
         let is_by_power = self.charge_point(rules).units == RateUnits::Watts;
         let is_vague = is_by_power && rules.supply.phases() > 1;
-        let deviates = self.deviations().any(|quirk| quirk.makes_limits_unsafe());
+        let deviates = self.deviations().any(Quirk::makes_limits_unsafe);
         !self.takes_limits() || is_vague || deviates || self.needs_trials(rules)
     }
 

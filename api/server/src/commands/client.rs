@@ -68,7 +68,7 @@ async fn run_in_store(file: Option<&Path>, command: ClientCommand) -> Result<(),
     match command {
         ClientCommand::List => {
             let all = clients::all_clients(&store).await?;
-            print(&format!("{:#}", Value::from_iter(all.iter().map(shown))))
+            print(&format!("{:#}", all.iter().map(shown).collect::<Value>()))
         }
         ClientCommand::Create(new) => {
             let made = NewClient::from(new).make(&config.versions, Clock::system().now()).await?;

@@ -24,7 +24,7 @@ pub const LIFETIME: TimeDelta = TimeDelta::hours(1);
 
 /// Time after which a token that is remembered is looked up again: a client whose secret was taken
 /// back, or who was pinned to another version, may have been changed by another process.
-pub const LOOK_AGAIN: Duration = Duration::from_secs(60);
+pub const LOOK_AGAIN: Duration = Duration::from_mins(1);
 
 /// Tokens that are remembered before those that expired are forgotten.
 const KNOWN_MAX: usize = 10_000;

@@ -24,7 +24,9 @@ pub async fn run(worlds: Vec<App>) {
         }
         if let Some(app) = worlds.first() {
             // All environments share the tables.
-            known.values_mut().for_each(|count| *count = 0);
+            for count in known.values_mut() {
+                *count = 0;
+            }
             known.extend(count_devices(app));
             show_devices(&known);
             measure_actions(app);

@@ -73,7 +73,7 @@ pub enum PriceFileError {
         /// The file.
         file: PathBuf,
         /// Why.
-        reason: ListError,
+        reason: Box<ListError>,
     },
     /// The database failed.
     #[error(transparent)]
@@ -106,7 +106,7 @@ pub fn read_file(zone: &ZoneSettings) -> Result<Option<ImportedPrices>, PriceFil
         .map_err(|reason| PriceFileError::Read { file: file.clone(), reason })?;
     let options = ListOptions { currency: zone.currency, unit, time_zone };
     let list = list::read(&text, &options);
-    list.map(Some).map_err(|reason| PriceFileError::List { file, reason })
+    list.map(Some).map_err(|reason| PriceFileError::List { file, reason: Box::new(reason) })
 }
 
 /// Keeps what a client pushed for an area: on disk when this returns.
