@@ -357,7 +357,7 @@ soak: build ## Call the Python package with made-up arguments; CALLS=1000000
 	SLACKWATER_EXAMPLES=$(or $(CALLS),1000000) SLACKWATER_LEAK_CALLS=100000 \
 		$(PYTHON) -m pytest --numprocesses auto tests/python/test_hostile.py
 
-# Guided by coverage. What ends a target is to be kept in `tests/fuzz/corpus`.
+# Guided by coverage. What ends a target is to be kept in `tests/fuzz/corpus`, on which `rust-test` runs it again.
 FUZZ_TARGETS := charge storage switching saved_plan tariff_file texts
 .PHONY: fuzz-engine
 fuzz-engine: setup ## Fuzz planners and parsers (needs cargo-fuzz and nightly Rust); RUNS=10000000 of each
