@@ -119,7 +119,9 @@ impl Problem {
         Self { status, kind, title, detail, issues, about: None, headers }
     }
 
-    fn with(mut self, name: header::HeaderName, value: impl Into<HeaderValue>) -> Self {
+    /// The same answer with another header.
+    #[must_use]
+    pub fn with(mut self, name: header::HeaderName, value: impl Into<HeaderValue>) -> Self {
         self.headers.push((name, value.into()));
         self
     }

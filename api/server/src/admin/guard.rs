@@ -16,10 +16,12 @@ use std::net::IpAddr;
 use axum::body::HttpBody;
 use axum::extract::{Request, State};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use metrics::counter;
 use tracing::warn;
 
@@ -88,12 +90,27 @@ fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
 
 /// The operator whose token a request carries.
 fn find_operator(admin: &AdminSettings, headers: &HeaderMap) -> Result<Operator, Problem> {
-    let given = text(headers, header::AUTHORIZATION).and_then(|value| value.split_once(' '));
-    let given = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    let found = given.and_then(|(_, given)| admin.find_operator(given.trim()));
+    let found = token_of(headers).and_then(|token| admin.find_operator(&token));
     found.ok_or_else(|| {
-        Problem::unauthorized("the operators' address needs a token (admin.tokens, admin.token)")
+        let needs = "the operators' address needs a token (admin.tokens, admin.token)";
+        // A browser then asks for a name and a password: the password is the token.
+        let asks =
+            HeaderValue::from_static("Basic realm=\"slackwater operators\", charset=\"UTF-8\"");
+        Problem::unauthorized(needs).with(header::WWW_AUTHENTICATE, asks)
     })
+}
+
+/// Token of a request: that of `Bearer`, or the password of `Basic` with any name, as browsers send it.
+fn token_of(headers: &HeaderMap) -> Option<String> {
+    let (scheme, given) = text(headers, header::AUTHORIZATION)?.split_once(' ')?;
+    if scheme.eq_ignore_ascii_case("bearer") {
+        return Some(given.trim().to_owned());
+    }
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let decoded = String::from_utf8(STANDARD.decode(given.trim()).ok()?).ok()?;
+    decoded.split_once(':').map(|(_, password)| password.to_owned())
 }
 
 /// Refuses names of other machines. A request without a host is no browser's.
@@ -153,6 +170,20 @@ fn check_body(method: &Method, headers: &HeaderMap, has_body: bool) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tokens_come_as_bearer_or_as_the_password_of_a_browser() {
+        let token = |value: &str| {
+            let headers = [(header::AUTHORIZATION, value.parse::<HeaderValue>().unwrap())];
+            token_of(&headers.into_iter().collect())
+        };
+        assert_eq!(token("Bearer abc").as_deref(), Some("abc"));
+        assert_eq!(token("bearer  abc ").as_deref(), Some("abc"));
+        assert_eq!(token("Basic YW55Ym9keTphOmI=").as_deref(), Some("a:b"));
+        for value in ["abc", "Digest abc", "Basic abc", "Basic YW55Ym9keQ==", "Basic /w=="] {
+            assert_eq!(token(value), None, "{value}");
+        }
+    }
 
     #[test]
     fn hosts_are_this_machine_or_refused() {
