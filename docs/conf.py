@@ -5,7 +5,13 @@ author = "The slackwater developers"
 project_copyright = "2026 The slackwater developers"
 html_title = "slackwater"
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "myst_nb", "sphinx_copybutton", "site_extension"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "myst_nb",
+    "sphinx_copybutton",
+    "site_extension",
+]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 autodoc_mock_imports = ["gymnasium", "ray"]
 default_role = "code"
