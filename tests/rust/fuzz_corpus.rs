@@ -1,4 +1,5 @@
 //! The kept inputs of the fuzz targets, among them each that once failed.
+#![expect(unreachable_pub, reason = "the files are those of the crate for cargo-fuzz")]
 #[path = "../fuzz/src/bytes.rs"]
 mod bytes;
 #[path = "../fuzz/src/targets.rs"]
