@@ -279,7 +279,7 @@ bills: build ## Compare bills of a thousand random loads with Utilityrate5 of nr
 .PHONY: ocpp-faults
 ocpp-faults: ## Balance a site of chargers under faults, with 1,000 seeds
 	$(call step,faults of a site with chargers)
-	OCPP_FAULT_SEEDS=1000 cargo test --locked -p slackwater-ocpp --test faults
+	OCPP_FAULT_SEEDS=1000 cargo test --locked -p slackwater-ocpp --test faults -- --nocapture
 
 # Not part of `test`: the library brings PyTorch, which is gigabytes.
 .PHONY: learning

@@ -223,12 +223,14 @@ fn default_profile(
     now: DateTime<Utc>,
 ) -> Result<Profile, ScheduleError> {
     let safe = point.limit_of(point.current_within(Limit::Current(terms.safe)));
+    // It has begun by a clock that is late, too.
+    let start = now - TimeDelta::days(1);
     Ok(Profile {
         id: terms.first_id,
         stack_level: point.stack_level_default,
         purpose: Purpose::TransactionDefault,
         // Relative where that is taken, so that a charge point with a wrong clock has a default too.
-        kind: if point.is_absolute_only { Kind::Absolute { start: now } } else { Kind::Relative },
+        kind: if point.is_absolute_only { Kind::Absolute { start } } else { Kind::Relative },
         valid_from: None,
         valid_to: None,
         schedule: Schedule::constant(safe, None)?,
@@ -331,6 +333,17 @@ mod tests {
         assert_eq!(seat(waits, Some(-60)), Ok(Some((Purpose::Transaction, 1))));
         let waits = ChargePoint { takes_transaction_profile: false, ..waits };
         assert_eq!(seat(waits, Some(-60)), Err(WriteError::NothingAboveDefault { level: 0 }));
+    }
+
+    #[test]
+    fn the_default_is_relative_where_that_is_taken() {
+        let kind = |point: ChargePoint| {
+            write_profiles(&[], &point, &terms(None), second(0)).unwrap().default.kind
+        };
+        assert_eq!(kind(point()), Kind::Relative);
+        // evcc-io/evcc#15028: absolute profiles only. It holds by a clock that is a day late.
+        let absolute = ChargePoint { is_absolute_only: true, ..point() };
+        assert_eq!(kind(absolute), Kind::Absolute { start: second(-86_400) });
     }
 
     #[test]

@@ -41,9 +41,9 @@ pub struct SiteSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum PhaseCurrents {
-    /// The same on each phase.
+    /// One number for all phases.
     Same(Current),
-    /// One for each phase.
+    /// Numbers of phases 1 to 3.
     Each([Current; PHASES]),
 }
 

@@ -6,13 +6,14 @@
 //! highest default that may be in force, and the last expiry.
 use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_control::charging_profile::charge_point::{CURRENT_MIN, Pause, RateUnits};
-use slackwater_control::charging_profile::profile::{Profile, Purpose};
+use slackwater_control::charging_profile::profile::{Kind, Profile, Purpose, Schedule};
 use slackwater_control::charging_profile::supply::Limit;
 use slackwater_control::load_balancing::ledger::{Ledger, Place};
 use slackwater_control::quirk::kind::Quirk;
 use slackwater_engine::units::Current;
 
 use crate::facts::{Connector, Reply, Request, Status};
+use crate::station::balance_state::{Balanced, Decided, Open};
 use crate::station::connector::ConnectorState;
 use crate::station::limit_state::{Check, Written};
 use crate::station::limits::{CHECKED_SECONDS, RETRY_AFTER};
@@ -21,53 +22,6 @@ use crate::station::state::{Rules, Station};
 /// Time after a limit before which a higher one is not sent, so that a flickering base load does not
 /// keep a charge point busy. Lower ones are sent at once.
 const RAISE_AFTER: TimeDelta = TimeDelta::seconds(30);
-
-/// Part of a connector in the balancing of a site.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Balanced {
-    /// Limits that the connector may hold.
-    pub ledger: Ledger,
-    /// Limit that was decided and not sent yet.
-    decided: Option<Decided>,
-    /// Profile that was sent and not answered yet.
-    open: Option<Open>,
-    /// True if the connector keeps to the limit that the service wants.
-    pub(crate) keeps_wish: bool,
-}
-
-/// Limit that was decided.
-#[derive(Debug, Clone, PartialEq)]
-struct Decided {
-    /// Number in the ledger.
-    number: u64,
-    limit: Current,
-    profile: Profile,
-    /// Transaction in which it was decided.
-    transaction: Option<String>,
-    expires: DateTime<Utc>,
-}
-
-/// Profile that was sent.
-#[derive(Debug, Clone, PartialEq)]
-struct Open {
-    /// Number in the ledger.
-    number: u64,
-    limit: Current,
-    transaction: Option<String>,
-}
-
-impl Balanced {
-    const fn new(ledger: Ledger) -> Self {
-        Self { ledger, decided: None, open: None, keeps_wish: false }
-    }
-
-    /// Takes back a limit that was decided: it was not sent, and will not be.
-    fn cancel(&mut self) {
-        if let Some(decided) = self.decided.take() {
-            self.ledger.refuse(decided.number);
-        }
-    }
-}
 
 impl Station {
     /// Enters the balancing of a site at a start of the service: nothing is known of what was sent
@@ -155,6 +109,7 @@ impl Station {
             return;
         };
         balanced.cancel();
+        let profile = begun_early(profile, balanced.ledger.clock_error_max());
         let expires = writing.expires;
         let number = balanced.ledger.send(Place::Limit { expires }, limit, now);
         balanced.decided = Some(Decided { number, limit, profile, transaction, expires });
@@ -347,14 +302,29 @@ impl Station {
     }
 }
 
+/// The profile with an earlier start. By a clock that is late it would begin later, and the default would
+/// hold in between, each time that it is written again.
+fn begun_early(profile: Profile, early: TimeDelta) -> Profile {
+    let Kind::Absolute { start } = profile.kind else { return profile };
+    let (periods, duration) = (profile.schedule.periods(), profile.schedule.duration());
+    let (Some(only), None) = (periods.first(), periods.get(1)) else { return profile };
+    let duration = duration.map(|duration| duration + early);
+    match Schedule::constant(only.limit, duration) {
+        Ok(schedule) => {
+            Profile { kind: Kind::Absolute { start: start - early }, schedule, ..profile }
+        }
+        Err(_) => profile,
+    }
+}
+
 impl ConnectorState {
     /// Upper bound of the limit, as the service wants it.
     fn wish(&self, rules: &Rules) -> Current {
         if self.limits.is_paused {
             return Current::ZERO;
         }
-        let cap = self.limits.cap.and_then(|cap| cap.now);
         let wanted = self.limits.wanted.map(|limit| rules.current_under(limit));
+        let cap = self.limits.cap.and_then(|cap| cap.now);
         [wanted, cap].into_iter().flatten().fold(rules.current_max, Current::min)
     }
 
@@ -368,12 +338,14 @@ impl ConnectorState {
         is_there || self.transactions.open.is_some()
     }
 
-    /// Returns true if the charge point reports a higher limit than the one that it accepted.
+    /// Returns true if the charge point reports a higher limit than the one that it accepted, and
+    /// than its default: that one holds until the other begins by a clock that is late.
     fn exceeds_limit(&self) -> bool {
         let written = self.limits.written.as_ref().map(|written| written.limit);
+        let default = self.limits.default_max.unwrap_or(Current::ZERO);
         match (self.limits.check, written) {
             (Check::Differs { reported_amps }, Some(Limit::Current(limit))) => {
-                reported_amps > limit
+                reported_amps > limit.max(default)
             }
             _ => false,
         }

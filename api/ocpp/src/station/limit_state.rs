@@ -10,7 +10,7 @@ use slackwater_control::charging_profile::supply::{Limit, Supply};
 use slackwater_control::quirk::kind::Quirk;
 use slackwater_engine::units::Current;
 
-use crate::station::balanced::Balanced;
+use crate::station::balance_state::Balanced;
 
 /// Limits of a connector.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

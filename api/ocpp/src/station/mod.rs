@@ -1,6 +1,7 @@
 //! State of one charge point, as a value that messages and time change. It knows neither sockets
 //! nor clocks nor versions of the protocol.
 
+pub mod balance_state;
 pub mod balanced;
 pub mod connector;
 pub mod limit_state;
@@ -12,4 +13,5 @@ pub mod setup;
 pub mod show;
 pub mod state;
 pub mod transactions;
+pub mod trial_state;
 pub mod trials;

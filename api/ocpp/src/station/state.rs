@@ -11,7 +11,7 @@ use crate::facts::{Connector, Model, Variable};
 use crate::station::connector::ConnectorState;
 use crate::station::limit_state::Learned;
 use crate::station::setup::Probe;
-use crate::station::trials::Trials;
+use crate::station::trial_state::Trials;
 
 /// Token with which this system starts transactions.
 pub const OWN_TOKEN: &str = "slackwater";

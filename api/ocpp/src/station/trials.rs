@@ -3,62 +3,24 @@
 //!
 //! Until they are done, all of the current of the charge point counts in the balancing of its site. A
 //! vehicle that arrives ends them; they begin anew when the charge point is idle again.
-use std::collections::BTreeSet;
-
 use chrono::{DateTime, TimeDelta, Utc};
-use serde::{Deserialize, Serialize};
 use slackwater_control::charging_profile::charge_point::RateUnits;
 use slackwater_control::charging_profile::profile::{Kind, Profile, Purpose, Schedule};
 use slackwater_control::charging_profile::supply::Limit;
 use slackwater_control::quirk::catalogue::Catalogue;
-use slackwater_control::quirk::kind::Quirk;
 use slackwater_control::quirk::probe::{
     Answer, Form, Probe, TRIAL_DEFAULT, TRIAL_LIFETIME, TRIAL_LIMIT, Trial,
 };
 use slackwater_engine::units::Current;
 use tracing::{info, warn};
 
-use crate::facts::{Connector, Model, Reply, Request, Status};
+use crate::facts::{Connector, Reply, Request, Status};
 use crate::station::limits::CHECKED_SECONDS;
 use crate::station::state::{Rules, Station};
+use crate::station::trial_state::Run;
 
 /// Connector that is tried out, in place of all.
 const TRIED: Connector = 1;
-
-/// Trials of a model.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Trials {
-    /// Model that was tried out to the end.
-    of: Option<Model>,
-    /// Deviations that it has shown.
-    found: BTreeSet<Quirk>,
-    /// Trials that are under way.
-    #[serde(skip)]
-    run: Option<Run>,
-}
-
-/// Trials that are under way.
-#[derive(Debug, Clone, PartialEq)]
-struct Run {
-    probe: Probe,
-    /// True if the trial was sent and not answered yet.
-    is_sent: bool,
-    /// True if a vehicle has come.
-    is_interrupted: bool,
-    /// Time at which the limit was accepted.
-    limited_at: DateTime<Utc>,
-    /// Time at which the last limit that was sent has ended.
-    until: DateTime<Utc>,
-}
-
-impl Trials {
-    /// Deviations that trials of a model have shown.
-    pub(crate) fn found(&self, model: Option<&Model>) -> impl Iterator<Item = Quirk> {
-        let is_same = model.is_some() && self.of.as_ref() == model;
-        self.found.iter().copied().filter(move |_| is_same)
-    }
-}
 
 impl Station {
     /// Returns true if the model is not known, and was not tried out to the end.

@@ -156,7 +156,7 @@ fn tried(after_end: f64) -> Rig {
     rig
 }
 
-/// What counts at any time, after a start of the service.
+/// Current that counts at any time, after a start of the service.
 fn counted_after_restart(rig: &mut Rig) -> Current {
     rig.restarts();
     rig.station.join(&rig.rules, rig.now - TimeDelta::seconds(3600), rig.now);
@@ -276,4 +276,22 @@ fn the_meter_of_the_charge_point_as_a_whole_is_kept() {
     let site = Site { base: [amps(9.0); 3], ..site(25.0) };
     let base_at = |seconds| site.base_at(Some(load), rig.now + TimeDelta::seconds(seconds))[0];
     assert_eq!([-1, 0, 120, 121].map(base_at), [9.0, 7.0, 7.0, 9.0].map(amps));
+}
+
+#[test]
+fn a_charger_that_reports_more_than_it_accepted_counts_with_all_of_its_current() {
+    let mut rig = in_site(false);
+    rig.starts(1000);
+    let schedule = |limit: f64| {
+        json!({"status": "Accepted", "connectorId": 1, "chargingSchedule": {
+            "chargingRateUnit": "A", "chargingSchedulePeriod": [{"startPeriod": 0, "limit": limit}]}})
+    };
+    // Up to its default it only begins late, by its own clock.
+    for (reported, expected) in [(13.0, 6.0), (6.0, 6.0), (15.0, 16.0)] {
+        balance(&mut rig, &site(13.0));
+        rig.replies(&json!({"status": "Accepted"}));
+        rig.replies(&schedule(reported));
+        assert_eq!(balance(&mut rig, &site(13.0))[0], amps(expected), "{reported} A");
+        rig.wait(200);
+    }
 }

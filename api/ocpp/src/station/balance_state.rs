@@ -1,0 +1,54 @@
+//! Part of a connector in the balancing of a site, as it is kept in memory. What is done with it is in
+//! [`balanced`](super::balanced).
+use chrono::{DateTime, Utc};
+use slackwater_control::charging_profile::profile::Profile;
+use slackwater_control::load_balancing::ledger::Ledger;
+use slackwater_engine::units::Current;
+
+/// Part of a connector in the balancing of a site.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Balanced {
+    /// Limits that the connector may hold.
+    pub ledger: Ledger,
+    /// Limit that was decided and not sent yet.
+    pub(crate) decided: Option<Decided>,
+    /// Profile that was sent and not answered yet.
+    pub(crate) open: Option<Open>,
+    /// True if the connector keeps to the limit that the service wants.
+    pub(crate) keeps_wish: bool,
+}
+
+/// Limit that was decided.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Decided {
+    /// Number in the ledger.
+    pub(crate) number: u64,
+    pub(crate) limit: Current,
+    pub(crate) profile: Profile,
+    /// Transaction in which it was decided.
+    pub(crate) transaction: Option<String>,
+    pub(crate) expires: DateTime<Utc>,
+}
+
+/// Profile that was sent.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Open {
+    /// Number in the ledger.
+    pub(crate) number: u64,
+    pub(crate) limit: Current,
+    pub(crate) transaction: Option<String>,
+}
+
+impl Balanced {
+    /// Part of a connector that was told nothing yet.
+    pub(crate) const fn new(ledger: Ledger) -> Self {
+        Self { ledger, decided: None, open: None, keeps_wish: false }
+    }
+
+    /// Takes back a limit that was decided: it was not sent, and will not be.
+    pub(crate) fn cancel(&mut self) {
+        if let Some(decided) = self.decided.take() {
+            self.ledger.refuse(decided.number);
+        }
+    }
+}
