@@ -35,8 +35,6 @@ pub(crate) enum Defect {
     AnswerAssumed,
     /// After a start, limits of the time before do not count.
     StartForgets,
-    /// Clocks are taken to be right.
-    ClocksTrusted,
     /// Models that are not known are not tried out.
     NotTried,
     /// A charge point takes part without its ledger.
@@ -289,7 +287,6 @@ impl Line {
     fn new(point: Point, defect: Option<Defect>) -> Self {
         let seconds = TimeDelta::seconds;
         let phases = point.phases.iter().filter(|is_on| **is_on).count();
-        let is_trusted = defect == Some(Defect::ClocksTrusted);
         let rules = Rules {
             heartbeat_seconds: 300,
             meter_interval_seconds: 60,
@@ -300,7 +297,7 @@ impl Line {
             limit_lifetime: seconds(LIFETIME),
             balancing: Some(Balancing {
                 connectors: 1,
-                clock_error_max: seconds(if is_trusted { 0 } else { CLOCK_ERROR }),
+                clock_error_max: seconds(CLOCK_ERROR),
                 probes: defect != Some(Defect::NotTried),
             }),
         };
