@@ -43,7 +43,7 @@ LEAK_MAX_KB = 1024
 NATIVE = re.compile(
     r"panick|pyo3|PyErr|unwrap|RUST_BACKTRACE|\.rs\b|rustc|"
     r"\b(f64|f32|u8|u16|u32|u64|i32|i64|usize|isize|chrono|serde|NaiveDate\w*|DateTime<|Utc|Vec<|Option<)\b|"
-    r"\b(Some|Ok|Err)\(|\bNone\)|::"
+    r"\b(Some|Ok|Err)\(|\(None\)|::"
 )
 
 # What ``docs`` promises: values that make no sense, types that do, files that are not there,

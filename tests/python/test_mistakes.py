@@ -1130,7 +1130,7 @@ ROWS_OF_RESULTS: list[Row] = [
     ("a theme that is not there", lambda: PLAN.plot(theme="blue"), "theme is 'blue'"),
     ("a town for a picture", lambda: PLAN.plot(time_zone="Berlin"), "is no IANA time zone such as"),
     ("a town for a page", lambda: SITE.to_html(time_zone="Berlin"), "is no IANA time zone such as"),
-    ("a number for axes", lambda: PLAN.plot(ax=3), "ax has to be Axes of matplotlib, not a int"),
+    ("a number for axes", lambda: PLAN.plot(ax=3), "ax has to be .*Axes.*, not a int"),
     ("a number for a size", lambda: PLAN.plot(figsize=3), "figsize has to be a tuple of 2"),
     (
         "a wish that is none",

@@ -119,7 +119,7 @@ impl Problem {
         Self { status, kind, title, detail, issues, about: None, headers }
     }
 
-    /// The same answer with another header.
+    /// Adds a header to the answer.
     #[must_use]
     pub fn with(mut self, name: header::HeaderName, value: impl Into<HeaderValue>) -> Self {
         self.headers.push((name, value.into()));

@@ -269,6 +269,9 @@ mod tests {
             }
             return;
         }
+        if path.extension().is_none_or(|extension| extension != "rs") {
+            return;
+        }
         let text = fs::read_to_string(path).unwrap();
         for kind in ["counter", "gauge", "histogram"] {
             for rest in text.split(&format!("{kind}!(")).skip(1) {

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
-from slackwater import _engine, tariffs
+from slackwater import _engine
 from slackwater._drawn import Drawn
 from slackwater._engine import BillingTariff, InputError
 from slackwater.series import Series
@@ -128,14 +128,17 @@ def bill(
         '2026-07, capacity: 120.00 NOK. 1 kW: the mean of the 3 highest powers over 60 min on \
 different days'
     """
-    found = tariff if isinstance(tariff, BillingTariff) else tariffs.load_tariff(tariff)
+    if not isinstance(tariff, BillingTariff):
+        from slackwater.tariffs import load_tariff  # noqa: PLC0415  it reads files, too
+
+        tariff = load_tariff(tariff)
     series = _series("load", load, unit=unit, start=start, slot=slot)
     out = None
     if export is not None:
         out = _series("export", export, unit=unit, start=start, slot=slot)._native
     native = _engine.bill_load(
         series._native,
-        found,
+        tariff,
         export=out,
         is_energy=unit == "kWh",
         months=[months] if isinstance(months, str) else None if months is None else list(months),

@@ -2,10 +2,18 @@
 use chrono::{DateTime, Utc};
 use rust_decimal::Decimal;
 
-use crate::bill::load::MissingReadings;
 use crate::bill::month::Month;
 use crate::prices::cost::CostError;
 use crate::prices::currency::CurrencyError;
+
+/// A stretch of time without readings, `[start, end)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MissingReadings {
+    /// First instant.
+    pub start: DateTime<Utc>,
+    /// First instant after it.
+    pub end: DateTime<Utc>,
+}
 
 /// A value of a tariff file that cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -5,9 +5,9 @@ use chrono_tz::Tz;
 use rust_decimal::{Decimal, RoundingStrategy};
 
 use crate::bill::demand::{Calendar, MeasuredPower};
-use crate::bill::error::BillError;
+use crate::bill::error::{BillError, MissingReadings};
 use crate::bill::file::{AllowanceUse, Category, ContractUnit, Direction, HalfRule, Per};
-use crate::bill::load::{MINUTE, MeteredLoad, MissingReadings};
+use crate::bill::load::{MINUTE, MeteredLoad};
 use crate::bill::month::Month;
 use crate::bill::tariff::{
     Allowance, BillingTariff, Charge, Component, ComponentKind, EnergyRate, Pricing,

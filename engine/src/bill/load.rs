@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use chrono_tz::Tz;
 
-use crate::bill::error::LoadError;
+use crate::bill::error::{LoadError, MissingReadings};
 use crate::bill::month::Month;
 use crate::time::civil::local_of;
 use crate::time::instant::{instant_at, micros_of};
@@ -62,15 +62,6 @@ pub struct EarlierPeak {
 pub(crate) struct Metered {
     pub(crate) import: i64,
     pub(crate) export: i64,
-}
-
-/// A stretch of time without readings, `[start, end)`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MissingReadings {
-    /// First instant.
-    pub start: DateTime<Utc>,
-    /// First instant after it.
-    pub end: DateTime<Utc>,
 }
 
 /// Energies that a meter recorded, in periods of one length.

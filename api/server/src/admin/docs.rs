@@ -18,7 +18,7 @@ const START: &str = include_str!("swagger/start.js");
 const SCRIPT: &[u8] = include_bytes!("swagger/swagger-ui-bundle.js.gz");
 const STYLE: &[u8] = include_bytes!("swagger/swagger-ui.css.gz");
 
-/// What the page may load: files of this address, and the styles that it writes itself.
+/// Policy of what the page may load: files of this address, and the styles that it writes itself.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
      img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
      frame-ancestors 'none'";

@@ -1,4 +1,4 @@
-//! What operators change and list: clients, users, locations and devices.
+//! Changes and lists of operators: clients, users, locations and devices.
 use axum::Router;
 use axum::http::Method;
 use base64::Engine;

@@ -44,11 +44,15 @@ impl PolicyCertificate {
     }
 }
 
-/// Certificate of a policy from its decisions and marginal costs.
-pub(crate) fn certify(policy: &ChargePolicy) -> PolicyCertificate {
-    PolicyCertificate {
-        expected_cost: money(followed_cost(policy)),
-        bound: money(lower_bound(policy)),
+impl ChargePolicy {
+    /// Expected cost by following the decisions, and a bound on that of every policy. It walks all
+    /// slots, states and energies anew, and takes longer than the plan.
+    #[must_use]
+    pub fn certificate(&self) -> PolicyCertificate {
+        PolicyCertificate {
+            expected_cost: money(followed_cost(self)),
+            bound: money(lower_bound(self)),
+        }
     }
 }
 

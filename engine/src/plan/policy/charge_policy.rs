@@ -1,7 +1,6 @@
 //! The decisions of a policy, with their bids, marginal values and outcomes.
 use std::cmp::Ordering;
 
-use crate::plan::policy::certificate::{PolicyCertificate, certify};
 use crate::plan::policy::marginal_costs::MarginalCosts;
 use crate::plan::policy::price_states::PriceStates;
 use crate::plan::policy::problem::PolicyProblem;
@@ -192,24 +191,19 @@ impl ChargePolicy {
         Ok(price(later.costs(state).get(index).copied().unwrap_or(last)))
     }
 
-    /// Expected cost by following the decisions, and a bound on that of every policy. It walks all
-    /// slots, states and energies anew, and takes longer than the plan.
-    #[must_use]
-    pub fn certificate(&self) -> PolicyCertificate {
-        certify(self)
-    }
-
     /// All ways in which things may turn out, if each state has one way to it, as in a tree.
     /// Otherwise there are too many, and this is none.
     #[must_use]
     pub fn outcomes(&self) -> Option<Vec<Outcome>> {
         let kwh = self.energy.as_kwh();
         let mut outcomes = Vec::new();
-        let mut paths: Vec<Option<Path>> = self
+        let mut paths: Vec<Option<Branch>> = self
             .prices
             .first()
             .iter()
-            .map(|&probability| (probability > 0.0).then_some(Path { probability, cost: 0.0, kwh }))
+            .map(|&probability| {
+                (probability > 0.0).then_some(Branch { probability, cost: 0.0, kwh })
+            })
             .collect();
         for slot in 0..self.horizon.len() {
             let mut next = vec![None; self.prices.states(slot + 1)];
@@ -217,7 +211,7 @@ impl ChargePolicy {
                 let Some(path) = path else { continue };
                 let charged = self.charged(slot, state, path.kwh);
                 let cost = path.cost + charged * self.prices.price(slot, state);
-                let path = Path { cost, kwh: path.kwh - charged, ..*path };
+                let path = Branch { cost, kwh: path.kwh - charged, ..*path };
                 let leaves = path.probability * self.leaving[slot];
                 if leaves > 0.0 {
                     outcomes.push(path.end(leaves, self.shortfall_price));
@@ -225,8 +219,8 @@ impl ChargePolicy {
                 let stays = path.probability - leaves;
                 if stays > 0.0 {
                     for &(to, share) in self.prices.transitions(slot).after(state) {
-                        let place: &mut Option<Path> = &mut next[to];
-                        if place.replace(Path { probability: stays * share, ..path }).is_some() {
+                        let place: &mut Option<Branch> = &mut next[to];
+                        if place.replace(Branch { probability: stays * share, ..path }).is_some() {
                             return None;
                         }
                     }
@@ -293,13 +287,13 @@ impl ChargePolicy {
 
 /// Way to a state: its probability, what it cost, and what is still wanted.
 #[derive(Debug, Clone, Copy)]
-struct Path {
+struct Branch {
     probability: f64,
     cost: f64,
     kwh: f64,
 }
 
-impl Path {
+impl Branch {
     /// Outcome if the vehicle leaves here.
     fn end(self, probability: f64, shortfall_price: f64) -> Outcome {
         Outcome {

@@ -10,8 +10,8 @@ pub(crate) struct MarginalCosts {
     costs: Vec<f64>,
 }
 
-/// Where the segments of a slot come from: those of the slot after it, and the same moved up by
-/// the energy of the slot.
+/// Origin of the segments of a slot: those of the slot after it, and the same moved up by the
+/// energy of the slot.
 struct Sources {
     ends: Vec<f64>,
     /// For each segment, that of the slot after it that holds it.
@@ -57,7 +57,7 @@ impl MarginalCosts {
         total
     }
 
-    /// The same once each state may also charge up to `most_kwh` at its price: `V_t` from `W_t`.
+    /// Marginal costs once each state may also charge up to `most_kwh` at its price: `V_t` from `W_t`.
     /// The cheapest energy up to that wanted stays, so the last end is the same.
     pub(crate) fn with_slot(&self, most_kwh: f64, prices: &[f64]) -> Self {
         let sources = self.sources(most_kwh);

@@ -217,7 +217,7 @@ impl PriceStates {
         &self.transitions[if only_one { 0 } else { slot }]
     }
 
-    /// The same prices without anything to learn: one state a slot, at its expected price.
+    /// Prices without anything to learn: one state a slot, at its expected price.
     #[must_use]
     pub fn expected(&self) -> Self {
         let mut probabilities = self.first.clone();

@@ -42,7 +42,7 @@ pub(crate) struct Panel {
 /// Panels over one period.
 #[derive(Debug, Clone)]
 pub(crate) struct Chart {
-    /// What the chart shows, for those who do not see it.
+    /// Description of the chart, for those who do not see it.
     pub(crate) label: String,
     pub(crate) from: DateTime<Utc>,
     pub(crate) to: DateTime<Utc>,

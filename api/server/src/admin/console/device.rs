@@ -167,7 +167,7 @@ impl View {
         }
     }
 
-    /// What is charged, by when, and for how much.
+    /// Energy that is charged, by when, and for how much.
     fn show_sums(
         &self,
         shown: &ShownPlan,

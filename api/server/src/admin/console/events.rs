@@ -1,17 +1,17 @@
 //! Events: the newest ones as a table, and those that come, live (server-sent events).
 use std::convert::Infallible;
-use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use axum::response::Sse;
 use axum::response::sse::{Event as Message, KeepAlive};
+use chrono::TimeDelta;
 use futures_util::{Stream, stream};
 use maud::{PreEscaped, html};
 use serde::Serialize;
+use slackwater_service::clock::Clock;
 use slackwater_service::state::App;
 use slackwater_store::events::{Event, events_after, latest_events};
-use tokio::time::sleep;
 
 use crate::admin::console::frame::{LIVE, Page, Refusal, address, given, render};
 use crate::admin::console::worlds::first;
@@ -21,7 +21,7 @@ const SHOWN: u32 = 50;
 
 /// Events sent at once, and time of the machine between two looks at the outbox.
 const BATCH: u32 = 100;
-const BETWEEN: Duration = Duration::from_secs(1);
+const BETWEEN: TimeDelta = TimeDelta::seconds(1);
 
 /// Most letters of an event's data that are shown.
 const DATA_MAX: usize = 300;
@@ -121,7 +121,8 @@ async fn next_batch(
         }
         let events = events_after(app.store(), after, BATCH).await.unwrap_or_default();
         let Some(last) = events.last().map(|event| event.seq) else {
-            sleep(BETWEEN).await;
+            let machine = Clock::system();
+            machine.until(machine.now() + BETWEEN).await;
             continue;
         };
         let message = |event: &Event| {

@@ -30,7 +30,7 @@ static STYLE: LazyLock<String> =
 /// The one script, of the page of events.
 pub(super) const LIVE: &str = include_str!("live.js");
 
-/// What pages may load and run: the style and the script, by their digests, and events.
+/// Policy of what pages may load and run: the style and the script, by their digests, and events.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
     format!(

@@ -210,7 +210,7 @@ fn meter(facts: &MeterFacts) -> String {
     )
 }
 
-/// Who decides about a device's charging.
+/// Name of who decides about a device's charging.
 pub(crate) fn controller(controller: &Controller) -> &'static str {
     match controller {
         Controller::Override => "Override: charges now",
