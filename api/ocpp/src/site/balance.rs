@@ -1,9 +1,8 @@
 //! Limits of the charge points of a site, from their states and the time.
 //!
-//! Each second the room is divided by
-//! [`divide`](slackwater_control::load_balancing::balance::divide), and limits that are due are
-//! entered in the ledgers of their connectors. Their charge points send them when they are free,
-//! with the expiry that was entered.
+//! Each second the room is divided by [`divide`], and limits that are due are entered in the
+//! ledgers of their connectors. Their charge points send them when they are free, with the expiry
+//! that was entered.
 use chrono::{DateTime, Utc};
 use slackwater_control::charging_profile::charge_point::CURRENT_MIN;
 use slackwater_control::load_balancing::balance::{self, divide};
