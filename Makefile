@@ -28,6 +28,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The certificates of the system, as pip takes them: a company may have its own.
 export UV_SYSTEM_CERTS := true
 
+# A machine of CI builds once: what only speeds up the next build is 10 GB on its disk.
+ifdef CI
+export CARGO_INCREMENTAL := 0
+endif
+
 # Tests and daily work use the dev profile, what ships and what is measured uses
 # `dist` (see Cargo.toml). The whole workspace, or the bindings with the same features:
 # HiGHS and all else is compiled once per profile.
