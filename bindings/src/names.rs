@@ -87,7 +87,7 @@ pub(crate) fn find_meant<'a>(given: &str, owner: &str, known: &[&'a str]) -> Opt
 }
 
 /// Whether one name may be a slip of the pen for the other: one letter is
-/// wrong, missing, too many or swapped, or two of a long name.
+/// wrong, missing, too many or swapped, or two of a long name, or its unit is missing.
 fn is_near(given: &str, name: &str) -> bool {
     let slips = match name.len() {
         0..4 => 0,
@@ -96,7 +96,16 @@ fn is_near(given: &str, name: &str) -> bool {
     };
     let (given, name) = (given.to_lowercase(), name.to_lowercase());
     let given = given.replace([' ', '-'], "_");
-    strsim::osa_distance(&given, &name) <= slips
+    strsim::osa_distance(&given, &name) <= slips || lacks_unit(&given, &name)
+}
+
+/// Units at the end of names.
+const UNITS: [&str; 8] = ["celsius", "kg", "kw", "kwh", "per_kg", "per_kw", "per_kwh", "percent"];
+
+/// Whether a name is another one without its unit, such as `power_min` for `power_min_kw`.
+fn lacks_unit(given: &str, name: &str) -> bool {
+    let rest = name.strip_prefix(given).and_then(|rest| rest.strip_prefix('_'));
+    rest.is_some_and(|unit| UNITS.contains(&unit))
 }
 
 /// Name that is meant by one that nothing reads, and whether it is its successor.

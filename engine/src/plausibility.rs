@@ -14,6 +14,9 @@ const ENERGY_LIKELY_KWH: f64 = 2_000.0;
 /// Highest price of a kWh. The ceiling of European markets, 5 per kWh, lies below it.
 const PRICE_LIKELY_PER_KWH: f64 = 10.0;
 
+/// Highest carbon intensity of a kWh, in kg; lignite and diesel lie below 1.5.
+const INTENSITY_LIKELY_KG_PER_KWH: f64 = 5.0;
+
 /// Unlikely number, and the unit that may have been meant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Doubt {
@@ -49,6 +52,9 @@ pub fn find_doubt(name: &str, value: f64) -> Option<Doubt> {
     let ends = |unit: &str| name.ends_with(unit);
     let (is_doubtful, unit, meant) = if ends("_percent") {
         (value > 0.0 && value < 1.0, "%", "a share is multiplied by 100")
+    } else if ends("kg_per_kwh") {
+        let is_doubtful = value > INTENSITY_LIKELY_KG_PER_KWH;
+        (is_doubtful, "kg per kWh", "an intensity in g is divided by 1000")
     } else if ends("_kwh") {
         (value > ENERGY_LIKELY_KWH, "kWh", "an energy in Wh is divided by 1000")
     } else if ends("_kw") {
@@ -109,6 +115,11 @@ mod tests {
             Some("energy_kwh is 10000 kWh; an energy in Wh is divided by 1000"),
         );
         check("soc_percent", 0.3, Some("soc_percent is 0.3 %; a share is multiplied by 100"));
+        check(
+            "kg_per_kwh",
+            400.0,
+            Some("kg_per_kwh is 400 kg per kWh; an intensity in g is divided by 1000"),
+        );
         let price = find_price_doubt("EUR", -130.0).unwrap().to_string();
         assert_eq!(price, "price_per_kwh is -130 per kWh; a price per MWh is divided by 1000");
     }
@@ -124,6 +135,7 @@ mod tests {
             ("soc_percent", 100.0),
             ("power_max_kw", f64::NAN),
             ("efficiency", 92.0),
+            ("kg_per_kwh", 1.4),
         ] {
             check(name, value, None);
         }

@@ -1298,6 +1298,10 @@ def test_every_renamed_name_stands_in_the_documentation() -> None:
         (lambda: vehicle(targets=[sw.SocTarget(BY, 0.8)]), r"targets\[0\].soc_percent is 0.8 %"),
         (lambda: values(130.0), "price_per_kwh is 130 per kWh; a price per MWh is divided by 1000"),
         (lambda: batch(power_max_kw=[11_000.0]), "row 0: power_max_kw is 11000 kW"),
+        (
+            lambda: charge(carbon=sw.Carbon(price_per_kg=0.1, intensity=[(SIX, BY, 400)])),
+            "carbon.intensity.kg_per_kwh is 400 kg per kWh; an intensity in g is divided",
+        ),
     ],
 )
 def test_another_unit_is_doubted(call: Callable[[], object], text: str) -> None:

@@ -75,6 +75,7 @@ DOUBTED = {
     "discharge_max_kw",
     "energy_kwh",
     "energy_max_kwh",
+    "kg_per_kwh",
     "power_max_kw",
     "reserve_kwh",
     "reserve_percent",
@@ -98,6 +99,12 @@ def _doubt(place: str, value: float) -> None:
     if text is not None:
         text = f"{place}{text.removeprefix(name)}"
         warnings.warn(text, _engine.PlausibilityWarning, stacklevel=levels_to_caller())
+
+
+def warn_of_largest(place: str, values: Iterable[object]) -> None:
+    """Warn of the largest of many numbers, if it looks like another unit."""
+    numbers = [value for value in values if isinstance(value, int | float)]
+    _doubt(place, max(numbers, default=0.0))
 
 
 def levels_to_caller() -> int:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import ClassVar, Literal
 
 from slackwater import _engine
+from slackwater._conversion import warn_of_largest
 from slackwater._row import native_battery
 from slackwater.plan import Battery, SocTarget, Target
 from slackwater.series import Series, periods_in
@@ -471,5 +472,8 @@ class Carbon:
     @property
     def _intensity(self) -> list[tuple[datetime, datetime, float]]:
         if isinstance(self.intensity, Series):
-            return periods_in(self.intensity, "kg/kWh", "carbon.intensity")
-        return [(start, end, value) for start, end, value in self.intensity]
+            slots = periods_in(self.intensity, "kg/kWh", "carbon.intensity")
+        else:
+            slots = [(start, end, value) for start, end, value in self.intensity]
+        warn_of_largest("carbon.intensity.kg_per_kwh", (value for _, _, value in slots))
+        return slots
