@@ -25,10 +25,11 @@ use slackwater_service::state::App;
 pub struct FlexPolicyUpdate {
     /// Percent, 0 to 20; for one manufacturer 50.
     #[deserr(default, from(f64) = Some)]
+    #[schema(nullable = false)]
     pub battery_reserve: Option<f64>,
     /// The days that change. Each has both members; other days stay.
     #[deserr(default)]
-    #[schema(value_type = Option<BTreeMap<String, FlexDayBody>>)]
+    #[schema(value_type = Option<BTreeMap<String, FlexDayBody>>, nullable = false)]
     pub schedule: Days,
 }
 

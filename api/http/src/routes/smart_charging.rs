@@ -47,7 +47,7 @@ pub struct ChargerPolicyBody {
 pub struct ChargerPolicyUpdate {
     /// True if smart charging controls the charger.
     #[deserr(default, from(bool) = Change::Set)]
-    #[schema(value_type = Option<bool>)]
+    #[schema(value_type = Option<bool>, nullable = false)]
     pub is_enabled: Change<bool>,
     /// `HH:MM`, or null for no deadline.
     #[deserr(default, from(Option<HourMinute>) = Change::Set)]
