@@ -460,6 +460,10 @@ bench-api: dist ## Ask a service of 100,000 devices as fast as it answers
 	@mkdir -p out
 	$(DIST_FOLDER)/examples/load out/service.json
 
+.PHONY: console-speed
+console-speed: dist ## Time the console and lists with 100,000 devices; HOMES=28000
+	$(PYTHON) scripts/console_speed.py $(DIST_FOLDER)/slackwater-api --homes $(or $(HOMES),28000)
+
 # The site links to the Rust reference beside it. Nothing is fetched from a network.
 .PHONY: docs
 docs: build rust-doc site ## Write the documentation site and the Rust reference into target/doc
