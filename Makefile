@@ -156,6 +156,11 @@ wheel-test: wheel ## Write packages, check their size, run the guide's first pag
 deb: dist ## Write a Debian package of the service into dist/
 	$(PYTHON) scripts/make_deb.py $(DIST_FOLDER)/slackwater-api dist
 
+# Debian's buildah; no network. Fails above 30 MB.
+.PHONY: image
+image: dist ## Write a container image of the service alone into dist/ (needs buildah)
+	$(PYTHON) scripts/make_image.py $(DIST_FOLDER)/slackwater-api dist/slackwater-image.tar.gz
+
 .PHONY: demo
 demo: package ## Plan a fleet against a year of prices; DATA=folder takes your files
 	$(PYTHON) scripts/demo.py $(if $(DATA),--data '$(DATA)')

@@ -34,6 +34,7 @@ FILES = {
     f"{DOC}/examples/slackwater.rules.yml": "deploy/prometheus/slackwater.rules.yml",
     f"{DOC}/examples/grafana.json": "deploy/grafana/slackwater.json",
 }
+LICENCES = ("LICENSE-MIT", "LICENSE-APACHE")
 COPYRIGHT = """\
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 
