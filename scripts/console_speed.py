@@ -11,7 +11,6 @@ import http.client
 import os
 import sqlite3
 import statistics
-import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -177,4 +176,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

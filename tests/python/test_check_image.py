@@ -35,7 +35,7 @@ def test_the_image_without_a_system_has_all_that_the_program_loads(tmp_path: Pat
     program = system / "usr/bin/slackwater-api"
     (loader,) = system.glob("lib*/ld-linux*")
     folders = {str(path.parent) for path in system.rglob("*.so.*")}
-    command = [loader, "--inhibit-cache", "--library-path", ":".join(folders)]
+    command: list[str | Path] = [loader, "--inhibit-cache", "--library-path", ":".join(folders)]
     listed = subprocess.run(
         [*command, "--list", program], capture_output=True, text=True, check=True
     ).stdout
