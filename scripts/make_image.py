@@ -19,6 +19,8 @@ from pathlib import Path
 from make_deb import LICENCES, NAME, ROOT, PackageError, output, put
 
 SIZE_MAX_MB = 30
+# Packages of the libraries, whose licences go along.
+PACKAGES = ("libc6", "libgcc-s1", "libstdc++6", "ca-certificates")
 CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
 TAG = "localhost/slackwater"
 
@@ -41,6 +43,9 @@ def assemble(program: Path, folder: Path) -> None:
     put(ROOT / "api/container.toml", system / "etc/slackwater/slackwater.toml", 0o644)
     for licence in LICENCES:
         put(ROOT / licence, system / f"usr/share/doc/{NAME}" / licence, 0o644)
+    for package in PACKAGES:
+        licence = f"usr/share/doc/{package}/copyright"
+        put(Path("/", licence), system / licence, 0o644)
     for path in [system, *(path for path in system.rglob("*") if path.is_dir())]:
         path.chmod(0o755)
     (folder / "state").mkdir(mode=0o700)
