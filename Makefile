@@ -156,6 +156,11 @@ wheel-test: wheel ## Write packages, check their size, run the guide's first pag
 deb: dist ## Write a Debian package of the service into dist/
 	$(PYTHON) scripts/make_deb.py $(DIST_FOLDER)/slackwater-api dist
 
+# Debian's buildah; no network. Fails above 30 MB.
+.PHONY: image
+image: dist ## Write a container image of the service alone into dist/ (needs buildah)
+	$(PYTHON) scripts/make_image.py $(DIST_FOLDER)/slackwater-api dist/slackwater-image.tar.gz
+
 .PHONY: demo
 demo: package ## Plan a fleet against a year of prices; DATA=folder takes your files
 	$(PYTHON) scripts/demo.py $(if $(DATA),--data '$(DATA)')
@@ -459,6 +464,10 @@ bench-api: dist ## Ask a service of 100,000 devices as fast as it answers
 	cargo build $(DIST) --example load
 	@mkdir -p out
 	$(DIST_FOLDER)/examples/load out/service.json
+
+.PHONY: console-speed
+console-speed: dist ## Time the console and lists with 100,000 devices; HOMES=28000
+	$(PYTHON) scripts/console_speed.py $(DIST_FOLDER)/slackwater-api --homes $(or $(HOMES),28000)
 
 # The site links to the Rust reference beside it. Nothing is fetched from a network.
 .PHONY: docs

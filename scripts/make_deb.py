@@ -8,13 +8,16 @@ The script needs dpkg-deb, and strip and readelf of binutils, which come with gc
 from __future__ import annotations
 
 import argparse
+import gzip
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import tomllib
+from email.utils import formatdate
 from pathlib import Path
+from textwrap import indent
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "slackwater-api"
@@ -26,16 +29,39 @@ FILES = {
     f"usr/lib/sysusers.d/{NAME}.conf": "deploy/debian/sysusers.conf",
     "etc/slackwater/slackwater.toml": "deploy/debian/slackwater.toml",
     f"{DOC}/operate.md": "docs/how-to/operate.md",
+    f"{DOC}/CHANGELOG.md": "CHANGELOG.md",
     f"{DOC}/examples/prometheus.yml": "deploy/prometheus/prometheus.yml",
     f"{DOC}/examples/slackwater.rules.yml": "deploy/prometheus/slackwater.rules.yml",
     f"{DOC}/examples/grafana.json": "deploy/grafana/slackwater.json",
 }
 LICENCES = ("LICENSE-MIT", "LICENSE-APACHE")
+COPYRIGHT = """\
+Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+
+Files: *
+Copyright: {holder}
+License: Expat or Apache-2.0
+
+License: Expat
+{mit}
+
+License: Apache-2.0
+ On Debian systems the text is in /usr/share/common-licenses/Apache-2.0.
+"""
+CHANGES = """\
+{name} ({version}) stable; urgency=medium
+
+  * The changelog of the project is CHANGELOG.md beside this file.
+
+ -- {maintainer}  {date}
+"""
+# The project has no address for mail: reports come by its page (SECURITY.md).
+MAINTAINER = "The slackwater developers <slackwater@localhost>"
 CONTROL = """\
 Package: {name}
 Version: {version}
 Architecture: {architecture}
-Maintainer: The slackwater developers <slackwater@localhost>
+Maintainer: {maintainer}
 Depends: libc6 (>= {glibc}), libgcc-s1, libstdc++6, ca-certificates, systemd
 Suggests: postgresql, prometheus
 Section: net
@@ -78,6 +104,13 @@ def put(source: Path, target: Path, mode: int) -> None:
     target.chmod(mode)
 
 
+def copyright_of_project() -> str:
+    """The licences, in the form that Debian asks for."""
+    _, holder, *terms = (ROOT / "LICENSE-MIT").read_text(encoding="utf-8").split("\n\n")
+    mit = "\n .\n".join(indent(part.strip(), " ") for part in terms)
+    return COPYRIGHT.format(holder=holder.removeprefix("Copyright (c) "), mit=mit)
+
+
 def assemble(program: Path, folder: Path) -> str:
     """Put all files of the package into a folder; returns the name of the package."""
     stripped = folder / f"usr/bin/{NAME}"
@@ -85,15 +118,23 @@ def assemble(program: Path, folder: Path) -> str:
     output("strip", "--strip-all", stripped)
     for place, source in FILES.items():
         put(ROOT / source, folder / place, 0o644)
-    licences = [(ROOT / name).read_text(encoding="utf-8") for name in LICENCES]
-    (folder / DOC / "copyright").write_text("\n\n".join(licences), encoding="utf-8")
     architecture = output("dpkg", "--print-architecture").strip()
-    fields = {"name": NAME, "version": version(), "architecture": architecture}
+    fields = {
+        "name": NAME,
+        "version": version(),
+        "architecture": architecture,
+        "maintainer": MAINTAINER,
+    }
+    (folder / DOC / "copyright").write_text(copyright_of_project(), encoding="utf-8")
+    # The date of the program, so that its package is the same however often it is made.
+    built = program.stat().st_mtime
+    changes = CHANGES.format(**fields, date=formatdate(built))
+    (folder / DOC / "changelog.gz").write_bytes(gzip.compress(changes.encode(), 9, mtime=0))
     control = folder / "DEBIAN/control"
     control.parent.mkdir()
     control.write_text(CONTROL.format(**fields, glibc=glibc_of(program)), encoding="utf-8")
     (folder / "DEBIAN/conffiles").write_text("/etc/slackwater/slackwater.toml\n", encoding="utf-8")
-    for script in ("postinst", "prerm"):
+    for script in ("postinst", "prerm", "postrm"):
         put(ROOT / "deploy/debian" / script, folder / "DEBIAN" / script, 0o755)
     for path in [folder, *(path for path in folder.rglob("*") if path.is_dir())]:
         path.chmod(0o755)

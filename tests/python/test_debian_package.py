@@ -50,7 +50,7 @@ def test_the_package_has_its_files_with_their_modes_and_owners(package: Path) ->
         if not line.startswith("d")
     }
     program = {f"./usr/bin/{make_deb.NAME}": ["-rwxr-xr-x", "root/root"]}
-    others = [*make_deb.FILES, f"{make_deb.DOC}/copyright"]
+    others = [*make_deb.FILES, f"{make_deb.DOC}/copyright", f"{make_deb.DOC}/changelog.gz"]
     assert listed == program | {f"./{place}": ["-rw-r--r--", "root/root"] for place in others}
     assert run("dpkg-deb", "--field", package, "Package", "Version") == (
         f"Package: {make_deb.NAME}\nVersion: {make_deb.version()}\n"

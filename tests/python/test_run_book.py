@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
@@ -18,18 +20,15 @@ PAGE = ROOT / "docs/how-to/operate.md"
 GOLDEN = ROOT / "tests/golden/service"
 
 
-def block_of(language: str) -> str:
-    (found,) = [
-        block.code
-        for block in pages.blocks(PAGE.read_text(encoding="utf-8"))
-        if block.language == language
-    ]
-    return found
+def blocks_of(language: str) -> list[str]:
+    found = pages.blocks(PAGE.read_text(encoding="utf-8"))
+    return [block.code for block in found if block.language == language]
 
 
-def test_the_service_takes_the_settings_for_a_proxy(tmp_path: Path) -> None:
+@pytest.mark.parametrize("block", blocks_of("toml"))
+def test_the_service_takes_the_settings_of_the_run_book(block: str, tmp_path: Path) -> None:
     settings = tmp_path / "settings.toml"
-    settings.write_text(block_of("toml"), encoding="utf-8")
+    settings.write_text(block, encoding="utf-8")
     done = subprocess.run(
         [SERVER, "client", "list", "--store", "--config", settings],
         env={**os.environ, "SLACKWATER_STORE__URL": f"sqlite:{tmp_path}/kept.db"},
@@ -41,9 +40,11 @@ def test_the_service_takes_the_settings_for_a_proxy(tmp_path: Path) -> None:
 
 
 def test_the_proxy_has_the_hosts_and_ports_of_the_settings() -> None:
-    places = re.findall(r'"127\.0\.0\.1:(\d+)", url = "https://(.+?)"', block_of("toml"))
+    settings = "".join(blocks_of("toml"))
+    places = re.findall(r'"127\.0\.0\.1:(\d+)", url = "https://(.+?)"', settings)
     assert len(places) == 3
-    nginx, caddy = block_of("nginx"), PAGE.read_text(encoding="utf-8")
+    (nginx,) = blocks_of("nginx")
+    caddy = PAGE.read_text(encoding="utf-8")
     for port, host in places:
         (upstream,) = re.findall(rf"^ +{re.escape(host)} +(\w+);$", nginx, re.MULTILINE)
         assert f"upstream {upstream} {{ server 127.0.0.1:{port};" in nginx

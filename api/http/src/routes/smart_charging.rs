@@ -78,7 +78,8 @@ pub struct SmartChargingStatus {
     pub charger_id: Uuid,
     /// The user who linked it.
     pub user_id: String,
-    /// One of six words; exactly one holds at any time.
+    /// One of `DISABLED`, `CHARGER_NOT_REACHABLE`, `VEHICLE_NOT_PLUGGED_IN`, `AWAITING_PRICES`,
+    /// `CHARGING` and `CHARGING_PAUSED`.
     #[schema(value_type = String)]
     pub state: &'static str,
     /// When it is to be on, as far as that is not over.

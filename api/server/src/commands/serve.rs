@@ -50,8 +50,7 @@ pub(crate) async fn run_service(
     }
     let unknown = unknown_crates(&arguments.log);
     if !unknown.is_empty() {
-        let crates = unknown.join(" ");
-        warn!(crates, "these crates in the log filter are not of the service");
+        warn!(crates = unknown.join(" "), "these crates in the log filter are not of the service");
     }
     let config = apply_arguments(Config::load(file)?, arguments)?;
     for open in config.open_files(file) {
@@ -71,7 +70,12 @@ pub(crate) async fn run_service(
     }
     if let (Some(app), Some(scenario)) = (service.app(Environment::Sandbox).cloned(), scenario) {
         let client = resident_client(&app).await?;
-        service.populate(Sandbox::new(&scenario, clock), &client).await?;
+        // A large scenario takes minutes. What is missing after a stop is given at the next start.
+        tokio::select! {
+            populated = service.populate(Sandbox::new(&scenario, clock), &client) => populated?,
+            _ = interrupt.recv() => return Ok(()),
+            _ = terminate.recv() => return Ok(()),
+        }
         if arguments.welcome {
             print_welcome(&app, &client, service.admin_url()).await?;
         }

@@ -62,7 +62,8 @@ pub struct TargetState {
 /// Reason why an action failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct FailureReason {
-    /// One of six words, such as `NO_RESPONSE`.
+    /// One of `NO_RESPONSE`, `FAILED_PRECONDITION`, `UNNECESSARY`, `CONFLICT`,
+    /// `REQUESTED_CANCELLATION` and `NOT_FOUND`.
     #[serde(rename = "type")]
     #[schema(value_type = String)]
     pub kind: &'static str,

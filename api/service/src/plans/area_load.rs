@@ -8,7 +8,7 @@ use slackwater_store::plans::KeptPlan;
 use uuid::Uuid;
 
 use crate::plans::beside::devices;
-use crate::plans::facts::device_facts;
+use crate::plans::facts::reading_facts;
 use crate::plans::making::power_held;
 use crate::state::App;
 
@@ -57,8 +57,7 @@ fn planned_of(app: &App, ids: &[Uuid], now: DateTime<Utc>) -> Vec<(Arc<KeptPlan>
         let planned = ids.iter().filter_map(|&id| {
             let plan = tables.plans.plan(id)?;
             let device = tables.any_device(id)?;
-            let power =
-                power_held(&plan.planned()?.wish, &device_facts(tables, device, now), assumed);
+            let power = power_held(&plan.planned()?.wish, &reading_facts(device, now), assumed);
             Some((Arc::clone(plan), power))
         });
         planned.collect()

@@ -12,7 +12,7 @@ use tracing::warn;
 use uuid::Uuid;
 
 use crate::cache::tables::{OfUser, Tables};
-use crate::plans::facts::device_facts;
+use crate::plans::facts::reading_facts;
 use crate::plans::making::{DeviceRequest, power_held};
 use crate::state::App;
 
@@ -114,7 +114,7 @@ fn all(app: &App, tables: &Tables, area: &Area) -> BTreeMap<Uuid, OtherLoad> {
     let taker = |id: Uuid| {
         let planned = tables.plans.plan(id)?.planned()?;
         let device = tables.any_device(id)?;
-        let power = power_held(&planned.wish, &device_facts(tables, device, now), assumed);
+        let power = power_held(&planned.wish, &reading_facts(device, now), assumed);
         Some((id, OtherLoad { intervals: planned.summary.intervals.clone(), power }))
     };
     devices(tables, &area.client, &area.zone, Some(&area.name))

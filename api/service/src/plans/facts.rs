@@ -76,7 +76,12 @@ fn smart_policy(policy: &SmartPolicy) -> Option<DevicePolicy> {
 #[must_use]
 pub fn device_facts(tables: &Tables, device: &Device, now: DateTime<Utc>) -> DeviceFacts {
     let location = tables.whereabouts(device).map(|location| location.id.to_string());
-    let unread = DeviceFacts { location, ..DeviceFacts::default() };
+    DeviceFacts { location, ..reading_facts(device, now) }
+}
+
+/// Facts about a device for its plan, but for its location, which is dear to find.
+pub(crate) fn reading_facts(device: &Device, now: DateTime<Utc>) -> DeviceFacts {
+    let unread = DeviceFacts::default();
     let Some(reading) = device.state.reading.as_deref() else { return unread };
     match &reading.facts {
         Facts::Vehicle(facts) => DeviceFacts {

@@ -34,6 +34,7 @@ struct Line {
     name: String,
     user: String,
     home: String,
+    /// Name of the target at its vendor if it is a device, else its identifier.
     target: String,
     /// Page of the target, if it is a device.
     device: Option<String>,
@@ -42,10 +43,11 @@ struct Line {
 
 impl Line {
     fn new(app: &App, event: &Event) -> Self {
-        let target = event.target_id.map(|id| id.to_string()).unwrap_or_default();
-        let is_device = event
-            .target_id
-            .is_some_and(|id| app.cache().read(|tables| tables.any_device(id).is_some()));
+        let id = event.target_id.map(|id| id.to_string()).unwrap_or_default();
+        let vendors_name = event.target_id.and_then(|id| {
+            app.cache()
+                .read(|tables| tables.any_device(id).map(|device| device.vendor_device.clone()))
+        });
         let data = event.body.to_string();
         let end = data.char_indices().nth(DATA_MAX).map(|(end, _)| end);
         Self {
@@ -57,8 +59,8 @@ impl Line {
                 "/console/home",
                 &[("client", &event.client_id), ("user", &event.user_id)],
             ),
-            device: is_device.then(|| format!("/console/devices/{target}")),
-            target,
+            device: vendors_name.as_ref().map(|_| format!("/console/devices/{id}")),
+            target: vendors_name.unwrap_or(id),
             data: end.map_or_else(|| data.clone(), |end| format!("{}…", &data[..end])),
         }
     }

@@ -48,7 +48,8 @@ fn show_world(app: &App) -> Markup {
                 dt { "Clock" }
                 dd {
                     (clock(app.now(), chrono_tz::UTC)) " UTC"
-                    @if (speed - 1.0).abs() > f64::EPSILON { ", " (speed) " times as fast" }
+                    @if speed == 0.0 { ", stopped" }
+                    @else if (speed - 1.0).abs() > f64::EPSILON { ", " (speed) " times as fast" }
                 }
                 dt { "Interface" } dd { code { (urls.base) } }
                 dt { "Tokens" } dd { code { (urls.auth) "/oauth2/token" } }

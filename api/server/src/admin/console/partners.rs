@@ -101,7 +101,7 @@ fn row(
                 @if subscription.template.is_none() {
                     (badge(Tone::Plain, "no template: nothing is posted"))
                 } @else if subscription.failures > 0 {
-                    (badge(Tone::Bad, &format!("{} failures on end", subscription.failures)))
+                    (badge(Tone::Bad, &format!("{} failures in a row", subscription.failures)))
                     @if let Some(failure) = &subscription.last_failure { small { (failure) } }
                 } @else if waiting.count == 0 {
                     (badge(Tone::Good, "up to date"))
