@@ -119,14 +119,14 @@ def check_plans(python: Path, folder: Path) -> None:
         raise WheelError(f"planned {printed} in place of {EXPECTED}\n{done.stderr}")
 
 
-def check(package: Path) -> float:
+def check(package: Path, size_max_mb: float = SIZE_MAX_MB) -> float:
     """Check a wheel, or a source distribution by the wheel that it gives; returns megabytes."""
-    size_mb = check_size(package)
+    size_mb = check_size(package, size_max_mb)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         is_source = package.name.endswith(".tar.gz")
         wheel = build_wheel(package, folder / "built") if is_source else package
-        check_size(wheel)
+        check_size(wheel, size_max_mb)
         python = make_environment(folder / "environment")
         install(python, wheel)
         check_plans(python, folder)
@@ -138,9 +138,11 @@ def main() -> int:
     """Check each package of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("packages", nargs="+", type=Path)
-    for package in parser.parse_args().packages:
+    parser.add_argument("--size-max-mb", type=float, default=SIZE_MAX_MB)
+    given = parser.parse_args()
+    for package in given.packages:
         try:
-            size_mb = check(package)
+            size_mb = check(package, given.size_max_mb)
         except (OSError, WheelError, subprocess.CalledProcessError) as error:
             print(f"error: {error}", file=sys.stderr)
             return 1
