@@ -39,6 +39,12 @@ TOPICS: Mapping[str, tuple[str, list[str]]] = {
         "Rooms and tanks",
         ["plan_heat", "HeatPlan", "SetBack", "identify_heat", "HeatFit", "Estimate"],
     ),
+    "uncertain": (
+        "Uncertain prices",
+        [
+            "plan_policy", "MarkovPrices", "PriceTree", "ChargePolicy", "BidCurve", "BidStep",
+        ],
+    ),
     "bills": (
         "Bills",
         [
@@ -86,6 +92,7 @@ TOPICS: Mapping[str, tuple[str, list[str]]] = {
 PREFIXES = {
     "Storage": "storage",
     "Heat": "heat",
+    "Policy": "uncertain",
     "Switching": "switching",
     "Site": "site",
     "Area": "areas",

@@ -20,6 +20,9 @@ use slackwater_engine::import::price_unit::PriceUnitError;
 use slackwater_engine::import::series::SeriesError;
 use slackwater_engine::plan::charge::{ChargeRequestError, VehicleError};
 use slackwater_engine::plan::heat::{HeatError, IdentifyError};
+use slackwater_engine::plan::policy::{
+    PolicyRequestError, PolicyStateError, RiskError, UncertainPricesError,
+};
 use slackwater_engine::plan::questions::{ChangeError, DepartureError};
 use slackwater_engine::plan::record::{RefusedRequest, TimeError};
 use slackwater_engine::plan::site::SiteError;
@@ -146,10 +149,13 @@ refuse!(
     PageError,
     PeriodError,
     PeriodSeriesError,
+    PolicyRequestError,
+    PolicyStateError,
     PriceUnitError,
     RangeError,
     RefusedRequest,
     ReleasesError,
+    RiskError,
     ChargeRequestError,
     RulesError,
     SampleError,
@@ -164,6 +170,7 @@ refuse!(
     TariffError,
     TariffFileError,
     TimeError,
+    UncertainPricesError,
     UnitError,
     VehicleError,
     VehiclePolicyError,

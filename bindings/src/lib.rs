@@ -38,6 +38,7 @@ mod page;
 mod plan;
 mod plan_table;
 mod policies;
+mod policy;
 mod prices;
 mod provenance;
 mod questions;
@@ -127,6 +128,11 @@ mod _engine {
     use crate::policies::{
         charger_deadline, charger_status, policy_charger_state, policy_plan_charger,
         policy_plan_vehicle, vehicle_policy_check, vehicle_policy_deadline,
+    };
+    #[pymodule_export]
+    use crate::policy::{
+        BidCurve, BidStep, ChargePolicy, PolicyCertificate, PolicyDecision, PolicyReason,
+        PolicyReasons, PolicySlot, PolicySlots, ScenarioPrices, plan_policy,
     };
     #[pymodule_export]
     use crate::prices::{PriceCurves, Prices};

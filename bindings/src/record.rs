@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use arrow_array::types::Date32Type;
 use arrow_array::{
-    ArrayRef, BooleanArray, Date32Array, Float64Array, StringArray, TimestampMicrosecondArray,
+    ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, StringArray,
+    TimestampMicrosecondArray,
 };
 use chrono::{DateTime, NaiveDate, Utc};
 use pyo3::inspect::PyStaticExpr;
@@ -369,6 +370,13 @@ impl Cell for Option<DateTime<Utc>> {
 impl Cell for f64 {
     fn array<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef {
         Arc::new(Float64Array::from_iter_values(values.copied()))
+    }
+}
+
+impl Cell for usize {
+    fn array<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef {
+        // Positions in a list, which 64 bits hold on every machine.
+        Arc::new(Int64Array::from_iter_values(values.map(|&value| value as i64)))
     }
 }
 

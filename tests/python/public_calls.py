@@ -35,6 +35,13 @@ SITE: Any = sw.plan_site(
 SWITCHING: Any = sw.plan_switching(
     PRICES, now=SIX, power_max_kw=7, power_min_kw=1, targets=[sw.Target(BY, 7)]
 )
+POLICY: Any = sw.plan_policy(
+    sw.MarkovPrices(states=[PRICES, PRICES.plus(0.1)], transitions=[[0.5, 0.5]] * 2, first=[1, 0]),
+    now=SIX,
+    power_max_kw=7,
+    energy_kwh=9,
+    shortfall_price_per_kwh=1,
+)
 CARS: Any = pa.table(
     {
         "id": [1],
@@ -67,7 +74,7 @@ MADE: dict[object, Any] = {
     type(None): None,
 }
 OBJECTS = {sw.Plan: PLAN, sw.StoragePlan: STORAGE, sw.SitePlan: SITE, sw.SwitchingPlan: SWITCHING}
-OBJECTS |= {sw.AreaPlan: AREA, sw.Prices: PRICES}
+OBJECTS |= {sw.AreaPlan: AREA, sw.Prices: PRICES, sw.ChargePolicy: POLICY}
 # What draws, writes files or starts a cluster has tests of its own.
 LEFT_OUT = {"plot", "plot_year", "save", "report", "write", "fleet"}
 

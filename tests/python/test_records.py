@@ -15,6 +15,7 @@ import pytest
 import slackwater as sw
 import test_bill
 import test_heat
+import test_policy
 from slackwater import _engine
 
 import fleets
@@ -56,6 +57,10 @@ def results() -> Iterator[object]:
     heat = test_heat.plan()
     yield (heat.slots, heat.certificate, heat.explain(), heat.baseline)
     yield sw.identify_heat(**test_heat.course(0.05))
+    policy = test_policy.policy()
+    yield (policy.slots, policy.explain(), policy.certificate)
+    yield policy.decide(at=test_policy.SIX, wanted_kwh=7)
+    yield list(policy.bid_curve(at=test_policy.SIX, wanted_kwh=7))
     bill = sw.bill(test_bill.flat(), test_bill.ELVIA)
     yield (bill.months, bill.lines, bill.tariff.sources, bill.tariff.components)
     yield sw.tariffs.list_tariffs(country="BE")

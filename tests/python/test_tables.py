@@ -16,6 +16,7 @@ import pytest
 
 import slackwater as sw
 import test_heat
+import test_policy
 from slackwater import statistics
 
 import fleets
@@ -161,6 +162,12 @@ SCHEMAS: dict[str, tuple[Callable[[], Any], Any]] = {
     "intervals": (lambda: saved_plans.charge().intervals, sw.Interval),
     "storage intervals": (lambda: saved_plans.storage().intervals, sw.Interval),
     "switching intervals": (lambda: saved_plans.switching().intervals, sw.SwitchingInterval),
+    "policy slots": (lambda: test_policy.policy().slots, sw.PolicySlot),
+    "policy reasons": (lambda: test_policy.policy().explain(), sw.PolicyReason),
+    "bids": (
+        lambda: test_policy.policy().bid_curve(at=test_policy.SIX, wanted_kwh=9),
+        sw.BidStep,
+    ),
 }
 
 

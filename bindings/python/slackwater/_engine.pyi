@@ -244,6 +244,63 @@ class AreaPart:
         The plans of the rows of the part, with their rows among all vehicles.
         """
 
+@final
+class BidCurve:
+    """
+    Sequence of `BidStep` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> BidStep: ...
+    def __getnewargs__(self, /) -> tuple[list[BidStep]]: ...
+    def __iter__(self, /) -> Iterator[BidStep]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, BidStep]) -> BidCurve: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
+class BidStep:
+    """
+    Step of a bid curve: energy that is bought at this price, or at a lower one.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, price_per_kwh: SupportsFloat | SupportsIndex, energy_kwh: SupportsFloat | SupportsIndex) -> BidStep: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy until the end of the slot, that of the steps before included, in kWh at the plug.
+        """
+    @property
+    def price_per_kwh(self, /) -> float:
+        """
+        Highest price at which the energy is bought, in units of the currency.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
 @disjoint_base
 class Bill:
     """
@@ -622,6 +679,56 @@ class CertificateCheck:
     def tolerance(self, /) -> float:
         """
         Difference that counts as rounding; 0 or more.
+        """
+
+@disjoint_base
+class ChargePolicy:
+    """
+    Policy of one vehicle with the currency of its prices; see `slackwater.ChargePolicy`.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object:
+        """
+        Hand the decisions to an Arrow library.
+        """
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self, /) -> int: ...
+    def __new__(cls, /, native: ChargePolicy, *_rest: "object") -> ChargePolicy:
+        """
+        Makes the class of Python, which takes prices beside the policy.
+        """
+    def bid_curve(self, /, *, at: Incomplete, wanted_kwh: "float", state: "int | None") -> BidCurve: ...
+    @property
+    def certificate(self, /) -> PolicyCertificate:
+        """
+        The proof: expected cost by following the decisions, and a bound on that of every policy.
+
+        It walks all slots, states and energies anew when it is first asked for.
+        """
+    def conditional_value_at_risk(self, /, *, level: "float") -> float: ...
+    @property
+    def currency(self, /) -> str:
+        """
+        Currency of all amounts.
+        """
+    def decide(self, /, *, at: Incomplete, wanted_kwh: "float", state: "int | None") -> PolicyDecision: ...
+    @property
+    def expected_cost(self, /) -> float:
+        """
+        Expected cost of the electricity and of what is missing, before the first price is known.
+        """
+    @property
+    def expected_shortfall_kwh(self, /) -> float:
+        """
+        Expected energy that is missing when the vehicle leaves, in kWh at the plug.
+        """
+    def explain(self, /, *, time_zone: str) -> PolicyReasons: ...
+    @property
+    def slots(self, /) -> PolicySlots:
+        """
+        All decisions, by slot and state: the energy to leave for later.
+
+        States that cannot happen are left out. An Arrow library reads the policy itself as this
+        table.
         """
 
 @final
@@ -2078,6 +2185,288 @@ class PlannedSlot:
         """
 
 @final
+class PolicyCertificate:
+    """
+    Expected cost of a policy, and a bound that no policy can undercut.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, expected_cost: SupportsFloat | SupportsIndex, expected_shortfall_kwh: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, gap: SupportsFloat | SupportsIndex, is_proved: bool) -> PolicyCertificate: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def bound(self, /) -> float:
+        """
+        Lower bound on the expected cost of every policy.
+        """
+    @property
+    def expected_cost(self, /) -> float:
+        """
+        Expected cost by following the decisions, of the electricity and of what is missing.
+        """
+    @property
+    def expected_shortfall_kwh(self, /) -> float:
+        """
+        Expected energy that is missing when the vehicle leaves, in kWh at the plug.
+        """
+    @property
+    def gap(self, /) -> float:
+        """
+        Expected cost minus bound: the most that another policy can save; 0 up to rounding if
+        proved.
+        """
+    @property
+    def is_proved(self, /) -> bool:
+        """
+        True if the gap is rounding: at most 1e-9 of the cost, or of 1 if the cost is less.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class PolicyDecision:
+    """
+    What to do from an instant to the end of its slot.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, price_per_kwh: SupportsFloat | SupportsIndex, power_kw: SupportsFloat | SupportsIndex, energy_kwh: SupportsFloat | SupportsIndex, left_kwh: SupportsFloat | SupportsIndex, expected_cost: SupportsFloat | SupportsIndex, marginal_cost_per_kwh: SupportsFloat | SupportsIndex) -> PolicyDecision: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def end(self, /) -> datetime:
+        """
+        End of its slot, in UTC: decide again then.
+        """
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy to charge until then, in kWh at the plug.
+        """
+    @property
+    def expected_cost(self, /) -> float:
+        """
+        Expected cost from the instant on, of the electricity and of what will be missing.
+        """
+    @property
+    def left_kwh(self, /) -> float:
+        """
+        Energy that is still wanted afterwards, in kWh at the plug.
+        """
+    @property
+    def marginal_cost_per_kwh(self, /) -> float:
+        """
+        Expected cost of one kWh more that is wanted now.
+        """
+    @property
+    def power_kw(self, /) -> float:
+        """
+        Power until then, in kW at the plug: the energy, evenly.
+        """
+    @property
+    def price_per_kwh(self, /) -> float:
+        """
+        Price of a kWh until then, in units of the currency.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        The instant, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class PolicyReason:
+    """
+    Why a policy charges or waits in a slot, in one of its states.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, state: SupportsIndex, probability: SupportsFloat | SupportsIndex, price_per_kwh: SupportsFloat | SupportsIndex, code: str, left_kwh: SupportsFloat | SupportsIndex, later_price_per_kwh: SupportsFloat | SupportsIndex | None, sentence: str) -> PolicyReason: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def code(self, /) -> str:
+        """
+        The reason: `charge_all`, `charge_above` or `wait`.
+        """
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the slot, in UTC.
+        """
+    @property
+    def later_price_per_kwh(self, /) -> float | None:
+        """
+        Expected cost of the next kWh if it was left for later, too; where all is left, of the
+        last one. `None` if no energy is wanted at all.
+        """
+    @property
+    def left_kwh(self, /) -> float:
+        """
+        Energy to leave for later, in kWh at the plug.
+        """
+    @property
+    def price_per_kwh(self, /) -> float:
+        """
+        Price of a kWh in this state, in units of the currency.
+        """
+    @property
+    def probability(self, /) -> float:
+        """
+        Probability of the state, from 0 to 1, if the vehicle is still there.
+        """
+    @property
+    def sentence(self, /) -> str:
+        """
+        The reason as a sentence, with times on the wall clock that `explain` was asked for.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant of the slot, in UTC.
+        """
+    @property
+    def state(self, /) -> int:
+        """
+        Number of the state among those of the slot, from 0.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class PolicyReasons:
+    """
+    Sequence of `PolicyReason` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> PolicyReason: ...
+    def __getnewargs__(self, /) -> tuple[list[PolicyReason]]: ...
+    def __iter__(self, /) -> Iterator[PolicyReason]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, PolicyReason]) -> PolicyReasons: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
+class PolicySlot:
+    """
+    What a policy does in a slot, in one of its states.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, state: SupportsIndex, probability: SupportsFloat | SupportsIndex, price_per_kwh: SupportsFloat | SupportsIndex, power_max_kw: SupportsFloat | SupportsIndex, left_kwh: SupportsFloat | SupportsIndex) -> PolicySlot: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the slot, in UTC.
+        """
+    @property
+    def left_kwh(self, /) -> float:
+        """
+        Energy to leave for later, in kWh at the plug: what is wanted above it is charged, as
+        far as the power allows.
+        """
+    @property
+    def power_max_kw(self, /) -> float:
+        """
+        Highest power over the slot, in kW at the plug.
+        """
+    @property
+    def price_per_kwh(self, /) -> float:
+        """
+        Price of a kWh in this state, in units of the currency; may be negative.
+        """
+    @property
+    def probability(self, /) -> float:
+        """
+        Probability of the state, from 0 to 1, if the vehicle is still there.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant, in UTC.
+        """
+    @property
+    def state(self, /) -> int:
+        """
+        Number of the state among those of the slot, from 0.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class PolicySlots:
+    """
+    Sequence of `PolicySlot` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> PolicySlot: ...
+    def __getnewargs__(self, /) -> tuple[list[PolicySlot]]: ...
+    def __iter__(self, /) -> Iterator[PolicySlot]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, PolicySlot]) -> PolicySlots: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
 class PriceCurves:
     """
     Many price curves by their `price_id`.
@@ -2321,6 +2710,19 @@ class Requirement:
         """
         Return the fields as a dictionary; records inside of it become dictionaries, too.
         """
+
+@final
+class ScenarioPrices:
+    """
+    Prices that may come true, in a currency; see `slackwater.MarkovPrices` and
+    `slackwater.PriceTree`.
+    """
+    @property
+    def currency(self, /) -> str: ...
+    @staticmethod
+    def markov(states: SupportsGetItem[int, Prices], *, transitions: SupportsGetItem[int, SupportsGetItem[int, SupportsGetItem[int, SupportsFloat | SupportsIndex]]], first: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -> ScenarioPrices: ...
+    @staticmethod
+    def tree(branches: SupportsGetItem[int, tuple[SupportsIndex | None, SupportsFloat | SupportsIndex, Prices]]) -> ScenarioPrices: ...
 
 @final
 class Series:
@@ -4711,6 +5113,11 @@ def plan_from_json(text: str) -> Any:
 
 def plan_heat(prices: Prices, *, now: Incomplete, until: Incomplete | None, capacity_kwh_per_k: SupportsFloat | SupportsIndex, loss_kw_per_k: SupportsFloat | SupportsIndex, temperature_celsius: SupportsFloat | SupportsIndex, mode: str, power_max_kw: SupportsFloat | SupportsIndex, power_limits: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], cop: SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], outdoor: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], gains: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], comfort: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex], set_backs: SupportsGetItem[int, tuple[str, str, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], time_zone: str, end_value_per_kwh: SupportsFloat | SupportsIndex) -> HeatPlan: ...
 
+def plan_policy(prices: ScenarioPrices, *, now: Incomplete, power_max_kw: SupportsFloat | SupportsIndex, energy_kwh: SupportsFloat | SupportsIndex, shortfall_price_per_kwh: SupportsFloat | SupportsIndex, departures: SupportsGetItem[int, tuple[Incomplete, SupportsFloat | SupportsIndex]], power_limits: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]]) -> ChargePolicy:
+    """
+    See `slackwater.plan_policy`.
+    """
+
 def plan_row(vehicles: Incomplete, prices: Prices, vehicle: str) -> Plan:
     """
     Plans the row of a vehicle; see `slackwater.plan_row`.
@@ -4932,12 +5339,15 @@ __all__ = [
     "AreaChange",
     "AreaNumbers",
     "AreaPart",
+    "BidCurve",
+    "BidStep",
     "Bill",
     "BillLine",
     "BillLines",
     "BillingTariff",
     "Certificate",
     "CertificateCheck",
+    "ChargePolicy",
     "DepartureOutcome",
     "DevicePlan",
     "Difference",
@@ -4969,12 +5379,19 @@ __all__ = [
     "PlanTable",
     "PlannedSlot",
     "PlausibilityWarning",
+    "PolicyCertificate",
+    "PolicyDecision",
+    "PolicyReason",
+    "PolicyReasons",
+    "PolicySlot",
+    "PolicySlots",
     "PriceCurves",
     "Prices",
     "Reason",
     "Reasons",
     "Replay",
     "Requirement",
+    "ScenarioPrices",
     "Series",
     "Session",
     "Shortfall",
@@ -5070,6 +5487,7 @@ __all__ = [
     "plan_duration",
     "plan_from_json",
     "plan_heat",
+    "plan_policy",
     "plan_row",
     "plan_site",
     "plan_storage",

@@ -31,6 +31,7 @@ from slackwater._engine import InputError
 from slackwater._palette import (
     BLUE,
     FAINT,
+    HUES,
     INK,
     MET,
     MISSED,
@@ -44,6 +45,7 @@ from slackwater._palette import (
 from slackwater._timeline import Band, Dash, Heat, Line, Mark, Panel, Picture, Steps
 
 if TYPE_CHECKING:
+    from slackwater.policy import ChargePolicy
     from slackwater.questions import InsuranceFrontier
 
 WIDTH_INCHES = 9.0
@@ -639,5 +641,53 @@ def plot_insurance(
     axes.set_title(plain(ready), loc="left", color=pen(INK), fontsize=11)
     axes.set_xlabel("State of charge (%)" if knows_soc else "Energy (kWh)")
     axes.set_ylabel(plain(f"Added cost ({frontier.currency})"))
+    axes.set_ylim(bottom=0)
+    return root(axes.figure)
+
+
+# -------------------------------------------------------------- the bids of a policy
+
+
+def plot_bids(
+    policy: ChargePolicy,
+    at: datetime,
+    wanted_kwh: float,
+    *,
+    time_zone: str | ZoneInfo = "UTC",
+    theme: Theme = "auto",
+    ax: Axes | None = None,
+    figsize: tuple[float, float] | None = None,
+) -> Figure:
+    """Draw the bid curve of each state of a slot, with a dot at the price of that state."""
+    zone = _view.zone_of(time_zone)
+    size = figsize if figsize is not None or ax is not None else INSURANCE_INCHES
+    (axes,) = canvas(["bids"], [3.0], theme=theme, ax=ax, figsize=size)
+    pen = Pen(axes, theme)
+    pen.dress(axes)
+    states = [slot.state for slot in policy.slots if slot.start <= at < slot.end]
+    # Without a state the policy tells what is wrong with the instant.
+    asked: list[dict[str, Any]] = [
+        {"at": at, "wanted_kwh": wanted_kwh, "state": state} for state in states or [0]
+    ]
+    drawn = [(policy.bid_curve(**each), policy.decide(**each)) for each in asked]
+    ends = [step.price_per_kwh for curve, _ in drawn for step in curve]
+    ends += [decision.price_per_kwh for _, decision in drawn]
+    room = LABEL_SHARE * (max(ends) - min(ends) or 1.0)
+    for index, (state, (curve, decision)) in enumerate(zip(states, drawn, strict=True)):
+        # From a price at which nothing is bought down to one below all bids.
+        corners = [max(ends) + room, *(step.price_per_kwh for step in curve), min(ends) - room]
+        energies = [0.0, *(step.energy_kwh for step in curve)]
+        ink = pen(HUES[index % len(HUES)])
+        style: dict[str, Any] = {"color": ink, "linewidth": 1.8, "label": f"state {state}"}
+        axes.step(corners, [*energies, energies[-1]], where="post", gid=f"bids-{state}", **style)
+        dot: dict[str, Any] = {"color": ink, "marker": "o", "markersize": 6}
+        axes.plot([decision.price_per_kwh], [decision.energy_kwh], gid=f"decision-{state}", **dot)
+    if len(states) > 1:
+        axes.legend(frameon=False, labelcolor=pen(INK), fontsize=8)
+    told = at.astimezone(zone)
+    title = f"Bids of {_view.day(told)} {told.year} {told:%H:%M}, time in {zone.key}"
+    axes.set_title(plain(title), loc="left", color=pen(INK), fontsize=11)
+    axes.set_xlabel(plain(f"Price ({policy.currency}/kWh)"))
+    axes.set_ylabel("Energy (kWh)")
     axes.set_ylim(bottom=0)
     return root(axes.figure)

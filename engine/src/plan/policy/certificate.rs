@@ -14,10 +14,10 @@
 //! sides are convex and piecewise linear, so their difference is largest at an end of a segment of the right
 //! side. The least `x` is at an end of a segment, or of the power. Whatever the left side is too
 //! high, by rounding, is taken off the bound.
-use crate::plan::policy::charge_policy::{ChargePolicy, money};
+use crate::plan::policy::charge_policy::{ChargePolicy, energy, money};
 use crate::plan::policy::marginal_costs::MarginalCosts;
 use crate::tolerance::{GAP_MAX, SUM_ROUNDING, allowed};
-use crate::units::Money;
+use crate::units::{Energy, Money};
 
 /// Expected cost of a policy, and a lower bound on that of every policy.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,6 +25,8 @@ use crate::units::Money;
 pub struct PolicyCertificate {
     /// Expected cost by following the decisions.
     pub expected_cost: Money,
+    /// Expected energy that is missing when the vehicle leaves, by following the decisions.
+    pub expected_shortfall: Energy,
     /// Lower bound on the expected cost of every policy.
     pub bound: Money,
 }
@@ -49,18 +51,20 @@ impl ChargePolicy {
     /// slots, states and energies anew, and takes longer than the plan.
     #[must_use]
     pub fn certificate(&self) -> PolicyCertificate {
+        let (cost, shortfall_kwh) = follow(self);
         PolicyCertificate {
-            expected_cost: money(followed_cost(self)),
+            expected_cost: money(cost),
+            expected_shortfall: energy(shortfall_kwh),
             bound: money(lower_bound(self)),
         }
     }
 }
 
-/// Expected cost by following the decisions.
-fn followed_cost(policy: &ChargePolicy) -> f64 {
+/// Expected cost by following the decisions, and expected missing energy in kWh.
+fn follow(policy: &ChargePolicy) -> (f64, f64) {
     let mut wanted = vec![policy.energy.as_kwh()];
     let mut shares = policy.prices.first().to_vec();
-    let mut cost = 0.0;
+    let (mut cost, mut shortfall) = (0.0, 0.0);
     for slot in 0..policy.horizon.len() {
         let states = policy.prices.states(slot);
         let mut left = Vec::new();
@@ -74,11 +78,12 @@ fn followed_cost(policy: &ChargePolicy) -> f64 {
         let leaving = policy.leaving[slot];
         let missing: f64 = left.iter().map(|&(kwh, _, share)| share * kwh).sum();
         cost += leaving * missing * policy.shortfall_price;
+        shortfall += leaving * missing;
         if slot + 1 < policy.horizon.len() {
             (wanted, shares) = carry_on(policy, slot, left);
         }
     }
-    cost
+    (cost, shortfall)
 }
 
 /// Distribution at the start of the next slot: the energies, and for each the share of each state.

@@ -1,12 +1,15 @@
 //! The decisions of a policy, with their bids, marginal values and outcomes.
 use std::cmp::Ordering;
 
+use chrono::{DateTime, Utc};
+
 use crate::plan::policy::marginal_costs::MarginalCosts;
 use crate::plan::policy::price_states::PriceStates;
 use crate::plan::policy::problem::PolicyProblem;
 use crate::time::horizon::Horizon;
+use crate::time::instant::micros_of;
 use crate::tolerance::ENERGY_SHARE_MIN;
-use crate::units::{Energy, Money, Price};
+use crate::units::{Energy, MICROS_PER_HOUR, Money, Power, Price};
 
 /// Step of a demand curve: the energy that is bought at this price, or at a lower one.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,6 +29,28 @@ pub struct Outcome {
     pub cost: Money,
     /// Energy that is missing when the vehicle leaves.
     pub shortfall: Energy,
+}
+
+/// What to do from an instant to the end of its slot.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct PolicyDecision {
+    /// The instant.
+    pub start: DateTime<Utc>,
+    /// End of its slot.
+    pub end: DateTime<Utc>,
+    /// Price until then.
+    pub price: Price,
+    /// Power until then: the energy, evenly.
+    pub power: Power,
+    /// Energy to charge.
+    pub energy: Energy,
+    /// Energy that is still wanted afterwards.
+    pub left: Energy,
+    /// Expected cost from the instant on: of the electricity, and of what will be missing.
+    pub expected_cost: Money,
+    /// Expected cost of one kWh more that is wanted now.
+    pub marginal_cost: Price,
 }
 
 /// Question about a slot, state or energy that the policy does not have.
@@ -50,14 +75,52 @@ pub enum PolicyStateError {
         /// Number of its states.
         states: usize,
     },
+    /// No state where there are several.
+    #[error("state is missing; there are {states} of them at {at}, with the numbers 0 to {}", states - 1)]
+    StateMissing {
+        /// Number of states.
+        states: usize,
+        /// Instant of the question.
+        at: DateTime<Utc>,
+    },
+    /// Instant without a slot.
+    #[error("at is {at}, when the policy has no price; it goes from {start} to {end}")]
+    Time {
+        /// The instant.
+        at: DateTime<Utc>,
+        /// Start of the first slot.
+        start: DateTime<Utc>,
+        /// End of the last slot.
+        end: DateTime<Utc>,
+    },
     /// Energy outside 0 to the energy of the problem.
-    #[error("wanted is {} kWh; the policy was made for 0 to {} kWh", wanted.as_kwh(), most.as_kwh())]
+    #[error(
+        "wanted_kwh is {} kWh; the policy was made for 0 to {} kWh", wanted.as_kwh(), most.as_kwh()
+    )]
     Wanted {
         /// The energy.
         wanted: Energy,
         /// Energy of the problem.
         most: Energy,
     },
+}
+
+/// Reason why there is no conditional value at risk.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RiskError {
+    /// Level outside 0 to below 1.
+    #[error("level is {level}; it is 0 or more and below 1, such as 0.95")]
+    Level {
+        /// The level.
+        level: f64,
+    },
+    /// Prices with several ways to a state.
+    #[error(
+        "prices are a chain with several ways to a state, which has too many outcomes to list; \
+         give a tree of prices, or certain ones"
+    )]
+    ManyWays,
 }
 
 /// Policy of least expected cost: what to charge in each slot once its price is known.
@@ -153,9 +216,58 @@ impl ChargePolicy {
         wanted: Energy,
     ) -> Result<Vec<BidStep>, PolicyStateError> {
         self.check(slot, state, wanted)?;
+        Ok(self.bids(slot, state, wanted.as_kwh(), self.most_kwh[slot]))
+    }
+
+    /// Demand curve as of [`ChargePolicy::bid_curve`] from an instant to the end of its slot.
+    ///
+    /// # Errors
+    /// The policy has no such instant, state or energy, or `state` is none where there are several.
+    pub fn bid_curve_at(
+        &self,
+        at: DateTime<Utc>,
+        state: Option<usize>,
+        wanted: Energy,
+    ) -> Result<Vec<BidStep>, PolicyStateError> {
+        let place = self.place_at(at, state, wanted)?;
+        Ok(self.bids(place.slot, place.state, wanted.as_kwh(), place.most_kwh))
+    }
+
+    /// What to do from an instant to the end of its slot, of what is still wanted then.
+    ///
+    /// # Errors
+    /// As [`ChargePolicy::bid_curve_at`].
+    pub fn decide_at(
+        &self,
+        at: DateTime<Utc>,
+        state: Option<usize>,
+        wanted: Energy,
+    ) -> Result<PolicyDecision, PolicyStateError> {
+        let Place { slot, state, hours, most_kwh } = self.place_at(at, state, wanted)?;
         let later = &self.later[slot];
+        let here = self.prices.price(slot, state);
         let wanted = wanted.as_kwh();
-        let most = self.most_kwh[slot].min(wanted);
+        let charged = (wanted - later.cheaper_than(state, here)).clamp(0.0, most_kwh);
+        let left = wanted - charged;
+        // One more kWh is charged here if there is room, or else left for later.
+        let next = later.next_cost(state, left).unwrap_or(self.shortfall_price);
+        let marginal = if charged < most_kwh { here.min(next) } else { next };
+        Ok(PolicyDecision {
+            start: at,
+            end: self.horizon.period(slot).1,
+            price: price(here),
+            power: power(charged / hours),
+            energy: energy(charged),
+            left: energy(left),
+            expected_cost: money(charged * here + later.total(state, left)),
+            marginal_cost: price(marginal),
+        })
+    }
+
+    /// Steps of a demand curve, of at most `most_kwh`.
+    fn bids(&self, slot: usize, state: usize, wanted: f64, most_kwh: f64) -> Vec<BidStep> {
+        let later = &self.later[slot];
+        let most = most_kwh.min(wanted);
         let mut steps: Vec<BidStep> = Vec::new();
         let segments = later.costs(state).iter().enumerate().rev();
         for (index, &cost) in segments {
@@ -170,7 +282,7 @@ impl ChargePolicy {
                 _ => steps.push(BidStep { price: price(cost), energy: energy(bought) }),
             }
         }
-        Ok(steps)
+        steps
     }
 
     /// Expected cost of one kWh more that is still wanted after a slot.
@@ -184,11 +296,8 @@ impl ChargePolicy {
         wanted: Energy,
     ) -> Result<Price, PolicyStateError> {
         self.check(slot, state, wanted)?;
-        let later = &self.later[slot];
-        let index = later.ends().partition_point(|&end| end <= wanted.as_kwh());
-        // Beyond the energy of the problem another kWh would be missing or charged at its last cost.
-        let last = later.costs(state).last().copied().unwrap_or(self.shortfall_price);
-        Ok(price(later.costs(state).get(index).copied().unwrap_or(last)))
+        let cost = self.later[slot].next_cost(state, wanted.as_kwh());
+        Ok(price(cost.unwrap_or(self.shortfall_price)))
     }
 
     /// All ways in which things may turn out, if each state has one way to it, as in a tree.
@@ -232,14 +341,16 @@ impl ChargePolicy {
     }
 
     /// Mean cost of the worst outcomes that together have the probability `1 − level`: the
-    /// conditional value at risk. None where [`ChargePolicy::outcomes`] is none, or if `level` is not
-    /// in 0 to below 1.
-    #[must_use]
-    pub fn conditional_value_at_risk(&self, level: f64) -> Option<Money> {
+    /// conditional value at risk (Rockafellar and Uryasev, *Optimization of Conditional
+    /// Value-at-Risk*, 2000).
+    ///
+    /// # Errors
+    /// `level` is not in 0 to below 1, or [`ChargePolicy::outcomes`] is none.
+    pub fn conditional_value_at_risk(&self, level: f64) -> Result<Money, RiskError> {
         if !(0.0..1.0).contains(&level) {
-            return None;
+            return Err(RiskError::Level { level });
         }
-        let mut outcomes = self.outcomes()?;
+        let mut outcomes = self.outcomes().ok_or(RiskError::ManyWays)?;
         let worst_first = |a: &Outcome, b: &Outcome| -> Ordering { b.cost.total_cmp(&a.cost) };
         outcomes.sort_by(worst_first);
         let tail = 1.0 - level;
@@ -251,7 +362,7 @@ impl ChargePolicy {
             rest -= share;
         }
         // Probabilities add up to 1 but for rounding.
-        Some(money(sum / (tail - rest)))
+        Ok(money(sum / (tail - rest)))
     }
 
     /// Energy charged in a slot and state, in kWh.
@@ -265,6 +376,36 @@ impl ChargePolicy {
         let charged = self.charged(slot, state, wanted_kwh);
         let paid = charged * self.prices.price(slot, state);
         paid + self.later[slot].total(state, wanted_kwh - charged)
+    }
+
+    /// Slot and state at an instant, with the time and the energy until the end of the slot.
+    fn place_at(
+        &self,
+        at: DateTime<Utc>,
+        state: Option<usize>,
+        wanted: Energy,
+    ) -> Result<Place, PolicyStateError> {
+        let micros = micros_of(at);
+        let Some(slot) = self.horizon.overlapping(micros, micros.saturating_add(1)).next() else {
+            let last = self.horizon.len() - 1;
+            let (start, end) = (self.horizon.period(0).0, self.horizon.period(last).1);
+            return Err(PolicyStateError::Time { at, start, end });
+        };
+        let states = self.prices.states(slot);
+        let state = match state {
+            Some(state) => state,
+            None if states == 1 => 0,
+            None => return Err(PolicyStateError::StateMissing { states, at }),
+        };
+        self.check(slot, state, wanted)?;
+        let hours = (self.horizon.ends()[slot] - micros) as f64 / MICROS_PER_HOUR;
+        let share = hours / self.horizon.hours(slot);
+        Ok(Place { slot, state, hours, most_kwh: share * self.most_kwh[slot] })
+    }
+
+    /// Most power of a slot.
+    pub(crate) fn power_max(&self, slot: usize) -> Power {
+        power(self.most_kwh[slot] / self.horizon.hours(slot))
     }
 
     /// Checks that there is such a slot, state and energy.
@@ -283,6 +424,15 @@ impl ChargePolicy {
             Ok(())
         }
     }
+}
+
+/// Rest of a slot in one of its states.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    slot: usize,
+    state: usize,
+    hours: f64,
+    most_kwh: f64,
 }
 
 /// Way to a state: its probability, what it cost, and what is still wanted.
@@ -304,8 +454,13 @@ impl Branch {
     }
 }
 
+/// Power of a finite number of kW.
+fn power(kw: f64) -> Power {
+    Power::from_kw(kw).unwrap_or(Power::ZERO)
+}
+
 /// Energy of a finite number of kWh.
-fn energy(kwh: f64) -> Energy {
+pub(crate) fn energy(kwh: f64) -> Energy {
     Energy::from_kwh(kwh).unwrap_or(Energy::ZERO)
 }
 
@@ -315,6 +470,6 @@ pub(crate) fn money(sum: f64) -> Money {
 }
 
 /// Price between others, so within their range.
-fn price(per_kwh: f64) -> Price {
+pub(crate) fn price(per_kwh: f64) -> Price {
     Price::from_per_kwh(per_kwh).unwrap_or(Price::ZERO)
 }

@@ -43,6 +43,14 @@ impl MarginalCosts {
         segments.checked_sub(1).map_or(0.0, |last| self.ends[last])
     }
 
+    /// Cost of the next kWh beyond an energy; beyond the last segment, of its last kWh. None if there
+    /// is no segment.
+    pub(crate) fn next_cost(&self, state: usize, kwh: f64) -> Option<f64> {
+        let costs = self.costs(state);
+        let index = self.ends.partition_point(|&end| end <= kwh);
+        costs.get(index).or(costs.last()).copied()
+    }
+
     /// Cost of an energy in a state: the sum of its cheapest segments.
     pub(crate) fn total(&self, state: usize, kwh: f64) -> f64 {
         let mut start = 0.0;

@@ -40,22 +40,33 @@
 //!
 //! | Step | Code |
 //! |---|---|
+//! | curves that may come true, as states of common slots | `uncertain_prices` |
 //! | states and probabilities, checked | `price_states` |
+//! | instants of departures and power limits as slots | `request` |
 //! | marginal costs of a slot, for all states | `marginal_costs` |
 //! | backwards through the slots | `planner` |
 //! | the decisions, their bids and marginal values | `charge_policy` |
+//! | the decisions in sentences | `explain` |
 //! | expected cost by the decisions alone, and a bound on that of every policy | `certificate` |
 pub(crate) mod certificate;
 pub(crate) mod charge_policy;
+pub(crate) mod explain;
 pub(crate) mod marginal_costs;
 pub(crate) mod planner;
 pub(crate) mod price_states;
 pub(crate) mod problem;
+pub(crate) mod request;
 #[cfg(test)]
 mod tests;
+pub(crate) mod uncertain_prices;
 
 pub use certificate::PolicyCertificate;
-pub use charge_policy::{BidStep, ChargePolicy, Outcome};
+pub use charge_policy::{
+    BidStep, ChargePolicy, Outcome, PolicyDecision, PolicyStateError, RiskError,
+};
+pub use explain::{PolicyReason, PolicyReasonCode, explain};
 pub use planner::plan_policy;
 pub use price_states::{PriceNode, PriceStates, PriceStatesError};
 pub use problem::{PolicyError, PolicyProblem};
+pub use request::{PolicyRequest, PolicyRequestError, plan_policy_request};
+pub use uncertain_prices::{PriceBranch, UncertainPrices, UncertainPricesError};

@@ -44,7 +44,7 @@ pub enum PriceStatesError {
         slots: usize,
     },
     /// Negative number, or none, in the place of a probability.
-    #[error("{field} has {value} in the place of a probability, which is 0 to 1")]
+    #[error("{field} hold {value}; a probability is 0 to 1")]
     Probability {
         /// List that is wrong.
         field: &'static str,
@@ -52,12 +52,12 @@ pub enum PriceStatesError {
         value: f64,
     },
     /// Probabilities that do not add up to 1.
-    #[error("{field} {row} adds up to {sum}, not to 1")]
+    #[error("{field}{} add up to {sum}, not to 1", row.map(|row| format!(" {row}")).unwrap_or_default())]
     Sum {
-        /// List that is wrong.
+        /// Probabilities that are wrong.
         field: &'static str,
-        /// Its position.
-        row: usize,
+        /// Position of the list, where there are several.
+        row: Option<usize>,
         /// Sum of its probabilities.
         sum: f64,
     },
@@ -84,6 +84,11 @@ pub(crate) struct Transitions {
 }
 
 impl Transitions {
+    /// Each state is followed by itself.
+    fn unchanged(states: usize) -> Self {
+        Self { rows: (0..states).map(|state| vec![(state, 1.0)]).collect() }
+    }
+
     /// States of the next slot that may follow `state`, with their probabilities.
     pub(crate) fn after(&self, state: usize) -> &[(usize, f64)] {
         &self.rows[state]
@@ -124,12 +129,16 @@ impl PriceStates {
             return Err(PriceStatesError::Matrices { matrices: transitions.len(), slots });
         }
         check_length("first", first.len(), states)?;
-        check_distribution("first", 0, first.iter().copied())?;
+        check_distribution("probabilities of first", None, first.iter().copied())?;
         let transitions = transitions.iter().map(|matrix| {
             check_length("a transition matrix", matrix.len(), states)?;
             let rows = matrix.iter().enumerate().map(|(row, probabilities)| {
                 check_length("a row of transitions", probabilities.len(), states)?;
-                check_distribution("row of transitions", row, probabilities.iter().copied())?;
+                check_distribution(
+                    "probabilities of transitions, row",
+                    Some(row),
+                    probabilities.iter().copied(),
+                )?;
                 Ok(positive(probabilities.iter().copied().enumerate()))
             });
             Ok(Transitions { rows: rows.collect::<Result<_, _>>()? })
@@ -169,7 +178,7 @@ impl PriceStates {
                     .push((place.state, node.probability)),
             }
         }
-        check_distribution("probabilities of the first slot", 0, first.iter().copied())?;
+        check_distribution("probabilities of the first slot", None, first.iter().copied())?;
         for (index, place) in places.iter().enumerate() {
             let Some(children) = transitions.get(place.slot).map(|step| step.after(place.state))
             else {
@@ -179,7 +188,11 @@ impl PriceStates {
                 return Err(PriceStatesError::EarlyLeaf { node: index });
             }
             let probabilities = children.iter().map(|&(_, probability)| probability);
-            check_distribution("probabilities of the children of node", index, probabilities)?;
+            check_distribution(
+                "probabilities of the children of node",
+                Some(index),
+                probabilities,
+            )?;
         }
         for step in &mut transitions {
             for row in &mut step.rows {
@@ -234,6 +247,34 @@ impl PriceStates {
         Self { prices, first: vec![1.0], transitions: vec![certain] }
     }
 
+    /// Probabilities of the states of each slot.
+    pub(crate) fn distributions(&self) -> Vec<Vec<f64>> {
+        let mut all = vec![self.first.clone()];
+        for slot in 1..self.slots() {
+            all.push(self.step(slot - 1, &all[slot - 1]));
+        }
+        all
+    }
+
+    /// Prices of some slots, in rising order. A slot that comes several times is one in parts: its
+    /// state stays.
+    pub(crate) fn of_slots(&self, slots: &[usize]) -> Self {
+        let first = slots.first().copied().unwrap_or(0);
+        let first = (0..first).fold(self.first.clone(), |shares, slot| self.step(slot, &shares));
+        let is_whole = slots.windows(2).all(|pair| pair[0] != pair[1]);
+        let transitions = if is_whole && self.transitions.len() == 1 {
+            self.transitions.clone()
+        } else {
+            let between = |pair: &[usize]| match pair {
+                &[from, to] if from == to => Transitions::unchanged(self.states(from)),
+                _ => self.transitions(pair[0]).clone(),
+            };
+            slots.windows(2).map(between).collect()
+        };
+        let prices = slots.iter().map(|&slot| self.prices[slot].clone()).collect();
+        Self { prices, first, transitions }
+    }
+
     /// Distribution over the states of the next slot.
     pub(crate) fn step(&self, slot: usize, probabilities: &[f64]) -> Vec<f64> {
         let mut next = vec![0.0; self.states(slot + 1)];
@@ -286,7 +327,7 @@ fn check_length(field: &'static str, length: usize, states: usize) -> Result<(),
 /// Checks that numbers are probabilities which add up to 1, to [`GAP_MAX`].
 pub(crate) fn check_distribution(
     field: &'static str,
-    row: usize,
+    row: Option<usize>,
     probabilities: impl Iterator<Item = f64>,
 ) -> Result<(), PriceStatesError> {
     let mut sum = 0.0;

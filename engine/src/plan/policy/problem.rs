@@ -49,7 +49,7 @@ pub enum PolicyError {
         power: Power,
     },
     /// Negative energy.
-    #[error("energy is {} kWh; an energy is 0 or more", energy.as_kwh())]
+    #[error("energy_kwh is {} kWh; an energy is 0 kWh or more", energy.as_kwh())]
     NegativeEnergy {
         /// The energy.
         energy: Energy,
@@ -78,7 +78,7 @@ impl PolicyProblem<'_> {
         }
         if let Some(departures) = self.departures {
             check_length("departures", departures.len())?;
-            check_distribution("departures", 0, departures.iter().copied())?;
+            check_distribution("probabilities of departures", None, departures.iter().copied())?;
         }
         if let Some(index) = self.power_max.iter().position(|&power| power < Power::ZERO) {
             return Err(PolicyError::NegativePower { index, power: self.power_max[index] });

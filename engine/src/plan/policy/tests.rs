@@ -221,7 +221,7 @@ fn outcomes_of_a_tree_have_the_expected_cost() {
     let worst = outcomes.iter().map(|outcome| outcome.cost.as_amount()).fold(0.0, f64::max);
     assert!((at_risk(0.999) - worst).abs() < 1e-12);
     assert!(at_risk(0.5) > expected && at_risk(0.5) < worst);
-    assert_eq!(policy.conditional_value_at_risk(1.0), None);
+    assert_eq!(policy.conditional_value_at_risk(1.0), Err(RiskError::Level { level: 1.0 }));
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn a_chain_with_several_ways_to_a_state_has_no_outcomes() {
     })
     .unwrap();
     assert_eq!(policy.outcomes(), None);
-    assert_eq!(policy.conditional_value_at_risk(0.5), None);
+    assert_eq!(policy.conditional_value_at_risk(0.5), Err(RiskError::ManyWays));
 }
 
 #[test]
@@ -256,10 +256,13 @@ fn wrong_prices_are_told() {
         "slot 0 has no price; each slot needs at least one"
     );
     assert_eq!(told(&two, half.clone(), &[1.0]), "first has 1 entries for 2 states");
-    assert_eq!(told(&two, half.clone(), &[0.4, 0.4]), "first 0 adds up to 0.8, not to 1");
+    assert_eq!(
+        told(&two, half.clone(), &[0.4, 0.4]),
+        "probabilities of first add up to 0.8, not to 1"
+    );
     assert_eq!(
         told(&two, vec![vec![0.5, 0.5], vec![1.5, -0.5]], &[1.0, 0.0]),
-        "row of transitions has 1.5 in the place of a probability, which is 0 to 1"
+        "probabilities of transitions, row hold 1.5; a probability is 0 to 1"
     );
     assert_eq!(
         PriceStates::markov(&two, &[half.clone(), half], &[1.0, 0.0]).unwrap_err().to_string(),
@@ -283,7 +286,7 @@ fn wrong_trees_are_told() {
     );
     assert_eq!(
         told(&[node(None, 1.0), node(Some(0), 0.5)]),
-        "probabilities of the children of node 0 adds up to 0.5, not to 1"
+        "probabilities of the children of node 0 add up to 0.5, not to 1"
     );
 }
 
@@ -310,18 +313,18 @@ fn wrong_problems_and_questions_are_told() {
     );
     assert_eq!(
         told(&PolicyProblem { energy: kwh(-1.0), ..problem }),
-        "energy is -1 kWh; an energy is 0 or more"
+        "energy_kwh is -1 kWh; an energy is 0 kWh or more"
     );
     assert_eq!(
         told(&PolicyProblem { departures: Some(&[0.5, 0.2, 0.2]), ..problem }),
-        "departures 0 adds up to 0.8999999999999999, not to 1"
+        "probabilities of departures add up to 0.8999999999999999, not to 1"
     );
     let policy = plan_policy(&problem).unwrap();
     let asked =
         |slot, state, wanted| policy.decide(slot, state, kwh(wanted)).unwrap_err().to_string();
     assert_eq!(asked(3, 0, 1.0), "slot is 3; the policy has 3 slots");
     assert_eq!(asked(1, 2, 1.0), "state is 2; slot 1 has 2 states");
-    assert_eq!(asked(1, 1, 8.0), "wanted is 8 kWh; the policy was made for 0 to 7 kWh");
+    assert_eq!(asked(1, 1, 8.0), "wanted_kwh is 8 kWh; the policy was made for 0 to 7 kWh");
 }
 
 #[test]

@@ -180,7 +180,7 @@ pub fn energy_at_risk(
 }
 
 /// Sum of the weights, checked to be above zero.
-fn total_weight(departures: &[Departure]) -> Result<f64, DepartureError> {
+pub(crate) fn total_weight(departures: &[Departure]) -> Result<f64, DepartureError> {
     if departures.is_empty() {
         return Err(DepartureError::Empty);
     }

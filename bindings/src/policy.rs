@@ -1,0 +1,372 @@
+//! Policies of one vehicle while prices and its departure are uncertain.
+use std::sync::{Arc, OnceLock};
+
+use chrono::{DateTime, Utc};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyTuple};
+use slackwater_engine::plan::policy as engine;
+use slackwater_engine::plan::policy::{
+    PolicyRequest, PriceBranch, UncertainPrices, UncertainPricesError,
+};
+use slackwater_engine::plan::questions::Departure;
+use slackwater_engine::units::{Energy, Power, Price};
+
+use crate::error::{Named, Refused};
+use crate::plan::{LimitTuple, limits};
+use crate::prices::Prices;
+use crate::record;
+use crate::time::{Instant, Whole, time_zone};
+
+record! {
+    /// What a policy does in a slot, in one of its states.
+    pub(crate) struct PolicySlot in PolicySlots {
+        /// First instant, in UTC.
+        start: DateTime<Utc>,
+        /// First instant after the slot, in UTC.
+        end: DateTime<Utc>,
+        /// Number of the state among those of the slot, from 0.
+        state: usize,
+        /// Probability of the state, from 0 to 1, if the vehicle is still there.
+        probability: f64,
+        /// Price of a kWh in this state, in units of the currency; may be negative.
+        price_per_kwh: f64,
+        /// Highest power over the slot, in kW at the plug.
+        power_max_kw: f64,
+        /// Energy to leave for later, in kWh at the plug: what is wanted above it is charged, as
+        /// far as the power allows.
+        left_kwh: f64,
+    }
+
+    /// Why a policy charges or waits in a slot, in one of its states.
+    pub(crate) struct PolicyReason in PolicyReasons {
+        /// First instant of the slot, in UTC.
+        start: DateTime<Utc>,
+        /// First instant after the slot, in UTC.
+        end: DateTime<Utc>,
+        /// Number of the state among those of the slot, from 0.
+        state: usize,
+        /// Probability of the state, from 0 to 1, if the vehicle is still there.
+        probability: f64,
+        /// Price of a kWh in this state, in units of the currency.
+        price_per_kwh: f64,
+        /// The reason: `charge_all`, `charge_above` or `wait`.
+        code: String,
+        /// Energy to leave for later, in kWh at the plug.
+        left_kwh: f64,
+        /// Expected cost of the next kWh if it was left for later, too; where all is left, of the
+        /// last one. `None` if no energy is wanted at all.
+        later_price_per_kwh: Option<f64>,
+        /// The reason as a sentence, with times on the wall clock that `explain` was asked for.
+        sentence: String,
+    }
+
+    /// What to do from an instant to the end of its slot.
+    pub(crate) struct PolicyDecision {
+        /// The instant, in UTC.
+        start: DateTime<Utc>,
+        /// End of its slot, in UTC: decide again then.
+        end: DateTime<Utc>,
+        /// Price of a kWh until then, in units of the currency.
+        price_per_kwh: f64,
+        /// Power until then, in kW at the plug: the energy, evenly.
+        power_kw: f64,
+        /// Energy to charge until then, in kWh at the plug.
+        energy_kwh: f64,
+        /// Energy that is still wanted afterwards, in kWh at the plug.
+        left_kwh: f64,
+        /// Expected cost from the instant on, of the electricity and of what will be missing.
+        expected_cost: f64,
+        /// Expected cost of one kWh more that is wanted now.
+        marginal_cost_per_kwh: f64,
+    }
+
+    /// Step of a bid curve: energy that is bought at this price, or at a lower one.
+    pub(crate) struct BidStep in BidCurve {
+        /// Highest price at which the energy is bought, in units of the currency.
+        price_per_kwh: f64,
+        /// Energy until the end of the slot, that of the steps before included, in kWh at the plug.
+        energy_kwh: f64,
+    }
+
+    /// Expected cost of a policy, and a bound that no policy can undercut.
+    pub(crate) struct PolicyCertificate {
+        /// Expected cost by following the decisions, of the electricity and of what is missing.
+        expected_cost: f64,
+        /// Expected energy that is missing when the vehicle leaves, in kWh at the plug.
+        expected_shortfall_kwh: f64,
+        /// Lower bound on the expected cost of every policy.
+        bound: f64,
+        /// Expected cost minus bound: the most that another policy can save; 0 up to rounding if
+        /// proved.
+        gap: f64,
+        /// True if the gap is rounding: at most 1e-9 of the cost, or of 1 if the cost is less.
+        is_proved: bool,
+    }
+}
+
+/// Prices that may come true, in a currency; see `slackwater.MarkovPrices` and
+/// `slackwater.PriceTree`.
+#[pyclass(frozen, module = "slackwater._engine")]
+#[derive(Debug)]
+pub(crate) struct ScenarioPrices {
+    prices: UncertainPrices,
+    currency: Arc<str>,
+}
+
+impl ScenarioPrices {
+    /// Prices in the currency that all curves share.
+    fn new<'a>(
+        curves: impl IntoIterator<Item = &'a Prices>,
+        prices: impl FnOnce() -> Result<UncertainPrices, UncertainPricesError>,
+    ) -> Result<Self, Refused> {
+        let mut curves = curves.into_iter();
+        let Some(first) = curves.next() else {
+            return Err(Refused::Input("states is empty; give at least one price curve".into()));
+        };
+        for other in curves {
+            first.require_same_currency(other)?;
+        }
+        Ok(Self { prices: prices()?, currency: first.currency.clone() })
+    }
+}
+
+/// Position of the branch before, probability, and prices of a branch.
+type BranchTuple<'py> = (Option<usize>, f64, PyRef<'py, Prices>);
+
+#[pymethods]
+impl ScenarioPrices {
+    #[staticmethod]
+    #[pyo3(signature = (states, *, transitions, first))]
+    fn markov(
+        states: Vec<PyRef<'_, Prices>>,
+        transitions: Vec<Vec<Vec<f64>>>,
+        first: Vec<f64>,
+    ) -> Result<Self, Refused> {
+        let curves: Vec<_> = states.iter().map(|prices| &*prices.curve).collect();
+        Self::new(states.iter().map(|prices| &**prices), || {
+            UncertainPrices::markov(&curves, &transitions, &first)
+        })
+    }
+
+    #[staticmethod]
+    fn tree(branches: Vec<BranchTuple<'_>>) -> Result<Self, Refused> {
+        let nodes: Vec<_> = branches
+            .iter()
+            .map(|(parent, probability, prices)| PriceBranch {
+                parent: *parent,
+                probability: *probability,
+                curve: &prices.curve,
+            })
+            .collect();
+        Self::new(branches.iter().map(|branch| &*branch.2), || UncertainPrices::tree(&nodes))
+    }
+
+    #[getter]
+    fn currency(&self) -> &str {
+        &self.currency
+    }
+}
+
+/// Policy of one vehicle with the currency of its prices; see `slackwater.ChargePolicy`.
+#[pyclass(frozen, subclass, module = "slackwater._engine")]
+#[derive(Debug, Clone)]
+pub(crate) struct ChargePolicy {
+    policy: Arc<engine::ChargePolicy>,
+    currency: Arc<str>,
+    /// It takes longer than the policy, so it is made once it is asked for.
+    certificate: Arc<OnceLock<PolicyCertificate>>,
+}
+
+impl ChargePolicy {
+    fn slots(&self) -> PolicySlots {
+        let slot = |reason: engine::PolicyReason| PolicySlot {
+            start: reason.start,
+            end: reason.end,
+            state: reason.state,
+            probability: reason.probability,
+            price_per_kwh: reason.price.as_per_kwh(),
+            power_max_kw: reason.power_max.as_kw(),
+            left_kwh: reason.deferred.as_kwh(),
+        };
+        engine::explain(&self.policy).into_iter().map(slot).collect()
+    }
+}
+
+/// Number of a state.
+fn state_number(state: Option<Whole>) -> Result<Option<usize>, Refused> {
+    let number = |Whole(state): Whole| {
+        let told = |_| Refused::Input(format!("state is {state}; states are counted from 0"));
+        usize::try_from(state).map_err(told)
+    };
+    state.map(number).transpose()
+}
+
+#[pymethods]
+impl ChargePolicy {
+    /// Makes the class of Python, which takes prices beside the policy.
+    #[new]
+    #[pyo3(signature = (native, *_rest: "object"))]
+    fn from_native(native: &Self, _rest: &Bound<'_, PyTuple>) -> Self {
+        native.clone()
+    }
+
+    /// Currency of all amounts.
+    #[getter]
+    fn currency(&self) -> &str {
+        &self.currency
+    }
+
+    /// Expected cost of the electricity and of what is missing, before the first price is known.
+    #[getter]
+    fn expected_cost(&self) -> f64 {
+        self.policy.expected_cost().as_amount()
+    }
+
+    /// Expected energy that is missing when the vehicle leaves, in kWh at the plug.
+    #[getter]
+    fn expected_shortfall_kwh(&self, py: Python<'_>) -> f64 {
+        self.certificate(py).expected_shortfall_kwh
+    }
+
+    /// The proof: expected cost by following the decisions, and a bound on that of every policy.
+    ///
+    /// It walks all slots, states and energies anew when it is first asked for.
+    #[getter]
+    fn certificate(&self, py: Python<'_>) -> PolicyCertificate {
+        let computed = py.detach(|| {
+            self.certificate.get_or_init(|| {
+                let certificate = self.policy.certificate();
+                PolicyCertificate {
+                    expected_cost: certificate.expected_cost.as_amount(),
+                    expected_shortfall_kwh: certificate.expected_shortfall.as_kwh(),
+                    bound: certificate.bound.as_amount(),
+                    gap: certificate.gap().as_amount(),
+                    is_proved: certificate.is_proved(),
+                }
+            })
+        });
+        computed.clone()
+    }
+
+    /// All decisions, by slot and state: the energy to leave for later.
+    ///
+    /// States that cannot happen are left out. An Arrow library reads the policy itself as this
+    /// table.
+    #[getter(slots)]
+    fn all_slots(&self) -> PolicySlots {
+        self.slots()
+    }
+
+    #[pyo3(signature = (*, at, wanted_kwh: "float", state: "int | None"))]
+    fn decide(
+        &self,
+        at: Instant,
+        wanted_kwh: f64,
+        state: Option<Whole>,
+    ) -> Result<PolicyDecision, Refused> {
+        let wanted = Energy::from_kwh(wanted_kwh).named("wanted_kwh")?;
+        let decision = self.policy.decide_at(at.0, state_number(state)?, wanted)?;
+        Ok(PolicyDecision {
+            start: decision.start,
+            end: decision.end,
+            price_per_kwh: decision.price.as_per_kwh(),
+            power_kw: decision.power.as_kw(),
+            energy_kwh: decision.energy.as_kwh(),
+            left_kwh: decision.left.as_kwh(),
+            expected_cost: decision.expected_cost.as_amount(),
+            marginal_cost_per_kwh: decision.marginal_cost.as_per_kwh(),
+        })
+    }
+
+    #[pyo3(signature = (*, at, wanted_kwh: "float", state: "int | None"))]
+    fn bid_curve(
+        &self,
+        at: Instant,
+        wanted_kwh: f64,
+        state: Option<Whole>,
+    ) -> Result<BidCurve, Refused> {
+        let wanted = Energy::from_kwh(wanted_kwh).named("wanted_kwh")?;
+        let steps = self.policy.bid_curve_at(at.0, state_number(state)?, wanted)?;
+        let step = |step: engine::BidStep| BidStep {
+            price_per_kwh: step.price.as_per_kwh(),
+            energy_kwh: step.energy.as_kwh(),
+        };
+        Ok(steps.into_iter().map(step).collect())
+    }
+
+    #[pyo3(signature = (*, level: "float"))]
+    fn conditional_value_at_risk(&self, level: f64) -> Result<f64, Refused> {
+        Ok(self.policy.conditional_value_at_risk(level)?.as_amount())
+    }
+
+    #[pyo3(signature = (*, time_zone))]
+    fn explain(&self, time_zone: &str) -> Result<PolicyReasons, Refused> {
+        let zone = self::time_zone(time_zone)?;
+        let reason = |reason: engine::PolicyReason| PolicyReason {
+            start: reason.start,
+            end: reason.end,
+            state: reason.state,
+            probability: reason.probability,
+            price_per_kwh: reason.price.as_per_kwh(),
+            code: reason.code.as_str().to_owned(),
+            left_kwh: reason.deferred.as_kwh(),
+            later_price_per_kwh: reason.later_price.map(Price::as_per_kwh),
+            sentence: reason.sentence(zone),
+        };
+        Ok(engine::explain(&self.policy).into_iter().map(reason).collect())
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.currency == other.currency && self.policy == other.policy
+    }
+
+    fn __hash__(slf: &Bound<'_, Self>) -> PyResult<isize> {
+        record::hash(slf.as_any(), &["currency", "expected_cost"])
+    }
+
+    /// Hand the decisions to an Arrow library.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> Result<Bound<'py, PyCapsule>, Refused> {
+        self.slots().table()?.stream(py, requested_schema)
+    }
+}
+
+/// See `slackwater.plan_policy`.
+#[pyfunction]
+#[pyo3(signature = (
+    prices, *, now, power_max_kw, energy_kwh, shortfall_price_per_kwh, departures, power_limits
+))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
+pub(crate) fn plan_policy(
+    py: Python<'_>,
+    prices: &ScenarioPrices,
+    now: Instant,
+    power_max_kw: f64,
+    energy_kwh: f64,
+    shortfall_price_per_kwh: f64,
+    departures: Vec<(Instant, f64)>,
+    power_limits: Vec<LimitTuple>,
+) -> Result<ChargePolicy, Refused> {
+    let departure = |(at, weight): (Instant, f64)| Departure { at: at.0, weight };
+    let departures: Vec<Departure> = departures.into_iter().map(departure).collect();
+    let request = PolicyRequest {
+        now: now.0,
+        prices: &prices.prices,
+        power_max: Power::from_kw(power_max_kw).named("power_max_kw")?,
+        power_limits: &limits(&power_limits)?,
+        energy: Energy::from_kwh(energy_kwh).named("energy_kwh")?,
+        shortfall_price: Price::from_per_kwh(shortfall_price_per_kwh)
+            .named("shortfall_price_per_kwh")?,
+        departures: &departures,
+    };
+    let policy = py.detach(|| engine::plan_policy_request(&request))?;
+    Ok(ChargePolicy {
+        policy: Arc::new(policy),
+        currency: prices.currency.clone(),
+        certificate: Arc::default(),
+    })
+}
