@@ -11,6 +11,7 @@ import base64
 import http.client
 import json
 import os
+import statistics
 import sys
 import uuid
 from collections.abc import Iterator
@@ -159,11 +160,12 @@ class Client:
 
 @dataclass
 class Street:
-    """A street, its client, another client, and identifiers of what the first one has."""
+    """A street, its client, another one, what the first one has, and the process."""
 
     owner: Client
     other: Client
     ids: fuzz_api.Ids
+    pid: int
 
     def seen(self) -> list[Any]:
         """Everything that the owner can read and others might have changed."""
@@ -190,7 +192,7 @@ def street(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Street]:
             other = new_client(running, admin)
             asker.close()
             admin.close()
-            yield Street(Client(running.base, running.token), other, ids)
+            yield Street(Client(running.base, running.token), other, ids, process.pid)
         finally:
             running.end()
     assert running.errors == []
@@ -252,6 +254,61 @@ def test_things_of_another_client_are_as_unknown_as_none(street: Street) -> None
         checked += 1
     assert checked == len(list(operations())) - len(MAKING) - len(WITHOUT_NAMES)
     assert street.seen() == before
+
+
+# The work for an answer is processor time of the server, which other work of the machine hardly
+# changes as it does the time until an answer. A difference that is always there is in each round.
+RATIO_MAX, ROUNDS, BLOCKS, REQUESTS = 1.25, 5, 30, 5
+TIMED = {
+    "/chargers/{chargerId}",
+    "/vehicles/{vehicleId}",
+    "/chargers/actions/{actionId}",
+    "/flex/vehicle-policies/{policyId}",
+    "/users/{userId}",
+    "/users/{userId}/schedules",
+}
+
+
+def processor_ns(pid: int) -> int:
+    """Processor time that the threads of a process have had, in nanoseconds."""
+    threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(thread.read_text().split()[0]) for thread in threads)
+
+
+def work_ratio(pid: int, asker: sandboxes.Asker, first: str, second: str) -> float:
+    """Work for one request by that for another, of medians of blocks that are sent in turns."""
+    spent: dict[str, list[int]] = {first: [], second: []}
+    for block in range(BLOCKS):
+        for path in (first, second) if block % 2 else (second, first):
+            begin = processor_ns(pid)
+            for _ in range(REQUESTS):
+                asker.ask("GET", path)
+            spent[path].append(processor_ns(pid) - begin)
+    return statistics.median(spent[first]) / statistics.median(spent[second])
+
+
+@pytest.mark.parametrize("path", sorted(TIMED))
+def test_a_foreign_identifier_costs_what_one_that_nobody_has_costs(
+    street: Street, path: str
+) -> None:
+    theirs = {name: values[0] for name, values in street.ids.items()}
+    foreign, unknown = filled(path, theirs), filled(path, nobodys(street.ids))
+    asker = sandboxes.Asker(street.other.base, street.other.token)
+    assert asker.ask("GET", foreign) == asker.ask("GET", unknown)
+    ratios: list[float] = []
+    while len(ratios) < ROUNDS and not (ratios and 1 / RATIO_MAX < ratios[-1] < RATIO_MAX):
+        ratios.append(work_ratio(street.pid, asker, foreign, unknown))
+    asker.close()
+    assert 1 / RATIO_MAX < ratios[-1] < RATIO_MAX, ratios
+
+
+def test_the_cost_of_an_answer_shows_more_work(street: Street) -> None:
+    """What is measured above would be seen: a page of chargers costs more than none."""
+    asker = sandboxes.Asker(street.owner.base, street.owner.token)
+    unknown = filled("/chargers/{chargerId}", nobodys(street.ids))
+    ratios = [work_ratio(street.pid, asker, "/chargers?pageSize=50", unknown) for _ in range(2)]
+    asker.close()
+    assert min(ratios) > RATIO_MAX, ratios
 
 
 # Lists and facts of the whole client, or of the service.
