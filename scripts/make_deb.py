@@ -2,7 +2,7 @@
 
 Usage: ``python scripts/make_deb.py target/dist/slackwater-api dist``
 
-The script needs dpkg-deb, and strip and readelf of binutils, which come with gcc.
+The script needs cargo, dpkg-deb, and strip and readelf of binutils, which come with gcc.
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ from email.utils import formatdate
 from pathlib import Path
 from textwrap import indent
 
+from sbom import make_sbom
+
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "slackwater-api"
 DOC = f"usr/share/doc/{NAME}"
+SBOM = "sbom.cdx.json"
 
 # Files of the package beside the program, by their places in it.
 FILES = {
@@ -130,6 +133,7 @@ def assemble(program: Path, folder: Path) -> str:
     built = program.stat().st_mtime
     changes = CHANGES.format(**fields, date=formatdate(built))
     (folder / DOC / "changelog.gz").write_bytes(gzip.compress(changes.encode(), 9, mtime=0))
+    (folder / DOC / SBOM).write_text(make_sbom(), encoding="utf-8")
     control = folder / "DEBIAN/control"
     control.parent.mkdir()
     control.write_text(CONTROL.format(**fields, glibc=glibc_of(program)), encoding="utf-8")
@@ -158,7 +162,7 @@ def main() -> int:
     given = parser.parse_args()
     try:
         print(make(given.program, given.out))
-    except (PackageError, OSError) as error:
+    except (PackageError, OSError, subprocess.SubprocessError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

@@ -2,7 +2,8 @@
 
 Usage: ``python scripts/make_image.py target/dist/slackwater-api dist/slackwater-image.tar.gz``
 
-The script needs buildah, strip of binutils, and the certificates of the system. It asks no network.
+The script needs cargo, buildah, strip of binutils, and the certificates of the system. It asks no
+network.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from make_deb import LICENCES, NAME, ROOT, PackageError, output, put
+from make_deb import DOC, LICENCES, NAME, ROOT, SBOM, PackageError, output, put
+from sbom import make_sbom
 
 SIZE_MAX_MB = 30
 # Packages of the libraries, whose licences go along.
@@ -31,6 +33,12 @@ def libraries_of(program: Path) -> list[Path]:
     return [Path(path) for path in found]
 
 
+def versions() -> dict[str, str]:
+    """Installed versions of the packages."""
+    listed = output("dpkg-query", "--show", "--showformat", r"${Package} ${Version}\n", *PACKAGES)
+    return dict(line.split() for line in listed.splitlines())
+
+
 def assemble(program: Path, folder: Path) -> None:
     """Put all that the image has into a folder, beside its Containerfile."""
     system = folder / "system"
@@ -42,10 +50,11 @@ def assemble(program: Path, folder: Path) -> None:
     put(Path("/", CERTIFICATES), system / CERTIFICATES, 0o644)
     put(ROOT / "api/container.toml", system / "etc/slackwater/slackwater.toml", 0o644)
     for licence in LICENCES:
-        put(ROOT / licence, system / f"usr/share/doc/{NAME}" / licence, 0o644)
+        put(ROOT / licence, system / DOC / licence, 0o644)
     for package in PACKAGES:
         licence = f"usr/share/doc/{package}/copyright"
         put(Path("/", licence), system / licence, 0o644)
+    (system / DOC / SBOM).write_text(make_sbom(versions()), encoding="utf-8")
     for path in [system, *(path for path in system.rglob("*") if path.is_dir())]:
         path.chmod(0o755)
     (folder / "state").mkdir(mode=0o700)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -11,7 +12,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-import make_image  # noqa: E402  it stands next to the other programs
+import make_image  # noqa: E402
+
+import make_deb  # noqa: E402  they stand next to the other programs
 
 SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
 
@@ -52,6 +55,9 @@ def test_the_image_without_a_system_has_all_that_the_program_loads(tmp_path: Pat
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    contents = json.loads((system / make_deb.DOC / make_deb.SBOM).read_text(encoding="utf-8"))
+    named = {one["name"] for one in contents["components"]}
+    assert set(make_image.PACKAGES) < named
 
 
 def test_both_images_serve_the_same_in_the_same_place() -> None:

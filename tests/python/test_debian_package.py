@@ -20,6 +20,8 @@ import make_deb  # noqa: E402  they stand next to the other programs
 SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
 UNIT = ROOT / "deploy/debian/slackwater-api.service"
 EXPOSURE_MAX = 2.5
+# Files that are made with the package.
+OWN = [f"{make_deb.DOC}/{name}" for name in ("copyright", "changelog.gz", make_deb.SBOM)]
 
 
 def run(*command: str | Path, **variables: str) -> str:
@@ -50,7 +52,7 @@ def test_the_package_has_its_files_with_their_modes_and_owners(package: Path) ->
         if not line.startswith("d")
     }
     program = {f"./usr/bin/{make_deb.NAME}": ["-rwxr-xr-x", "root/root"]}
-    others = [*make_deb.FILES, f"{make_deb.DOC}/copyright", f"{make_deb.DOC}/changelog.gz"]
+    others = [*make_deb.FILES, *OWN]
     assert listed == program | {f"./{place}": ["-rw-r--r--", "root/root"] for place in others}
     assert run("dpkg-deb", "--field", package, "Package", "Version") == (
         f"Package: {make_deb.NAME}\nVersion: {make_deb.version()}\n"
