@@ -222,12 +222,7 @@ fn value(document: ValueTree) -> Option<Value> {
 }
 
 fn bundle_of(text: &str) -> Result<SavedPlan, Refused> {
-    let document: ValueTree = parse(text).map_err(|error| match error {
-        Refused::Input(text) => {
-            Refused::Input(format!("this is no saved plan, which is JSON: {text}"))
-        }
-        error @ Refused::Python(_) => error,
-    })?;
+    let document: ValueTree = parse(text)?;
     if document.field("format").is_none() {
         let text = "this is no saved plan: it has no field format; save a plan with Plan.save";
         return Err(Refused::Input(text.into()));

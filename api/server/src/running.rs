@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
+use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, sleep_until, timeout};
 use tracing::{info, warn};
 
@@ -184,16 +185,19 @@ impl Service {
     /// A socket or the database failed.
     pub async fn run(self, stop: impl Future<Output = Stop>) -> Result<(), ServiceError> {
         let Some(first) = self.worlds.first().cloned() else { return Err(ServiceError::Nothing) };
-        keep("prices of replicas", &first, prices::replicas::run);
-        keep_running("metrics", Clock::system(), telemetry::keep_up);
+        let mut jobs = vec![
+            keep("prices of replicas", &first, prices::replicas::run),
+            keep_running("metrics", Clock::system(), telemetry::keep_up),
+        ];
         for app in &self.worlds {
             watch_devices(app).await?;
         }
         let measured = self.worlds.clone();
-        keep_running("measures", Clock::system(), move || measuring::run(measured.clone()));
-        keep_following(self.worlds.clone(), self.notes);
+        let measures = move || measuring::run(measured.clone());
+        jobs.push(keep_running("measures", Clock::system(), measures));
+        jobs.push(keep_following(self.worlds.clone(), self.notes));
         for app in &self.worlds {
-            keep_all_running(app, Dispatcher::new(app.clone(), Clock::system())?);
+            jobs.extend(keep_all_running(app, Dispatcher::new(app.clone(), Clock::system())?));
             let Urls { base, auth, link } = app.urls();
             let environment = app.environment().as_str();
             info!(environment, base, auth, link, admin = self.admin_url, "listening");
@@ -215,6 +219,11 @@ impl Service {
             }
         };
         let served = self.sockets.serve(router_of, limits_of(config), terms, stop).await;
+        // A loop that went on would find a closed database, and log that as a failure.
+        for job in jobs {
+            job.abort();
+            let _: Result<(), JoinError> = job.await;
+        }
         if timeout(CLOSED_WITHIN, first.store().close()).await.is_err() {
             warn!("the database was still in use, and is closed by the end of the process");
         }
@@ -232,31 +241,37 @@ fn limits_of(config: &Config) -> impl Fn(Role) -> Limits {
 }
 
 /// All that an environment does in the background.
-fn keep_all_running(app: &App, poster: Dispatcher) {
-    keep("poller", app, poller::run);
-    keep_running("poster", Clock::system(), move || poster.clone().run());
-    keep("control", app, steering::job::run);
-    keep("planner", app, planner::run);
-    keep("areas", app, area::run);
+fn keep_all_running(app: &App, poster: Dispatcher) -> [JoinHandle<()>; 5] {
+    [
+        keep("poller", app, poller::run),
+        keep_running("poster", Clock::system(), move || poster.clone().run()),
+        keep("control", app, steering::job::run),
+        keep("planner", app, planner::run),
+        keep("areas", app, area::run),
+    ]
 }
 
 /// Follows other replicas: at first by notes that were listened to before the
 /// tables were filled, after a panic by new ones.
-fn keep_following(worlds: Vec<App>, notes: Option<ChangeNotifications>) {
+fn keep_following(worlds: Vec<App>, notes: Option<ChangeNotifications>) -> JoinHandle<()> {
     let notes = Mutex::new(notes);
     keep_running("replicas", Clock::system(), move || {
         let notes = notes.lock().unwrap_or_else(PoisonError::into_inner).take();
         replicas::run(worlds.clone(), notes)
-    });
+    })
 }
 
 /// Keeps a loop of an environment running.
-fn keep<Run>(job: &'static str, app: &App, run: impl Fn(App) -> Run + Send + 'static)
+fn keep<Run>(
+    job: &'static str,
+    app: &App,
+    run: impl Fn(App) -> Run + Send + 'static,
+) -> JoinHandle<()>
 where
     Run: Future<Output = ()> + Send + 'static,
 {
     let app = app.clone();
-    keep_running(job, Clock::system(), move || run(app.clone()));
+    keep_running(job, Clock::system(), move || run(app.clone()))
 }
 
 /// Polls the devices of the clients of an environment.

@@ -3,7 +3,7 @@ use std::thread;
 
 use chrono::TimeDelta;
 use metrics::counter;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tracing::error;
 
 use crate::clock::Clock;
@@ -17,6 +17,8 @@ pub const RESTART_DELAY: TimeDelta = TimeDelta::minutes(1);
 
 /// Runs a loop in the background, and begins it again after a panic. Without
 /// that, a service would go on answering while nobody plans any more.
+///
+/// To abort the task that is returned ends the loop at its next await.
 pub fn keep_running<Run>(
     job: &'static str,
     clock: Clock,
@@ -26,7 +28,10 @@ where
     Run: Future<Output = ()> + Send + 'static,
 {
     tokio::spawn(async move {
-        while let Err(failure) = tokio::spawn(run()).await {
+        let mut turn = JoinSet::new();
+        loop {
+            turn.spawn(run());
+            let Some(Err(failure)) = turn.join_next().await else { return };
             if !failure.is_panic() {
                 return;
             }
@@ -58,6 +63,7 @@ impl<Do: FnMut()> Drop for OnPanic<Do> {
 mod tests {
     use super::*;
     use chrono::DateTime;
+    use std::future::pending;
     use std::panic;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -77,6 +83,27 @@ mod tests {
         }
         job.await.unwrap();
         assert_eq!(runs.load(Ordering::SeqCst), 3);
+    }
+
+    #[tokio::test]
+    async fn a_loop_ends_with_its_task() {
+        let alive = Arc::new(());
+        let held = Arc::clone(&alive);
+        let job = keep_running("test", Clock::fixed(DateTime::UNIX_EPOCH), move || {
+            let held = Arc::clone(&held);
+            async move {
+                pending::<()>().await;
+                drop(held);
+            }
+        });
+        while Arc::strong_count(&alive) < 3 {
+            tokio::task::yield_now().await;
+        }
+        job.abort();
+        assert!(job.await.unwrap_err().is_cancelled());
+        while Arc::strong_count(&alive) > 1 {
+            tokio::task::yield_now().await;
+        }
     }
 
     #[test]
