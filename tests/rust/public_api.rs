@@ -43,12 +43,12 @@ fn libraries() -> BTreeMap<String, PathBuf> {
     for message in Message::parse_stream(&compiled[..]) {
         let Ok(Message::CompilerArtifact(artifact)) = message else { continue };
         let Some(name) = names.get(&artifact.package_id) else { continue };
-        // Build scripts have libraries of their own, which are not optimised.
-        let is_ours = artifact.profile.opt_level != "0";
         let is_library = artifact.target.crate_types.contains(&CrateType::Lib);
         let library = artifact.filenames.iter().find(|file| file.extension() == Some("rmeta"));
-        if let (true, true, Some(library)) = (is_ours, is_library, library) {
-            found.insert((*name).to_owned(), library.clone().into_std_path_buf());
+        if let (true, Some(library)) = (is_library, library) {
+            // Build scripts share libraries that they compile by the same settings.
+            let earlier = found.insert((*name).to_owned(), library.clone().into_std_path_buf());
+            assert!(earlier.is_none(), "two libraries {name}: one of them is of build scripts");
         }
     }
     assert_eq!(found.len(), names.len(), "not all libraries were compiled: {found:?}");

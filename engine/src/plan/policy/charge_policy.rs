@@ -31,7 +31,7 @@ pub struct Outcome {
     pub shortfall: Energy,
 }
 
-/// What to do from an instant to the end of its slot.
+/// Decision from an instant to the end of its slot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct PolicyDecision {
@@ -233,7 +233,7 @@ impl ChargePolicy {
         Ok(self.bids(place.slot, place.state, wanted.as_kwh(), place.most_kwh))
     }
 
-    /// What to do from an instant to the end of its slot, of what is still wanted then.
+    /// Decision from an instant to the end of its slot, for what is still wanted then.
     ///
     /// # Errors
     /// As [`ChargePolicy::bid_curve_at`].
@@ -243,7 +243,7 @@ impl ChargePolicy {
         state: Option<usize>,
         wanted: Energy,
     ) -> Result<PolicyDecision, PolicyStateError> {
-        let Place { slot, state, hours, most_kwh } = self.place_at(at, state, wanted)?;
+        let RestOfSlot { slot, state, hours, most_kwh } = self.place_at(at, state, wanted)?;
         let later = &self.later[slot];
         let here = self.prices.price(slot, state);
         let wanted = wanted.as_kwh();
@@ -384,7 +384,7 @@ impl ChargePolicy {
         at: DateTime<Utc>,
         state: Option<usize>,
         wanted: Energy,
-    ) -> Result<Place, PolicyStateError> {
+    ) -> Result<RestOfSlot, PolicyStateError> {
         let micros = micros_of(at);
         let Some(slot) = self.horizon.overlapping(micros, micros.saturating_add(1)).next() else {
             let last = self.horizon.len() - 1;
@@ -400,7 +400,7 @@ impl ChargePolicy {
         self.check(slot, state, wanted)?;
         let hours = (self.horizon.ends()[slot] - micros) as f64 / MICROS_PER_HOUR;
         let share = hours / self.horizon.hours(slot);
-        Ok(Place { slot, state, hours, most_kwh: share * self.most_kwh[slot] })
+        Ok(RestOfSlot { slot, state, hours, most_kwh: share * self.most_kwh[slot] })
     }
 
     /// Most power of a slot.
@@ -428,7 +428,7 @@ impl ChargePolicy {
 
 /// Rest of a slot in one of its states.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct RestOfSlot {
     slot: usize,
     state: usize,
     hours: f64,

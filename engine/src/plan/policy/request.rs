@@ -175,25 +175,25 @@ fn last_instant(request: &PolicyRequest<'_>) -> Result<i64, PolicyRequestError> 
 
 /// Part of a slot.
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct CutSlot {
     slot: usize,
     start: i64,
     end: i64,
 }
 
 /// Slots within `[from, to)`, cut at `cuts`, which are in time order.
-fn pieces(horizon: &Horizon, (from, to): (i64, i64), cuts: &[i64]) -> Vec<Piece> {
+fn pieces(horizon: &Horizon, (from, to): (i64, i64), cuts: &[i64]) -> Vec<CutSlot> {
     let mut pieces = Vec::new();
     for slot in horizon.overlapping(from, to) {
         let (mut start, end) = (horizon.starts()[slot].max(from), horizon.ends()[slot].min(to));
         let next = cuts.partition_point(|&cut| cut <= start);
         for &cut in cuts[next..].iter().take_while(|&&cut| cut < end) {
             if cut > start {
-                pieces.push(Piece { slot, start, end: cut });
+                pieces.push(CutSlot { slot, start, end: cut });
                 start = cut;
             }
         }
-        pieces.push(Piece { slot, start, end });
+        pieces.push(CutSlot { slot, start, end });
     }
     pieces
 }
