@@ -193,8 +193,8 @@ impl Service {
             watch_devices(app).await?;
         }
         let measured = self.worlds.clone();
-        let measures = move || measuring::run(measured.clone());
-        jobs.push(keep_running("measures", Clock::system(), measures));
+        let watch = move || measuring::run(measured.clone());
+        jobs.push(keep_running("measures", Clock::system(), watch));
         jobs.push(keep_following(self.worlds.clone(), self.notes));
         for app in &self.worlds {
             jobs.extend(keep_all_running(app, Dispatcher::new(app.clone(), Clock::system())?));
