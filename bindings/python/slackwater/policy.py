@@ -78,7 +78,7 @@ class MarkovPrices:
 
 
 def _is_deep(transitions: Matrix | Sequence[Matrix]) -> bool:
-    """Whether these are several matrices."""
+    """Tell a list of matrices from one matrix."""
     return not all(isinstance(entry, float | int) for row in transitions for entry in row)
 
 
