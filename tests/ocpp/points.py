@@ -178,6 +178,76 @@ class Post16(ChargePoint16):
         """Refuse to send a message."""
         return result16.TriggerMessage(status="NotImplemented")
 
+    @on("UnlockConnector")
+    def on_unlock(self, connector_id: int) -> Any:
+        """End the transaction first, if there is one."""
+        self.requests.append("UnlockConnector")
+        if connector_id != 1:
+            return result16.UnlockConnector(status="NotSupported")
+        if self.transaction is not None:
+            self.later = asyncio.create_task(self.finish())
+        return result16.UnlockConnector(status="Unlocked")
+
+    @on("ClearCache")
+    def on_clear(self) -> Any:
+        """Forget all tokens."""
+        self.requests.append("ClearCache")
+        return result16.ClearCache(status="Accepted")
+
+    @on("Reset")
+    def on_reset(self, **fields: str) -> Any:
+        """Restart after the answer."""
+        self.requests.append(f"Reset {fields['type']}")
+        self.later = asyncio.create_task(self.restart())
+        return result16.Reset(status="Accepted")
+
+    async def restart(self) -> None:
+        """End the transaction, if there is one, and start anew."""
+        if self.transaction is not None:
+            await self.finish()
+        await self.boot()
+
+
+class Obedient16(Post16):
+    """A charger that sends the messages that it is asked for."""
+
+    @on("TriggerMessage")
+    def on_trigger(self, requested_message: str, **_: Any) -> Any:
+        """Send the message after the answer."""
+        self.requests.append(requested_message)
+        self.later = asyncio.create_task(self.tell(requested_message))
+        return result16.TriggerMessage(status="Accepted")
+
+    async def tell(self, message: str) -> None:
+        """Send a message."""
+        match message:
+            case "BootNotification":
+                await self.boot()
+            case "StatusNotification":
+                await self.show("Available")
+            case "MeterValues":
+                await self.measure(0, 0)
+            case "Heartbeat":
+                await self.ask(call16.Heartbeat())
+            case "DiagnosticsStatusNotification":
+                await self.ask(call16.DiagnosticsStatusNotification(status="Idle"))
+            case _:
+                await self.ask(call16.FirmwareStatusNotification(status="Idle"))
+
+
+class Stubborn16(Post16):
+    """A charger that neither restarts nor unlocks its cable."""
+
+    @on("Reset")
+    def on_reset(self, **_: str) -> Any:
+        """Refuse."""
+        return result16.Reset(status="Rejected")
+
+    @on("UnlockConnector")
+    def on_unlock(self, **_: int) -> Any:
+        """Fail."""
+        return result16.UnlockConnector(status="UnlockFailed")
+
 
 class Post201(ChargePoint201):
     """A charging station of 2.0.1 with one EVSE."""

@@ -21,7 +21,7 @@ from ocpp.v16 import call
 
 from central import ROOT, Central, basic, connected
 from certificates import make_authority
-from points import Post16, limit_of, listen, now
+from points import Obedient16, Post16, Stubborn16, limit_of, listen, now
 from test_points import DEVICE, IDENTITY, charging, play, playing
 
 Scene = Callable[[Central, Any], Awaitable[None]]
@@ -120,6 +120,84 @@ def test_tc_012_csms_remote_stop(tmp_path: Path) -> None:
         assert not await is_charging(central)
 
     with_charger(tmp_path, scene)
+
+
+def restarted(folder: Path, kind: str) -> None:
+    async def scene(central: Central, point: Any) -> None:
+        await point.begin()
+        assert await central.ask(f"reset {IDENTITY} {kind}") == "accepted"
+        await point.later
+        assert point.requests[-1] == f"Reset {kind.title()}"
+        # Its transaction has ended, and it has introduced itself anew.
+        assert not await is_charging(central)
+        assert await power_state(central) == "unplugged"
+
+    with_charger(folder, scene)
+
+
+def test_tc_013_csms_hard_reset(tmp_path: Path) -> None:
+    restarted(tmp_path, "hard")
+
+
+def test_tc_014_csms_soft_reset(tmp_path: Path) -> None:
+    restarted(tmp_path, "soft")
+
+
+def unlocked(folder: Path, plug: str) -> None:
+    async def scene(central: Central, point: Any) -> None:
+        await point.show(plug)
+        assert await central.ask(f"unlock {IDENTITY} 1") == "accepted"
+        assert point.requests == ["UnlockConnector"]
+
+    with_charger(folder, scene)
+
+
+def test_tc_017_1_csms_unlock_no_session_cable_not_fixed(tmp_path: Path) -> None:
+    unlocked(tmp_path, "Available")
+
+
+def test_tc_017_2_csms_unlock_no_session_cable_fixed(tmp_path: Path) -> None:
+    unlocked(tmp_path, "Preparing")
+
+
+def test_tc_018_1_csms_unlock_during_a_session(tmp_path: Path) -> None:
+    async def scene(central: Central, point: Any) -> None:
+        await point.begin()
+        assert await central.ask(f"unlock {IDENTITY} 1") == "accepted"
+        await point.later
+        assert not await is_charging(central)
+
+    with_charger(tmp_path, scene)
+
+
+def test_tc_030_csms_unlock_fails(tmp_path: Path) -> None:
+    async def scene(central: Central, _: Any) -> None:
+        assert "UnlockFailed" in (await central.ask(f"unlock {IDENTITY} 1"))["error"]
+
+    with_charger(tmp_path, scene, Stubborn16)
+
+
+def test_tc_031_csms_unlock_an_unknown_connector(tmp_path: Path) -> None:
+    async def scene(central: Central, _: Any) -> None:
+        assert "not support" in (await central.ask(f"unlock {IDENTITY} 7"))["error"]
+
+    with_charger(tmp_path, scene)
+
+
+def test_tc_061_csms_clear_the_cache_of_tokens(tmp_path: Path) -> None:
+    async def scene(central: Central, point: Any) -> None:
+        assert await central.ask(f"clear {IDENTITY}") == "accepted"
+        assert point.requests == ["ClearCache"]
+
+    with_charger(tmp_path, scene)
+
+
+def test_tc_014_csms_a_reset_that_is_rejected(tmp_path: Path) -> None:
+    async def scene(central: Central, _: Any) -> None:
+        answer = await central.ask(f"reset {IDENTITY} soft")
+        assert "Rejected" in answer["error"]
+
+    with_charger(tmp_path, scene, Stubborn16)
 
 
 def test_tc_004_2_csms_identification_first_connection_time_out(tmp_path: Path) -> None:
@@ -422,6 +500,23 @@ def test_tc_054_csms_trigger_message(tmp_path: Path) -> None:
         assert "BootNotification" in point.requests[0]
 
     with_charger(tmp_path, scene, Silent)
+
+
+def test_tc_054_csms_each_message_by_the_operator(tmp_path: Path) -> None:
+    async def scene(central: Central, point: Any) -> None:
+        for word, message in [
+            ("boot", "BootNotification"),
+            ("status", "StatusNotification"),
+            ("meter_values", "MeterValues"),
+            ("heartbeat", "Heartbeat"),
+            ("diagnostics", "DiagnosticsStatusNotification"),
+            ("firmware", "FirmwareStatusNotification"),
+        ]:
+            assert await central.ask(f"trigger {IDENTITY} {word}") == "accepted"
+            await point.later
+            assert point.requests[-1] == message
+
+    with_charger(tmp_path, scene, Obedient16)
 
 
 def test_tc_055_csms_trigger_message_rejected(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A charger of the package `ocpp` at the whole service, from its first connection to a limit."""
+"""Chargers of the package `ocpp` at the whole service: a limit, and what operators do."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+import websockets
 
 from central import ROOT, connected
-from points import Post16, limit_of, listen
+from points import Obedient16, Post16, limit_of, listen
 from test_integration_example import Client, ask
 
 PROGRAM = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
@@ -66,13 +68,14 @@ def read_event(process: subprocess.Popen[str], message: str) -> Any:
     raise AssertionError(message)
 
 
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[SimpleNamespace]:
+@contextmanager
+def serving(folder: Path, more: str = "") -> Iterator[SimpleNamespace]:
+    """Start the service with a charger that was added, and with more settings."""
     assert PROGRAM.is_file(), f"{PROGRAM} is missing: run `make ocpp`"
-    chargers = tmp_path / "chargers"
+    chargers = folder / "chargers"
     chargers.mkdir()
-    settings = tmp_path / "settings.toml"
-    settings.write_text(SETTINGS.format(folder=tmp_path))
+    settings = folder / "settings.toml"
+    settings.write_text(SETTINGS.format(folder=folder) + more)
     added = run("charger", "add", "garage", "--state-folder", chargers)
     secrets = dict(line.split(" ") for line in added.splitlines())
     command = [str(PROGRAM), "serve", "--config", str(settings)]
@@ -80,16 +83,26 @@ def served(tmp_path: Path) -> Iterator[SimpleNamespace]:
         # The integration listens before the service does.
         door = read_event(process, "listening for charge points")
         event = read_event(process, "listening")
+        admin = event["admin"]
         made = run(
             *("client", "create", "--environment", "production", "--config", settings),
-            SLACKWATER_ADMIN_URL=event["admin"],
+            SLACKWATER_ADMIN_URL=admin,
         )
         client = Client(event["base"], event["auth"], json.loads(made))
-        yield SimpleNamespace(client=client, address=door["address"], chargers=chargers, **secrets)
+        address = door["address"]
+        yield SimpleNamespace(
+            client=client, address=address, admin=admin, chargers=chargers, **secrets
+        )
         process.terminate()
     # Finalisers of coroutines that run while pytest compiles a plug-in end in a SystemError of
     # Python 3.11.7: they run here instead.
     gc.collect()
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[SimpleNamespace]:
+    with serving(tmp_path) as one:
+        yield one
 
 
 def link(client: Client, code: str) -> Any:
@@ -113,6 +126,24 @@ def link(client: Client, code: str) -> Any:
     return charger
 
 
+async def limit(served: SimpleNamespace, point: Any, amps: float) -> None:
+    """Link the charger and limit it as its owner."""
+    charger = await asyncio.to_thread(link, served.client, served.code)
+    assert charger["vendor"] == "OCPP"
+    path = f"/chargers/{charger['id']}"
+    # A charger that was just linked is polled in the background.
+    async with asyncio.timeout(60):
+        while (information := charger["information"])["brand"] is None:
+            charger = await asyncio.to_thread(served.client.send, "GET", path)
+    assert information["brand"] == "Fjord"
+    body = {"maxCurrent": amps}
+    action = await asyncio.to_thread(served.client.send, "POST", f"{path}/max-current", body)
+    assert (action["state"], action["targetState"]) == ("PENDING", {"maxCurrent": amps})
+    # The limit follows the default, which has to be there first.
+    async with asyncio.timeout(60):
+        await point.has_limit.wait()
+
+
 def test_a_charger_is_added_linked_and_limited(served: SimpleNamespace) -> None:
     async def scene() -> list[float]:
         async with connected(served.address, "garage", served.password, "ocpp1.6") as socket:
@@ -121,22 +152,7 @@ def test_a_charger_is_added_linked_and_limited(served: SimpleNamespace) -> None:
             await point.boot()
             await point.show("Preparing")
             await point.begin()
-            charger = await asyncio.to_thread(link, served.client, served.code)
-            assert charger["vendor"] == "OCPP"
-            path = f"/chargers/{charger['id']}"
-            # A charger that was just linked is polled in the background.
-            async with asyncio.timeout(60):
-                while (information := charger["information"])["brand"] is None:
-                    charger = await asyncio.to_thread(served.client.send, "GET", path)
-            assert information["brand"] == "Fjord"
-            body = {"maxCurrent": 10}
-            action = await asyncio.to_thread(
-                served.client.send, "POST", f"{path}/max-current", body
-            )
-            assert (action["state"], action["targetState"]) == ("PENDING", {"maxCurrent": 10.0})
-            # The limit follows the default, which has to be there first.
-            async with asyncio.timeout(60):
-                await point.has_limit.wait()
+            await limit(served, point, 10)
             listening.cancel()
             await asyncio.wait([listening])
             return [limit_of(profile["charging_schedule"]) for profile in point.profiles]
@@ -148,3 +164,47 @@ def test_a_charger_is_added_linked_and_limited(served: SimpleNamespace) -> None:
         text = path.read_text()
         assert served.password not in text
         assert served.code not in text
+
+
+def test_an_operator_triggers_restarts_and_forgets_a_charger(served: SimpleNamespace) -> None:
+    async def operate(*words: str) -> Any:
+        """Give a command to the running service."""
+        done = await asyncio.to_thread(run, *words, SLACKWATER_ADMIN_URL=served.admin)
+        return json.loads(done)
+
+    async def scene() -> None:
+        async with connected(served.address, "garage", served.password, "ocpp1.6") as socket:
+            point = Obedient16("garage", socket)
+            listening = asyncio.create_task(listen(point))
+            await point.boot()
+            (listed,) = await operate("charger", "list")
+            assert (listed["identity"], listed["is_connected"]) == ("garage", True)
+            trigger = ("charger", "trigger", "garage", "status", "--connector", "1")
+            assert await operate(*trigger) == {"reply": "accepted"}
+            await point.later
+            assert await operate("charger", "reset", "garage", "--hard") == {"reply": "accepted"}
+            await point.later
+            # A slow machine gives the service time for requests of its own.
+            ordered = [one for one in point.requests if one in ("StatusNotification", "Reset Hard")]
+            assert ordered == ["StatusNotification", "Reset Hard"]
+            shown = await operate("charger", "show", "garage")
+            told = [message["what"] for message in shown["messages"]]
+            assert {"Reset", "BootNotification"} <= set(told)
+            assert await operate("charger", "forget", "garage") == {"forgotten": "garage"}
+            # The service has ended the connection.
+            async with asyncio.timeout(60):
+                await listening
+        assert await operate("charger", "list") == []
+        with pytest.raises(websockets.exceptions.InvalidStatus) as refused:
+            async with connected(served.address, "garage", served.password, "ocpp1.6"):
+                pass
+        assert refused.value.response.status_code == 404
+        acts = (await operate("admin", "audit"))["acts"]
+        assert [(act["method"], act["path"], act["status"]) for act in acts[-3:]] == [
+            ("POST", "/chargers/garage/trigger", 200),
+            ("POST", "/chargers/garage/reset", 200),
+            ("DELETE", "/chargers/garage", 200),
+        ]
+
+    asyncio.run(scene())
+    assert not list(served.chargers.iterdir())

@@ -1,4 +1,5 @@
 //! The trait that stands between the service and a manufacturer.
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -28,10 +29,11 @@ use crate::reading::Reading;
 ///   nothing charges, scopes and pairing are the service's affair.
 /// * `now` is what the service's clock shows when it calls. Use it for time
 ///   stamps that the manufacturer leaves out.
+/// * A program that knows the type behind a vendor has it by `Any`, for what is its own.
 /// * A failed call is a [`VendorError`]. Never repeat a call: the service
 ///   knows how often and how long.
 #[async_trait]
-pub trait Vendor: fmt::Debug + Send + Sync {
+pub trait Vendor: Any + fmt::Debug + Send + Sync {
     /// Facts about the manufacturer. Costs nothing.
     fn profile(&self) -> Arc<Profile>;
 

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! It reads one order a line, and prints one JSON document for each: `add CP-1`, `link CP-1 CODE`,
-//! `poll CP-1/1`, `metered CP-1/1 FROM TO`, `send CP-1/1 {"charge": "start"}`, and `wait SECONDS`, which
-//! moves its clock. The first line that it prints is its address.
+//! `poll CP-1/1`, `metered CP-1/1 FROM TO`, `send CP-1/1 {"charge": "start"}`, `trigger CP-1 heartbeat`,
+//! `reset CP-1 soft`, `unlock CP-1 1`, `clear CP-1`, and `wait SECONDS`, which moves its clock. The first line that it prints is its address.
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::Arc;
@@ -20,8 +20,9 @@ use slackwater_integration::registry::Settings;
 use slackwater_integration::vendor::{Connection, Linked, LogIn, Login, Vendor};
 use slackwater_ocpp::edge::enrolment::enrol;
 use slackwater_ocpp::edge::files::Folder;
+use slackwater_ocpp::facts::Request;
 use slackwater_ocpp::settings::OcppSettings;
-use slackwater_ocpp::vendor::Ocpp;
+use slackwater_ocpp::vendor::{Ocpp, check_reply};
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 
 type Failure = Box<dyn Error>;
@@ -61,13 +62,34 @@ impl Central {
                 self.vendor.send(&self.device(object)?, &command, Utc::now()).await?;
                 Ok(json!("sent"))
             }
+            "trigger" => {
+                let message = serde_json::from_value(rest.into())?;
+                self.ask(object, Request::Trigger { message, connector: None }).await
+            }
+            "reset" => {
+                let reset = serde_json::from_value(rest.into())?;
+                self.ask(object, Request::Reset { reset }).await
+            }
+            "unlock" => {
+                let connector = rest.parse()?;
+                self.ask(object, Request::Unlock { connector }).await
+            }
+            "clear" => self.ask(object, Request::ClearTokens).await,
             "wait" => {
                 let seconds: u32 = object.parse()?;
                 self.ahead.fetch_add(seconds.into(), Ordering::Relaxed);
                 Ok(json!("waited"))
             }
-            _ => Err("add, link, poll, metered, send or wait".into()),
+            _ => {
+                Err("add, link, poll, metered, send, trigger, reset, unlock, clear or wait".into())
+            }
         }
+    }
+
+    async fn ask(&self, identity: &str, request: Request) -> Result<Value, Failure> {
+        let reply = self.vendor.hub().ask_charger(identity, request).await?;
+        check_reply(reply.ok_or("add the charge point first")?)?;
+        Ok(json!("accepted"))
     }
 
     async fn link(&mut self, identity: &str, code: &str) -> Result<Value, Failure> {

@@ -225,7 +225,8 @@ pub enum Variable {
 }
 
 /// Message that a charge point may be asked to send.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Trigger {
     /// Its model.
     Boot,
@@ -233,6 +234,22 @@ pub enum Trigger {
     Status,
     /// Values of its meters.
     MeterValues,
+    /// A sign of life.
+    Heartbeat,
+    /// State of the upload of its log.
+    Diagnostics,
+    /// State of an update of its firmware.
+    Firmware,
+}
+
+/// Way to restart a charge point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reset {
+    /// Transactions are ended in order first (1.6), or it waits until there is none (2.0.1).
+    Soft,
+    /// At once.
+    Hard,
 }
 
 /// Request to a charge point.
@@ -289,6 +306,18 @@ pub enum Request {
         /// Connector, if it is about one.
         connector: Option<Connector>,
     },
+    /// Restarts the charge point.
+    Reset {
+        /// Way to do it.
+        reset: Reset,
+    },
+    /// Unlocks the cable of a connector.
+    Unlock {
+        /// Connector.
+        connector: Connector,
+    },
+    /// Has the charge point forget the tokens that it has accepted.
+    ClearTokens,
 }
 
 impl Request {
@@ -304,6 +333,9 @@ impl Request {
             Self::ClearDefaults { .. } => "clear_defaults",
             Self::ReadSchedule { .. } => "read_schedule",
             Self::Trigger { .. } => "trigger",
+            Self::Reset { .. } => "reset",
+            Self::Unlock { .. } => "unlock",
+            Self::ClearTokens => "clear_tokens",
         }
     }
 }

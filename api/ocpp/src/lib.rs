@@ -8,6 +8,7 @@
 //! | [`v16`], [`v201`], [`version`] | messages of a version as facts, and facts as messages |
 //! | [`facts`], [`assumption`] | what passes between both sides, without a version |
 //! | [`station`] | state of one charge point, changed by facts and time |
+//! | [`messages`] | last messages, for operators |
 //! | [`site`] | charge points behind one fuse, whose limits are decided together |
 //! | [`session`] | exchange over one connection |
 //! | [`relay`] | a second central system on one charge point |
@@ -19,6 +20,7 @@ pub mod edge;
 pub mod facts;
 pub mod fields;
 pub mod frame;
+pub mod messages;
 pub mod profiles;
 pub mod relay;
 pub mod samples;

@@ -19,8 +19,9 @@ use tokio_rustls::TlsAcceptor;
 use tracing::{error, info};
 
 use crate::edge::clock::{Clock, system};
-use crate::edge::hub::{Hub, Point};
+use crate::edge::hub::Hub;
 use crate::edge::listener::{Door, Proof, listen};
+use crate::edge::point::Point;
 use crate::edge::secret::{digest, generate_token, is_same, matches, normalised};
 use crate::edge::tls::configure;
 use crate::facts::{Connector, Reply};
@@ -85,6 +86,12 @@ impl Ocpp {
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Its charge points, for operators.
+    #[must_use]
+    pub const fn hub(&self) -> &Arc<Hub> {
+        &self.hub
     }
 
     /// The charge point of a connection, if its token is that of a link.
@@ -163,7 +170,11 @@ fn offers(point: &Point) -> Vec<Offer> {
     all.iter().map(offer).collect()
 }
 
-fn refusal(reply: Reply) -> Result<(), VendorError> {
+/// Reply to a request of ours.
+///
+/// # Errors
+/// The charge point refused, failed, or did not answer.
+pub fn check_reply(reply: Reply) -> Result<(), VendorError> {
     match reply {
         Reply::Accepted | Reply::Variables(_) | Reply::Schedule { .. } => Ok(()),
         Reply::Refused { status } => Err(VendorError::Refused { detail: status }),
@@ -234,7 +245,7 @@ impl Vendor for Ocpp {
             Err(error) => return Err(VendorError::PreconditionLost { detail: error.to_string() }),
         };
         let reply = point.order(request).ok_or(VendorError::Unreachable)?;
-        refusal(reply.await.unwrap_or(Reply::Lost))
+        check_reply(reply.await.unwrap_or(Reply::Lost))
     }
 
     async fn metered(

@@ -42,7 +42,7 @@ async fn obey(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     match arguments.command {
         Command::Serve(arguments) => serve::run_service(file, &arguments, registry).await,
         Command::Client(line) => client::run_client_command(file, line).await,
-        Command::Charger(line) => charger::run_charger_command(file, line),
+        Command::Charger(line) => charger::run_charger_command(file, line).await,
         Command::Tell(line) => command::run_device_command(file, line).await,
         Command::Events(line) => events::run_events_command(file, line).await,
         Command::Link(line) => link::run_link_command(file, line).await,

@@ -7,7 +7,8 @@ use chrono::{DateTime, Utc};
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::{debug, info, warn};
 
-use crate::edge::hub::{Hub, Point, read_base_load};
+use crate::edge::hub::{Hub, read_base_load};
+use crate::edge::point::Point;
 use crate::site::balance::Member;
 use crate::site::plan::{BaseLoad, PHASES, Site};
 

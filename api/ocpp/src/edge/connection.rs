@@ -14,9 +14,11 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use tracing::{info, warn};
 
 use crate::edge::files::Kept;
-use crate::edge::hub::{Hub, Order, Point};
+use crate::edge::hub::Hub;
+use crate::edge::point::{Order, Point};
 use crate::edge::upstream::{News, Upstream};
 use crate::facts::Reply;
+use crate::messages::Sender;
 use crate::relay::machine::{Parts, Relay, RelayStep};
 use crate::session::Ticket;
 use crate::version::Version;
@@ -45,7 +47,7 @@ struct Connection {
 }
 
 /// Serves a charge point until it leaves, falls silent, or connects anew.
-pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
+pub async fn serve_point<S: AsyncRead + AsyncWrite + Unpin>(
     mut socket: WebSocketStream<S>,
     hub: Arc<Hub>,
     point: Arc<Point>,
@@ -71,17 +73,17 @@ pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
         pinged_at: now,
         alive_at: now,
     };
-    if let Err(error) = connection.run(&mut socket, &mut orders).await {
+    if let Err(error) = connection.exchange_messages(&mut socket, &mut orders).await {
         info!(identity = point.identity, %error, "a connection failed");
     }
-    connection.end(number).await;
+    connection.end_exchange(number).await;
     gauge!("slackwater_ocpp_connections").decrement(1.0);
     let _ = socket.close(None).await;
     info!(identity = point.identity, "a charge point disconnected");
 }
 
 /// Counts requests that ended.
-fn count(ended: &[(&'static str, &'static str)]) {
+fn count_requests(ended: &[(&'static str, &'static str)]) {
     for &(kind, outcome) in ended {
         counter!("slackwater_ocpp_requests_total", "request" => kind, "outcome" => outcome)
             .increment(1);
@@ -89,7 +91,7 @@ fn count(ended: &[(&'static str, &'static str)]) {
 }
 
 impl Connection {
-    async fn run<S: AsyncRead + AsyncWrite + Unpin>(
+    async fn exchange_messages<S: AsyncRead + AsyncWrite + Unpin>(
         &mut self,
         socket: &mut WebSocketStream<S>,
         orders: &mut mpsc::Receiver<Order>,
@@ -100,58 +102,62 @@ impl Connection {
             let step = tokio::select! {
                 message = socket.next() => {
                     let Some(message) = message.transpose()? else { return Ok(()) };
-                    self.take(message)
+                    self.take_message(message)
                 }
-                news = self.upstream.next() => self.hear(news),
+                news = self.upstream.next() => self.hear_upstream(news),
                 order = orders.recv() => {
                     // Without a sender another connection has taken the place of this one.
                     let Some(order) = order else { return Ok(()) };
-                    self.order(order)
+                    self.order_request(order)
                 }
                 _ = ticks.tick() => {
                     if self.is_silent() {
                         return Ok(());
                     }
-                    self.ping(socket).await?;
-                    self.step(Relay::tick)
+                    self.send_ping(socket).await?;
+                    self.take_step(Relay::tick)
                 }
             };
-            self.finish(step, socket).await?;
+            self.finish_step(step, socket).await?;
         }
     }
 
     /// Takes a step of the exchange.
-    fn step(&mut self, work: impl FnOnce(&mut Relay, &mut Parts<'_>) -> RelayStep) -> RelayStep {
+    fn take_step(
+        &mut self,
+        work: impl FnOnce(&mut Relay, &mut Parts<'_>) -> RelayStep,
+    ) -> RelayStep {
         let now = (self.hub.clock)();
         let Kept { station, shared, .. } = &mut *self.point.kept();
         work(&mut self.relay, &mut Parts { station, shared, rules: &self.point.rules, now })
     }
 
-    fn take(&mut self, message: Message) -> RelayStep {
+    fn take_message(&mut self, message: Message) -> RelayStep {
         self.alive_at = (self.hub.clock)();
         let Message::Text(text) = message else { return RelayStep::default() };
-        self.step(|relay, parts| relay.point_said(&text, parts))
+        self.point.add_message(Sender::Charger, &text, self.alive_at);
+        self.take_step(|relay, parts| relay.point_said(&text, parts))
     }
 
-    fn hear(&mut self, news: News) -> RelayStep {
+    fn hear_upstream(&mut self, news: News) -> RelayStep {
         match news {
             News::Connected(texts) => {
                 self.upstream.take_up(texts);
-                self.step(Relay::upstream_connected)
+                self.take_step(Relay::upstream_connected)
             }
-            News::Text(text) => self.step(|relay, parts| relay.upstream_said(&text, parts)),
+            News::Text(text) => self.take_step(|relay, parts| relay.upstream_said(&text, parts)),
             News::Lost => {
                 self.upstream.let_go();
-                self.step(Relay::upstream_lost)
+                self.take_step(Relay::upstream_lost)
             }
         }
     }
 
-    fn order(&mut self, order: Order) -> RelayStep {
+    fn order_request(&mut self, order: Order) -> RelayStep {
         self.last_ticket += 1;
         self.replies.insert(self.last_ticket, order.reply);
         let ticket = Some(self.last_ticket);
-        self.step(|relay, parts| relay.order(order.request, ticket, parts))
+        self.take_step(|relay, parts| relay.order(order.request, ticket, parts))
     }
 
     fn is_silent(&self) -> bool {
@@ -159,7 +165,7 @@ impl Connection {
         silence.num_seconds() > self.hub.ping_interval().num_seconds() * PINGS_MAX
     }
 
-    async fn ping<S: AsyncRead + AsyncWrite + Unpin>(
+    async fn send_ping<S: AsyncRead + AsyncWrite + Unpin>(
         &mut self,
         socket: &mut WebSocketStream<S>,
     ) -> Result<(), Error> {
@@ -172,28 +178,29 @@ impl Connection {
     }
 
     /// Keeps the state where that is urgent or due, then sends.
-    async fn finish<S: AsyncRead + AsyncWrite + Unpin>(
+    async fn finish_step<S: AsyncRead + AsyncWrite + Unpin>(
         &mut self,
         step: RelayStep,
         socket: &mut WebSocketStream<S>,
     ) -> Result<(), Error> {
         let RelayStep { own: step, upstream, resets } = step;
         if step.is_urgent || (self.hub.clock)() - self.saved_at >= SAVE_AFTER {
-            self.save().await;
+            self.save_state().await;
         }
         for text in step.send {
+            self.point.add_message(Sender::Service, &text, (self.hub.clock)());
             socket.send(Message::text(text)).await?;
         }
         self.upstream.send(upstream);
         if resets {
             self.upstream.let_go();
         }
-        count(&step.ended);
-        self.deliver(step.done);
+        count_requests(&step.ended);
+        self.deliver_replies(step.done);
         Ok(())
     }
 
-    fn deliver(&mut self, done: Vec<(Ticket, Reply)>) {
+    fn deliver_replies(&mut self, done: Vec<(Ticket, Reply)>) {
         for (ticket, reply) in done {
             if let Some(receiver) = self.replies.remove(&ticket) {
                 // Whoever ordered it may have given up.
@@ -202,14 +209,14 @@ impl Connection {
         }
     }
 
-    async fn save(&mut self) {
+    async fn save_state(&mut self) {
         self.saved_at = (self.hub.clock)();
         if let Err(error) = self.hub.save(&self.point).await {
             warn!(identity = self.point.identity, %error, "the state was not kept");
         }
     }
 
-    async fn end(&mut self, number: u64) {
+    async fn end_exchange(&mut self, number: u64) {
         let step = {
             let now = (self.hub.clock)();
             let Kept { station, shared, .. } = &mut *self.point.kept();
@@ -220,8 +227,8 @@ impl Connection {
             }
             step
         };
-        count(&step.ended);
-        self.deliver(step.done);
-        self.save().await;
+        count_requests(&step.ended);
+        self.deliver_replies(step.done);
+        self.save_state().await;
     }
 }

@@ -115,18 +115,26 @@ impl Folder {
     /// # Errors
     /// A file cannot be removed.
     pub fn forget(&self, identity: &str) -> Result<bool, FileError> {
-        let remove = |kind| {
-            let path = self.file(identity, kind);
-            match fs::remove_file(&path) {
-                Ok(()) => Ok(true),
-                Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-                Err(error) => Err(FileError { path, reason: error.to_string() }),
-            }
-        };
         // Without credentials it cannot come back, whatever happens before the state is gone.
-        let was_added = remove("credentials")?;
-        remove("state")?;
+        let was_added = self.forget_credentials(identity)?;
+        self.forget_state(identity)?;
         Ok(was_added)
+    }
+
+    /// Removes the credentials of a charge point. Returns false if there are none.
+    ///
+    /// # Errors
+    /// The file cannot be removed.
+    pub fn forget_credentials(&self, identity: &str) -> Result<bool, FileError> {
+        remove(self.file(identity, "credentials"))
+    }
+
+    /// Removes the state of a charge point. Returns false if there is none.
+    ///
+    /// # Errors
+    /// The file cannot be removed.
+    pub fn forget_state(&self, identity: &str) -> Result<bool, FileError> {
+        remove(self.file(identity, "state"))
     }
 
     fn file(&self, identity: &str, kind: &str) -> PathBuf {
@@ -158,6 +166,14 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileError> {
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(error.to_string())),
+    }
+}
+
+fn remove(path: PathBuf) -> Result<bool, FileError> {
+    match fs::remove_file(&path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(FileError { path, reason: error.to_string() }),
     }
 }
 

@@ -2,111 +2,26 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use chrono::TimeDelta;
 use slackwater_integration::registry::SettingsError;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 use crate::edge::balancing::LiveSite;
 use crate::edge::clock::Clock;
-use crate::edge::files::{Credentials, FileError, Folder, Kept, read};
+use crate::edge::files::{Credentials, FileError, Folder, read};
+use crate::edge::point::{Point, lock};
 use crate::edge::upstream::Route;
-use crate::facts::{Reply, Request};
+use crate::facts::Request;
 use crate::settings::OcppSettings;
 use crate::site::plan::{BaseLoad, Site};
-use crate::station::state::Rules;
+use crate::site::settings::SiteSettings;
 
 /// Hashes that are computed at a time: each takes 19 MiB, and all charge points of a street
 /// connect at once after a power cut.
 const HASHES_MAX: usize = 2;
-
-/// Orders that wait for the task of a connection.
-const ORDERS_MAX: usize = 32;
-
-/// Links that are kept per charge point. An owner who links again has a new one.
-const LINKS_MAX: usize = 8;
-
-/// Request for the charge point at the other end of a connection.
-#[derive(Debug)]
-pub struct Order {
-    /// The request.
-    pub request: Request,
-    /// Receiver of the reply.
-    pub reply: oneshot::Sender<Reply>,
-}
-
-/// Way to the task of a connection.
-#[derive(Debug, Clone)]
-struct Way {
-    number: u64,
-    orders: mpsc::Sender<Order>,
-}
-
-/// A charge point.
-#[derive(Debug)]
-pub struct Point {
-    /// Its identity.
-    pub identity: String,
-    /// Rules that it is held to.
-    pub rules: Rules,
-    kept: Mutex<Kept>,
-    way: Mutex<Option<Way>>,
-    /// One writer at a time, so that the last state is the last one written.
-    saving: tokio::sync::Mutex<()>,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Point {
-    fn new(identity: String, rules: Rules, kept: Kept) -> Self {
-        Self {
-            identity,
-            rules,
-            kept: Mutex::new(kept),
-            way: Mutex::default(),
-            saving: tokio::sync::Mutex::default(),
-        }
-    }
-
-    /// State of the charge point, locked. Hold it for a step, not for a call.
-    pub fn kept(&self) -> MutexGuard<'_, Kept> {
-        locked(&self.kept)
-    }
-
-    /// Puts a connection in place of an earlier one, which ends with its channel.
-    pub fn connect(&self, number: u64) -> mpsc::Receiver<Order> {
-        let (orders, receiver) = mpsc::channel(ORDERS_MAX);
-        *locked(&self.way) = Some(Way { number, orders });
-        receiver
-    }
-
-    /// Removes a connection. Returns false if another one has taken its place.
-    pub fn disconnect(&self, number: u64) -> bool {
-        locked(&self.way).take_if(|way| way.number == number).is_some()
-    }
-
-    /// Sends a request to the charge point and returns the receiver of its reply; `None` if it is
-    /// not connected, or too many requests wait.
-    #[must_use]
-    pub fn order(&self, request: Request) -> Option<oneshot::Receiver<Reply>> {
-        let way = locked(&self.way).clone()?;
-        let (reply, receiver) = oneshot::channel();
-        way.orders.try_send(Order { request, reply }).ok()?;
-        Some(receiver)
-    }
-
-    /// Adds the digest of a link's token, in place of the oldest if there are many.
-    pub fn add_link(&self, digest: String) {
-        let mut kept = self.kept();
-        kept.links.push(digest);
-        let surplus = kept.links.len().saturating_sub(LINKS_MAX);
-        kept.links.drain(..surplus);
-    }
-}
 
 /// All charge points of an integration.
 pub struct Hub {
@@ -162,6 +77,26 @@ impl Hub {
         request
     }
 
+    /// Folder with the files of the charge points.
+    pub(crate) const fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// Name of the site that a charge point is part of, as a charger or as its meter.
+    pub(crate) fn site_of(&self, identity: &str) -> Option<&str> {
+        let is_part = |site: &SiteSettings| {
+            let is_meter = site.base_meter.as_ref().is_some_and(|one| one.charger == identity);
+            is_meter || site.chargers.contains_key(identity)
+        };
+        let mut sites = self.settings.sites.iter();
+        sites.find(|(_, site)| is_part(site)).map(|(name, _)| name.as_str())
+    }
+
+    /// Takes a charge point out of memory.
+    pub(crate) fn remove_point(&self, identity: &str) -> Option<Arc<Point>> {
+        lock(&self.points).remove(identity)
+    }
+
     /// Number for the next connection.
     pub fn next_link(&self) -> u64 {
         self.links.fetch_add(1, Ordering::Relaxed)
@@ -173,7 +108,7 @@ impl Hub {
     /// The file cannot be read.
     pub async fn credentials(&self, identity: &str) -> Result<Option<Credentials>, FileError> {
         let (folder, identity) = (self.folder.clone(), identity.to_owned());
-        blocking(move || folder.credentials(&identity)).await
+        run_blocking(move || folder.credentials(&identity)).await
     }
 
     /// A charge point that was added, with its state from memory or from its file.
@@ -181,16 +116,16 @@ impl Hub {
     /// # Errors
     /// The file cannot be read.
     pub async fn point(&self, identity: &str) -> Result<Arc<Point>, FileError> {
-        if let Some(point) = locked(&self.points).get(identity) {
+        if let Some(point) = lock(&self.points).get(identity) {
             return Ok(Arc::clone(point));
         }
         let (folder, name) = (self.folder.clone(), identity.to_owned());
-        let kept = blocking(move || folder.state(&name)).await?.unwrap_or_default();
+        let kept = run_blocking(move || folder.state(&name)).await?.unwrap_or_default();
         let rules = self.settings.rules(identity).map_err(|error| FileError {
             path: self.settings.state_folder.clone(),
             reason: error.to_string(),
         })?;
-        let mut points = locked(&self.points);
+        let mut points = lock(&self.points);
         let point = points
             .entry(identity.to_owned())
             .or_insert_with(|| Arc::new(Point::new(identity.to_owned(), rules, kept)));
@@ -208,14 +143,14 @@ impl Hub {
 
     fn join_site(&self, site: Site) -> Result<LiveSite, SettingsError> {
         let load = |identity: &str| {
-            if let Some(point) = locked(&self.points).get(identity) {
+            if let Some(point) = lock(&self.points).get(identity) {
                 return Ok(Arc::clone(point));
             }
             let failed = |error: FileError| SettingsError::new("state_folder", error.to_string());
             let kept = self.folder.state(identity).map_err(failed)?.unwrap_or_default();
             let rules = self.settings.rules(identity)?;
             let point = Arc::new(Point::new(identity.to_owned(), rules, kept));
-            locked(&self.points).insert(identity.to_owned(), Arc::clone(&point));
+            lock(&self.points).insert(identity.to_owned(), Arc::clone(&point));
             Ok::<_, SettingsError>(point)
         };
         let points = site.chargers.iter().map(|charger| load(&charger.identity));
@@ -241,9 +176,12 @@ impl Hub {
     /// The file cannot be written.
     pub async fn save(&self, point: &Point) -> Result<(), FileError> {
         let _turn = point.saving.lock().await;
+        if point.is_forgotten() {
+            return Ok(());
+        }
         let kept = point.kept().clone();
         let (folder, identity) = (self.folder.clone(), point.identity.clone());
-        blocking(move || folder.keep_state(&identity, &kept)).await
+        run_blocking(move || folder.keep_state(&identity, &kept)).await
     }
 
     /// Compares a secret with a hash, off the async threads and few at a time.
@@ -258,10 +196,14 @@ impl Hub {
 /// # Errors
 /// The file cannot be read.
 pub async fn read_base_load(path: PathBuf) -> Result<Option<BaseLoad>, FileError> {
-    blocking(move || read(&path)).await
+    run_blocking(move || read(&path)).await
 }
 
-async fn blocking<T: Send + 'static>(
+/// Runs work that may wait for a file off the async threads.
+///
+/// # Errors
+/// The work failed.
+pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, FileError> + Send + 'static,
 ) -> Result<T, FileError> {
     let failed = |error: tokio::task::JoinError| FileError {

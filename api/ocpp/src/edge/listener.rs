@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::http::StatusCode;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tracing::{debug, warn};
 
-use crate::edge::connection::serve;
+use crate::edge::connection::serve_point;
 use crate::edge::enrolment::is_identity;
 use crate::edge::files::Credentials;
 use crate::edge::handshake::{Hello, read_hello, refuse};
@@ -119,7 +119,11 @@ async fn open<S: AsyncRead + AsyncWrite + Unpin>(
         return socket.close(None).await.map_err(io::Error::other);
     };
     let point = hub.point(&identity).await.map_err(io::Error::other)?;
-    serve(socket, hub, point, version).await;
+    // The operator may have removed it in between: from here on that ends its connection.
+    if hub.credentials(&identity).await.map_err(io::Error::other)?.is_none() {
+        return socket.close(None).await.map_err(io::Error::other);
+    }
+    serve_point(socket, hub, point, version).await;
     Ok(())
 }
 

@@ -9,6 +9,8 @@ pub mod files;
 pub mod handshake;
 pub mod hub;
 pub mod listener;
+pub mod operator;
+pub mod point;
 pub mod secret;
 pub mod tls;
 pub mod upstream;

@@ -7,6 +7,7 @@ pub mod connector;
 pub mod limit_state;
 pub mod limits;
 pub mod orders;
+pub mod overview;
 pub mod receive;
 pub mod register;
 pub mod setup;

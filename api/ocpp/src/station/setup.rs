@@ -135,7 +135,7 @@ impl Station {
         match message {
             Trigger::Boot => link.has_asked_boot = true,
             Trigger::Status => link.has_asked_status = true,
-            Trigger::MeterValues => {}
+            _ => {}
         }
     }
 

@@ -150,7 +150,7 @@ pub fn read_reply(request: &Request, payload: &Value) -> Reply {
             Reply::Schedule { start, periods: read_periods(fields.inner("chargingSchedule")) }
         }
         _ => match fields.text("status") {
-            Some("Accepted" | "RebootRequired") => Reply::Accepted,
+            Some("Accepted" | "RebootRequired" | "Unlocked") => Reply::Accepted,
             Some("NotSupported" | "NotImplemented") => Reply::NotSupported,
             status => Reply::Refused { status: status.unwrap_or("no status").to_owned() },
         },

@@ -1,15 +1,16 @@
 //! Facts as messages of OCPP 1.6.
 use ocpp_types::v16::{
-    AuthorizeResponse, BootNotificationResponse, ChangeConfigurationRequest,
+    AuthorizeResponse, BootNotificationResponse, ChangeConfigurationRequest, ClearCacheRequest,
     ClearChargingProfileRequest, DataTransferResponse, GetCompositeScheduleRequest,
     GetConfigurationRequest, HeartbeatResponse, RemoteStartTransactionRequest,
-    RemoteStopTransactionRequest, SetChargingProfileRequest, SignCertificateResponse,
+    RemoteStopTransactionRequest, ResetRequest, SetChargingProfileRequest, SignCertificateResponse,
     StartTransactionResponse, StopTransactionResponse, TriggerMessageRequest,
+    UnlockConnectorRequest,
 };
 use serde_json::{Value, json};
 use slackwater_control::charging_profile::profile::Purpose;
 
-use crate::facts::{Answer, Request, Trigger, Variable};
+use crate::facts::{Answer, Request, Reset, Trigger, Variable};
 use crate::fields::{Fault, write_instant};
 use crate::profiles::{profile_fields, schedule_fields};
 use crate::typed::{Payload, PayloadError, answer, request};
@@ -89,6 +90,9 @@ pub fn write_request(facts: &Request) -> Result<Payload, PayloadError> {
                 Trigger::Boot => "BootNotification",
                 Trigger::Status => "StatusNotification",
                 Trigger::MeterValues => "MeterValues",
+                Trigger::Heartbeat => "Heartbeat",
+                Trigger::Diagnostics => "DiagnosticsStatusNotification",
+                Trigger::Firmware => "FirmwareStatusNotification",
             };
             let mut fields = json!({"requestedMessage": message});
             if let Some(connector) = connector {
@@ -96,6 +100,17 @@ pub fn write_request(facts: &Request) -> Result<Payload, PayloadError> {
             }
             request::<TriggerMessageRequest>(fields)
         }
+        Request::Reset { reset } => {
+            let kind = match reset {
+                Reset::Soft => "Soft",
+                Reset::Hard => "Hard",
+            };
+            request::<ResetRequest>(json!({"type": kind}))
+        }
+        Request::Unlock { connector } => {
+            request::<UnlockConnectorRequest>(json!({"connectorId": connector}))
+        }
+        Request::ClearTokens => request::<ClearCacheRequest>(json!({})),
     }
 }
 

@@ -178,7 +178,7 @@ pub fn read_reply(request: &Request, payload: &Value) -> Reply {
         _ => fields.text("status"),
     };
     match status {
-        Some("Accepted" | "RebootRequired") => Reply::Accepted,
+        Some("Accepted" | "RebootRequired" | "Scheduled" | "Unlocked") => Reply::Accepted,
         Some("NotSupported" | "NotImplemented" | "UnknownComponent" | "UnknownVariable") => {
             Reply::NotSupported
         }

@@ -1,14 +1,15 @@
 //! Facts as messages of OCPP 2.0.1.
 use ocpp_types::v201::{
-    AuthorizeResponse, BootNotificationResponse, ClearChargingProfileRequest, DataTransferResponse,
-    GetCompositeScheduleRequest, GetVariablesRequest, HeartbeatResponse,
-    RequestStartTransactionRequest, RequestStopTransactionRequest, SetChargingProfileRequest,
-    SetVariablesRequest, SignCertificateResponse, TransactionEventResponse, TriggerMessageRequest,
+    AuthorizeResponse, BootNotificationResponse, ClearCacheRequest, ClearChargingProfileRequest,
+    DataTransferResponse, GetCompositeScheduleRequest, GetVariablesRequest, HeartbeatResponse,
+    RequestStartTransactionRequest, RequestStopTransactionRequest, ResetRequest,
+    SetChargingProfileRequest, SetVariablesRequest, SignCertificateResponse,
+    TransactionEventResponse, TriggerMessageRequest, UnlockConnectorRequest,
 };
 use serde_json::{Value, json};
 use slackwater_control::charging_profile::profile::Purpose;
 
-use crate::facts::{Answer, Request, Trigger, Variable};
+use crate::facts::{Answer, Request, Reset, Trigger, Variable};
 use crate::fields::{Fault, write_instant};
 use crate::profiles::{profile_fields, schedule_fields};
 use crate::typed::{Payload, PayloadError, answer, request};
@@ -124,6 +125,17 @@ pub fn write_request(facts: &Request) -> Result<Payload, PayloadError> {
             }
             request::<TriggerMessageRequest>(fields)
         }
+        Request::Reset { reset } => {
+            let kind = match reset {
+                Reset::Soft => "OnIdle",
+                Reset::Hard => "Immediate",
+            };
+            request::<ResetRequest>(json!({"type": kind}))
+        }
+        Request::Unlock { connector } => {
+            request::<UnlockConnectorRequest>(json!({"evseId": connector, "connectorId": 1}))
+        }
+        Request::ClearTokens => request::<ClearCacheRequest>(json!({})),
     }
 }
 
@@ -141,6 +153,9 @@ const fn trigger_of(message: Trigger) -> &'static str {
         Trigger::Boot => "BootNotification",
         Trigger::Status => "StatusNotification",
         Trigger::MeterValues => "MeterValues",
+        Trigger::Heartbeat => "Heartbeat",
+        Trigger::Diagnostics => "LogStatusNotification",
+        Trigger::Firmware => "FirmwareStatusNotification",
     }
 }
 

@@ -1,6 +1,7 @@
 //! Every message of a charge point, in both versions, with its answer.
 use serde_json::{Value, json};
 use slackwater_ocpp::assumption::Assumption;
+use slackwater_ocpp::facts::{Reply, Request, Reset, Trigger};
 use slackwater_ocpp::version::Version;
 
 use crate::rig::{Rig, status};
@@ -124,6 +125,52 @@ fn malformed_frames_are_answered_where_they_can_be() {
         assert_eq!(error_of(&answers[0]).0, code);
         for text in ["", "{}", "[2]", "no JSON", "[3, \"no request of ours\", {}]", "[5, \"1\"]"] {
             assert_eq!(rig.text(text), [Value::Null; 0], "{text}");
+        }
+    }
+}
+
+#[test]
+fn orders_of_operators_in_the_words_of_the_version() {
+    for (request, of_16, of_201) in [
+        (Request::Reset { reset: Reset::Soft }, "Soft", "OnIdle"),
+        (Request::Reset { reset: Reset::Hard }, "Hard", "Immediate"),
+        (
+            Request::Trigger { message: Trigger::Diagnostics, connector: None },
+            "DiagnosticsStatusNotification",
+            "LogStatusNotification",
+        ),
+        (
+            Request::Trigger { message: Trigger::Firmware, connector: None },
+            "FirmwareStatusNotification",
+            "FirmwareStatusNotification",
+        ),
+    ] {
+        for (version, expected) in [(Version::V16, of_16), (Version::V201, of_201)] {
+            let (action, fields) = version.write_request(&request).unwrap();
+            let field = if action == "Reset" { "type" } else { "requestedMessage" };
+            assert_eq!(fields, json!({field: expected}));
+            // A restart that waits for the end of a transaction is agreed to.
+            let reply = version.read_reply(&request, &json!({"status": "Accepted"}));
+            assert_eq!(reply, Reply::Accepted);
+        }
+    }
+    let reset = Request::Reset { reset: Reset::Soft };
+    let reply = Version::V201.read_reply(&reset, &json!({"status": "Scheduled"}));
+    assert_eq!(reply, Reply::Accepted);
+    let unlock = Request::Unlock { connector: 2 };
+    for (version, expected) in [
+        (Version::V16, json!({"connectorId": 2})),
+        (Version::V201, json!({"evseId": 2, "connectorId": 1})),
+    ] {
+        assert_eq!(version.write_request(&unlock).unwrap(), ("UnlockConnector", expected));
+        let cleared = version.write_request(&Request::ClearTokens).unwrap();
+        assert_eq!(cleared, ("ClearCache", json!({})));
+        for (status, expected) in [
+            ("Unlocked", Reply::Accepted),
+            ("NotSupported", Reply::NotSupported),
+            ("UnlockFailed", Reply::Refused { status: "UnlockFailed".to_owned() }),
+        ] {
+            assert_eq!(version.read_reply(&unlock, &json!({"status": status})), expected);
         }
     }
 }

@@ -2,5 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests are blunt, too")]
 
 mod contract;
+mod operators;
 mod point;
 mod security;

@@ -3,6 +3,7 @@
 
 pub mod audit;
 mod body;
+pub mod chargers;
 pub mod clients;
 mod console;
 pub mod control;

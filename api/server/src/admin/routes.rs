@@ -8,7 +8,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::admin::guard::guard;
 use crate::admin::{
-    audit, clients, console, control, docs, events, inventory, policies, prices, sandbox,
+    audit, chargers, clients, console, control, docs, events, inventory, policies, prices, sandbox,
 };
 use crate::seeding::residents::SandboxSeeder;
 use slackwater_http::problem::{self, Problem};
@@ -39,6 +39,7 @@ pub fn router(worlds: &[App], residents: Option<SandboxSeeder>) -> Router {
             .route("/metrics", get(async || telemetry::render()))
             .merge(residents.map(sandbox::router).unwrap_or_default())
             .merge(prices::router(app.clone()))
+            .merge(chargers::router(worlds))
             .merge(control::router(worlds))
             .merge(inventory::router(worlds.to_vec()))
             .merge(policies::router(worlds.to_vec()))

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use slackwater_service::clock::{ClockError, Speed};
 use slackwater_service::config::admin::Role;
@@ -42,7 +42,7 @@ pub(crate) enum Command {
     Location(Asked<LocationCommand>),
     /// List and show linked devices.
     Device(Asked<DeviceCommand>),
-    /// Add, list, show and forget chargers that connect by OCPP, in the files of the integration.
+    /// Add, list, show, restart, unlock and forget chargers that connect by OCPP.
     Charger(ChargerLine),
     /// Send commands to devices, and follow their actions.
     #[command(name = "command")]
@@ -211,12 +211,20 @@ pub(crate) enum ConfigCommand {
     Schema,
 }
 
-/// A command about the files of the integration of OCPP.
+/// A command about chargers that connect by OCPP, for a running server or for the files of the
+/// integration.
 #[derive(Debug, Args)]
 pub(crate) struct ChargerLine {
-    /// Folder of the integration's files; that of the settings, if it is not named here.
+    #[command(flatten)]
+    pub(crate) server: Server,
+
+    /// Work on the files in this folder, for when no server runs.
     #[arg(long, global = true, value_name = "FOLDER")]
     pub(crate) state_folder: Option<PathBuf>,
+
+    /// Vendor code of the integration, where several have a charger of that identity.
+    #[arg(long, global = true, value_name = "CODE")]
+    pub(crate) vendor: Option<String>,
 
     #[command(subcommand)]
     pub(crate) command: ChargerCommand,
@@ -225,7 +233,7 @@ pub(crate) struct ChargerLine {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ChargerCommand {
     /// Add a charger, and print its password and the code for its owner. Both are kept as hashes
-    /// only.
+    /// only. It works on the files: in the folder of the settings, if none is named.
     Add {
         /// Identity with which it connects: the last part of its address.
         identity: String,
@@ -233,20 +241,73 @@ pub(crate) enum ChargerCommand {
         #[arg(long)]
         replace: bool,
     },
-    /// List the chargers that were added: model, last message, and how many users linked each.
+    /// List the chargers that were added: model, connection, last message, and how many users
+    /// linked each.
     List,
-    /// Show what is known of a charger, as it was last written to its file: connectors with
-    /// transactions and limits, variables, and its deviations from the standard.
+    /// Show what is known of a charger: connectors with transactions, limits in force against those
+    /// that are wanted, its deviations from the standard, variables, and its last messages. In a
+    /// folder: its state as it was last written.
     Show {
         /// Its identity.
         identity: String,
     },
-    /// Remove a charger with its credentials. It cannot connect any more, and its users' links to
-    /// it end. A connection that it has goes on until it is closed.
+    /// Remove a charger with its credentials and its state. Its connection ends, it cannot connect
+    /// any more, and its users' links to it end. In a folder a connection goes on until it is closed.
     Forget {
         /// Its identity.
         identity: String,
     },
+    /// Have a charger send a message.
+    Trigger {
+        /// Its identity.
+        identity: String,
+        /// The message.
+        #[arg(value_enum)]
+        message: TriggerWord,
+        /// Its connector or EVSE, if the message is about one.
+        #[arg(long, value_name = "NUMBER")]
+        connector: Option<u32>,
+    },
+    /// Restart a charger. It ends its transactions in order first (1.6), or waits until there is
+    /// none (2.0.1).
+    Reset {
+        /// Its identity.
+        identity: String,
+        /// Restart it at once.
+        #[arg(long)]
+        hard: bool,
+    },
+    /// Unlock the cable of a connector. A transaction that uses it ends (1.6), or keeps it locked
+    /// (2.0.1).
+    Unlock {
+        /// Its identity.
+        identity: String,
+        /// Its connector or EVSE.
+        #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+        connector: u32,
+    },
+    /// Have a charger forget the tokens (RFID cards) that it has accepted.
+    ClearTokens {
+        /// Its identity.
+        identity: String,
+    },
+}
+
+/// Message that a charger may be asked to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TriggerWord {
+    /// Its model and firmware.
+    Boot,
+    /// State of its connectors.
+    Status,
+    /// Values of its meters.
+    MeterValues,
+    /// A sign of life.
+    Heartbeat,
+    /// State of the upload of its log.
+    Diagnostics,
+    /// State of an update of its firmware.
+    Firmware,
 }
 
 /// A command for a running server.

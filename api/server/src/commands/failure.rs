@@ -56,6 +56,8 @@ pub(crate) enum Failure {
          integration of the type ocpp by --config"
     )]
     NoChargerFolder,
+    #[error("this is for a running server: leave --state-folder out")]
+    ChargerNeedsServer,
     #[error(transparent)]
     ChargerFile(#[from] FileError),
     #[error(transparent)]
@@ -70,7 +72,8 @@ pub(crate) enum Failure {
     Token(String),
     #[error(
         "no server answers at {url}: {reason}; start one with `slackwater-api serve`, or name \
-         another with --admin (client and events also read its database, with --store)"
+         another with --admin (client and events also read its database, with --store; charger reads \
+         files, with --state-folder)"
     )]
     Unreachable { url: String, reason: String },
     #[error("{status}\n{body}")]

@@ -64,7 +64,7 @@ pub(crate) async fn run_device_command(
 }
 
 /// A path with what is wanted as its query.
-fn path_of(path: &str, wanted: &[(&str, Option<String>)]) -> String {
+pub(crate) fn path_of(path: &str, wanted: &[(&str, Option<String>)]) -> String {
     let mut query = Serializer::new(String::new());
     for (name, value) in wanted {
         if let Some(value) = value {

@@ -1,0 +1,127 @@
+//! A charge point in memory: its state, and the way to its connection.
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use chrono::{DateTime, Utc};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::edge::files::Kept;
+use crate::facts::{Reply, Request};
+use crate::messages::{Messages, Sender};
+use crate::station::state::Rules;
+
+/// Orders that wait for the task of a connection.
+const ORDERS_MAX: usize = 32;
+
+/// Links that are kept per charge point. An owner who links again has a new one.
+const LINKS_MAX: usize = 8;
+
+/// Request for the charge point at the other end of a connection.
+#[derive(Debug)]
+pub struct Order {
+    /// The request.
+    pub request: Request,
+    /// Receiver of the reply.
+    pub reply: oneshot::Sender<Reply>,
+}
+
+/// Way to the task of a connection.
+#[derive(Debug, Clone)]
+struct Way {
+    number: u64,
+    orders: mpsc::Sender<Order>,
+}
+
+/// A charge point.
+#[derive(Debug)]
+pub struct Point {
+    /// Its identity.
+    pub identity: String,
+    /// Rules that it is held to.
+    pub rules: Rules,
+    kept: Mutex<Kept>,
+    way: Mutex<Option<Way>>,
+    messages: Mutex<Messages>,
+    is_forgotten: AtomicBool,
+    /// One writer at a time, so that the last state is the last one written.
+    pub(crate) saving: tokio::sync::Mutex<()>,
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Point {
+    pub(crate) fn new(identity: String, rules: Rules, kept: Kept) -> Self {
+        Self {
+            identity,
+            rules,
+            kept: Mutex::new(kept),
+            way: Mutex::default(),
+            messages: Mutex::default(),
+            is_forgotten: AtomicBool::new(false),
+            saving: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// State of the charge point, locked. Hold it for a step, not for a call.
+    pub fn kept(&self) -> MutexGuard<'_, Kept> {
+        lock(&self.kept)
+    }
+
+    /// Puts a connection in place of an earlier one, which ends with its channel. That of a charge
+    /// point which is forgotten ends at once.
+    pub fn connect(&self, number: u64) -> mpsc::Receiver<Order> {
+        let (orders, receiver) = mpsc::channel(ORDERS_MAX);
+        let mut way = lock(&self.way);
+        if !self.is_forgotten() {
+            *way = Some(Way { number, orders });
+        }
+        receiver
+    }
+
+    /// Removes a connection. Returns false if another one has taken its place.
+    pub fn disconnect(&self, number: u64) -> bool {
+        lock(&self.way).take_if(|way| way.number == number).is_some()
+    }
+
+    /// Ends its connection for good. Its state is not written any more.
+    pub(crate) fn forget(&self) {
+        let mut way = lock(&self.way);
+        self.is_forgotten.store(true, Ordering::Relaxed);
+        *way = None;
+    }
+
+    /// Returns true if the operator has removed it.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        self.is_forgotten.load(Ordering::Relaxed)
+    }
+
+    /// Sends a request to the charge point and returns the receiver of its reply; `None` if it is
+    /// not connected, or too many requests wait.
+    #[must_use]
+    pub fn order(&self, request: Request) -> Option<oneshot::Receiver<Reply>> {
+        let way = lock(&self.way).clone()?;
+        let (reply, receiver) = oneshot::channel();
+        way.orders.try_send(Order { request, reply }).ok()?;
+        Some(receiver)
+    }
+
+    /// Adds the digest of a link's token, in place of the oldest if there are many.
+    pub fn add_link(&self, digest: String) {
+        let mut kept = self.kept();
+        kept.links.push(digest);
+        let surplus = kept.links.len().saturating_sub(LINKS_MAX);
+        kept.links.drain(..surplus);
+    }
+
+    /// Keeps a text for operators.
+    pub fn add_message(&self, from: Sender, text: &str, at: DateTime<Utc>) {
+        lock(&self.messages).add_text(from, text, at);
+    }
+
+    /// Last messages, the oldest first.
+    pub fn messages(&self) -> Messages {
+        lock(&self.messages).clone()
+    }
+}

@@ -1,0 +1,159 @@
+//! Last messages of a charge point, as operators see them.
+//!
+//! Requests are kept with their fields where these hold no secret: not those with keys, addresses
+//! with passwords, or data of manufacturers. Of answers the status is kept.
+use std::collections::VecDeque;
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::frame::Frame;
+
+/// Messages that are kept.
+const MESSAGES_MAX: usize = 16;
+
+/// Longest fields that are kept, in bytes of JSON. Of longer ones only the action is.
+const FIELDS_LENGTH_MAX: usize = 400;
+
+/// Requests whose fields hold no secret.
+const OPEN_ACTIONS: [&str; 23] = [
+    "Authorize",
+    "BootNotification",
+    "ClearCache",
+    "ClearChargingProfile",
+    "DiagnosticsStatusNotification",
+    "FirmwareStatusNotification",
+    "GetCompositeSchedule",
+    "GetConfiguration",
+    "GetVariables",
+    "Heartbeat",
+    "MeterValues",
+    "RemoteStartTransaction",
+    "RemoteStopTransaction",
+    "RequestStartTransaction",
+    "RequestStopTransaction",
+    "Reset",
+    "SetChargingProfile",
+    "StartTransaction",
+    "StatusNotification",
+    "StopTransaction",
+    "TransactionEvent",
+    "TriggerMessage",
+    "UnlockConnector",
+];
+
+/// Sender of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sender {
+    /// The charge point.
+    Charger,
+    /// This system, or the upstream one through it.
+    Service,
+}
+
+/// Message as it is kept.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Message {
+    /// Time at which it came or went.
+    pub at: DateTime<Utc>,
+    /// Sender.
+    pub from: Sender,
+    /// Its identifier, which a request shares with its answer.
+    pub id: Box<str>,
+    /// Action of a request; of an answer its status, or the code of an error.
+    pub what: Box<str>,
+    /// Fields of a request, as JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fields: Option<Box<str>>,
+}
+
+/// Last messages, the oldest first.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Messages(VecDeque<Message>);
+
+impl Messages {
+    /// Adds a text, in place of the oldest message if there are many. A text that is no message is
+    /// left out.
+    pub fn add_text(&mut self, from: Sender, text: &str, at: DateTime<Utc>) {
+        let Ok(frame) = Frame::read(text) else { return };
+        let (id, what, fields) = match frame {
+            Frame::Call { id, action, payload } => {
+                let is_open = OPEN_ACTIONS.contains(&action.as_str());
+                let fields = is_open.then(|| payload.to_string().into_boxed_str());
+                (id, action, fields.filter(|text| text.len() <= FIELDS_LENGTH_MAX))
+            }
+            Frame::CallResult { id, payload } => {
+                let status = payload.get("status").and_then(Value::as_str);
+                (id, status.unwrap_or("answered").to_owned(), None)
+            }
+            Frame::CallError { id, code, .. } => (id, code, None),
+        };
+        if self.0.len() >= MESSAGES_MAX {
+            self.0.pop_front();
+        }
+        self.0.push_back(Message { at, from, id: id.into(), what: what.into(), fields });
+    }
+
+    /// The messages, the oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Message> {
+        self.0.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn added(texts: &[&str]) -> Vec<Message> {
+        let mut messages = Messages::default();
+        for text in texts {
+            messages.add_text(Sender::Charger, text, DateTime::UNIX_EPOCH);
+        }
+        messages.iter().cloned().collect()
+    }
+
+    #[test]
+    fn requests_are_kept_with_fields_and_answers_with_their_status() {
+        let all = added(&[
+            r#"[2, "1", "StatusNotification", {"connectorId": 1}]"#,
+            r#"[3, "2", {"status": "Rejected"}]"#,
+            r#"[3, "3", {"configurationKey": [{"key": "AuthorizationKey", "value": "sesame"}]}]"#,
+            r#"[4, "4", "GenericError", "sesame", {}]"#,
+            "no message",
+        ]);
+        let shown: Vec<Value> = all.iter().map(|one| json!(one)).collect();
+        let expected = [
+            json!({"what": "StatusNotification", "fields": r#"{"connectorId":1}"#, "id": "1"}),
+            json!({"what": "Rejected", "id": "2"}),
+            json!({"what": "answered", "id": "3"}),
+            json!({"what": "GenericError", "id": "4"}),
+        ];
+        for (shown, mut expected) in shown.into_iter().zip(expected) {
+            expected["at"] = json!("1970-01-01T00:00:00Z");
+            expected["from"] = json!("charger");
+            assert_eq!(shown, expected);
+        }
+        assert_eq!(all.len(), 4);
+    }
+
+    #[test]
+    fn secrets_are_not_kept() {
+        let all = added(&[
+            r#"[2, "1", "ChangeConfiguration", {"key": "AuthorizationKey", "value": "sesame"}]"#,
+            r#"[2, "2", "GetDiagnostics", {"location": "ftp://me:sesame@example.org"}]"#,
+            r#"[2, "3", "DataTransfer", {"data": "sesame"}]"#,
+        ]);
+        assert_eq!(all.len(), 3);
+        assert!(!format!("{all:?}").contains("sesame"), "{all:?}");
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let long = format!(r#"[2, "1", "MeterValues", {{"value": "{}"}}]"#, "7".repeat(9000));
+        let all = added(&[long.as_str(); 100]);
+        assert_eq!((all.len(), &all[0].fields), (MESSAGES_MAX, &None));
+    }
+}
