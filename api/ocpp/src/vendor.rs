@@ -73,7 +73,7 @@ impl Ocpp {
         let hub = Arc::new(Hub::new(settings.clone(), clock));
         let balancing = hub.join_sites()?.into_iter().map(|site| {
             info!(site = site.name(), "limits of a site are decided together");
-            runtime.spawn(site.run(Arc::clone(&hub))).abort_handle()
+            runtime.spawn(site.keep_balanced(Arc::clone(&hub))).abort_handle()
         });
         let balancing = balancing.collect();
         let task = runtime.spawn(listen(listener, door, Arc::clone(&hub)));

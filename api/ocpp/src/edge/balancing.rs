@@ -1,10 +1,12 @@
-//! Task of a site: once a second, the limits of its charge points from their states.
+//! Task of a site: the limits of its charge points from their states, once a second and whenever
+//! one of them has sent something.
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::sync::Notify;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 use tracing::{debug, info, warn};
 
 use crate::edge::hub::{Hub, read_base_load};
@@ -12,8 +14,11 @@ use crate::edge::point::Point;
 use crate::site::balance::Member;
 use crate::site::plan::{BaseLoad, PHASES, Site};
 
-/// Interval of the balancing.
+/// Longest interval of the balancing.
 const TICK: Duration = Duration::from_secs(1);
+
+/// Shortest interval: charge points that send without end do not keep a core busy.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Site with its charge points.
 #[derive(Debug)]
@@ -25,6 +30,8 @@ pub struct LiveSite {
     pub(crate) meter: Option<Arc<Point>>,
     /// File with the other load.
     pub(crate) file: Option<PathBuf>,
+    /// Told when the state of a charge point or of the meter has changed.
+    pub(crate) changed: Arc<Notify>,
 }
 
 impl LiveSite {
@@ -35,22 +42,26 @@ impl LiveSite {
     }
 
     /// Balances until the task is dropped. The connections send what was decided.
-    pub async fn run(self, hub: Arc<Hub>) {
+    pub async fn keep_balanced(self, hub: Arc<Hub>) {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut was_full = false;
         loop {
-            ticks.tick().await;
+            tokio::select! {
+                _ = ticks.tick() => {}
+                () = self.changed.notified() => {}
+            }
             let base = self.read_base().await;
             let is_full = self.balance(base, (hub.clock)());
             if is_full != was_full {
-                self.tell(is_full);
+                self.log_fullness(is_full);
             }
             was_full = is_full;
+            sleep_until(Instant::now() + PAUSE).await;
         }
     }
 
-    fn tell(&self, is_full: bool) {
+    fn log_fullness(&self, is_full: bool) {
         let site = self.name();
         if is_full {
             warn!(
@@ -79,7 +90,8 @@ impl LiveSite {
         Some(BaseLoad { at: measured.at, currents: [measured.current; PHASES] })
     }
 
-    /// Decides limits. Returns true if what counts at any time exceeds the fuse.
+    /// Decides limits, and tells the connections that are to send one. Returns true if what counts
+    /// at any time exceeds the fuse.
     fn balance(&self, base: Option<BaseLoad>, now: DateTime<Utc>) -> bool {
         // Others lock one charge point at a time, and these in their order.
         let mut kept: Vec<_> = self.points.iter().map(|point| point.kept()).collect();
@@ -87,6 +99,11 @@ impl LiveSite {
             .map(|(kept, point)| Member { rules: &point.rules, station: &mut kept.station })
             .collect();
         let counted = self.site.balance(&mut members, base, now);
+        for (member, point) in members.iter().zip(&self.points) {
+            if member.station.has_decision() {
+                point.tell_connection();
+            }
+        }
         counted.iter().zip(self.site.fuse).any(|(counted, fuse)| *counted > fuse)
     }
 }

@@ -98,6 +98,7 @@ impl Connection {
     ) -> Result<(), Error> {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let point = Arc::clone(&self.point);
         loop {
             let step = tokio::select! {
                 message = socket.next() => {
@@ -110,6 +111,7 @@ impl Connection {
                     let Some(order) = order else { return Ok(()) };
                     self.order_request(order)
                 }
+                () = point.wait_for_decision() => self.take_step(Relay::tick),
                 _ = ticks.tick() => {
                     if self.is_silent() {
                         return Ok(());
@@ -136,7 +138,9 @@ impl Connection {
         self.alive_at = (self.hub.clock)();
         let Message::Text(text) = message else { return RelayStep::default() };
         self.point.add_message(Sender::Charger, &text, self.alive_at);
-        self.take_step(|relay, parts| relay.point_said(&text, parts))
+        let step = self.take_step(|relay, parts| relay.point_said(&text, parts));
+        self.point.tell_site();
+        step
     }
 
     fn hear_upstream(&mut self, news: News) -> RelayStep {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use chrono::TimeDelta;
 use slackwater_integration::registry::SettingsError;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::spawn_blocking;
 
 use crate::edge::balancing::LiveSite;
@@ -163,11 +163,15 @@ impl Hub {
             last.max(Some(now + point.rules.limit_lifetime))
         };
         let until = points.iter().filter_map(until).max().unwrap_or(now);
+        let changed = Arc::new(Notify::new());
         for point in &points {
             point.kept().station.join(&point.rules, until, now);
         }
+        for point in points.iter().chain(&meter) {
+            point.join_site(Arc::clone(&changed));
+        }
         let file = self.settings.sites.get(&site.name).and_then(|one| one.base_file.clone());
-        Ok(LiveSite { site, points, meter, file })
+        Ok(LiveSite { site, points, meter, file, changed })
     }
 
     /// Keeps the state of a charge point.

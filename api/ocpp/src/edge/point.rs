@@ -1,9 +1,9 @@
-//! A charge point in memory: its state, and the way to its connection.
+//! A charge point in memory: its state, the way to its connection, and who is told of changes.
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use chrono::{DateTime, Utc};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::edge::files::Kept;
 use crate::facts::{Reply, Request};
@@ -42,6 +42,10 @@ pub struct Point {
     kept: Mutex<Kept>,
     way: Mutex<Option<Way>>,
     messages: Mutex<Messages>,
+    /// Told that a limit was decided which its connection is to send.
+    decision: Notify,
+    /// Task of its site, which is told that the state has changed.
+    site: OnceLock<Arc<Notify>>,
     is_forgotten: AtomicBool,
     /// One writer at a time, so that the last state is the last one written.
     pub(crate) saving: tokio::sync::Mutex<()>,
@@ -59,6 +63,8 @@ impl Point {
             kept: Mutex::new(kept),
             way: Mutex::default(),
             messages: Mutex::default(),
+            decision: Notify::new(),
+            site: OnceLock::new(),
             is_forgotten: AtomicBool::new(false),
             saving: tokio::sync::Mutex::default(),
         }
@@ -123,5 +129,28 @@ impl Point {
     /// Last messages, the oldest first.
     pub fn messages(&self) -> Messages {
         lock(&self.messages).clone()
+    }
+
+    /// Names the task of the site that the charge point belongs to.
+    pub(crate) fn join_site(&self, site: Arc<Notify>) {
+        // A charge point is in one site. The meter of several tells the first of them at once.
+        let _ = self.site.set(site);
+    }
+
+    /// Tells the site that the state has changed.
+    pub(crate) fn tell_site(&self) {
+        if let Some(site) = self.site.get() {
+            site.notify_one();
+        }
+    }
+
+    /// Tells the connection that a limit was decided.
+    pub(crate) fn tell_connection(&self) {
+        self.decision.notify_one();
+    }
+
+    /// Waits until a limit was decided.
+    pub(crate) async fn wait_for_decision(&self) {
+        self.decision.notified().await;
     }
 }

@@ -1,6 +1,6 @@
 //! Limits of the charge points of a site, from their states and the time.
 //!
-//! Each second the room is divided by [`divide`], and limits that are due are entered in the
+//! Each second, and after each message, the room is divided by [`divide`], and limits that are due are entered in the
 //! ledgers of their connectors. Their charge points send them when they are free, with the expiry
 //! that was entered.
 use chrono::{DateTime, Utc};

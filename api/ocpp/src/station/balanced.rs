@@ -55,6 +55,14 @@ impl Station {
         self.connectors.get(&number)?.limits.balanced.as_ref()
     }
 
+    /// Returns true if a limit was decided that was not sent yet.
+    #[must_use]
+    pub fn has_decision(&self) -> bool {
+        let mut balanced =
+            self.connectors.values().filter_map(|state| state.limits.balanced.as_ref());
+        balanced.any(|balanced| balanced.decided.is_some())
+    }
+
     /// Number of connectors beyond those that take part.
     #[must_use]
     pub fn strange_connectors(&self, taking_part: u32) -> usize {

@@ -210,8 +210,15 @@ impl World {
         }
         for index in 0..self.lines.len() {
             self.lines[index].lives(at, &mut self.chance, self.defect);
-            if at >= self.down_until && self.serve(index, at) {
+            if at < self.down_until {
+                continue;
+            }
+            // After each message as well, of which a quarter is played: the rest is alike.
+            let has_news = self.lines[index].hears_news(at) && (at + index as i64) % 4 == 0;
+            if self.serve(index, at) {
                 self.kill(at);
+            } else if has_news {
+                self.balance(at);
             }
         }
         if at >= self.down_until {
@@ -377,6 +384,11 @@ impl Line {
             self.connects_at = Some(down_until.max(at + 1) + chance.below(30));
             self.point.disconnects();
         }
+    }
+
+    /// Returns true if a text arrives at the service.
+    fn hears_news(&self, at: i64) -> bool {
+        self.to_service.iter().any(|letter| letter.arrives <= at)
     }
 
     /// The first text of a new connection opens it.
