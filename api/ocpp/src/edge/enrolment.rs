@@ -1,6 +1,8 @@
 //! Charge points that the operator adds.
 use crate::edge::files::{Credentials, FileError, Folder, IDENTITY_LENGTH_MAX};
-use crate::edge::secret::{NoRandomness, generate_code, generate_password, hash, normalised};
+use crate::edge::secret::{
+    NoRandomness, generate_code, generate_password, hash, hash_password, normalised,
+};
 
 /// Secrets of a charge point, which exist in clear text only here.
 #[derive(Clone, PartialEq, Eq)]
@@ -53,7 +55,7 @@ pub fn enrol(folder: &Folder, identity: &str, replaces: bool) -> Result<Enrolled
     let (password, code) = (generate_password()?, generate_code()?);
     folder.keep_credentials(&Credentials {
         identity: identity.to_owned(),
-        password_hash: hash(password.as_bytes())?,
+        password_hash: hash_password(&password),
         code_hash: hash(normalised(&code).as_bytes())?,
     })?;
     Ok(Enrolled { password, code })
@@ -69,7 +71,7 @@ pub fn is_identity(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::edge::secret::matches_key;
+    use crate::edge::secret::matches_password;
 
     #[test]
     fn secrets_are_kept_as_hashes_and_replaced_on_demand_only() {
@@ -77,7 +79,7 @@ mod tests {
         let files = Folder::new(folder.path());
         let first = enrol(&files, "CP:1", false).unwrap();
         let kept = files.credentials("CP:1").unwrap().unwrap();
-        assert!(matches_key(first.password.as_bytes(), &kept.password_hash));
+        assert!(matches_password(first.password.as_bytes(), &kept.password_hash));
         assert!(matches!(enrol(&files, "CP:1", false), Err(EnrolmentError::Exists { .. })));
         let second = enrol(&files, "CP:1", true).unwrap();
         assert!(first != second);

@@ -19,7 +19,7 @@ use crate::edge::enrolment::is_identity;
 use crate::edge::files::Credentials;
 use crate::edge::handshake::{Hello, read_hello, refuse};
 use crate::edge::hub::Hub;
-use crate::edge::secret::matches_key;
+use crate::edge::secret::matches_password;
 use crate::edge::tls::common_name;
 use crate::frame::TEXT_LENGTH_MAX;
 
@@ -148,7 +148,9 @@ async fn judge(
         Proof::Nothing => true,
         Proof::Certificate => certified == Some(hello.identity.as_str()),
         Proof::Password => match hello.own_password() {
-            Some(password) => hub.compare(move || matches_key(&password, &password_hash)).await,
+            Some(password) => {
+                hub.compare(move || matches_password(&password, &password_hash)).await
+            }
             None => false,
         },
     };
