@@ -1,4 +1,7 @@
-"""Chargers of the package `ocpp` at the whole service: a limit, and what operators do."""
+"""Chargers of the package `ocpp` at the whole service: a limit, operators, and a second system.
+
+The second system is a central system of the package, for which the service is the charger.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ from urllib.parse import urlencode
 
 import pytest
 import websockets
+from ocpp.v16 import call as call16
 
+from billing import Billing, Tape, answers, calls
 from central import ROOT, connected
 from points import Obedient16, Post16, limit_of, listen
 from test_integration_example import Client, ask
@@ -208,3 +213,61 @@ def test_an_operator_triggers_restarts_and_forgets_a_charger(served: SimpleNames
 
     asyncio.run(scene())
     assert not list(served.chargers.iterdir())
+
+
+UPSTREAM = """
+[environments.production.integrations.chargers.upstream]
+address = "ws://127.0.0.1:{port}/steve"
+token = "ada"
+"""
+
+
+def test_the_service_stands_between_a_charger_and_a_billing_system(tmp_path: Path) -> None:
+    """Billing passes byte for byte, the lower limit wins, and their stop holds."""
+
+    async def scene(served: SimpleNamespace, billing: Billing) -> None:
+        async with connected(served.address, "garage", served.password, "ocpp1.6") as socket:
+            tape = Tape(socket)
+            point = Post16("garage", tape)
+            listening = asyncio.create_task(listen(point))
+            booted = await point.boot()
+            # The interval is theirs.
+            assert booted.interval == 777
+            await point.begin("bo")
+            assert point.transaction == billing.desk.last_transaction
+            await limit(served, point, 10)
+            assert limit_of(point.profiles[-1]["charging_schedule"]) == 10
+            theirs = {
+                "charging_profile_id": 7,
+                "stack_level": 0,
+                "charging_profile_purpose": "TxDefaultProfile",
+                "charging_profile_kind": "Absolute",
+                "charging_schedule": {
+                    "charging_rate_unit": "A",
+                    "charging_schedule_period": [{"start_period": 0, "limit": 8}],
+                },
+            }
+            answer = await billing.ask(
+                call16.SetChargingProfile(connector_id=1, cs_charging_profiles=theirs)
+            )
+            assert answer.status == "Accepted"
+            assert limit_of(point.profiles[-1]["charging_schedule"]) == 8
+            stop = call16.RemoteStopTransaction(transaction_id=point.transaction)
+            assert (await billing.ask(stop)).status == "Accepted"
+            await point.later
+            (charger,) = await asyncio.to_thread(
+                lambda: served.client.send("GET", "/users/ada/chargers")["data"]
+            )
+            assert charger["vendor"] == "OCPP"
+            listening.cancel()
+            await asyncio.wait([listening])
+        # The charger's requests arrive as it wrote them, in order, and the answers come back.
+        assert calls(billing.heard) == calls(tape.said)
+        assert set(answers(billing.said)) <= set(tape.heard)
+
+    async def both() -> None:
+        async with Billing("ocpp1.6") as billing:
+            with serving(tmp_path, UPSTREAM.format(port=billing.port)) as served:
+                await scene(served, billing)
+
+    asyncio.run(both())
