@@ -299,6 +299,14 @@ ocpp-faults: ## Balance a site of chargers under faults, with 1,000 seeds
 	$(call step,faults of a site with chargers)
 	OCPP_FAULT_SEEDS=1000 cargo test --locked -p slackwater-ocpp --test faults -- --nocapture
 
+# Not part of `test`: it measures. POINTS=10000 needs as many file descriptors for each side.
+.PHONY: ocpp-load
+ocpp-load: ## Connect POINTS charge points to the service: memory, time to a limit and after a restart
+	$(call step,charge points at the service)
+	cargo build --locked --profile dist -p slackwater-server --bin slackwater-api
+	cargo build --locked --profile dist -p slackwater-ocpp --example charge_points
+	$(PYTHON) scripts/ocpp_load.py $(TARGET)/dist --points $(or $(POINTS),2000)
+
 # Not part of `test`: the library brings PyTorch, which is gigabytes.
 .PHONY: learning
 learning: build $(VENV)/.learning-installed ## Train a policy of stable-baselines3 in the environment of gymnasium
