@@ -78,6 +78,14 @@ $(VENV)/.cluster-installed: requirements-cluster.txt | $(VENV)/.tools-installed
 	uv pip install --quiet --python $(PYTHON) -r requirements-cluster.txt
 	@touch $@
 
+# FlexMeasures binds versions of a hundred packages, so it has an environment of its own. It sees
+# our package where its sources are.
+FLEXMEASURES := .venv-flexmeasures
+$(FLEXMEASURES)/.installed: requirements-flexmeasures.txt | $(VENV)/.tools-installed
+	uv venv --quiet --clear --python $(PYTHON) $(FLEXMEASURES)
+	uv pip install --quiet --python $(FLEXMEASURES)/bin/python -r requirements-flexmeasures.txt
+	@touch $@
+
 $(VENV)/.learning-installed: requirements-learning.txt | $(VENV)/.tools-installed
 	uv pip install --quiet --python $(PYTHON) -r requirements-learning.txt
 	@touch $@
@@ -110,6 +118,10 @@ lock: setup ## Resolve the Python requirements anew, from pyproject.toml
 		--constraints requirements-dev.txt --no-annotate \
 		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
 		pyproject.toml --output-file requirements-learning.txt
+	uv pip compile --quiet --universal --python-version 3.11 --upgrade \
+		--extra flexmeasures --group flexmeasures --no-annotate \
+		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
+		pyproject.toml --output-file requirements-flexmeasures.txt
 
 # ----------------------------------------------------------------- building
 
@@ -311,6 +323,14 @@ ocpp-load: ## Connect POINTS charge points to the service: memory, time to a lim
 .PHONY: learning
 learning: build $(VENV)/.learning-installed ## Train a policy of stable-baselines3 in the environment of gymnasium
 	$(PYTHON) -m pytest tests/learning
+
+# Not part of `test`: FlexMeasures with its packages is a gigabyte, and its tests take minutes.
+# Needs PostgreSQL, as `test` does.
+.PHONY: flexmeasures
+flexmeasures: build $(FLEXMEASURES)/.installed ## Run FlexMeasures, and its scheduler tests, with our scheduler
+	$(call step,FlexMeasures with our scheduler)
+	PYTHONPATH=$(CURDIR)/bindings/python $(FLEXMEASURES)/bin/python -m pytest \
+		-c tests/flexmeasures/pytest.ini tests/flexmeasures
 
 # The other libraries of the benchmark are tested, too: they must agree on costs.
 .PHONY: python-test
