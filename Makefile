@@ -353,11 +353,11 @@ site: setup
 	$(call step,documentation site)
 	$(PYTHON) scripts/make_site.py $(TARGET)/doc/site
 
-# Generators of clients are fetched from PyPI and npm; node is needed for the second.
+# Generators of clients and an SDK are fetched from PyPI and npm; node is needed for the latter.
 CLIENTS := out/clients
 
 .PHONY: clients
-clients: setup ## Generate clients of the HTTP interface in Python and TypeScript, and compile them
+clients: build ## Generate clients of the HTTP interface in Python and TypeScript, compile them; call an SDK
 	$(call step,generated clients)
 	rm -rf $(CLIENTS)
 	mkdir -p $(CLIENTS)
@@ -370,6 +370,7 @@ clients: setup ## Generate clients of the HTTP interface in Python and TypeScrip
 	echo 'import type { operations } from "./slackwater"; export type Listed = operations["listVehicles"];' \
 		> $(CLIENTS)/use.ts
 	npx --yes --package typescript@5.9.3 tsc --noEmit --strict $(CLIENTS)/use.ts
+	uvx --quiet --with enode==0.2.6 pytest -c tests/sdk/pytest.ini tests/sdk
 
 SWAGGER := api/server/src/admin/swagger
 
