@@ -78,6 +78,14 @@ $(VENV)/.cluster-installed: requirements-cluster.txt | $(VENV)/.tools-installed
 	uv pip install --quiet --python $(PYTHON) -r requirements-cluster.txt
 	@touch $@
 
+# FlexMeasures binds versions of a hundred packages, so it has an environment of its own. It sees
+# our package where its sources are.
+FLEXMEASURES := .venv-flexmeasures
+$(FLEXMEASURES)/.installed: requirements-flexmeasures.txt | $(VENV)/.tools-installed
+	uv venv --quiet --clear --python $(PYTHON) $(FLEXMEASURES)
+	uv pip install --quiet --python $(FLEXMEASURES)/bin/python -r requirements-flexmeasures.txt
+	@touch $@
+
 $(VENV)/.learning-installed: requirements-learning.txt | $(VENV)/.tools-installed
 	uv pip install --quiet --python $(PYTHON) -r requirements-learning.txt
 	@touch $@
@@ -110,6 +118,10 @@ lock: setup ## Resolve the Python requirements anew, from pyproject.toml
 		--constraints requirements-dev.txt --no-annotate \
 		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
 		pyproject.toml --output-file requirements-learning.txt
+	uv pip compile --quiet --universal --python-version 3.11 --upgrade \
+		--extra flexmeasures --group flexmeasures --no-annotate \
+		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
+		pyproject.toml --output-file requirements-flexmeasures.txt
 
 # ----------------------------------------------------------------- building
 
@@ -312,6 +324,14 @@ ocpp-load: ## Connect POINTS charge points to the service: memory, time to a lim
 learning: build $(VENV)/.learning-installed ## Train a policy of stable-baselines3 in the environment of gymnasium
 	$(PYTHON) -m pytest tests/learning
 
+# Not part of `test`: FlexMeasures with its packages is a gigabyte, and its tests take minutes.
+# Needs PostgreSQL, as `test` does.
+.PHONY: flexmeasures
+flexmeasures: build $(FLEXMEASURES)/.installed ## Run FlexMeasures, and its scheduler tests, with our scheduler
+	$(call step,FlexMeasures with our scheduler)
+	PYTHONPATH=$(CURDIR)/bindings/python $(FLEXMEASURES)/bin/python -m pytest \
+		-c tests/flexmeasures/pytest.ini tests/flexmeasures
+
 # The other libraries of the benchmark are tested, too: they must agree on costs.
 .PHONY: python-test
 python-test: setup $(VENV)/.peers-installed
@@ -333,11 +353,11 @@ site: setup
 	$(call step,documentation site)
 	$(PYTHON) scripts/make_site.py $(TARGET)/doc/site
 
-# Generators of clients are fetched from PyPI and npm; node is needed for the second.
+# Generators of clients and an SDK are fetched from PyPI and npm; node is needed for the latter.
 CLIENTS := out/clients
 
 .PHONY: clients
-clients: setup ## Generate clients of the HTTP interface in Python and TypeScript, and compile them
+clients: build ## Generate clients of the HTTP interface in Python and TypeScript, compile them; call an SDK
 	$(call step,generated clients)
 	rm -rf $(CLIENTS)
 	mkdir -p $(CLIENTS)
@@ -350,6 +370,7 @@ clients: setup ## Generate clients of the HTTP interface in Python and TypeScrip
 	echo 'import type { operations } from "./slackwater"; export type Listed = operations["listVehicles"];' \
 		> $(CLIENTS)/use.ts
 	npx --yes --package typescript@5.9.3 tsc --noEmit --strict $(CLIENTS)/use.ts
+	uvx --quiet --with enode==0.2.6 pytest -c tests/sdk/pytest.ini tests/sdk
 
 SWAGGER := api/server/src/admin/swagger
 
