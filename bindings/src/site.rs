@@ -47,7 +47,8 @@ record! {
 
     /// Why a wish is not met.
     pub(crate) struct SiteCause {
-        /// The cause: `own_limits`, `no_price`, `charge_limit`, `limit` or `priority`.
+        /// The cause: `own_limits`, `no_price`, `charge_limit`, `limit`, `no_surplus` or
+        /// `priority`.
         code: String,
         /// Name of the limit that was reached; `None` for other causes.
         limit: Option<String>,
@@ -250,6 +251,7 @@ impl SiteCause {
             engine::Cause::OwnLimits => bare("own_limits"),
             engine::Cause::ChargeLimit => bare("charge_limit"),
             engine::Cause::NoPrice => bare(NO_PRICE),
+            engine::Cause::NoSurplus => bare("no_surplus"),
             engine::Cause::Priority => bare("priority"),
             engine::Cause::Limit { name, phase } => {
                 let phase = phase.map(phase_name);

@@ -36,6 +36,7 @@ pub(crate) struct DischargeArgument {
     discharge_efficiency: f64,
     soc_min_percent: f64,
     wear_price_per_kwh: f64,
+    discharge_to_grid: bool,
 }
 
 #[derive(FromPyObject)]
@@ -61,6 +62,7 @@ pub(crate) struct VehicleArgument {
     #[pyo3(attribute("_fills"))]
     fills: bool,
     discharge: Option<DischargeArgument>,
+    charge_from_grid: bool,
     end_value_per_kwh: f64,
     #[pyo3(attribute("_taper"))]
     taper: Vec<(f64, f64)>,
@@ -79,6 +81,7 @@ pub(crate) struct BatteryArgument {
     battery: BatteryTuple,
     #[pyo3(attribute("_discharge"))]
     discharge: DischargeArgument,
+    charge_from_grid: bool,
     #[pyo3(attribute("_soc_end"))]
     target_percent: Option<f64>,
     #[pyo3(attribute("_end_value"))]
@@ -233,6 +236,7 @@ fn discharge(given: &DischargeArgument) -> Result<Discharge, Refused> {
         efficiency: given.discharge_efficiency,
         soc_min: percent(given.soc_min_percent, "discharge.soc_min_percent")?,
         wear: price(given.wear_price_per_kwh, "discharge.wear_price_per_kwh")?,
+        discharge_to_grid: given.discharge_to_grid,
     })
 }
 
@@ -276,6 +280,7 @@ impl VehicleArgument {
             priority: self.priority,
             fill_when_worth: self.fills,
             discharge: self.discharge.as_ref().map(discharge).transpose()?,
+            charge_from_grid: self.charge_from_grid,
             end_value: price(self.end_value_per_kwh, "end_value_per_kwh")?,
             taper: self.taper.into_iter().map(point).collect::<Result<_, _>>()?,
             consumption: self
@@ -298,6 +303,7 @@ fn device(given: DeviceArgument) -> Result<Device, Refused> {
             power_max: power(given.power_max_kw, "power_max_kw")?,
             battery: battery(given.battery)?,
             discharge: discharge(&given.discharge)?,
+            charge_from_grid: given.charge_from_grid,
             soc_end: given.target_percent.map(|soc| percent(soc, "target_percent")).transpose()?,
             end_value: price(given.end_value_per_kwh, "end_value_per_kwh")?,
         }),

@@ -47,6 +47,7 @@
 //! | [`plan::policy`] | charging while prices and departure are uncertain: the policy of least expected cost, its bids |
 //! | [`plan::switching`] | devices with a least power, starts, least times on and off |
 //! | `plan::site` | everything behind one meter (feature `lp`) |
+//! | `plan::evcc` | the optimiser contract of evcc (feature `lp`) |
 //! | [`plan::stability`], [`plan::questions`] | plans close to the one before; what-ifs, risks, differences |
 //! | [`plan::record`] | plans as they are kept, with their inputs, made again |
 //! | [`columns`] | fleets, batteries and their plans, one row a vehicle |

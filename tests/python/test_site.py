@@ -297,6 +297,32 @@ def test_drives_are_saved_replayed_evaluated_and_drawn() -> None:
     assert "consumption" not in without.to_json()
 
 
+def test_what_may_not_use_the_grid_keeps_off_it() -> None:
+    prices = sw.Prices.from_values(START, [0.05, 0.30, 0.10], currency="EUR")
+    sun = sw.Solar("sun", power_kw=[0.0, 3.0, 2.0], is_curtailable=False)
+    house = sw.Load("house", power_kw=1.0)
+    van = sw.Vehicle("van", power_max_kw=5, targets=[sw.Target(None, 6)], charge_from_grid=False)
+    plan = sw.plan_site(prices, now=START, devices=[van, sun, house])
+    assert plan.device("van").power_kw == pytest.approx([0, 2, 1])
+    assert plan.device("van").shortfall_kwh == pytest.approx(3)
+    assert [cause.code for cause in plan.device("van").wishes[0].causes] == ["no_surplus"]
+    check_laws(plan)
+    home = sw.StationaryBattery(
+        "home",
+        capacity_kwh=10,
+        soc_percent=100,
+        power_max_kw=5,
+        end_value_per_kwh=0.0,
+        discharge_to_grid=False,
+    )
+    feeding = sw.Prices.from_values(START, [0.25] * 3, currency="EUR")
+    plan = sw.plan_site(prices, now=START, devices=[home, house], export_prices=feeding)
+    assert plan.device("home").power_kw == pytest.approx([-1, -1, -1])
+    free = replace(home, discharge_to_grid=True)
+    plan = sw.plan_site(prices, now=START, devices=[free, house], export_prices=feeding)
+    assert sum(plan.device("home").power_kw) == pytest.approx(-10)
+
+
 def test_phases_limit_one_conductor() -> None:
     one = [
         sw.Vehicle(f"van {i}", amps=16, phases=("L1",), targets=[sw.Target(None, 4)], group="fuse")

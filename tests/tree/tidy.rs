@@ -17,13 +17,14 @@ const FUNCTION_LINES_MAX: usize = 70;
 const RUST_FOLDERS: [&str; 7] = ["engine", "control", "sim", "bindings", "api", "benches", "tests"];
 
 /// Crates whose code runs for users.
-const PRODUCTION_FOLDERS: [&str; 13] = [
+const PRODUCTION_FOLDERS: [&str; 14] = [
     "engine/src",
     "control/src",
     "sim/src",
     "bindings/src",
     "api/integration/src",
     "api/ocpp/src",
+    "api/evcc/src",
     "api/wire/src",
     "api/store/src",
     "api/service/src",

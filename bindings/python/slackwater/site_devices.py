@@ -50,12 +50,15 @@ class Discharge:
         discharge_efficiency: Energy at the plug per stored energy.
         soc_min_percent: State of charge below which it is not discharged.
         wear_price_per_kwh: Cost of wear per discharged kWh.
+        discharge_to_grid: Whether it may discharge in slots in which the site
+            exports. ``False`` for a battery that feeds the house alone.
     """
 
     discharge_max_kw: float
     discharge_efficiency: float = 1.0
     soc_min_percent: float = 0.0
     wear_price_per_kwh: float = 0.0
+    discharge_to_grid: bool = True
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,9 @@ class Vehicle:
             its charge limit, beyond the targets. Without ``battery`` nobody
             knows how much fits, and nothing is charged beyond the targets.
         discharge: Limits of discharging; ``None`` if it cannot discharge.
+        charge_from_grid: Whether it may charge in slots in which the site
+            imports. ``False`` for solar power and other batteries alone: what
+            its targets miss for that has the cause ``no_surplus``.
         end_value_per_kwh: Value of a stored kWh on departure.
         taper: Highest power by state of charge, ``(percent, kW)``; it must be
             non-increasing and concave, and is linear between the points.
@@ -145,6 +151,7 @@ class Vehicle:
     priority: float = field(default=1.0, kw_only=True)
     fill_when_negative: bool = field(default=True, kw_only=True)
     discharge: Discharge | None = field(default=None, kw_only=True)
+    charge_from_grid: bool = field(default=True, kw_only=True)
     end_value_per_kwh: float = field(default=0.0, kw_only=True)
     taper: Sequence[tuple[float, float]] = field(default=(), kw_only=True)
     consumption: Iterable[Consumption | tuple[datetime, datetime, float]] = field(
@@ -213,8 +220,28 @@ class StationaryBattery:
         wear_price_per_kwh: Cost of wear per discharged kWh.
         end_value_per_kwh: Value of a stored kWh when prices end. It decides
             how much is left, in place of a target.
+        charge_from_grid: Whether it may charge in slots in which the site
+            imports. ``False`` for a battery that stores solar power alone.
+        discharge_to_grid: Whether it may discharge in slots in which the site
+            exports. ``False`` for a battery that feeds the house alone.
         group: Group whose limit it shares.
         phases: Phases that it loads, in equal parts.
+
+    Example:
+        A battery of the sun: 2 of its 3 kWh are left by the house, which takes
+        them back in the evening.
+
+        >>> from datetime import UTC, datetime
+        >>> from slackwater import Load, Prices, Solar, plan_site
+        >>> noon = datetime(2026, 6, 1, 12, tzinfo=UTC)
+        >>> prices = Prices.from_values(noon, [0.10, 0.30], currency="EUR")
+        >>> home = StationaryBattery(
+        ...     "home", capacity_kwh=10, soc_percent=0, power_max_kw=5, charge_from_grid=False
+        ... )
+        >>> sun = Solar("sun", power_kw=[3.0, 0.0], is_curtailable=False)
+        >>> house = Load("house", power_kw=[1.0, 1.0])
+        >>> plan_site(prices, now=noon, devices=[home, sun, house]).device("home").power_kw
+        [1.0, -1.0]
     """
 
     name: str
@@ -229,6 +256,8 @@ class StationaryBattery:
     target_percent: float | None = field(default=None, kw_only=True)
     wear_price_per_kwh: float = field(default=0.0, kw_only=True)
     end_value_per_kwh: float | None = field(default=None, kw_only=True)
+    charge_from_grid: bool = field(default=True, kw_only=True)
+    discharge_to_grid: bool = field(default=True, kw_only=True)
     group: str | None = field(default=None, kw_only=True)
     phases: Sequence[Phase] = field(default=THREE, kw_only=True)
 
@@ -266,6 +295,7 @@ class StationaryBattery:
             discharge_efficiency=self.discharge_efficiency,
             soc_min_percent=self.soc_min_percent,
             wear_price_per_kwh=self.wear_price_per_kwh,
+            discharge_to_grid=self.discharge_to_grid,
         )
 
 

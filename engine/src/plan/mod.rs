@@ -1,11 +1,13 @@
 //! Plans of single vehicles, batteries, switching devices and sites.
 //!
-//! `charge`, `storage`, `heat`, `switching` and `site` are planners; `policy` decides slot by slot
-//! while prices are uncertain. `stability` keeps a new plan close to the previous one, `questions`
+//! `charge`, `storage`, `heat`, `switching` and `site` are planners, and `evcc` is that of a
+//! contract; `policy` decides slot by slot while prices are uncertain. `stability` keeps a new plan close to the previous one, `questions`
 //! compares and explains plans, `evaluation` prices them under other facts, `record` stores them
 //! and plans them again.
 pub mod charge;
 pub mod evaluation;
+#[cfg(feature = "lp")]
+pub mod evcc;
 pub mod heat;
 pub(crate) mod interval;
 pub mod policy;

@@ -9,7 +9,8 @@ use crate::plan::site::storage::Storage;
 /// Baseline of a request. Vehicles charge at full power from plug-in until their targets are met
 /// and their drives are provided for,
 /// stationary batteries are idle, shiftable loads run as early as possible, and no solar power is
-/// curtailed. Limits are ignored; breaches of them are listed.
+/// curtailed. Limits are ignored, and breaches of them listed; who may not charge from the grid
+/// does so all the same.
 pub(crate) fn without_plan(request: &SiteRequest, model: &SiteModel) -> SiteBaseline {
     let account = |(index, device): (usize, &Device)| {
         let slots = model.grid.len();

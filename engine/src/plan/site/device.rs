@@ -67,6 +67,14 @@ pub struct Discharge {
     /// Wear per discharged kWh, counted at the plug; zero or more.
     #[serde(rename = "wear_per_kwh")]
     pub wear: Price,
+    /// False if it discharges only in slots in which the site exports nothing.
+    #[serde(default = "is_allowed", skip_serializing_if = "Clone::clone")]
+    pub discharge_to_grid: bool,
+}
+
+/// Default of what a storage may do with the grid.
+fn is_allowed() -> bool {
+    true
 }
 
 /// Vehicle with targets by deadlines, at the plug from arrival to departure except while it drives.
@@ -105,6 +113,11 @@ pub struct Vehicle {
     pub priority: f64,
     /// True if the vehicle may charge beyond its targets, up to its charge limit, where that pays.
     pub fill_when_worth: bool,
+    /// False if the vehicle charges only in slots in which the site imports nothing: from solar
+    /// power and other storages. Energy that its targets miss for that has
+    /// [`crate::plan::site::Cause::NoSurplus`].
+    #[serde(default = "is_allowed", skip_serializing_if = "Clone::clone")]
+    pub charge_from_grid: bool,
     /// Discharging; `None` for a vehicle that only charges.
     pub discharge: Option<Discharge>,
     /// Value of a stored kWh at departure, or at the end of the prices.
@@ -139,6 +152,7 @@ impl Vehicle {
             reserve: Percent::ZERO,
             priority: 1.0,
             fill_when_worth: false,
+            charge_from_grid: true,
             discharge: None,
             end_value: Price::ZERO,
             taper: Vec::new(),
@@ -180,6 +194,9 @@ pub struct StationaryBattery {
     /// Highest charging power.
     #[serde(rename = "power_max_kw")]
     pub power_max: Power,
+    /// False if the battery charges only in slots in which the site imports nothing.
+    #[serde(default = "is_allowed", skip_serializing_if = "Clone::clone")]
+    pub charge_from_grid: bool,
     /// Capacity, state of charge and highest state of charge.
     pub battery: Battery,
     /// Discharging.

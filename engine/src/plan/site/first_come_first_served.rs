@@ -22,7 +22,9 @@ pub(crate) fn first_come(model: &SiteModel) -> Vec<f64> {
             let goals = storage.goals.first().into_iter().chain(drive);
             goals.map(|goal| goal.slots).min().unwrap_or(usize::MAX)
         };
-        let by_weight = other.priority.total_cmp(&one.priority);
+        // A storage without leave to charge from the grid takes what all others leave.
+        let by_grid = other.charges_from_grid.cmp(&one.charges_from_grid);
+        let by_weight = by_grid.then(other.priority.total_cmp(&one.priority));
         by_weight.then(deadline(one).cmp(&deadline(other)))
     });
     for (device, storage) in order {
@@ -69,7 +71,11 @@ fn charge(model: &SiteModel, device: usize, storage: &Storage, values: &mut [f64
         let wanted = bounds.wanted.min(bounds.ceiling);
         let needed = (wanted - level).max(0.0) / storage.efficiency_in;
         let possible = storage.charge_from(level, slot, hours).min(needed);
-        let kwh = possible.min(residual_capacity(model, values, slot, (device, 1.0)));
+        let mut room = residual_capacity(model, values, slot, (device, 1.0));
+        if !storage.charges_from_grid {
+            room = room.min((-net_in(model, values, slot, None)).max(0.0));
+        }
+        let kwh = possible.min(room);
         // Less than the least power is possible only as a top-off, which takes all that is needed.
         let is_enough = kwh >= storage.charge_min[index].min(needed) - SITE_MIN_KWH;
         if kwh > 0.0 && is_enough {

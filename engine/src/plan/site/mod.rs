@@ -19,6 +19,7 @@
 //!             g_t ≤ h_t·limit_t, |Σ_i∈group (c − d)| ≤ ...   limits, per phase too
 //!             Σ_t∈window g_t ≤ hours·P;  Σ_t g_t = Σ_k v_k   peak and blocks
 //!             c·d = 0,  g·e = 0,  c ∈ {0} ∪ [least, most]    only where it matters
+//!             c·g = 0,  d·e = 0                       without leave to use the grid
 //! ```
 //!
 //! | Symbol | Field or function |
@@ -84,6 +85,7 @@
 //! | `first_come_first_served` | fallback if a limit ends the search without a solution |
 //! | `preferences` | choice among plans of equal cost |
 //! | `exclusive_flows` | removal of opposite flows in one slot |
+//! | `grid_use` | storages that may not charge from the grid, or not discharge into it |
 //! | `accounting`, `certificate`, `baseline` | cost, proof and comparison, without the solver |
 //! | `planner`, `plan` | from a problem to a plan |
 //! | `explain` | reason for each period of a plan |
@@ -100,6 +102,7 @@ pub(crate) mod exclusive_flows;
 pub(crate) mod explain;
 pub(crate) mod first_come_first_served;
 pub(crate) mod goal;
+pub(crate) mod grid_use;
 pub(crate) mod lexicographic;
 pub(crate) mod limits;
 pub(crate) mod lp_columns;

@@ -59,13 +59,15 @@ pub(crate) struct Semi {
     pub(crate) next: Option<usize>,
 }
 
-/// Column that requires a level: `gate` is zero, or the sum of `terms` is at least `least`.
+/// Column that requires a level, or an idle meter: `gate` is zero, or the sum of `terms` is at
+/// least `least`.
 #[derive(Debug, Clone)]
 pub(crate) struct Guard {
-    /// Column of the discharge of a slot, or of the shortfall at a deadline or of a drive.
+    /// Column of the charge or discharge of a slot, or of the shortfall at a deadline or of a drive.
     pub(crate) gate: usize,
     /// Terms `(column, weight)`: the level after the slot, on departure or before the drive, in
-    /// stored kWh, and the shortfalls that replace level.
+    /// stored kWh, and the shortfalls that replace level; or the import or export of the slot with
+    /// the opposite sign, in kWh.
     pub(crate) terms: Vec<(usize, f64)>,
     pub(crate) least: f64,
     /// Lower bound on the sum of the terms.
@@ -221,7 +223,9 @@ impl SiteModel {
             model.add_device(index, device);
         }
         // The meter needs all flows; the peak, blocks and limits need the columns of the meter.
+        model.bound_grid_use();
         model.add_meters(request);
+        model.guard_grid_use();
         model.add_demand_charge(request);
         model.add_tiers(request);
         model.add_limits(request);

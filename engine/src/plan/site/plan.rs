@@ -55,6 +55,9 @@ pub enum Cause {
         /// Phase of the limit, if it is one per phase.
         phase: Option<Phase>,
     },
+    /// The device may not charge from the grid, and in too few slots the site imports nothing.
+    #[serde(rename = "no_surplus")]
+    NoSurplus,
     /// Devices with a higher priority use the capacity of a shared limit.
     #[serde(rename = "priority")]
     Priority,

@@ -396,6 +396,9 @@ fn find_causes(
         let held = limits(false);
         // Residual capacity below its least power is of no use to a device.
         causes.extend(if held.is_empty() { limits(true) } else { held });
+        if !storage.charges_from_grid {
+            causes.push(Cause::NoSurplus);
+        }
     }
     if missing > 0.0 && causes.is_empty() {
         causes.push(Cause::OwnLimits);

@@ -251,7 +251,8 @@ pub(crate) mod tests {
     /// A discharge without losses and wear, down to an empty battery.
     pub(crate) fn discharge(power: f64) -> Discharge {
         let (soc_min, wear) = (percent(0.0), Price::ZERO);
-        Discharge { power_max: kw(power), efficiency: 1.0, soc_min, wear }
+        let discharge_to_grid = true;
+        Discharge { power_max: kw(power), efficiency: 1.0, soc_min, wear, discharge_to_grid }
     }
 
     /// A battery without losses, of one power in both directions.
@@ -261,6 +262,7 @@ pub(crate) mod tests {
             group: None,
             phases: Phase::ALL.to_vec(),
             power_max: kw(power),
+            charge_from_grid: true,
             battery: battery_of(capacity, soc),
             discharge: discharge(power),
             soc_end: None,

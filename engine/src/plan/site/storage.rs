@@ -50,6 +50,10 @@ pub(crate) struct Storage {
     pub(crate) charge_min: Vec<f64>,
     /// Most energy discharged in each slot of the session, in kWh at the plug.
     pub(crate) discharge_max: Vec<f64>,
+    /// False if it charges only in slots in which the site imports nothing.
+    pub(crate) charges_from_grid: bool,
+    /// False if it discharges only in slots in which the site exports nothing.
+    pub(crate) discharges_to_grid: bool,
     /// Stored energy per energy charged, above 0 and at most 1.
     pub(crate) efficiency_in: f64,
     /// Energy discharged at the plug per stored energy, above 0 and at most 1.
@@ -123,6 +127,8 @@ impl Storage {
             charge_max: energies(vehicle.power_max.as_kw()),
             charge_min: energies(vehicle.power_min.as_kw()),
             discharge_max: energies(discharge_kw),
+            charges_from_grid: vehicle.charge_from_grid,
+            discharges_to_grid: vehicle.discharge.as_ref().is_none_or(|d| d.discharge_to_grid),
             stay,
             efficiency_in,
             efficiency_out,
@@ -261,6 +267,8 @@ impl Storage {
             charge_max: energies(device.power_max.as_kw()),
             charge_min: vec![0.0; grid.len()],
             discharge_max: energies(device.discharge.power_max.as_kw()),
+            charges_from_grid: device.charge_from_grid,
+            discharges_to_grid: device.discharge.discharge_to_grid,
             stay,
             efficiency_in: device.battery.efficiency,
             efficiency_out: device.discharge.efficiency,

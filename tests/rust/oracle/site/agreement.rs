@@ -44,6 +44,24 @@ fn no_plan_of_a_site_claims_what_is_not_so() {
     }
 }
 
+#[test]
+fn no_plan_uses_the_grid_without_leave() {
+    let census = RefCell::new(Census::default());
+    for_all(200, &any::<u64>().no_shrink().boxed(), |seed| {
+        let site = Site::draw_sunny(seed);
+        let judged = judge(&site, &mut census.borrow_mut());
+        judged.map_err(|rule| TestCaseError::fail(format!("seed {seed}: {rule}\n{site:#?}")))
+    });
+    let census = census.borrow();
+    for feature in ["misses", "gives back", "home", "keeps off the grid"] {
+        assert!(census.share(feature) > 0.05, "{feature} dies out");
+    }
+    assert!(census.share("proved") > 0.95, "{} are proved", census.share("proved"));
+    for (feature, most) in [("solver failed", 0.01), ("undecided", 0.02)] {
+        assert!(census.share(feature) <= most, "{feature}: {}", census.share(feature));
+    }
+}
+
 /// HiGHS 1.15 cut off the optimum of this one in each search that was given
 /// values to start from: 7 % less was earned than could be, and proved.
 #[test]
@@ -111,6 +129,12 @@ fn count_features(site: &Site, plan: &SitePlan, least: &Optimum, census: &mut Ce
         ("proved", plan.certificate.is_proved() && plan.status == SearchStatus::Optimal),
         ("solver failed", plan.status == SearchStatus::SolverFailed),
         ("misses", least.missing > DUST_KWH),
+        (
+            "keeps off the grid",
+            plan.devices.iter().any(|device| {
+                device.wishes.iter().any(|wish| wish.causes.contains(&Cause::NoSurplus))
+            }),
+        ),
         ("late", least.late > DUST_KWH),
         ("least power", site.cars.iter().any(|car| car.least_kw > 0.0)),
         ("on or off", site.cars.iter().any(|car| car.least_kw >= car.most_kw)),

@@ -9,7 +9,7 @@ use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::{kw, kwh};
 
-use crate::site::case::{Car, Home, Site, start};
+use crate::site::case::{Car, Grid, Home, Site, start};
 use crate::site::interpreter::interpret;
 
 fn car(most_kw: f64, targets: &[(usize, f64)], departure: usize) -> Car {
@@ -25,6 +25,7 @@ fn car(most_kw: f64, targets: &[(usize, f64)], departure: usize) -> Car {
         drives: Vec::new(),
         brings: (0.0, 0.0),
         fills: false,
+        grid: Grid::FREE,
     }
 }
 
@@ -34,11 +35,17 @@ fn site(prices: &[f64], cars: Vec<Car>) -> Site {
         prices: prices.to_vec(),
         export: None,
         house_kw: 0.0,
+        sun_kw: Vec::new(),
         import_limit: None,
         group_limit: None,
         cars,
         home: None,
     }
+}
+
+/// A battery of 10 kWh with `(power, level)` and efficiencies `(in, out)`.
+fn home((kw, level): (f64, f64), (efficiency_in, efficiency_out): (f64, f64)) -> Home {
+    Home { kw, capacity: 10.0, level, efficiency_in, efficiency_out, grid: Grid::FREE }
 }
 
 fn proved(site: &Site) -> SitePlan {
@@ -66,8 +73,7 @@ fn ten_vehicles_with_a_least_power_share_twelve_kilowatts() {
 fn a_shortage_beside_a_battery_costs_no_more_than_it_must() {
     let a = Car { priority: 2.0, in_group: true, ..car(11.0, &[(3, 38.7)], 5) };
     let b = car(7.4, &[(1, 18.9)], 5);
-    let home =
-        Home { kw: 5.0, capacity: 10.0, level: 1.0, efficiency_in: 1.0, efficiency_out: 1.0 };
+    let home = home((5.0, 1.0), (1.0, 1.0));
     let prices = [0.44, -0.17, -0.20, 0.12, -0.27];
     let row = site(&prices, vec![a, b]);
     let plan = proved(&Site { group_limit: Some(4.0), home: Some(home), ..row });
@@ -81,8 +87,7 @@ fn a_tight_connection_is_full_in_the_cheap_hour() {
     let gives = Some((12.78, 20.0));
     let full = Car { least_kw: 8.27, gives_back: gives, ..car(22.0, &[(2, 20.0)], 2) };
     let full = Car { priority: 2.0, ..full };
-    let home =
-        Home { kw: 2.5, capacity: 10.0, level: 8.28, efficiency_in: 0.9, efficiency_out: 0.95 };
+    let home = home((2.5, 8.28), (0.9, 0.95));
     let row = site(&[0.13, 0.41], vec![short, urgent, full]);
     let plan = proved(&Site { import_limit: Some(17.78), home: Some(home), ..row });
     // 7.22 kWh fill the battery, in one hour. Beside them fit 11 and 2.06 kW

@@ -2,7 +2,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_engine::plan::charge::{Battery, SocTarget, Target};
 use slackwater_engine::plan::site::{
-    Device, Discharge, Group, Limit, Load, Phase, Series, SiteProblem, SiteRequest,
+    Device, Discharge, Group, Limit, Load, Phase, Series, SiteProblem, SiteRequest, Solar,
     StationaryBattery, Vehicle,
 };
 use slackwater_engine::plan::storage::Consumption;
@@ -36,6 +36,23 @@ pub(crate) struct Car {
     pub(crate) brings: (f64, f64),
     /// Whether a car that drives may fill its battery.
     pub(crate) fills: bool,
+    /// Whether it may charge while the site imports, and discharge while it exports.
+    pub(crate) grid: Grid,
+}
+
+/// What a storage may do with the grid.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Grid {
+    pub(crate) charge_from: bool,
+    pub(crate) discharge_to: bool,
+}
+
+impl Grid {
+    pub(crate) const FREE: Self = Self { charge_from: true, discharge_to: true };
+
+    fn draw(draw: &mut Draw) -> Self {
+        Self { charge_from: draw.chance(40), discharge_to: draw.chance(50) }
+    }
 }
 
 /// Capacity of a car with a charge limit that gives nothing back.
@@ -122,6 +139,7 @@ pub(crate) struct Home {
     pub(crate) level: f64,
     pub(crate) efficiency_in: f64,
     pub(crate) efficiency_out: f64,
+    pub(crate) grid: Grid,
 }
 
 /// A site over slots of one length.
@@ -131,6 +149,8 @@ pub(crate) struct Site {
     pub(crate) prices: Vec<f64>,
     pub(crate) export: Option<Vec<f64>>,
     pub(crate) house_kw: f64,
+    /// Solar power of each slot, which cannot be turned down; empty for none.
+    pub(crate) sun_kw: Vec<f64>,
     pub(crate) import_limit: Option<f64>,
     pub(crate) group_limit: Option<f64>,
     pub(crate) cars: Vec<Car>,
@@ -205,6 +225,7 @@ impl Site {
             level: draw.between(0.0, 10.0),
             efficiency_in: draw.one_of(&[1.0, 0.9]),
             efficiency_out: draw.one_of(&[1.0, 0.95]),
+            grid: Grid::FREE,
         });
         let import_limit = limit(&mut draw, 60).map(|kw| kw.max(house_kw));
         let group_limit = limit(&mut draw, 35);
@@ -218,7 +239,28 @@ impl Site {
                 car.drive(&mut draw);
             }
         }
-        Self { hours, prices, export, house_kw, import_limit, group_limit, cars, home }
+        let sun_kw = Vec::new();
+        Self { hours, prices, export, house_kw, sun_kw, import_limit, group_limit, cars, home }
+    }
+
+    /// The site of a seed with solar power, behind which not all storages may use the grid.
+    pub(crate) fn draw_sunny(seed: u64) -> Self {
+        let mut site = Self::draw(seed);
+        let mut draw = Draw(!seed);
+        let most = site.cars.iter().map(|car| car.most_kw).fold(0.0, f64::max);
+        site.sun_kw = site.prices.iter().map(|_| draw.between(0.0, most * 1.5)).collect();
+        for car in &mut site.cars {
+            car.grid = Grid::draw(&mut draw);
+        }
+        if let Some(home) = &mut site.home {
+            home.grid = Grid::draw(&mut draw);
+        }
+        site
+    }
+
+    /// Power of a slot that no device decides on, negative if the sun gives more.
+    pub(crate) fn fixed_kw(&self, slot: usize) -> f64 {
+        self.house_kw - self.sun_kw.get(slot).copied().unwrap_or(0.0)
     }
 
     /// The same site as the planner is asked.
@@ -242,6 +284,12 @@ impl Site {
             let (phases, forecast) = (Phase::ALL.to_vec(), Series::Constant(kw(self.house_kw)));
             let load = Load { name: "house".into(), group: None, phases, forecast };
             request.devices.push(Device::Load(load));
+        }
+        if !self.sun_kw.is_empty() {
+            let forecast = Series::PerSlot(self.sun_kw.iter().map(|&power| kw(power)).collect());
+            let (name, phases) = ("sun".into(), Phase::ALL.to_vec());
+            let sun = Solar { name, group: None, phases, forecast, is_curtailable: false };
+            request.devices.push(Device::Solar(sun));
         }
         request.devices.extend(self.home.iter().map(|home| Device::Battery(home.battery())));
         SiteProblem::new(request).expect("it makes sense")
@@ -289,6 +337,7 @@ impl Car {
             drives: Vec::new(),
             brings: (0.0, 0.0),
             fills: false,
+            grid: Grid::FREE,
         }
     }
 
@@ -326,12 +375,13 @@ impl Car {
         vehicle.power_min = kw(self.least_kw);
         vehicle.departure = Some(at(self.departure));
         vehicle.priority = self.priority;
+        vehicle.charge_from_grid = self.grid.charge_from;
         vehicle.group = self.in_group.then(|| "row".into());
         let drives = !self.drives.is_empty();
         if let Some((level, capacity)) = self.gives_back.or(drives.then_some(self.brings)) {
             let percent = |kwh: f64| Percent::from_percent(kwh / capacity * 100.0);
             vehicle.battery = Some(battery(capacity, level, 1.0, self.limit));
-            vehicle.discharge = self.gives_back.map(|_| give_back(self.most_kw, 1.0));
+            vehicle.discharge = self.gives_back.map(|_| give_back(self.most_kw, 1.0, self.grid));
             vehicle.fill_when_worth = drives && self.fills;
             let drive = |&(first, end, energy): &(usize, usize, f64)| Consumption {
                 start: at(first),
@@ -363,8 +413,9 @@ impl Home {
             group: None,
             phases: Phase::ALL.to_vec(),
             power_max: Power::from_kw(self.kw).expect("a power"),
+            charge_from_grid: self.grid.charge_from,
             battery: battery(self.capacity, self.level, self.efficiency_in, None),
-            discharge: give_back(self.kw, self.efficiency_out),
+            discharge: give_back(self.kw, self.efficiency_out, self.grid),
             soc_end: None,
             end_value: Price::ZERO,
         }
@@ -382,6 +433,13 @@ fn battery(capacity: f64, level: f64, efficiency: f64, limit: Option<f64>) -> Ba
     }
 }
 
-fn give_back(power: f64, efficiency: f64) -> Discharge {
-    Discharge { power_max: kw(power), efficiency, soc_min: Percent::ZERO, wear: Price::ZERO }
+fn give_back(power: f64, efficiency: f64, grid: Grid) -> Discharge {
+    let (power_max, discharge_to_grid) = (kw(power), grid.discharge_to);
+    Discharge {
+        power_max,
+        efficiency,
+        soc_min: Percent::ZERO,
+        wear: Price::ZERO,
+        discharge_to_grid,
+    }
 }

@@ -1,7 +1,7 @@
 //! What a plan does, read from its powers alone, and every rule of a site.
 use slackwater_engine::plan::site::SitePlan;
 
-use crate::site::case::{Car, Site};
+use crate::site::case::{Car, Grid, Site};
 
 /// Energy that rounding may move, in kWh.
 pub(crate) const DUST_KWH: f64 = 3e-5;
@@ -46,7 +46,15 @@ fn weight(deadlines: impl Iterator<Item = usize>, by: usize) -> f64 {
 pub(crate) fn interpret(site: &Site, plan: &SitePlan) -> Result<Outcome, String> {
     let slots = site.prices.len();
     let mut outcome = Outcome::default();
-    let (mut meter, mut group) = (vec![site.house_kw; slots], vec![0.0; slots]);
+    let mut meter: Vec<f64> = (0..slots).map(|slot| site.fixed_kw(slot)).collect();
+    let mut group = vec![0.0; slots];
+    // Power of each slot that needs a meter without import, and one without export.
+    let mut shy = vec![(0.0_f64, 0.0_f64); slots];
+    let mut keep_off = |slot: usize, power: f64, grid: &Grid| {
+        let (charge, discharge) = (power.max(0.0), (-power).max(0.0));
+        shy[slot].0 += if grid.charge_from { 0.0 } else { charge };
+        shy[slot].1 += if grid.discharge_to { 0.0 } else { discharge };
+    };
     for (index, car) in site.cars.iter().enumerate() {
         let powers: Vec<f64> = plan.devices[index].power.iter().map(|kw| kw.as_kw()).collect();
         let levels = levels(site, car, &powers, &mut outcome)
@@ -54,6 +62,7 @@ pub(crate) fn interpret(site: &Site, plan: &SitePlan) -> Result<Outcome, String>
         judge_wishes(site, car, &levels, &mut outcome);
         for (slot, power) in powers.iter().enumerate() {
             meter[slot] += power;
+            keep_off(slot, *power, &car.grid);
             group[slot] += if car.in_group { *power } else { 0.0 };
         }
     }
@@ -67,6 +76,7 @@ pub(crate) fn interpret(site: &Site, plan: &SitePlan) -> Result<Outcome, String>
             let range = -DUST_KWH..=home.capacity + DUST_KWH;
             rule(range.contains(&level), || format!("home: {level} kWh after slot {slot}"))?;
             meter[slot] += power;
+            keep_off(slot, power, &home.grid);
         }
     }
     for slot in 0..slots {
@@ -74,6 +84,11 @@ pub(crate) fn interpret(site: &Site, plan: &SitePlan) -> Result<Outcome, String>
         rule(import, || format!("{} kW imported in slot {slot}", meter[slot]))?;
         let row = site.group_limit.is_none_or(|most| group[slot].abs() <= most + DUST_KWH);
         rule(row, || format!("{} kW in the group in slot {slot}", group[slot]))?;
+        let (charge, discharge) = shy[slot];
+        let is_off = charge <= DUST_KWH || meter[slot] <= DUST_KWH;
+        rule(is_off, || format!("{charge} kW beside an import in slot {slot}"))?;
+        let is_off = discharge <= DUST_KWH || meter[slot] >= -DUST_KWH;
+        rule(is_off, || format!("{discharge} kW beside an export in slot {slot}"))?;
         let export = site.export.as_ref().map_or(0.0, |prices| prices[slot]);
         let price = if meter[slot] > 0.0 { site.prices[slot] } else { export };
         outcome.cost += price * meter[slot] * site.hours;

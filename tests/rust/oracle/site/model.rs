@@ -38,6 +38,9 @@ struct Milp<'s> {
     /// Energy through the meter, and through the group, in each slot.
     meter: Vec<Expression>,
     group: Vec<Expression>,
+    /// Flows `(slot, flow, most)` that need a slot without import, and one without export.
+    without_import: Vec<(usize, Variable, f64)>,
+    without_export: Vec<(usize, Variable, f64)>,
     lacking: Expression,
     lacking_early: Expression,
     missing: Expression,
@@ -80,8 +83,10 @@ fn least(site: &Site, before: &[f64]) -> Option<f64> {
         site,
         variables: ProblemVariables::new(),
         rows: Vec::new(),
-        meter: vec![Expression::from(site.house_kw * site.hours); slots],
+        meter: (0..slots).map(|slot| Expression::from(site.fixed_kw(slot) * site.hours)).collect(),
         group: vec![Expression::from(0.0); slots],
+        without_import: Vec::new(),
+        without_export: Vec::new(),
         lacking: Expression::from(0.0),
         lacking_early: Expression::from(0.0),
         missing: Expression::from(0.0),
@@ -137,6 +142,9 @@ impl Milp<'_> {
             self.rows.push(constraint!(charge <= most * on));
             let mut level = self.drive(car, slot, levels[slot].clone()) + charge;
             self.meter[slot] += charge;
+            if !car.grid.charge_from {
+                self.without_import.push((slot, charge, most));
+            }
             if car.in_group {
                 self.group[slot] += charge;
             }
@@ -145,6 +153,9 @@ impl Milp<'_> {
                 self.rows.push(constraint!(back <= most - most * on));
                 level -= back;
                 self.meter[slot] -= back;
+                if !car.grid.discharge_to {
+                    self.without_export.push((slot, back, most));
+                }
                 if car.in_group {
                     self.group[slot] -= back;
                 }
@@ -219,13 +230,20 @@ impl Milp<'_> {
             self.rows.push(constraint!(level.clone() >= 0.0));
             self.rows.push(constraint!(level.clone() <= home.capacity));
             self.meter[slot] += charge - back;
+            if !home.grid.charge_from {
+                self.without_import.push((slot, charge, most));
+            }
+            if !home.grid.discharge_to {
+                self.without_export.push((slot, back, most));
+            }
         }
     }
 
     /// Limits and money, in units of the largest price.
     fn add_meter(&mut self) -> Expression {
         let unit = unit(self.site);
-        let total: f64 = self.site.cars.iter().map(|car| car.most_kw).sum::<f64>() + 20.0;
+        let sun = self.site.sun_kw.iter().copied().fold(0.0, f64::max);
+        let total: f64 = self.site.cars.iter().map(|car| car.most_kw).sum::<f64>() + 20.0 + sun;
         let mut money = Expression::from(0.0);
         for slot in 0..self.site.prices.len() {
             let (import, export) = (self.amount(total), self.amount(total));
@@ -233,6 +251,12 @@ impl Milp<'_> {
             self.rows.push(constraint!(import <= total * imports));
             self.rows.push(constraint!(export <= total - total * imports));
             self.rows.push(constraint!(self.meter[slot].clone() == import - export));
+            for &(_, flow, most) in self.without_import.iter().filter(|guarded| guarded.0 == slot) {
+                self.rows.push(constraint!(flow <= most - most * imports));
+            }
+            for &(_, flow, most) in self.without_export.iter().filter(|guarded| guarded.0 == slot) {
+                self.rows.push(constraint!(flow <= most * imports));
+            }
             if let Some(most) = self.site.import_limit {
                 self.rows.push(constraint!(import <= most * self.site.hours));
             }

@@ -1,0 +1,63 @@
+//! Program that answers the optimiser contract of evcc on a socket of its own.
+use std::io;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use clap::Parser;
+use slackwater_evcc::routes::{Planner, routes};
+use tokio::net::TcpListener;
+use tokio::signal;
+use tokio::signal::unix::SignalKind;
+use tracing::{error, info};
+use tracing_subscriber::EnvFilter;
+
+/// Answers the optimiser contract of evcc: set `OPTIMIZER_URI` there to `http://` and the address.
+#[derive(Debug, Parser)]
+#[command(name = "slackwater-evcc", version)]
+struct Arguments {
+    /// Address to listen on. Nobody is asked for a password: keep it in your home network.
+    #[arg(long, default_value = "127.0.0.1:7050")]
+    listen: SocketAddr,
+    /// Seconds after which a search ends with what it has. evcc waits for 30 s.
+    #[arg(long, default_value_t = 10.0, value_parser = seconds)]
+    seconds_max: f64,
+    /// Filter of the log: `info` has a reason for each step, `warn` refusals alone.
+    #[arg(long, default_value = "info")]
+    log: EnvFilter,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let refused = || format!("{text:?} is no number of seconds above 0");
+    let seconds: f64 = text.parse().map_err(|_| refused())?;
+    if seconds.is_finite() && seconds > 0.0 { Ok(seconds) } else { Err(refused()) }
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let log = tracing_subscriber::fmt().with_env_filter(arguments.log).with_writer(io::stderr);
+    log.init();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let planner = Planner::new(cores, Some(arguments.seconds_max));
+    match serve(arguments.listen, planner).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            error!("cannot listen on {}: {reason}", arguments.listen);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Serves until a signal says stop.
+async fn serve(address: SocketAddr, planner: Planner) -> io::Result<()> {
+    let socket = TcpListener::bind(address).await?;
+    let mut stop = signal::unix::signal(SignalKind::terminate())?;
+    info!("listening on http://{}", socket.local_addr()?);
+    let stopped = async move {
+        tokio::select! {
+            _ = stop.recv() => {}
+            _ = signal::ctrl_c() => {}
+        }
+    };
+    axum::serve(socket, routes(planner)).with_graceful_shutdown(stopped).await
+}

@@ -1,0 +1,112 @@
+//! Planner of the contract: relaxation, binaries in rounds, schedule.
+use crate::lp::{Limits, LpError, MipStatus};
+use crate::plan::evcc::check::EvccError;
+use crate::plan::evcc::columns::EvccModel;
+use crate::plan::evcc::request::EvccRequest;
+use crate::plan::evcc::rounding;
+use crate::plan::evcc::rules::ActiveRules;
+use crate::plan::evcc::schedule::{EvccSchedule, EvccStatus, Flows};
+
+/// Rounds of binaries; the last one has all of them.
+const ROUNDS_MAX: usize = 20;
+
+/// Plans a request of evcc's optimiser contract.
+///
+/// The schedule has the highest value under the objective of the contract. A goal, a demand or a
+/// limit that cannot be kept is kept as far as possible. With `seconds_max` a search may end
+/// earlier: its schedule is then `Feasible`, and may differ from run to run.
+///
+/// # Errors
+/// The request is not valid: see [`EvccRequest::check`].
+///
+/// # Example
+///
+/// A battery of 5 kWh beside a house that takes 1 kWh in each hour. It charges at 0.10 per kWh, for
+/// the house at 0.30:
+///
+/// ```
+/// use slackwater_engine::plan::evcc::{EvccRequest, plan_evcc};
+/// let request: EvccRequest = serde_json::from_str(r#"{
+///     "batteries": [{
+///         "charge_from_grid": true, "s_min": 0, "s_max": 5000, "s_initial": 0,
+///         "c_min": 0, "c_max": 2000, "d_max": 2000, "p_a": 0
+///     }],
+///     "time_series": {
+///         "dt": [3600, 3600], "gt": [1000, 1000], "ft": [0, 0],
+///         "p_N": [0.0001, 0.0003], "p_E": [0, 0]
+///     },
+///     "eta_c": 1, "eta_d": 1
+/// }"#)?;
+/// let schedule = plan_evcc(&request, None)?;
+/// assert_eq!(schedule.grid_import, [2000.0, 0.0]);
+/// assert_eq!(schedule.batteries[0].state_of_charge, [1000.0, 0.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn plan_evcc(
+    request: &EvccRequest,
+    seconds_max: Option<f64>,
+) -> Result<EvccSchedule, EvccError> {
+    request.check()?;
+    let model = EvccModel::new(request);
+    let limits = Limits { seconds: seconds_max, ..Limits::default() };
+    let (values, status) = solve(&model, &limits);
+    Ok(EvccSchedule::new(request, status, &flows(&model, values.as_deref())))
+}
+
+/// Values of the columns that keep all rules, with their status; `None` if none were found. A search
+/// that ends at a limit leaves the best schedule of all roundings.
+fn solve(model: &EvccModel, limits: &Limits) -> (Option<Vec<f64>>, EvccStatus) {
+    let mut active = ActiveRules::default();
+    let mut best: Option<(f64, Vec<f64>)> = None;
+    for round in 1..=ROUNDS_MAX {
+        if round == ROUNDS_MAX {
+            active = ActiveRules::all(model);
+        }
+        let Ok((values, status)) = minimise(model, &active, limits) else { break };
+        if !active.add_broken(model, &values) {
+            return (Some(values), status);
+        }
+        let rounded = rounding::round(model, &values, &without_clock(limits));
+        let found = best.into_iter().chain(rounded);
+        best = found.min_by(|one, other| one.0.total_cmp(&other.0));
+        if status == EvccStatus::Feasible {
+            break;
+        }
+    }
+    (best.map(|(_, values)| values), EvccStatus::Feasible)
+}
+
+/// Values of the columns of the model with the binaries of the active rules.
+fn minimise(
+    model: &EvccModel,
+    active: &ActiveRules,
+    limits: &Limits,
+) -> Result<(Vec<f64>, EvccStatus), LpError> {
+    let mixed = active.apply(model);
+    if mixed.integers.is_empty() {
+        let solution = mixed.linear.minimise_within(&without_clock(limits))?;
+        return Ok((solution.values, EvccStatus::Optimal));
+    }
+    let solution = mixed.minimise(limits)?;
+    let is_optimal = solution.status == MipStatus::Optimal;
+    let status = if is_optimal { EvccStatus::Optimal } else { EvccStatus::Feasible };
+    Ok((solution.values, status))
+}
+
+/// Limits without that on seconds: a linear programme is short, and without its values there is
+/// nothing to round.
+fn without_clock(limits: &Limits) -> Limits {
+    Limits { seconds: None, ..*limits }
+}
+
+/// Charges and discharges in Wh. Without values all batteries are idle, which keeps all rules.
+fn flows(model: &EvccModel, values: Option<&[f64]>) -> Vec<Flows> {
+    let energy = |column: &usize| values.map_or(0.0, |values| values[*column] * 1000.0);
+    let batteries = model.batteries.iter();
+    batteries
+        .map(|battery| Flows {
+            charge: battery.charge.iter().map(energy).collect(),
+            discharge: battery.discharge.iter().map(energy).collect(),
+        })
+        .collect()
+}

@@ -1,0 +1,78 @@
+//! Schedule near some values that keeps all rules, for a search that ends without one.
+//!
+//! Each rule is decided by the values: the meter and each battery take the direction of the larger
+//! flow, a charge below its least is on as long as the charges that are on do not run ahead of the
+//! values, and a battery is full where it is full there. What is left is a linear programme.
+use crate::lp::{Limits, LinearProgram};
+use crate::plan::evcc::columns::{DUST_KWH, EvccModel};
+use crate::plan::evcc::rules::{ActiveRules, exports, without_grid};
+
+/// Cost and values of the columns near `values` that keep all rules; `None` if the decisions do not
+/// go together.
+pub(crate) fn round(model: &EvccModel, values: &[f64], limits: &Limits) -> Option<(f64, Vec<f64>)> {
+    let mut program = model.program.clone();
+    for step in 0..model.steps.len() {
+        decide_meter(model, values, step, &mut program);
+        for columns in &model.batteries {
+            let (charge, discharge) = (columns.charge[step], columns.discharge[step]);
+            let lesser = if values[charge] < values[discharge] { charge } else { discharge };
+            forbid(&mut program, lesser);
+        }
+    }
+    for battery in 0..model.batteries.len() {
+        decide_switches(model, values, battery, &mut program);
+        let full = model.request.batteries[battery].s_max / 1000.0;
+        let columns = &model.batteries[battery];
+        for demand in &columns.demands {
+            let is_full = values[columns.level[demand.step]] >= full - DUST_KWH;
+            let whole = f64::from(u8::from(is_full)).min(model.upper(demand.is_full));
+            let column = &mut program.columns[demand.is_full];
+            (column.lower, column.upper) = (whole, whole);
+        }
+    }
+    let solution = program.minimise_within(limits).ok()?;
+    let keeps_all = !ActiveRules::default().add_broken(model, &solution.values);
+    keeps_all.then_some((solution.cost, solution.values))
+}
+
+fn forbid(program: &mut LinearProgram, column: usize) {
+    program.columns[column].upper = program.columns[column].lower;
+}
+
+/// Decides the direction of the meter in a step.
+fn decide_meter(model: &EvccModel, values: &[f64], step: usize, program: &mut LinearProgram) {
+    let sum = |columns: &[usize]| columns.iter().map(|&column| values[column]).sum::<f64>();
+    let (imports, exports) = (model.import_terms(step), exports(model, step));
+    let (charges, discharges) = without_grid(model, step);
+    let exports_now = if (sum(&imports) - sum(&exports)).abs() > DUST_KWH {
+        sum(&exports) > sum(&imports)
+    } else {
+        // An idle meter allows either.
+        sum(&charges) >= sum(&discharges)
+    };
+    let idle = if exports_now { [imports, discharges] } else { [exports, charges] };
+    for column in idle.into_iter().flatten() {
+        forbid(program, column);
+    }
+}
+
+/// Decides the steps in which a battery is on.
+fn decide_switches(model: &EvccModel, values: &[f64], battery: usize, program: &mut LinearProgram) {
+    // Energy that the values have charged and the steps that are on have not.
+    let mut behind = 0.0;
+    for step in 0..model.steps.len() {
+        let column = model.batteries[battery].charge[step];
+        let (charge, least) = (values[column], model.charge_least(battery, step));
+        if least <= 0.0 {
+            continue;
+        }
+        behind += charge;
+        let is_on = charge > DUST_KWH && behind >= 0.5 * least && least <= model.upper(column);
+        if is_on && program.columns[column].upper >= least {
+            program.columns[column].lower = least;
+            behind -= charge.max(least);
+        } else {
+            forbid(program, column);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Schedules that a strict case of the contract publishes, and their reasons.
+use serde_json::{Value, json};
+use slackwater_engine::plan::evcc::{EvccRequest, EvccSchedule, EvccStatus, explain, plan_evcc};
+
+use crate::evaluator::{Request, Response, evaluate};
+
+/// The response as a stranger reads it.
+pub(crate) fn response_of(schedule: &EvccSchedule) -> Response {
+    let value = serde_json::to_value(schedule).expect("JSON");
+    serde_json::from_value(value).expect("a response of the contract")
+}
+
+fn planned(name: &str) -> (EvccRequest, EvccSchedule) {
+    let path = format!("{}/evcc/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let case: Value =
+        serde_json::from_str(&std::fs::read_to_string(path).expect("a case")).expect("JSON");
+    let request: EvccRequest = serde_json::from_value(case["request"].clone()).expect("a request");
+    let schedule = plan_evcc(&request, None).expect("a valid request");
+    (request, schedule)
+}
+
+fn assert_near(found: &[f64], published: &[f64]) {
+    assert_eq!(found.len(), published.len());
+    let is_near = found.iter().zip(published).all(|(one, other)| (one - other).abs() < 1.0);
+    assert!(is_near, "{found:?}, not {published:?}");
+}
+
+#[test]
+fn peaks_are_level_as_the_contract_publishes() {
+    let (_, demand) = planned("024-attenuate-demand-peaks");
+    assert_near(&demand.grid_import, &[1052.6316; 4]);
+    let (_, both) = planned("026-attenuate-grid-peaks");
+    assert_near(&both.grid_export, &[0.0, 0.0, 0.0, 1000.0, 4000.0, 4000.0, 1000.0, 0.0]);
+    let (_, below) = planned("027-attenuate-feedin-peaks-below-cap");
+    assert_near(&below.batteries[0].charging_power, &[50.0, 42.5, 42.5, 42.5, 42.5]);
+    let (_, pinned) = planned("028-attenuate-peaks-below-a-pinned-peak");
+    let (even, peak) = (3026.3158, 6000.0);
+    assert_near(&pinned.grid_import, &[even, even, peak, even, even, even, 500.0, 500.0]);
+    let (_, rate) = planned("028-demand-rate-peak-shaving");
+    assert_near(&rate.grid_import, &[2000.0, 500.0, 500.0, 500.0]);
+}
+
+#[test]
+fn each_flow_has_a_reason() {
+    for name in ["015-low-soc-initial", "018-high-soc-initial", "013-grid-export-limit-hit"] {
+        let (request, schedule) = planned(name);
+        let flows = schedule
+            .batteries
+            .iter()
+            .flat_map(|battery| battery.charging_power.iter().chain(&battery.discharging_power));
+        let reasons = explain(&request, &schedule);
+        assert_eq!(reasons.len(), flows.filter(|&&wh| wh > 0.0).count(), "{name}");
+    }
+    let (request, schedule) = planned("028-demand-rate-peak-shaving");
+    let reason = "step 0: battery 0 discharges 2000 Wh: the import limit is reached";
+    assert_eq!(explain(&request, &schedule), [reason]);
+}
+
+#[test]
+fn a_search_without_time_ends_with_a_schedule_that_keeps_all_rules() {
+    for name in ["009-discharge-before-import", "012-early-charging-not-perfect"] {
+        let (request, best) = planned(name);
+        let judged = Request::read(&serde_json::to_value(&request).expect("JSON"));
+        let hurried = plan_evcc(&request, Some(0.0)).expect("a valid request");
+        assert_eq!(hurried.status, EvccStatus::Feasible, "{name}");
+        evaluate(&judged, &response_of(&hurried)).unwrap_or_else(|rule| panic!("{name}: {rule}"));
+        assert!(hurried.objective_value <= best.objective_value + 1e-6, "{name}");
+    }
+}
+
+#[test]
+fn what_is_not_of_the_contract_is_refused() {
+    let (request, _) = planned("024-attenuate-demand-peaks");
+    let given = serde_json::to_value(&request).expect("JSON");
+    let refused = |change: &dyn Fn(&mut Value)| {
+        let mut value = given.clone();
+        change(&mut value);
+        let request: EvccRequest = serde_json::from_value(value).map_err(|e| e.to_string())?;
+        plan_evcc(&request, None).map(|_| ()).map_err(|error| error.to_string())
+    };
+    let refusal = |change: &dyn Fn(&mut Value)| refused(change).expect_err("it is refused");
+    assert_eq!(refused(&|value| value["M"] = json!(1e6)), Ok(()));
+    let unknown = refusal(&|value| value["batteries"][0]["s_maxx"] = json!(1));
+    assert!(unknown.starts_with("unknown field `s_maxx`"), "{unknown}");
+    let strategy = refusal(&|value| value["strategy"]["charging_strategy"] = json!("fast"));
+    assert!(strategy.starts_with("unknown variant `fast`"), "{strategy}");
+    let short = refusal(&|value| value["time_series"]["ft"] = json!([0]));
+    assert_eq!(short, "time_series.ft has 1 values; time_series.dt has 4, one for each step");
+    let efficiency = refusal(&|value| value["eta_c"] = json!(1.5));
+    assert_eq!(efficiency, "eta_c is 1.5; it is from 0.001 to 1 Wh per Wh");
+    let level = refusal(&|value| value["batteries"][0]["s_initial"] = json!(20_001));
+    assert!(
+        level.starts_with("batteries.0.s_initial is 20001; it is from 0 to 20000 Wh"),
+        "{level}"
+    );
+    let least = refusal(&|value| value["batteries"][0]["s_min"] = json!(20_001));
+    assert!(least.starts_with("batteries.0.s_min is 20001"), "{least}");
+    let step = refusal(&|value| value["time_series"]["dt"][2] = json!(0));
+    assert_eq!(step, "time_series.dt.2 is 0; it is from 1 to 2678400 s");
+    let none = refusal(&|value| value["batteries"] = json!([]));
+    assert_eq!(none, "batteries has 0 entries; it has from 1 to 50");
+    let rate = refusal(&|value| value["grid"]["prc_p_exc_imp"] = json!(0.1));
+    assert!(rate.starts_with("grid.prc_p_exc_imp is 0.1 per W, and there is no"), "{rate}");
+}
