@@ -31,11 +31,14 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (10, "restarts", include_str!("migrations/0010_restarts.sql")),
     (12, "rivals", include_str!("migrations/0012_rivals.sql")),
     (13, "audit", include_str!("migrations/0013_audit.sql")),
+    (14, "limits", include_str!("migrations/0014_limits.sql")),
 ];
 
 /// Those of a server only, where several processes may work on the same rows.
-const SHARED_MIGRATIONS: &[(i64, &str, &str)] =
-    &[(11, "notes", include_str!("migrations/0011_notes.sql"))];
+const SHARED_MIGRATIONS: &[(i64, &str, &str)] = &[
+    (11, "notes", include_str!("migrations/0011_notes.sql")),
+    (15, "limit notes", include_str!("migrations/0015_limit_notes.sql")),
+];
 
 /// Connections to a file that read beside the writer.
 const SQLITE_READERS: u32 = 4;

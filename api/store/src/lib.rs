@@ -23,6 +23,7 @@ pub mod flush;
 pub mod health;
 pub mod jobs;
 pub mod lease;
+pub mod limits;
 pub mod links;
 pub mod locations;
 pub mod notes;

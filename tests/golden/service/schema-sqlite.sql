@@ -35,6 +35,12 @@ CREATE TABLE area_jobs (
     lease_until bigint,
     primary key (client_id, zone_id, area_id)
 );
+CREATE TABLE area_limits (
+    zone_id text not null,
+    area_id text not null,
+    area_limit text not null,
+    primary key (zone_id, area_id)
+);
 CREATE TABLE audit (
     seq bigint primary key,
     happened_at bigint not null,

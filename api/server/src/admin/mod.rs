@@ -10,6 +10,7 @@ pub mod docs;
 pub mod events;
 pub mod guard;
 pub mod inventory;
+pub mod limits;
 pub mod link;
 pub mod policies;
 pub mod prices;

@@ -62,6 +62,8 @@ pub(crate) enum Failure {
     Enrolment(#[from] EnrolmentError),
     #[error("{what} are no JSON: {reason}")]
     Json { what: &'static str, reason: String },
+    #[error("limits: {reason}")]
+    Limits { reason: String },
     #[error("there is no client {0} in the sandbox")]
     NoClient(String),
     #[error("there is no client {0}")]

@@ -10,6 +10,7 @@ pub(crate) mod config;
 pub(crate) mod events;
 pub(crate) mod failure;
 pub(crate) mod inventory;
+pub(crate) mod limit;
 pub(crate) mod link;
 pub(crate) mod operator;
 pub(crate) mod output;

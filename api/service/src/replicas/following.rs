@@ -181,6 +181,7 @@ impl Replicas {
         all.tariffs.extend(tariffs);
         all.zones.extend(zones);
         all.places.extend(places);
+        all.limits.extend(app.limits().areas_set());
         self.touched = all;
         Ok(())
     }

@@ -7,6 +7,7 @@ use slackwater_store::accounts::{self, Account};
 use slackwater_store::actions::{self, Action};
 use slackwater_store::devices::{self, Device};
 use slackwater_store::error::StoreError;
+use slackwater_store::limits::{self, LimitRow};
 use slackwater_store::locations::{self, Location};
 use slackwater_store::notes::ChangedKeys;
 use slackwater_store::overrides::{self, Override};
@@ -36,6 +37,7 @@ pub struct ReloadedRows {
     pub(super) tariffs: Vec<TariffRow>,
     pub(super) tariff_schedules: Vec<(Uuid, TariffSchedule)>,
     pub(super) zones: Vec<ZoneRow>,
+    pub(super) limits: Vec<LimitRow>,
 }
 
 impl ReloadedRows {
@@ -61,6 +63,7 @@ impl ReloadedRows {
             tariffs: tariffs::tariffs_of_names(from, &touched.tariffs).await?,
             tariff_schedules: tariffs::tariff_schedules_of(from, &touched.places).await?,
             zones: prices::zones_of(from, &touched.zones).await?,
+            limits: limits::limits_of(from, &touched.limits).await?,
         })
     }
 }
