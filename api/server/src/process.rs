@@ -12,7 +12,7 @@ use crate::commands::failure::Failure;
 use crate::commands::output::print;
 use crate::commands::{
     admin, charger, client, command, config, events, inventory, limit, link, policy, prices,
-    sandbox, serve,
+    sandbox, serve, store,
 };
 use slackwater_http::openapi;
 
@@ -54,6 +54,7 @@ async fn obey(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         Command::Plan(line) => policy::run_plan_command(file, line).await,
         Command::Admin(line) => admin::run_admin_command(file, line).await,
         Command::Config(command) => config::run_config_command(file, &command, registry),
+        Command::Store(command) => store::run_store_command(file, &command).await,
         Command::User(line) => inventory::run_user_command(file, line).await,
         Command::Location(line) => inventory::run_location_command(file, line).await,
         Command::Device(line) => inventory::run_device_command(file, line).await,

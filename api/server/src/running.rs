@@ -36,6 +36,7 @@ use slackwater_store::clients;
 use slackwater_store::database::Store;
 use slackwater_store::error::StoreError;
 use slackwater_store::notes::ChangeNotifications;
+use slackwater_store::rekey::check_keys;
 
 /// Longest time that the database may take to be closed. The process ends in any case.
 const CLOSED_WITHIN: Duration = Duration::from_secs(10);
@@ -115,6 +116,11 @@ impl Service {
         let integrations = registry.open(production.map_or(&none, |own| &own.integrations))?;
         let sockets = Sockets::bind(doors(&config)).await?;
         let store = Store::open_alone(&config.store.url).await?;
+        let store = store.with_keys(config.store.keys.clone());
+        let clear = check_keys(&store).await?;
+        if clear > 0 && store.keys().current().is_some() {
+            warn!(secrets = clear, "secrets in the database are in clear text");
+        }
         // Before anything is read, so that no change falls in between.
         let notes = ChangeNotifications::listen(&store).await?;
         configure(&store, &config.events.subscriptions).await?;

@@ -65,6 +65,9 @@ pub(crate) enum Command {
     Plan(Asked<PlanCommand>),
     /// Make tokens for the operators' address, and list what operators did.
     Admin(Asked<AdminCommand>),
+    /// Make keys for secrets in the database, and encrypt them with another key.
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// Check and print settings.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -196,6 +199,15 @@ pub(crate) enum TokenCommand {
         #[arg(long, value_parser = role)]
         role: Role,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Print a new key, for a file that `store.key_file` of the settings names.
+    Key,
+    /// Encrypt all secrets in the database of the settings with the key of `store.key_file`: those in
+    /// clear text, and those of `store.old_key_files`. A service may run meanwhile.
+    Rekey,
 }
 
 #[derive(Debug, Subcommand)]

@@ -18,3 +18,4 @@ pub(crate) mod policy;
 pub(crate) mod prices;
 pub(crate) mod sandbox;
 pub(crate) mod serve;
+pub(crate) mod store;

@@ -317,3 +317,22 @@ async fn limits_of_areas_are_set_imported_and_taken_back() {
     stop.send(()).unwrap();
     server.await.unwrap();
 }
+
+#[tokio::test]
+async fn a_key_of_the_database_is_made_and_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("kept.db").display());
+    let (is_done, _, error) = run(in_store(&["store", "rekey"], &url)).await;
+    assert!(!is_done && error.contains("store.key_file is not set"), "{error}");
+    let (is_done, key, error) = run(program(&["store", "key"])).await;
+    assert!(is_done, "{error}");
+    let file = folder.path().join("key");
+    std::fs::write(&file, key).unwrap();
+    let mut rekey = in_store(&["store", "rekey"], &url);
+    rekey.env("SLACKWATER_STORE__KEY_FILE", &file);
+    let (is_done, done, error) = run(rekey).await;
+    assert!(is_done, "{error}");
+    let done: Value = serde_json::from_str(&done).unwrap();
+    assert_eq!(done["key"].as_str().map(str::len), Some(16));
+    assert_eq!((done["connections"].as_u64(), done["subscriptions"].as_u64()), (Some(0), Some(0)));
+}

@@ -9,6 +9,7 @@ mod commands;
 mod devices;
 mod disk;
 mod dropped;
+mod encrypted;
 mod fetching;
 mod golden;
 mod guard;
