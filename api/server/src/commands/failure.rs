@@ -75,6 +75,8 @@ pub(crate) enum Failure {
          another with --admin (client and events also read its database, with --store)"
     )]
     Unreachable { url: String, reason: String },
+    #[error("--admin-ca, --admin-certificate: {0}")]
+    AdminTls(String),
     #[error("{status}\n{body}")]
     Refused { status: u16, body: String },
 }

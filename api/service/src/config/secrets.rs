@@ -65,6 +65,7 @@ impl Config {
             ("admin.token_file", self.admin.token_file.as_deref()),
             ("store.url_file", self.store.url_file.as_deref()),
             ("store.key_file", self.store.key_file.as_deref()),
+            ("admin.tls.key_file", self.admin.tls.as_ref().map(|tls| tls.key_file.as_path())),
         ];
         let named = named.into_iter().filter_map(|(name, file)| Some((name, file?)));
         let old = self.store.old_key_files.iter();
