@@ -5,6 +5,7 @@
 //! with its name and where it came from.
 
 pub mod admin;
+pub mod brand;
 pub mod error;
 pub mod events;
 mod forms;
@@ -373,6 +374,7 @@ impl Config {
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
         let mut config = load::read(file)?;
         config.read_secret_files()?;
+        config.link.brand.prepare()?;
         config.check()?;
         Ok(config)
     }
