@@ -164,7 +164,7 @@ def test_an_area_is_drawn_against_its_limit(served: Served, window: Window) -> N
     shown = text(window)
     assert "40 kW" in shown
     assert "kept" in shown
-    assert window.evaluate("document.querySelectorAll('line.limit').length") == 2
+    assert window.evaluate("document.querySelectorAll('path.limit').length") == 2
 
 
 def test_a_visitor_finds_a_device_by_keyboard(served: Served, window: Window) -> None:

@@ -29,9 +29,17 @@ def blocks_of(language: str) -> list[str]:
 def test_the_service_takes_the_settings_of_the_run_book(block: str, tmp_path: Path) -> None:
     settings = tmp_path / "settings.toml"
     settings.write_text(block, encoding="utf-8")
+    key = tmp_path / "key"
+    key.write_bytes(
+        subprocess.run([SERVER, "store", "key"], capture_output=True, check=True).stdout
+    )
+    here = {
+        "SLACKWATER_STORE__URL": f"sqlite:{tmp_path}/kept.db",
+        "SLACKWATER_STORE__KEY_FILE": str(key),
+    }
     done = subprocess.run(
         [SERVER, "client", "list", "--store", "--config", settings],
-        env={**os.environ, "SLACKWATER_STORE__URL": f"sqlite:{tmp_path}/kept.db"},
+        env={**os.environ, **here},
         capture_output=True,
         text=True,
         check=False,

@@ -16,6 +16,7 @@ use slackwater_service::auth::token::IssueError;
 use slackwater_service::control::orders::OrderError;
 use slackwater_service::linking::flow::Refusal as LinkRefusal;
 use slackwater_service::outbox::subscribing::SubscribeError;
+use slackwater_service::plans::limit_change::LimitChangeError;
 use slackwater_service::plans::patching::PolicyError;
 use slackwater_service::prices::keep::{AssignError, SignalRefusal};
 use slackwater_service::prices::list::ListError;
@@ -46,6 +47,18 @@ impl From<FlexIssues> for Problem {
     fn from(FlexIssues(issues): FlexIssues) -> Self {
         let issue = |issue: &FlexIssue| format!("{}: {}", pointer_of(&issue.field), issue.fault);
         Self::invalid(issues.iter().map(issue).collect())
+    }
+}
+
+impl From<LimitChangeError> for Problem {
+    fn from(error: LimitChangeError) -> Self {
+        match error {
+            LimitChangeError::NoZone { .. } => Self::invalid(vec![format!("/zone: {error}")]),
+            LimitChangeError::NoArea => Self::invalid(vec![format!("/area: {error}")]),
+            LimitChangeError::NoPlans => Self::bad_request(error.to_string()),
+            LimitChangeError::Limit(reason) => Self::invalid(vec![format!("/periods: {reason}")]),
+            LimitChangeError::Store(reason) => Self::from(reason),
+        }
     }
 }
 

@@ -68,6 +68,12 @@ pub trait Vendor: Any + fmt::Debug + Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<(), VendorError>;
 
+    /// Log-in that anybody may try, with its code, of a manufacturer that is simulated. The page that
+    /// asks for a log-in shows it. Real manufacturers have none.
+    fn trial(&self) -> Option<Login> {
+        None
+    }
+
     /// Counts of the device's own meter in `[from, to)`, by quarter of an hour, in order and
     /// without overlap. Ends of the range that cut a quarter may be left out. A device without a
     /// meter has none.

@@ -1,9 +1,12 @@
 //! Frame and style that all pages share.
+use std::borrow::Cow;
+
 use axum::http::HeaderMap;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::icons;
 use super::texts::{Texts, fill, texts_in};
+use slackwater_service::config::brand::BrandSettings;
 use slackwater_service::config::language::{BROWSER, ColourScheme, Language};
 use slackwater_service::linking::session::Session;
 use slackwater_service::state::App;
@@ -26,6 +29,10 @@ pub struct Frame {
     pub app: String,
     /// True if devices are simulated.
     pub is_sandbox: bool,
+    /// Face of the pages.
+    pub brand: BrandSettings,
+    /// Style of the pages, with the colours of the brand.
+    pub style: Cow<'static, str>,
 }
 
 impl Frame {
@@ -37,12 +44,16 @@ impl Frame {
         let request = session.map(|session| &session.request);
         let wanted = request.and_then(|request| request.language.as_deref());
         let own = settings.language.map_or(BROWSER, Language::code);
+        let client = session.map(|session| session.client.name.trim().to_owned());
+        let client = client.unwrap_or_default();
         let scheme: Option<ColourScheme> = request.and_then(|request| request.colour_scheme);
         Self {
             language: Language::chosen(wanted.unwrap_or(own), headers),
             scheme: scheme.unwrap_or(settings.colour_scheme),
-            app: session.map(|session| session.client.name.trim().to_owned()).unwrap_or_default(),
+            app: settings.brand.name.clone().unwrap_or(client),
             is_sandbox: app.environment() == Environment::Sandbox,
+            brand: settings.brand.clone(),
+            style: styled(&settings.brand),
         }
     }
 
@@ -74,15 +85,44 @@ impl Frame {
                     // Without it browsers ask the server for one.
                     link rel="icon" href="data:,";
                     title { (prefix) (title) @if !self.app.is_empty() { " – " (self.app) } }
-                    style { (PreEscaped(STYLE)) }
+                    style { (PreEscaped(&self.style)) }
                 }
                 body {
                     @if !self.app.is_empty() {
-                        header { (icons::mark()) p { (self.app) } }
+                        header {
+                            @match &self.brand.logo {
+                                // The name beside it says the same.
+                                Some(logo) => { img.logo src=(logo) alt=""; }
+                                None => { (icons::mark()) }
+                            }
+                            p { (self.app) }
+                        }
                     }
                     main { (content) }
-                    @if self.is_sandbox {
-                        footer { p.sandbox { (texts.sandbox_note) } }
+                    (self.foot())
+                }
+            }
+        }
+    }
+
+    /// Links of the brand, and a warning where devices are simulated.
+    fn foot(&self) -> Markup {
+        let (texts, brand) = (self.texts(), &self.brand);
+        let links = [
+            (texts.support, &brand.support_url),
+            (texts.privacy, &brand.privacy_url),
+            (texts.imprint, &brand.imprint_url),
+        ];
+        let links = links.map(|(words, url)| Some((words, url.as_ref()?)));
+        let links: Vec<(&str, &String)> = links.into_iter().flatten().collect();
+        html! {
+            @if self.is_sandbox || !links.is_empty() {
+                footer {
+                    @if self.is_sandbox { p.sandbox { (texts.sandbox_note) } }
+                    @if !links.is_empty() {
+                        ul.links {
+                            @for (words, url) in links { li { a href=(url) rel="noreferrer" { (words) } } }
+                        }
                     }
                 }
             }
@@ -112,6 +152,12 @@ impl Frame {
             ColourScheme::System => "light dark",
         }
     }
+}
+
+/// Style of the pages with the colours of a brand. They are checked where settings are read.
+fn styled(brand: &BrandSettings) -> Cow<'static, str> {
+    let own = brand.style();
+    if own.is_empty() { Cow::Borrowed(STYLE) } else { Cow::Owned(format!("{STYLE}{own}")) }
 }
 
 #[cfg(test)]

@@ -1,17 +1,9 @@
 //! Headers of every page that forbid the browser to load or run anything, to show the page inside
 //! another, to keep a copy, or to tell the address of the page.
-use std::sync::LazyLock;
-
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
-
-use super::frame::STYLE;
-
-/// The one style that pages may have, by its digest.
-static STYLE_HASH: LazyLock<String> =
-    LazyLock::new(|| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(STYLE))));
 
 /// Headers with one value for all pages.
 const FIXED: [(HeaderName, &str); 7] = [
@@ -24,10 +16,10 @@ const FIXED: [(HeaderName, &str); 7] = [
     (HeaderName::from_static("x-robots-tag"), "noindex"),
 ];
 
-/// Puts the headers on a page. Its forms lead back to it, and their answers to
-/// `end`, where the session ends.
-pub fn protect(headers: &mut HeaderMap, end: Option<&str>) {
-    protect_page(headers, &policy(end));
+/// Puts the headers on a page. `style` is the one style that it may have. Its forms lead back to it,
+/// and their answers to `end`, where the session ends.
+pub fn protect(headers: &mut HeaderMap, style: &str, end: Option<&str>) {
+    protect_page(headers, &policy(style, end));
 }
 
 /// Puts the headers on a page with a policy of its own of what it may load and run.
@@ -40,12 +32,12 @@ pub fn protect_page(headers: &mut HeaderMap, policy: &str) {
     }
 }
 
-fn policy(end: Option<&str>) -> String {
+fn policy(style: &str, end: Option<&str>) -> String {
     let end = end.map(|end| format!(" {end}")).unwrap_or_default();
     format!(
-        "default-src 'none'; style-src {}; img-src data:; form-action 'self'{end}; \
+        "default-src 'none'; style-src 'sha256-{}'; img-src data:; form-action 'self'{end}; \
          base-uri 'none'; frame-ancestors 'none'",
-        *STYLE_HASH
+        STANDARD.encode(Sha256::digest(style))
     )
 }
 

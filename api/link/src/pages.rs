@@ -5,10 +5,13 @@ use slackwater_control::device::scope::DeviceKind;
 use super::frame::Frame;
 use super::icons;
 use super::texts::fill;
-use slackwater_integration::profile::{Health, Profile};
-use slackwater_integration::vendor::Offer;
+use slackwater_integration::profile::{Health, Profile, VendorCode};
+use slackwater_integration::vendor::{Login, Offer};
 use slackwater_service::linking::session::{Session, Step};
 use slackwater_service::state::App;
+
+/// Most brands that a page shows without a search.
+const BRANDS_UNSEARCHED: usize = 8;
 
 /// Place of a fault on a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +56,8 @@ pub struct StepPage<'a> {
     pub user_name: &'a str,
     /// Devices that were chosen before.
     pub chosen: &'a [String],
+    /// Part of the name of a brand that is looked for.
+    pub search: &'a str,
 }
 
 impl StepPage<'_> {
@@ -65,10 +70,12 @@ impl StepPage<'_> {
         let vendor = profile.as_ref().map_or("", |profile| &profile.display_name);
         let (title, body) = match step {
             Step::Choose => self.choose(),
-            Step::LogIn { .. } => (fill(texts.login_title, &[("portal", portal)]), self.log_in()),
-            Step::Code { sent_to, .. } => {
+            Step::LogIn { vendor } => {
+                (fill(texts.login_title, &[("portal", portal)]), self.log_in(vendor))
+            }
+            Step::Code { vendor: code, sent_to, .. } => {
                 let gaps = [("vendor", vendor), ("place", sent_to)];
-                (texts.code_title.to_owned(), self.code(&fill(texts.code_lead, &gaps)))
+                (texts.code_title.to_owned(), self.code(code, &fill(texts.code_lead, &gaps)))
             }
             Step::Consent { offers, .. } if offers.is_empty() => {
                 (texts.none_title.to_owned(), self.none(portal))
@@ -118,9 +125,12 @@ impl StepPage<'_> {
             return (texts.nothing_title.to_owned(), body);
         }
         let now = self.app.now();
+        let wanted = self.search.to_lowercase();
+        let is_found = |profile: &Profile| profile.display_name.to_lowercase().contains(&wanted);
+        let found: Vec<_> = vendors.iter().filter(|(profile, _)| is_found(profile)).collect();
         let fields = html! {
             ul.list aria-label=(texts.brands) {
-                @for (profile, vendor) in &vendors {
+                @for (profile, vendor) in &found {
                     li { (self.brand(profile, vendor.health(now).linking)) }
                 }
             }
@@ -129,9 +139,29 @@ impl StepPage<'_> {
         let body = html! {
             p.lead { (self.frame.about_app(texts.choose_lead)) }
             (self.elsewhere())
+            @if vendors.len() > BRANDS_UNSEARCHED { (self.search(found.is_empty())) }
             (self.form("choose", &fields))
         };
         (texts.choose_title.to_owned(), body)
+    }
+
+    /// Search among brands, as a form without a script.
+    fn search(&self, is_empty: bool) -> Markup {
+        let texts = self.frame.texts();
+        html! {
+            form.search method="get" action=(self.session.path()) role="search" {
+                label for="q" { (texts.search_label) }
+                div {
+                    input id="q" name="q" type="search" value=(self.search) autocomplete="off"
+                        autocapitalize="none" spellcheck="false";
+                    button.button type="submit" { (texts.search) }
+                }
+                @if is_empty {
+                    p role="status" { (fill(texts.search_none, &[("name", self.search)])) }
+                }
+                @if !self.search.is_empty() { p { a href=(self.session.path()) { (texts.all_brands) } } }
+            }
+        }
     }
 
     /// A manufacturer, as a button: one press chooses it.
@@ -141,7 +171,7 @@ impl StepPage<'_> {
         let kinds: Vec<DeviceKind> = profile.kinds.iter().filter(wanted).copied().collect();
         let names: Vec<&str> = kinds.iter().map(|kind| texts.kind(*kind)).collect();
         html! {
-            button.card type="submit" name="vendor" value=(profile.code) {
+            button.card.off[health == Health::Outage] type="submit" name="vendor" value=(profile.code) {
                 @if let Some(kind) = kinds.first() { (icons::of(*kind)) }
                 span {
                     (profile.display_name)
@@ -152,7 +182,7 @@ impl StepPage<'_> {
         }
     }
 
-    fn log_in(&self) -> Markup {
+    fn log_in(&self, code: &VendorCode) -> Markup {
         let texts = self.frame.texts();
         let is_again = self.session.device.is_some();
         let lead = if is_again { texts.relink_lead } else { texts.login_lead };
@@ -193,13 +223,37 @@ impl StepPage<'_> {
         html! {
             p.lead { (self.frame.about_app(lead)) }
             (self.elsewhere())
+            (self.before_log_in(code))
             @if let Some(notice) = both { p.notice #notice role="alert" { (notice.text) } }
             (self.form("login", &fields))
         }
     }
 
-    fn code(&self, lead: &str) -> Markup {
+    /// Notices before a password is entered: that the manufacturer does not answer, and a log-in to
+    /// try where it is simulated.
+    fn before_log_in(&self, code: &VendorCode) -> Markup {
         let texts = self.frame.texts();
+        let Some(vendor) = self.app.vendor(code) else { return html! {} };
+        let is_out = vendor.health(self.app.now()).linking == Health::Outage;
+        let trial = vendor.trial().filter(|_| self.frame.is_sandbox);
+        html! {
+            @if is_out && self.notices.is_empty() {
+                p.notice role="status" {
+                    (fill(texts.outage, &[("vendor", &vendor.profile().display_name)]))
+                }
+            }
+            @if let Some(Login { user_name, password, .. }) = &trial {
+                p.sandbox {
+                    (fill(texts.trial_log_in, &[("name", user_name), ("password", password)]))
+                }
+            }
+        }
+    }
+
+    fn code(&self, vendor: &VendorCode, lead: &str) -> Markup {
+        let texts = self.frame.texts();
+        let trial = self.app.vendor(vendor).filter(|_| self.frame.is_sandbox);
+        let trial = trial.and_then(|vendor| vendor.trial()?.code);
         let code = Input {
             id: "code",
             label: texts.code,
@@ -222,6 +276,9 @@ impl StepPage<'_> {
         html! {
             p.lead { (lead) }
             (self.elsewhere())
+            @if let Some(code) = &trial {
+                p.sandbox { (fill(texts.trial_code, &[("code", code)])) }
+            }
             (self.form("code", &fields))
         }
     }

@@ -7,7 +7,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, Path, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use maud::Markup;
@@ -45,9 +45,16 @@ pub fn router() -> Router<App> {
 }
 
 /// Shows the step that a session is at.
-async fn show(State(app): State<App>, Path(token): Path<String>, headers: HeaderMap) -> Response {
+async fn show(
+    State(app): State<App>,
+    Path(token): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    let query = Form::read(uri.query().unwrap_or_default().as_bytes());
+    let entered = Entered { search: query.get("q").trim().to_owned(), ..Entered::default() };
     match Visit::begin(&app, &token, &headers).await {
-        Ok(visit) => visit.page_of(None, &visit.progress(), &Entered::default(), &[]),
+        Ok(visit) => visit.page_of(None, &visit.progress(), &entered, &[]),
         Err(over) => *over,
     }
 }
@@ -95,6 +102,8 @@ async fn act(
 struct Entered {
     user_name: String,
     chosen: Vec<String>,
+    /// Part of the name of a brand that is looked for.
+    search: String,
 }
 
 /// Failure of a visit.
@@ -130,7 +139,7 @@ impl Visit {
         let frame = Frame::of(app, found.as_ref().ok().and_then(Option::as_ref), headers);
         let texts = frame.texts();
         let over = |mishap, words, back: Option<String>| {
-            Box::new(page(mishap, &frame.end(words, back.as_deref(), false), None))
+            Box::new(page(mishap, &frame, &frame.end(words, back.as_deref(), false), None))
         };
         let browser = Browser::of(headers, &app.urls().link).map_err(VisitError::from);
         let (session, browser) = match (found.map_err(VisitError::from), browser) {
@@ -181,12 +190,13 @@ impl Visit {
             notices,
             user_name: &entered.user_name,
             chosen: &entered.chosen,
+            search: &entered.search,
         }
         .of(&progress.step);
         let end = self.session.request.redirect_uri.as_deref().and_then(ending::source);
         let mut response = match mishap {
-            Some(mishap) => page(mishap, &html, end.as_deref()),
-            None => answer(StatusCode::OK, &html, end.as_deref()),
+            Some(mishap) => page(mishap, &self.frame, &html, end.as_deref()),
+            None => answer(StatusCode::OK, &self.frame.style, &html, end.as_deref()),
         };
         if let Some(cookie) = self.browser.set_cookie() {
             response.headers_mut().insert(header::SET_COOKIE, cookie);
@@ -258,7 +268,7 @@ impl Visit {
         if password.is_empty() {
             missing.push(Notice { place: Place::Password, text: texts.no_password.to_owned() });
         }
-        let entered = Entered { user_name: user_name.clone(), chosen: Vec::new() };
+        let entered = Entered { user_name: user_name.clone(), ..Entered::default() };
         if !missing.is_empty() {
             let progress = Progress { step: Step::LogIn { vendor }, failure: None };
             return Ok(self.page_of(Some(LinkPageError::Entry), &progress, &entered, &missing));
@@ -460,7 +470,7 @@ impl Visit {
             };
         let progress = Progress { step, failure };
         self.keep_progress(&progress).await?;
-        let entered = Entered { user_name: String::new(), chosen };
+        let entered = Entered { chosen, ..Entered::default() };
         Ok(self.page_of(Some(mishap), &progress, &entered, &[notice]))
     }
 
@@ -483,7 +493,10 @@ impl Visit {
     fn end_page(&self, failure: Option<Failure>, words: (&str, &str)) -> Response {
         match self.session.end(failure) {
             Some(end) => redirect(StatusCode::FOUND, &end),
-            None => answer(StatusCode::OK, &self.frame.end(words, None, failure.is_none()), None),
+            None => {
+                let html = self.frame.end(words, None, failure.is_none());
+                answer(StatusCode::OK, &self.frame.style, &html, None)
+            }
         }
     }
 
@@ -501,22 +514,22 @@ fn elsewhere(text: &str) -> Notice {
     Notice { place: Place::Elsewhere, text: text.to_owned() }
 }
 
-fn page(mishap: LinkPageError, html: &Markup, end: Option<&str>) -> Response {
-    let mut response = answer(mishap.status(), html, end);
+fn page(mishap: LinkPageError, frame: &Frame, html: &Markup, end: Option<&str>) -> Response {
+    let mut response = answer(mishap.status(), &frame.style, html, end);
     if let Some(wait) = mishap.wait() {
         response.headers_mut().insert(header::RETRY_AFTER, wait.as_secs().into());
     }
     response
 }
 
-fn answer(status: StatusCode, html: &Markup, end: Option<&str>) -> Response {
+fn answer(status: StatusCode, style: &str, html: &Markup, end: Option<&str>) -> Response {
     let mut response = (status, html.0.clone()).into_response();
-    protect(response.headers_mut(), end);
+    protect(response.headers_mut(), style, end);
     response
 }
 
 fn redirect(status: StatusCode, place: &str) -> Response {
-    let mut response = answer(status, &Markup::default(), None);
+    let mut response = answer(status, "", &Markup::default(), None);
     match HeaderValue::from_str(place) {
         Ok(place) => {
             response.headers_mut().insert(header::LOCATION, place);

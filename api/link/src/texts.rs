@@ -44,6 +44,19 @@ texts! {
         "{app} möchte sich mit Ihren Geräten verbinden. Sie entscheiden, mit welchen, und können noch ablehnen.",
         "{app} vil koble seg til enhetene dine. Du bestemmer hvilke, og kan fortsatt si nei.";
     brands: "Brands", "Marken", "Merker";
+    search_label: "Search for a brand", "Marke suchen", "Søk etter et merke";
+    search: "Search", "Suchen", "Søk";
+    search_none: "No brand here has “{name}” in its name.", "Keine Marke hier hat „{name}“ im Namen.",
+        "Ingen merker her har «{name}» i navnet.";
+    all_brands: "Show all brands", "Alle Marken zeigen", "Vis alle merker";
+    support: "Help", "Hilfe", "Hjelp";
+    privacy: "Privacy", "Datenschutz", "Personvern";
+    imprint: "Imprint", "Impressum", "Om oss";
+    trial_log_in: "Simulated account: user name {name}, password {password}",
+        "Simuliertes Konto: Benutzername {name}, Passwort {password}",
+        "Simulert konto: brukernavn {name}, passord {password}";
+    trial_code: "Simulated account: the code is {code}", "Simuliertes Konto: Der Code ist {code}",
+        "Simulert konto: koden er {code}";
     not_now: "Not available at the moment", "Zurzeit nicht verfügbar", "Ikke tilgjengelig nå";
     nothing_title: "There is nothing to connect", "Es gibt nichts zu verbinden",
         "Det er ingenting å koble til";
@@ -273,7 +286,11 @@ mod tests {
         for (name, [en, others @ ..]) in TABLE {
             let own = gaps(en);
             for gap in &own {
-                let known = ["app", "vendor", "portal", "place", "n", "of", "detail"].contains(gap);
+                let known = [
+                    "app", "vendor", "portal", "place", "n", "of", "detail", "name", "password",
+                    "code",
+                ]
+                .contains(gap);
                 assert!(known, "{name}: {{{gap}}}");
             }
             for other in others {

@@ -282,6 +282,17 @@ impl Vendor for Simulated {
         answer
     }
 
+    fn trial(&self) -> Option<Login> {
+        let vendor = self.vendor()?;
+        let world = self.sandbox.world();
+        let has_offer = |user: &&String| !world.offers(user, &self.code).is_empty();
+        let names = world.users.keys();
+        let name = names.filter(has_offer).min()?;
+        let mut login = Login::new(name, &world.users[name].password);
+        login.code.clone_from(&vendor.login_code);
+        Some(login)
+    }
+
     async fn metered(
         &self,
         device: &Linked,

@@ -277,6 +277,9 @@ async fn log_in_with_a_password_and_a_code() {
     let vendor = |code| setup.sandbox.vendor(&VendorCode::parse(code).unwrap()).unwrap();
     let (fjord, hearth) = (vendor("FJORD"), vendor("HEARTH"));
     let now = setup.clock.now();
+    let trial = fjord.trial().unwrap();
+    assert_eq!((&*trial.password, trial.code), ("sandbox", None));
+    assert_eq!(hearth.trial().unwrap().code.as_deref(), Some("1234"));
     let wrong = fjord.log_in(&entered("wrong", None), now).await;
     assert_eq!(wrong, Err(VendorError::Unauthorised));
     let LogIn::Connected { connection, offers } =

@@ -11,8 +11,8 @@ use crate::commands::arguments::{Arguments, Command};
 use crate::commands::failure::Failure;
 use crate::commands::output::print;
 use crate::commands::{
-    admin, charger, client, command, config, events, inventory, link, policy, prices, sandbox,
-    serve,
+    admin, charger, client, command, config, events, inventory, limit, link, policy, prices,
+    sandbox, serve, store,
 };
 use slackwater_http::openapi;
 
@@ -48,11 +48,13 @@ async fn obey(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         Command::Link(line) => link::run_link_command(file, line).await,
         Command::Sandbox(line) => sandbox::run_sandbox_command(file, line).await,
         Command::Prices(line) => prices::run_prices_command(file, line).await,
+        Command::Limit(line) => limit::run_limit_command(file, line).await,
         Command::Tariff(line) => prices::run_tariff_command(file, line).await,
         Command::Policy(line) => policy::run_policy_command(file, line).await,
         Command::Plan(line) => policy::run_plan_command(file, line).await,
         Command::Admin(line) => admin::run_admin_command(file, line).await,
         Command::Config(command) => config::run_config_command(file, &command, registry),
+        Command::Store(command) => store::run_store_command(file, &command).await,
         Command::User(line) => inventory::run_user_command(file, line).await,
         Command::Location(line) => inventory::run_location_command(file, line).await,
         Command::Device(line) => inventory::run_device_command(file, line).await,

@@ -14,10 +14,10 @@ use crate::admin;
 use crate::seeding::residents::SandboxSeeder;
 use crate::serve::admission::Limits;
 use crate::serve::descriptors::{Shares, raise_limit};
-use crate::serve::{ServeError, Sockets, Terms};
+use crate::serve::{ServeError, Sockets, Terms, tls};
 use slackwater_http::auth_router;
 use slackwater_http::telemetry;
-use slackwater_integration::registry::{Registry, RegistryError};
+use slackwater_integration::registry::{Registry, RegistryError, SettingsError};
 use slackwater_sandbox::handle::Sandbox;
 use slackwater_service::clock::Clock;
 use slackwater_service::config::{Config, Listener, Listeners};
@@ -36,6 +36,7 @@ use slackwater_store::clients;
 use slackwater_store::database::Store;
 use slackwater_store::error::StoreError;
 use slackwater_store::notes::ChangeNotifications;
+use slackwater_store::rekey::check_keys;
 
 /// Longest time that the database may take to be closed. The process ends in any case.
 const CLOSED_WITHIN: Duration = Duration::from_secs(10);
@@ -64,6 +65,9 @@ pub enum ServiceError {
     /// A list of market prices.
     #[error(transparent)]
     Prices(#[from] PriceFileError),
+    /// Files of the TLS of the operators' address.
+    #[error("admin.tls.{0}")]
+    AdminTls(#[from] SettingsError),
     /// Neither environment is configured.
     #[error("no environment is configured; give [environments.sandbox] its three addresses")]
     Nothing,
@@ -113,8 +117,17 @@ impl Service {
         let production = config.environments.production.as_ref();
         let none = BTreeMap::new();
         let integrations = registry.open(production.map_or(&none, |own| &own.integrations))?;
-        let sockets = Sockets::bind(doors(&config)).await?;
+        let tls = config.admin.tls.as_ref().map(tls::read).transpose()?;
+        let mut sockets = Sockets::bind(doors(&config)).await?;
+        if let Some(tls) = &tls {
+            sockets.secure(Role::Admin, tls);
+        }
         let store = Store::open_alone(&config.store.url).await?;
+        let store = store.with_keys(config.store.keys.clone());
+        let clear = check_keys(&store).await?;
+        if clear > 0 && store.keys().current().is_some() {
+            warn!(secrets = clear, "secrets in the database are in clear text");
+        }
         // Before anything is read, so that no change falls in between.
         let notes = ChangeNotifications::listen(&store).await?;
         configure(&store, &config.events.subscriptions).await?;
@@ -148,6 +161,10 @@ impl Service {
         let Some(first) = worlds.first() else { return Err(ServiceError::Nothing) };
         keep_files(first).await?;
         let admin_url = url(Role::Admin);
+        let admin_url = match tls {
+            Some(_) => admin_url.replacen("http:", "https:", 1),
+            None => admin_url,
+        };
         Ok(Self { sockets, worlds, residents: None, admin_url, notes })
     }
 

@@ -5,6 +5,7 @@
 //! | `admission` | how many connections a socket holds, and which one makes room |
 //! | `descriptors` | file descriptors, and the share of each socket |
 //! | `connection` | one connection: its requests, one after the other |
+//! | `tls` | TLS of a socket, and the names in certificates of its clients |
 //! | `stream`, `body`, `pace` | time limits on what is sent and taken |
 
 pub mod admission;
@@ -13,6 +14,7 @@ mod connection;
 pub mod descriptors;
 mod pace;
 mod stream;
+pub mod tls;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -27,15 +29,17 @@ use axum::Router;
 use axum::extract::Request;
 use axum::http::header;
 use axum::response::IntoResponse;
+use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 use tracing::{debug, error, info, warn};
 
 use crate::serve::admission::{Admission, Limits};
-use crate::serve::connection::Answerer;
+use crate::serve::connection::{Answerer, Client};
 use slackwater_http::problem::Problem;
 use slackwater_service::config::Listener;
 use slackwater_service::config::error::ConfigError;
@@ -66,8 +70,8 @@ pub enum ServeError {
     Server(io::Error),
 }
 
-/// A socket, its address, and the doors on it.
-type Bound<R> = (TcpListener, SocketAddr, Vec<(Listener, R)>);
+/// A socket, its address, the doors on it, and its TLS.
+type Bound<R> = (TcpListener, SocketAddr, Vec<(Listener, R)>, Option<Arc<ServerConfig>>);
 
 /// Sockets that are listened on, before anything answers.
 #[derive(Debug)]
@@ -94,14 +98,25 @@ impl<R: Copy> Sockets<R> {
             let refused = |reason| ServeError::Listen { address, reason };
             let listener = TcpListener::bind(address).await.map_err(refused)?;
             let address = listener.local_addr().map_err(refused)?;
-            bound.push((listener, address, doors));
+            bound.push((listener, address, doors, None));
         }
         Ok(Self { bound })
     }
 
+    /// Has the socket of a door speak TLS.
+    pub fn secure(&mut self, role: R, tls: &Arc<ServerConfig>)
+    where
+        R: PartialEq,
+    {
+        let has_door = |doors: &[(Listener, R)]| doors.iter().any(|(_, other)| *other == role);
+        for (_, _, _, own) in self.bound.iter_mut().filter(|(_, _, doors, _)| has_door(doors)) {
+            *own = Some(Arc::clone(tls));
+        }
+    }
+
     /// Address at which users reach each door.
     pub fn urls(&self) -> impl Iterator<Item = (R, String)> {
-        let each = |(_, address, doors): &(_, SocketAddr, Vec<(Listener, R)>)| {
+        let each = |(_, address, doors, _): &Bound<R>| {
             let url = |(door, role): &(Listener, R)| (*role, door.public_url(*address));
             doors.iter().map(url).collect::<Vec<_>>()
         };
@@ -122,7 +137,7 @@ impl<R: Copy> Sockets<R> {
     ) -> Result<(), ServeError> {
         let (close, closed) = watch::channel(false);
         let mut servers = JoinSet::new();
-        for (listener, _, doors) in self.bound {
+        for (listener, _, doors, tls) in self.bound {
             let Some(limits) = doors.first().map(|(_, role)| limits_of(*role)) else { continue };
             let router = by_host(doors.into_iter().map(|(door, role)| (door, router_of(role))));
             let Terms { proxies, is_leaving } = terms.clone();
@@ -131,6 +146,7 @@ impl<R: Copy> Sockets<R> {
                 admission: Admission::new(limits),
                 answerer: Arc::new(Answerer { router, proxies, is_leaving }),
                 closed: closed.clone(),
+                tls: tls.map(TlsAcceptor::from),
             };
             servers.spawn(server.run());
         }
@@ -164,6 +180,7 @@ struct Server {
     admission: Arc<Admission>,
     answerer: Arc<Answerer>,
     closed: watch::Receiver<bool>,
+    tls: Option<TlsAcceptor>,
 }
 
 impl Server {
@@ -206,7 +223,25 @@ impl Server {
         };
         set_nodelay(&stream);
         let (answerer, closed) = (Arc::clone(&self.answerer), self.closed.clone());
-        connections.spawn(connection::serve(stream, peer, admitted, answerer, closed));
+        let Some(acceptor) = self.tls.clone() else {
+            let client = Client { peer, certificate: None };
+            connections.spawn(connection::serve(stream, client, admitted, answerer, closed));
+            return;
+        };
+        connections.spawn(async move {
+            let shaken = tokio::select! {
+                shaken = tls::accept(&acceptor, stream) => shaken,
+                () = admitted.displaced() => return,
+            };
+            match shaken {
+                Ok((stream, certificate)) => {
+                    let client = Client { peer, certificate };
+                    connection::serve(stream, client, admitted, answerer, closed).await;
+                }
+                // Whoever has no certificate sees the reason as an alert of TLS.
+                Err(reason) => warn!(%peer, %reason, "a TLS connection was refused"),
+            }
+        });
     }
 }
 

@@ -5,6 +5,7 @@
 //! with its name and where it came from.
 
 pub mod admin;
+pub mod brand;
 pub mod error;
 pub mod events;
 mod forms;
@@ -44,6 +45,7 @@ use crate::config::prices::{StatisticsSettings, ZoneSettings};
 use crate::config::serving::{AuthSettings, ServeSettings};
 use crate::config::text::{Listen, PublicUrl, as_optional_text, as_text};
 use slackwater_integration::registry::Settings as IntegrationSettings;
+use slackwater_store::keyring::Keyring;
 use slackwater_store::subscription::SubscriptionError;
 use slackwater_store::url::StoreUrl;
 
@@ -100,6 +102,16 @@ pub struct StoreSettings {
     /// A file with the URL, for one with a password.
     #[schemars(example = &"/run/secrets/database-url")]
     pub url_file: Option<PathBuf>,
+    /// A file with the key that encrypts credentials of manufacturers' accounts and secrets of
+    /// receivers in the database, made by `slackwater-api store key`. Without one they are kept in
+    /// clear text.
+    #[schemars(example = &"/run/secrets/database-key")]
+    pub key_file: Option<PathBuf>,
+    /// Files with earlier keys, which are still read.
+    pub old_key_files: Vec<PathBuf>,
+    /// Keys of these files.
+    #[serde(skip)]
+    pub keys: Keyring,
 }
 
 /// A number of requests in a time.
@@ -276,7 +288,13 @@ pub struct Config {
 impl Default for StoreSettings {
     /// A file in this folder.
     fn default() -> Self {
-        Self { url: StoreUrl::here(), url_file: None }
+        Self {
+            url: StoreUrl::here(),
+            url_file: None,
+            key_file: None,
+            old_key_files: Vec::new(),
+            keys: Keyring::default(),
+        }
     }
 }
 
@@ -356,6 +374,7 @@ impl Config {
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
         let mut config = load::read(file)?;
         config.read_secret_files()?;
+        config.link.brand.prepare()?;
         config.check()?;
         Ok(config)
     }

@@ -10,6 +10,7 @@ mod beside;
 pub mod facts;
 pub mod flex_body;
 pub mod follow;
+pub mod limit_change;
 pub mod limits;
 pub mod making;
 pub mod patching;

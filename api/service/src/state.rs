@@ -11,6 +11,7 @@ use crate::auth::budget::{BudgetSpent, Budgets};
 use crate::auth::secret::{NoRandomness, Verified, generate};
 use crate::auth::throttle::FailedLoginLimiter;
 use crate::auth::token::Tokens;
+use crate::cache::limits::AreaLimits;
 use crate::cache::price_book::Prices;
 use crate::cache::price_lookup::{PriceBook, PriceLookup};
 use crate::cache::recorders::Recorders;
@@ -20,6 +21,7 @@ use crate::config::{Config, RateLimitClass};
 use crate::queue::orders::OrderQueue;
 use crate::queue::plans::PlanQueue;
 use crate::queue::polls::PollQueue;
+use slackwater_engine::shared_supply::SharedLimit;
 use slackwater_integration::profile::VendorCode;
 use slackwater_integration::registry::Vendors;
 use slackwater_integration::vendor::Vendor;
@@ -62,6 +64,7 @@ struct Shared {
     prices: Arc<Prices>,
     price_lookup: Arc<PriceLookup>,
     recorders: Recorders,
+    limits: AreaLimits,
     tokens: Tokens,
     throttle: FailedLoginLimiter,
     verified: Verified,
@@ -109,6 +112,7 @@ impl App {
             prices,
             price_lookup,
             recorders: Recorders::load(&store).await?,
+            limits: AreaLimits::load(&store, &config.plans.limits).await?,
             config,
             store,
             tokens: Tokens::default(),
@@ -198,6 +202,19 @@ impl App {
     #[must_use]
     pub fn recorders(&self) -> &Recorders {
         &self.shared.recorders
+    }
+
+    /// Limits of areas.
+    #[must_use]
+    pub fn limits(&self) -> &AreaLimits {
+        &self.shared.limits
+    }
+
+    /// The limit of an area from now on; `None` without one.
+    #[must_use]
+    pub fn area_limit(&self, zone_id: &str, area_id: &str) -> Option<Arc<SharedLimit>> {
+        let now = self.now();
+        self.limits().of(zone_id, area_id).filter(|limit| !limit.is_unlimited_from(now))
     }
 
     /// The tokens.

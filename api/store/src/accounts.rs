@@ -8,6 +8,8 @@ use uuid::Uuid;
 
 use crate::database::Store;
 use crate::error::StoreError;
+use crate::keyring::{Keyring, StoredSecret};
+use crate::rekey::CONNECTIONS;
 use crate::rows::{Cells, Pair, of_keys};
 use crate::samples;
 use slackwater_integration::profile::VendorCode;
@@ -30,22 +32,31 @@ pub struct Account {
     pub created_at: DateTime<Utc>,
 }
 
-/// Keeps an account, in place of what was kept of it.
+/// Keeps an account, in place of what was kept of it. Its connection is encrypted.
 ///
 /// # Errors
-/// The database failed.
-pub async fn upsert_account(to: &mut AnyConnection, row: &Account) -> Result<(), StoreError> {
+/// The database failed, or the system has no random numbers.
+pub async fn upsert_account(
+    to: &mut AnyConnection,
+    row: &Account,
+    keys: &Keyring,
+) -> Result<(), StoreError> {
+    let encrypt = |connection: &Connection| keys.encrypt(&row.cipher_row(), connection.secret());
+    let secret = row.connection.as_ref().map(encrypt).transpose()?;
+    let (secret, key) = secret.map(|stored| (stored.text, stored.key)).unzip();
     sqlx::query(
-        "insert into connections (client_id, user_id, vendor, secret, is_valid, created_at)
-         values ($1, $2, $3, $4, $5, $6)
+        "insert into connections
+             (client_id, user_id, vendor, secret, secret_key, is_valid, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7)
          on conflict (client_id, user_id, vendor)
-         do update set secret = excluded.secret, is_valid = excluded.is_valid,
-                       created_at = excluded.created_at",
+         do update set secret = excluded.secret, secret_key = excluded.secret_key,
+                       is_valid = excluded.is_valid, created_at = excluded.created_at",
     )
     .bind(&row.client_id)
     .bind(&row.user_id)
     .bind(row.vendor.as_str())
-    .bind(row.connection.as_ref().map(Connection::secret))
+    .bind(secret)
+    .bind(key.flatten())
     .bind(i64::from(row.is_valid))
     .bind(row.created_at.timestamp_micros())
     .execute(to)
@@ -83,35 +94,62 @@ pub async fn delete_account(to: &mut AnyConnection, account: &Account) -> Result
 /// All accounts.
 ///
 /// # Errors
-/// The database failed.
+/// The database failed, or a connection cannot be decrypted.
 pub async fn all_accounts(store: &Store) -> Result<Vec<Account>, StoreError> {
     let query = sqlx::query_as("select * from connections");
-    Ok(query.fetch_all(store.reader()).await?)
+    let rows: Vec<EncryptedAccount> = query.fetch_all(store.reader()).await?;
+    rows.into_iter().map(|row| row.decrypt(store.keys())).collect()
 }
 
 /// The accounts of these users.
 ///
 /// # Errors
-/// The database cannot be read.
+/// The database cannot be read, or a connection cannot be decrypted.
 pub async fn accounts_of_users(
     from: &mut AnyConnection,
     names: &BTreeSet<Pair>,
+    keys: &Keyring,
 ) -> Result<Vec<Account>, StoreError> {
     let query = "select * from connections where (client_id, user_id) in
          (select value ->> 0, value ->> 1 from json_array_elements(cast($1 as json)))";
-    of_keys(from, query, names).await
+    let rows: Vec<EncryptedAccount> = of_keys(from, query, names).await?;
+    rows.into_iter().map(|row| row.decrypt(keys)).collect()
 }
 
-impl FromRow<'_, AnyRow> for Account {
+/// An account, apart from its connection, which is encrypted.
+struct EncryptedAccount {
+    account: Account,
+    secret: Option<StoredSecret>,
+}
+
+impl EncryptedAccount {
+    fn decrypt(self, keys: &Keyring) -> Result<Account, StoreError> {
+        let Self { account, secret } = self;
+        let row = account.cipher_row();
+        let secret = secret.map(|stored| keys.decrypt(&row, stored)).transpose();
+        let secret = secret.map_err(|reason| CONNECTIONS.refusal(&row[1..], &reason))?;
+        Ok(Account { connection: secret.map(Connection::new), ..account })
+    }
+}
+
+impl Account {
+    /// Table and key of the row, as the cipher authenticates them.
+    fn cipher_row(&self) -> Vec<&str> {
+        CONNECTIONS.row(&[&self.client_id, &self.user_id, self.vendor.as_str()])
+    }
+}
+
+impl FromRow<'_, AnyRow> for EncryptedAccount {
     fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
         let row = Cells::new("connections", row);
-        Ok(Self {
+        let account = Account {
             client_id: row.get("client_id")?,
             user_id: row.get("user_id")?,
             vendor: row.get("vendor")?,
-            connection: row.get::<Option<String>>("secret")?.map(Connection::new),
+            connection: None,
             is_valid: row.get("is_valid")?,
             created_at: row.get("created_at")?,
-        })
+        };
+        Ok(Self { account, secret: row.get("secret")? })
     }
 }

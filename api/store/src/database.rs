@@ -14,6 +14,7 @@ use crate::connect::{Connector, PATIENCE, Use};
 use crate::error::{StoreError, silence};
 use crate::file::{self, FileLock};
 use crate::health::Health;
+use crate::keyring::Keyring;
 use crate::url::StoreUrl;
 use crate::writer::{Writer, WriterGuard};
 
@@ -31,11 +32,15 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (10, "restarts", include_str!("migrations/0010_restarts.sql")),
     (12, "rivals", include_str!("migrations/0012_rivals.sql")),
     (13, "audit", include_str!("migrations/0013_audit.sql")),
+    (14, "limits", include_str!("migrations/0014_limits.sql")),
+    (16, "secret keys", include_str!("migrations/0016_secret_keys.sql")),
 ];
 
 /// Those of a server only, where several processes may work on the same rows.
-const SHARED_MIGRATIONS: &[(i64, &str, &str)] =
-    &[(11, "notes", include_str!("migrations/0011_notes.sql"))];
+const SHARED_MIGRATIONS: &[(i64, &str, &str)] = &[
+    (11, "notes", include_str!("migrations/0011_notes.sql")),
+    (15, "limit notes", include_str!("migrations/0015_limit_notes.sql")),
+];
 
 /// Connections to a file that read beside the writer.
 const SQLITE_READERS: u32 = 4;
@@ -59,6 +64,8 @@ pub struct Store {
     log: Option<CommitLog>,
     /// Lock of a file that this process has for itself.
     lock: Option<FileLock>,
+    /// Keys of secrets in rows.
+    keys: Arc<Keyring>,
 }
 
 impl Store {
@@ -109,7 +116,20 @@ impl Store {
         // What is told to a server before this is not asked for any more.
         let _: Result<(), sqlx::Error> = first.close().await;
         let (health, dumps) = (Health::default(), Arc::new(Semaphore::new(DUMPS_MAX)));
-        Ok(Self { readers, connector, writer, health, dumps, log, lock })
+        let keys = Arc::default();
+        Ok(Self { readers, connector, writer, health, dumps, log, lock, keys })
+    }
+
+    /// The database with keys of secrets in its rows.
+    #[must_use]
+    pub fn with_keys(self, keys: Keyring) -> Self {
+        Self { keys: Arc::new(keys), ..self }
+    }
+
+    /// Keys of secrets in rows.
+    #[must_use]
+    pub fn keys(&self) -> &Keyring {
+        &self.keys
     }
 
     /// For statements that only read.

@@ -9,9 +9,11 @@ use crate::client::Environment;
 use crate::database::Store;
 use crate::error::StoreError;
 use crate::events::Event;
+use crate::keyring::{Keyring, StoredSecret};
 use crate::lease::{Lease, LeasedTable};
+use crate::rekey::SUBSCRIPTIONS;
 use crate::rows::{Cell, Cells, Json, as_text};
-use crate::signing::SigningSecret;
+use crate::signing::{SecretError, SigningSecret};
 use crate::subscription::NewSubscription;
 use crate::template::Template;
 
@@ -43,8 +45,8 @@ pub struct Subscription {
     pub events: Vec<String>,
     /// The body. Without it nothing is posted.
     pub template: Option<Template>,
-    /// Secret that signs requests, if they are signed.
-    pub secret: Option<SigningSecret>,
+    /// Secret that signs requests, if they are signed; see [`signing_secret`](Self::signing_secret).
+    pub secret: Option<StoredSecret>,
     /// The event up to which all were posted, or passed over.
     pub posted_seq: i64,
     /// Failures on end.
@@ -75,8 +77,9 @@ pub struct DeliveryProgress {
 pub async fn insert_subscription(
     to: &mut AnyConnection,
     new: &NewSubscription,
+    keys: &Keyring,
 ) -> Result<bool, StoreError> {
-    upsert_subscription(to, new, false).await
+    upsert_subscription(to, (new, false), keys).await
 }
 
 /// Inserts or updates a subscription of the settings. Its position stays; if it had no template so
@@ -88,25 +91,31 @@ pub async fn insert_subscription(
 pub async fn configure_subscription(
     to: &mut AnyConnection,
     new: &NewSubscription,
+    keys: &Keyring,
 ) -> Result<bool, StoreError> {
-    upsert_subscription(to, new, true).await
+    upsert_subscription(to, (new, true), keys).await
 }
 
 async fn upsert_subscription(
     to: &mut AnyConnection,
-    new: &NewSubscription,
-    is_configured: bool,
+    (new, is_configured): (&NewSubscription, bool),
+    keys: &Keyring,
 ) -> Result<bool, StoreError> {
+    let row = SUBSCRIPTIONS.row(&[&new.name]);
+    let encrypt = |secret: &SigningSecret| keys.encrypt(&row, secret.text());
+    let secret = new.secret.as_ref().map(encrypt).transpose()?;
+    let (secret, key) = secret.map(|stored| (stored.text, stored.key)).unzip();
     // In place of what is there only if both are of the settings.
     let done = sqlx::query(
         "insert into subscriptions
              (id, name, is_configured, client_id, url, version, events, template, secret,
-              posted_seq, failures, due_at, leased_until)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9,
+              secret_key, posted_seq, failures, due_at, leased_until)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
               (select value from counters where name = 'events'), 0, 0, 0)
          on conflict (name) do update set
              client_id = excluded.client_id, url = excluded.url, version = excluded.version,
              events = excluded.events, template = excluded.template, secret = excluded.secret,
+             secret_key = excluded.secret_key,
              posted_seq = case when subscriptions.template is null
                                then excluded.posted_seq else subscriptions.posted_seq end
          where subscriptions.is_configured = 1 and excluded.is_configured = 1",
@@ -119,10 +128,30 @@ async fn upsert_subscription(
     .bind(new.version.map(ApiVersion::as_str))
     .bind(as_text(&new.events))
     .bind(&new.template)
-    .bind(new.secret.as_ref().map(SigningSecret::text))
+    .bind(secret)
+    .bind(key.flatten())
     .execute(to)
     .await?;
     Ok(done.rows_affected() == 1)
+}
+
+impl Subscription {
+    /// Secret that signs requests, decrypted.
+    ///
+    /// # Errors
+    /// It cannot be decrypted, or is none.
+    pub fn signing_secret(&self, keys: &Keyring) -> Result<Option<SigningSecret>, StoreError> {
+        let Some(stored) = self.secret.clone() else { return Ok(None) };
+        let key: &[&str] = &[&self.name];
+        let text = keys.decrypt(&SUBSCRIPTIONS.row(key), stored);
+        let text = text.map_err(|reason| SUBSCRIPTIONS.refusal(key, &reason))?;
+        let secret = text.parse().map_err(|error: SecretError| StoreError::Corrupt {
+            table: SUBSCRIPTIONS.name,
+            id: self.name.clone(),
+            reason: format!("secret: {error}"),
+        })?;
+        Ok(Some(secret))
+    }
 }
 
 /// Deletes subscriptions that were in the settings and no longer are.
@@ -408,11 +437,5 @@ impl FromRow<'_, AnyRow> for Subscription {
 impl Cell for Template {
     fn read(row: Cells<'_>, column: &'static str) -> Result<Self, sqlx::Error> {
         row.parse(column, Self::parse)
-    }
-}
-
-impl Cell for SigningSecret {
-    fn read(row: Cells<'_>, column: &'static str) -> Result<Self, sqlx::Error> {
-        row.parse(column, str::parse)
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::connect::PATIENCE;
+use crate::keyring::CipherError;
 use crate::url::StoreUrl;
 
 /// Time after which a database that is busy is tried again.
@@ -55,6 +56,25 @@ pub enum StoreError {
     /// A statement failed.
     #[error("the database refused a statement: {0}")]
     Statement(sqlx::Error),
+    /// Secrets need a key that no file has.
+    #[error(
+        "{count} secrets in {table} are encrypted with the key {key}, which is neither in \
+         store.key_file nor in store.old_key_files"
+    )]
+    NoKey {
+        /// The table.
+        table: &'static str,
+        /// Number of secrets.
+        count: i64,
+        /// Name of the key.
+        key: String,
+    },
+    /// There is no key to encrypt with.
+    #[error("store.key_file is not set; `slackwater-api store key` makes a key")]
+    NoCurrentKey,
+    /// A secret cannot be encrypted.
+    #[error("a secret {0}")]
+    Cipher(#[from] CipherError),
     /// A row holds what no version of this service has written.
     #[error("{table} {id}: {reason}")]
     Corrupt {
@@ -100,6 +120,9 @@ impl StoreError {
             // Somebody has to look after the database or its disk.
             Self::Down(_) | Self::Open { .. } | Self::Disk(_) | Self::Full(_) => Some(LATER),
             Self::Corrupt { .. }
+            | Self::NoKey { .. }
+            | Self::NoCurrentKey
+            | Self::Cipher(_)
             | Self::Taken(_)
             | Self::File { .. }
             | Self::Migrate(_)

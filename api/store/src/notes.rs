@@ -60,6 +60,8 @@ pub struct ChangedKeys {
     pub places: BTreeSet<Uuid>,
     /// Zones, by client and name.
     pub zones: BTreeSet<Pair>,
+    /// Limits, by zone and area.
+    pub limits: BTreeSet<Pair>,
     /// True if there are more changes, of unknown keys.
     pub is_more: bool,
 }
@@ -137,6 +139,7 @@ impl ChangedKeys {
             "users" => Some(&mut self.users),
             "tariffs" => Some(&mut self.tariffs),
             "zones" => Some(&mut self.zones),
+            "limits" => Some(&mut self.limits),
             _ => None,
         };
         let ids = match kind {
@@ -170,6 +173,7 @@ impl ChangedKeys {
             users: pairs(from, "select client_id, id from users").await?,
             tariffs: pairs(from, "select client_id, id from tariffs").await?,
             zones: pairs(from, "select client_id, id from zones").await?,
+            limits: pairs(from, "select zone_id, area_id from area_limits").await?,
             places: ids(from, "select location_id from tariff_schedules").await?,
             ..Self::default()
         };
@@ -197,7 +201,7 @@ impl ChangedKeys {
     pub fn count(&self) -> usize {
         let Self { users, devices, policies, plans, control, .. } = self;
         let by_device = devices.len() + policies.len() + plans.len() + control.len();
-        let prices = self.tariffs.len() + self.places.len() + self.zones.len();
+        let prices = self.tariffs.len() + self.places.len() + self.zones.len() + self.limits.len();
         users.len() + by_device + self.recordings.len() + prices
     }
 
@@ -217,7 +221,8 @@ impl ChangedKeys {
         let tariffs = cut(&self.tariffs, most).map(|tariffs| Self { tariffs, ..Self::default() });
         let places = cut(&self.places, most).map(|places| Self { places, ..Self::default() });
         let zones = cut(&self.zones, most).map(|zones| Self { zones, ..Self::default() });
-        users.chain(devices).chain(tariffs).chain(places).chain(zones).collect()
+        let limits = cut(&self.limits, most).map(|limits| Self { limits, ..Self::default() });
+        users.chain(devices).chain(tariffs).chain(places).chain(zones).chain(limits).collect()
     }
 }
 
@@ -276,17 +281,19 @@ mod tests {
         let mut all = ChangedKeys {
             users: (0..5).map(pair).collect(),
             zones: (0..1).map(pair).collect(),
+            limits: (3..4).map(pair).collect(),
             plans: (7..9).map(Uuid::from_u128).collect(),
             ..ChangedKeys::default()
         };
         all.devices = (0..3).map(Uuid::from_u128).collect();
         let parts = all.parts(2);
-        assert_eq!(parts.len(), 3 + 3 + 1);
+        assert_eq!(parts.len(), 3 + 3 + 1 + 1);
         let mut again = ChangedKeys::default();
         for mut part in parts {
             assert!(part.users.len() <= 2 && part.devices.len() + part.plans.len() <= 2);
             again.users.append(&mut part.users);
             again.zones.append(&mut part.zones);
+            again.limits.append(&mut part.limits);
             again.plans.append(&mut part.plans);
             again.devices.append(&mut part.devices);
         }

@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use crate::client::Environment;
 use crate::error::{Corrupt, StoreError};
+use crate::keyring::StoredSecret;
 
 /// Row of a table, whose columns become fields. Errors name table, row and column.
 #[derive(Clone, Copy)]
@@ -91,6 +92,13 @@ impl Cell for DateTime<Utc> {
     fn read(row: Cells<'_>, column: &'static str) -> Result<Self, sqlx::Error> {
         let instant = Self::from_timestamp_micros(i64::read(row, column)?);
         instant.ok_or_else(|| row.corrupt(column, "is beyond the calendar"))
+    }
+}
+
+/// Column with a secret, and `secret_key` beside it.
+impl Cell for StoredSecret {
+    fn read(row: Cells<'_>, column: &'static str) -> Result<Self, sqlx::Error> {
+        Ok(Self { text: row.get(column)?, key: row.get("secret_key")? })
     }
 }
 

@@ -92,7 +92,8 @@ pub async fn deauthorise_user(
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
     let statements = [
-        "update connections set secret = null, is_valid = 0 where client_id = $1 and user_id = $2",
+        "update connections set secret = null, secret_key = null, is_valid = 0
+         where client_id = $1 and user_id = $2",
         "delete from link_sessions where client_id = $1 and user_id = $2",
     ];
     for statement in statements {

@@ -23,6 +23,11 @@
 //! | `H` | 1 h | [`SWITCHING_BONUS_SPAN`] |
 //!
 //! Reported costs are those of `p`.
+//!
+//! A limit that changes in time cuts the slots of the prices, so that each slot has one limit. A
+//! vehicle above the limit of some slots has no price there ([`LimitedRows`]).
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::area::plan_area::plan_area;
@@ -37,10 +42,11 @@ use crate::columns::plan_table::PlanTable;
 use crate::plan::charge::request::ChargeProblem;
 use crate::plan::interval::Interval;
 use crate::plan::record::summary::PlanSummary;
-use crate::prices::curve::PriceCurve;
+use crate::prices::curve::{PriceCurve, Slot};
 use crate::prices::table::PriceTable;
 use crate::shared_supply::gaps::fill_gaps;
 use crate::shared_supply::incremental::{energy_by, paid};
+use crate::shared_supply::limit::SharedLimit;
 use crate::shared_supply::wish::{SharedPower, SharedWish};
 use crate::shared_supply::wrap_around::{OnOffSchedule, apply_wrap_around};
 use crate::time::horizon::Horizon;
@@ -133,7 +139,7 @@ impl Rows {
     }
 }
 
-/// Plans of least total cost that take at most `power.power_max` together.
+/// Plans of least total cost that keep `power.limit` together.
 ///
 /// Each request is on or off, at its own power. Those that are on now stay on if that costs nearly
 /// the same. If the power does not suffice for all needs, the shortage is shared. The `bound` of
@@ -141,7 +147,8 @@ impl Rows {
 ///
 /// Vehicles that use a part of a slot are arranged one after the other within it; the current slot
 /// counts from now on. Energy that is wanted at once or due within a slot is not moved, and may
-/// exceed the limit. Headroom is given up if it causes a shortfall. Shortfalls that remain are
+/// exceed the limit. A vehicle whose power exceeds the limit at times is off at these times; for one
+/// that exceeds it at all times the limit holds in the mean of each slot. Headroom is given up if it causes a shortfall. Shortfalls that remain are
 /// served in the power that the others leave free.
 ///
 /// # Errors
@@ -149,20 +156,23 @@ impl Rows {
 pub fn plan_within_capacity(
     curves: &[PriceCurve],
     wishes: &[SharedWish<'_>],
-    power: SharedPower,
+    power: &SharedPower,
     options: &AreaOptions,
 ) -> Result<Vec<Option<PlanSummary>>, AreaError> {
     // Cut each curve at `now`: the elapsed part of the current slot is no capacity.
-    let curves: Vec<PriceCurve> = curves.iter().map(|curve| ahead(curve, wishes)).collect();
+    let ahead = |curve| cut_where_limit_changes(ahead(curve, wishes), &power.limit);
+    let curves: Vec<PriceCurve> = curves.iter().map(ahead).collect();
     let favoured = curves.iter().map(favour_running);
     let table =
         PriceTable::from_curves(&curves.iter().cloned().chain(favoured).collect::<Vec<_>>());
     let end = table.horizon().end().map_or(0, micros_of);
     let mut rows = Rows { offsets: vec![0], ..Rows::default() };
+    let mut limited = LimitedRows::new(&table, &power.limit);
     for wish in wishes {
         let curve = if wish.is_on { wish.curve + curves.len() } else { wish.curve };
-        rows.push(wish, curve, end);
+        rows.push(wish, limited.row_for(curve, wish.power), end);
     }
+    let table = limited.into_table();
     let alone = each_alone(&curves, wishes);
     // Shortfall that each would have alone, except for energy above its charge limit.
     let missed = alone.iter().zip(wishes).zip(&rows.scale).map(|((plan, wish), scale)| {
@@ -180,8 +190,8 @@ pub fn plan_within_capacity(
         }
     })?;
     // Turns within slots come first, since they show where power is left free.
-    sequence_within_slots(&mut summaries, wishes, (table.horizon(), power.power_max));
-    fill_gaps(&mut summaries, wishes, (&curves, &alone), power.power_max);
+    sequence_within_slots(&mut summaries, wishes, (table.horizon(), &power.limit));
+    fill_gaps(&mut summaries, wishes, (&curves, &alone), &power.limit);
     Ok(summaries)
 }
 
@@ -205,7 +215,7 @@ fn each_alone(curves: &[PriceCurve], wishes: &[SharedWish<'_>]) -> Vec<PlanSumma
 /// the shortfalls of each request alone.
 fn least_short<'a>(
     (rows, table): (&'a Rows, &'a PriceTable),
-    power: SharedPower,
+    power: &SharedPower,
     alone_kwh: f64,
     options: &AreaOptions,
 ) -> Result<(AreaProblem<'a>, AreaPlan), AreaError> {
@@ -217,8 +227,8 @@ fn least_short<'a>(
         power_min_kw: Some(&rows.power_kw),
         storage: None,
     };
-    let problem = |power: SharedPower| {
-        let node = Node::limited("area", power.profile(&rows.power_kw, table.horizon().len()));
+    let problem = |power: &SharedPower| {
+        let node = Node::limited("area", power.profile(&rows.power_kw, table.horizon()));
         AreaProblem::new(vehicles, Curves::PerVehicle(table), vec![node])
     };
     let area = problem(power)?;
@@ -228,7 +238,7 @@ fn least_short<'a>(
         return Ok((area, plan));
     }
     // Headroom causes a shortfall: plan again without it, from the duals found.
-    let area = problem(SharedPower::whole(power.power_max))?;
+    let area = problem(&SharedPower::whole(power.limit.clone()))?;
     let options = AreaOptions { start: Some(plan.state), ..options.clone() };
     let plan = plan_area(&area, &options);
     Ok((area, plan))
@@ -258,17 +268,70 @@ fn ahead(curve: &PriceCurve, wishes: &[SharedWish<'_>]) -> PriceCurve {
     }
 }
 
+/// Price curve with its slots cut at the instants at which the limit changes.
+fn cut_where_limit_changes(curve: PriceCurve, limit: &SharedLimit) -> PriceCurve {
+    if limit.periods().is_empty() {
+        return curve;
+    }
+    let pieces = |slot: Slot| {
+        let steps = limit.steps(slot.start, slot.end).into_iter();
+        steps.map(move |step| Slot { start: step.start, end: step.end, ..slot })
+    };
+    let slots: Vec<Slot> = curve.slots().flat_map(pieces).collect();
+    PriceCurve::new(&slots).unwrap_or(curve)
+}
+
+/// Rows of a price table, and copies of them with gaps where a vehicle exceeds the limit.
+struct LimitedRows<'a> {
+    table: &'a PriceTable,
+    limit: &'a SharedLimit,
+    prices: Vec<f64>,
+    /// Copies by the row and the power, in bits, that they were made for.
+    copies: BTreeMap<(usize, u64), usize>,
+}
+
+impl<'a> LimitedRows<'a> {
+    fn new(table: &'a PriceTable, limit: &'a SharedLimit) -> Self {
+        Self { table, limit, prices: table.prices().to_vec(), copies: BTreeMap::new() }
+    }
+
+    /// Row of the prices of a vehicle: `row`, or its copy if `power` exceeds the limit of a slot.
+    /// One that fits in no slot keeps its row.
+    fn row_for(&mut self, row: usize, power: Power) -> usize {
+        let Self { table, limit, prices, copies } = self;
+        let is_above = |start| limit.at(start).is_some_and(|most| most < power);
+        let mut starts = table.horizon().periods().map(|(start, _)| start);
+        if limit.periods().is_empty() || limit.excludes(power) || !starts.any(is_above) {
+            return row;
+        }
+        let next = table.len() + copies.len();
+        *copies.entry((row, power.as_kw().to_bits())).or_insert_with(|| {
+            let starts = table.horizon().periods().map(|(start, _)| start);
+            let own = starts.zip(table.row(row));
+            prices.extend(own.map(|(at, price)| if is_above(at) { f64::NAN } else { *price }));
+            next
+        })
+    }
+
+    fn into_table(self) -> PriceTable {
+        PriceTable::new(self.table.horizon().clone(), self.prices)
+    }
+}
+
 /// Applies the wrap-around rule ([`apply_wrap_around`]) to the plans, slot by slot.
 fn sequence_within_slots(
     summaries: &mut [Option<PlanSummary>],
     wishes: &[SharedWish<'_>],
-    (horizon, power_max): (&Horizon, Power),
+    (horizon, limit): (&Horizon, &SharedLimit),
 ) {
     let planned = summaries.iter().zip(wishes);
     let mut vehicles: Vec<OnOffSchedule> =
         planned.map(|(b, wish)| switched(b.as_ref(), wish)).collect();
-    let slots = horizon.periods().map(|(start, end)| micros_of(start)..micros_of(end));
-    apply_wrap_around(&mut vehicles, slots, power_max.as_kw());
+    let slots = horizon.periods().map(|(start, end)| {
+        let power_max_kw = limit.at(start).map_or(f64::INFINITY, Power::as_kw);
+        (micros_of(start)..micros_of(end), power_max_kw)
+    });
+    apply_wrap_around(&mut vehicles, slots);
     for (summary, vehicle) in summaries.iter_mut().zip(vehicles) {
         let Some(summary) = summary else { continue };
         let Some(&Interval { power, .. }) = summary.intervals.first() else { continue };
@@ -337,10 +400,11 @@ fn summary(
 #[cfg(test)]
 mod tests {
     use chrono::{DateTime, TimeDelta, Utc};
+    use proptest::prelude::*;
 
     use super::*;
     use crate::area::problem::options::AreaOptions;
-    use crate::plan::charge::request::{ChargeProblem, ChargeRequest, Target};
+    use crate::plan::charge::request::{ChargeProblem, ChargeRequest, PowerLimit, Target};
     use crate::plan::interval::Interval;
     use crate::plan::record::summary::PlanSummary;
     use crate::prices::curve::tests::curve_of;
@@ -370,8 +434,8 @@ mod tests {
         let cars = cars(4);
         let wishes = wishes(&cars);
         let options = AreaOptions::default();
-        let plan =
-            plan_within_capacity(&curves, &wishes, SharedPower::whole(kw(20.0)), &options).unwrap();
+        let plan = plan_within_capacity(&curves, &wishes, &SharedPower::whole(kw(20.0)), &options)
+            .unwrap();
         let mut starts: Vec<i64> =
             plan.iter().flatten().map(|b| (b.intervals[0].start - at(0)).num_hours()).collect();
         starts.sort_unstable();
@@ -389,8 +453,8 @@ mod tests {
         let chargers = vec![ChargeProblem::new(wish).unwrap(); 2];
         let wishes = wishes(&chargers);
         let options = AreaOptions::default();
-        let plan =
-            plan_within_capacity(&curves, &wishes, SharedPower::whole(kw(10.0)), &options).unwrap();
+        let plan = plan_within_capacity(&curves, &wishes, &SharedPower::whole(kw(10.0)), &options)
+            .unwrap();
         let mut hours: Vec<_> = plan
             .iter()
             .flatten()
@@ -410,8 +474,8 @@ mod tests {
         let cars = vec![ChargeProblem::new(ChargeRequest::new(now, kw(10.0), need)).unwrap(); 4];
         let wishes = wishes(&cars);
         let options = AreaOptions::default();
-        let plan =
-            plan_within_capacity(&curves, &wishes, SharedPower::whole(kw(25.0)), &options).unwrap();
+        let plan = plan_within_capacity(&curves, &wishes, &SharedPower::whole(kw(25.0)), &options)
+            .unwrap();
         let summaries: Vec<&PlanSummary> = plan.iter().flatten().collect();
         assert!(summaries.iter().all(|summary| summary.shortfall.as_kwh() < 1e-6));
         for minute in 0..120 {
@@ -433,7 +497,7 @@ mod tests {
         let minutes_of_the_cheapest = |count: usize| {
             let cars = [cars(count), vec![hopeless.clone()]].concat();
             let wishes = wishes(&cars);
-            let plan = plan_within_capacity(&curves, &wishes, power, &options).unwrap();
+            let plan = plan_within_capacity(&curves, &wishes, &power, &options).unwrap();
             let short: f64 = plan.iter().flatten().map(|summary| summary.shortfall.as_kwh()).sum();
             assert!((short - 5.0).abs() < 1e-6, "{short}");
             let intervals = plan.iter().flatten().flat_map(|summary| &summary.intervals);
@@ -453,7 +517,7 @@ mod tests {
             wishes[on].is_on = true;
             let power = SharedPower::whole(kw(10.0));
             let options = AreaOptions::default();
-            let plan = plan_within_capacity(&curves, &wishes, power, &options).unwrap();
+            let plan = plan_within_capacity(&curves, &wishes, &power, &options).unwrap();
             let summary = plan[on].as_ref().unwrap();
             assert_eq!((summary.intervals[0].start, summary.intervals.len()), (at(0), 1));
             // The cost is that of the prices without the bonus.
@@ -467,7 +531,7 @@ mod tests {
         wishes[0].is_on = true;
         let power = SharedPower::whole(kw(10.0));
         let options = AreaOptions::default();
-        let plan = plan_within_capacity(&curves, &wishes, power, &options).unwrap();
+        let plan = plan_within_capacity(&curves, &wishes, &power, &options).unwrap();
         assert_eq!(plan[0].as_ref().unwrap().intervals[0].start, at(1));
     }
 
@@ -480,10 +544,88 @@ mod tests {
         let late = [late];
         let wishes = wishes(&late);
         let options = AreaOptions::default();
-        let plan =
-            plan_within_capacity(&curves, &wishes, SharedPower::whole(kw(20.0)), &options).unwrap();
+        let plan = plan_within_capacity(&curves, &wishes, &SharedPower::whole(kw(20.0)), &options)
+            .unwrap();
         let summary = plan[0].as_ref().unwrap();
         assert_eq!(summary.intervals[0].start, at(0));
         assert!((summary.energy - kwh(10.0)).as_kwh().abs() < 1e-9);
+    }
+
+    /// Four cars of an hour each; from the second hour on one fits, in the fourth none.
+    #[test]
+    fn a_limit_that_changes_is_kept_in_each_hour() {
+        let curves = [curve_of(60, &[40, 30, 20, 10])];
+        let cars = cars(4);
+        let wishes = wishes(&cars);
+        let period =
+            |from, to, power| PowerLimit { start: at(from), end: at(to), power_max: kw(power) };
+        let periods = vec![period(1, 3, 14.0), period(3, 4, 0.0)];
+        let limit = SharedLimit::new(Some(kw(20.0)), periods).unwrap();
+        let hours = |limit: &SharedLimit| {
+            let power = SharedPower::whole(limit.clone());
+            let options = AreaOptions::default();
+            let plan = plan_within_capacity(&curves, &wishes, &power, &options).unwrap();
+            let mut starts: Vec<i64> =
+                plan.iter().flatten().map(|b| (b.intervals[0].start - at(0)).num_hours()).collect();
+            starts.sort_unstable();
+            starts
+        };
+        assert_eq!(hours(&limit), [0, 0, 1, 2]);
+        assert_eq!(hours(&limit.cleared(at(3), at(4))), [1, 2, 3, 3]);
+        // Nothing is limited outside of the periods.
+        let only = SharedLimit::new(None, limit.periods()[1..].to_vec()).unwrap();
+        assert_eq!(hours(&only), [2; 4]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(12))]
+        /// Whatever the limit is, it holds at every minute, also where it changes within an hour of
+        /// prices, and for vehicles that fit at some times only.
+        #[test]
+        fn a_limit_holds_at_every_minute(
+            cents in prop::collection::vec(-5..60_i32, 4),
+            needs in prop::collection::vec((0..3_usize, 1.0..30.0_f64, any::<bool>()), 1..9),
+            lengths in prop::collection::vec((0i64..60, 1i64..90, 0u32..40), 0..4),
+            usual in prop::option::of(12u32..60),
+        ) {
+            let curves = [curve_of(60, &cents)];
+            let powers = [3.7, 7.4, 11.0];
+            let by = Some(at(4));
+            let problems: Vec<ChargeProblem> = needs
+                .iter()
+                .map(|&(power, energy, _)| {
+                    let need = Target { by, energy: kwh(energy) };
+                    ChargeProblem::new(ChargeRequest::new(at(0), kw(powers[power]), need)).unwrap()
+                })
+                .collect();
+            let wish = |(problem, need): (_, &(usize, f64, bool))| {
+                SharedWish { problem, curve: 0, power: kw(powers[need.0]), is_on: need.2 }
+            };
+            let wishes: Vec<SharedWish<'_>> = problems.iter().zip(&needs).map(wish).collect();
+            let mut reached = at(0);
+            let periods = lengths.into_iter().map(|(pause, length, power)| {
+                let start = reached + TimeDelta::minutes(pause);
+                reached = start + TimeDelta::minutes(length);
+                PowerLimit { start, end: reached, power_max: kw(power.into()) }
+            });
+            let periods = periods.collect();
+            let limit = SharedLimit::new(usual.map(|power| kw(power.into())), periods).unwrap();
+            let power = SharedPower::with_headroom(limit.clone());
+            let plan = plan_within_capacity(&curves, &wishes, &power, &AreaOptions::default());
+            let plan: Vec<PlanSummary> = plan.unwrap().into_iter().map(Option::unwrap).collect();
+            for second in (30..4 * 3600).step_by(60) {
+                let at = at(0) + TimeDelta::seconds(second);
+                let is_on = |summary: &PlanSummary| {
+                    summary.intervals.iter().any(|i| i.start <= at && at < i.end)
+                };
+                let on = plan.iter().zip(&wishes).filter(|(summary, _)| is_on(summary));
+                let load_kw: f64 = on.map(|(_, wish)| wish.power.as_kw()).sum();
+                let most = limit.at(at);
+                prop_assert!(
+                    most.is_none_or(|most| load_kw <= most.as_kw() + 1e-6),
+                    "{load_kw} kW at {at}, the limit is {most:?}"
+                );
+            }
+        }
     }
 }

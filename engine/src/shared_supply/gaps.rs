@@ -8,10 +8,10 @@ use crate::plan::interval::Interval;
 use crate::plan::record::summary::PlanSummary;
 use crate::prices::curve::PriceCurve;
 use crate::shared_supply::incremental::{paid, plan_in};
+use crate::shared_supply::limit::SharedLimit;
 use crate::shared_supply::load_profile::LoadProfile;
 use crate::shared_supply::wish::SharedWish;
 use crate::tolerance::POWER_ROUNDING_KW;
-use crate::units::Power;
 
 /// Charging time below which a shortfall is rounding.
 const GRAIN: TimeDelta = TimeDelta::seconds(1);
@@ -39,7 +39,7 @@ pub(crate) fn fill_gaps(
     summaries: &mut [Option<PlanSummary>],
     wishes: &[SharedWish<'_>],
     (curves, alone): (&[PriceCurve], &[PlanSummary]),
-    power_max: Power,
+    limit: &SharedLimit,
 ) {
     let mut short = positions_with_shortfall(summaries, wishes, alone);
     if short.is_empty() && pauses(summaries, wishes).is_empty() {
@@ -57,7 +57,7 @@ pub(crate) fn fill_gaps(
             };
             // The own load of a request does not count against it.
             occupied.remove(&summary.intervals, wish.power);
-            if let Some(fitted) = serve_shortfall(summary, wish, curves, (&occupied, power_max)) {
+            if let Some(fitted) = serve_shortfall(summary, wish, curves, (&occupied, limit)) {
                 *summary = fitted;
                 is_any = true;
             }
@@ -67,7 +67,7 @@ pub(crate) fn fill_gaps(
         short =
             if is_any { positions_with_shortfall(summaries, wishes, alone) } else { Vec::new() };
     }
-    close_short_pauses(summaries, wishes, curves, (&occupied, power_max));
+    close_short_pauses(summaries, wishes, curves, (&occupied, limit));
 }
 
 /// New plan of a request in the free power, if its shortfall is smaller.
@@ -75,7 +75,7 @@ fn serve_shortfall(
     summary: &PlanSummary,
     wish: &SharedWish<'_>,
     curves: &[PriceCurve],
-    room: (&LoadProfile, Power),
+    room: (&LoadProfile, &SharedLimit),
 ) -> Option<PlanSummary> {
     let grain = wish.problem.request().power_max.over(GRAIN);
     let fitted = plan_in(&curves[wish.curve], wish.problem, wish.power, room).ok()?;
@@ -127,7 +127,7 @@ fn close_short_pauses(
     summaries: &mut [Option<PlanSummary>],
     wishes: &[SharedWish<'_>],
     curves: &[PriceCurve],
-    (occupied, power_max): (&LoadProfile, Power),
+    (occupied, limit): (&LoadProfile, &SharedLimit),
 ) {
     let (at, mut taken_kw) = occupied.steps();
     for (position, (start, end)) in pauses(summaries, wishes) {
@@ -136,7 +136,9 @@ fn close_short_pauses(
         let first = at.partition_point(|at| *at <= start).saturating_sub(1);
         let within = first..at.partition_point(|at| *at < end);
         let kw = wish.power.as_kw();
-        let is_full = |taken: &f64| taken + kw > power_max.as_kw() + POWER_ROUNDING_KW;
+        let most = limit.lowest(start, end);
+        let is_full =
+            |taken: &f64| most.is_some_and(|most| taken + kw > most.as_kw() + POWER_ROUNDING_KW);
         if taken_kw[within.clone()].iter().any(is_full) {
             continue;
         }
@@ -238,7 +240,7 @@ mod tests {
                 .collect();
             let mut wishes = wishes(&needs);
             wishes[0].is_on = is_on;
-            fill_gaps(&mut summaries, &wishes, (curves, &alone), kw(most));
+            fill_gaps(&mut summaries, &wishes, (curves, &alone), &kw(most).into());
             let minute = |at: DateTime<Utc>| (at - self::at(0)).num_minutes();
             let drawn = |summary: &PlanSummary| {
                 summary.intervals.iter().map(|i| (minute(i.start), minute(i.end))).collect()
@@ -286,7 +288,7 @@ mod tests {
                 &mut summaries,
                 &wishes(&needs),
                 (std::slice::from_ref(&curve), &alone),
-                kw(10.0),
+                &kw(10.0).into(),
             );
             let [made] = summaries.map(|summary| summary.unwrap().intervals);
             assert_eq!(made, if is_one { vec![interval(60, 120)] } else { paused.clone() });
@@ -321,14 +323,14 @@ mod tests {
         };
         assert_eq!(drawn(&summaries), ["..##....", "....#...", "########"]);
         let room = (std::slice::from_ref(&curve), &alone[..]);
-        fill_gaps(&mut summaries, &wishes(&needs), room, kw(20.0));
+        fill_gaps(&mut summaries, &wishes(&needs), room, &kw(20.0).into());
         assert_eq!(drawn(&summaries), ["####....", "......##", "########"]);
         assert_eq!(summaries[0].as_ref().unwrap().shortfall, kwh(0.0));
         // Without free power the plans stay.
         let mut crowded = summaries.clone();
         crowded[1] = Some(short(&alone[1], vec![interval(120, 150)], 5.0));
         let before = crowded.clone();
-        fill_gaps(&mut crowded, &wishes(&needs), room, kw(10.0));
+        fill_gaps(&mut crowded, &wishes(&needs), room, &kw(10.0).into());
         assert_eq!(crowded, before);
     }
 
@@ -353,7 +355,7 @@ mod tests {
             let power = SharedPower::with_headroom(kw(power_max));
             let curves = std::slice::from_ref(&curve);
             let options = AreaOptions::default();
-            let plan = plan_within_capacity(curves, &wishes, power, &options).unwrap();
+            let plan = plan_within_capacity(curves, &wishes, &power, &options).unwrap();
             let summaries: Vec<PlanSummary> = plan.into_iter().map(Option::unwrap).collect();
             let taker = |(summary, wish): (&PlanSummary, &SharedWish<'_>)| OtherLoad {
                 intervals: summary.intervals.clone(),
@@ -364,7 +366,7 @@ mod tests {
                 let others = takers.iter().enumerate().filter(|(other, _)| *other != position);
                 let others = others.map(|(_, taker)| taker);
                 let own = problem.request().power_max;
-                let best = plan_in_residual_capacity(&curve, problem, own, others, kw(power_max)).unwrap();
+                let best = plan_in_residual_capacity(&curve, problem, own, others, &kw(power_max).into()).unwrap();
                 let on = |energy: f64, i: &Interval| energy + i.power.over(i.end - i.start).as_kwh();
                 let energy = summary.intervals.iter().fold(0.0, on);
                 prop_assert!((energy - summary.energy.as_kwh()).abs() < 1e-5, "{} kWh", energy);

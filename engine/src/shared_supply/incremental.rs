@@ -11,6 +11,7 @@ use crate::plan::charge::request::{ChargeProblem, ChargeRequestError};
 use crate::plan::interval::Interval;
 use crate::plan::record::summary::PlanSummary;
 use crate::prices::curve::PriceCurve;
+use crate::shared_supply::limit::{LimitStep, SharedLimit};
 use crate::shared_supply::load_profile::LoadProfile;
 use crate::tolerance::POWER_ROUNDING_KW;
 use crate::units::{Energy, Money, Power};
@@ -81,34 +82,39 @@ pub struct PlannedLoad {
 /// let long = [Interval { start: six, end: eight, power: kw(11.0) }];
 /// let short = [Interval { start: six, end: seven, power: kw(7.0) }];
 /// let plans = [(&long[..], kw(11.0)), (&short[..], kw(7.0))];
-/// let load = planned_load(plans, (six, eight), Some(kw(15.0)));
+/// let load = planned_load(plans, (six, eight), Some(&kw(15.0).into()));
 /// assert_eq!(load.steps.len(), 2);
 /// assert_eq!((load.peak, load.time_above.num_minutes()), (kw(18.0), 60));
 /// ```
 pub fn planned_load<'a>(
     plans: impl IntoIterator<Item = (&'a [Interval], Power)>,
     (from, to): (DateTime<Utc>, DateTime<Utc>),
-    power_max: Option<Power>,
+    limit: Option<&SharedLimit>,
 ) -> PlannedLoad {
     let mut profile = LoadProfile::default();
     for (intervals, power) in plans {
         profile.add(intervals, power);
     }
     let steps = profile.between(from, to);
-    let is_above = |step: &&Interval| {
-        power_max.is_some_and(|most| step.power.as_kw() > most.as_kw() + POWER_ROUNDING_KW)
+    let time_above = |(step, limit): (&Interval, &SharedLimit)| {
+        let is_above = |part: &LimitStep| {
+            let most = part.power_max;
+            most.is_some_and(|most| step.power.as_kw() > most.as_kw() + POWER_ROUNDING_KW)
+        };
+        let parts = limit.steps(step.start, step.end).into_iter().filter(is_above);
+        parts.map(|part| part.end - part.start).sum::<TimeDelta>()
     };
-    let above = steps.iter().filter(is_above).map(|step| step.end - step.start);
+    let above = limit.into_iter().flat_map(|limit| steps.iter().map(move |step| (step, limit)));
     PlannedLoad {
         peak: steps.iter().map(|step| step.power).fold(Power::ZERO, Power::max),
         energy: energy_by(&steps, None),
-        time_above: above.sum(),
+        time_above: above.map(time_above).sum(),
         steps,
     }
 }
 
 /// Cheapest plan of a request that takes `power` while it is on, in periods in which `others` leave
-/// that much of `power_max`.
+/// that much of `limit`.
 ///
 /// Energy that does not fit before a deadline is a shortfall. The `bound` is the cost of the plan
 /// alone.
@@ -137,7 +143,7 @@ pub fn planned_load<'a>(
 /// let other = Interval { start: six, end: seven, power: kw(11.0) };
 /// let others = [OtherLoad { intervals: vec![other], power: kw(11.0) }];
 /// let problem = ChargeProblem::new(need)?;
-/// let fitted = plan_in_residual_capacity(&curve, &problem, kw(11.0), &others, kw(20.0))?;
+/// let fitted = plan_in_residual_capacity(&curve, &problem, kw(11.0), &others, &kw(20.0).into())?;
 /// assert_eq!(fitted.summary.intervals[0].start, seven);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -146,29 +152,30 @@ pub fn plan_in_residual_capacity<'a>(
     problem: &ChargeProblem,
     power: Power,
     others: impl IntoIterator<Item = &'a OtherLoad>,
-    power_max: Power,
+    limit: &SharedLimit,
 ) -> Result<IncrementalPlan, ChargeRequestError> {
     let mut occupied = LoadProfile::default();
     for taker in others {
         occupied.add(&taker.intervals, taker.power);
     }
-    plan_in(curve, problem, power, (&occupied, power_max))
+    plan_in(curve, problem, power, (&occupied, limit))
 }
 
-/// Cheapest plan in the power that the load profile `occupied` leaves of `power_max`.
+/// Cheapest plan in the power that the load profile `occupied` leaves of `limit`.
 pub(crate) fn plan_in(
     curve: &PriceCurve,
     problem: &ChargeProblem,
     power: Power,
-    (occupied, power_max): (&LoadProfile, Power),
+    (occupied, limit): (&LoadProfile, &SharedLimit),
 ) -> Result<IncrementalPlan, ChargeRequestError> {
     let mut request = problem.request().clone();
-    let room = power_max - power;
-    if room < Power::ZERO {
+    if limit.excludes(power) {
         // Its power exceeds the limit, also without other loads.
         request.power_max = Power::ZERO;
+    } else if let Some(end) = curve.horizon().end() {
+        let crowded = occupied.crowded((limit, power), (request.now, end));
+        request.power_limits.extend(crowded);
     }
-    request.power_limits.extend(occupied.crowded(room, request.now));
     let limited = plan_charge(curve, &ChargeProblem::new(request)?);
     // The plan without other loads is the bound, and tells what these crowd out.
     let alone = plan_charge(curve, problem);
@@ -374,7 +381,7 @@ mod tests {
                 .collect();
             let to = from + length;
             let all = plans.iter().map(|(intervals, power)| (&intervals[..], *power));
-            let load = planned_load(all, (at(from), at(to)), Some(kw(most.into())));
+            let load = planned_load(all, (at(from), at(to)), Some(&kw(most.into()).into()));
             prop_assert_eq!((load.steps[0].start, load.steps.last().unwrap().end), (at(from), at(to)));
             let (mut minutes_above, mut energy_kwh, mut peak_kw) = (0, 0.0, 0.0_f64);
             for minute in from..to {
@@ -398,7 +405,8 @@ mod tests {
     fn others_keep_what_they_have() {
         let curve = curve_of(60, &CENTS);
         let plan = |others: &[OtherLoad], most| {
-            plan_in_residual_capacity(&curve, &need(0, 20.0), kw(10.0), others, kw(most)).unwrap()
+            plan_in_residual_capacity(&curve, &need(0, 20.0), kw(10.0), others, &kw(most).into())
+                .unwrap()
         };
         let hours = |fitted: &IncrementalPlan| -> Vec<i64> {
             fitted.summary.intervals.iter().map(|i| (i.start - at(0)).num_minutes()).collect()
@@ -425,7 +433,8 @@ mod tests {
     fn who_is_short_alone_asks_nobody_to_move() {
         let curve = curve_of(60, &CENTS);
         let plan = |energy, others: &[OtherLoad]| {
-            plan_in_residual_capacity(&curve, &need(0, energy), kw(10.0), others, kw(10.0)).unwrap()
+            plan_in_residual_capacity(&curve, &need(0, energy), kw(10.0), others, &kw(10.0).into())
+                .unwrap()
         };
         // Four hours hold 40 kWh; an hour of them is taken.
         let alone = plan(60.0, &[]);
@@ -485,7 +494,7 @@ mod tests {
             }).collect();
             let target = Target { by: Some(at(420)), energy: kwh(energy) };
             let problem = ChargeProblem::new(ChargeRequest::new(at(7), kw(power), target)).unwrap();
-            let fitted = plan_in_residual_capacity(&curve, &problem, kw(power), &others, kw(most)).unwrap();
+            let fitted = plan_in_residual_capacity(&curve, &problem, kw(power), &others, &kw(most).into()).unwrap();
             let summary = fitted.summary;
             prop_assert!(summary.bound <= summary.cost);
             prop_assert!(fitted.crowded_out <= summary.shortfall);

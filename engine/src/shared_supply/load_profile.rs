@@ -1,10 +1,11 @@
 //! Load profile of several plans, and the periods in which it leaves too little power.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
 use crate::plan::charge::request::PowerLimit;
 use crate::plan::interval::Interval;
+use crate::shared_supply::limit::SharedLimit;
 use crate::tolerance::POWER_ROUNDING_KW;
 use crate::units::Power;
 
@@ -63,16 +64,26 @@ impl LoadProfile {
         steps
     }
 
-    /// Periods after `from` in which the load exceeds `room`, as power limits of zero.
-    pub(crate) fn crowded(&self, room: Power, from: DateTime<Utc>) -> Vec<PowerLimit> {
+    /// Periods from `from` to `to` in which the load leaves less than `power` of a limit, as power
+    /// limits of zero.
+    pub(crate) fn crowded(
+        &self,
+        (limit, power): (&SharedLimit, Power),
+        (from, to): (DateTime<Utc>, DateTime<Utc>),
+    ) -> Vec<PowerLimit> {
         let mut periods: Vec<PowerLimit> = Vec::new();
         let mut taken = 0.0;
-        // After the last change nothing is taken, so each step ends at the next change.
-        let ends = self.changes_kw.keys().skip(1);
-        for ((&start, change), &end) in self.changes_kw.iter().zip(ends) {
-            taken += change;
-            let start = start.max(from);
-            if end <= start || taken <= room.as_kw() + POWER_ROUNDING_KW {
+        let mut changes = self.changes_kw.iter().peekable();
+        let steps = limit.steps(from, to);
+        let inside = self.changes_kw.keys().copied().filter(|at| from < *at && *at < to);
+        let cuts: BTreeSet<DateTime<Utc>> =
+            steps.iter().flat_map(|step| [step.start, step.end]).chain(inside).collect();
+        for (&start, &end) in cuts.iter().zip(cuts.iter().skip(1)) {
+            while let Some((_, change)) = changes.next_if(|(at, _)| **at <= start) {
+                taken += change;
+            }
+            let room = limit.at(start).map(|most| most - power);
+            if room.is_none_or(|room| taken <= room.as_kw() + POWER_ROUNDING_KW) {
                 continue;
             }
             match periods.last_mut().filter(|last| last.end == start) {

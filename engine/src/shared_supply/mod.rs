@@ -1,13 +1,14 @@
 //! Plans of several requests within a shared power limit.
 //!
 //! [`plan_in_residual_capacity`] plans one request in the power that the others leave, without
-//! changing their plans; [`planned_load`] adds plans up. `plan_within_capacity` plans all requests together; `wrap_around` is
+//! changing their plans; [`planned_load`] adds plans up. The power is a [`SharedLimit`], which may change in time. `plan_within_capacity` plans all requests together; `wrap_around` is
 //! McNaughton's rule, by which vehicles take turns within a slot.
 #[cfg(feature = "lp")]
 pub(crate) mod capacity;
 #[cfg(feature = "lp")]
 pub(crate) mod gaps;
 pub(crate) mod incremental;
+pub(crate) mod limit;
 pub(crate) mod load_profile;
 #[cfg(feature = "lp")]
 pub(crate) mod wish;
@@ -20,5 +21,6 @@ pub use incremental::{
     IncrementalPlan, OtherLoad, PlannedLoad, ReplanReason, hold_current, plan_in_residual_capacity,
     planned_load, reason_to_replan,
 };
+pub use limit::{LimitStep, SharedLimit, SharedLimitError};
 #[cfg(feature = "lp")]
 pub use wish::{SharedPower, SharedWish};

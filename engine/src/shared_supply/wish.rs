@@ -1,7 +1,11 @@
 //! Request that shares a power limit with others, and the shared power limit.
+use std::collections::BTreeMap;
+
 use crate::area::problem::limits::Profile;
 use crate::plan::charge::request::ChargeProblem;
+use crate::shared_supply::limit::SharedLimit;
 use crate::shared_supply::wrap_around::mean_kw;
+use crate::time::horizon::Horizon;
 use crate::units::Power;
 
 /// Request of one vehicle or device within a shared power limit.
@@ -19,10 +23,10 @@ pub struct SharedWish<'a> {
 }
 
 /// Shared power limit and its headroom.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SharedPower {
     /// Highest power of all requests together at any time.
-    pub power_max: Power,
+    pub limit: SharedLimit,
     /// Part of it that is kept back after the current slot, and half as much in that slot, because
     /// vehicles start late, arrive and leave.
     pub headroom: f64,
@@ -31,21 +35,32 @@ pub struct SharedPower {
 impl SharedPower {
     /// Power limit with a headroom of a tenth.
     #[must_use]
-    pub const fn with_headroom(power_max: Power) -> Self {
-        Self { power_max, headroom: 0.1 }
+    pub fn with_headroom(limit: impl Into<SharedLimit>) -> Self {
+        Self { limit: limit.into(), headroom: 0.1 }
     }
 
     /// Power limit without headroom.
     #[must_use]
-    pub const fn whole(power_max: Power) -> Self {
-        Self { power_max, headroom: 0.0 }
+    pub fn whole(limit: impl Into<SharedLimit>) -> Self {
+        Self { limit: limit.into(), headroom: 0.0 }
     }
 
-    /// Limit on the mean power of each slot for vehicles of the given powers, by [`mean_kw`].
-    pub(crate) fn profile(self, powers_kw: &[f64], slots: usize) -> Profile {
-        let kept_back = |part| mean_kw(powers_kw.iter().copied(), self.power_max.as_kw(), part);
-        let (now, later) = (kept_back(self.headroom / 2.0), kept_back(self.headroom));
-        let power = |slot| Power::from_kw(if slot == 0 { now } else { later }).ok();
-        Profile::PerSlot((0..slots).map(power).collect())
+    /// Limit on the mean power of each slot for vehicles of the given powers, by [`mean_kw`]. The
+    /// limit of a slot is that at its start.
+    pub(crate) fn profile(&self, powers_kw: &[f64], horizon: &Horizon) -> Profile {
+        let kept_back = |limit: Power, part| {
+            Power::from_kw(mean_kw(powers_kw.iter().copied(), limit.as_kw(), part)).ok()
+        };
+        // Many slots share a few limits, and each mean is a sum over all vehicles.
+        let mut later: BTreeMap<u64, Option<Power>> = BTreeMap::new();
+        let powers = horizon.periods().enumerate().map(|(slot, (start, _))| {
+            let limit = self.limit.at(start)?;
+            if slot == 0 {
+                return kept_back(limit, self.headroom / 2.0);
+            }
+            let known = later.entry(limit.as_kw().to_bits());
+            *known.or_insert_with(|| kept_back(limit, self.headroom))
+        });
+        Profile::PerSlot(powers.collect())
     }
 }

@@ -94,15 +94,14 @@ pub(crate) fn mean_kw(powers_kw: impl Iterator<Item = f64>, power_max: f64, head
 const LANE_ROUNDING: f64 = 1e-9;
 
 /// Rearranges vehicles by the wrap-around rule in each slot in which those that are on take more
-/// than `power_max_kw` together.
+/// together than its limit, which comes with the slot in kW.
 pub(crate) fn apply_wrap_around(
     vehicles: &mut [OnOffSchedule],
-    slots: impl Iterator<Item = Range<i64>>,
-    power_max_kw: f64,
+    slots: impl Iterator<Item = (Range<i64>, f64)>,
 ) {
     let mut made: Vec<Vec<Span>> = vec![Vec::new(); vehicles.len()];
     let mut next = vec![0; vehicles.len()];
-    for (number, slot) in slots.enumerate() {
+    for (number, (slot, power_max_kw)) in slots.enumerate() {
         // Jobs that may be rearranged, and the power of all vehicles in the slot.
         let (mut jobs, mut all_kw) = (Vec::new(), 0.0);
         for (row, vehicle) in vehicles.iter().enumerate() {
@@ -201,8 +200,8 @@ mod tests {
     }
 
     /// Slots of an hour, in minutes.
-    fn hours(count: i64) -> impl Iterator<Item = Range<i64>> {
-        (0..count).map(|hour| hour * 60..(hour + 1) * 60)
+    fn hours(count: i64, power_max_kw: f64) -> impl Iterator<Item = (Range<i64>, f64)> {
+        (0..count).map(move |hour| (hour * 60..(hour + 1) * 60, power_max_kw))
     }
 
     fn drawn(vehicles: &[OnOffSchedule], minutes: i64) -> Vec<String> {
@@ -216,10 +215,10 @@ mod tests {
         // Forty minutes of three vehicles in two lanes; the fourth is on for the hour.
         let mut vehicles = vec![switched(vec![(0, 40)], 10.0); 3];
         vehicles.push(switched(vec![(0, 60)], 10.0));
-        apply_wrap_around(&mut vehicles, hours(1), 30.0);
+        apply_wrap_around(&mut vehicles, hours(1, 30.0));
         assert_eq!(drawn(&vehicles, 60), ["####..", "##..##", "..####", "######"]);
         let mut fitting = vec![switched(vec![(0, 40)], 10.0); 3];
-        apply_wrap_around(&mut fitting, hours(1), 30.0);
+        apply_wrap_around(&mut fitting, hours(1, 30.0));
         assert_eq!(drawn(&fitting, 60), ["####.."; 3]);
     }
 
@@ -228,7 +227,7 @@ mod tests {
         // The third starts, since it is on already; in the second hour those that were on last.
         let mut vehicles = vec![switched(vec![(0, 40), (60, 100)], 10.0); 3];
         vehicles[2].is_on = true;
-        apply_wrap_around(&mut vehicles, hours(2), 20.0);
+        apply_wrap_around(&mut vehicles, hours(2, 20.0));
         let drawn = drawn(&vehicles, 120);
         assert_eq!(drawn, ["##..######..", "..######..##", "####....####"]);
     }
@@ -237,7 +236,7 @@ mod tests {
     fn who_pauses_first_does_not_go_on_later() {
         let mut vehicles = vec![switched(vec![(60, 100)], 10.0); 3];
         vehicles[2].is_on = true;
-        apply_wrap_around(&mut vehicles, hours(2), 20.0);
+        apply_wrap_around(&mut vehicles, hours(2, 20.0));
         let drawn = drawn(&vehicles, 120);
         assert_eq!(drawn, ["......####..", "......##..##", "........####"]);
     }
@@ -247,7 +246,7 @@ mod tests {
         let mut vehicles = vec![switched(vec![(0, 30), (60, 90)], 10.0); 3];
         vehicles[0].from = 1;
         vehicles[1].due = vec![90];
-        apply_wrap_around(&mut vehicles, hours(2), 20.0);
+        apply_wrap_around(&mut vehicles, hours(2, 20.0));
         let drawn = drawn(&vehicles, 120);
         assert_eq!(drawn, ["###......###", "###...###...", "...######..."]);
     }
@@ -297,7 +296,7 @@ mod tests {
                 vehicles.push(OnOffSchedule { is_on: *is_on, ..switched(on, power) });
             }
             let before = vehicles.clone();
-            apply_wrap_around(&mut vehicles, hours(2), power_max);
+            apply_wrap_around(&mut vehicles, hours(2, power_max));
             for minute in 0..120 {
                 let on = vehicles.iter().filter(|vehicle| is_on(vehicle, minute));
                 let taken: f64 = on.map(|vehicle| vehicle.power_kw).sum();
@@ -308,7 +307,7 @@ mod tests {
             };
             for (now, then) in vehicles.iter().zip(&before) {
                 prop_assert!(now.on.windows(2).all(|on| on[0].1 < on[1].0));
-                for slot in hours(2) {
+                for (slot, _) in hours(2, power_max) {
                     prop_assert_eq!(of_slot(now, slot.clone()), of_slot(then, slot));
                 }
             }

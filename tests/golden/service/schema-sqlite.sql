@@ -35,6 +35,12 @@ CREATE TABLE area_jobs (
     lease_until bigint,
     primary key (client_id, zone_id, area_id)
 );
+CREATE TABLE area_limits (
+    zone_id text not null,
+    area_id text not null,
+    area_limit text not null,
+    primary key (zone_id, area_id)
+);
 CREATE TABLE audit (
     seq bigint primary key,
     happened_at bigint not null,
@@ -74,7 +80,7 @@ CREATE TABLE connections (
     vendor text not null,
     secret text,
     is_valid bigint not null,
-    created_at bigint not null,
+    created_at bigint not null, secret_key text,
     primary key (client_id, user_id, vendor),
     foreign key (client_id, user_id) references users (client_id, id) on delete cascade
 );
@@ -245,7 +251,7 @@ CREATE TABLE subscriptions (
     last_failure text,
     leased_by text,
     leased_until bigint not null
-);
+, secret_key text);
 CREATE INDEX subscriptions_by_due on subscriptions (due_at);
 CREATE TABLE tariff_schedules (
     location_id text primary key references locations (id) on delete cascade,

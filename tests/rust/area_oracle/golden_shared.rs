@@ -165,7 +165,7 @@ fn hours(parts: i64) -> ChargeProblem {
 fn within() -> String {
     let curves = [prices(6, (0.05, 0.4), |_| false), prices(7, (-0.1, 0.4), |hour| hour == 9)];
     let plan = |name: &str, wishes: &[SharedWish<'_>], power: SharedPower| {
-        let plans = plan_within_capacity(&curves, wishes, power, &AreaOptions::default());
+        let plans = plan_within_capacity(&curves, wishes, &power, &AreaOptions::default());
         let plans = plans.expect("the area makes sense");
         briefs(name, plans.iter().map(Option::as_ref))
     };
@@ -197,7 +197,8 @@ fn beside() -> String {
         let mut refused = String::new();
         for problem in problems {
             let power = problem.request().power_max;
-            let fitted = plan_in_residual_capacity(curve, problem, power, &others, kw(power_max));
+            let fitted =
+                plan_in_residual_capacity(curve, problem, power, &others, &kw(power_max).into());
             if let Err(error) = &fitted {
                 refused += &refusal(error);
             }

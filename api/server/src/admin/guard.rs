@@ -1,13 +1,15 @@
 //! Guard of the operators' address, before every route that shows or changes anything.
 //!
 //! Where tokens are set, a request carries one, and its role says whether it may change anything.
-//! Without tokens the address listens on this machine only, and its users may do everything.
+//! Without tokens the address listens on this machine only, and its users may do everything; or it
+//! takes connections with a certificate only (mutual TLS), whose owners may do everything.
 //!
 //! A browser on the same machine reaches the address, too, and any page in it may send
 //! requests. Three rules keep pages out (OWASP, Cross-Site Request Forgery Prevention):
 //!
 //! * `Host` is this machine, so that a foreign name that resolves to it (DNS rebinding)
-//!   leads nowhere. With a token the rule is not needed: a page does not know the token.
+//!   leads nowhere. With a token the rule is not needed: a page does not know the token. With a
+//!   certificate neither: the browser compares the name with the certificate of this address.
 //! * `Origin` and `Sec-Fetch-Site`, which browsers set and pages cannot, are not foreign.
 //! * A body has a type that a page sends only after asking in a preflight request, which
 //!   is never answered with leave.
@@ -26,7 +28,7 @@ use metrics::counter;
 use tracing::warn;
 
 use slackwater_http::problem::Problem;
-use slackwater_service::config::admin::{AdminSettings, Operator, Role};
+use slackwater_service::config::admin::{AdminSettings, ClientCertificate, Operator, Role};
 use slackwater_service::state::App;
 
 use crate::admin::audit::{Attempt, record};
@@ -64,6 +66,8 @@ fn check_request(admin: &AdminSettings, request: &Request) -> Result<Operator, P
     let headers = request.headers();
     let operator = if admin.needs_token() {
         find_operator(admin, headers)?
+    } else if let Some(certificate) = request.extensions().get::<ClientCertificate>() {
+        Operator::certified(certificate)
     } else {
         check_host(request)?;
         Operator::local()

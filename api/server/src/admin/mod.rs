@@ -11,6 +11,7 @@ pub mod docs;
 pub mod events;
 pub mod guard;
 pub mod inventory;
+pub mod limits;
 pub mod link;
 pub mod policies;
 pub mod prices;

@@ -1,4 +1,6 @@
 //! Arguments of commands for a running server.
+use std::path::PathBuf;
+
 use clap::Args;
 use slackwater_service::config::admin::AdminToken;
 
@@ -19,4 +21,13 @@ pub(crate) struct Server {
         value_name = "TOKEN"
     )]
     pub(crate) admin_token: Option<AdminToken>,
+
+    /// Authority of the server's certificate, in PEM, for an address with `https`; those of this
+    /// machine, if it is not named.
+    #[arg(long, global = true, env = "SLACKWATER_ADMIN_CA", value_name = "FILE")]
+    pub(crate) admin_ca: Option<PathBuf>,
+
+    /// Certificate to show to the server, and its key, in PEM, in one file.
+    #[arg(long, global = true, env = "SLACKWATER_ADMIN_CERTIFICATE", value_name = "FILE")]
+    pub(crate) admin_certificate: Option<PathBuf>,
 }

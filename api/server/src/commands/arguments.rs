@@ -55,6 +55,8 @@ pub(crate) enum Command {
     Sandbox(Asked<SandboxCommand>),
     /// Import and look up prices of a running server.
     Prices(Asked<PricesCommand>),
+    /// List, show and set limits of areas, at a running server.
+    Limit(Asked<LimitCommand>),
     /// Set the tariff of a location, at a running server.
     Tariff(Asked<TariffCommand>),
     /// Show and set the policies of smart charging.
@@ -63,6 +65,9 @@ pub(crate) enum Command {
     Plan(Asked<PlanCommand>),
     /// Make tokens for the operators' address, and list what operators did.
     Admin(Asked<AdminCommand>),
+    /// Make keys for secrets in the database, and encrypt them with another key.
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// Check and print settings.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -194,6 +199,15 @@ pub(crate) enum TokenCommand {
         #[arg(long, value_parser = role)]
         role: Role,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Print a new key, for a file that `store.key_file` of the settings names.
+    Key,
+    /// Encrypt all secrets in the database of the settings with the key of `store.key_file`: those in
+    /// clear text, and those of `store.old_key_files`. A service may run meanwhile.
+    Rekey,
 }
 
 #[derive(Debug, Subcommand)]
@@ -443,6 +457,64 @@ pub(crate) struct TimeWindow {
     /// First instant after it.
     #[arg(long)]
     pub(crate) to: DateTime<Utc>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LimitCommand {
+    /// List all areas with a limit.
+    List,
+    /// Show the limit of an area: now, as set, and as in the settings.
+    Show {
+        #[command(flatten)]
+        area: AreaName,
+    },
+    /// Set the limit of an area: from now on, or from one instant to another.
+    Set {
+        #[command(flatten)]
+        area: AreaName,
+        /// Highest power of all its devices together, in kW.
+        #[arg(long)]
+        power_max_kw: f64,
+        /// First instant of the period, such as 2026-01-05T18:00:00Z.
+        #[arg(long, requires = "to")]
+        from: Option<DateTime<Utc>>,
+        /// First instant after it.
+        #[arg(long, requires = "from")]
+        to: Option<DateTime<Utc>>,
+    },
+    /// Set the limits of many periods, in place of what their times had.
+    Import {
+        #[command(flatten)]
+        area: AreaName,
+        /// Delimited text with the columns `start`, `end` and `power_max_kw`; `-` reads the
+        /// standard input.
+        file: PathBuf,
+        /// Forget all other periods.
+        #[arg(long)]
+        replace: bool,
+    },
+    /// Take back what was set: in a window, or all of it. The usual limit holds there again.
+    Clear {
+        #[command(flatten)]
+        area: AreaName,
+        /// First instant of the window.
+        #[arg(long, requires = "to")]
+        from: Option<DateTime<Utc>>,
+        /// First instant after it.
+        #[arg(long, requires = "from")]
+        to: Option<DateTime<Utc>>,
+    },
+}
+
+/// An area of a market zone.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AreaName {
+    /// The market zone.
+    #[arg(long)]
+    pub(crate) zone: String,
+    /// The area.
+    #[arg(long)]
+    pub(crate) area: String,
 }
 
 #[derive(Debug, Subcommand)]

@@ -13,6 +13,7 @@ use crate::commands::arguments::ConfigCommand;
 use crate::commands::failure::Failure;
 use crate::commands::output::print;
 use crate::commands::serve::{check_zones, read_scenario, sandbox_clock};
+use crate::serve::tls;
 
 /// Runs a command about settings.
 pub(crate) fn run_config_command(
@@ -62,6 +63,8 @@ fn faults(config: &Config, registry: &Registry) -> Vec<String> {
     for (id, zone) in &config.zones {
         faults.extend(read_file(zone).err().map(|fault| format!("zones.{id}.prices: {fault}")));
     }
+    let tls = config.admin.tls.as_ref().map(tls::read).transpose();
+    faults.extend(tls.err().map(|fault| format!("admin.tls.{fault}")));
     let production = config.environments.production.as_ref();
     for (name, settings) in production.into_iter().flat_map(|own| &own.integrations) {
         let checked = registry.check_type(name, settings).map_err(|fault| fault.to_string());

@@ -52,7 +52,8 @@ pub(crate) async fn run_events_command(
 }
 
 async fn run_in_store(file: Option<&Path>, command: EventsCommand) -> Result<(), Failure> {
-    let store = Store::open(&Config::load(file)?.store.url).await?;
+    let settings = Config::load(file)?.store;
+    let store = Store::open(&settings.url).await?.with_keys(settings.keys);
     match command {
         EventsCommand::Tail(tail) => print_events(Source::Store(&store), &tail).await,
         EventsCommand::List => {

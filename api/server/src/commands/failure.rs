@@ -64,6 +64,8 @@ pub(crate) enum Failure {
     Enrolment(#[from] EnrolmentError),
     #[error("{what} are no JSON: {reason}")]
     Json { what: &'static str, reason: String },
+    #[error("limits: {reason}")]
+    Limits { reason: String },
     #[error("there is no client {0} in the sandbox")]
     NoClient(String),
     #[error("there is no client {0}")]
@@ -76,6 +78,8 @@ pub(crate) enum Failure {
          files, with --state-folder)"
     )]
     Unreachable { url: String, reason: String },
+    #[error("--admin-ca, --admin-certificate: {0}")]
+    AdminTls(String),
     #[error("{status}\n{body}")]
     Refused { status: u16, body: String },
 }

@@ -4,10 +4,12 @@ use std::path::Path;
 
 use axum::http::{Method, Request, header};
 use http_body_util::BodyExt;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
+use slackwater_ocpp::edge::tls::configure_client;
 
 use crate::commands::address::Server;
 use crate::commands::failure::Failure;
@@ -27,7 +29,7 @@ pub(crate) struct Body {
 pub(crate) struct Operator {
     url: String,
     token: Option<AdminToken>,
-    client: Client<HttpConnector, axum::body::Body>,
+    client: Client<HttpsConnector<HttpConnector>, axum::body::Body>,
 }
 
 impl Body {
@@ -50,13 +52,21 @@ impl Operator {
             (Some(_), _, None) | (Some(_), Some(_), _) => None,
             _ => Some(Config::load(file)?.admin),
         };
-        let own = || settings.as_ref().map(|admin| format!("http://{}", admin.listen));
+        let own = || {
+            let admin = settings.as_ref()?;
+            let scheme = if admin.tls.is_some() { "https" } else { "http" };
+            Some(format!("{scheme}://{}", admin.listen))
+        };
+        let certificate = server.admin_certificate.clone().map(|file| (file.clone(), file));
+        let tls = configure_client(server.admin_ca.as_deref(), certificate.as_ref());
+        let tls = tls.map_err(|error| Failure::AdminTls(error.to_string()))?;
+        let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
         let url = server.admin.clone().or_else(own).unwrap_or_default();
         let token = server.admin_token.clone();
         Ok(Self {
             url: url.trim_end_matches('/').to_owned(),
             token: token.or_else(|| settings.and_then(|admin| admin.token)),
-            client: Client::builder(TokioExecutor::new()).build_http(),
+            client: Client::builder(TokioExecutor::new()).build(connector.enable_http1().build()),
         })
     }
 

@@ -26,6 +26,7 @@ use super::admission::Admitted;
 use super::body::{Outcome, pace_body};
 use super::stream::TimedStream;
 use slackwater_http::problem::Problem;
+use slackwater_service::config::admin::ClientCertificate;
 use slackwater_service::config::proxies::{Peer, Proxies};
 
 /// Most bytes of a head. A longer one is refused with 431.
@@ -45,18 +46,26 @@ pub(super) struct Answerer {
 #[error("the connection was displaced")]
 struct Displaced;
 
+/// The other end of a connection.
+#[derive(Debug, Clone)]
+pub(super) struct Client {
+    pub(super) peer: IpAddr,
+    /// Certificate that it showed.
+    pub(super) certificate: Option<ClientCertificate>,
+}
+
 /// Answers the requests of a connection until it ends, has to make room, or the
 /// socket is closed. A request that has begun by then is still answered.
 pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
-    peer: IpAddr,
+    client: Client,
     admitted: Arc<Admitted>,
     answerer: Arc<Answerer>,
     mut closed: watch::Receiver<bool>,
 ) {
     let io = TokioIo::new(TimedStream::new(stream, Arc::clone(&admitted)));
-    let (to, by) = (&admitted, &*answerer);
-    let service = service_fn(move |request| by.answer(request, peer, to));
+    let (to, by, client) = (&admitted, &*answerer, &client);
+    let service = service_fn(move |request| by.answer(request, client, to));
     let mut http = http1::Builder::new();
     let mut connection = pin!(http.max_buf_size(HEAD_BYTES_MAX).serve_connection(io, service));
     let mut is_closed = false;
@@ -65,7 +74,7 @@ pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
             biased;
             ended = connection.as_mut() => {
                 if let Err(reason) = ended {
-                    debug!(%peer, %reason, "a connection was cut");
+                    debug!(peer = %client.peer, %reason, "a connection was cut");
                 }
                 return;
             }
@@ -86,7 +95,7 @@ impl Answerer {
     async fn answer(
         &self,
         request: hyper::Request<Incoming>,
-        peer: IpAddr,
+        client: &Client,
         admitted: &Arc<Admitted>,
     ) -> Result<hyper::Response<Answer>, Displaced> {
         if !admitted.begin() {
@@ -94,7 +103,10 @@ impl Answerer {
         }
         let (mut parts, incoming) = request.into_parts();
         let flaw = host_flaw(parts.version, &parts.headers);
-        parts.extensions.insert(Peer(self.proxies.client(peer, &parts.headers)));
+        parts.extensions.insert(Peer(self.proxies.client(client.peer, &parts.headers)));
+        if let Some(certificate) = &client.certificate {
+            parts.extensions.insert(certificate.clone());
+        }
         let (body, fate) = pace_body(&parts, incoming);
         let mut response = match flaw {
             Some(flaw) => Problem::bad_request(flaw).into_response(),
@@ -210,7 +222,8 @@ mod tests {
         let admitted = Admission::new(Limits { total: 1, of_peer: 1 }).admit(Some(peer)).unwrap();
         let (open, closed) = watch::channel(false);
         let serving = tokio::spawn(async move {
-            serve(server, peer, admitted, Arc::new(terms), closed).await;
+            let client = Client { peer, certificate: None };
+            serve(server, client, admitted, Arc::new(terms), closed).await;
             drop(open);
         });
         (client, serving)

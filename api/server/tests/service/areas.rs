@@ -2,22 +2,27 @@
 use std::sync::Arc;
 
 use axum::http::{Method, StatusCode};
-use chrono::TimeDelta;
-use serde_json::json;
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Value, json};
 use slackwater_control::policy::ask::Cause;
 use slackwater_engine::shared_supply::ReplanReason;
 use slackwater_engine::units::kw;
+use slackwater_server::admin;
 use slackwater_service::config::plans::AreaLimit;
 use slackwater_service::plans::area::{self, LEASE, work};
 use slackwater_service::plans::planner::plan_now;
+use slackwater_service::state::App;
 use slackwater_store::jobs;
 use slackwater_store::lease::Lease;
 use uuid::Uuid;
 
-use crate::harness::{Asker, On, Stage, six};
+use crate::guard::ask;
+use crate::harness::{Asker, On, Stage, add_zone, six};
 use crate::plans::{CENTS, starts};
 use crate::priced::{Book, at, charger_at, place, stage_with};
 use crate::prices::pull;
+
+const JSON: (&str, &str) = ("content-type", "application/json");
 
 /// Asks for the plans of the north of NO1 to follow.
 async fn ask_north(stage: &Stage, asker: &Asker) {
@@ -190,4 +195,92 @@ async fn a_tariff_in_an_area_with_a_limit_asks_for_it() {
         assert_eq!(work(&stage.app).await.unwrap(), Some(0));
         assert!(area::is_idle(&stage.app).await.unwrap());
     }
+}
+
+/// Chargers of 11 kW with the cheapest hour at 22:00, in an area whose limit an operator sets and
+/// takes back while the service runs.
+#[tokio::test]
+async fn an_operator_changes_the_limit_of_an_area_and_plans_follow() {
+    for on in [On::Sqlite, On::Postgres] {
+        let stage = Stage::with(on, add_zone).await;
+        let book = Arc::new(Book::default());
+        book.set("north", &CENTS);
+        stage.app.set_price_book(Arc::clone(&book) as _);
+        let asker = stage.client("a").await;
+        let policy = json!({ "isEnabled": true, "deadline": "23:00", "chargingDuration": "01:00" });
+        let mut ids = Vec::new();
+        for user in ["u", "v"] {
+            let home = place(&stage, &asker, user, "north").await;
+            let id = charger_at(&stage, &asker, user, home).await;
+            asker.put(&format!("/chargers/{id}/smart-charging-policy"), &policy).await;
+            ids.push(id);
+        }
+        let hours = |app: &App| {
+            let hour = |id: &Uuid| {
+                let plan = app.cache().read(|tables| tables.plans.plan(*id).cloned()).unwrap();
+                let first = plan.planned()?.summary.intervals.first().map(|on| on.start);
+                first.map(|start| (start - six()).num_hours())
+            };
+            let mut all = ids.iter().map(hour).collect::<Vec<_>>();
+            all.sort_unstable();
+            all
+        };
+        let change = async |change: &Value| {
+            let router = admin::routes::router(std::slice::from_ref(&stage.app), None);
+            let path = "/limits/NO1/north";
+            ask(&router, (Method::PATCH, path), &[JSON], &change.to_string()).await
+        };
+        assert_eq!(hours(&stage.app), [Some(4), Some(4)]);
+        // One charger fits at a time.
+        let (status, _, shown) = change(&json!({ "power_max_kw": 15.0 })).await;
+        assert_eq!((status, &shown["now_kw"], &shown["homes"]), (200, &json!(15.0), &json!(2)));
+        assert_eq!(work(&stage.app).await.unwrap(), Some(2));
+        assert_eq!(hours(&stage.app), [Some(2), Some(4)]);
+        // The grid operator leaves nothing in the cheapest hour.
+        let dimmed = json!({ "periods": [{ "start": at(4), "end": at(5), "power_max_kw": 0.0 }] });
+        assert_eq!(change(&dimmed).await.0, 200);
+        assert_eq!(work(&stage.app).await.unwrap(), Some(2));
+        let dimmed_hours = hours(&stage.app);
+        assert!(!dimmed_hours.contains(&Some(4)), "{dimmed_hours:?}");
+        assert_ne!(dimmed_hours[0], dimmed_hours[1]);
+        // A restart knows it, and a replan of a single device keeps it.
+        let again = stage.replica_at(six()).await;
+        assert_eq!(again.limits().areas_set(), [("NO1".to_owned(), "north".to_owned())]);
+        plan_now(&stage.app, &[(ids[0], Cause::Prices)]).await.unwrap();
+        assert_eq!(hours(&stage.app), dimmed_hours);
+        assert_eq!(change(&json!({ "clear": { "from": at(4), "to": at(5) } })).await.0, 200);
+        assert_eq!(work(&stage.app).await.unwrap(), Some(2));
+        assert_eq!(hours(&stage.app), [Some(2), Some(4)]);
+        let (_, _, shown) = change(&json!("reset")).await;
+        assert_eq!((&shown["now_kw"], &shown["periods"]), (&Value::Null, &json!([])));
+        assert_eq!(work(&stage.app).await.unwrap(), Some(2));
+        assert_eq!(hours(&stage.app), [Some(4), Some(4)]);
+    }
+}
+
+#[tokio::test]
+async fn limits_that_make_no_sense_are_refused_and_change_nothing() {
+    let stage = Stage::with(On::Sqlite, add_zone).await;
+    let router = admin::routes::router(std::slice::from_ref(&stage.app), None);
+    let period = |start: DateTime<Utc>, end: DateTime<Utc>, kw: f64| json!({ "start": start, "end": end, "power_max_kw": kw });
+    for (path, change, reason) in [
+        ("/limits/NO9/north", json!({ "power_max_kw": 1.0 }), "\"NO9\" is neither in [zones]"),
+        ("/limits/NO1/%20", json!({ "power_max_kw": 1.0 }), "the area is empty"),
+        ("/limits/NO1/north", json!({ "power_max_kw": -1.0 }), "-1 kW is below 0"),
+        ("/limits/NO1/north", json!({ "periods": [period(at(1), at(1), 1.0)] }), "periods[0] ends"),
+        (
+            "/limits/NO1/north",
+            json!({ "periods": [period(at(1), at(3), 1.0), period(at(2), at(4), 1.0)] }),
+            "periods[1] starts at",
+        ),
+        ("/limits/NO1/north", json!({ "power_kw": 1.0 }), "unknown variant `power_kw`"),
+    ] {
+        let (status, _, body) =
+            ask(&router, (Method::PATCH, path), &[JSON], &change.to_string()).await;
+        assert_eq!(status, 400, "{path} {change}");
+        assert!(body.to_string().replace("\\\"", "\"").contains(reason), "{body}");
+    }
+    assert!(stage.app.limits().is_empty());
+    let (_, _, body) = ask(&router, (Method::GET, "/limits"), &[], "").await;
+    assert_eq!(body, json!([]));
 }

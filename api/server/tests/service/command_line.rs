@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::golden::golden;
-use crate::harness::six;
+use crate::harness::{add_zone, six};
 
 const TOKEN: &str = "0123456789abcdefghij";
 
@@ -56,6 +56,7 @@ async fn serve() -> Running {
     (doors.base, doors.auth, doors.link) = (free(), free(), free());
     config.admin.listen = free().listen;
     config.admin.token = Some(TOKEN.parse().unwrap());
+    add_zone(&mut config);
     let service = Service::start(config, Clock::fixed(six()), &Registry::new()).await.unwrap();
     let admin = service.admin_url().to_owned();
     let (stop, stopped) = oneshot::channel::<()>();
@@ -279,4 +280,59 @@ async fn a_token_that_is_made_opens_the_address_of_settings_with_its_hash() {
     let bad = ["admin", "token", "create", "--name", "a", "--role", "root"];
     let (is_done, _, error) = run(program(&bad)).await;
     assert!(!is_done && error.contains("one of read, operate"), "{error}");
+}
+
+#[tokio::test]
+async fn limits_of_areas_are_set_imported_and_taken_back() {
+    let Running { folder, admin, stop, server } = serve().await;
+    let list = folder.path().join("limits.csv");
+    let rows = "start, end, power_max_kw\n\
+         2026-01-05T18:00:00Z, 2026-01-05T19:00:00Z, 50\n\
+         2026-01-05T19:00:00Z, 2026-01-05T20:00:00+00:00, 70.5\n";
+    std::fs::write(&list, rows).unwrap();
+    let limit = async |words: &[&str]| {
+        let area = ["--zone", "NO1", "--area", "north"];
+        let mut command = program(&[&["limit"], words, &area[..]].concat());
+        command.env("SLACKWATER_ADMIN_URL", &admin).env("SLACKWATER_ADMIN_TOKEN", TOKEN);
+        let (is_done, shown, error) = run(command).await;
+        assert!(is_done, "{words:?}: {error}");
+        let shown: Value = serde_json::from_str(&shown).unwrap();
+        let now = shown["now_kw"].as_f64();
+        (now, shown["periods"].as_array().unwrap().len())
+    };
+    let hour = ["--from", "2026-01-05T18:00:00Z", "--to", "2026-01-05T18:30:00Z"];
+    let file = list.to_str().unwrap();
+    assert_eq!(limit(&["import", file]).await, (Some(50.0), 2));
+    assert_eq!(limit(&["set", "--power-max-kw", "500"]).await, (Some(50.0), 2));
+    let half = [&["set", "--power-max-kw", "20"], &hour[..]].concat();
+    assert_eq!(limit(&half).await, (Some(20.0), 3));
+    assert_eq!(limit(&["import", "--replace", file]).await, (Some(50.0), 2));
+    assert_eq!(limit(&[&["clear"], &hour[..]].concat()).await, (Some(500.0), 2));
+    assert_eq!(limit(&["show"]).await, (Some(500.0), 2));
+    assert_eq!(limit(&["clear"]).await, (None, 0));
+    std::fs::write(&list, rows.replace("70.5", "much")).unwrap();
+    let bad = ["limit", "import", file, "--zone", "NO1", "--area", "north", "--admin", &admin];
+    let (is_done, _, error) = run(program(&bad)).await;
+    assert!(!is_done && error.contains("limits.csv") && error.contains("line: 3"), "{error}");
+    stop.send(()).unwrap();
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_key_of_the_database_is_made_and_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("kept.db").display());
+    let (is_done, _, error) = run(in_store(&["store", "rekey"], &url)).await;
+    assert!(!is_done && error.contains("store.key_file is not set"), "{error}");
+    let (is_done, key, error) = run(program(&["store", "key"])).await;
+    assert!(is_done, "{error}");
+    let file = folder.path().join("key");
+    std::fs::write(&file, key).unwrap();
+    let mut rekey = in_store(&["store", "rekey"], &url);
+    rekey.env("SLACKWATER_STORE__KEY_FILE", &file);
+    let (is_done, done, error) = run(rekey).await;
+    assert!(is_done, "{error}");
+    let done: Value = serde_json::from_str(&done).unwrap();
+    assert_eq!(done["key"].as_str().map(str::len), Some(16));
+    assert_eq!((done["connections"].as_u64(), done["subscriptions"].as_u64()), (Some(0), Some(0)));
 }

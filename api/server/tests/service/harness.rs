@@ -259,6 +259,7 @@ impl Stage {
 
 async fn load(config: Config, clock: Clock) -> App {
     let store = Store::open(&config.store.url).await.unwrap();
+    let store = store.with_keys(config.store.keys.clone());
     let [base, auth, link] =
         ["base", "auth", "link"].map(|door| format!("http://{door}.localhost"));
     App::load(config, store, (Environment::Sandbox, clock, Urls { base, auth, link }))

@@ -22,6 +22,7 @@ use slackwater_service::queue::orders::Task;
 use slackwater_service::replicas::Replicas;
 use slackwater_service::replicas::telling::LATER;
 use slackwater_service::samples::waiting::keep_recording;
+use slackwater_store::limits::{LimitRow, delete_limit, upsert_limit};
 use slackwater_store::locations::{Location, LocationFacts};
 use slackwater_store::notes::ChangeNotifications;
 use slackwater_store::policies::{SmartPolicy, upsert_smart_policy};
@@ -359,6 +360,24 @@ async fn tariffs_and_zones_are_those_of_the_other_process() {
     two.catches_up().await;
     assert_eq!(prices(&two.other), [0.0; 0]);
     assert_eq!(two.theirs.put(north, &signal).await.status, 204);
+}
+
+#[tokio::test]
+async fn limits_of_areas_are_those_of_the_other_process() {
+    let mut two = Two::new().await;
+    let row = LimitRow { area: ("NO1".to_owned(), "north".to_owned()), limit: kw(7.0).into() };
+    let usual = |stage: &Stage| stage.app.limits().of("NO1", "north").and_then(|l| l.usual());
+    let mut change = two.one.app.store().begin().await.unwrap();
+    upsert_limit(change.connection(), &row).await.unwrap();
+    change.commit(|| ()).await.unwrap();
+    assert_eq!(usual(&two.other), None);
+    two.catches_up().await;
+    assert_eq!(usual(&two.other), Some(kw(7.0)));
+    let mut change = two.one.app.store().begin().await.unwrap();
+    delete_limit(change.connection(), &row.area).await.unwrap();
+    change.commit(|| ()).await.unwrap();
+    two.catches_up().await;
+    assert_eq!(usual(&two.other), None);
 }
 
 #[tokio::test]

@@ -1,21 +1,26 @@
 //! The pages on which people link devices, as a browser without scripts meets them.
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::Method;
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use chrono::TimeDelta;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use slackwater_control::device::scope::DeviceKind;
 use slackwater_integration::error::VendorError;
 use slackwater_integration::profile::Health;
-use slackwater_integration::vendor::{Connection, LogIn, Offer};
+use slackwater_integration::registry::Vendors;
+use slackwater_integration::vendor::{Connection, LogIn, Offer, Vendor};
 use slackwater_service::auth::secret::digest;
 use slackwater_store::links;
+use slackwater_wire::version::dated::ApiVersion;
 use tokio::task::JoinSet;
 
 use crate::harness::{Asker, OLDEST, On, Stage, device};
 use crate::tab::{Seen, Tab};
+use crate::vendor::Scripted;
 
 const END: &str = "https://app.example.org/linked?x=1";
 
@@ -501,4 +506,107 @@ async fn an_outage_shows_before_anything_is_entered() {
     assert!(
         sent.status == 422 && sent.says("Enter your email") && sent.says("Enter your password")
     );
+}
+
+/// Style of a page.
+fn style_of(page: &Seen) -> &str {
+    page.html.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0
+}
+
+#[tokio::test]
+async fn pages_have_the_face_that_the_operator_gave_them() {
+    let stage = Stage::with(On::Sqlite, |config| {
+        let brand = &mut config.link.brand;
+        brand.name = Some("Nordlys <Lading>".to_owned());
+        brand.logo = Some("data:image/png;base64,AAAA".to_owned());
+        brand.accent = Some("#aa0044".parse().unwrap());
+        brand.privacy_url = Some("https://example.org/privacy?a=1&b=\"2".to_owned());
+        brand.support_url = Some("mailto:help@example.org".to_owned());
+    })
+    .await;
+    let asker = stage.client("a").await;
+    let (url, _) = session(&asker, "ada", &wanted()).await;
+    let mut tab = Tab::at(&stage, &url);
+    let page = tab.open().await;
+    assert!(page.says("<header><img class=\"logo\" src=\"data:image/png;base64,AAAA\" alt=\"\">"));
+    assert!(
+        page.says("<p>Nordlys &lt;Lading&gt;</p>") && page.says("– Nordlys &lt;Lading&gt;</title>")
+    );
+    assert!(page.says("<a href=\"https://example.org/privacy?a=1&amp;b=&quot;2\""));
+    assert!(page.says("<a href=\"mailto:help@example.org\" rel=\"noreferrer\">Help</a>"));
+    assert!(!page.says("Imprint"));
+    // The policy allows the style with these colours, and no other.
+    let style = style_of(&page);
+    assert!(
+        style.ends_with(
+            ":root { --accent: #aa0044; --on-accent: #ffffff; --accent-soft: #f7e6ec; }\n"
+        )
+    );
+    let policy = page.header("content-security-policy");
+    let hash = STANDARD.encode(Sha256::digest(style));
+    assert!(policy.contains(&format!("style-src 'sha256-{hash}'; img-src data:;")), "{policy}");
+    assert!(policy.starts_with("default-src 'none';") && !policy.contains("unsafe"));
+}
+
+#[tokio::test]
+async fn a_brand_is_found_among_many_without_a_script() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let codes =
+        ["AALTO", "BERGEN", "CALAIS", "DUBLIN", "ESBO", "FAROE", "GDANSK", "HANKO", "IBIZA"];
+    let all = |count: usize| -> Vendors {
+        let few = codes.iter().take(count).map(|code| Scripted::new(code));
+        few.map(|vendor| (vendor.profile().code.clone(), vendor as Arc<dyn Vendor>)).collect()
+    };
+    stage.app.set_vendors(all(8));
+    let (url, _) = session(&asker, "ada", &wanted()).await;
+    assert!(!Tab::at(&stage, &url).open().await.says("Search for a brand"));
+    stage.app.set_vendors(all(9));
+    let page = Tab::at(&stage, &url).open().await;
+    assert!(page.says("Search for a brand") && page.says("AALTO Cars") && !page.says("Show all"));
+    let found = Tab::at(&stage, &format!("{url}?q=%20gDaNsK")).open().await;
+    assert!(
+        found.says("GDANSK Cars") && !found.says("AALTO Cars") && found.says("Show all brands")
+    );
+    let none = Tab::at(&stage, &format!("{url}?q=%3Cb%3E%22")).open().await;
+    assert!(none.says("No brand here has “&lt;b&gt;&quot;” in its name."), "{}", none.html);
+    assert!(none.says("value=\"&lt;b&gt;&quot;\"") && !none.says("<b>"));
+}
+
+#[tokio::test]
+async fn a_page_says_what_to_know_before_a_password_is_entered() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let (url, _) = session(&asker, "ada", &wanted()).await;
+    let mut tab = Tab::at(&stage, &url);
+    stage.heath.does(Health::Outage, Health::Outage);
+    let page = tab.open().await;
+    assert_eq!(page.html.matches("class=\"card off\"").count(), 1);
+    let page = tab.follow(&page, &[("vendor", "HEATH")]).await;
+    assert!(page.says("HEATH Cars is not available at the moment."));
+    assert!(page.says("user name trial-ada, password trial-password"));
+    stage.heath.does(Health::Ready, Health::Ready);
+    stage.heath.lets_in(Ok(LogIn::CodeNeeded { sent_to: "a phone".to_owned() }));
+    let page = tab.open().await;
+    assert!(!page.says("not available"));
+    let page =
+        tab.follow(&page, &[("user_name", "trial-ada"), ("password", "trial-password")]).await;
+    assert!(page.says("the code is 4711"));
+    // Nobody is told of log-ins in production, not even of a vendor that has one.
+    let production = stage.production();
+    production.set_vendors(
+        stage.app.vendors().into_iter().map(|v| (v.profile().code.clone(), v)).collect(),
+    );
+    let client = stage.client_in(&production, "p", ApiVersion::LATEST).await;
+    let mut body = wanted();
+    body["vendor"] = "HEATH".into();
+    let (url, _) = session(&client, "ada", &body).await;
+    let mut tab = Tab {
+        router: slackwater_link::router(production.clone()),
+        path: url.strip_prefix("https://link.example.org").unwrap().to_owned(),
+        cookie: None,
+        headers: Vec::new(),
+    };
+    let page = tab.open().await;
+    assert!(page.says("Log in to My HEATH") && !page.says("trial"), "{}", page.html);
 }

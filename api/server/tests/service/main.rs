@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test ends it, in helpers too")]
 
 mod actions;
+mod admin_tls;
 mod answer;
 mod areas;
 mod command_line;
@@ -9,6 +10,7 @@ mod commands;
 mod devices;
 mod disk;
 mod dropped;
+mod encrypted;
 mod fetching;
 mod golden;
 mod guard;

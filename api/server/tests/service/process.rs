@@ -94,7 +94,7 @@ async fn a_client_logs_in_and_reads_the_street() {
 }
 
 /// The settings of a service on free ports, with its rows in a folder.
-fn settings(folder: &tempfile::TempDir) -> Config {
+pub(crate) fn settings(folder: &tempfile::TempDir) -> Config {
     let mut config = Config::default();
     let url = format!("sqlite:{}", folder.path().join("kept.db").display());
     config.store.url = url.parse().unwrap();

@@ -118,6 +118,12 @@ impl Vendor for Scripted {
         *self.health.lock().unwrap()
     }
 
+    fn trial(&self) -> Option<Login> {
+        let mut login = Login::new("trial-ada", "trial-password");
+        login.code = Some("4711".to_owned());
+        Some(login)
+    }
+
     async fn log_in(&self, _: &Login, _: DateTime<Utc>) -> Result<LogIn, VendorError> {
         self.log_ins.send_modify(|count| *count += 1);
         self.hangs.subscribe().wait_for(|hangs| !hangs).await.unwrap();

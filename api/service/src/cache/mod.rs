@@ -6,6 +6,7 @@
 pub mod control;
 pub mod device_change;
 pub mod index;
+pub mod limits;
 pub mod plans;
 pub mod price_book;
 pub mod price_lookup;

@@ -71,6 +71,12 @@ impl Book {
         self.zones.get(&(client_id.to_owned(), zone_id.to_owned())).copied()
     }
 
+    /// Returns `true` if some client has a zone of its own under the name.
+    #[must_use]
+    pub fn has_zone(&self, zone_id: &str) -> bool {
+        self.zones.keys().any(|(_, id)| id == zone_id)
+    }
+
     /// A series of prices.
     #[must_use]
     pub fn series(&self, name: &SeriesName) -> Option<&Arc<Series>> {

@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,10 +36,34 @@ pub struct AdminSettings {
     pub token_file: Option<PathBuf>,
     /// Tokens of single operators and programs, made by `slackwater-api admin token create`.
     pub tokens: Vec<NamedToken>,
+    /// TLS of the address. Without it the address speaks HTTP.
+    pub tls: Option<AdminTls>,
     /// Days for which acts stay in the audit log.
     #[schemars(range(min = 1))]
     pub audit_days: u32,
 }
+
+/// TLS of the operators' address, by files in PEM.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AdminTls {
+    /// Certificate of the address, and those between it and its authority.
+    #[schemars(example = &"/etc/slackwater/admin.pem")]
+    pub certificate_file: PathBuf,
+    /// Key of the certificate.
+    #[schemars(example = &"/etc/slackwater/admin.key")]
+    pub key_file: PathBuf,
+    /// Authority of operators' certificates. With it nobody connects without a certificate of that
+    /// authority (mutual TLS); where no token is set, the certificate stands for one that may do
+    /// everything.
+    #[serde(default)]
+    #[schemars(example = &"/etc/slackwater/operators-ca.pem")]
+    pub client_ca_file: Option<PathBuf>,
+}
+
+/// Common name of the certificate of a connection, which an authority of the settings has signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientCertificate(pub Arc<str>);
 
 /// Rights of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -85,7 +110,14 @@ impl Default for AdminSettings {
     /// This machine only, at port 8083.
     fn default() -> Self {
         let listen = Listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8083));
-        Self { listen, token: None, token_file: None, tokens: Vec::new(), audit_days: 400 }
+        Self {
+            listen,
+            token: None,
+            token_file: None,
+            tokens: Vec::new(),
+            tls: None,
+            audit_days: 400,
+        }
     }
 }
 
@@ -166,6 +198,12 @@ impl Operator {
     pub fn local() -> Self {
         Self { name: Self::LOCAL.to_owned(), role: Role::Operate }
     }
+
+    /// Whoever has a certificate, where no token is set. The name cannot be that of a token.
+    #[must_use]
+    pub fn certified(certificate: &ClientCertificate) -> Self {
+        Self { name: format!("certificate:{}", certificate.0), role: Role::Operate }
+    }
 }
 
 impl FromStr for AdminToken {
@@ -204,6 +242,12 @@ impl AdminSettings {
         Ok(())
     }
 
+    /// Returns `true` if nobody connects without a certificate.
+    #[must_use]
+    pub fn needs_certificate(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.client_ca_file.is_some())
+    }
+
     /// Returns `true` if requests need a token.
     #[must_use]
     pub fn needs_token(&self) -> bool {
@@ -227,11 +271,14 @@ impl AdminSettings {
     /// audit log stand for one token each.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let Listen(listen) = self.listen;
-        if !self.needs_token() && !listen.ip().is_loopback() {
+        let is_guarded = self.needs_token() || self.needs_certificate();
+        if !is_guarded && !listen.ip().is_loopback() {
             return Err(ConfigError::OpenAdmin { listen });
         }
         let mut names = BTreeSet::from([Operator::SETTINGS, Operator::LOCAL, ""]);
-        match self.tokens.iter().find(|token| !names.insert(&token.name)) {
+        let is_taken = |name: &str| name.starts_with("certificate:");
+        let mut tokens = self.tokens.iter();
+        match tokens.find(|token| !names.insert(&token.name) || is_taken(&token.name)) {
             Some(token) => Err(ConfigError::TokenName { name: token.name.clone() }),
             None => Ok(()),
         }

@@ -41,7 +41,8 @@ pub enum ConfigError {
     /// Other machines reach the operators' address, and nothing proves who they are.
     #[error(
         "admin.listen is {listen}, which other machines can reach, and no token is set; \
-         set admin.tokens, admin.token or admin.token_file, or listen on 127.0.0.1"
+         set admin.tokens, admin.token, admin.token_file or admin.tls.client_ca_file, or \
+         listen on 127.0.0.1"
     )]
     OpenAdmin {
         /// The address to listen on.

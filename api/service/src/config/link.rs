@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::config::brand::BrandSettings;
 use crate::config::forms;
 use crate::config::language::{ColourScheme, Language};
 
@@ -24,6 +25,8 @@ pub struct LinkSettings {
     /// without query. A client that is not named here may give any.
     #[schemars(example = forms::redirects())]
     pub redirect_uris: BTreeMap<String, BTreeSet<String>>,
+    /// Face of the pages.
+    pub brand: BrandSettings,
 }
 
 impl Default for LinkSettings {
@@ -34,6 +37,7 @@ impl Default for LinkSettings {
             colour_scheme,
             login_timeout_seconds: 45,
             redirect_uris: BTreeMap::new(),
+            brand: BrandSettings::default(),
         }
     }
 }

@@ -18,7 +18,8 @@ pub struct PlanSettings {
     /// the cheapest.
     #[schemars(with = "Option<f64>", range(min = 0), example = 0.2)]
     pub stability_budget: Option<Money>,
-    /// Limits that the devices of an area share.
+    /// Limits that the devices of an area share. Operators set others, also for periods, while the
+    /// service runs (`slackwater-api limit`).
     pub limits: Vec<AreaLimit>,
 }
 
@@ -39,13 +40,6 @@ pub struct AreaLimit {
 }
 
 impl PlanSettings {
-    /// The limit of an area, if there is one.
-    #[must_use]
-    pub fn limit(&self, zone_id: &str, area_id: &str) -> Option<Power> {
-        let limit = self.limits.iter().find(|limit| limit.zone == zone_id && limit.area == area_id);
-        limit.map(|limit| limit.power_max)
-    }
-
     /// First fault of the settings, with the name of the setting.
     #[must_use]
     pub fn flaw(&self) -> Option<String> {

@@ -4,10 +4,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
+use slackwater_store::keyring::{EncryptionKey, KeyError, Keyring};
+use zeroize::Zeroizing;
 
-use crate::config::Config;
 use crate::config::error::ConfigError;
 use crate::config::secret_file::{both, read_secret};
+use crate::config::{Config, StoreSettings};
 
 /// Text that stands for a secret.
 const HIDDEN: &str = "***";
@@ -38,6 +40,7 @@ impl Config {
             };
             self.store.url = read_secret("store.url_file", file)?.parse().map_err(refused)?;
         }
+        self.store.keys = self.store.read_keys()?;
         for (index, subscription) in self.events.subscriptions.iter_mut().enumerate() {
             let name = format!("events.subscriptions[{index}].secret");
             let Some(file) = &subscription.secret_file else { continue };
@@ -61,8 +64,12 @@ impl Config {
         let named = [
             ("admin.token_file", self.admin.token_file.as_deref()),
             ("store.url_file", self.store.url_file.as_deref()),
+            ("store.key_file", self.store.key_file.as_deref()),
+            ("admin.tls.key_file", self.admin.tls.as_ref().map(|tls| tls.key_file.as_path())),
         ];
         let named = named.into_iter().filter_map(|(name, file)| Some((name, file?)));
+        let old = self.store.old_key_files.iter();
+        let named = named.chain(old.map(|file| ("store.old_key_files", file.as_path())));
         let receivers = self.events.subscriptions.iter();
         let receivers = receivers.filter_map(|receiver| receiver.secret_file.as_deref());
         let receivers = receivers.map(|file| ("events.subscriptions.secret_file", file));
@@ -113,6 +120,27 @@ impl Config {
     }
 }
 
+impl StoreSettings {
+    /// Reads the keys of the database.
+    fn read_keys(&self) -> Result<Keyring, ConfigError> {
+        let read = |name: String, file: &Path| {
+            let text = Zeroizing::new(read_secret(&name, file)?);
+            let refused = |error: KeyError| ConfigError::Settings(format!("{name}: {error}"));
+            text.parse::<EncryptionKey>().map_err(refused)
+        };
+        if self.key_file.is_none() && !self.old_key_files.is_empty() {
+            return Err(ConfigError::Settings(
+                "store.old_key_files is set, and store.key_file is not; name the present key, too"
+                    .to_owned(),
+            ));
+        }
+        let current = self.key_file.as_ref().map(|file| read("store.key_file".to_owned(), file));
+        let old = self.old_key_files.iter().enumerate();
+        let old = old.map(|(index, file)| read(format!("store.old_key_files[{index}]"), file));
+        Ok(Keyring::new(current.transpose()?, old.collect::<Result<Vec<_>, ConfigError>>()?))
+    }
+}
+
 fn hide(table: &mut Map<String, Value>, is_secret: impl Fn(&str) -> bool) {
     let secrets = table.iter_mut().filter(|(name, value)| is_secret(name) && !value.is_null());
     secrets.for_each(|(_, value)| *value = HIDDEN.into());
@@ -137,6 +165,7 @@ mod tests {
     use super::*;
 
     const TOKEN: &str = "0123456789abcdefghij";
+    const KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
     const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
     fn read(text: &str) -> Result<(Config, Vec<OpenFile>), String> {
@@ -150,6 +179,8 @@ mod tests {
         file("token", &format!("{TOKEN}\n"), 0o640);
         file("url", "postgres://me:sesame@db/d\n", 0o600);
         file("signed", &format!("{SECRET}\n"), 0o644);
+        file("key", &format!("{KEY}\n"), 0o600);
+        file("old", &format!("{}\n", KEY.replacen('A', "B", 1)), 0o604);
         let text = text.replace("HERE", &folder.path().display().to_string());
         let settings = file("settings.toml", &text, 0o644);
         let config = Config::load(Some(&settings)).map_err(|error| error.to_string())?;
@@ -189,6 +220,17 @@ mod tests {
     }
 
     #[test]
+    fn keys_of_the_database_are_read_and_not_shown() {
+        let text = "[store]\nkey_file = \"HERE/key\"\nold_key_files = [\"HERE/old\"]";
+        let (config, open) = read(text).unwrap();
+        let names: Vec<&str> = open.iter().map(|open| open.name.as_str()).collect();
+        assert_eq!(names, ["store.old_key_files"]);
+        assert!(config.store.keys.current().is_some());
+        assert!(!config.shown().to_string().contains("AAAA"));
+        assert!(!format!("{config:?}").contains("AAAA"));
+    }
+
+    #[test]
     fn settings_that_hold_a_secret_are_a_file_with_a_secret() {
         let names = |text: &str| -> Vec<String> {
             read(text).unwrap().1.into_iter().map(|open| open.name).collect()
@@ -208,6 +250,15 @@ mod tests {
             (
                 "[store]\nurl = \"sqlite:a.db\"\nurl_file = \"HERE/url\"",
                 "store.url and store.url_file are both set",
+            ),
+            ("[store]\nkey_file = \"HERE/token\"", "store.key_file: a key is 32 bytes in base64"),
+            (
+                "[store]\nold_key_files = [\"HERE/key\"]",
+                "store.old_key_files is set, and store.key_file is not",
+            ),
+            (
+                "[store]\nkey_file = \"HERE/key\"\nold_key_files = [\"HERE/token\"]",
+                "store.old_key_files[0]: a key is",
             ),
             (
                 &format!("{RECEIVER}secret_file = \"HERE/token\""),

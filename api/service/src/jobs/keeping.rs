@@ -86,7 +86,7 @@ pub async fn refuse_account(app: &App, device: &Device) {
 
 async fn keep_account(app: &App, account: Account) -> Result<(), StoreError> {
     let mut change = app.store().begin().await?;
-    accounts::upsert_account(change.connection(), &account).await?;
+    accounts::upsert_account(change.connection(), &account, app.store().keys()).await?;
     events::record_event(change.connection(), &changes::of_account(&account, app.now())).await?;
     let app = app.clone();
     change.commit(move || app.cache().write(|tables| tables.keep_account(account))).await

@@ -156,7 +156,7 @@ async fn keep(
             is_valid: true,
             created_at: now,
         };
-        accounts::upsert_account(change.connection(), &account).await?;
+        accounts::upsert_account(change.connection(), &account, app.store().keys()).await?;
         kept.accounts.push(account);
     }
     Ok(kept)

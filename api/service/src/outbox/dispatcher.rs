@@ -20,6 +20,7 @@ use slackwater_store::deliveries::{self, DeliveryProgress, DueSubscription, Subs
 use slackwater_store::error::StoreError;
 use slackwater_store::events::Event;
 use slackwater_store::lease::Lease;
+use slackwater_store::signing::SigningSecret;
 
 /// Interval between two looks at the outbox, in time of the machine.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -231,6 +232,7 @@ impl Dispatcher {
             deliveries::acquire_subscription(change.connection(), id, &self.lease()).await?;
         change.commit(|| ()).await?;
         let Some(subscription) = leased else { return Ok(()) };
+        let secret = subscription.signing_secret(self.app.store().keys())?;
         let mut seq = subscription.posted_seq;
         let mut failures = subscription.failures;
         loop {
@@ -238,7 +240,7 @@ impl Dispatcher {
             let batch =
                 deliveries::client_events_after(self.app.store(), client_id, seq, BATCH).await?;
             for event in &batch {
-                let served = match self.post(&subscription, event).await {
+                let served = match self.post(&subscription, secret.as_ref(), event).await {
                     Outcome::PassedOver => {
                         seq = event.seq;
                         continue;
@@ -263,7 +265,12 @@ impl Dispatcher {
     }
 
     /// Posts an event, if the subscription asks for it.
-    async fn post(&self, subscription: &Subscription, event: &Event) -> Outcome {
+    async fn post(
+        &self,
+        subscription: &Subscription,
+        secret: Option<&SigningSecret>,
+        event: &Event,
+    ) -> Outcome {
         let name = public(&self.app.config().events, &event.name);
         let wanted = |name: &str| {
             subscription.events.is_empty() || subscription.events.iter().any(|one| one == name)
@@ -277,7 +284,7 @@ impl Dispatcher {
         let shown = Event { name: name.to_owned(), version, ..event.clone() };
         let (id, body) = (event.id.to_string(), template.body(&shown));
         let timestamp = self.machine.now().timestamp();
-        let (url, secret) = (subscription.url.as_str(), subscription.secret.as_ref());
+        let url = subscription.url.as_str();
         let letter = WebhookRequest { url, id: &id, timestamp, body: &body, secret };
         let posted = self.http.post(&letter).await;
         let outcome = if posted.is_ok() { "posted" } else { "failed" };

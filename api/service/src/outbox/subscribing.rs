@@ -39,7 +39,7 @@ pub async fn subscribe(store: &Store, new: &NewSubscription) -> Result<(), Subsc
     new.check()?;
     find_client(store, new).await?;
     let mut change = store.begin().await?;
-    if !deliveries::insert_subscription(change.connection(), new).await? {
+    if !deliveries::insert_subscription(change.connection(), new, store.keys()).await? {
         return Err(SubscribeError::Taken { name: new.name.clone() });
     }
     Ok(change.commit(|| ()).await?)
@@ -56,7 +56,7 @@ pub async fn configure(store: &Store, all: &[NewSubscription]) -> Result<(), Sub
     for new in all {
         new.check()?;
         find_client(store, new).await?;
-        if !deliveries::configure_subscription(change.connection(), new).await? {
+        if !deliveries::configure_subscription(change.connection(), new, store.keys()).await? {
             return Err(SubscribeError::Taken { name: new.name.clone() });
         }
     }

@@ -1,4 +1,4 @@
-//! Plans of an area follow its prices: work with a lease, in many short changes.
+//! Plans of an area follow its prices and limits: work with a lease, in many short changes.
 //!
 //! Whoever takes the lease plans for all devices of the area, so many in one
 //! change that others wait for the writer for a moment only. Each change renews
@@ -93,9 +93,9 @@ pub async fn work(app: &App) -> Result<Option<usize>, StoreError> {
     catch_up(app).await?;
     let due = devices(app, &job);
     waiting(app).set(due.len() as f64);
-    let planned = match app.config().plans.limit(&job.zone_id, &job.area_id) {
+    let planned = match app.area_limit(&job.zone_id, &job.area_id) {
         None => plan_each(app, &job, &due).await?,
-        Some(power_max) => limits::plan_within(app, &job, &due, power_max).await?,
+        Some(limit) => limits::plan_within(app, &job, &due, limit).await?,
     };
     // Those that another replica took over wait there.
     waiting(app).set(0.0);

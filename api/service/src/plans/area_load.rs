@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use slackwater_engine::shared_supply::{PlannedLoad, planned_load};
+use slackwater_engine::shared_supply::{PlannedLoad, SharedLimit, planned_load};
 use slackwater_engine::units::Power;
 use slackwater_store::plans::KeptPlan;
 use uuid::Uuid;
@@ -21,7 +21,7 @@ pub struct AreaLoad {
     /// The load.
     pub load: PlannedLoad,
     /// Limit of the area, if it has one.
-    pub limit: Option<Power>,
+    pub limit: Option<Arc<SharedLimit>>,
     /// Number of devices under a policy.
     pub devices: usize,
     /// Number of these that have a plan.
@@ -42,11 +42,11 @@ pub fn load_of_area(
     for ids in ids.chunks(LOOK) {
         plans.extend(planned_of(app, ids, now));
     }
-    let limit = app.config().plans.limit(zone_id, area_id);
+    let limit = app.area_limit(zone_id, area_id);
     let taken = plans
         .iter()
         .filter_map(|(plan, power)| Some((&plan.planned()?.summary.intervals[..], *power)));
-    let load = planned_load(taken, window, limit);
+    let load = planned_load(taken, window, limit.as_deref());
     AreaLoad { load, limit, devices: ids.len(), planned: plans.len() }
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use slackwater_engine::plan::record::{PlanRecord, PlanSummary};
 use slackwater_engine::shared_supply::{
-    IncrementalPlan, OtherLoad, ReplanReason, hold_current, plan_in_residual_capacity as beside,
-    reason_to_replan,
+    IncrementalPlan, OtherLoad, ReplanReason, SharedLimit, hold_current,
+    plan_in_residual_capacity as beside, reason_to_replan,
 };
 use slackwater_engine::units::Power;
 use tracing::warn;
@@ -37,16 +37,15 @@ pub(crate) struct SharedLimitPlans {
 }
 
 /// The area whose limit counts for a device, and that limit.
-pub(crate) fn area_of(app: &App, asked: &DeviceRequest) -> Option<(Area, Power)> {
-    let settings = &app.config().plans;
-    if settings.limits.is_empty() {
+pub(crate) fn area_of(app: &App, asked: &DeviceRequest) -> Option<(Area, Arc<SharedLimit>)> {
+    if app.limits().is_empty() {
         return None;
     }
     let facts = &asked.ready.counting.location.as_ref()?.facts;
     let (zone, name) = (facts.zone_id.as_deref()?, facts.area_id.as_deref()?);
-    let power_max = settings.limit(zone, name)?;
+    let limit = app.area_limit(zone, name)?;
     let client = Arc::clone(&asked.ready.client_id);
-    Some((Area { client, zone: zone.to_owned(), name: name.to_owned() }, power_max))
+    Some((Area { client, zone: zone.to_owned(), name: name.to_owned() }, limit))
 }
 
 /// Plans for devices in areas with a limit: a plan goes on if it still does what
@@ -55,12 +54,12 @@ pub(crate) fn plan_beside(app: &App, asked: &[DeviceRequest]) -> SharedLimitPlan
     let mut made = SharedLimitPlans::default();
     let mut takers: BTreeMap<Area, BTreeMap<Uuid, OtherLoad>> = BTreeMap::new();
     for (position, asked) in asked.iter().enumerate() {
-        let Some((area, power_max)) = area_of(app, asked) else { continue };
+        let Some((area, limit)) = area_of(app, asked) else { continue };
         let others =
             takers.entry(area.clone()).or_insert_with(|| app.cache().read(|t| all(app, t, &area)));
         others.remove(&asked.device_id());
         let Some(power) = asked.power(app) else { continue };
-        let Some((planned, reason)) = one(asked, power, others, power_max) else { continue };
+        let Some((planned, reason)) = one(asked, power, others, &limit) else { continue };
         if let Some(reason) = reason {
             made.wanting.entry(area).and_modify(|most| *most = reason.max(*most)).or_insert(reason);
         }
@@ -76,7 +75,7 @@ fn one(
     asked: &DeviceRequest,
     power: Power,
     others: &BTreeMap<Uuid, OtherLoad>,
-    power_max: Power,
+    limit: &SharedLimit,
 ) -> Option<(PlanRecord, Option<ReplanReason>)> {
     let (wish, sheet) = (asked.wish.as_ref().ok()?, asked.sheet.as_ref()?);
     let curve = sheet.prices.curve();
@@ -89,7 +88,7 @@ fn one(
     let kept = before.filter(|_| is_look).and_then(|before| hold_current(curve, &problem, before));
     let fitted = match kept {
         Some(brief) => IncrementalPlan::with_room(brief),
-        None => beside(curve, &problem, power, others.values(), power_max)
+        None => beside(curve, &problem, power, others.values(), limit)
             .inspect_err(|error| refused(error))
             .ok()?,
     };

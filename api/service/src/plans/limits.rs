@@ -5,7 +5,9 @@ pub(crate) use refused::plan_within;
 /// Without linear programmes there is no limit: the settings refuse one.
 #[cfg(not(feature = "lp"))]
 mod refused {
-    use slackwater_engine::units::Power;
+    use std::sync::Arc;
+
+    use slackwater_engine::shared_supply::SharedLimit;
 
     use crate::queue::plans::Due;
     use crate::state::App;
@@ -16,7 +18,7 @@ mod refused {
         _app: &App,
         _job: &AreaJob,
         due: &[Due],
-        _power_max: Power,
+        _limit: Arc<SharedLimit>,
     ) -> Result<usize, StoreError> {
         std::future::ready(Ok(due.len())).await
     }
@@ -36,7 +38,7 @@ mod coordinated {
     use slackwater_engine::plan::record::{PlanRecord, PlanRequest};
     use slackwater_engine::prices::curve::PriceCurve;
     use slackwater_engine::shared_supply::{
-        SharedPower, SharedWish, plan_within_capacity as plan_shared,
+        SharedLimit, SharedPower, SharedWish, plan_within_capacity as plan_shared,
     };
     use slackwater_engine::units::Power;
     use tracing::error;
@@ -68,14 +70,14 @@ mod coordinated {
         app: &App,
         job: &AreaJob,
         due: &[Due],
-        power_max: Power,
+        limit: Arc<SharedLimit>,
     ) -> Result<usize, StoreError> {
         let now = app.now();
         let mut pricer = Pricer::new(app, now);
         let asked = ask_all(app, &mut pricer, due, now);
         let members: Vec<Member> =
             asked.into_iter().filter_map(|asked| member(app, asked, now)).collect();
-        let work = move || planned_together(members, power_max);
+        let work = move || planned_together(members, &limit);
         let together = tokio::task::spawn_blocking(work).await.unwrap_or_else(|panic| {
             error!(%panic, "the coordination of an area failed");
             HashMap::new()
@@ -123,7 +125,7 @@ mod coordinated {
         Some(Member { device_id, problem, wish, sheet: asked.sheet?, power, is_on })
     }
 
-    fn planned_together(members: Vec<Member>, power_max: Power) -> HashMap<Uuid, PlanRecord> {
+    fn planned_together(members: Vec<Member>, limit: &SharedLimit) -> HashMap<Uuid, PlanRecord> {
         let mut places: BTreeMap<&str, usize> = BTreeMap::new();
         let mut curves: Vec<PriceCurve> = Vec::new();
         for member in &members {
@@ -141,8 +143,8 @@ mod coordinated {
                 is_on: member.is_on,
             });
             let wishes: Vec<SharedWish<'_>> = wishes.collect();
-            let power = SharedPower::with_headroom(power_max);
-            plan_shared(&curves, &wishes, power, &options)
+            let power = SharedPower::with_headroom(limit.clone());
+            plan_shared(&curves, &wishes, &power, &options)
         };
         let briefs = plan.unwrap_or_else(|error| {
             error!(%error, "an area makes no sense");

@@ -259,8 +259,7 @@ async fn ask_limited(
     client_id: &str,
     places: &HashSet<Uuid>,
 ) -> Result<(), StoreError> {
-    let settings = &app.config().plans;
-    if settings.limits.is_empty() {
+    if app.limits().is_empty() {
         return Ok(());
     }
     let areas: BTreeSet<(String, String)> = app.cache().read(|tables| {
@@ -269,7 +268,7 @@ async fn ask_limited(
             let user = tables.user(client, user).filter(|_| **client == *client_id)?;
             let facts = &user.location(*place)?.facts;
             let (zone, area) = (facts.zone_id.clone()?, facts.area_id.clone()?);
-            settings.limit(&zone, &area).map(|_| (zone, area))
+            app.area_limit(&zone, &area).map(|_| (zone, area))
         };
         places.iter().filter_map(area).collect()
     });

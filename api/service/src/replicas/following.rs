@@ -160,7 +160,8 @@ impl Replicas {
         // In the writer's turn, so that nothing older takes the place of what this
         // process writes meanwhile.
         let mut change = app.store().begin().await?;
-        let rows = ReloadedRows::read(change.connection(), touched).await?;
+        let keys = app.store().keys();
+        let rows = ReloadedRows::read(change.connection(), touched, keys).await?;
         let met = app.cache().read(|tables| clients_met(tables, touched, &rows));
         self.worlds.meet(app.store(), &met).await?;
         let (worlds, touched) = (self.worlds.clone(), touched.clone());
@@ -181,6 +182,7 @@ impl Replicas {
         all.tariffs.extend(tariffs);
         all.zones.extend(zones);
         all.places.extend(places);
+        all.limits.extend(app.limits().areas_set());
         self.touched = all;
         Ok(())
     }

@@ -72,6 +72,11 @@ pub fn apply_changes(worlds: &Environments, touched: &ChangedKeys, rows: Reloade
             book.replace_zone(name.clone(), zones.remove(name));
         }
     });
+    let mut limits: HashMap<Pair, _> =
+        rows.limits.into_iter().map(|row| (row.area, row.limit)).collect();
+    for area in &touched.limits {
+        app.limits().replace(area, limits.remove(area));
+    }
 }
 
 /// The clients whose devices these may be.

@@ -7,6 +7,8 @@ use slackwater_store::accounts::{self, Account};
 use slackwater_store::actions::{self, Action};
 use slackwater_store::devices::{self, Device};
 use slackwater_store::error::StoreError;
+use slackwater_store::keyring::Keyring;
+use slackwater_store::limits::{self, LimitRow};
 use slackwater_store::locations::{self, Location};
 use slackwater_store::notes::ChangedKeys;
 use slackwater_store::overrides::{self, Override};
@@ -36,6 +38,7 @@ pub struct ReloadedRows {
     pub(super) tariffs: Vec<TariffRow>,
     pub(super) tariff_schedules: Vec<(Uuid, TariffSchedule)>,
     pub(super) zones: Vec<ZoneRow>,
+    pub(super) limits: Vec<LimitRow>,
 }
 
 impl ReloadedRows {
@@ -43,11 +46,15 @@ impl ReloadedRows {
     ///
     /// # Errors
     /// The database failed, or holds what this version does not know.
-    pub async fn read(from: &mut AnyConnection, touched: &ChangedKeys) -> Result<Self, StoreError> {
+    pub async fn read(
+        from: &mut AnyConnection,
+        touched: &ChangedKeys,
+        keys: &Keyring,
+    ) -> Result<Self, StoreError> {
         let ChangedKeys { users, policies, control, recordings, .. } = touched;
         Ok(Self {
             users: users::users_of_names(from, users).await?,
-            accounts: accounts::accounts_of_users(from, users).await?,
+            accounts: accounts::accounts_of_users(from, users, keys).await?,
             locations: locations::locations_of_users(from, users).await?,
             devices: devices::devices_of_ids(from, &touched.devices).await?,
             smart: policies::smart_policies_of(from, policies).await?,
@@ -61,6 +68,7 @@ impl ReloadedRows {
             tariffs: tariffs::tariffs_of_names(from, &touched.tariffs).await?,
             tariff_schedules: tariffs::tariff_schedules_of(from, &touched.places).await?,
             zones: prices::zones_of(from, &touched.zones).await?,
+            limits: limits::limits_of(from, &touched.limits).await?,
         })
     }
 }

@@ -7,13 +7,14 @@ use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use maud::{Markup, html};
 use slackwater_control::policy::ask::price_window;
+use slackwater_engine::shared_supply::{LimitStep, SharedLimit};
 use slackwater_http::problem::Problem;
 use slackwater_service::plans::area_load::{AreaLoad, load_of_area};
 use slackwater_service::state::App;
 use slackwater_store::locations::LocationFacts;
 use tokio::task::spawn_blocking;
 
-use crate::admin::console::chart::{Chart, Drawing, Panel, Step};
+use crate::admin::console::chart::{Chart, Drawing, Level, Panel, Step};
 use crate::admin::console::frame::{Page, address, given, render};
 use crate::admin::console::words::{Tone, badge, clock, count, energy, power};
 use crate::admin::console::worlds::{first, world_of};
@@ -23,6 +24,9 @@ const AHEAD: TimeDelta = TimeDelta::hours(24);
 
 /// Most areas, and most clients of an area, that a page lists.
 const LISTED_MAX: usize = 200;
+
+/// Most changes of a limit that are told in words. The chart shows all.
+const LIMITS_SHOWN: usize = 6;
 
 /// Shows the areas.
 pub(crate) async fn show_areas(State(worlds): State<Vec<App>>) -> Page {
@@ -34,7 +38,7 @@ pub(crate) async fn show_areas(State(worlds): State<Vec<App>>) -> Page {
             listed.map(|(zone, area, homes)| (zone.to_owned(), area.to_owned(), homes)).collect();
         (listed, all.count())
     });
-    let limit = |zone: &str, area: &str| app.config().plans.limit(zone, area);
+    let limit = |zone: &str, area: &str| app.area_limit(zone, area)?.at(app.now());
     let content = html! {
         h1 { "Areas" }
         @if areas.is_empty() {
@@ -57,7 +61,7 @@ pub(crate) async fn show_areas(State(worlds): State<Vec<App>>) -> Page {
             }
         }
         @if more > 0 { p { "And " (count(more, "area")) " more." } }
-        p.hint { "Limits are settings: " code { "[[plans.limits]]" } " with zone, area and " code { "power_max_kw" } "." }
+        p.hint { "Limits now. " code { "slackwater-api limit set" } " changes them, also for periods; " code { "[[plans.limits]]" } " of the settings count where nothing is set." }
     };
     Ok(render("Areas", Some("/console/areas"), &content))
 }
@@ -96,7 +100,7 @@ pub(crate) async fn show_area(State(worlds): State<Vec<App>>, uri: Uri) -> Page 
                 }
             }
         }
-        (show_load(&load))
+        (show_load(&load, window, time_zone))
         (draw_load(&app, &load, window, time_zone))
     };
     Ok(render(&area, Some("/console/areas"), &content))
@@ -126,7 +130,7 @@ fn time_zone_of(app: &App, client: &str, zone: &str, area: &str) -> Tz {
         .unwrap_or(Tz::UTC)
 }
 
-fn show_load(area: &AreaLoad) -> Markup {
+fn show_load(area: &AreaLoad, (from, to): (DateTime<Utc>, DateTime<Utc>), time_zone: Tz) -> Markup {
     let load = &area.load;
     let above = load.time_above.num_minutes();
     html! {
@@ -136,16 +140,37 @@ fn show_load(area: &AreaLoad) -> Markup {
             dt { "Planned" } dd { (energy(load.energy)) " in the next 24 hours" }
             dt { "Highest load" } dd { (power(load.peak)) }
             dt { "Limit" }
-            dd { @match area.limit {
+            dd { @match &area.limit {
                 None => { "none" }
                 Some(limit) => {
-                    (power(limit)) " "
+                    (show_limit(&limit.steps(from, to), time_zone)) " "
                     @if above == 0 { (badge(Tone::Good, "kept")) }
                     @else { (badge(Tone::Bad, &format!("exceeded for {above} min"))) }
                 }
             } }
         }
     }
+}
+
+/// Limit at the start of a window, and its changes within it.
+fn show_limit(steps: &[LimitStep], time_zone: Tz) -> Markup {
+    let text = |step: &LimitStep| step.power_max.map_or_else(|| "none".to_owned(), power);
+    html! {
+        @for (number, step) in steps.iter().take(LIMITS_SHOWN).enumerate() {
+            @if number > 0 { ", from " (clock(step.start, time_zone)) " " }
+            (text(step))
+        }
+    }
+}
+
+/// Limit of an area as a level of a chart; `None` if nothing is limited in the window.
+fn level_of(limit: &SharedLimit, (from, to): (DateTime<Utc>, DateTime<Utc>)) -> Option<Level> {
+    let steps = limit.steps(from, to);
+    let limited = steps.iter().filter_map(|step| {
+        Some(Step { start: step.start, end: step.end, value: step.power_max?.as_kw() })
+    });
+    let steps: Vec<Step> = limited.collect();
+    (!steps.is_empty()).then(|| Level { name: "limit".to_owned(), steps })
 }
 
 fn draw_load(
@@ -170,7 +195,7 @@ fn draw_load(
             title: "Planned load, kW".to_owned(),
             drawing: Drawing::Area,
             steps: steps.collect(),
-            limit: area.limit.map(|limit| (limit.as_kw(), format!("limit {}", power(limit)))),
+            limit: area.limit.as_ref().and_then(|limit| level_of(limit, (from, to))),
         }],
     };
     html! {

@@ -28,6 +28,13 @@ pub(crate) enum Drawing {
     Area,
 }
 
+/// Level that a curve should not exceed.
+#[derive(Debug, Clone)]
+pub(crate) struct Level {
+    pub(crate) name: String,
+    pub(crate) steps: Vec<Step>,
+}
+
 /// One curve with its axis.
 #[derive(Debug, Clone)]
 pub(crate) struct Panel {
@@ -35,8 +42,8 @@ pub(crate) struct Panel {
     pub(crate) title: String,
     pub(crate) drawing: Drawing,
     pub(crate) steps: Vec<Step>,
-    /// A level that the curve should not exceed, and its name.
-    pub(crate) limit: Option<(f64, String)>,
+    /// A level that the curve should not exceed.
+    pub(crate) limit: Option<Level>,
 }
 
 /// Panels over one period.
@@ -109,10 +116,12 @@ impl Chart {
     fn draw_panel(&self, panel: &Panel, top: f64, size: &Size) -> Markup {
         let scale = Scale::of(panel);
         let y = |value: f64| top + TITLE + size.panel * scale.share_above(value);
-        let steps = panel.steps.iter().filter(|step| step.end > self.from && step.start < self.to);
-        let corners: Vec<[f64; 3]> = steps
-            .map(|step| [self.place(step.start, size), self.place(step.end, size), y(step.value)])
-            .collect();
+        let corners_of = |steps: &[Step]| -> Vec<[f64; 3]> {
+            let inside = steps.iter().filter(|step| step.end > self.from && step.start < self.to);
+            let place = |at| self.place(at, size);
+            inside.map(|step| [place(step.start), place(step.end), y(step.value)]).collect()
+        };
+        let corners = corners_of(&panel.steps);
         let (path, class) = match panel.drawing {
             Drawing::Line => (line_path(&corners), "line"),
             Drawing::Area => (area_path(&corners, y(0.0)), "area"),
@@ -126,9 +135,12 @@ impl Chart {
                 }
             }
             path class=(class) d=(path) {}
-            @if let Some((limit, name)) = &panel.limit {
-                line.limit x1=(LEFT) x2=(size.width - RIGHT) y1=(pixel(y(*limit))) y2=(pixel(y(*limit))) {}
-                text.limit x=(size.width - RIGHT) y=(pixel(y(*limit) - 5.0)) text-anchor="end" { (name) }
+            @if let Some(limit) = &panel.limit {
+                @let corners = corners_of(&limit.steps);
+                path.limit d=(line_path(&corners)) {}
+                @if let Some([_, end, last]) = corners.last() {
+                    text.limit x=(pixel(*end)) y=(pixel(last - 5.0)) text-anchor="end" { (limit.name) }
+                }
             }
         }
     }
@@ -185,7 +197,7 @@ impl Scale {
     /// The axis of a panel: from zero, or from what is below it, to what is above.
     fn of(panel: &Panel) -> Self {
         let values = panel.steps.iter().map(|step| step.value);
-        let limit = panel.limit.iter().map(|(limit, _)| *limit);
+        let limit = panel.limit.iter().flat_map(|limit| limit.steps.iter().map(|step| step.value));
         let (least, most) = values
             .chain(limit)
             .fold((0.0_f64, 0.0_f64), |(least, most), value| (least.min(value), most.max(value)));
@@ -269,7 +281,10 @@ mod tests {
             Step { start, end: start + TimeDelta::hours(1), value: *value }
         };
         let steps = values.iter().enumerate().map(step).collect();
-        let limit = limit.map(|limit| (limit, "limit".to_owned()));
+        let limit = limit.map(|value| Level {
+            name: "limit".to_owned(),
+            steps: vec![Step { start: at(0), end: at(12), value }],
+        });
         Panel { title: "kW".to_owned(), drawing: Drawing::Line, steps, limit }
     }
 
