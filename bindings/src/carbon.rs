@@ -1,11 +1,12 @@
 //! Emissions of plans, at a carbon intensity.
 use pyo3::prelude::*;
 use slackwater_engine::columns::IntervalColumns;
-use slackwater_engine::plan::charge;
+use slackwater_engine::plan::{charge, heat};
 
 use crate::area_table::add_intervals;
 use crate::arrow::{Columns, Table};
 use crate::error::Refused;
+use crate::heat::HeatPlan;
 use crate::plan::Plan;
 use crate::series::Series;
 use crate::storage::StoragePlan;
@@ -24,6 +25,12 @@ pub(crate) fn storage_emissions(
     intensity: &Series,
 ) -> Result<(f64, f64), Refused> {
     py.detach(|| plan.emissions(&intensity.curve))
+}
+
+/// Emissions in kg of a plan of a room or tank, and of its baseline.
+#[pyfunction]
+pub(crate) fn heat_emissions(py: Python<'_>, plan: &HeatPlan, intensity: &Series) -> (f64, f64) {
+    py.detach(|| heat::emissions(plan.intended(), &intensity.curve))
 }
 
 /// Emissions in kg of all plans of a table.

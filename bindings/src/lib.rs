@@ -80,7 +80,7 @@ mod _engine {
         TariffEntries, TariffEntry, TariffSource, bill_load, list_tariffs, load_tariff,
     };
     #[pymodule_export]
-    use crate::carbon::{charge_emissions, storage_emissions, table_emissions};
+    use crate::carbon::{charge_emissions, heat_emissions, storage_emissions, table_emissions};
     #[pymodule_export]
     use crate::device::{
         device_are_paired, device_capabilities, device_charge_state, device_check_command,

@@ -86,7 +86,29 @@ def switching(prices: sw.Prices, carbon: sw.Carbon | None) -> sw.SwitchingPlan:
     )
 
 
-PLANNERS: list[Callable[[sw.Prices, sw.Carbon | None], Any]] = [charge, vehicle, storage, switching]
+def heat(prices: sw.Prices, carbon: sw.Carbon | None) -> sw.HeatPlan:
+    """A room that may cool a little, with a heat pump."""
+    return sw.plan_heat(
+        prices,
+        now=NOON,
+        capacity_kwh_per_k=8,
+        loss_kw_per_k=0.3,
+        temperature_celsius=21,
+        comfort_celsius=(20, 24),
+        power_max_kw=5,
+        cop=3,
+        outdoor_celsius=-5,
+        carbon=carbon,
+    )
+
+
+PLANNERS: list[Callable[[sw.Prices, sw.Carbon | None], Any]] = [
+    charge,
+    vehicle,
+    storage,
+    heat,
+    switching,
+]
 
 
 def kg_by_hand(plan: Any, grid: sw.Series) -> float:
@@ -118,12 +140,16 @@ def test_a_plan_tells_its_emissions(planner: Callable[..., Any]) -> None:
     assert plain.carbon_kg is plain.carbon_cost is plain.baseline_carbon_kg is None
 
 
-@pytest.mark.parametrize("planner", PLANNERS[:3])
+@pytest.mark.parametrize("planner", PLANNERS[:4])
 def test_a_baseline_has_emissions_too(planner: Callable[..., Any]) -> None:
     """The part of the baseline's cost that rises with the price of emissions."""
     prices, grid = prices_of(CENTS), grid_of(GRAMS)
     cheap = planner(prices, sw.Carbon(price_per_kg=0.0, intensity=grid))
-    assert cheap.cost == pytest.approx(planner(prices, None).cost)
+    # Slots become as short as those of the intensity, in which a room is planned more closely.
+    halves = sw.Prices.from_values(
+        NOON, [cent / 100 for cent in CENTS for _ in range(2)], currency="EUR", slot=HOUR / 2
+    )
+    assert cheap.cost == pytest.approx(planner(halves, None).cost)
     # Full power from plug-in: 15 kWh stored or 20 kWh bought, in the first hours.
     tiny = planner(prices, sw.Carbon(price_per_kg=1e-6, intensity=grid))
     rise = (tiny.baseline_cost - cheap.baseline_cost) / 1e-6

@@ -5043,6 +5043,11 @@ def freeze_sessions(sessions: Incomplete, samples: Incomplete, prices: SupportsG
     See `slackwater.statistics.freeze_sessions`.
     """
 
+def heat_emissions(plan: HeatPlan, intensity: Series) -> tuple[float, float]:
+    """
+    Emissions in kg of a plan of a room or tank, and of its baseline.
+    """
+
 def hem_battery_level(readings: SupportsGetItem[int, tuple[Incomplete, SupportsFloat | SupportsIndex]] | None, *, period: str, value: str, time_zone: str, bucket_minutes: SupportsIndex) -> tuple[str | None, list[tuple[datetime, float | None]], str | None]: ...
 def hem_flow(samples: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None]], *, period: str, value: str, time_zone: str, bucket_minutes: SupportsIndex) -> tuple[str | None, list[tuple[datetime, float | None]], str | None]: ...
 
@@ -5468,6 +5473,7 @@ __all__ = [
     "flex_state",
     "freeze_session",
     "freeze_sessions",
+    "heat_emissions",
     "hem_battery_level",
     "hem_flow",
     "identify_heat",

@@ -10,6 +10,7 @@ from slackwater import _engine, _view
 from slackwater._drawn import Drawn
 from slackwater._power import power_periods
 from slackwater._saved_plan import SavedPlan
+from slackwater.prices import priced
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from slackwater._timeline import Picture
     from slackwater.plan import PowerLimit
     from slackwater.prices import Prices
-    from slackwater.site_devices import PowerOverTime
+    from slackwater.site_devices import Carbon, PowerOverTime
     from slackwater.typing import ArrowTable
 
 
@@ -50,6 +51,9 @@ class HeatPlan(_engine.HeatPlan, Drawn, SavedPlan):
     """
 
     __slots__ = ("_prices",)
+
+    def _emissions_kg(self, intensity: _engine.Series) -> tuple[float, float]:
+        return _engine.heat_emissions(self, intensity)
 
     def temperature_celsius_at(self, at: datetime) -> float:
         """Tell the temperature at an instant, in °C, between the ends of slots as well."""
@@ -107,6 +111,7 @@ def plan_heat(
     gains_kw: PowerOverTime | ArrowTable | None = None,
     mode: Literal["heat", "cool"] = "heat",
     end_value_per_kwh: float = 0.0,
+    carbon: Carbon | None = None,
 ) -> HeatPlan:
     """Plan a heat pump, heater or air conditioner: comfort first, then cost.
 
@@ -144,6 +149,7 @@ def plan_heat(
         mode: ``"heat"``, or ``"cool"`` for a unit that takes heat out.
         end_value_per_kwh: Value of a kWh of heat (of cold) stored at the end. With 0
             the plan ends at the edge of the band.
+        carbon: As in :func:`slackwater.plan_charge`; the baseline is the thermostat.
 
     Returns:
         The plan.
@@ -152,7 +158,8 @@ def plan_heat(
         InputError: The capacity is not above 0; a loss or power is negative; a
             temperature is no one in °C; a band is empty; a period has no length; the
             outdoor temperature has a gap or does not cover the plan; a number is NaN,
-            infinite or beyond all measure.
+            infinite or beyond all measure; the carbon intensity is missing at a time
+            that has a price.
         TypeError: A time has no zone.
 
     Example:
@@ -180,6 +187,7 @@ def plan_heat(
         Mon 18:00 to Mon 19:00: heats with 3 kWh (0.10 per kWh) to 21.2 °C, ahead of Mon 21:00, \
 until when this is the cheapest time.
     """
+    prices = priced(prices, carbon)
     if isinstance(outdoor_celsius, int | float):
         # One number holds at all times, in gaps of the prices as well.
         ends = [end for _, end, _ in prices.slots[-1:]] + ([] if until is None else [until])

@@ -10,7 +10,9 @@ use crate::plan::heat::certificate::balances;
 use crate::plan::heat::plan::{HeatBaseline, HeatPlan};
 use crate::plan::heat::planned_slot::DegreeHours;
 use crate::plan::heat::slots::{ThermalProgramme, ThermalStep, sign};
-use crate::units::{Energy, Money};
+use crate::plan::interval::emissions_of;
+use crate::prices::curve::PriceCurve;
+use crate::units::{Energy, Money, Power};
 
 /// Energy with which a thermostat holds the edge of the band in a slot, in kWh.
 pub(crate) fn held_kwh(step: &ThermalStep, before_kwh: f64) -> f64 {
@@ -45,6 +47,19 @@ pub(crate) fn baseline(programme: &ThermalProgramme, cools: bool) -> HeatBaselin
         used: Energy::from_kwh(used).unwrap_or(Energy::ZERO),
         discomfort: DegreeHours { below, above },
     }
+}
+
+/// Emissions in kg of a plan and of its baseline, at a carbon intensity in kg per kWh.
+///
+/// Time without an intensity counts for nothing. Prices that hold the price of emissions
+/// ([`PriceCurve::plus_emissions`]) have an intensity throughout.
+#[must_use]
+pub fn emissions(plan: &HeatPlan, intensity: &PriceCurve) -> (f64, f64) {
+    let (used, _) = unplanned(plan);
+    let held = plan.slots.iter().zip(used).map(|(slot, kwh)| {
+        (slot.start, slot.end, Power::from_kw(kwh / slot.hours()).unwrap_or(Power::ZERO))
+    });
+    (emissions_of(&plan.intervals, intensity), intensity.weigh(held))
 }
 
 /// Electrical energy of the baseline in each slot of a plan, and the energy that it has stored more at

@@ -153,12 +153,7 @@ pub fn certify(
     let degree_hours = DegreeHours::of(slots).total();
     let cost = cost(slots, &evidence);
     let price = evidence.degree_hour_price;
-    let by_degree_hours = |slot: &HeatSlot| slot.marginal_degree_hours;
-    let degree_hours_bound = bound((slots, &balances), &evidence, 1.0, (0.0, 0.0), by_degree_hours);
-    let end_value = evidence.end_value.as_per_kwh();
-    let weighted = bound((slots, &balances), &evidence, price, (1.0, end_value), |slot| {
-        slot.marginal_value.as_per_kwh() + price * slot.marginal_degree_hours
-    });
+    let [degree_hours_bound, weighted] = bounds((slots, &balances), &evidence);
     let by_values = amount(weighted - price * degree_hours);
     Ok(HeatCertificate {
         degree_hours,
@@ -256,44 +251,45 @@ fn cost(slots: &[HeatSlot], evidence: &HeatEvidence) -> f64 {
     slots.iter().map(bought).sum::<f64>() - evidence.end_value.as_per_kwh() * gained
 }
 
-/// Dual bound `B(λ, M)` with the values that `value` reads from the slots. All prices are times
-/// `prices`, and `end_value` is `v`.
-fn bound(
-    (slots, balances): (&[HeatSlot], &[Balance]),
-    evidence: &HeatEvidence,
-    degree_hour_price: f64,
-    (prices, end_value): (f64, f64),
-    value: impl Fn(&HeatSlot) -> f64,
-) -> f64 {
+/// Dual bounds `B(λ, M)` on the degree-hours and on the cost with degree-hours at their price, in one
+/// pass over the slots.
+fn bounds((slots, balances): (&[HeatSlot], &[Balance]), evidence: &HeatEvidence) -> [f64; 2] {
     let capacity = evidence.store.capacity.as_kwh_per_k();
     let signed = sign(evidence.mode) * capacity;
     let start = signed * evidence.temperature_start.as_celsius();
+    let prices = [1.0, evidence.degree_hour_price];
+    let values = |slot: &HeatSlot| {
+        let degree_hours = slot.marginal_degree_hours;
+        [degree_hours, slot.marginal_value.as_per_kwh() + prices[1] * degree_hours]
+    };
     let (mut least, mut most) = (start, start);
-    let mut bound = end_value * start;
+    // Values of a kWh that is left after the slot before, and of one at its end.
+    let end_values = [0.0, evidence.end_value.as_per_kwh()];
+    let mut bounds = end_values.map(|value| value * start);
+    let mut now = slots.first().map_or(end_values, values);
+    if let Some(first) = balances.first() {
+        bounds = std::array::from_fn(|pair| bounds[pair] - first.remains * now[pair] * start);
+    }
     for (index, slot) in slots.iter().enumerate() {
         let Balance { remains, heated, drift, hours, most: power, band: (low, high) } =
             balances[index];
-        let now = value(slot);
-        if index == 0 {
-            bound -= remains * now * start;
-        }
         (least, most) = (remains * least + drift, remains * most + drift + heated * power);
-        let price = slot.price.map_or(0.0, Price::as_per_kwh) * prices;
-        bound += ((price - now * heated) * power).min(0.0) - now * drift;
-        // Value of a kWh that is left for the slots after this one.
-        let next = slots
-            .get(index + 1)
-            .map_or(end_value, |next| balances[index + 1].remains * value(next));
-        let weight = degree_hour_price * hours / capacity;
-        let at = |level: f64| {
-            let outside = (low - level).max(0.0) + (level - high).max(0.0);
-            (now - next) * level + weight * outside
-        };
-        let least_at = at(least).min(at(most));
-        bound += [low, high]
-            .iter()
-            .fold(least_at, |least_at, &edge| least_at.min(at(edge.clamp(least, most))));
+        let following = slots.get(index + 1).map(values);
+        let next = following
+            .map_or(end_values, |next| next.map(|value| balances[index + 1].remains * value));
+        let price = [0.0, slot.price.map_or(0.0, Price::as_per_kwh)];
+        let levels = [least, most, low.clamp(least, most), high.clamp(least, most)];
+        let outside = levels.map(|level| (low - level).max(0.0) + (level - high).max(0.0));
+        let weight = hours / capacity;
+        bounds = std::array::from_fn(|pair| {
+            let reduced = ((price[pair] - now[pair] * heated) * power).min(0.0);
+            let kept = now[pair] - next[pair];
+            let at = |at: usize| kept * levels[at] + prices[pair] * weight * outside[at];
+            let lowest = at(0).min(at(1)).min(at(2).min(at(3)));
+            bounds[pair] + reduced - now[pair] * drift + lowest
+        });
+        now = following.unwrap_or(end_values);
     }
     // Without a slot the value at the end is that at the start.
-    if slots.is_empty() { 0.0 } else { bound }
+    if slots.is_empty() { [0.0; 2] } else { bounds }
 }

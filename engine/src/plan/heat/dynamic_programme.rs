@@ -62,6 +62,9 @@ pub struct HeatBuffers {
     pub(crate) shares: Vec<f64>,
     /// Energies after each slot without power and at full power, `P_t` and `R_t`.
     pub(crate) reach: Vec<(f64, f64)>,
+    /// Numbers of slots up to the last one that is too cold at full power, which forces full power
+    /// before it, and up to the last one that is too warm without power, which forces none.
+    forced: (usize, usize),
     /// Stored energy after each slot.
     pub(crate) levels: Vec<f64>,
     /// Value of a stored kWh after each slot.
@@ -95,10 +98,18 @@ impl HeatBuffers {
     /// Paths without power and at full power.
     fn set_reach(&mut self, programme: &ThermalProgramme) {
         self.reach.clear();
+        self.reach.reserve(programme.steps.len());
+        self.forced = (0, 0);
         let (mut least, mut most) = (programme.stored_kwh, programme.stored_kwh);
-        for step in &programme.steps {
+        for (index, step) in programme.steps.iter().enumerate() {
             (least, most) = (step.after(least, 0.0), step.after(most, step.power_kwh));
             self.reach.push((least, most));
+            if most < step.low_kwh {
+                self.forced.0 = index + 1;
+            }
+            if least > step.high_kwh {
+                self.forced.1 = index + 1;
+            }
         }
     }
 
@@ -166,9 +177,10 @@ impl HeatBuffers {
     /// Returns true if the power is full or off wherever a slot outside the band forces it. It may
     /// not be where so little remains of the heat that rounding hides the conflict.
     fn is_forced(&self, programme: &ThermalProgramme) -> bool {
-        let (too_cold, too_warm) = forced_slots(programme, &self.reach);
+        let (too_cold, too_warm) = self.forced;
         let mut largest = programme.stored_kwh.abs();
-        programme.steps.iter().zip(&self.shares).enumerate().all(|(index, (step, &share))| {
+        let steps = programme.steps.iter().zip(&self.shares).enumerate();
+        steps.take(too_cold.max(too_warm)).all(|(index, (step, &share))| {
             largest = largest.max(self.reach[index].0.abs()).max(self.reach[index].1.abs());
             let rounding = SUM_DRIFT * largest;
             let most = step.most_kwh();
@@ -192,8 +204,7 @@ impl HeatBuffers {
 
     /// Values of stored energy from the cuts.
     fn values_between_cuts(&mut self, programme: &ThermalProgramme) {
-        let (too_cold, too_warm) = forced_slots(programme, &self.reach);
-        let forced = too_cold.max(too_warm);
+        let forced = self.forced.0.max(self.forced.1);
         let mut next = Worth::of(programme.end_value);
         for (index, step) in programme.steps.iter().enumerate().rev() {
             let mut value = next;
@@ -242,19 +253,4 @@ impl HeatBuffers {
 /// Levels that every plan with the least degree-hours keeps, if some plan keeps them all.
 fn levels(step: &ThermalStep, (least, most): (f64, f64)) -> (f64, f64) {
     (step.low_kwh.min(most), step.high_kwh.max(least))
-}
-
-/// Numbers of slots up to the last one that is too cold at full power, which forces full power
-/// before it, and up to the last one that is too warm without power, which forces none.
-fn forced_slots(programme: &ThermalProgramme, reach: &[(f64, f64)]) -> (usize, usize) {
-    let mut forced = (0, 0);
-    for (index, (step, &(least, most))) in programme.steps.iter().zip(reach).enumerate() {
-        if most < step.low_kwh {
-            forced.0 = index + 1;
-        }
-        if least > step.high_kwh {
-            forced.1 = index + 1;
-        }
-    }
-    forced
 }

@@ -60,6 +60,7 @@ pub(crate) mod soft_band;
 pub(crate) mod verify;
 pub(crate) mod worth;
 
+pub use baseline::emissions;
 pub use certificate::{HeatCertificate, HeatCertificateError, HeatEvidence, certify};
 pub use dynamic_programme::HeatBuffers;
 pub use explain::{HeatReason, HeatReasonCode, explain};

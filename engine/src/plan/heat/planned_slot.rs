@@ -59,11 +59,12 @@ impl HeatSlot {
     /// Electrical power throughout.
     #[must_use]
     pub fn power(&self) -> Power {
-        let most = self.power_max.over_micros(micros_between(self.start, self.end));
-        if self.used >= most {
+        let micros = micros_between(self.start, self.end);
+        if self.used >= self.power_max.over_micros(micros) {
             return self.power_max;
         }
-        Power::from_kw(self.used.as_kwh() / self.hours()).unwrap_or(Power::ZERO).min(self.power_max)
+        let hours = micros as f64 / MICROS_PER_HOUR;
+        Power::from_kw(self.used.as_kwh() / hours).unwrap_or(Power::ZERO).min(self.power_max)
     }
 
     /// Heat moved.
@@ -106,9 +107,15 @@ impl DegreeHours {
 
     /// Sum over slots.
     pub(crate) fn of(slots: &[HeatSlot]) -> Self {
-        slots.iter().fold(Self::default(), |sum, slot| Self {
-            below: sum.below + slot.below_celsius() * slot.hours(),
-            above: sum.above + slot.above_celsius() * slot.hours(),
+        let outside = |slot: &&HeatSlot| {
+            slot.temperature < slot.temperature_min || slot.temperature > slot.temperature_max
+        };
+        slots.iter().filter(outside).fold(Self::default(), |sum, slot| {
+            let hours = slot.hours();
+            Self {
+                below: sum.below + slot.below_celsius() * hours,
+                above: sum.above + slot.above_celsius() * hours,
+            }
         })
     }
 }

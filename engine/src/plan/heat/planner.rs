@@ -170,6 +170,7 @@ mod tests {
     use crate::plan::Stated;
     use crate::plan::charge::request::PowerLimit;
     use crate::plan::evaluation::{ConnectionFacts, evaluate_heat};
+    use crate::plan::heat::baseline::emissions;
     use crate::plan::heat::request::tests::{hour, room};
     use crate::plan::heat::request::{ComfortBand, HeatGain, HeatRequest, OutdoorPeriod, SetBack};
     use crate::plan::heat::verify::{StatedDegreeHours, verify};
@@ -271,6 +272,32 @@ mod tests {
         let found = evaluate_heat(&plan, &facts);
         assert!((found.cost() - plan.cost).as_amount().abs() < 1e-12);
         assert!((found.baseline.total() - plan.baseline.cost).as_amount().abs() < 1e-12);
+    }
+
+    proptest! {
+        /// The cost of a plan on prices with emissions is that of its energy and of its kilograms,
+        /// and so is the cost of its thermostat.
+        #[test]
+        fn cost_is_that_of_energy_and_emissions(
+            problem in problem(0.5),
+            cents in prop::collection::vec(-20..60_i32, 1..24),
+            grams in prop::collection::vec(0..100_i32, 48),
+            per_kg in 0.0..2.0_f64,
+        ) {
+            let (prices, intensity) = (curve_of(60, &cents), curve_of(30, &grams));
+            let summed = prices.plus_emissions(&intensity, per_kg).unwrap();
+            let plan = plan_heat(&summed, &covered(problem, 60));
+            let (kg, baseline_kg) = emissions(&plan, &intensity);
+            let facts = ConnectionFacts {
+                import: &prices, export: None, solar: None, load: None, demand: None,
+            };
+            let energy = evaluate_heat(&plan, &facts);
+            let rest = (plan.cost - energy.cost()).as_amount() - per_kg * kg;
+            prop_assert!(rest.abs() < 1e-6, "{rest}");
+            let held = plan.baseline.cost - energy.baseline.total();
+            let rest = held.as_amount() - per_kg * baseline_kg;
+            prop_assert!(rest.abs() < 1e-6, "{rest}");
+        }
     }
 
     prop_compose! {

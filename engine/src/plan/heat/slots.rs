@@ -157,7 +157,7 @@ impl HeatLayout {
                 cop: layout.cop(problem, outdoor_celsius),
                 band: joined(&bands, band.at(start), end),
             };
-            layout.programme.steps.push(step(&part, request.mode, capacity, remains.1, price));
+            layout.programme.steps.push(step(&part, request.mode, capacity, remains, price));
             layout.parts.push(part);
         }
         layout
@@ -171,16 +171,15 @@ impl HeatLayout {
     }
 }
 
-/// Step of the programme for a slot of which the share `(a, φ)` remains.
+/// Step of the programme for a slot of so many hours, of which the share `(a, φ)` remains.
 fn step(
     part: &HeatSlotPart,
     mode: HeatMode,
     capacity: f64,
-    (remains, heat_remains): (f64, f64),
+    (hours, (remains, heat_remains)): (f64, (f64, f64)),
     price: f64,
 ) -> ThermalStep {
     let signed = sign(mode) * capacity;
-    let hours = (part.end - part.start) as f64 / MICROS_PER_HOUR;
     let gained = sign(mode) * heat_remains * hours * part.gain_kw;
     let edges = (signed * part.band.min.as_celsius(), signed * part.band.max.as_celsius());
     ThermalStep {
