@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from slackwater import _engine
 from slackwater._engine import InputError
+from slackwater._frozen import Frozen
 from slackwater._power import power_periods
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class _Certificate(Protocol):
         """Distance of the cost to its bound."""
 
 
-class SavedPlan:
+class SavedPlan(Frozen):
     """A plan that cannot be changed, but written to a file, read again and copied.
 
     It stands behind a native plan among the bases of a class, which has a slot ``_prices``.
@@ -44,11 +45,6 @@ class SavedPlan:
     def certificate(self) -> _Certificate:
         """What proves the plan."""
         raise NotImplementedError
-
-    def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a plan cannot be changed."""
-        message = f"a {type(self).__name__} cannot be changed: {name}"
-        raise AttributeError(message)
 
     def _emissions_kg(self, _intensity: _engine.Series) -> tuple[float, float]:
         """Emissions of the plan and of its baseline, in kg."""
@@ -170,8 +166,8 @@ class SavedPlan:
             prices: Settled prices to buy at.
             export_prices: Settled prices to sell at; without them exports earn nothing, or
                 what a site was planned with.
-            solar: Measured solar power in kW: a number, one for each slot of ``prices``,
-                periods ``(start, end, power_kw)``, or a table with these columns.
+            solar: Measured solar power in kW: a number, one for each slot of ``prices``, a
+                series, periods ``(start, end, power_kw)``, or a table with these columns.
             load: Measured inflexible load, in the same form.
             demand_charge: Price of the peak import; its windows count whole.
 

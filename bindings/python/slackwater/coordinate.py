@@ -11,12 +11,13 @@ from slackwater import _engine, _view
 from slackwater._drawn import Drawn
 from slackwater._engine import InputError, PlanTable
 from slackwater._index import refuse_other_times
-from slackwater.area_node import PROFILES, Node, Profile, area_nodes
+from slackwater.area_node import PROFILES, Node, Profile, area_nodes, without_series
 from slackwater.area_types import AreaProgress, RoundMemory
 from slackwater.prices import Emissions, Prices, priced
+from slackwater.series import Series, means_in
 
 if TYPE_CHECKING:
-    from datetime import timedelta
+    from datetime import datetime, timedelta
     from zoneinfo import ZoneInfo
 
     from matplotlib.axes import Axes
@@ -403,8 +404,8 @@ def plan_area(
         prices: One curve for all, or curves by their ``price_id``.
         export_prices: Price earned per discharged kWh, in the same slots and
             with the same ids; without them nothing is sold.
-        limit_kw: Highest load of all vehicles together: one number, or one
-            per slot of the prices. A short form of ``nodes`` with one node.
+        limit_kw: Highest load of all vehicles together: one number, one per
+            slot of the prices, or a series in kW. A short form of ``nodes`` with one node.
         nodes: Nodes with their limits; give these or ``limit_kw``.
         relative_gap: Gap at which to end, in proportion to the cost.
         rounds_max: Rounds after which to end a search; see
@@ -457,6 +458,11 @@ def plan_area(
     """
     began = perf_counter()
     _refuse_other_times(prices, limit_kw, nodes or ())
+    if isinstance(limit_kw, Series):
+        limit_kw = means_in(limit_kw, "kW", _periods_of(prices), "limit_kw")
+    if nodes is not None and any(map(_has_series, nodes)):
+        periods = _periods_of(prices)
+        nodes = [without_series(node, periods) if _has_series(node) else node for node in nodes]
     nodes = area_nodes(limit_kw, nodes)
     if previous is None and stability_budget is not None:
         message = "stability_budget needs a previous plan"
@@ -509,6 +515,23 @@ def _refuse_other_times(
     starts = sorted({start for curve in curves if indexed for start, _, _ in curve.slots})
     for name, profile in indexed.items():
         refuse_other_times(name, profile, starts)
+
+
+def _has_series(node: Node) -> bool:
+    return any(isinstance(getattr(node, field, None), Series) for field in PROFILES)
+
+
+def _periods_of(prices: Prices | Mapping[str, Prices]) -> list[tuple[datetime, datetime]]:
+    """The slots of an area, whose curves all have them.
+
+    Raises:
+        InputError: Curves have different slots.
+    """
+    curves = [prices] if isinstance(prices, Prices) else list(prices.values())
+    first, *others = [[(start, end) for start, end, _ in curve.slots] for curve in curves]
+    if any(slots != first for slots in others):
+        raise InputError("curves have different slots; give a number for each in place of a series")
+    return first
 
 
 def _told(previous: AreaPlan | ArrowTable | None) -> object:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from slackwater import _engine
 from slackwater._engine import InputError
+from slackwater._frozen import Frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -262,7 +263,7 @@ class Questions(_engine.Plan):
         return WhatIf(plan, *answer[1:])
 
 
-class InsuranceFrontier(_engine.InsuranceFrontier):
+class InsuranceFrontier(_engine.InsuranceFrontier, Frozen):
     """What it costs to have energy earlier than a plan has it. Cannot be changed."""
 
     __slots__ = ("_plan",)
@@ -271,11 +272,6 @@ class InsuranceFrontier(_engine.InsuranceFrontier):
     def __init__(self, native: _engine.InsuranceFrontier, plan: Plan) -> None:  # noqa: ARG002  `__new__` takes it
         """Add a plan to a frontier of the engine; see :func:`insurance_frontier`."""
         object.__setattr__(self, "_plan", plan)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a frontier cannot be changed."""
-        message = f"an InsuranceFrontier cannot be changed: {name}"
-        raise AttributeError(message)
 
     @property
     def currency(self) -> str:
