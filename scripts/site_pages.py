@@ -78,7 +78,7 @@ TOPICS: Mapping[str, tuple[str, list[str]]] = {
             "InsuranceFrontier", "InsurancePoint", "PlanChange", "SourceShare", "Stability",
         ],
     ),
-    "saved": ("Saved plans", ["load_plan", "replay", "Replay", "Difference"]),
+    "saved": ("Saved plans", ["load_plan", "load_area", "replay", "Replay", "Difference"]),
     "simulations": (
         "Simulations",
         [

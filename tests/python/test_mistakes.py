@@ -1137,6 +1137,22 @@ ROWS_OF_RESULTS: list[Row] = [
     ("a theme of prices", lambda: PRICES.plot(theme="blue"), "theme is 'blue'"),
     ("many axes for one", lambda: SITE.plot(ax=[1, 2]), "ax has to be (an )?Axes.* not a list"),
     (
+        "another limit that is none",
+        lambda: SITE.what_if(import_limit=9),
+        r"plan_site\(\) takes no 'import_limit'; is it 'import_limit_kw'",
+    ),
+    (
+        "another limit below zero",
+        lambda: SITE.what_if(import_limit_kw=-9),
+        "import_limit_kw: value 0 is -9 kW",
+    ),
+    (
+        "another limit by position",
+        lambda: SITE.what_if(9),
+        r"SitePlan.what_if\(\) takes none by position",
+    ),
+    ("another power of text", lambda: STORAGE.what_if(power_max_kw="9"), "power_max_kw has to be"),
+    (
         "a wish that is none",
         lambda: PLAN.what_if(reserve=1),
         r"Plan.what_if\(\) takes no 'reserve'",
@@ -1331,7 +1347,7 @@ ROWS = [
 def test_there_are_as_many_mistakes_as_a_day_of_trying_makes() -> None:
     names = [name for name, _, _ in ROWS]
     assert len(names) == len(set(names))
-    assert len(names) >= 302
+    assert len(names) >= 306
 
 
 @pytest.mark.parametrize(

@@ -259,6 +259,44 @@ def test_the_page_tells_what_each_result_can_do() -> None:
         assert told == [can(result, name) for result in made], name
 
 
+def test_an_area_is_saved_and_read(tmp_path: Path) -> None:
+    table, market = fleets.fleet(12), fleets.day_ahead()
+    guess = sw.Prices.from_slots(market.slots[:-6], currency="EUR")
+    prices = guess.with_estimates(market, source="last week")
+    carbon = sw.Carbon(price_per_kg=0.1, intensity=[(slot[0], slot[1], 0.4) for slot in market])
+    before = sw.plan_area(table, market, limit_kw=30)
+    nodes = [sw.Node(name="area", limit_kw=20, blocks=[(10, 0.01)], base_kw=[1.0] * len(market))]
+    asked: Any = {"previous": before, "stability_budget": 1.0, "carbon": carbon}
+    plan = sw.plan_area(table, prices, nodes=nodes, **asked)
+    assert plan.change is not None
+    assert plan.shortfalls
+    plan.save(tmp_path / "area.json")
+    twin = sw.load_area(tmp_path / "area.json")
+    assert twin.to_json() == plan.to_json()
+    assert pa.table(twin).equals(pa.table(plan))
+    assert (twin.nodes, twin.periods, twin.change) == (plan.nodes, plan.periods, plan.change)
+    assert (twin.carbon_kg, twin.carbon_cost) == (plan.carbon_kg, plan.carbon_cost)
+    assert twin.prices is not None
+    assert twin.prices.provenance == prices.provenance
+    name = pa.table(plan)["id"][0].as_py()
+    assert twin.explain(name) == plan.explain(name)
+    assert twin.to_html() == plan.to_html()
+    again = [sw.plan_area(table, prices, nodes=nodes, previous=each) for each in (plan, twin)]
+    assert again[0].cost == again[1].cost
+    named = table.append_column("price_id", pa.array(["a"] * 12))
+    own = sw.plan_area(named, {"a": market}, limit_kw=20)
+    assert sw.AreaPlan.from_json(own.to_json()).to_json() == own.to_json()
+    with pytest.raises(sw.InputError, match=r"area.json: this is a saved area; load_area"):
+        sw.load_plan(tmp_path / "area.json")
+    with pytest.raises(sw.InputError, match="this is a saved area"):
+        sw.replay(plan.to_json())
+    with pytest.raises(sw.InputError, match="format_version is 2; this engine reads version 1"):
+        sw.AreaPlan.from_json(plan.to_json().replace('_version": 1', '_version": 2', 1))
+    for damage in (plan.to_json()[:-9], plan.to_json().replace('"currency"', '"money"'), "[]"):
+        with pytest.raises(sw.InputError, match="this saved area is damaged"):
+            sw.AreaPlan.from_json(damage)
+
+
 def test_an_area_has_what_its_plans_have() -> None:
     plan = area()
     assert plan.savings == plan.baseline_cost - plan.cost

@@ -124,7 +124,7 @@ from slackwater.plan import (
 from slackwater.policy import ChargePolicy, MarkovPrices, PriceTree, plan_policy
 from slackwater.prices import Prices, PriceSlot
 from slackwater.questions import Departure, InsuranceFrontier, WhatIf, insurance_frontier
-from slackwater.saved import load_plan, replay
+from slackwater.saved import load_area, load_plan, replay
 from slackwater.series import Series, SeriesSlot
 from slackwater.simulation import Replan, Simulation, View, simulate
 from slackwater.site import SitePlan, plan_site
@@ -343,6 +343,7 @@ __all__ = [
     "identify_heat",
     "insurance_frontier",
     "issue_forecasts",
+    "load_area",
     "load_plan",
     "next_deadline",
     "paging",

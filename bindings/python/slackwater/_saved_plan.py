@@ -24,6 +24,10 @@ class _Certificate(Protocol):
     """Proof of a plan."""
 
     @property
+    def cost(self) -> float:
+        """What was minimised."""
+
+    @property
     def gap(self) -> float:
         """Distance of the cost to its bound."""
 

@@ -18,6 +18,7 @@ from slackwater.series import Series, means_in
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
+    from os import PathLike
     from zoneinfo import ZoneInfo
 
     from matplotlib.axes import Axes
@@ -188,6 +189,52 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
             InputError: As :meth:`PlanTable.load`.
         """
         return self.plans.load(resolution)
+
+    def to_json(self) -> str:
+        """Write the plan, its nodes, its prices and the plans of its vehicles as JSON.
+
+        The vehicles themselves are not in it, so an area cannot be replayed: keep their table.
+        """
+        from slackwater._saved_area import area_to_json  # noqa: PLC0415  rarely wanted
+
+        return area_to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> AreaPlan:
+        """Read a plan from the text that :meth:`to_json` wrote.
+
+        Raises:
+            InputError: It is no such text, is damaged, or of a later version.
+        """
+        from slackwater._saved_area import area_from_json  # noqa: PLC0415  rarely wanted
+
+        return area_from_json(text)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the text of :meth:`to_json` to a file, for :func:`slackwater.load_area`.
+
+        Args:
+            path: The file, which is replaced if it exists.
+
+        Raises:
+            OSError: The file cannot be written.
+
+        Example:
+            >>> import tempfile
+            >>> from datetime import UTC, datetime, timedelta
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> prices = sw.Prices.from_values(six, [0.30, 0.10], currency="EUR")
+            >>> cars = {"id": [1], "arrival": [six], "departure": [six + timedelta(hours=2)]}
+            >>> cars |= {"energy_kwh": [10.0], "power_max_kw": [11.0]}
+            >>> area = sw.plan_area(cars, prices, limit_kw=7)
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     area.save(f"{folder}/area.json")
+            ...     loaded = sw.load_area(f"{folder}/area.json")
+            >>> loaded.cost == area.cost, loaded.explain(1)[0]
+            (True, 'It takes 10 kWh in 2 periods; nothing is missing.')
+        """
+        Path(path).write_text(self.to_json(), encoding="utf-8", newline="\n")
 
     def to_arrow(self) -> PlanTable:
         """Give the plans of the vehicles to any Arrow library."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,6 +11,7 @@ from slackwater._drawn import Drawn
 from slackwater._index import refuse_other_times
 from slackwater._saved_plan import SavedPlan
 from slackwater.prices import Prices
+from slackwater.questions import Replanned
 from slackwater.site_devices import (
     Carbon,
     DemandCharge,
@@ -33,14 +34,21 @@ if TYPE_CHECKING:
 Preference = Literal["earlier", "smoother", "fairer"]
 
 
-class SitePlan(_engine.SitePlan, Drawn, SavedPlan):
+class SitePlan(_engine.SitePlan, Replanned, Drawn, SavedPlan):
     """The cheapest plan of a site for its targets. Cannot be changed.
 
     An unmet target is in :attr:`shortfall_kwh` and an infeasible limit in
     :attr:`breaches`; neither is an exception.
     """
 
-    __slots__ = ("_prices",)
+    __slots__ = ("_given", "_prices")
+
+    @staticmethod
+    def _plan_again(given: Mapping[str, Any]) -> SitePlan:
+        return plan_site(**given)
+
+    def _drawn_kwh(self) -> float:
+        return sum(slot.import_kwh - slot.export_kwh for slot in self.slots)
 
     @property
     def export_prices(self) -> Prices | None:
@@ -189,6 +197,7 @@ def plan_site(
         1
     """
     devices, groups = list(devices), list(groups)
+    given = dict(locals())
     _refuse_other_times(prices, devices, groups, (import_limit_kw, export_limit_kw))
     native = _engine.plan_site(
         prices._native,
@@ -207,7 +216,7 @@ def plan_site(
         nodes_max=nodes_max,
         time_max=time_max,
     )
-    return SitePlan(native, prices)
+    return SitePlan(native, prices, given)
 
 
 def _refuse_other_times(

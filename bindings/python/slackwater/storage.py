@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slackwater import _engine, _view
 from slackwater._drawn import Drawn
@@ -13,6 +13,7 @@ from slackwater._row import native_battery
 from slackwater._saved_plan import SavedPlan
 from slackwater.plan import SocTarget, list_targets
 from slackwater.prices import Prices, priced
+from slackwater.questions import Replanned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,14 +67,21 @@ class Consumption(NamedTuple):
     is_plugged_in: bool = False
 
 
-class StoragePlan(_engine.StoragePlan, Drawn, SavedPlan):
+class StoragePlan(_engine.StoragePlan, Replanned, Drawn, SavedPlan):
     """The cheapest plan to charge and discharge a battery. Cannot be changed.
 
     Unmet targets are in :attr:`shortfall_kwh`, :attr:`unserved_kwh` and
     :attr:`floor_shortfall_kwh`, never an exception.
     """
 
-    __slots__ = ("_prices",)
+    __slots__ = ("_given", "_prices")
+
+    @staticmethod
+    def _plan_again(given: Mapping[str, Any]) -> StoragePlan:
+        return plan_storage(**given)
+
+    def _drawn_kwh(self) -> float:
+        return self.charged_kwh - self.discharged_kwh
 
     @property
     def export_prices(self) -> Prices | None:
@@ -215,6 +223,7 @@ def plan_storage(
         Mon 18:00 to Mon 19:00: buys 4 kWh for 0.40 (0.10 per kWh), to sell at Mon 19:00 \
 (0.40 per kWh).
     """
+    given = dict(locals())
     prices = priced(prices, carbon)
     native = _engine.plan_storage(
         prices._native,
@@ -233,7 +242,7 @@ def plan_storage(
         wear_price_per_kwh=wear_price_per_kwh,
         after_deadline=after_deadline,
     )
-    return StoragePlan(native, prices)
+    return StoragePlan(native, prices, given)
 
 
 def plan_storage_batch(
