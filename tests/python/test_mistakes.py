@@ -217,6 +217,20 @@ ROWS_OF_PRICES: list[Row] = [
         "prices_per_kwh has to be a list, not a float",
     ),
     ("a NaN price", lambda: values(float("nan")), "NaN|finite"),
+    (
+        "a NaN price of polars",
+        lambda: sw.Prices.from_arrow(
+            pl.DataFrame({**table, "price_per_kwh": [float("nan")]}), currency="EUR"
+        ),
+        "price of slot 0: NaN per kWh is no price; a slot without one is null, or left out",
+    ),
+    (
+        "a NaN price of pandas",
+        lambda: sw.Prices.from_arrow(
+            pd.DataFrame({**table, "price_per_kwh": [float("nan")]}), currency="EUR"
+        ),
+        None,
+    ),
     ("an infinite price", lambda: values(float("inf")), "finite"),
     ("no slot length", lambda: values(0.1, slot=timedelta(0)), "slot"),
     (
@@ -1152,6 +1166,26 @@ ROWS_OF_RESULTS: list[Row] = [
         r"SitePlan.what_if\(\) takes none by position",
     ),
     ("another power of text", lambda: STORAGE.what_if(power_max_kw="9"), "power_max_kw has to be"),
+    ("a site against a battery", lambda: SITE.diff(STORAGE), "after has to be a SitePlan, not a"),
+    ("steps of text", lambda: SITE.load("15m"), "resolution"),
+    (
+        "a battery that is not there",
+        lambda: sw.plan_storage_row(
+            cars(energy_kwh=..., capacity_kwh=[9.0], soc_percent=[5.0], discharge_max_kw=[4.0]),
+            PRICES,
+            vehicle="bus",
+        ),
+        'vehicle is "bus"; no row has this id',
+    ),
+    (
+        "a battery without a level",
+        lambda: sw.plan_storage_row(
+            cars(energy_kwh=..., capacity_kwh=[9.0], soc_percent=[None], discharge_max_kw=[4.0]),
+            PRICES,
+            vehicle="van",
+        ),
+        'column "soc_percent" is null for the vehicle|holds null',
+    ),
     (
         "a wish that is none",
         lambda: PLAN.what_if(reserve=1),
@@ -1347,7 +1381,7 @@ ROWS = [
 def test_there_are_as_many_mistakes_as_a_day_of_trying_makes() -> None:
     names = [name for name, _, _ in ROWS]
     assert len(names) == len(set(names))
-    assert len(names) >= 306
+    assert len(names) >= 312
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import slackwater as sw
+import test_heat
 
 import saved_plans
-from fleets import day_ahead
-from saved_plans import pickled
+from fleets import NOON, day_ahead
+from saved_plans import HOUR, pickled
 
 ASKED: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
     "storage": (saved_plans.storage, {"wear_price_per_kwh": 0.2}),
@@ -75,3 +76,41 @@ def test_a_wrong_change_is_refused_as_the_planner_refuses_it() -> None:
     dollars = sw.Prices.from_slots(day_ahead().slots, currency="USD")
     with pytest.raises(sw.InputError, match="prices are in USD, the plan in EUR"):
         site.what_if(prices=dollars, export_prices=None)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_differences_turn_one_plan_into_the_other(name: str) -> None:
+    make, changes = ASKED[name]
+    plan = make()
+    after = plan.what_if(**changes).plan
+    found = plan.diff(after, time_zone="Europe/Berlin")
+    moved = sum(
+        (change.after_kw - change.before_kw) * ((change.end - change.start) / HOUR)
+        for change in found
+    )
+    assert len(found) > 0
+    assert moved == pytest.approx(plan.what_if(**changes).energy_change_kwh, abs=1e-5)
+    assert len(plan.diff(plan)) == 0
+    devices = {change.device for change in found}
+    assert devices <= ({"van", "car"} if name == "site" else {None})
+
+
+def test_a_device_that_is_gone_is_a_difference() -> None:
+    site = saved_plans.site()
+    alone = site.what_if(devices=given(site)["devices"][1:]).plan
+    gone = [change for change in site.diff(alone) if change.device == "van"]
+    assert gone
+    assert all(change.after_kw == 0 for change in gone)
+
+
+def test_only_plans_of_one_class_are_compared() -> None:
+    site, storage = saved_plans.site(), saved_plans.storage()
+    for other, text in (
+        (storage, "after has to be a SitePlan, not a StoragePlan"),
+        (None, "after is None; it has to be a SitePlan"),
+        (NOON, "after has to be a SitePlan, not a datetime"),
+    ):
+        with pytest.raises(TypeError, match=text):
+            site.diff(other)  # type: ignore[arg-type]
+    heat = test_heat.plan()
+    assert len(heat.diff(heat)) == 0

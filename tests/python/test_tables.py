@@ -162,6 +162,10 @@ SCHEMAS: dict[str, tuple[Callable[[], Any], Any]] = {
     "intervals": (lambda: saved_plans.charge().intervals, sw.Interval),
     "storage intervals": (lambda: saved_plans.storage().intervals, sw.Interval),
     "switching intervals": (lambda: saved_plans.switching().intervals, sw.SwitchingInterval),
+    "power changes": (
+        lambda: saved_plans.site().diff(saved_plans.site().what_if(import_limit_kw=9).plan),
+        sw.PowerChange,
+    ),
     "policy slots": (lambda: test_policy.policy().slots, sw.PolicySlot),
     "policy reasons": (lambda: test_policy.policy().explain(), sw.PolicyReason),
     "bids": (
@@ -257,6 +261,32 @@ def test_the_page_tells_what_each_result_can_do() -> None:
     for name, cells in rows:
         told = ["yes" in cell for cell in cells.split("|")[1:]]
         assert told == [can(result, name) for result in made], name
+
+
+@pytest.mark.parametrize("make", [*saved_plans.KINDS, test_heat.plan])
+def test_the_load_of_a_plan_has_all_its_energy(make: Callable[[], Any]) -> None:
+    plan = make()
+    if isinstance(plan, sw.SitePlan):
+        drawn = sum(slot.import_kwh - slot.export_kwh for slot in plan.slots)
+    else:
+        drawn = energy_kwh(plan.intervals)
+    load = pa.table(plan.load(HOUR))
+    assert sum(load["energy_kwh"].to_pylist()) == pytest.approx(drawn, abs=1e-6)
+    assert load.column_names == ["start", "end", "power_kw", "energy_kwh"]
+    with pytest.raises(sw.InputError, match="resolution: a step of 0 s has no length"):
+        plan.load(timedelta())
+
+
+def test_a_site_lists_intervals_as_a_batch_does() -> None:
+    plan = saved_plans.site()
+    rows = pa.table(plan.intervals_table()).to_pylist()
+    assert pa.table(plan.intervals_table()).column_names == ["id", "start", "end", "power_kw"]
+    listed = [
+        {"id": device.name, **interval.to_dict()}
+        for device in plan.devices
+        for interval in device.intervals
+    ]
+    assert rows == listed
 
 
 def test_an_area_is_saved_and_read(tmp_path: Path) -> None:

@@ -57,6 +57,8 @@ from slackwater._engine import (
     PolicyReasons,
     PolicySlot,
     PolicySlots,
+    PowerChange,
+    PowerChanges,
     Reason,
     Reasons,
     Replay,
@@ -146,6 +148,7 @@ from slackwater.storage import (
     StoragePlan,
     plan_storage,
     plan_storage_batch,
+    plan_storage_row,
 )
 from slackwater.switching import SwitchingPlan, plan_switching
 from slackwater.time import TIME_ZONE_VERSION, next_deadline
@@ -273,6 +276,8 @@ __all__ = [
     "PolicyReasons",
     "PolicySlot",
     "PolicySlots",
+    "PowerChange",
+    "PowerChanges",
     "PowerLimit",
     "PriceSlot",
     "PriceTree",
@@ -358,6 +363,7 @@ __all__ = [
     "plan_site",
     "plan_storage",
     "plan_storage_batch",
+    "plan_storage_row",
     "plan_switching",
     "plan_vehicle",
     "policies",

@@ -13,7 +13,7 @@ from slackwater import _engine
 from slackwater._engine import InputError, PlanTable
 from slackwater.area_node import Node
 from slackwater.coordinate import AreaPlan
-from slackwater.prices import Emissions, Prices
+from slackwater.prices import Prices
 
 FORMAT, VERSION = "slackwater_area", 1
 
@@ -24,7 +24,7 @@ def area_to_json(plan: AreaPlan) -> str:
     Vehicles are not written: their plans are, as a table of Arrow in base64.
     """
     numbers: dict[str, Any] = plan.__getnewargs_ex__()[1]
-    prices = plan._prices
+    prices, emissions = plan._prices, plan._emissions
     named = prices if isinstance(prices, Mapping) else {"": prices}
     document = {
         "format": FORMAT,
@@ -34,15 +34,11 @@ def area_to_json(plan: AreaPlan) -> str:
         "nodes": [asdict(node) for node in plan._nodes],
         "is_shared": prices is not named,
         "prices": [[name, curve._native.layers(), curve.slots] for name, curve in named.items()],
-        "emissions": _plain_emissions(plan._emissions),
+        "emissions": None if emissions is None else emissions.__getnewargs__(),
         "seconds": plan.seconds,
         "plans": b64encode(plan.plans.__getnewargs__()[0]).decode(),
     }
     return json.dumps(document, default=_plain) + "\n"
-
-
-def _plain_emissions(emissions: Emissions | None) -> list[Any] | None:
-    return None if emissions is None else [emissions.price_per_kg, emissions.intensity.slots]
 
 
 def area_from_json(text: str) -> AreaPlan:
@@ -74,7 +70,7 @@ def _area(document: Mapping[str, Any]) -> AreaPlan:
         [Node(**node) for node in document["nodes"]],
         curves[""] if document["is_shared"] else curves,
         document["seconds"],
-        None if emissions is None else _emissions(*emissions),
+        None if emissions is None else _engine.EmissionPrice(emissions[0], _slots(emissions[1])),
     )
 
 
@@ -101,11 +97,6 @@ def _prices(layers: list[Any] | None, slots: list[Any], currency: str) -> Prices
         for name, guess, top, own in layers
     ]
     return Prices._wrap(_engine.Prices.from_layers(natives, currency=currency))
-
-
-def _emissions(price_per_kg: float, rows: list[Any]) -> Emissions:
-    native = _engine.Series.from_slots(_slots(rows), unit="kg/kWh", factor=1.0)
-    return Emissions(price_per_kg, native)
 
 
 def _slots(rows: list[Any]) -> list[tuple[datetime, datetime, float]]:

@@ -11,10 +11,11 @@ from slackwater._frozen import Frozen
 from slackwater._power import power_periods
 
 if TYPE_CHECKING:
+    from datetime import timedelta
     from os import PathLike
 
     from slackwater import _engine
-    from slackwater._engine import Evaluation
+    from slackwater._engine import Evaluation, Table
     from slackwater.prices import Prices
     from slackwater.site_devices import DemandCharge, PowerOverTime
     from slackwater.typing import ArrowTable
@@ -58,8 +59,7 @@ class SavedPlan(Frozen):
     def carbon_kg(self) -> float | None:
         """Emissions of the energy bought, in kg; ``None`` if the prices hold none.
 
-        They are known of plans that were made with ``carbon=``, and are not
-        saved: a plan that is read from a file knows its cost, but not them.
+        They are known of plans that were made with ``carbon=``, and saved with them.
         """
         emissions = self._prices._emissions
         return None if emissions is None else self._emissions_kg(emissions.intensity)[0]
@@ -74,7 +74,7 @@ class SavedPlan(Frozen):
     def carbon_cost(self) -> float | None:
         """The part of the cost that is the price of emissions, as :attr:`carbon_kg`."""
         emissions, kg = self._prices._emissions, self.carbon_kg
-        return None if emissions is None or kg is None else emissions.price_per_kg * kg
+        return None if emissions is None or kg is None else emissions.cost_of(kg)
 
     @property
     def currency(self) -> str:
@@ -143,6 +143,33 @@ class SavedPlan(Frozen):
             OSError: The file cannot be written.
         """
         Path(path).write_text(self.to_json(), encoding="utf-8", newline="\n")
+
+    def load(self, resolution: timedelta) -> Table:
+        """Tell the power of the plan over time, step by step.
+
+        Args:
+            resolution: Length of a step. Steps begin at multiples of it since 1970 in UTC, so
+                with an hour they begin with the hour.
+
+        Returns:
+            A table with ``start``, ``end`` (in UTC), ``power_kw`` (mean power of the step at the
+            plug, or at the meter of a site; negative feeds) and ``energy_kwh``, from the first
+            start of an interval to the last end. Without an interval it has no rows.
+
+        Raises:
+            InputError: The resolution is not positive, or gives more than 5.3 million steps.
+
+        Example:
+            >>> import pyarrow as pa
+            >>> from datetime import UTC, datetime, timedelta
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> prices = sw.Prices.from_values(six, [0.30, 0.10, 0.20], currency="EUR")
+            >>> plan = sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(None, 10.5)])
+            >>> pa.table(plan.load(timedelta(hours=1)))["power_kw"].to_pylist()
+            [7.0, 3.5]
+        """
+        return _engine.plan_load(self, resolution)  # type: ignore[arg-type]  # a kind of plan
 
     def evaluate(
         self,

@@ -13,7 +13,7 @@ from slackwater._engine import InputError, PlanTable
 from slackwater._index import refuse_other_times
 from slackwater.area_node import PROFILES, Node, Profile, area_nodes, without_series
 from slackwater.area_types import AreaProgress, RoundMemory
-from slackwater.prices import Emissions, Prices, priced
+from slackwater.prices import Prices, emission_price, priced
 from slackwater.series import Series, means_in
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
     """Plans for the vehicles of an area, and the proof of how good they are."""
 
     __slots__ = ("_emissions", "_nodes", "_plans", "_prices", "_seconds")
-    _emissions: Emissions | None
+    _emissions: _engine.EmissionPrice | None
     _nodes: tuple[Node, ...]
     _plans: PlanTable
     _prices: Prices | Mapping[str, Prices]
@@ -53,7 +53,7 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
         nodes: Sequence[Node],
         prices: Prices | Mapping[str, Prices],
         seconds: float,
-        emissions: Emissions | None = None,
+        emissions: _engine.EmissionPrice | None = None,
     ) -> Self:
         """Add to the numbers of the engine what they belong to."""
         fields: dict[str, Any] = numbers.__getnewargs_ex__()[1]
@@ -87,7 +87,7 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
     def carbon_cost(self) -> float | None:
         """The part of the cost that is the price of emissions, as :attr:`carbon_kg`."""
         emissions, kg = self._emissions, self.carbon_kg
-        return None if emissions is None or kg is None else emissions.price_per_kg * kg
+        return None if emissions is None or kg is None else emissions.cost_of(kg)
 
     @property
     def savings(self) -> float:
@@ -535,7 +535,7 @@ def plan_area(
             "crew": None,
         },
     )
-    emissions = None if carbon is None else Emissions.of(carbon)
+    emissions = None if carbon is None else emission_price(carbon)
     return AreaPlan._of(numbers, plans, nodes, prices, perf_counter() - began, emissions)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from slackwater._engine import (
         EnergyAtRisk,
         PlanChange,
+        PowerChanges,
     )
     from slackwater._palette import Theme
     from slackwater.plan import Plan, Target
@@ -268,7 +269,49 @@ class Questions(_engine.Plan):
         return WhatIf(plan, *answer[1:])
 
 
-class Replanned(SavedPlan):
+class Compared(SavedPlan):
+    """A plan that can be compared in power with a later one of its class."""
+
+    __slots__ = ()
+
+    def diff(self, after: Self, *, time_zone: str = "UTC") -> PowerChanges:
+        """List the periods in which a later plan has another power, device by device.
+
+        Periods that have passed when the later plan begins are left out.
+        :func:`slackwater.saved.differences` compares prices and requests as well.
+
+        Args:
+            after: The plan to compare with, of the same class.
+            time_zone: IANA name of the zone in whose wall clock the sentences speak.
+
+        Returns:
+            The changes, a sequence and an Arrow table.
+
+        Raises:
+            InputError: The time zone is unknown.
+
+        Example:
+            >>> from datetime import UTC, datetime
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> van = sw.Vehicle("van", power_max_kw=7, targets=[sw.Target(None, 7)])
+            >>> def plan(first):
+            ...     prices = sw.Prices.from_values(six, [first, 0.10], currency="EUR")
+            ...     return sw.plan_site(prices, now=six, devices=[van])
+            >>> for change in plan(0.30).diff(plan(0.05)):
+            ...     print(change.sentence)
+            van: Mon 18:00 to Mon 19:00: 7 kW instead of 0 kW.
+            van: Mon 19:00 to Mon 20:00: 0 kW instead of 7 kW.
+        """
+        if not isinstance(after, type(self)):
+            name = type(self).__name__
+            if after is None:
+                raise TypeError(f"after is None; it has to be a {name}")
+            raise TypeError(f"after has to be a {name}, not a {type(after).__name__}")
+        return _engine.plan_power_changes(self, after, time_zone=time_zone)  # type: ignore[arg-type]  # a kind of plan
+
+
+class Replanned(Compared):
     """A plan that can be made again with other arguments of its planner."""
 
     __slots__ = ()

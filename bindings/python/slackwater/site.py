@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from slackwater._engine import (
         DevicePlan,
         SiteReasons,
+        Table,
     )
     from slackwater._timeline import Picture
 
@@ -60,6 +61,16 @@ class SitePlan(_engine.SitePlan, Replanned, Drawn, SavedPlan):
     def baseline_cost(self) -> float:
         """Cost of the baseline, as :attr:`cost` without the value of what is stored at the end."""
         return self.baseline.cost
+
+    def intervals_table(self) -> Table:
+        """List the intervals of all devices, one a row, as a batch lists those of its vehicles.
+
+        Returns:
+            A table with ``id`` (name of the device), ``start``, ``end`` (in UTC) and
+            ``power_kw`` (at the plug; negative feeds), in the order of the devices and then of
+            time.
+        """
+        return _engine.site_intervals(self)
 
     def device(self, name: str) -> DevicePlan:
         """Look up one device by its name.

@@ -43,16 +43,6 @@ class SwitchingPlan(_engine.SwitchingPlan, Replanned, Drawn, SavedPlan):
         return self.energy_kwh
 
     @property
-    def baseline_cost(self) -> float:
-        """Cost of the same energy at full power from the start, in one session."""
-        return self.evaluate(self.prices).baseline_cost
-
-    @property
-    def savings(self) -> float:
-        """Baseline cost less cost; negative if the plan costs more."""
-        return self.evaluate(self.prices).savings
-
-    @property
     def free_plan(self) -> Plan:
         """The cheapest plan for the same energy without limits on switching."""
         return Plan(super().free_plan, self._prices)
