@@ -63,7 +63,10 @@ TOPICS: Mapping[str, tuple[str, list[str]]] = {
             "ShiftableLoad", "Group", "DemandCharge", "Tiers", "Carbon", "DevicePlan",
         ],
     ),
-    "batches": ("Batches", ["plan_batch", "plan_row", "plan_storage_batch", "PlanTable"]),
+    "batches": (
+        "Batches",
+        ["plan_batch", "plan_row", "plan_storage_batch", "plan_storage_row", "PlanTable"],
+    ),
     "areas": (
         "Areas",
         [
@@ -75,10 +78,11 @@ TOPICS: Mapping[str, tuple[str, list[str]]] = {
         "Questions to a plan",
         [
             "WhatIf", "Departure", "EnergyAtRisk", "DepartureOutcome", "insurance_frontier",
-            "InsuranceFrontier", "InsurancePoint", "PlanChange", "SourceShare", "Stability",
+            "InsuranceFrontier", "InsurancePoint", "PlanChange", "PowerChange", "SourceShare",
+            "Stability",
         ],
     ),
-    "saved": ("Saved plans", ["load_plan", "replay", "Replay", "Difference"]),
+    "saved": ("Saved plans", ["load_plan", "load_area", "replay", "Replay", "Difference"]),
     "simulations": (
         "Simulations",
         [

@@ -447,22 +447,35 @@ pub(crate) fn plan_row(
     let mut requests = Vec::new();
     for batch in &vehicles {
         let columns = Vehicles::new(batch, None, ("plan_row", &ROOM))?;
-        let names = arrow_cast::cast(&columns.id, &DataType::Utf8).map_err(refused)?;
-        let rows = names.as_string::<i32>().iter().enumerate();
-        for (row, _) in rows.filter(|(_, name)| *name == Some(vehicle)) {
+        for row in rows_named(&columns.id, vehicle)? {
             let request = engine::request_of_row(&columns.fleet(), columns.rooms(), row);
             requests.push(request.named(&format!("vehicle {vehicle:?}"))?);
         }
     }
-    match requests.len() {
-        0 => Err(Refused::Input(format!("vehicle is {vehicle:?}; no row has this id"))),
-        1 => planned(py, prices, requests.remove(0), Charged::Charge),
-        rows => Err(Refused::Input(format!("vehicle is {vehicle:?}; {rows} rows have this id"))),
+    planned(py, prices, only(requests, vehicle)?, Charged::Charge)
+}
+
+/// Rows of a vehicle, by its `id`.
+pub(crate) fn rows_named(ids: &ArrayRef, vehicle: &str) -> Result<Vec<usize>, Refused> {
+    let names = arrow_cast::cast(ids, &DataType::Utf8).map_err(refused)?;
+    let rows = names.as_string::<i32>().iter().enumerate();
+    Ok(rows.filter(|(_, name)| *name == Some(vehicle)).map(|(row, _)| row).collect())
+}
+
+/// What was found of the only row of a vehicle.
+pub(crate) fn only<T>(mut found: Vec<T>, vehicle: &str) -> Result<T, Refused> {
+    match (found.pop(), found.len()) {
+        (None, _) => Err(Refused::Input(format!("vehicle is {vehicle:?}; no row has this id"))),
+        (Some(one), 0) => Ok(one),
+        (Some(_), others) => {
+            let rows = others + 1;
+            Err(Refused::Input(format!("vehicle is {vehicle:?}; {rows} rows have this id")))
+        }
     }
 }
 
 /// The intensity on the slots of a curve.
-fn by_slot(curve: &PriceCurve, intensity: &PriceCurve) -> Result<PriceCurve, Refused> {
+pub(crate) fn by_slot(curve: &PriceCurve, intensity: &PriceCurve) -> Result<PriceCurve, Refused> {
     Ok(curve.times(0.0)?.plus(intensity)?)
 }
 

@@ -300,7 +300,7 @@ impl HeatPlan {
 
     /// First instant that the plan could use, in UTC.
     #[getter]
-    fn now(&self) -> DateTime<Utc> {
+    pub(crate) fn now(&self) -> DateTime<Utc> {
         self.run.request().now
     }
 

@@ -39,6 +39,7 @@ mod plan;
 mod plan_table;
 mod policies;
 mod policy;
+mod power;
 mod prices;
 mod provenance;
 mod questions;
@@ -80,7 +81,9 @@ mod _engine {
         TariffEntries, TariffEntry, TariffSource, bill_load, list_tariffs, load_tariff,
     };
     #[pymodule_export]
-    use crate::carbon::{charge_emissions, heat_emissions, storage_emissions, table_emissions};
+    use crate::carbon::{
+        EmissionPrice, charge_emissions, heat_emissions, storage_emissions, table_emissions,
+    };
     #[pymodule_export]
     use crate::device::{
         device_are_paired, device_capabilities, device_charge_state, device_check_command,
@@ -135,6 +138,8 @@ mod _engine {
         PolicyReasons, PolicySlot, PolicySlots, ScenarioPrices, plan_policy,
     };
     #[pymodule_export]
+    use crate::power::{PowerChange, PowerChanges, plan_load, plan_power_changes, site_intervals};
+    #[pymodule_export]
     use crate::prices::{PriceCurves, Prices};
     #[pymodule_export]
     use crate::provenance::SourceShare;
@@ -180,7 +185,7 @@ mod _engine {
         StorageSlot, plan_storage,
     };
     #[pymodule_export]
-    use crate::storage_batch::plan_storage_batch;
+    use crate::storage_batch::{plan_storage_batch, storage_row};
     #[pymodule_export]
     use crate::switching::{
         Session, SwitchingCertificate, SwitchingInterval, SwitchingIntervals, SwitchingPlan,

@@ -115,24 +115,30 @@ impl PlanTable {
             columns.end.extend(micros("end").values());
             columns.power_kw.extend(periods["power_kw"].as_primitive::<Float64Type>().values());
         }
-        let curve = columns
-            .load_curve(resolution)
-            .map_err(|error| Refused::argument("resolution", error))?;
-        let LoadCurve { start, end, energy_kwh, power_kw } = curve;
-        let times = |micros: Vec<i64>| -> ArrayRef {
-            Arc::new(utc(TimestampMicrosecondArray::from(micros)))
-        };
-        Table::of_columns([
-            ("start", times(start), false),
-            ("end", times(end), false),
-            ("power_kw", numbers(power_kw), false),
-            ("energy_kwh", numbers(energy_kwh), false),
-        ])
+        load_table(&columns, resolution)
     }
 
     fn __repr__(slf: PyRef<'_, Self>) -> String {
         slf.as_super().shown("PlanTable", "plans")
     }
+}
+
+/// The load curve of intervals, as a table.
+pub(crate) fn load_table(
+    columns: &IntervalColumns,
+    resolution: TimeDelta,
+) -> Result<Table, Refused> {
+    let curve =
+        columns.load_curve(resolution).map_err(|error| Refused::argument("resolution", error))?;
+    let LoadCurve { start, end, energy_kwh, power_kw } = curve;
+    let times =
+        |micros: Vec<i64>| -> ArrayRef { Arc::new(utc(TimestampMicrosecondArray::from(micros))) };
+    Table::of_columns([
+        ("start", times(start), false),
+        ("end", times(end), false),
+        ("power_kw", numbers(power_kw), false),
+        ("energy_kwh", numbers(energy_kwh), false),
+    ])
 }
 
 /// Intervals of all rows of a batch, row after row.

@@ -6,6 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use pyo3_arrow::input::AnyRecordBatch;
+use slackwater_engine::plan::record as engine;
 use slackwater_engine::prices::combine::CombineError;
 use slackwater_engine::prices::curve::{CurveError, PriceCurve};
 use slackwater_engine::prices::layers::{Layer, LayerError, LayeredPrices, Standing};
@@ -14,10 +15,11 @@ use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::Price;
 
 use crate::arrow::{Columns, Table};
+use crate::carbon::EmissionPrice;
 use crate::doubts::warn_of_prices;
 use crate::error::{Named, Refused};
 use crate::provenance::{LayerTuple, layer};
-use crate::series::{self, Series, SlotTuple};
+use crate::series::{self, SlotTuple};
 use crate::time::Instant;
 
 /// A price curve with its currency. See `slackwater.Prices`.
@@ -28,6 +30,8 @@ pub(crate) struct Prices {
     pub(crate) currency: Arc<str>,
     /// Where the prices come from, where that was said.
     pub(crate) layers: Option<Arc<LayeredPrices>>,
+    /// The price of emissions that they hold, where it was added.
+    pub(crate) emissions: Option<engine::EmissionPrice>,
 }
 
 /// Source of a layer, whether it is an estimate, its ceiling and its prices.
@@ -39,7 +43,7 @@ type SourcedTuple = (DateTime<Utc>, DateTime<Utc>, f64, String, bool);
 impl Prices {
     /// A curve in a currency.
     pub(crate) fn new(curve: impl Into<Arc<PriceCurve>>, currency: impl Into<Arc<str>>) -> Self {
-        Self { curve: curve.into(), currency: currency.into(), layers: None }
+        Self { curve: curve.into(), currency: currency.into(), layers: None, emissions: None }
     }
 
     /// The prices with their sources; without any they are known, of the source `prices`.
@@ -76,7 +80,7 @@ impl Prices {
 
     fn of_layers(&self, layered: LayeredPrices) -> Self {
         let curve = Arc::new(layered.curve().clone());
-        Self { curve, currency: self.currency.clone(), layers: Some(layered.into()) }
+        Self { layers: Some(layered.into()), ..Self::new(curve, self.currency.clone()) }
     }
 
     fn in_same_currency(&self, curve: PriceCurve) -> Self {
@@ -134,6 +138,13 @@ impl Prices {
             Columns::refuse_nulls(end, &ends, periods.len())?;
             // A slot without a price is a gap.
             for row in (0..batch.num_rows()).filter(|&row| column.is_valid(row)) {
+                if column.value(row).is_nan() {
+                    let slot = periods.len();
+                    return Err(Refused::Input(format!(
+                        "price of slot {slot}: NaN per kWh is no price; a slot without one is \
+                         null, or left out"
+                    )));
+                }
                 periods.push((starts.value(row), ends.value(row)));
                 prices.push(column.value(row));
             }
@@ -153,7 +164,7 @@ impl Prices {
         let layers = layers.iter().enumerate().map(layer).collect::<Result<_, _>>()?;
         let layered = LayeredPrices::new(layers)?;
         let curve = Arc::new(layered.curve().clone());
-        Ok(Self { curve, currency: currency.into(), layers: Some(layered.into()) })
+        Ok(Self { layers: Some(layered.into()), ..Self::new(curve, currency) })
     }
 
     fn layers(&self) -> Option<Vec<LayerOut>> {
@@ -245,11 +256,28 @@ impl Prices {
         }
     }
 
-    fn plus_emissions(&self, intensity: &Series, price_per_kg: f64) -> Result<Self, Refused> {
+    fn plus_emissions(&self, emissions: &EmissionPrice) -> Result<Self, Refused> {
+        if self.emissions.is_some() {
+            let text = "carbon: these prices hold a price of emissions already";
+            return Err(Refused::Input(text.into()));
+        }
         // All prices have to be covered, so that none is dropped by the sum.
-        self.curve.plus_emissions(&intensity.curve, price_per_kg).named("carbon")?;
-        let emissions = intensity.curve.times(price_per_kg)?;
-        self.changed(|curve| curve.plus(&emissions), |own| own.plus(&emissions))
+        emissions.0.check(&self.curve).named("carbon")?;
+        let each = emissions.0.intensity().times(emissions.0.price_per_kg())?;
+        let summed = self.changed(|curve| curve.plus(&each), |own| own.plus(&each))?;
+        Ok(summed.holding(Some(emissions)))
+    }
+
+    /// The same prices, of which a part is the price of emissions.
+    fn holding(&self, emissions: Option<&EmissionPrice>) -> Self {
+        let (layers, emissions) = (self.layers.clone(), emissions.map(|one| one.0.clone()));
+        Self { layers, emissions, ..Self::new(self.curve.clone(), self.currency.clone()) }
+    }
+
+    /// The price of emissions that they hold; `None` if none was added.
+    #[getter]
+    fn emissions(&self) -> Option<EmissionPrice> {
+        self.emissions.clone().map(EmissionPrice)
     }
 
     fn resampled(&self, resolution: &str, time_zone: &str, how: &str) -> Result<Self, Refused> {

@@ -10,7 +10,7 @@ use serde_json::ser::{Formatter, Serializer};
 use slackwater_engine::plan::questions::estimates_in;
 use slackwater_engine::plan::record as engine;
 use slackwater_engine::plan::record::{
-    ENGINE_VERSION, PriceSources, Recorded, SavedPlan, TIME_ZONE_VERSION, ValueTree,
+    ENGINE_VERSION, EmissionPrice, PriceSources, Recorded, SavedPlan, TIME_ZONE_VERSION, ValueTree,
 };
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::prices::layers::LayeredPrices;
@@ -69,6 +69,8 @@ record! {
 pub(crate) struct Terms {
     currency: Arc<str>,
     layers: PriceSources,
+    /// Price of emissions within the prices to buy at.
+    emissions: Option<EmissionPrice>,
 }
 
 impl Terms {
@@ -76,13 +78,13 @@ impl Terms {
     pub(crate) fn new(prices: &Prices, export: Option<&Prices>) -> Self {
         let export = export.and_then(|export| export.layers.clone());
         let layers = PriceSources { import: prices.layers.clone(), export };
-        Self { currency: prices.currency.clone(), layers }
+        Self { currency: prices.currency.clone(), layers, emissions: prices.emissions.clone() }
     }
 
     /// Prices to buy at.
     pub(crate) fn import(&self, curve: impl Into<Arc<PriceCurve>>) -> Prices {
-        let layers = self.layers.import.clone();
-        Prices { layers, ..Prices::new(curve, self.currency.clone()) }
+        let (layers, emissions) = (self.layers.import.clone(), self.emissions.clone());
+        Prices { layers, emissions, ..Prices::new(curve, self.currency.clone()) }
     }
 
     /// Prices to sell at.
@@ -110,7 +112,12 @@ impl Terms {
     pub(crate) fn to_json(&self, recorded: impl Into<Recorded>) -> String {
         let bundle = SavedPlan::new(&*self.currency, recorded);
         let layered = bundle.with_layers(self.layers.clone());
-        text_of(&layered.expect("prices are what their layers make"))
+        let mut bundle = layered.expect("prices are what their layers make");
+        if let Some(emissions) = &self.emissions {
+            let priced = bundle.with_emissions(emissions.clone());
+            bundle = priced.expect("the intensity is known wherever a price was added");
+        }
+        text_of(&bundle)
     }
 }
 
@@ -134,9 +141,10 @@ fn tell_estimates<'a>(
 #[pyfunction]
 pub(crate) fn plan_from_json(py: Python<'_>, text: &str) -> Result<Py<PyAny>, Refused> {
     let bundle = py.detach(|| bundle_of(text))?;
-    let terms = Terms { currency: bundle.currency.into(), layers: bundle.layers };
+    let SavedPlan { currency, layers, emissions, recorded, .. } = bundle;
+    let terms = Terms { currency: currency.into(), layers, emissions };
     let charging = |run: Charged| Ok(Py::new(py, Plan::new(run, terms.clone()))?.into_any());
-    match bundle.recorded {
+    match recorded {
         Recorded::Charge(run) => charging(Charged::Charge(*run)),
         Recorded::Vehicle(run) => charging(Charged::Vehicle(*run)),
         Recorded::Duration(run) => charging(Charged::Duration(*run)),

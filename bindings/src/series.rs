@@ -30,6 +30,11 @@ pub(crate) struct Series {
 }
 
 impl Series {
+    /// A carbon intensity.
+    pub(crate) fn of_intensity(curve: Arc<PriceCurve>) -> Self {
+        Self { curve, unit: SeriesUnit::KgPerKwh.name().into() }
+    }
+
     fn like(&self, curve: PriceCurve) -> Self {
         Self { curve: curve.into(), unit: self.unit.clone() }
     }

@@ -1,23 +1,27 @@
 //! Storage plans of many batteries, Arrow to Arrow.
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, SchemaRef};
+use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::batch as engine;
-use slackwater_engine::columns::{Batteries, PlanTable as PlanRows, StorageNumbers};
+use slackwater_engine::columns::{Batteries, NO_TIME, PlanTable as PlanRows, StorageNumbers};
 use slackwater_engine::plan::storage::PriceSlots;
+use slackwater_engine::prices::curve::PriceCurve;
 
 use crate::answer::{self, numbers};
 use crate::arrow::{Columns, Table, refused, schema};
-use crate::batch::{NUMBERS, Numbers, Times};
+use crate::batch::{NUMBERS, Numbers, Times, by_slot, only, rows_named};
 use crate::doubts::warn_of_columns;
 use crate::error::Refused;
 use crate::interrupt;
 use crate::plan_table::PlanTable;
 use crate::prices::Prices;
+use crate::series::Series;
 
 /// Columns that other functions honour; ignoring them would plan something else.
 const NOT_HERE: [&str; 11] = [
@@ -97,6 +101,31 @@ impl Rows {
         })
     }
 
+    /// What a row says; its optional columns are left out where they are null.
+    fn row(&self, row: usize) -> Result<RowTuple, Refused> {
+        let missing =
+            |name: &str| Refused::Input(format!("column {name:?} is null for the vehicle"));
+        let time = |name: &str, times: &Times| match times.values()[row] {
+            NO_TIME => Err(missing(name)),
+            micros => DateTime::from_timestamp_micros(micros).ok_or_else(|| missing(name)),
+        };
+        let required = [&self.capacity, &self.soc, &self.charge_max, &self.discharge_max];
+        let mut numbers = HashMap::new();
+        for (name, column) in KNOWN[3..7].iter().zip(required) {
+            let number = column.values()[row];
+            if number.is_nan() {
+                return Err(missing(name));
+            }
+            numbers.insert(*name, number);
+        }
+        for (name, column) in KNOWN[7..].iter().zip(&self.optional) {
+            let number = column.as_ref().map(|numbers| numbers[row]);
+            numbers.extend(number.filter(|number| !number.is_nan()).map(|number| (*name, number)));
+        }
+        let arrival = time("arrival", &self.arrival)?;
+        Ok((arrival, time("departure", &self.departure)?, numbers))
+    }
+
     fn batteries(&self) -> Batteries<'_> {
         let [target, reserve, limit, efficiency, discharge_efficiency, end_value, wear] =
             self.optional.each_ref().map(|column| column.as_deref());
@@ -119,6 +148,28 @@ impl Rows {
     }
 }
 
+/// Arrival, departure, and numbers by their columns.
+type RowTuple = (DateTime<Utc>, DateTime<Utc>, HashMap<&'static str, f64>);
+
+/// What the row of a battery says, for a plan of it alone; see `slackwater.plan_storage_row`.
+#[pyfunction]
+pub(crate) fn storage_row(
+    py: Python<'_>,
+    vehicles: AnyRecordBatch,
+    vehicle: &str,
+) -> Result<RowTuple, Refused> {
+    let vehicles = crate::arrow::batches(vehicles)?;
+    warn_of_columns(py, &vehicles, &NUMBERS)?;
+    let mut found = Vec::new();
+    for batch in &vehicles {
+        let columns = Rows::new(batch, None)?;
+        for row in rows_named(&columns.id, vehicle)? {
+            found.push(columns.row(row)?);
+        }
+    }
+    only(found, vehicle)
+}
+
 /// The prices that each row names; a position beyond them where there are none.
 fn grid_rows(columns: &Columns<'_>, names: &[String]) -> Result<Vec<u32>, Refused> {
     let column = columns.column("price_id")?;
@@ -128,37 +179,78 @@ fn grid_rows(columns: &Columns<'_>, names: &[String]) -> Result<Vec<u32>, Refuse
     Ok(ids.as_string::<i32>().iter().map(row).collect())
 }
 
-fn answer_schema(id: &DataType, currency: &str) -> SchemaRef {
+fn answer_schema(id: &DataType, currency: &str, has_emissions: bool) -> SchemaRef {
     let number = |name: &str| Field::new(name, DataType::Float64, true);
     let [intervals, status, error] = answer::fields();
-    schema(
-        vec![
-            Field::new("id", id.clone(), true),
-            number("cost"),
-            number("charged_kwh"),
-            number("discharged_kwh"),
-            number("shortfall_kwh"),
-            number("soc_percent"),
-            number("baseline_cost"),
-            number("savings"),
-            number("gap"),
-            intervals,
-            status,
-            error,
-        ],
-        currency,
-    )
+    let mut fields = vec![
+        Field::new("id", id.clone(), true),
+        number("cost"),
+        number("charged_kwh"),
+        number("discharged_kwh"),
+        number("shortfall_kwh"),
+        number("soc_percent"),
+        number("baseline_cost"),
+        number("savings"),
+        number("gap"),
+        intervals,
+        status,
+        error,
+    ];
+    if has_emissions {
+        fields.extend([number("carbon_kg"), number("baseline_carbon_kg")]);
+    }
+    schema(fields, currency)
+}
+
+/// Carbon intensity, and the same on the slots of each pair of prices.
+struct Intensity {
+    curve: Arc<PriceCurve>,
+    by_slot: Vec<PriceSlots>,
+}
+
+impl Intensity {
+    fn new(
+        curve: &Arc<PriceCurve>,
+        imports: &[Arc<PriceCurve>],
+        exports: &[Option<Arc<PriceCurve>>],
+    ) -> Result<Self, Refused> {
+        let pairs = imports.iter().zip(exports);
+        let slots = pairs.map(|(import, export)| {
+            Ok(PriceSlots::new(&by_slot(import, curve)?, export.as_deref()))
+        });
+        Ok(Self { curve: curve.clone(), by_slot: slots.collect::<Result<_, Refused>>()? })
+    }
+
+    /// Emissions in kg of the rows of each run, and of their baselines.
+    fn emissions(
+        &self,
+        batteries: &Batteries<'_>,
+        runs: &[PlanRows<StorageNumbers>],
+    ) -> Vec<(Vec<f64>, Vec<f64>)> {
+        let soc: Vec<f64> = runs.iter().flat_map(|run| run.numbers.soc_percent.clone()).collect();
+        let baselines = engine::storage_baseline_emissions(batteries, &self.by_slot, &soc);
+        let mut baselines = baselines.into_iter();
+        let both = |run: &PlanRows<StorageNumbers>| {
+            let mut planned = run.intervals.emissions(&self.curve);
+            for (row, _) in &run.errors {
+                planned[*row] = f64::NAN;
+            }
+            (planned, baselines.by_ref().take(run.len()).collect())
+        };
+        runs.iter().map(both).collect()
+    }
 }
 
 fn record_batch(
     schema: &SchemaRef,
     id: ArrayRef,
     plans: PlanRows<StorageNumbers>,
+    emissions: Option<(Vec<f64>, Vec<f64>)>,
 ) -> Result<RecordBatch, Refused> {
     let status = answer::status(&plans.numbers.shortfall_kwh);
     let errors = answer::errors(plans.len(), &plans.errors);
     let intervals = answer::intervals(plans.intervals);
-    let columns = vec![
+    let mut columns = vec![
         id,
         numbers(plans.numbers.cost),
         numbers(plans.numbers.charged_kwh),
@@ -172,17 +264,22 @@ fn record_batch(
         status,
         errors,
     ];
+    if let Some((planned, baseline)) = emissions {
+        columns.extend([numbers(planned), numbers(baseline)]);
+    }
     RecordBatch::try_new(schema.clone(), columns).map_err(refused)
 }
 
 /// See `slackwater.plan_storage_batch`. Without names all rows pay the first prices.
 #[pyfunction]
+#[pyo3(signature = (vehicles, prices, export_prices, names, *, intensity = None))]
 pub(crate) fn plan_storage_batch(
     py: Python<'_>,
     vehicles: AnyRecordBatch,
     prices: Vec<PyRef<'_, Prices>>,
     export_prices: Vec<Option<PyRef<'_, Prices>>>,
     names: Option<Vec<String>>,
+    intensity: Option<&Series>,
 ) -> Result<Py<PlanTable>, Refused> {
     let vehicles = crate::arrow::batches(vehicles)?;
     warn_of_columns(py, &vehicles, &NUMBERS)?;
@@ -196,20 +293,26 @@ pub(crate) fn plan_storage_batch(
     let curves: Vec<_> = prices.iter().map(|prices| prices.curve.clone()).collect();
     let exports: Vec<_> =
         export_prices.iter().map(|export| export.as_ref().map(|e| e.curve.clone())).collect();
+    let intensity = intensity.map(|series| Intensity::new(&series.curve, &curves, &exports));
+    let intensity = intensity.transpose()?;
     let table = interrupt::run(py, None, move |_| {
         let pairs = curves.iter().zip(&exports);
         let grids: Vec<PriceSlots> =
             pairs.map(|(import, export)| PriceSlots::new(import, export.as_deref())).collect();
         let mut answered = Vec::new();
-        let mut schema = answer_schema(&DataType::Utf8, &currency);
+        let mut schema = answer_schema(&DataType::Utf8, &currency, intensity.is_some());
         for batch in vehicles {
             let rows = Rows::new(&batch, names.as_deref())?;
-            schema = answer_schema(rows.id.data_type(), &currency);
+            schema = answer_schema(rows.id.data_type(), &currency, intensity.is_some());
+            let batteries = rows.batteries();
+            let runs = engine::plan_storage_batch(&batteries, &grids);
+            let emissions = intensity.as_ref().map(|one| one.emissions(&batteries, &runs));
+            let mut emissions = emissions.into_iter().flatten();
             let mut first = 0;
-            for plans in engine::plan_storage_batch(&rows.batteries(), &grids) {
+            for plans in runs {
                 let id = rows.id.slice(first, plans.len());
                 first += plans.len();
-                answered.push(record_batch(&schema, id, plans)?);
+                answered.push(record_batch(&schema, id, plans, emissions.next())?);
             }
         }
         Ok::<_, Refused>(Table::new(schema, answered))

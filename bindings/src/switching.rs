@@ -5,6 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use slackwater_engine::plan::charge::Target;
+use slackwater_engine::plan::evaluation::{ConnectionFacts, Evaluation, evaluate_switching};
 use slackwater_engine::plan::record::SavedRun;
 use slackwater_engine::plan::switching as engine;
 use slackwater_engine::plan::switching::{
@@ -133,6 +134,13 @@ impl SwitchingPlan {
         self.run.plan()
     }
 
+    /// The plan under the prices that it was made for.
+    fn at_own_prices(&self) -> Evaluation {
+        let import = &**self.run.prices();
+        let facts = ConnectionFacts { import, export: None, solar: None, load: None, demand: None };
+        evaluate_switching(self.intended(), &facts)
+    }
+
     /// The text of the saved plan.
     pub(crate) fn to_json(&self) -> String {
         self.terms.to_json(SavedRun::clone(&self.run))
@@ -193,6 +201,19 @@ impl SwitchingPlan {
     #[getter]
     fn smoothness_cost(&self) -> f64 {
         self.intended().smoothness_cost().as_amount()
+    }
+
+    /// Cost of the same energy at full power from the start, in one session, in units of the
+    /// currency.
+    #[getter]
+    fn baseline_cost(&self) -> f64 {
+        self.at_own_prices().baseline.total().as_amount()
+    }
+
+    /// Baseline cost less cost; negative if the plan costs more.
+    #[getter]
+    fn savings(&self) -> f64 {
+        self.at_own_prices().savings().as_amount()
     }
 
     /// Sessions of :attr:`free_plan`.

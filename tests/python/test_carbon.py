@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+import re
 from datetime import timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import slackwater as sw
 
 from fleets import NOON
+from saved_plans import pickled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,6 +158,70 @@ def test_a_baseline_has_emissions_too(planner: Callable[..., Any]) -> None:
     assert cheap.baseline_carbon_kg > 0
 
 
+@pytest.mark.parametrize("planner", PLANNERS)
+def test_a_saved_plan_keeps_its_emissions(planner: Callable[..., Any]) -> None:
+    """From its text, from a pickle, and planned again."""
+    plan = planner(prices_of(CENTS), sw.Carbon(price_per_kg=0.3, intensity=grid_of(GRAMS)))
+    for twin in (type(plan).from_json(plan.to_json()), pickled(plan)):
+        assert twin == plan
+        assert twin.carbon_kg == plan.carbon_kg
+        assert twin.baseline_carbon_kg == plan.baseline_carbon_kg
+        assert twin.carbon_cost == plan.carbon_cost
+        assert twin.to_json() == plan.to_json()
+    assert sw.replay(plan.to_json()).same
+    other = planner(prices_of(CENTS), sw.Carbon(price_per_kg=0.2, intensity=grid_of(GRAMS)))
+    changed = {each.path: each for each in sw.saved.differences(plan, other)}
+    assert changed["emissions.price_per_kg"].before == 0.3
+    assert "emissions" not in planner(prices_of(CENTS), None).to_json()
+
+
+def test_emissions_in_a_file_are_checked() -> None:
+    """A price below zero, and an intensity that ends early."""
+    carbon = sw.Carbon(price_per_kg=0.25, intensity=grid_of(GRAMS))
+    text = charge(prices_of(CENTS), carbon).to_json()
+    with pytest.raises(sw.InputError, match=r"price_per_kg is -0.25 per kg"):
+        sw.Plan.from_json(text.replace('"price_per_kg": 0.25', '"price_per_kg": -0.25'))
+    last = re.findall(r',\n *\{"start"[^\n]*"kg_per_kwh"[^\n]*\}(?=\n)', text)[-1]
+    with pytest.raises(sw.InputError, match="the intensity is missing from"):
+        sw.Plan.from_json(text.replace(last, ""))
+
+
+def batteries_of(count: int) -> pa.Table:
+    """Batteries of several levels and efficiencies; the last has no state of charge."""
+    return pa.table(
+        {
+            "id": [f"car {n}" for n in range(count)],
+            "arrival": [NOON + n * HOUR / 3 for n in range(count)],
+            "departure": [END] * count,
+            "capacity_kwh": [40.0] * count,
+            "soc_percent": [20.0 + 15 * n for n in range(count - 1)] + [None],
+            "target_percent": [75.0] * count,
+            "efficiency": [0.8 + 0.05 * n for n in range(count)],
+            "power_max_kw": [7.0] * count,
+            "discharge_max_kw": [4.0] * count,
+        }
+    )
+
+
+def test_rows_of_a_storage_batch_are_plans_alone() -> None:
+    """Cost, emissions and those of the baseline, also with curves by name."""
+    cars, carbon = batteries_of(4), sw.Carbon(price_per_kg=0.3, intensity=grid_of(GRAMS))
+    export, prices = prices_of(CENTS[::-1]), prices_of(CENTS)
+    rows = pa.table(sw.plan_storage_batch(cars, prices, export, carbon=carbon)).to_pylist()
+    named = cars.append_column("price_id", pa.array(["a"] * 4))
+    curves = {"b": export, "a": prices}
+    own = pa.table(sw.plan_storage_batch(named, curves, export, carbon=carbon)).to_pylist()
+    assert own == rows
+    for row in rows[:3]:
+        alone = sw.plan_storage_row(cars, prices, export, vehicle=row["id"], carbon=carbon)
+        assert row["cost"] == pytest.approx(alone.cost)
+        assert row["carbon_kg"] == pytest.approx(alone.carbon_kg, abs=1e-6)
+        assert row["baseline_carbon_kg"] == pytest.approx(alone.baseline_carbon_kg, abs=1e-6)
+    assert rows[3]["error"]
+    assert rows[3]["carbon_kg"] is rows[3]["baseline_carbon_kg"] is None
+    assert "carbon_kg" not in sw.plan_storage_batch(cars, prices).column_names
+
+
 def vehicles_of(count: int) -> pa.Table:
     """Vehicles of several needs; the last stays too short."""
     return pa.table(
@@ -225,6 +290,7 @@ def test_an_area_tells_its_emissions() -> None:
     alone = pa.table(sw.plan_batch(vehicles, prices_of(CENTS), carbon=carbon))
     baseline = sum(alone.column("baseline_carbon_kg").to_pylist())
     assert area.baseline_carbon_kg == pytest.approx(baseline, rel=0.02)
+    assert pickled(area).carbon_kg == area.carbon_kg
 
 
 def parts(interval: dict[str, Any], grid: sw.Series) -> list[tuple[dict[str, Any], float]]:
@@ -277,7 +343,7 @@ def test_prices_with_emissions_are_copied_and_added_as_prices() -> None:
     """A copy knows its emissions; a sum is a price like any other."""
     carbon = sw.Carbon(price_per_kg=0.3, intensity=grid_of(GRAMS))
     summed = prices_of(CENTS).plus_emissions(carbon)
-    copied = pickle.loads(pickle.dumps(summed))  # noqa: S301  our own bytes
+    copied = pickled(summed)
     assert charge(copied, None).carbon_kg == charge(summed, None).carbon_kg
     assert charge(summed + 0.1, None).carbon_kg is None
 

@@ -217,6 +217,20 @@ ROWS_OF_PRICES: list[Row] = [
         "prices_per_kwh has to be a list, not a float",
     ),
     ("a NaN price", lambda: values(float("nan")), "NaN|finite"),
+    (
+        "a NaN price of polars",
+        lambda: sw.Prices.from_arrow(
+            pl.DataFrame({**table, "price_per_kwh": [float("nan")]}), currency="EUR"
+        ),
+        "price of slot 0: NaN per kWh is no price; a slot without one is null, or left out",
+    ),
+    (
+        "a NaN price of pandas",
+        lambda: sw.Prices.from_arrow(
+            pd.DataFrame({**table, "price_per_kwh": [float("nan")]}), currency="EUR"
+        ),
+        None,
+    ),
     ("an infinite price", lambda: values(float("inf")), "finite"),
     ("no slot length", lambda: values(0.1, slot=timedelta(0)), "slot"),
     (
@@ -928,7 +942,7 @@ ROWS_OF_TABLES: list[Row] = [
     (
         "an area of text",
         lambda: area("7"),
-        "limit_kw has to be a number or a list.*, not a str",
+        "limit_kw has to be a number or a Series or a list.*, not a str",
     ),
     ("an area without a limit", lambda: area(None), "give either limit_kw or nodes"),
     ("an area of two values", lambda: area([1.0, 2.0]), "2 slots; the prices have 3"),
@@ -1132,6 +1146,46 @@ ROWS_OF_RESULTS: list[Row] = [
     ("a town for a page", lambda: SITE.to_html(time_zone="Berlin"), "is no IANA time zone such as"),
     ("a number for axes", lambda: PLAN.plot(ax=3), "ax has to be .*Axes.*, not a int"),
     ("a number for a size", lambda: PLAN.plot(figsize=3), "figsize has to be a tuple of 2"),
+    ("a number for the axes of prices", lambda: PRICES.plot(ax=3), "ax has to be (an )?Axes"),
+    ("a size of nothing", lambda: PRICES.plot(figsize=(0, 1)), "figsize is .* above 0"),
+    ("a theme of prices", lambda: PRICES.plot(theme="blue"), "theme is 'blue'"),
+    ("many axes for one", lambda: SITE.plot(ax=[1, 2]), "ax has to be (an )?Axes.* not a list"),
+    (
+        "another limit that is none",
+        lambda: SITE.what_if(import_limit=9),
+        r"plan_site\(\) takes no 'import_limit'; is it 'import_limit_kw'",
+    ),
+    (
+        "another limit below zero",
+        lambda: SITE.what_if(import_limit_kw=-9),
+        "import_limit_kw: value 0 is -9 kW",
+    ),
+    (
+        "another limit by position",
+        lambda: SITE.what_if(9),
+        r"SitePlan.what_if\(\) takes none by position",
+    ),
+    ("another power of text", lambda: STORAGE.what_if(power_max_kw="9"), "power_max_kw has to be"),
+    ("a site against a battery", lambda: SITE.diff(STORAGE), "after has to be a SitePlan, not a"),
+    ("steps of text", lambda: SITE.load("15m"), "resolution"),
+    (
+        "a battery that is not there",
+        lambda: sw.plan_storage_row(
+            cars(energy_kwh=..., capacity_kwh=[9.0], soc_percent=[5.0], discharge_max_kw=[4.0]),
+            PRICES,
+            vehicle="bus",
+        ),
+        'vehicle is "bus"; no row has this id',
+    ),
+    (
+        "a battery without a level",
+        lambda: sw.plan_storage_row(
+            cars(energy_kwh=..., capacity_kwh=[9.0], soc_percent=[None], discharge_max_kw=[4.0]),
+            PRICES,
+            vehicle="van",
+        ),
+        'column "soc_percent" is null for the vehicle|holds null',
+    ),
     (
         "a wish that is none",
         lambda: PLAN.what_if(reserve=1),
@@ -1161,6 +1215,72 @@ ROWS_OF_RESULTS: list[Row] = [
         "duration is -1 h; it is 0 h or more",
     ),
     ("an hour that is none", lambda: sw.next_deadline("25:00", now=SIX), '"25:00" is not HH:MM'),
+]
+
+
+def policy(**changes: Any) -> Any:
+    given = {"now": SIX, "power_max_kw": 7, "energy_kwh": 9, "shortfall_price_per_kwh": 1}
+    given |= changes
+    return sw.plan_policy(given.pop("prices", PRICES), **given)
+
+
+def chain(**changes: Any) -> object:
+    given = {"states": [PRICES, PRICES + 0.1], "transitions": [[0.9, 0.1]] * 2, "first": [1, 0]}
+    return sw.MarkovPrices(**(given | changes))
+
+
+def tree(*then: Any) -> object:
+    return sw.PriceTree(PRICES[: SIX + HOUR], then=then)
+
+
+BRANCH = PRICES[SIX + HOUR :]
+ROWS_OF_POLICIES: list[Row] = [
+    ("a policy for a list", lambda: policy(prices=[0.1]), "prices has to be a MarkovPrices or"),
+    ("a policy for a chain", lambda: policy(prices=chain()), None),
+    ("a policy for a tree", lambda: policy(prices=tree((0.5, BRANCH), (0.5, BRANCH))), None),
+    ("a missing kWh for nothing", lambda: policy(shortfall_price_per_kwh=-1), "a missing kWh cos"),
+    ("a bare departure", lambda: policy(departures=[BY]), r"departures\[0\] has to be a Departure"),
+    ("a late departure", lambda: policy(departures=[(BY + HOUR, 1)]), "departure"),
+    ("a policy for no energy", lambda: policy(energy_kwh=-1), "energy_kwh is -1"),
+    ("a matrix of one row", lambda: chain(transitions=[[1, 0]]), "matrix has 1 entries for 2 sta"),
+    ("a matrix of text", lambda: chain(transitions="x"), "a list of lists: a number each"),
+    ("a row of 0.9", lambda: chain(transitions=[[0.5, 0.4]] * 2), "row 0 add up to 0.9, not to 1"),
+    ("a first state too many", lambda: chain(first=[1, 0, 0]), "first"),
+    ("states of two lengths", lambda: chain(states=[PRICES, BRANCH]), "slots"),
+    ("a state of a list", lambda: chain(states=[PRICES, [0.1]]), r"states\[1\] has to be Prices"),
+    ("a branch of half a chance", lambda: tree((0.5, BRANCH)), "then add up to 0.5, not to 1"),
+    ("a branch without its chance", lambda: tree(BRANCH), r"then\[0\] has to be a tuple of 2"),
+    ("a branch that begins early", lambda: tree((1, PRICES)), "2026-01-05 18:00:00 UTC"),
+    (
+        "a decision long after",
+        lambda: policy().decide(at=BY + HOUR, wanted_kwh=1),
+        "when the policy has no price; it goes from",
+    ),
+    (
+        "a decision without a zone",
+        lambda: policy().decide(at=NAIVE, wanted_kwh=1),
+        "at: .* has no time zone",
+    ),
+    (
+        "a decision for too much",
+        lambda: policy().decide(at=SIX, wanted_kwh=99),
+        "wanted_kwh is 99 kWh; the policy was made for 0 to 9 kWh",
+    ),
+    (
+        "a decision in a state that is none",
+        lambda: policy().decide(at=SIX, wanted_kwh=1, state=7),
+        "state is 7; slot 0 has 1 state",
+    ),
+    (
+        "the risk of everything",
+        lambda: policy().conditional_value_at_risk(level=1),
+        "level is 1; it is 0 or more and below 1",
+    ),
+    (
+        "bids in a number",
+        lambda: policy().plot(at=SIX, wanted_kwh=1, ax=3),
+        "ax has to be (an )?Axes",
+    ),
 ]
 
 
@@ -1254,13 +1374,14 @@ ROWS = [
     *ROWS_OF_HEAT,
     *ROWS_OF_RESULTS,
     *ROWS_OF_SIMULATIONS,
+    *ROWS_OF_POLICIES,
 ]
 
 
 def test_there_are_as_many_mistakes_as_a_day_of_trying_makes() -> None:
     names = [name for name, _, _ in ROWS]
     assert len(names) == len(set(names))
-    assert len(names) >= 276
+    assert len(names) >= 312
 
 
 @pytest.mark.parametrize(

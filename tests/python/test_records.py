@@ -54,6 +54,8 @@ def results() -> Iterator[object]:
     yield _unmet_switching().unmet
     evaluated = plan.evaluate(fleets.day_ahead().between(NOON + 2 * HOUR, NOON + 4 * HOUR))
     yield (evaluated, evaluated.missing)
+    site = saved_plans.site()
+    yield site.diff(site.what_if(import_limit_kw=22).plan)
     heat = test_heat.plan()
     yield (heat.slots, heat.certificate, heat.explain(), heat.baseline)
     yield sw.identify_heat(**test_heat.course(0.05))

@@ -364,6 +364,36 @@ def test_a_unit_is_checked_where_a_series_is_used() -> None:
         sw.plan_charge(co2, now=NOON, power_max_kw=1, targets=[(None, 1)])  # type: ignore[arg-type]
 
 
+def test_powers_are_series_in_every_planner() -> None:
+    """Limits and base loads of areas by their mean, facts and gains as they are."""
+    prices = prices_of(0.3, 0.1, 0.2)
+    halves = sw.Series.from_values(NOON, [8, 4, 3, 9, 6, 6], unit="kW", slot=HOUR / 2)
+    cars: Any = {"id": [1], "arrival": [NOON], "departure": [NOON + 3 * HOUR]}
+    cars |= {"energy_kwh": [9.0], "power_max_kw": [7.0]}
+    area = sw.plan_area(cars, prices, limit_kw=halves)
+    by_hand = sw.plan_area(cars, prices, limit_kw=[6, 6, 6])
+    assert area.nodes == by_hand.nodes
+    wanted: Any = {"target_kw": halves, "target_price_per_kwh": 1}
+    nodes = [sw.Node(name="a", base_kw=halves, limit_kw=10, **wanted)]
+    both = {"one": prices, "two": prices.plus(0.1)}
+    owned: Any = {**cars, "price_id": ["two"], "node": ["a"]}
+    own = sw.plan_area(owned, both, nodes=nodes)
+    assert own.nodes[0].load_kw[0] >= 6
+    plan = sw.plan_charge(prices, now=NOON, power_max_kw=7, targets=[(None, 9)])
+    periods = [tuple(slot) for slot in halves]
+    assert plan.evaluate(prices, load=halves) == plan.evaluate(prices, load=periods)
+    short = halves[: NOON + 2 * HOUR]
+    with pytest.raises(sw.InputError, match=r"limit_kw: the series is not known throughout 2026"):
+        sw.plan_area(cars, prices, limit_kw=short)
+    with pytest.raises(sw.InputError, match="limit_kw is a series in kg/kWh; give one in kW"):
+        sw.plan_area(cars, prices, limit_kw=sw.Series.from_values(NOON, [1] * 3, unit="kg/kWh"))
+    with pytest.raises(sw.InputError, match="solar is a series in kg/kWh; give one in kW"):
+        plan.evaluate(prices, solar=sw.Series.from_values(NOON, [1] * 3, unit="kg/kWh"))
+    unlike = {"one": prices, "two": prices_of(0.3, 0.1)}
+    with pytest.raises(sw.InputError, match="curves have different slots"):
+        sw.plan_area(owned, unlike, limit_kw=halves)
+
+
 def test_a_picture_in_axes_of_ones_own() -> None:
     """One line for each run without a gap, in the given axes or a figure of its own."""
     figures = pytest.importorskip("matplotlib.figure")
@@ -379,8 +409,10 @@ def test_a_picture_in_axes_of_ones_own() -> None:
     own = figures.Figure().subplots()
     assert prices.plot(ax=own) is own.figure
     assert len(own.lines) == 2
-    with pytest.raises(sw.InputError, match="give one of them"):
+    with pytest.raises(sw.InputError, match="figsize is given with axes"):
         prices.plot(ax=own, figsize=(1, 1))
+    dark = prices.plot(theme="dark").axes[0]
+    assert dark.lines[0].get_color() != own.lines[0].get_color()
     with pytest.raises(sw.InputError, match="'Berlin' is no IANA time zone"):
         prices.plot(time_zone="Berlin")
 

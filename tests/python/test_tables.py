@@ -162,6 +162,10 @@ SCHEMAS: dict[str, tuple[Callable[[], Any], Any]] = {
     "intervals": (lambda: saved_plans.charge().intervals, sw.Interval),
     "storage intervals": (lambda: saved_plans.storage().intervals, sw.Interval),
     "switching intervals": (lambda: saved_plans.switching().intervals, sw.SwitchingInterval),
+    "power changes": (
+        lambda: saved_plans.site().diff(saved_plans.site().what_if(import_limit_kw=9).plan),
+        sw.PowerChange,
+    ),
     "policy slots": (lambda: test_policy.policy().slots, sw.PolicySlot),
     "policy reasons": (lambda: test_policy.policy().explain(), sw.PolicyReason),
     "bids": (
@@ -257,6 +261,70 @@ def test_the_page_tells_what_each_result_can_do() -> None:
     for name, cells in rows:
         told = ["yes" in cell for cell in cells.split("|")[1:]]
         assert told == [can(result, name) for result in made], name
+
+
+@pytest.mark.parametrize("make", [*saved_plans.KINDS, test_heat.plan])
+def test_the_load_of_a_plan_has_all_its_energy(make: Callable[[], Any]) -> None:
+    plan = make()
+    if isinstance(plan, sw.SitePlan):
+        drawn = sum(slot.import_kwh - slot.export_kwh for slot in plan.slots)
+    else:
+        drawn = energy_kwh(plan.intervals)
+    load = pa.table(plan.load(HOUR))
+    assert sum(load["energy_kwh"].to_pylist()) == pytest.approx(drawn, abs=1e-6)
+    assert load.column_names == ["start", "end", "power_kw", "energy_kwh"]
+    with pytest.raises(sw.InputError, match="resolution: a step of 0 s has no length"):
+        plan.load(timedelta())
+
+
+def test_a_site_lists_intervals_as_a_batch_does() -> None:
+    plan = saved_plans.site()
+    rows = pa.table(plan.intervals_table()).to_pylist()
+    assert pa.table(plan.intervals_table()).column_names == ["id", "start", "end", "power_kw"]
+    listed = [
+        {"id": device.name, **interval.to_dict()}
+        for device in plan.devices
+        for interval in device.intervals
+    ]
+    assert rows == listed
+
+
+def test_an_area_is_saved_and_read(tmp_path: Path) -> None:
+    table, market = fleets.fleet(12), fleets.day_ahead()
+    guess = sw.Prices.from_slots(market.slots[:-6], currency="EUR")
+    prices = guess.with_estimates(market, source="last week")
+    carbon = sw.Carbon(price_per_kg=0.1, intensity=[(slot[0], slot[1], 0.4) for slot in market])
+    before = sw.plan_area(table, market, limit_kw=30)
+    nodes = [sw.Node(name="area", limit_kw=20, blocks=[(10, 0.01)], base_kw=[1.0] * len(market))]
+    asked: Any = {"previous": before, "stability_budget": 1.0, "carbon": carbon}
+    plan = sw.plan_area(table, prices, nodes=nodes, **asked)
+    assert plan.change is not None
+    assert plan.shortfalls
+    plan.save(tmp_path / "area.json")
+    twin = sw.load_area(tmp_path / "area.json")
+    assert twin.to_json() == plan.to_json()
+    assert pa.table(twin).equals(pa.table(plan))
+    assert (twin.nodes, twin.periods, twin.change) == (plan.nodes, plan.periods, plan.change)
+    assert (twin.carbon_kg, twin.carbon_cost) == (plan.carbon_kg, plan.carbon_cost)
+    assert twin.prices is not None
+    assert twin.prices.provenance == prices.provenance
+    name = pa.table(plan)["id"][0].as_py()
+    assert twin.explain(name) == plan.explain(name)
+    assert twin.to_html() == plan.to_html()
+    again = [sw.plan_area(table, prices, nodes=nodes, previous=each) for each in (plan, twin)]
+    assert again[0].cost == again[1].cost
+    named = table.append_column("price_id", pa.array(["a"] * 12))
+    own = sw.plan_area(named, {"a": market}, limit_kw=20)
+    assert sw.AreaPlan.from_json(own.to_json()).to_json() == own.to_json()
+    with pytest.raises(sw.InputError, match=r"area.json: this is a saved area; load_area"):
+        sw.load_plan(tmp_path / "area.json")
+    with pytest.raises(sw.InputError, match="this is a saved area"):
+        sw.replay(plan.to_json())
+    with pytest.raises(sw.InputError, match="format_version is 2; this engine reads version 1"):
+        sw.AreaPlan.from_json(plan.to_json().replace('_version": 1', '_version": 2', 1))
+    for damage in (plan.to_json()[:-9], plan.to_json().replace('"currency"', '"money"'), "[]"):
+        with pytest.raises(sw.InputError, match="this saved area is damaged"):
+            sw.AreaPlan.from_json(damage)
 
 
 def test_an_area_has_what_its_plans_have() -> None:

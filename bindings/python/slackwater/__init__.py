@@ -57,6 +57,8 @@ from slackwater._engine import (
     PolicyReasons,
     PolicySlot,
     PolicySlots,
+    PowerChange,
+    PowerChanges,
     Reason,
     Reasons,
     Replay,
@@ -124,7 +126,7 @@ from slackwater.plan import (
 from slackwater.policy import ChargePolicy, MarkovPrices, PriceTree, plan_policy
 from slackwater.prices import Prices, PriceSlot
 from slackwater.questions import Departure, InsuranceFrontier, WhatIf, insurance_frontier
-from slackwater.saved import load_plan, replay
+from slackwater.saved import load_area, load_plan, replay
 from slackwater.series import Series, SeriesSlot
 from slackwater.simulation import Replan, Simulation, View, simulate
 from slackwater.site import SitePlan, plan_site
@@ -146,6 +148,7 @@ from slackwater.storage import (
     StoragePlan,
     plan_storage,
     plan_storage_batch,
+    plan_storage_row,
 )
 from slackwater.switching import SwitchingPlan, plan_switching
 from slackwater.time import TIME_ZONE_VERSION, next_deadline
@@ -273,6 +276,8 @@ __all__ = [
     "PolicyReasons",
     "PolicySlot",
     "PolicySlots",
+    "PowerChange",
+    "PowerChanges",
     "PowerLimit",
     "PriceSlot",
     "PriceTree",
@@ -343,6 +348,7 @@ __all__ = [
     "identify_heat",
     "insurance_frontier",
     "issue_forecasts",
+    "load_area",
     "load_plan",
     "next_deadline",
     "paging",
@@ -357,6 +363,7 @@ __all__ = [
     "plan_site",
     "plan_storage",
     "plan_storage_batch",
+    "plan_storage_row",
     "plan_switching",
     "plan_vehicle",
     "policies",

@@ -259,6 +259,8 @@ def _literal(values: tuple[object, ...]) -> Converter:
 def _several(item: Converter, kind: Any) -> Converter:
     """Items in any order: an iterator is read once, and what needs no conversion is kept."""
     words = "a list" if item is ANYTHING else f"a list: {item.words} each"
+    if item.words.startswith("a list"):
+        words = f"a list of lists{item.words.removeprefix('a list')}"
     is_class = isinstance(kind, type) and kind not in {Any, object}
 
     def convert(place: str, value: Any) -> object:
@@ -384,7 +386,7 @@ def _nothing(place: str, value: Any) -> None:
 
 
 def _instance(kind: type[Any]) -> Converter:
-    words = f"a {kind.__name__}"
+    words = f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
 
     def convert(place: str, value: Any) -> object:
         if not isinstance(value, kind) or _is_missing(value):

@@ -880,6 +880,19 @@ class Difference:
         """
 
 @final
+class EmissionPrice:
+    """
+    Price of a kg of emissions, and carbon intensity in kg per kWh.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs__(self, /) -> tuple[float, list[tuple[datetime, datetime, float]]]: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, price_per_kg: SupportsFloat | SupportsIndex, intensity: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]]) -> EmissionPrice: ...
+    def cost_of(self, /, kg: SupportsFloat | SupportsIndex) -> float: ...
+    @property
+    def intensity(self, /) -> Series: ...
+
+@final
 class EnergyAtRisk:
     """
     Energy that a plan may fail to deliver because nobody knows the departure.
@@ -2467,6 +2480,83 @@ class PolicySlots:
         """
 
 @final
+class PowerChange:
+    """
+    A period in which two plans differ in the power of a device.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, device: str | None, start: datetime, end: datetime, before_kw: SupportsFloat | SupportsIndex, after_kw: SupportsFloat | SupportsIndex, sentence: str) -> PowerChange: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def after_kw(self, /) -> float:
+        """
+        Power of the second plan throughout, in kW at the plug; negative feeds.
+        """
+    @property
+    def before_kw(self, /) -> float:
+        """
+        Power of the first plan throughout, in kW at the plug; negative feeds.
+        """
+    @property
+    def device(self, /) -> str | None:
+        """
+        Name of the device of a site; `None` for a plan of one device.
+        """
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the period, in UTC.
+        """
+    @property
+    def sentence(self, /) -> str:
+        """
+        The change as a sentence, with times on the wall clock that `diff` was asked for.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class PowerChanges:
+    """
+    Sequence of `PowerChange` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> PowerChange: ...
+    def __getnewargs__(self, /) -> tuple[list[PowerChange]]: ...
+    def __iter__(self, /) -> Iterator[PowerChange]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, PowerChange]) -> PowerChanges: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
 class PriceCurves:
     """
     Many price curves by their `price_id`.
@@ -2490,6 +2580,11 @@ class Prices:
     def concat(series: SupportsGetItem[int, Prices]) -> Prices: ...
     @property
     def currency(self, /) -> str: ...
+    @property
+    def emissions(self, /) -> EmissionPrice | None:
+        """
+        The price of emissions that they hold; `None` if none was added.
+        """
     def ends(self, /) -> tuple[datetime, datetime] | None: ...
     @staticmethod
     def from_arrow(data: Incomplete, *, currency: str, start: str, end: str, price: str) -> Prices: ...
@@ -2501,9 +2596,13 @@ class Prices:
     def from_steps(start: Incomplete, prices: SupportsGetItem[int, SupportsFloat | SupportsIndex], *, slot: timedelta, currency: str) -> Prices: ...
     @property
     def gaps(self, /) -> list[tuple[datetime, datetime]]: ...
+    def holding(self, /, emissions: EmissionPrice | None) -> Prices:
+        """
+        The same prices, of which a part is the price of emissions.
+        """
     def layers(self, /) -> list[tuple[str, bool, float | None, Prices]] | None: ...
     def plus(self, /, per_kwh: SupportsFloat | SupportsIndex) -> Prices: ...
-    def plus_emissions(self, /, intensity: Series, price_per_kg: SupportsFloat | SupportsIndex) -> Prices: ...
+    def plus_emissions(self, /, emissions: EmissionPrice) -> Prices: ...
     def plus_other(self, /, other: Prices, cut: bool) -> Prices: ...
     def resampled(self, /, resolution: str, time_zone: str, how: str) -> Prices: ...
     @property
@@ -4344,6 +4443,12 @@ class SwitchingPlan:
     @property
     def _import_prices(self, /) -> Prices: ...
     @property
+    def baseline_cost(self, /) -> float:
+        """
+        Cost of the same energy at full power from the start, in one session, in units of the
+        currency.
+        """
+    @property
     def certificate(self, /) -> SwitchingCertificate:
         """
         Cost, bound and gap, with the method that they rest on.
@@ -4391,6 +4496,11 @@ class SwitchingPlan:
     def now(self, /) -> datetime:
         """
         First instant that the plan could use, in UTC.
+        """
+    @property
+    def savings(self, /) -> float:
+        """
+        Baseline cost less cost; negative if the plan costs more.
         """
     @property
     def sessions(self, /) -> list[Session]:
@@ -5118,9 +5228,19 @@ def plan_from_json(text: str) -> Any:
 
 def plan_heat(prices: Prices, *, now: Incomplete, until: Incomplete | None, capacity_kwh_per_k: SupportsFloat | SupportsIndex, loss_kw_per_k: SupportsFloat | SupportsIndex, temperature_celsius: SupportsFloat | SupportsIndex, mode: str, power_max_kw: SupportsFloat | SupportsIndex, power_limits: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], cop: SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], outdoor: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], gains: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], comfort: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex], set_backs: SupportsGetItem[int, tuple[str, str, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], time_zone: str, end_value_per_kwh: SupportsFloat | SupportsIndex) -> HeatPlan: ...
 
+def plan_load(plan: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan, resolution: timedelta) -> Table:
+    """
+    See `slackwater.Plan.load`.
+    """
+
 def plan_policy(prices: ScenarioPrices, *, now: Incomplete, power_max_kw: SupportsFloat | SupportsIndex, energy_kwh: SupportsFloat | SupportsIndex, shortfall_price_per_kwh: SupportsFloat | SupportsIndex, departures: SupportsGetItem[int, tuple[Incomplete, SupportsFloat | SupportsIndex]], power_limits: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]]) -> ChargePolicy:
     """
     See `slackwater.plan_policy`.
+    """
+
+def plan_power_changes(before: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan, after: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan, *, time_zone: str) -> PowerChanges:
+    """
+    See `slackwater.SitePlan.diff`.
     """
 
 def plan_row(vehicles: Incomplete, prices: Prices, vehicle: str) -> Plan:
@@ -5135,7 +5255,7 @@ def plan_site(prices: Prices, *, export_prices: Prices | None, now: Incomplete, 
 
 def plan_storage(prices: Prices, *, export_prices: Prices | None, now: Incomplete, until: Incomplete | None, battery: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex], discharge_efficiency: SupportsFloat | SupportsIndex, power_max_kw: SupportsFloat | SupportsIndex, discharge_max_kw: SupportsFloat | SupportsIndex, targets: SupportsGetItem[int, tuple[Incomplete | None, SupportsFloat | SupportsIndex | None]], reserve_percent: SupportsFloat | SupportsIndex, consumption: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex, bool]], limits: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None]], end_value_per_kwh: SupportsFloat | SupportsIndex, wear_price_per_kwh: SupportsFloat | SupportsIndex, after_deadline: str) -> StoragePlan: ...
 
-def plan_storage_batch(vehicles: Incomplete, prices: SupportsGetItem[int, Prices], export_prices: SupportsGetItem[int, Prices | None], names: SupportsGetItem[int, str] | None) -> PlanTable:
+def plan_storage_batch(vehicles: Incomplete, prices: SupportsGetItem[int, Prices], export_prices: SupportsGetItem[int, Prices | None], names: SupportsGetItem[int, str] | None, *, intensity: Series | None = None) -> PlanTable:
     """
     See `slackwater.plan_storage_batch`. Without names all rows pay the first prices.
     """
@@ -5262,6 +5382,11 @@ def simulate(policy: Any | None, stays: Incomplete, prices: Prices, forecasts: S
     See `slackwater.simulate`.
     """
 
+def site_intervals(plan: SitePlan) -> Table:
+    """
+    See `slackwater.SitePlan.intervals_table`.
+    """
+
 def statistics_aggregate(samples: Incomplete, *, by: SupportsGetItem[int, str], resolution: str, utc_offset_hours: SupportsFloat | SupportsIndex | None, time_zone: str | None, start: Incomplete | None, end: Incomplete | None, now: Incomplete | None, sample_length: timedelta | None) -> Table:
     """
     See `slackwater.statistics.aggregate`.
@@ -5295,6 +5420,11 @@ def stays_to_table(stays: SupportsGetItem[int, tuple[str, str, str, Incomplete, 
 def storage_emissions(plan: StoragePlan, intensity: Series) -> tuple[float, float]:
     """
     Emissions in kg of a plan of a battery, and of its baseline.
+    """
+
+def storage_row(vehicles: Incomplete, vehicle: str) -> tuple[datetime, datetime, dict[str, float]]:
+    """
+    What the row of a battery says, for a plan of it alone; see `slackwater.plan_storage_row`.
     """
 
 def table_emissions(plans: Table, intensity: Series) -> float:
@@ -5356,6 +5486,7 @@ __all__ = [
     "DepartureOutcome",
     "DevicePlan",
     "Difference",
+    "EmissionPrice",
     "EnergyAtRisk",
     "Episode",
     "Estimate",
@@ -5390,6 +5521,8 @@ __all__ = [
     "PolicyReasons",
     "PolicySlot",
     "PolicySlots",
+    "PowerChange",
+    "PowerChanges",
     "PriceCurves",
     "Prices",
     "Reason",
@@ -5493,7 +5626,9 @@ __all__ = [
     "plan_duration",
     "plan_from_json",
     "plan_heat",
+    "plan_load",
     "plan_policy",
+    "plan_power_changes",
     "plan_row",
     "plan_site",
     "plan_storage",
@@ -5528,6 +5663,7 @@ __all__ = [
     "schedule_transitions",
     "series_unit",
     "simulate",
+    "site_intervals",
     "statistics_aggregate",
     "statistics_members",
     "statistics_series",
@@ -5537,6 +5673,7 @@ __all__ = [
     "stays_from_events",
     "stays_to_table",
     "storage_emissions",
+    "storage_row",
     "table_emissions",
     "tariff_prices",
     "time_zone_version",

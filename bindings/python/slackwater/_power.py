@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from slackwater import _engine
 from slackwater._index import refuse_other_times
+from slackwater.series import Series, periods_in
 
 if TYPE_CHECKING:
     from slackwater.prices import Prices
@@ -22,16 +23,18 @@ def power_periods(
 
     Args:
         name: Name of the argument, for the messages.
-        power: A number, one for each slot of ``prices``, periods, or a table with the
-            columns ``start``, ``end`` and ``power_kw``; ``None`` is none.
+        power: A number, one for each slot of ``prices``, periods, a series in kW, or a table
+            with the columns ``start``, ``end`` and ``power_kw``; ``None`` is none.
         prices: Prices whose slots count.
 
     Raises:
-        InputError: There are not as many numbers as slots.
+        InputError: There are not as many numbers as slots, or a series is in another unit.
         TypeError: ``power`` is none of these.
     """
     if power is None:
         return None
+    if isinstance(power, Series):
+        return periods_in(power, "kW", name)
     slots = prices.slots
     if isinstance(power, int | float):
         return [(start, end, float(power)) for start, end, _ in slots]

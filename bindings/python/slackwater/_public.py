@@ -157,10 +157,10 @@ def _guarded(
 
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
-        names, in_place, takes_any = _parameters(function)
-        if not takes_any and not named.keys() <= set(names):
+        names, in_place, rest_kinds = _parameters(function)
+        if inspect.Parameter.VAR_KEYWORD not in rest_kinds and not named.keys() <= set(names):
             _refuse_unknown(_place_of(name, given[:skipped]), named, names[skipped:])
-        if not takes_any and len(given) > len(in_place):
+        if inspect.Parameter.VAR_POSITIONAL not in rest_kinds and len(given) > len(in_place):
             count, by_name = len(in_place) - skipped, names[len(in_place) :]
             raise _misplaced(_place_of(name, given[:skipped]), count, by_name)
         if annotated is None:
@@ -193,8 +193,8 @@ def _guarded(
 
 
 @functools.cache
-def _parameters(function: FunctionType) -> tuple[list[str], list[str], bool]:
-    """Names of the parameters, those that may stand by position, and whether it takes any name.
+def _parameters(function: FunctionType) -> tuple[list[str], list[str], set[object]]:
+    """Names of the parameters, those that may stand by position, and kinds that take any number.
 
     Read at the first call: signatures of all functions would be a good part of the import.
     """
@@ -202,8 +202,8 @@ def _parameters(function: FunctionType) -> tuple[list[str], list[str], bool]:
     positional = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
     in_place = [one.name for one in parameters if one.kind in positional]
     by_name = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
-    takes_any = any(one.kind in {one.VAR_KEYWORD, one.VAR_POSITIONAL} for one in parameters)
-    return in_place + by_name, in_place, takes_any
+    open_ended: set[object] = {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
+    return in_place + by_name, in_place, open_ended & {one.kind for one in parameters}
 
 
 def _place_of(name: str, owners: tuple[Any, ...]) -> str:

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from slackwater import _engine
 from slackwater._engine import InputError
+from slackwater._frozen import Frozen
 from slackwater._power import power_periods
 
 if TYPE_CHECKING:
+    from datetime import timedelta
     from os import PathLike
 
     from slackwater import _engine
-    from slackwater._engine import Evaluation
+    from slackwater._engine import Evaluation, Table
     from slackwater.prices import Prices
     from slackwater.site_devices import DemandCharge, PowerOverTime
     from slackwater.typing import ArrowTable
@@ -23,11 +25,15 @@ class _Certificate(Protocol):
     """Proof of a plan."""
 
     @property
+    def cost(self) -> float:
+        """What was minimised."""
+
+    @property
     def gap(self) -> float:
         """Distance of the cost to its bound."""
 
 
-class SavedPlan:
+class SavedPlan(Frozen):
     """A plan that cannot be changed, but written to a file, read again and copied.
 
     It stands behind a native plan among the bases of a class, which has a slot ``_prices``.
@@ -45,11 +51,6 @@ class SavedPlan:
         """What proves the plan."""
         raise NotImplementedError
 
-    def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a plan cannot be changed."""
-        message = f"a {type(self).__name__} cannot be changed: {name}"
-        raise AttributeError(message)
-
     def _emissions_kg(self, _intensity: _engine.Series) -> tuple[float, float]:
         """Emissions of the plan and of its baseline, in kg."""
         raise NotImplementedError
@@ -58,8 +59,7 @@ class SavedPlan:
     def carbon_kg(self) -> float | None:
         """Emissions of the energy bought, in kg; ``None`` if the prices hold none.
 
-        They are known of plans that were made with ``carbon=``, and are not
-        saved: a plan that is read from a file knows its cost, but not them.
+        They are known of plans that were made with ``carbon=``, and saved with them.
         """
         emissions = self._prices._emissions
         return None if emissions is None else self._emissions_kg(emissions.intensity)[0]
@@ -74,7 +74,7 @@ class SavedPlan:
     def carbon_cost(self) -> float | None:
         """The part of the cost that is the price of emissions, as :attr:`carbon_kg`."""
         emissions, kg = self._prices._emissions, self.carbon_kg
-        return None if emissions is None or kg is None else emissions.price_per_kg * kg
+        return None if emissions is None or kg is None else emissions.cost_of(kg)
 
     @property
     def currency(self) -> str:
@@ -144,6 +144,33 @@ class SavedPlan:
         """
         Path(path).write_text(self.to_json(), encoding="utf-8", newline="\n")
 
+    def load(self, resolution: timedelta) -> Table:
+        """Tell the power of the plan over time, step by step.
+
+        Args:
+            resolution: Length of a step. Steps begin at multiples of it since 1970 in UTC, so
+                with an hour they begin with the hour.
+
+        Returns:
+            A table with ``start``, ``end`` (in UTC), ``power_kw`` (mean power of the step at the
+            plug, or at the meter of a site; negative feeds) and ``energy_kwh``, from the first
+            start of an interval to the last end. Without an interval it has no rows.
+
+        Raises:
+            InputError: The resolution is not positive, or gives more than 5.3 million steps.
+
+        Example:
+            >>> import pyarrow as pa
+            >>> from datetime import UTC, datetime, timedelta
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> prices = sw.Prices.from_values(six, [0.30, 0.10, 0.20], currency="EUR")
+            >>> plan = sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(None, 10.5)])
+            >>> pa.table(plan.load(timedelta(hours=1)))["power_kw"].to_pylist()
+            [7.0, 3.5]
+        """
+        return _engine.plan_load(self, resolution)  # type: ignore[arg-type]  # a kind of plan
+
     def evaluate(
         self,
         prices: Prices,
@@ -170,8 +197,8 @@ class SavedPlan:
             prices: Settled prices to buy at.
             export_prices: Settled prices to sell at; without them exports earn nothing, or
                 what a site was planned with.
-            solar: Measured solar power in kW: a number, one for each slot of ``prices``,
-                periods ``(start, end, power_kw)``, or a table with these columns.
+            solar: Measured solar power in kW: a number, one for each slot of ``prices``, a
+                series, periods ``(start, end, power_kw)``, or a table with these columns.
             load: Measured inflexible load, in the same form.
             demand_charge: Price of the peak import; its windows count whole.
 

@@ -4,48 +4,49 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-from slackwater._engine import InputError
-from slackwater.plot import DPI, PlanFigure
+from slackwater import _view
+from slackwater._palette import BLUE
+from slackwater.plot import Pen, canvas, plain, root
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from slackwater._palette import Theme
     from slackwater.series import Series
 
 SIZE_INCHES = (9.0, 3.0)
-LINE = "#2b5f8f"
 
 
 def draw_series(
-    series: Series, *, ax: Axes | None, figsize: tuple[float, float] | None, time_zone: str
+    series: Series,
+    *,
+    time_zone: str | ZoneInfo,
+    theme: Theme,
+    ax: Axes | None,
+    figsize: tuple[float, float] | None,
 ) -> Figure:
     """Draw what :meth:`slackwater.Series.plot` promises."""
-    if ax is not None and figsize is not None:
-        raise InputError("figsize is of a figure of its own; ax has one already: give one of them")
-    try:
-        zone = ZoneInfo(time_zone)
-    except (ZoneInfoNotFoundError, ValueError):
-        message = f"time_zone: {time_zone!r} is no IANA time zone such as Europe/Oslo"
-        raise InputError(message) from None
-    if ax is None:
-        size = SIZE_INCHES if figsize is None else figsize
-        figure = PlanFigure(figsize=size, dpi=DPI, layout="constrained", facecolor="white")
-        ax = figure.subplots()
+    zone = _view.zone_of(time_zone)
+    size = figsize if figsize is not None or ax is not None else SIZE_INCHES
+    (axes,) = canvas(["values"], [1.0], theme=theme, ax=ax, figsize=size)
+    pen = Pen(axes, theme)
+    pen.dress(axes)
     for times, values in _runs(series._native.slots):
         # A step holds from its start; the last value is said once more, at its end.
-        ax.step(cast("Any", times), values, where="post", color=LINE, linewidth=1.4)
+        axes.step(cast("Any", times), values, where="post", color=pen(BLUE), linewidth=1.4)
     locator = AutoDateLocator(tz=zone)  # type: ignore[no-untyped-call]
-    ax.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_locator(locator)
     formatter = ConciseDateFormatter(locator, tz=zone)  # type: ignore[no-untyped-call]
-    ax.xaxis.set_major_formatter(formatter)
-    ax.set_ylabel(series.unit.replace("$", r"\$"))
-    ax.set_xlabel(f"Time in {time_zone}")
-    return cast("Figure", ax.get_figure(root=True))
+    axes.xaxis.set_major_formatter(formatter)
+    axes.set_ylabel(plain(series.unit))
+    axes.set_xlabel(f"Time in {zone.key}")
+    return root(axes.figure)
 
 
 def _runs(

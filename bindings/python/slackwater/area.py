@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slackwater import _engine
 from slackwater._engine import PlanTable
 from slackwater.plan import Plan
-from slackwater.prices import Emissions, Prices, priced
+from slackwater.prices import Prices, emission_price, priced
 
 if TYPE_CHECKING:
     from slackwater.site_devices import Carbon
@@ -101,7 +101,7 @@ def plan_batch(
         [{'id': 'van', 'shortfall_kwh': 0.0, 'status': 'optimal'}, \
 {'id': 'bus', 'shortfall_kwh': 10.0, 'status': 'shortfall'}]
     """
-    intensity = None if carbon is None else Emissions.of(carbon).intensity
+    intensity = None if carbon is None else emission_price(carbon).intensity
     if isinstance(prices, Mapping):
         curves = _engine.PriceCurves.from_prices(
             [priced(curve, carbon)._native for curve in prices.values()], ids=list(prices)

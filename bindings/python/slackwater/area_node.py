@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, NoReturn
 
 from slackwater._engine import InputError
+from slackwater.series import Series, means_in
 
-Profile = float | Sequence[float | None]
-"""A power for all slots, or one per slot with ``None`` where there is none."""
+Profile = float | Series | Sequence[float | None]
+"""A power for all slots, a series in kW, or one per slot with ``None`` where there is none."""
 
 PROFILES = ("base_kw", "limit_kw", "export_limit_kw", "target_kw")
 NUMBERS = {
@@ -34,7 +36,8 @@ class Node:
     """A point of the grid whose load is limited: an area, a feeder, a site.
 
     A load is the mean power of a slot; positive is import. Profiles are one
-    number, or one per slot of the prices.
+    number, one per slot of the prices, or a series in kW, whose mean over each
+    slot counts.
 
     Attributes:
         name: Its name; the ``node`` column of the vehicles has these.
@@ -108,6 +111,21 @@ def plain_node(node: Node) -> Node:
     return replace(node, **fields, peak_incurred_kw=incurred, blocks=_blocks(node))
 
 
+def without_series(node: Node, periods: Sequence[tuple[datetime, datetime]]) -> Node:
+    """A node with a number for each slot in place of each series.
+
+    Raises:
+        InputError: A series is in another unit than kW, or not known throughout a slot.
+    """
+    profiles = {field: getattr(node, field) for field in PROFILES}
+    means: dict[str, Any] = {
+        field: means_in(given, "kW", periods, f"{field} of node {node.name!r}")
+        for field, given in profiles.items()
+        if isinstance(given, Series)
+    }
+    return replace(node, **means) if means else node
+
+
 def area_nodes(limit_kw: Profile | None, nodes: Sequence[Node] | None) -> list[Node]:
     """The nodes of an area, or the one that ``limit_kw`` is short for, in plain numbers.
 
@@ -133,8 +151,9 @@ def area_nodes(limit_kw: Profile | None, nodes: Sequence[Node] | None) -> list[N
 
 def per_slot(profile: Profile | None, count: int) -> Sequence[float | None]:
     """A profile of a plain node, slot by slot."""
-    if profile is None or isinstance(profile, float):
-        return [profile] * count
+    if profile is None or isinstance(profile, float | Series):
+        # A series has become numbers when its area was planned.
+        return [profile if isinstance(profile, float) else None] * count
     return profile
 
 

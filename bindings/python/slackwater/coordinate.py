@@ -11,12 +11,14 @@ from slackwater import _engine, _view
 from slackwater._drawn import Drawn
 from slackwater._engine import InputError, PlanTable
 from slackwater._index import refuse_other_times
-from slackwater.area_node import PROFILES, Node, Profile, area_nodes
+from slackwater.area_node import PROFILES, Node, Profile, area_nodes, without_series
 from slackwater.area_types import AreaProgress, RoundMemory
-from slackwater.prices import Emissions, Prices, priced
+from slackwater.prices import Prices, emission_price, priced
+from slackwater.series import Series, means_in
 
 if TYPE_CHECKING:
-    from datetime import timedelta
+    from datetime import datetime, timedelta
+    from os import PathLike
     from zoneinfo import ZoneInfo
 
     from matplotlib.axes import Axes
@@ -33,7 +35,7 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
     """Plans for the vehicles of an area, and the proof of how good they are."""
 
     __slots__ = ("_emissions", "_nodes", "_plans", "_prices", "_seconds")
-    _emissions: Emissions | None
+    _emissions: _engine.EmissionPrice | None
     _nodes: tuple[Node, ...]
     _plans: PlanTable
     _prices: Prices | Mapping[str, Prices]
@@ -51,7 +53,7 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
         nodes: Sequence[Node],
         prices: Prices | Mapping[str, Prices],
         seconds: float,
-        emissions: Emissions | None = None,
+        emissions: _engine.EmissionPrice | None = None,
     ) -> Self:
         """Add to the numbers of the engine what they belong to."""
         fields: dict[str, Any] = numbers.__getnewargs_ex__()[1]
@@ -85,7 +87,7 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
     def carbon_cost(self) -> float | None:
         """The part of the cost that is the price of emissions, as :attr:`carbon_kg`."""
         emissions, kg = self._emissions, self.carbon_kg
-        return None if emissions is None or kg is None else emissions.price_per_kg * kg
+        return None if emissions is None or kg is None else emissions.cost_of(kg)
 
     @property
     def savings(self) -> float:
@@ -187,6 +189,52 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
             InputError: As :meth:`PlanTable.load`.
         """
         return self.plans.load(resolution)
+
+    def to_json(self) -> str:
+        """Write the plan, its nodes, its prices and the plans of its vehicles as JSON.
+
+        The vehicles themselves are not in it, so an area cannot be replayed: keep their table.
+        """
+        from slackwater._saved_area import area_to_json  # noqa: PLC0415  rarely wanted
+
+        return area_to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> AreaPlan:
+        """Read a plan from the text that :meth:`to_json` wrote.
+
+        Raises:
+            InputError: It is no such text, is damaged, or of a later version.
+        """
+        from slackwater._saved_area import area_from_json  # noqa: PLC0415  rarely wanted
+
+        return area_from_json(text)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the text of :meth:`to_json` to a file, for :func:`slackwater.load_area`.
+
+        Args:
+            path: The file, which is replaced if it exists.
+
+        Raises:
+            OSError: The file cannot be written.
+
+        Example:
+            >>> import tempfile
+            >>> from datetime import UTC, datetime, timedelta
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> prices = sw.Prices.from_values(six, [0.30, 0.10], currency="EUR")
+            >>> cars = {"id": [1], "arrival": [six], "departure": [six + timedelta(hours=2)]}
+            >>> cars |= {"energy_kwh": [10.0], "power_max_kw": [11.0]}
+            >>> area = sw.plan_area(cars, prices, limit_kw=7)
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     area.save(f"{folder}/area.json")
+            ...     loaded = sw.load_area(f"{folder}/area.json")
+            >>> loaded.cost == area.cost, loaded.explain(1)[0]
+            (True, 'It takes 10 kWh in 2 periods; nothing is missing.')
+        """
+        Path(path).write_text(self.to_json(), encoding="utf-8", newline="\n")
 
     def to_arrow(self) -> PlanTable:
         """Give the plans of the vehicles to any Arrow library."""
@@ -403,8 +451,8 @@ def plan_area(
         prices: One curve for all, or curves by their ``price_id``.
         export_prices: Price earned per discharged kWh, in the same slots and
             with the same ids; without them nothing is sold.
-        limit_kw: Highest load of all vehicles together: one number, or one
-            per slot of the prices. A short form of ``nodes`` with one node.
+        limit_kw: Highest load of all vehicles together: one number, one per
+            slot of the prices, or a series in kW. A short form of ``nodes`` with one node.
         nodes: Nodes with their limits; give these or ``limit_kw``.
         relative_gap: Gap at which to end, in proportion to the cost.
         rounds_max: Rounds after which to end a search; see
@@ -457,6 +505,11 @@ def plan_area(
     """
     began = perf_counter()
     _refuse_other_times(prices, limit_kw, nodes or ())
+    if isinstance(limit_kw, Series):
+        limit_kw = means_in(limit_kw, "kW", _periods_of(prices), "limit_kw")
+    if nodes is not None and any(map(_has_series, nodes)):
+        periods = _periods_of(prices)
+        nodes = [without_series(node, periods) if _has_series(node) else node for node in nodes]
     nodes = area_nodes(limit_kw, nodes)
     if previous is None and stability_budget is not None:
         message = "stability_budget needs a previous plan"
@@ -482,7 +535,7 @@ def plan_area(
             "crew": None,
         },
     )
-    emissions = None if carbon is None else Emissions.of(carbon)
+    emissions = None if carbon is None else emission_price(carbon)
     return AreaPlan._of(numbers, plans, nodes, prices, perf_counter() - began, emissions)
 
 
@@ -509,6 +562,23 @@ def _refuse_other_times(
     starts = sorted({start for curve in curves if indexed for start, _, _ in curve.slots})
     for name, profile in indexed.items():
         refuse_other_times(name, profile, starts)
+
+
+def _has_series(node: Node) -> bool:
+    return any(isinstance(getattr(node, field, None), Series) for field in PROFILES)
+
+
+def _periods_of(prices: Prices | Mapping[str, Prices]) -> list[tuple[datetime, datetime]]:
+    """The slots of an area, whose curves all have them.
+
+    Raises:
+        InputError: Curves have different slots.
+    """
+    curves = [prices] if isinstance(prices, Prices) else list(prices.values())
+    first, *others = [[(start, end) for start, end, _ in curve.slots] for curve in curves]
+    if any(slots != first for slots in others):
+        raise InputError("curves have different slots; give a number for each in place of a series")
+    return first
 
 
 def _told(previous: AreaPlan | ArrowTable | None) -> object:

@@ -11,6 +11,7 @@ from slackwater._drawn import Drawn
 from slackwater._power import power_periods
 from slackwater._saved_plan import SavedPlan
 from slackwater.prices import priced
+from slackwater.questions import Compared
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -43,7 +44,7 @@ class SetBack(NamedTuple):
     max_celsius: float
 
 
-class HeatPlan(_engine.HeatPlan, Drawn, SavedPlan):
+class HeatPlan(_engine.HeatPlan, Compared, Drawn, SavedPlan):
     """The cheapest plan to heat or cool a room or tank within its band. Cannot be changed.
 
     A band that cannot be held is in :attr:`below_celsius_hours` and :attr:`above_celsius_hours`,

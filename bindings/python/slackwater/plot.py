@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from slackwater.questions import InsuranceFrontier
 
 WIDTH_INCHES = 9.0
-INSURANCE_INCHES = (6.4, 4.0)
+CHART_INCHES = (6.4, 4.0)
 HEIGHT_INCHES = 0.95
 """Height of a panel of weight 1."""
 DPI = 100
@@ -593,6 +593,29 @@ def _handle(pen: Pen, item: Steps | Line | Band) -> Patch | Line2D:
     return Line2D([], [], color=pen(item.ink), linewidth=width, linestyle=DASHES[dash], label=label)
 
 
+# ------------------------------------------------------ charts that have no time axis
+
+
+def _chart(
+    name: str, theme: Theme, ax: Axes | None, figsize: tuple[float, float] | None
+) -> tuple[Axes, Pen]:
+    """Axes of a chart with one panel, dressed, and the pen to draw it with."""
+    size = figsize if figsize is not None or ax is not None else CHART_INCHES
+    (axes,) = canvas([name], [3.0], theme=theme, ax=ax, figsize=size)
+    pen = Pen(axes, theme)
+    pen.dress(axes)
+    return axes, pen
+
+
+def _caption(axes: Axes, pen: Pen, title: str, across: str, upward: str) -> Figure:
+    """Write the title and the names of both axes. What goes up begins at 0."""
+    axes.set_title(plain(title), loc="left", color=pen(INK), fontsize=11)
+    axes.set_xlabel(plain(across))
+    axes.set_ylabel(plain(upward))
+    axes.set_ylim(bottom=0)
+    return root(axes.figure)
+
+
 # --------------------------------------------------------- the frontier of insurance
 
 
@@ -610,10 +633,7 @@ def plot_insurance(
     unless it is short.
     """
     zone = _view.zone_of(time_zone)
-    size = figsize if figsize is not None or ax is not None else INSURANCE_INCHES
-    (axes,) = canvas(["cost"], [3.0], theme=theme, ax=ax, figsize=size)
-    pen = Pen(axes, theme)
-    pen.dress(axes)
+    axes, pen = _chart("cost", theme, ax, figsize)
     points = frontier.points
     knows_soc = all(point.soc_percent is not None for point in points)
     levels = [point.soc_percent or 0.0 if knows_soc else point.energy_kwh for point in points]
@@ -638,11 +658,8 @@ def plot_insurance(
     axes.margins(x=0.08)
     at = frontier.at.astimezone(zone)
     ready = f"To be ready by {_view.day(at)} {at.year} {at:%H:%M}, time in {zone.key}"
-    axes.set_title(plain(ready), loc="left", color=pen(INK), fontsize=11)
-    axes.set_xlabel("State of charge (%)" if knows_soc else "Energy (kWh)")
-    axes.set_ylabel(plain(f"Added cost ({frontier.currency})"))
-    axes.set_ylim(bottom=0)
-    return root(axes.figure)
+    across = "State of charge (%)" if knows_soc else "Energy (kWh)"
+    return _caption(axes, pen, ready, across, f"Added cost ({frontier.currency})")
 
 
 # -------------------------------------------------------------- the bids of a policy
@@ -660,10 +677,7 @@ def plot_bids(
 ) -> Figure:
     """Draw the bid curve of each state of a slot, with a dot at the price of that state."""
     zone = _view.zone_of(time_zone)
-    size = figsize if figsize is not None or ax is not None else INSURANCE_INCHES
-    (axes,) = canvas(["bids"], [3.0], theme=theme, ax=ax, figsize=size)
-    pen = Pen(axes, theme)
-    pen.dress(axes)
+    axes, pen = _chart("bids", theme, ax, figsize)
     states = [slot.state for slot in policy.slots if slot.start <= at < slot.end]
     # Without a state the policy tells what is wrong with the instant.
     asked: list[dict[str, Any]] = [
@@ -686,8 +700,4 @@ def plot_bids(
         axes.legend(frameon=False, labelcolor=pen(INK), fontsize=8)
     told = at.astimezone(zone)
     title = f"Bids of {_view.day(told)} {told.year} {told:%H:%M}, time in {zone.key}"
-    axes.set_title(plain(title), loc="left", color=pen(INK), fontsize=11)
-    axes.set_xlabel(plain(f"Price ({policy.currency}/kWh)"))
-    axes.set_ylabel("Energy (kWh)")
-    axes.set_ylim(bottom=0)
-    return root(axes.figure)
+    return _caption(axes, pen, title, f"Price ({policy.currency}/kWh)", "Energy (kWh)")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slackwater import _engine
+from slackwater._frozen import Frozen
 from slackwater.prices import Prices
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class PriceTree:
         return _engine.ScenarioPrices.tree(rows)
 
 
-class ChargePolicy(_engine.ChargePolicy):
+class ChargePolicy(_engine.ChargePolicy, Frozen):
     """The policy of least expected cost for one vehicle. Cannot be changed.
 
     It answers for every instant, state of the prices and energy that is still wanted, so nothing
@@ -148,11 +149,6 @@ class ChargePolicy(_engine.ChargePolicy):
     def __init__(self, native: _engine.ChargePolicy, given: dict[str, Any]) -> None:  # noqa: ARG002  `__new__` takes it
         """Add its arguments to a policy of the engine; see :func:`plan_policy`."""
         object.__setattr__(self, "_given", given)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a policy cannot be changed."""
-        message = f"a ChargePolicy cannot be changed: {name}"
-        raise AttributeError(message)
 
     @property
     def prices(self) -> MarkovPrices | PriceTree | Prices:

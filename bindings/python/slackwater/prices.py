@@ -50,17 +50,9 @@ class Prices(Series):
     ``start``, ``end`` and ``price_per_kwh``.
     """
 
-    __slots__ = ("_emissions",)
+    __slots__ = ()
     _native: _engine.Prices
-    # Set where the price of emissions was added.
-    _emissions: Emissions | None
     _value_name: ClassVar[str] = "price_per_kwh"
-
-    @classmethod
-    def _wrap(cls, native: _engine.Series | _engine.Prices) -> Self:
-        prices = super()._wrap(native)
-        prices._emissions = None
-        return prices
 
     @classmethod
     def from_slots(  # type: ignore[override]  # a currency says more than a unit
@@ -350,38 +342,25 @@ class Prices(Series):
             >>> [round(slot.price_per_kwh, 3) for slot in prices.plus_emissions(carbon)]
             [0.14, 0.13]
         """
-        if self._emissions is not None:
-            raise _engine.InputError("carbon: these prices hold a price of emissions already")
-        emissions = Emissions.of(carbon)
-        summed = Prices._wrap(
-            self._native.plus_emissions(emissions.intensity, emissions.price_per_kg)
-        )
-        summed._emissions = emissions
-        return summed
+        return Prices._wrap(self._native.plus_emissions(emission_price(carbon)))
+
+    @property
+    def _emissions(self) -> _engine.EmissionPrice | None:
+        """The price of emissions that was added to them."""
+        return self._native.emissions
 
     def __reduce__(self) -> tuple[object, ...]:
         """Copy by slots, so that other processes can plan with the same prices."""
-        emissions = self._emissions
-        parts = None if emissions is None else (emissions.price_per_kg, emissions.intensity.slots)
-        layers = self._native.layers()
+        layers, emissions = self._native.layers(), self._emissions
         if layers is None:
-            return _rebuilt, (self._native.slots, self.currency, parts)
+            return _rebuilt, (self._native.slots, self.currency, emissions)
         plain = [(name, guess, top, native.slots) for name, guess, top, native in layers]
-        return _layered, (plain, self.currency, parts)
+        return _layered, (plain, self.currency, emissions)
 
 
-class Emissions(NamedTuple):
-    """A price of emissions, and the intensity as the engine has it."""
-
-    price_per_kg: float
-    intensity: _engine.Series
-
-    @classmethod
-    def of(cls, carbon: Carbon) -> Emissions:
-        """Take them from a :class:`slackwater.Carbon`."""
-        slots = carbon._intensity
-        native = _engine.Series.from_slots(slots, unit="kg/kWh", factor=1.0)
-        return cls(carbon.price_per_kg, native)
+def emission_price(carbon: Carbon) -> _engine.EmissionPrice:
+    """Price and intensity of emissions as the engine has them."""
+    return _engine.EmissionPrice(carbon.price_per_kg, carbon._intensity)
 
 
 def priced(prices: Prices, carbon: Carbon | None) -> Prices:
@@ -409,27 +388,21 @@ def refuse_other_kinds(given: object, name: str) -> None:
 
 
 _Slots: TypeAlias = list[tuple[datetime, datetime, float]]
-_Parts: TypeAlias = tuple[float, _Slots] | None
 
 
-def _rebuilt(slots: _Slots, currency: str, emissions: _Parts) -> Prices:
-    return _with_emissions(_engine.Prices.from_slots(slots, currency=currency), emissions)
+def _rebuilt(slots: _Slots, currency: str, emissions: _engine.EmissionPrice | None) -> Prices:
+    native = _engine.Prices.from_slots(slots, currency=currency)
+    return Prices._wrap(native.holding(emissions))
 
 
 def _layered(
-    layers: list[tuple[str, bool, float | None, _Slots]], currency: str, emissions: _Parts
+    layers: list[tuple[str, bool, float | None, _Slots]],
+    currency: str,
+    emissions: _engine.EmissionPrice | None,
 ) -> Prices:
     build = _engine.Prices.from_slots
     natives = [
         (name, guess, top, build(slots, currency=currency)) for name, guess, top, slots in layers
     ]
-    return _with_emissions(_engine.Prices.from_layers(natives, currency=currency), emissions)
-
-
-def _with_emissions(native: _engine.Prices, emissions: _Parts) -> Prices:
-    prices = Prices._wrap(native)
-    if emissions is not None:
-        price_per_kg, slots = emissions
-        intensity = _engine.Series.from_slots(slots, unit="kg/kWh", factor=1.0)
-        prices._emissions = Emissions(price_per_kg, intensity)
-    return prices
+    native = _engine.Prices.from_layers(natives, currency=currency)
+    return Prices._wrap(native.holding(emissions))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
 from slackwater import _engine
 from slackwater._engine import InputError
+from slackwater._frozen import Frozen
+from slackwater._saved_plan import SavedPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,10 +21,14 @@ if TYPE_CHECKING:
     from slackwater._engine import (
         EnergyAtRisk,
         PlanChange,
+        PowerChanges,
     )
     from slackwater._palette import Theme
     from slackwater.plan import Plan, Target
     from slackwater.prices import Prices
+
+
+Asked = TypeVar("Asked")
 
 
 class Departure(NamedTuple):
@@ -36,7 +43,7 @@ class Departure(NamedTuple):
     weight: float = 1.0
 
 
-class WhatIf(NamedTuple):
+class WhatIf(NamedTuple, Generic[Asked]):
     """The answer to a question about a plan.
 
     Attributes:
@@ -47,7 +54,7 @@ class WhatIf(NamedTuple):
         sentence: The answer in words.
     """
 
-    plan: Plan
+    plan: Asked
     cost_change: float
     energy_change_kwh: float
     shortfall_change_kwh: float
@@ -182,7 +189,7 @@ class Questions(_engine.Plan):
         without_deadline: datetime | None = None,
         floor: Iterable[Target | tuple[datetime | None, float]] = (),
         time_zone: str = "UTC",
-    ) -> WhatIf:
+    ) -> WhatIf[Plan]:
         """Plan again with changed inputs, and return the difference to the cheapest plan.
 
         Exact: both plans are the cheapest of their kind.
@@ -227,7 +234,7 @@ class Questions(_engine.Plan):
         )
         return self._answer(answer)
 
-    def wish_costs(self, *, time_zone: str = "UTC") -> list[WhatIf]:
+    def wish_costs(self, *, time_zone: str = "UTC") -> list[WhatIf[Plan]]:
         """Return the cost of each part of the request, as exact differences.
 
         Without the reserve, leaving an hour earlier or later, with one more
@@ -257,12 +264,162 @@ class Questions(_engine.Plan):
         answers = _engine.costs(self, self._prices._native, time_zone=time_zone)
         return [self._answer(answer) for answer in answers]
 
-    def _answer(self, answer: tuple[_engine.Plan, float, float, float, str]) -> WhatIf:
+    def _answer(self, answer: tuple[_engine.Plan, float, float, float, str]) -> WhatIf[Plan]:
         plan: Plan = self._like(answer[0])  # type: ignore[assignment]  # a Plan is what asks
         return WhatIf(plan, *answer[1:])
 
 
-class InsuranceFrontier(_engine.InsuranceFrontier):
+class Compared(SavedPlan):
+    """A plan that can be compared in power with a later one of its class."""
+
+    __slots__ = ()
+
+    def diff(self, after: Self, *, time_zone: str = "UTC") -> PowerChanges:
+        """List the periods in which a later plan has another power, device by device.
+
+        Periods that have passed when the later plan begins are left out.
+        :func:`slackwater.saved.differences` compares prices and requests as well.
+
+        Args:
+            after: The plan to compare with, of the same class.
+            time_zone: IANA name of the zone in whose wall clock the sentences speak.
+
+        Returns:
+            The changes, a sequence and an Arrow table.
+
+        Raises:
+            InputError: The time zone is unknown.
+
+        Example:
+            >>> from datetime import UTC, datetime
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> van = sw.Vehicle("van", power_max_kw=7, targets=[sw.Target(None, 7)])
+            >>> def plan(first):
+            ...     prices = sw.Prices.from_values(six, [first, 0.10], currency="EUR")
+            ...     return sw.plan_site(prices, now=six, devices=[van])
+            >>> for change in plan(0.30).diff(plan(0.05)):
+            ...     print(change.sentence)
+            van: Mon 18:00 to Mon 19:00: 7 kW instead of 0 kW.
+            van: Mon 19:00 to Mon 20:00: 0 kW instead of 7 kW.
+        """
+        if not isinstance(after, type(self)):
+            name = type(self).__name__
+            if after is None:
+                raise TypeError(f"after is None; it has to be a {name}")
+            raise TypeError(f"after has to be a {name}, not a {type(after).__name__}")
+        return _engine.plan_power_changes(self, after, time_zone=time_zone)  # type: ignore[arg-type]  # a kind of plan
+
+
+class Replanned(Compared):
+    """A plan that can be made again with other arguments of its planner."""
+
+    __slots__ = ()
+    _given: Mapping[str, Any] | None
+
+    def __init__(
+        self, native: object, prices: Prices, given: Mapping[str, Any] | None = None
+    ) -> None:
+        """Add to a plan of the engine its prices, and the arguments that it was made with."""
+        super().__init__(native, prices)
+        object.__setattr__(self, "_given", given)
+
+    @staticmethod
+    def _plan_again(given: Mapping[str, Any]) -> Replanned:
+        """Call the planner."""
+        raise NotImplementedError
+
+    def _drawn_kwh(self) -> float:
+        """Energy that the plan draws, less what it feeds."""
+        raise NotImplementedError
+
+    @property
+    def shortfall_kwh(self) -> float:
+        """What the plan misses of its targets."""
+        raise NotImplementedError
+
+    def what_if(self, **changes: object) -> WhatIf[Self]:
+        """Plan again with other arguments of the planner, and return the difference.
+
+        Exact as far as both plans are proved. Costs are those of the certificates: what was
+        minimised, the value of stored energy included.
+
+        Args:
+            **changes: Arguments of the planner, such as ``import_limit_kw=20`` for
+                :func:`slackwater.plan_site`, or other ``prices``. The others stay as they were.
+
+        Returns:
+            The changed plan and the difference.
+
+        Raises:
+            InputError: The plan was read from a file, which keeps the request but not the
+                arguments; prices are in another currency; or as the planner.
+            TypeError: The planner has no such argument.
+
+        Example:
+            >>> from datetime import UTC, datetime
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> prices = sw.Prices.from_values(six, [0.10, 0.30], currency="EUR")
+            >>> vans = [
+            ...     sw.Vehicle(name, power_max_kw=11, targets=[sw.Target(None, 10)])
+            ...     for name in ("van 1", "van 2")
+            ... ]
+            >>> plan = sw.plan_site(prices, now=six, devices=vans, import_limit_kw=11)
+            >>> print(plan.what_if(import_limit_kw=15).sentence)
+            With import_limit_kw=15, the plan would cost 0.80 EUR less.
+        """
+        if self._given is None:
+            message = (
+                "a plan that was read from a file keeps no arguments to change; "
+                "call the planner with those of its `request`, its `prices` and the change"
+            )
+            raise InputError(message)
+        again: Self = self._plan_again({**self._given, **changes})  # type: ignore[assignment]  # of this class
+        if again.currency != self.currency:
+            message = f"prices are in {again.currency}, the plan in {self.currency}"
+            raise InputError(message)
+        cost = again.certificate.cost - self.certificate.cost
+        short = again.shortfall_kwh - self.shortfall_kwh
+        return WhatIf(
+            again,
+            cost,
+            again._drawn_kwh() - self._drawn_kwh(),
+            short,
+            _tell_difference(changes, cost, short, self.currency),
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copy by text and arguments, so that other processes can have the plan and ask it."""
+        return _copied, (type(self), self.to_json(), self._given)
+
+
+def _copied(kind: type[Replanned], text: str, given: Mapping[str, Any] | None) -> Replanned:
+    plan = kind.from_json(text)
+    object.__setattr__(plan, "_given", given)
+    return plan
+
+
+def _tell_difference(
+    changes: Mapping[str, object], cost: float, short_kwh: float, currency: str
+) -> str:
+    """What a change costs, in words. Values that are long are not repeated."""
+    told = [
+        f"{name}={value}" if isinstance(value, int | float | str) else f"other {name}"
+        for name, value in changes.items()
+    ]
+    amount, missing = f"{abs(cost):.2f}", f"{abs(short_kwh):.6g}"
+    sentence = f"With {' and '.join(told) or 'nothing changed'}, the plan would cost "
+    if float(amount) == 0:
+        sentence += "the same"
+    else:
+        sentence += f"{amount} {currency} {'more' if cost > 0 else 'less'}"
+    if float(missing) > 0:
+        sentence += f" and miss {missing} kWh {'more' if short_kwh > 0 else 'less'}"
+    return f"{sentence}."
+
+
+class InsuranceFrontier(_engine.InsuranceFrontier, Frozen):
     """What it costs to have energy earlier than a plan has it. Cannot be changed."""
 
     __slots__ = ("_plan",)
@@ -271,11 +428,6 @@ class InsuranceFrontier(_engine.InsuranceFrontier):
     def __init__(self, native: _engine.InsuranceFrontier, plan: Plan) -> None:  # noqa: ARG002  `__new__` takes it
         """Add a plan to a frontier of the engine; see :func:`insurance_frontier`."""
         object.__setattr__(self, "_plan", plan)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a frontier cannot be changed."""
-        message = f"an InsuranceFrontier cannot be changed: {name}"
-        raise AttributeError(message)
 
     @property
     def currency(self) -> str:

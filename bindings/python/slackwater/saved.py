@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from slackwater import _engine
 from slackwater._engine import Difference, InputError, Replay
+from slackwater.coordinate import AreaPlan
 from slackwater.heat import HeatPlan
 from slackwater.plan import Plan
 from slackwater.prices import Prices
@@ -21,6 +22,7 @@ __all__ = [
     "Difference",
     "Replay",
     "differences",
+    "load_area",
     "load_plan",
     "plan_from_json",
     "replay",
@@ -52,8 +54,10 @@ def plan_from_json(text: str) -> AnyPlan:
 
     Raises:
         InputError: The text is no saved plan, is cut off, or has a value that
-            no plan can have; the message names its place.
+            no plan can have; the message names its place. Areas are read by
+            :func:`load_area`.
     """
+    _refuse_area(text)
     try:
         native = _engine.plan_from_json(text)
     except InputError as error:
@@ -94,6 +98,24 @@ def load_plan(path: str | PathLike[str]) -> AnyPlan:
         return plan_from_json(_text_of(path))
 
 
+def load_area(path: str | PathLike[str]) -> AreaPlan:
+    """Read the plan of an area from the file that ``save`` wrote.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The plan as it was saved: ``explain``, ``plot`` and ``plan_area(previous=...)`` work as
+        on the day it was made. It has the plans of the vehicles, but not their table.
+
+    Raises:
+        InputError: The text is no saved area, is damaged, or of a later version.
+        OSError: The file cannot be read.
+    """
+    with _Named(path):
+        return AreaPlan.from_json(_text_of(path))
+
+
 def replay(plan: str | PathLike[str]) -> Replay:
     """Plan a saved plan again and compare.
 
@@ -125,9 +147,12 @@ def replay(plan: str | PathLike[str]) -> Replay:
         [('plan.cost', 1.5, 2.0)]
     """
     if isinstance(plan, str) and ("\n" in plan or plan.startswith("{")):
+        _refuse_area(plan)
         return _engine.replay(plan)
     with _Named(plan):
-        return _engine.replay(_text_of(plan))
+        text = _text_of(plan)
+        _refuse_area(text)
+        return _engine.replay(text)
 
 
 def differences(before: AnyPlan, after: AnyPlan) -> list[Difference]:
@@ -159,6 +184,13 @@ def differences(before: AnyPlan, after: AnyPlan) -> list[Difference]:
         plan.intervals[2026-01-05T19:00:00Z].end 2026-01-05T20:00:00Z 2026-01-05T19:45:00Z
     """
     return _engine.saved_differences(before.to_json(), after.to_json())
+
+
+def _refuse_area(text: str) -> None:
+    if text.startswith('{"format": "slackwater_area"'):
+        raise InputError(
+            "this is a saved area; load_area reads it, and plan_area plans its vehicles again"
+        )
 
 
 class _Named:

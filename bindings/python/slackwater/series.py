@@ -14,10 +14,14 @@ from slackwater._index import refuse_other_times
 from slackwater._series_input import Meaning, numbers_of, read_rows, read_table
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
     import pandas as pd
     import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from slackwater._palette import Theme
 
 Align: TypeAlias = Literal["exact", "overlap"]
 How: TypeAlias = Literal["mean", "min", "max"]
@@ -366,29 +370,32 @@ class Series:
     def plot(
         self,
         *,
+        time_zone: str | ZoneInfo = "UTC",
+        theme: Theme = "auto",
         ax: Axes | None = None,
         figsize: tuple[float, float] | None = None,
-        time_zone: str = "UTC",
     ) -> Figure:
         """Draw the values over time with matplotlib. Gaps stay empty.
 
         Args:
+            time_zone: Zone of the time axis: an IANA name or a ``ZoneInfo``.
+            theme: ``"light"``, ``"dark"``, or ``"auto"`` for that of the axes
+                or of matplotlib's style.
             ax: Axes to draw into, as of ``pyplot.subplots``; by default a
                 figure of its own.
             figsize: Width and height of that figure, in inches.
-            time_zone: IANA name of the zone of the time axis.
 
         Returns:
-            The figure.
+            The figure, which notebooks show.
 
         Raises:
-            InputError: The time zone is unknown, or both ``ax`` and
-                ``figsize`` are given.
-            ModuleNotFoundError: matplotlib is missing: ``pip install slackwater[plot]``.
+            ImportError: matplotlib is not installed (``slackwater[plot]``).
+            InputError: The time zone or the theme is unknown, or both ``ax``
+                and ``figsize`` are given.
         """
         from slackwater._series_picture import draw_series  # noqa: PLC0415  matplotlib is optional
 
-        return draw_series(self, ax=ax, figsize=figsize, time_zone=time_zone)
+        return draw_series(self, time_zone=time_zone, theme=theme, ax=ax, figsize=figsize)
 
     def __len__(self) -> int:
         """Count the slots."""
@@ -483,6 +490,25 @@ def periods_in(given: Series, unit: str, name: str) -> list[tuple[datetime, date
         raise InputError(f"{name} is a series in {given.unit}; give one in {unit}")
     slots: list[tuple[datetime, datetime, float]] = given._native.slots
     return slots
+
+
+def means_in(
+    given: Series, unit: str, periods: Iterable[tuple[datetime, datetime]], name: str
+) -> list[float]:
+    """The mean over each of some periods of a series that has to be in a unit.
+
+    Raises:
+        InputError: It is in another one, or is not known throughout a period.
+    """
+    periods_in(given, unit, name)
+    means = []
+    for start, end in periods:
+        part = given._native.between(start, end)
+        if part.ends() != (start, end) or part.gaps:
+            message = f"{name}: the series is not known throughout {start} to {end}"
+            raise InputError(f"{message}, which has a price")
+        means.append(part.summary()[0])
+    return means
 
 
 def numbers_at(start: datetime, values: Iterable[Any], slot: timedelta, name: str) -> list[float]:

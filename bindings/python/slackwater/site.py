@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,6 +11,7 @@ from slackwater._drawn import Drawn
 from slackwater._index import refuse_other_times
 from slackwater._saved_plan import SavedPlan
 from slackwater.prices import Prices
+from slackwater.questions import Replanned
 from slackwater.site_devices import (
     Carbon,
     DemandCharge,
@@ -27,20 +28,28 @@ if TYPE_CHECKING:
     from slackwater._engine import (
         DevicePlan,
         SiteReasons,
+        Table,
     )
     from slackwater._timeline import Picture
 
 Preference = Literal["earlier", "smoother", "fairer"]
 
 
-class SitePlan(_engine.SitePlan, Drawn, SavedPlan):
+class SitePlan(_engine.SitePlan, Replanned, Drawn, SavedPlan):
     """The cheapest plan of a site for its targets. Cannot be changed.
 
     An unmet target is in :attr:`shortfall_kwh` and an infeasible limit in
     :attr:`breaches`; neither is an exception.
     """
 
-    __slots__ = ("_prices",)
+    __slots__ = ("_given", "_prices")
+
+    @staticmethod
+    def _plan_again(given: Mapping[str, Any]) -> SitePlan:
+        return plan_site(**given)
+
+    def _drawn_kwh(self) -> float:
+        return sum(slot.import_kwh - slot.export_kwh for slot in self.slots)
 
     @property
     def export_prices(self) -> Prices | None:
@@ -52,6 +61,16 @@ class SitePlan(_engine.SitePlan, Drawn, SavedPlan):
     def baseline_cost(self) -> float:
         """Cost of the baseline, as :attr:`cost` without the value of what is stored at the end."""
         return self.baseline.cost
+
+    def intervals_table(self) -> Table:
+        """List the intervals of all devices, one a row, as a batch lists those of its vehicles.
+
+        Returns:
+            A table with ``id`` (name of the device), ``start``, ``end`` (in UTC) and
+            ``power_kw`` (at the plug; negative feeds), in the order of the devices and then of
+            time.
+        """
+        return _engine.site_intervals(self)
 
     def device(self, name: str) -> DevicePlan:
         """Look up one device by its name.
@@ -189,6 +208,7 @@ def plan_site(
         1
     """
     devices, groups = list(devices), list(groups)
+    given = dict(locals())
     _refuse_other_times(prices, devices, groups, (import_limit_kw, export_limit_kw))
     native = _engine.plan_site(
         prices._native,
@@ -207,7 +227,7 @@ def plan_site(
         nodes_max=nodes_max,
         time_max=time_max,
     )
-    return SitePlan(native, prices)
+    return SitePlan(native, prices, given)
 
 
 def _refuse_other_times(

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slackwater import _engine, _view
 from slackwater._drawn import Drawn
 from slackwater._engine import PlanTable
 from slackwater._row import native_battery
 from slackwater._saved_plan import SavedPlan
-from slackwater.plan import SocTarget, list_targets
-from slackwater.prices import Prices, priced
+from slackwater.plan import Battery, SocTarget, list_targets
+from slackwater.prices import Prices, emission_price, priced
+from slackwater.questions import Replanned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
         StorageReasons,
     )
     from slackwater._timeline import Picture
-    from slackwater.plan import AfterDeadline, Battery
+    from slackwater.plan import AfterDeadline
     from slackwater.site_devices import Carbon
     from slackwater.typing import ArrowTable
 
@@ -66,14 +67,21 @@ class Consumption(NamedTuple):
     is_plugged_in: bool = False
 
 
-class StoragePlan(_engine.StoragePlan, Drawn, SavedPlan):
+class StoragePlan(_engine.StoragePlan, Replanned, Drawn, SavedPlan):
     """The cheapest plan to charge and discharge a battery. Cannot be changed.
 
     Unmet targets are in :attr:`shortfall_kwh`, :attr:`unserved_kwh` and
     :attr:`floor_shortfall_kwh`, never an exception.
     """
 
-    __slots__ = ("_prices",)
+    __slots__ = ("_given", "_prices")
+
+    @staticmethod
+    def _plan_again(given: Mapping[str, Any]) -> StoragePlan:
+        return plan_storage(**given)
+
+    def _drawn_kwh(self) -> float:
+        return self.charged_kwh - self.discharged_kwh
 
     @property
     def export_prices(self) -> Prices | None:
@@ -215,6 +223,7 @@ def plan_storage(
         Mon 18:00 to Mon 19:00: buys 4 kWh for 0.40 (0.10 per kWh), to sell at Mon 19:00 \
 (0.40 per kWh).
     """
+    given = dict(locals())
     prices = priced(prices, carbon)
     native = _engine.plan_storage(
         prices._native,
@@ -233,13 +242,85 @@ def plan_storage(
         wear_price_per_kwh=wear_price_per_kwh,
         after_deadline=after_deadline,
     )
-    return StoragePlan(native, prices)
+    return StoragePlan(native, prices, given)
+
+
+def plan_storage_row(
+    vehicles: ArrowTable,
+    prices: Prices,
+    export_prices: Prices | None = None,
+    *,
+    vehicle: object,
+    carbon: Carbon | None = None,
+) -> StoragePlan:
+    """Plan one battery of a table, with all that a single plan can tell.
+
+    As :func:`slackwater.plan_row`, for a row of :func:`plan_storage_batch`: the same plan with its
+    slots, its reasons and its proof.
+
+    Args:
+        vehicles: As :func:`plan_storage_batch` takes them.
+        prices: Prices to buy at.
+        export_prices: Price earned per sold kWh; without it nothing is sold.
+        vehicle: Its ``id``.
+        carbon: As in :func:`slackwater.plan_charge`.
+
+    Returns:
+        The plan.
+
+    Raises:
+        InputError: No row has this id, or several; a value of the row is missing or invalid; or
+            as :func:`plan_storage_batch`.
+
+    Warns:
+        PlausibilityWarning: As :func:`plan_storage_batch`.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from datetime import UTC, datetime, timedelta
+        >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+        >>> prices = Prices.from_values(six, [0.10, 0.40, 0.20], currency="EUR")
+        >>> vehicles = pa.table(
+        ...     {
+        ...         "id": [7],
+        ...         "arrival": [six],
+        ...         "departure": [six + timedelta(hours=3)],
+        ...         "capacity_kwh": [10.0],
+        ...         "soc_percent": [50.0],
+        ...         "target_percent": [50.0],
+        ...         "power_max_kw": [4.0],
+        ...         "discharge_max_kw": [4.0],
+        ...     }
+        ... )
+        >>> plan_storage_row(vehicles, prices, prices, vehicle=7)
+        StoragePlan(buys 4 kWh, sells 4 kWh, costs -1.2000 EUR, saves 1.2000, proved optimal)
+    """
+    arrival, departure, row = _engine.storage_row(vehicles, str(vehicle))
+    limit, efficiency = row.get("charge_limit_percent", 100.0), row.get("efficiency", 1.0)
+    target = row.get("target_percent")
+    return plan_storage(
+        prices,
+        export_prices=export_prices,
+        now=arrival,
+        until=departure,
+        battery=Battery(row["capacity_kwh"], row["soc_percent"], limit, efficiency),
+        power_max_kw=row["power_max_kw"],
+        discharge_max_kw=row["discharge_max_kw"],
+        discharge_efficiency=row.get("discharge_efficiency", 1.0),
+        targets=[] if target is None else [SocTarget(departure, target)],
+        reserve_percent=row.get("reserve_percent", 0.0),
+        end_value_per_kwh=row.get("end_value_per_kwh", 0.0),
+        wear_price_per_kwh=row.get("wear_price_per_kwh", 0.0),
+        carbon=carbon,
+    )
 
 
 def plan_storage_batch(
     vehicles: ArrowTable,
     prices: Prices | Mapping[str, Prices],
     export_prices: Prices | Mapping[str, Prices] | None = None,
+    *,
+    carbon: Carbon | None = None,
 ) -> PlanTable:
     """Plan every battery of a table, each as if it were alone.
 
@@ -276,6 +357,9 @@ def plan_storage_batch(
         prices: One curve for all, or curves by their ``price_id``.
         export_prices: Price earned per sold kWh, in the same way. Without a
             price nothing is sold.
+        carbon: As in :func:`slackwater.plan_charge`. With it the table has the
+            columns ``carbon_kg`` and ``baseline_carbon_kg``; energy that is
+            sold has no emissions of its own.
 
     Returns:
         A table with ``id``, ``cost``, ``charged_kwh``, ``discharged_kwh``,
@@ -285,7 +369,8 @@ def plan_storage_batch(
 
     Raises:
         InputError: A column is missing or of a wrong type; prices are in
-            different currencies; only one of the price arguments is a mapping.
+            different currencies; only one of the price arguments is a mapping;
+            the carbon intensity is missing at a time that has a price.
 
     Example:
         >>> import pyarrow as pa
@@ -308,9 +393,10 @@ def plan_storage_batch(
         >>> round(plans["cost"][0].as_py(), 9), plans["discharged_kwh"].to_pylist()
         (-1.2, [4.0])
     """
+    intensity = None if carbon is None else emission_price(carbon).intensity
     if isinstance(prices, Mapping):
         names = list(prices)
-        buying = [prices[name]._native for name in names]
+        buying = [priced(prices[name], carbon)._native for name in names]
         if export_prices is None:
             selling: list[_engine.Prices | None] = [None] * len(names)
         elif isinstance(export_prices, Mapping):
@@ -318,9 +404,10 @@ def plan_storage_batch(
             selling = [None if each is None else each._native for each in found]
         else:
             selling = [export_prices._native] * len(names)
-        return _engine.plan_storage_batch(vehicles, buying, selling, names)
+        return _engine.plan_storage_batch(vehicles, buying, selling, names, intensity=intensity)
     if isinstance(export_prices, Mapping):
         message = "export_prices is a mapping where prices is not; give both by price_id"
         raise _engine.InputError(message)
     sold = None if export_prices is None else export_prices._native
-    return _engine.plan_storage_batch(vehicles, [prices._native], [sold], None)
+    buying = [priced(prices, carbon)._native]
+    return _engine.plan_storage_batch(vehicles, buying, [sold], None, intensity=intensity)

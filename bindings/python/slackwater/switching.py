@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slackwater import _engine, _view
 from slackwater._drawn import Drawn
 from slackwater._saved_plan import SavedPlan
 from slackwater.plan import Plan
 from slackwater.prices import priced
+from slackwater.questions import Replanned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
     from zoneinfo import ZoneInfo
 
@@ -25,14 +26,21 @@ if TYPE_CHECKING:
     from slackwater.site_devices import Carbon
 
 
-class SwitchingPlan(_engine.SwitchingPlan, Drawn, SavedPlan):
+class SwitchingPlan(_engine.SwitchingPlan, Replanned, Drawn, SavedPlan):
     """The cheapest switching plan. Cannot be changed.
 
     An unmet rule or target is in :attr:`unmet`, in :attr:`shortfall_kwh` and in
     :attr:`targets`, never an exception.
     """
 
-    __slots__ = ("_prices",)
+    __slots__ = ("_given", "_prices")
+
+    @staticmethod
+    def _plan_again(given: Mapping[str, Any]) -> SwitchingPlan:
+        return plan_switching(**given)
+
+    def _drawn_kwh(self) -> float:
+        return self.energy_kwh
 
     @property
     def free_plan(self) -> Plan:
@@ -175,6 +183,7 @@ def plan_switching(
         >>> [(interval.start.hour, interval.power_kw) for interval in plan.intervals]
         [(18, 10.0), (19, 4.0), (20, 6.0)]
     """
+    given = dict(locals())
     prices = priced(prices, carbon)
     native = _engine.plan_switching(
         prices._native,
@@ -196,4 +205,4 @@ def plan_switching(
         nodes_max=nodes_max,
         time_max=time_max,
     )
-    return SwitchingPlan(native, prices)
+    return SwitchingPlan(native, prices, given)

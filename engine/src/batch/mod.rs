@@ -7,4 +7,4 @@ pub use charge::{
     RUN, RoomColumn, plan_batch, plan_batch_within, plan_compact, plan_dense, request_of_row,
 };
 pub use requests::{plan_requests, plan_wishes};
-pub use storage::plan_storage_batch;
+pub use storage::{plan_storage_batch, storage_baseline_emissions};

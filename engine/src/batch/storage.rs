@@ -37,6 +37,27 @@ pub fn plan_storage_batch(
     plans
 }
 
+/// Emissions in kg of the baseline of each battery, NaN where it has no plan.
+///
+/// `intensities` are carbon intensities in place of the prices to buy at, and `soc_percent` is the
+/// state of charge at the end of each plan, NaN without one.
+#[must_use]
+pub fn storage_baseline_emissions(
+    batteries: &Batteries<'_>,
+    intensities: &[PriceSlots],
+    soc_percent: &[f64],
+) -> Vec<f64> {
+    let rows = soc_percent.par_iter().enumerate().with_min_len(RUN / 8);
+    rows.map_init(BatteryPlanner::default, |desk, (row, &percent)| {
+        if percent.is_nan() {
+            return f64::NAN;
+        }
+        let kg = desk.baseline_emissions(batteries, intensities, row, percent);
+        kg.unwrap_or(f64::NAN)
+    })
+    .collect()
+}
+
 /// Plans one run of rows. After a panic the buffers are replaced, since they may be half written.
 fn plan_run(
     batteries: &Batteries<'_>,
@@ -73,6 +94,24 @@ impl BatteryPlanner {
         let answer = solve(&self.programme, &self.import, &self.export, &mut self.buffers);
         self.write(&battery, reach, answer, plans);
         Ok(())
+    }
+
+    /// Emissions of the baseline of a row whose plan ends at a state of charge.
+    fn baseline_emissions(
+        &mut self,
+        batteries: &Batteries<'_>,
+        intensities: &[PriceSlots],
+        row: usize,
+        end_percent: f64,
+    ) -> Result<f64, RowError> {
+        let position = batteries.grid.map_or(0, |grid| grid[row] as usize);
+        let grid = intensities.get(position).ok_or(RowError::UnknownPrice)?;
+        let battery = self.read(batteries, row)?;
+        self.lay_out(grid, &battery);
+        // At intensities in place of prices the cost is in kg, and what is stored has no value.
+        self.programme.end_value_per_kwh = 0.0;
+        let end_kwh = end_percent / 100.0 * self.programme.capacity_kwh;
+        Ok(baseline_of(&self.programme, &self.import, end_kwh))
     }
 
     /// Fills prices and slots of the programme for the stay of a battery. Returns the highest level
@@ -187,6 +226,7 @@ mod tests {
     use crate::columns::plan_table::{PlanTable, StorageNumbers};
     use crate::columns::row_error::{RowError, catch_defect};
     use crate::plan::charge::vehicle::{Battery, SocTarget};
+    use crate::plan::storage::baseline::emissions;
     use crate::plan::storage::branch_and_bound::StorageBuffers;
     use crate::plan::storage::planner::plan_on;
     use crate::plan::storage::price_slots::PriceSlots;
@@ -215,6 +255,12 @@ mod tests {
     }
 
     fn plan(rows: &[Row], grid: &PriceSlots, threads: usize) -> Vec<PlanTable<StorageNumbers>> {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let grids = std::slice::from_ref(grid);
+        with_batteries(rows, |batteries| pool.install(|| plan_storage_batch(batteries, grids)))
+    }
+
+    fn with_batteries<T>(rows: &[Row], use_them: impl FnOnce(&Batteries<'_>) -> T) -> T {
         let origin = curve_of(60, &[0]).horizon().starts()[0];
         let minute = |minutes: i64| origin + minutes * HOUR / 60;
         let column = |of: fn(&Row) -> f64| -> Vec<f64> { rows.iter().map(of).collect() };
@@ -237,8 +283,7 @@ mod tests {
             efficiency_discharge: Some(&efficiency),
             ..Batteries::default()
         };
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| plan_storage_batch(&batteries, std::slice::from_ref(grid)))
+        use_them(&batteries)
     }
 
     /// A row that panics half-way has an error and no numbers; its neighbours are unchanged.
@@ -279,6 +324,15 @@ mod tests {
             prop_assert_eq!(format!("{:?}", &plans), format!("{:?}", plan(&rows, &grid, 8)));
             let numbers = &plans[0].numbers;
             let origin = grid.starts[0];
+            // Half-hourly intensities, on slots of their own for the batch.
+            let grams: Vec<i32> = (0..2 * cents.len() as i32).map(|slot| slot * 37 % 50).collect();
+            let intensity = curve_of(30, &grams);
+            let finer = curve.times(0.0).unwrap().plus(&intensity).unwrap();
+            let finer = PriceSlots::new(&finer, Some(&curve));
+            let kg = with_batteries(&rows, |batteries| {
+                let grids = std::slice::from_ref(&finer);
+                storage_baseline_emissions(batteries, grids, &numbers.soc_percent)
+            });
             for (index, row) in rows.iter().enumerate() {
                 let percent = |value| Percent::from_percent(value).unwrap();
                 let battery = Battery {
@@ -303,6 +357,10 @@ mod tests {
                 prop_assert!(!off(numbers.cost[index], alone.cost.as_amount()), "{alone:?}");
                 prop_assert!(!off(numbers.shortfall_kwh[index], alone.shortfall.as_kwh()));
                 prop_assert!(!off(numbers.baseline_cost[index], alone.baseline_cost.as_amount()));
+                let prices = (&curve, Some(&curve));
+                let (_, baseline) = emissions(&alone, &problem, prices, &intensity);
+                // A single plan rounds the ends of its charging to microseconds.
+                prop_assert!((kg[index] - baseline).abs() < 1e-6, "{} {baseline}", kg[index]);
                 prop_assert!(numbers.gap[index] <= 1e-9 * scale);
                 prop_assert_eq!(plans[0].intervals.range(index).len(), alone.intervals.len());
             }

@@ -183,6 +183,16 @@ impl PriceCurve {
         intensity: &Self,
         price_per_kg: f64,
     ) -> Result<Self, CombineError> {
+        self.check_emissions(intensity, price_per_kg)?;
+        Ok(self.plus(&intensity.times(price_per_kg)?)?)
+    }
+
+    /// Checks a price of emissions and an intensity, and that it is known wherever `self` is.
+    pub(crate) fn check_emissions(
+        &self,
+        intensity: &Self,
+        price_per_kg: f64,
+    ) -> Result<(), CombineError> {
         if !(price_per_kg >= 0.0 && price_per_kg.is_finite()) {
             return Err(CombineError::NotACarbonPrice { price_per_kg });
         }
@@ -194,7 +204,7 @@ impl PriceCurve {
             let (from, to) = (instant_at(from), instant_at(to));
             return Err(CombineError::NoIntensity { from, to });
         }
-        Ok(self.plus(&intensity.times(price_per_kg)?)?)
+        Ok(())
     }
 
     /// All slots of several curves, which are over different times and come in any order.

@@ -2,6 +2,7 @@
 //!
 //! `plan_record` is what a service stores of a plan, `saved_run` what a file holds: prices,
 //! request and plan of any planner. `value_tree` compares two files.
+pub(crate) mod emission_price;
 pub(crate) mod heat_run;
 pub(crate) mod plan_record;
 pub(crate) mod price_sources;
@@ -16,6 +17,7 @@ pub(crate) mod summary;
 pub(crate) mod switching_run;
 pub(crate) mod value_tree;
 
+pub use emission_price::EmissionPrice;
 pub use plan_record::{PlanRecord, PreviousPlan, SteadyFrom};
 pub use price_sources::{GridPrices, PriceCurves, PriceSources, PriceSourcesError};
 pub use refused_request::RefusedRequest;

@@ -18,6 +18,7 @@ use crate::plan::charge::plan::Plan;
 use crate::plan::charge::request::{ChargeProblem, ChargeRequest};
 use crate::plan::charge::vehicle::VehicleRequest;
 use crate::plan::heat::request::HeatRequest;
+use crate::plan::record::emission_price::EmissionPrice;
 use crate::plan::record::price_sources::{PriceCurves, PriceSources, PriceSourcesError};
 use crate::plan::record::refused_request::RefusedRequest;
 use crate::plan::record::saved_plan_error::{SavedPlanError, check_plan};
@@ -27,6 +28,7 @@ use crate::plan::site::request::SiteRequest;
 use crate::plan::stability::stay_close::{SteadyPlan, plan_close_to};
 use crate::plan::storage::request::StorageRequest;
 use crate::plan::switching::request::SwitchingRequest;
+use crate::prices::combine::CombineError;
 use crate::prices::curve::PriceCurve;
 
 /// Version of this engine.
@@ -367,6 +369,9 @@ pub struct SavedPlan {
     /// Layers of the prices, where they are known.
     #[serde(default, skip_serializing_if = "PriceSources::is_empty")]
     pub layers: PriceSources,
+    /// Price of emissions within the prices to buy at, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emissions: Option<EmissionPrice>,
     /// Inputs and plan.
     pub recorded: Recorded,
 }
@@ -382,7 +387,13 @@ impl<'de> Deserialize<'de> for SavedPlan {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let bundle = Self::deserialize(deserializer)?;
         // A file passes the same check as `with_layers`.
-        bundle.layers.check(bundle.recorded.curves()).map_err(D::Error::custom)?;
+        let curves = bundle.recorded.curves();
+        bundle.layers.check(curves).map_err(D::Error::custom)?;
+        if let Some(emissions) = &bundle.emissions {
+            emissions
+                .check(curves.import)
+                .map_err(|error| D::Error::custom(format_args!("emissions: {error}")))?;
+        }
         Ok(bundle)
     }
 }
@@ -397,6 +408,7 @@ impl SavedPlan {
             time_zone_version: TIME_ZONE_VERSION.to_owned(),
             currency: currency.into(),
             layers: PriceSources::default(),
+            emissions: None,
             recorded: recorded.into(),
         }
     }
@@ -408,6 +420,15 @@ impl SavedPlan {
     pub fn with_layers(self, layers: PriceSources) -> Result<Self, PriceSourcesError> {
         layers.check(self.recorded.curves())?;
         Ok(Self { layers, ..self })
+    }
+
+    /// Adds the price of emissions that the prices hold.
+    ///
+    /// # Errors
+    /// The intensity is missing at a time that has a price.
+    pub fn with_emissions(self, emissions: EmissionPrice) -> Result<Self, CombineError> {
+        emissions.check(self.recorded.curves().import)?;
+        Ok(Self { emissions: Some(emissions), ..self })
     }
 
     /// Plans the inputs again with this engine. The versions stay, so that only the
@@ -603,6 +624,20 @@ pub(crate) mod tests {
         let export = PriceSources { import: None, export: layers(&[30, 10, 20]).import };
         assert_eq!(evening().with_layers(export).unwrap_err().name, "export");
         assert!(!text_of(&evening()).contains("layers"));
+    }
+
+    #[test]
+    fn emissions_are_kept_and_must_cover_the_prices() {
+        let emissions = |grams: &[i32]| EmissionPrice::new(0.1, curve_of(60, grams)).unwrap();
+        let bundle = evening().with_emissions(emissions(&[40, 30, 20])).unwrap();
+        assert_replays(&bundle).unwrap();
+        let read: SavedPlan = serde_json::from_str(&text_of(&bundle)).unwrap();
+        assert_eq!(read.emissions, Some(emissions(&[40, 30, 20])));
+        assert!(evening().with_emissions(emissions(&[40])).is_err());
+        let short = SavedPlan { emissions: Some(emissions(&[40])), ..bundle };
+        let error = serde_json::from_str::<SavedPlan>(&text_of(&short)).unwrap_err().to_string();
+        assert!(error.starts_with("emissions: the intensity is missing from"), "{error}");
+        assert!(!text_of(&evening()).contains("emissions"));
     }
 
     #[test]

@@ -1,0 +1,122 @@
+"""Plans of areas as JSON text: numbers, nodes, prices, and the plans of the vehicles."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from slackwater import _engine
+from slackwater._engine import InputError, PlanTable
+from slackwater.area_node import Node
+from slackwater.coordinate import AreaPlan
+from slackwater.prices import Prices
+
+FORMAT, VERSION = "slackwater_area", 1
+
+
+def area_to_json(plan: AreaPlan) -> str:
+    """Write a plan of an area, with what it was made for.
+
+    Vehicles are not written: their plans are, as a table of Arrow in base64.
+    """
+    numbers: dict[str, Any] = plan.__getnewargs_ex__()[1]
+    prices, emissions = plan._prices, plan._emissions
+    named = prices if isinstance(prices, Mapping) else {"": prices}
+    document = {
+        "format": FORMAT,
+        "format_version": VERSION,
+        "engine_version": _engine.__version__,
+        "numbers": numbers,
+        "nodes": [asdict(node) for node in plan._nodes],
+        "is_shared": prices is not named,
+        "prices": [[name, curve._native.layers(), curve.slots] for name, curve in named.items()],
+        "emissions": None if emissions is None else emissions.__getnewargs__(),
+        "seconds": plan.seconds,
+        "plans": b64encode(plan.plans.__getnewargs__()[0]).decode(),
+    }
+    return json.dumps(document, default=_plain) + "\n"
+
+
+def area_from_json(text: str) -> AreaPlan:
+    """Read what :func:`area_to_json` wrote.
+
+    Raises:
+        InputError: It is no such text, or of a later version.
+    """
+    try:
+        document = json.loads(text)
+        version = document["format_version"]
+        if version != VERSION:
+            raise InputError(f"format_version is {version}; this engine reads version {VERSION}")
+        return _area(document)
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"this saved area is damaged: {error!r}") from None
+
+
+def _area(document: Mapping[str, Any]) -> AreaPlan:
+    currency = document["numbers"]["currency"]
+    named = document["prices"]
+    curves = {name: _prices(layers, slots, currency) for name, layers, slots in named}
+    emissions = document["emissions"]
+    return AreaPlan._of(
+        _numbers(document["numbers"]),
+        PlanTable(b64decode(document["plans"])),
+        [Node(**node) for node in document["nodes"]],
+        curves[""] if document["is_shared"] else curves,
+        document["seconds"],
+        None if emissions is None else _engine.EmissionPrice(emissions[0], _slots(emissions[1])),
+    )
+
+
+def _numbers(fields: dict[str, Any]) -> _engine.AreaNumbers:
+    """Numbers of an area with their records and times."""
+    change = fields["change"]
+    made = {
+        "change": None if change is None else _engine.AreaChange(**change),
+        "nodes": [_engine.NodeLoad(**node) for node in fields["nodes"]],
+        "periods": [(_time(start), _time(end)) for start, end in fields["periods"]],
+        "shadow_price_per_kwh": [tuple(node) for node in fields["shadow_price_per_kwh"]],
+        "shortfalls": [_engine.Shortfall(**need) for need in fields["shortfalls"]],
+        "warm_start": tuple(fields["warm_start"]),
+    }
+    return _engine.AreaNumbers(**{**fields, **made})
+
+
+def _prices(layers: list[Any] | None, slots: list[Any], currency: str) -> Prices:
+    build = _engine.Prices.from_slots
+    if layers is None:
+        return Prices._wrap(build(_slots(slots), currency=currency))
+    natives = [
+        (name, guess, top, build(_slots(own), currency=currency))
+        for name, guess, top, own in layers
+    ]
+    return Prices._wrap(_engine.Prices.from_layers(natives, currency=currency))
+
+
+def _slots(rows: list[Any]) -> list[tuple[datetime, datetime, float]]:
+    return [(_time(start), _time(end), value) for start, end, value in rows]
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def _plain(value: object) -> object:
+    """What JSON has no word for: times, prices of a layer, records.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, _engine.Prices):
+        return value.slots
+    if isinstance(value, _engine.NodeLoad | _engine.Shortfall | _engine.AreaChange):
+        return value.to_dict()
+    raise TypeError(f"a saved area has no {type(value).__name__}")

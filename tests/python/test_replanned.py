@@ -1,0 +1,116 @@
+"""Plans of batteries, switches and sites that are made again with other arguments, and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+import slackwater as sw
+import test_heat
+
+import saved_plans
+from fleets import NOON, day_ahead
+from saved_plans import HOUR, pickled
+
+ASKED: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
+    "storage": (saved_plans.storage, {"wear_price_per_kwh": 0.2}),
+    "switching": (saved_plans.switching, {"sessions_max": 1, "on_min": timedelta(hours=3)}),
+    "site": (saved_plans.site, {"import_limit_kw": 22}),
+}
+
+
+def given(plan: Any) -> dict[str, Any]:
+    """The arguments that a plan was made with."""
+    return dict(plan._given)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_if_is_the_plan_with_other_arguments(name: str) -> None:
+    make, changes = ASKED[name]
+    plan = make()
+    answer = plan.what_if(**changes)
+    assert type(answer.plan) is type(plan)
+    assert answer.cost_change == answer.plan.certificate.cost - plan.certificate.cost != 0
+    assert answer.shortfall_change_kwh == answer.plan.shortfall_kwh - plan.shortfall_kwh
+    same = plan.what_if()
+    assert same.plan == plan
+    assert same[1:] == (0, 0, 0, "With nothing changed, the plan would cost the same.")
+    # Each answer can be asked again, and changes add up.
+    back = answer.plan.what_if(**{key: given(plan)[key] for key in changes})
+    assert back.plan == plan
+    assert back.cost_change == -answer.cost_change
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_copy_can_be_asked_and_a_file_cannot(name: str) -> None:
+    make, changes = ASKED[name]
+    plan = make()
+    assert pickled(plan).what_if(**changes)[1:] == plan.what_if(**changes)[1:]
+    loaded = type(plan).from_json(plan.to_json())
+    with pytest.raises(sw.InputError, match="read from a file keeps no arguments to change"):
+        loaded.what_if(**changes)
+
+
+def test_sentences_tell_money_energy_and_what_is_missing() -> None:
+    site = saved_plans.site()
+    answer = site.what_if(import_limit_kw=22)
+    assert answer.shortfall_change_kwh < 0
+    assert answer.sentence == (
+        f"With import_limit_kw=22, the plan would cost {-answer.cost_change:.2f} EUR less"
+        f" and miss {-answer.shortfall_change_kwh:.6g} kWh less."
+    )
+    fewer = site.what_if(devices=given(site)["devices"][1:])
+    assert fewer.sentence.startswith("With other devices, the plan would cost ")
+    assert fewer.energy_change_kwh < 0
+
+
+def test_a_wrong_change_is_refused_as_the_planner_refuses_it() -> None:
+    site = saved_plans.site()
+    with pytest.raises(TypeError, match=r"plan_site\(\) takes no 'import_limit'; is it 'import_"):
+        site.what_if(import_limit=9)
+    with pytest.raises(sw.InputError, match="import_limit_kw: value 0 is -1 kW"):
+        site.what_if(import_limit_kw=-1)
+    dollars = sw.Prices.from_slots(day_ahead().slots, currency="USD")
+    with pytest.raises(sw.InputError, match="prices are in USD, the plan in EUR"):
+        site.what_if(prices=dollars, export_prices=None)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_differences_turn_one_plan_into_the_other(name: str) -> None:
+    make, changes = ASKED[name]
+    plan = make()
+    after = plan.what_if(**changes).plan
+    found = plan.diff(after, time_zone="Europe/Berlin")
+    moved = sum(
+        (change.after_kw - change.before_kw) * ((change.end - change.start) / HOUR)
+        for change in found
+    )
+    assert len(found) > 0
+    assert moved == pytest.approx(plan.what_if(**changes).energy_change_kwh, abs=1e-5)
+    assert len(plan.diff(plan)) == 0
+    devices = {change.device for change in found}
+    assert devices <= ({"van", "car"} if name == "site" else {None})
+
+
+def test_a_device_that_is_gone_is_a_difference() -> None:
+    site = saved_plans.site()
+    alone = site.what_if(devices=given(site)["devices"][1:]).plan
+    gone = [change for change in site.diff(alone) if change.device == "van"]
+    assert gone
+    assert all(change.after_kw == 0 for change in gone)
+
+
+def test_only_plans_of_one_class_are_compared() -> None:
+    site, storage = saved_plans.site(), saved_plans.storage()
+    for other, text in (
+        (storage, "after has to be a SitePlan, not a StoragePlan"),
+        (None, "after is None; it has to be a SitePlan"),
+        (NOON, "after has to be a SitePlan, not a datetime"),
+    ):
+        with pytest.raises(TypeError, match=text):
+            site.diff(other)  # type: ignore[arg-type]
+    heat = test_heat.plan()
+    assert len(heat.diff(heat)) == 0
