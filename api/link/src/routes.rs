@@ -491,13 +491,11 @@ impl Visit {
 
     /// The end: back to the client (302), or a page that says how it went.
     fn end_page(&self, failure: Option<Failure>, words: (&str, &str)) -> Response {
-        match self.session.end(failure) {
-            Some(end) => redirect(StatusCode::FOUND, &end),
-            None => {
-                let html = self.frame.end(words, None, failure.is_none());
-                answer(StatusCode::OK, &self.frame.style, &html, None)
-            }
+        if let Some(end) = self.session.end(failure) {
+            return redirect(StatusCode::FOUND, &end);
         }
+        let html = self.frame.end(words, None, failure.is_none());
+        answer(StatusCode::OK, &self.frame.style, &html, None)
     }
 
     /// The page again after a failure of ours.

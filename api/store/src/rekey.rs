@@ -71,8 +71,10 @@ impl SecretTable {
             let secret = secret.map_err(|reason| self.refusal(&names, &reason))?;
             let sealed = store.keys().encrypt(&self.row(&names), &secret)?;
             let query = sqlx::query(AssertSqlSafe(update.clone()));
-            let query = query.bind(sealed.text).bind(sealed.key).bind(before);
-            let query = values.iter().fold(query, |query, value| query.bind(value));
+            let mut query = query.bind(sealed.text).bind(sealed.key).bind(before);
+            for value in &values {
+                query = query.bind(value);
+            }
             query.execute(change.connection()).await?;
         }
         change.commit(|| ()).await?;

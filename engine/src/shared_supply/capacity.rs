@@ -578,7 +578,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(12))]
+        #![proptest_config(ProptestConfig::with_cases(8))]
         /// Whatever the limit is, it holds at every minute, also where it changes within an hour of
         /// prices, and for vehicles that fit at some times only.
         #[test]

@@ -169,7 +169,7 @@ impl SharedLimit {
     #[must_use]
     pub fn lowest(&self, from: DateTime<Utc>, to: DateTime<Utc>) -> Option<Power> {
         let steps = self.steps(from, to).into_iter();
-        steps.filter_map(|step| step.power_max).reduce(|least, power| least.min(power))
+        steps.filter_map(|step| step.power_max).reduce(Power::min)
     }
 
     /// True if `power` fits nowhere, at no time.
@@ -300,6 +300,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
         /// At every minute the steps, and what is laid over or cleared, are what each rule says.
         #[test]
         fn every_minute_has_one_limit(

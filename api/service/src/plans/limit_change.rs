@@ -89,7 +89,9 @@ pub async fn change_limit(
     let show = move || {
         let Some(app) = worlds.first() else { return };
         app.limits().replace(&area, (!is_empty).then_some(shown));
-        worlds.iter().for_each(|app| app.planner().areas.notify_one());
+        for app in &worlds {
+            app.planner().areas.notify_one();
+        }
     };
     change.commit(show).await?;
     Ok(limit)
