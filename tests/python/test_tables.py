@@ -322,7 +322,8 @@ def test_an_area_is_saved_and_read(tmp_path: Path) -> None:
         sw.replay(plan.to_json())
     with pytest.raises(sw.InputError, match="format_version is 2; this engine reads version 1"):
         sw.AreaPlan.from_json(plan.to_json().replace('_version": 1', '_version": 2', 1))
-    for damage in (plan.to_json()[:-9], plan.to_json().replace('"currency"', '"money"'), "[]"):
+    nested = "[" * 100_000
+    for damage in (plan.to_json()[:-9], plan.to_json().replace('"currency"', '"money"'), nested):
         with pytest.raises(sw.InputError, match="this saved area is damaged"):
             sw.AreaPlan.from_json(damage)
 

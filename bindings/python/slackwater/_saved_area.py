@@ -53,7 +53,7 @@ def area_from_json(text: str) -> AreaPlan:
         if version != VERSION:
             raise InputError(f"format_version is {version}; this engine reads version {VERSION}")
         return _area(document)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"this saved area is damaged: {error!r}") from None
