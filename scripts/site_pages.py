@@ -49,7 +49,8 @@ TOPICS: Mapping[str, tuple[str, list[str]]] = {
         "Bills",
         [
             "bill", "Bill", "BillLine", "MonthBill", "BillingTariff", "TariffComponent",
-            "TariffSource", "TariffEntry",
+            "TariffSource", "TariffEntry", "plan_capacity", "CapacityPlan", "CapacityCost",
+            "MonthPower",
         ],
     ),
     "switching": (

@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
-use slackwater_engine::bill::file::{ComponentRequest, TariffRequest};
+use slackwater_engine::bill::energy_prices as engine_prices;
+use slackwater_engine::bill::file::{ComponentRequest, Direction, TariffRequest};
 use slackwater_engine::bill::invoice::{
     self as engine, Billed, Contract, bill_months, check_complete,
 };
@@ -19,6 +20,7 @@ use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::units::{Energy, Power};
 
 use crate::error::{Named, Refused};
+use crate::prices::Prices;
 use crate::record;
 use crate::series::Series;
 use crate::time::Instant;
@@ -419,6 +421,27 @@ impl Bill {
     ) -> Result<Bound<'py, PyCapsule>, Refused> {
         self.lines.table()?.with_currency(self.currency())?.stream(py, requested_schema)
     }
+}
+
+/// Prices per kWh of a tariff as it is billed; see `slackwater.tariffs.tariff_prices`.
+#[pyfunction]
+#[pyo3(signature = (tariff, *, start, end, direction))]
+pub(crate) fn energy_prices(
+    tariff: BillingTariff,
+    start: Instant,
+    end: Instant,
+    direction: &str,
+) -> Result<Prices, Refused> {
+    let direction = match direction {
+        "import" => Direction::Import,
+        "export" => Direction::Export,
+        other => {
+            let text = format!("direction is {other:?}; it is \"import\" or \"export\"");
+            return Err(Refused::Input(text));
+        }
+    };
+    let curve = engine_prices::energy_prices(&tariff.tariff, direction, start.0, end.0)?;
+    Ok(Prices::new(curve, tariff.currency().to_owned()))
 }
 
 /// Periods of a curve of mean powers, or of energies.

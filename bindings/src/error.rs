@@ -11,6 +11,7 @@ use slackwater_control::policy::flex_issue::FlexIssues;
 use slackwater_control::policy::vehicle::VehiclePolicyError;
 use slackwater_control::schedule::rule::RulesError;
 use slackwater_engine::area::AreaError;
+use slackwater_engine::bill::energy_prices::EnergyPriceError;
 use slackwater_engine::bill::error::{BillError, LoadError, TariffFileError};
 use slackwater_engine::bill::month::MonthError;
 use slackwater_engine::import::civil_series::CivilSeriesError;
@@ -18,6 +19,7 @@ use slackwater_engine::import::driving_error::DrivingError;
 use slackwater_engine::import::period_series::PeriodSeriesError;
 use slackwater_engine::import::price_unit::PriceUnitError;
 use slackwater_engine::import::series::SeriesError;
+use slackwater_engine::plan::capacity::request::CapacityError;
 use slackwater_engine::plan::charge::{ChargeRequestError, VehicleError};
 use slackwater_engine::plan::heat::{HeatError, IdentifyError};
 use slackwater_engine::plan::policy::{
@@ -124,6 +126,7 @@ macro_rules! refuse {
 refuse!(
     AreaError,
     BillError,
+    CapacityError,
     BucketError,
     BudgetError,
     ChangeError,
@@ -133,6 +136,7 @@ refuse!(
     CurveError,
     DepartureError,
     DrivingError,
+    EnergyPriceError,
     FactsError,
     FlexIssues,
     HeatError,

@@ -19,6 +19,7 @@ mod area_watch;
 mod arrow;
 mod batch;
 mod bill;
+mod capacity;
 mod carbon;
 mod charged;
 mod device;
@@ -78,7 +79,13 @@ mod _engine {
     #[pymodule_export]
     use crate::bill::{
         Bill, BillLine, BillLines, BillingTariff, MonthBill, MonthBills, TariffComponent,
-        TariffEntries, TariffEntry, TariffSource, bill_load, list_tariffs, load_tariff,
+        TariffEntries, TariffEntry, TariffSource, bill_load, energy_prices, list_tariffs,
+        load_tariff,
+    };
+    #[pymodule_export]
+    use crate::capacity::{
+        CapacityCertificate, CapacityCost, CapacityPlan, CapacityReason, CapacityReasons,
+        CapacitySlot, CapacitySlots, MonthPower, PowerCharge, PowerGroup, plan_capacity,
     };
     #[pymodule_export]
     use crate::carbon::{

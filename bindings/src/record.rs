@@ -380,6 +380,15 @@ impl Cell for usize {
     }
 }
 
+impl Cell for Option<usize> {
+    const IS_NULLABLE: bool = true;
+
+    fn array<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef {
+        let places = values.map(|place| place.map(|value| value as i64));
+        Arc::new(places.collect::<Int64Array>())
+    }
+}
+
 impl Cell for Option<f64> {
     const IS_NULLABLE: bool = true;
 

@@ -566,7 +566,7 @@ impl StoragePlan {
     }
 }
 
-type LimitTuple = (Instant, Instant, Option<f64>, Option<f64>, Option<f64>, Option<f64>);
+pub(crate) type LimitTuple = (Instant, Instant, Option<f64>, Option<f64>, Option<f64>, Option<f64>);
 
 fn limit((index, given): (usize, &LimitTuple)) -> Result<StorageLimit, Refused> {
     let named = |field: &str| format!("limits[{index}].{field}");
@@ -625,15 +625,53 @@ pub(crate) fn plan_storage(
     wear_price_per_kwh: f64,
     after_deadline: &str,
 ) -> Result<StoragePlan, Refused> {
+    if let Some(export) = export_prices {
+        prices.require_same_currency(export)?;
+    }
+    let request = storage_request(
+        now,
+        until,
+        battery,
+        discharge_efficiency,
+        power_max_kw,
+        discharge_max_kw,
+        targets,
+        reserve_percent,
+        consumption,
+        limits,
+        end_value_per_kwh,
+        wear_price_per_kwh,
+        after_deadline,
+    )?;
+    let export = export_prices.map(|export| export.curve.clone());
+    let curves = GridPrices { import: prices.curve.clone(), export };
+    let run = py.detach(|| SavedRun::new(curves, request))?;
+    Ok(StoragePlan::new(run, Terms::new(prices, export_prices)))
+}
+
+/// Request of the arguments that planners of a battery share.
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of Python functions")]
+pub(crate) fn storage_request(
+    now: Instant,
+    until: Option<Instant>,
+    battery: BatteryTuple,
+    discharge_efficiency: f64,
+    power_max_kw: f64,
+    discharge_max_kw: f64,
+    targets: Vec<(Option<Instant>, Option<f64>)>,
+    reserve_percent: f64,
+    consumption: Vec<ConsumptionTuple>,
+    limits: Vec<LimitTuple>,
+    end_value_per_kwh: f64,
+    wear_price_per_kwh: f64,
+    after_deadline: &str,
+) -> Result<StorageRequest, Refused> {
     let target = |(index, target): (usize, &(Option<Instant>, Option<f64>))| {
         let name = format!("targets[{index}].soc_percent");
         let soc = target.1.map(Percent::from_percent).transpose().named(&name)?;
         Ok::<_, Refused>(SocTarget { by: target.0.map(|by| by.0), soc })
     };
-    if let Some(export) = export_prices {
-        prices.require_same_currency(export)?;
-    }
-    let request = StorageRequest {
+    Ok(StorageRequest {
         now: now.0,
         until: until.map(|until| until.0),
         battery: self::battery(battery)?,
@@ -651,9 +689,5 @@ pub(crate) fn plan_storage(
         end_value: Price::from_per_kwh(end_value_per_kwh).named("end_value_per_kwh")?,
         wear_price: Price::from_per_kwh(wear_price_per_kwh).named("wear_price_per_kwh")?,
         after_deadline: self::after_deadline(after_deadline)?,
-    };
-    let export = export_prices.map(|export| export.curve.clone());
-    let curves = GridPrices { import: prices.curve.clone(), export };
-    let run = py.detach(|| SavedRun::new(curves, request))?;
-    Ok(StoragePlan::new(run, Terms::new(prices, export_prices)))
+    })
 }

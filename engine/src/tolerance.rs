@@ -25,7 +25,7 @@
 //! | [`SHORTFALL_TOLERANCE`] | 1,000 | µWh | area | a thousand times the unit of its energies |
 //! | [`SHORTFALL_TOLERANCE_KWH`] | 1e-6 | kWh | area | [`SHORTFALL_TOLERANCE`] in kWh |
 //! | [`NEED_SHARE_MIN`] | 1e-6 | share of the need | area, shared supply | a thousandth of the default gap |
-//! | [`POWER_ROUNDING_KW`] | 1e-6 | kW | heat, area, shared supply | a milliwatt, finer than any meter |
+//! | [`POWER_ROUNDING_KW`] | 1e-6 | kW | heat, capacity, area, shared supply | a milliwatt, finer than any meter |
 //! | [`PENALTY_MIN`] | 1e-6 | currency per kWh | area | finer than any price list |
 //! | [`DIVISOR_MIN`] | 1e-9 | unit of the divisor | area, site | no quotient overflows |
 //!
@@ -44,6 +44,9 @@
 //! | `SLOPE_ROUNDING` | 1e-9 | kW per percent | `plan/site/check.rs` |
 //! | `PRUNING_GAP` | 1e-11 | share of a cost, or of 1 | `plan/storage/branch_and_bound.rs` |
 //! | `DIFFERENCE_ROUNDING` | 1e-14 | share of two values | `plan/heat/degree_hour_price.rs` |
+//! | `EXCESS_MAX` | 1e-6 | kWh | `plan/capacity/search.rs` |
+//! | `GAP_RELATIVE`, `GAP` | 1e-10, 5e-10 | share of 1 plus a cost | `plan/capacity/search.rs`, `master.rs` |
+//! | `PRICE_ROUNDING` | 1e-13 | share of a price per kW | `plan/capacity/groups.rs` |
 //! | `INDEPENDENT_MIN` | 1e-12 | share of a column | `plan/heat/least_squares.rs` |
 //! | `SHARE_MIN` | 1e-9 | share of a plan | `plan/stability/stay_close.rs` |
 //! | `TIE_BREAK` | 1e-13 | share of the highest price, per hour | `plan/switching/timeline.rs` |

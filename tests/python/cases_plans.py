@@ -222,7 +222,39 @@ def plan_storage(given: Json) -> Json:
     }
 
 
+def plan_capacity(given: Json) -> Json:
+    """Call ``plan_capacity``; what is not given has no effect."""
+    target = given.get("target")
+    plan = sw.plan_capacity(
+        prices_of(given["prices"]),
+        sw.tariffs.read_tariff(given["tariff"]),
+        now=instant(given["now"]),
+        battery=sw.Battery(
+            capacity_kwh=given["capacityKwh"],
+            soc_percent=given["batteryLevel"],
+            efficiency=given.get("efficiency", 1),
+        ),
+        power_max_kw=given["kw"],
+        discharge_max_kw=given.get("dischargeKw", 0),
+        load_kw=given.get("load"),
+        peaks=[(instant(peak["at"]), peak["kw"]) for peak in given.get("peaks", ())],
+        targets=[] if target is None else [sw.SocTarget(by=None, soc_percent=target)],
+        end_value_per_kwh=given.get("endValue", 0),
+    )
+    return {
+        "energy": plan.cost.energy,
+        "power": plan.cost.power,
+        "months": [
+            {"month": month.month, "powerKw": month.power_kw, "charge": month.charge}
+            for month in plan.cost.months
+        ],
+        "shortfallKwh": plan.shortfall_kwh,
+        "proved": plan.certificate.is_proved,
+    }
+
+
 CALLS: dict[str, Call] = {
+    "plan.capacity": plan_capacity,
     "plan.closeTo": plan_close_to,
     "plan.decideBy": plan_decide_by,
     "plan.frontier": plan_frontier,

@@ -14,6 +14,7 @@ import pytest
 
 import slackwater as sw
 import test_bill
+import test_capacity
 import test_heat
 import test_policy
 from slackwater import _engine
@@ -66,6 +67,8 @@ def results() -> Iterator[object]:
     bill = sw.bill(test_bill.flat(), test_bill.ELVIA)
     yield (bill.months, bill.lines, bill.tariff.sources, bill.tariff.components)
     yield sw.tariffs.list_tariffs(country="BE")
+    under_tariff = test_capacity.plan()
+    yield (under_tariff.slots, under_tariff.reasons, under_tariff.cost, under_tariff.certificate)
     for area in areas():
         yield from (_numbers(area), area.nodes, area.shortfalls, area.change)
 

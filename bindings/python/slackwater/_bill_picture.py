@@ -1,17 +1,21 @@
-"""Bills as pictures: categories of amounts on top of each other, month by month."""
+"""Bills as pictures, month by month, and plans under a price of power."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from slackwater import _view
-from slackwater._palette import BLUE, GREEN, ORANGE, PURPLE, Ink
-from slackwater._timeline import Panel, Picture, Steps
+from slackwater._palette import BLUE, FAINT, GREEN, INK, ORANGE, PURPLE, RED, Ink
+from slackwater._timeline import Line, Panel, Period, Picture, Steps, coarse
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
     from slackwater.bills import Bill
+    from slackwater.capacity import CapacityPlan
 
 CATEGORIES: dict[str, tuple[str, Ink]] = {
     "energy": ("supplier", BLUE),
@@ -88,4 +92,64 @@ def _stacks(bill: Bill) -> list[Steps]:
                 )
             )
             base = tops
+    return curves
+
+
+def capacity_picture(plan: CapacityPlan, zone: ZoneInfo) -> Picture:
+    """Power through the meter with its level, the price, and the stored energy."""
+    slots = plan.slots
+    periods: list[Period] = [(slot.start, slot.end) for slot in slots]
+    power = Panel(name="power", title="Power", unit="kW", weight=3, note="nothing is planned")
+    price = Panel(name="price", title="Price", unit=f"{plan.currency}/kWh", weight=1.5)
+    level = Panel(name="level", title="Stored energy", unit="kWh", weight=2)
+    saves = f"saves {_view.number(plan.savings)} {plan.currency}"
+    picture = Picture(
+        title=f"{_view.number(plan.cost.total)} {plan.currency} for energy and power, {saves}",
+        facts=["proved optimal" if plan.certificate.is_proved else "not proved"],
+        warning=f"{_view.energy(plan.shortfall_kwh)} short of a target"
+        if plan.shortfall_kwh > 0
+        else "",
+        zone=zone,
+        period=None,
+        panels=[power, price, level],
+        reasons=[(reason.start, reason.end, reason.sentence) for reason in plan.reasons],
+    )
+    if not periods:
+        return picture
+    first, last = periods[0][0], periods[-1][1]
+    stored = [(slot.end, slot.stored_kwh) for slot in slots]
+    prices = [slot.import_price_per_kwh for slot in slots]
+    return coarse(
+        replace(
+            picture,
+            facts=[_view.dates(first, last, zone), *picture.facts],
+            period=(first, last),
+            panels=[
+                replace(power, curves=_powers(plan, periods)),
+                replace(
+                    price,
+                    curves=[Steps(name="price", ink=INK, periods=periods, values=prices)],
+                ),
+                replace(level, curves=[Line(name="stored", ink=GREEN, points=stored)]),
+            ],
+            slots=periods,
+        )
+    )
+
+
+def _powers(plan: CapacityPlan, periods: list[Period]) -> list[Steps]:
+    """Other load, power through the meter, and the level of the tariff."""
+    hours = [(end - start) / timedelta(hours=1) for start, end in periods]
+
+    def steps(name: str, ink: Ink, values: Sequence[float | None], label: str) -> Steps:
+        return Steps(name=name, ink=ink, periods=periods, values=values, label=label, tip=label)
+
+    load = [slot.load_kwh / length for slot, length in zip(plan.slots, hours, strict=True)]
+    meter = [slot.metered_kwh / length for slot, length in zip(plan.slots, hours, strict=True)]
+    curves = []
+    if any(load):
+        curves.append(replace(steps("load", FAINT, load, "other load"), dash="dotted"))
+    curves.append(steps("meter", BLUE, meter, "meter"))
+    levels = [slot.level_kw for slot in plan.slots]
+    curves.append(replace(steps("level", RED, levels, "power of the tariff"), dash="dashed"))
     return curves

@@ -23,6 +23,7 @@ from slackwater._timeline import Picture
 if TYPE_CHECKING:
     from slackwater._engine import SiteWish, StorageOutcome, TargetOutcome
     from slackwater.bills import Bill
+    from slackwater.capacity import CapacityPlan
     from slackwater.heat import HeatPlan
     from slackwater.plan import Plan
     from slackwater.site import SitePlan
@@ -240,6 +241,20 @@ def heat_sections(plan: HeatPlan, zone: ZoneInfo) -> list[str]:
         for reason in plan.explain(time_zone=zone.key)
     ]
     names = (f"Period ({zone.key})", "kWh", f"Cost ({plan.currency})#", "Why")
+    return [_table(names, rows, "plan.explain()")]
+
+
+def capacity_sections(plan: CapacityPlan, zone: ZoneInfo) -> list[str]:
+    """A row for each period in which the battery runs."""
+    rows = [
+        [
+            escape(_view.span(reason.start, reason.end, zone)),
+            _view.amount(reason.energy_kwh, 2),
+            escape(reason.sentence.partition(": ")[2]),
+        ]
+        for reason in plan.reasons
+    ]
+    names = (f"Period ({zone.key})", "kWh", "Why")
     return [_table(names, rows, "plan.explain()")]
 
 

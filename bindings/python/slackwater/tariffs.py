@@ -251,20 +251,34 @@ def check_intervals(intervals: Sequence[TariffInterval]) -> None:
     _engine.check_intervals([row(TariffInterval, interval) for interval in intervals])
 
 
-def tariff_prices(tariff: Tariff, *, start: datetime, end: datetime) -> Prices:
+def tariff_prices(
+    tariff: Tariff | BillingTariff,
+    *,
+    start: datetime,
+    end: datetime,
+    direction: Literal["import", "export"] = "import",
+) -> Prices:
     """Write a tariff out as a price curve; gaps between intervals stay gaps.
 
     An interval in the hour that clocks skip does not occur, one in the hour
     that they show twice occurs twice.
 
+    Of a tariff as it is billed the curve has the sum of all its components per kWh, each with the
+    percentages on it, such as value-added tax. Fixed fees and prices of power are not in it. Add
+    it to what it leaves out: ``market + tariff_prices(...)``.
+
     Args:
-        tariff: Rates and intervals.
+        tariff: Rates and intervals; or a tariff as it is billed, see :func:`load_tariff`.
         start: First instant, aware.
         end: First instant after it, at most a hundred years later.
+        direction: ``"import"``, or ``"export"`` for what a tariff as it is billed pays for energy
+            into the grid.
 
     Raises:
         InputError: As :func:`check_rates` and :func:`check_intervals`; an
-            interval names a rate that is not there; the zone is unknown.
+            interval names a rate that is not there; the zone is unknown; a tariff as it is billed
+            has no price in that direction, does not hold at that time, or has an allowance of
+            energy, whose price depends on the energy of the month.
         TypeError: A time has no zone.
 
     Example:
@@ -278,7 +292,20 @@ def tariff_prices(tariff: Tariff, *, start: datetime, end: datetime) -> Prices:
         >>> prices = tariff_prices(sundays, start=datetime(2026, 3, 27, tzinfo=UTC), end=april)
         >>> [(end - start).total_seconds() / 3600 for start, end, _ in prices.slots]
         [23.0]
+
+        A working day of the network of Elvia, with its taxes:
+
+        >>> noon = datetime(2026, 7, 6, 10, tzinfo=UTC)
+        >>> elvia = load_tariff("no-elvia-2026-07")
+        >>> billed = tariff_prices(elvia, start=noon, end=noon.replace(hour=22))
+        >>> [(slot.start.hour, round(slot.price_per_kwh, 4)) for slot in billed.slots]
+        [(10, 0.466), (20, 0.314)]
     """
+    if isinstance(tariff, BillingTariff):
+        native = _engine.energy_prices(tariff, start=start, end=end, direction=direction)
+        return Prices._wrap(native)
+    if direction != "import":
+        raise InputError("direction is for tariffs as they are billed; rates have one price")
     return Prices._wrap(_engine.tariff_prices(_tariff(tariff), start, end))
 
 

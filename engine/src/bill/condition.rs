@@ -53,6 +53,11 @@ impl Clock {
         let minute = (local.hour() * 60 + local.minute()) as u16;
         Self { date, minute, is_holiday: holidays.contains(date) }
     }
+
+    /// Clocks in a minute of a day of which is known whether it is a holiday.
+    pub(crate) fn of(date: NaiveDate, minute: u16, is_holiday: bool) -> Self {
+        Self { date, minute, is_holiday }
+    }
 }
 
 /// A calendar, ready to be asked.
@@ -87,6 +92,16 @@ impl Condition {
     /// Returns true if nothing is asked for, so that the calendar always holds.
     pub(crate) fn is_always(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Minutes of the day at which the calendar can begin or cease to hold.
+    pub(crate) fn edges(&self) -> impl Iterator<Item = u16> {
+        self.times.iter().flatten().flat_map(|&(from, to)| [from, to])
+    }
+
+    /// Returns true if the calendar depends on holidays.
+    pub(crate) fn reads_holidays(&self) -> bool {
+        self.holidays.is_some()
     }
 
     /// Returns true if the calendar holds on those clocks.

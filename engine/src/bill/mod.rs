@@ -58,6 +58,7 @@
 //! two windows.
 pub mod condition;
 pub(crate) mod demand;
+pub mod energy_prices;
 pub mod error;
 pub mod file;
 pub mod holidays;

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 
 use chrono_tz::Tz;
 use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
 use serde::{Deserialize, Serialize};
 
 use crate::bill::condition::Condition;
@@ -182,6 +183,24 @@ impl BillingTariff {
     pub(crate) fn components(&self) -> &[Component] {
         &self.components
     }
+
+    /// Factor of each component in the total, by the percentages that count it.
+    pub(crate) fn tax_factors(&self) -> Vec<f64> {
+        let mut factors = vec![1.0; self.components.len()];
+        // From below, because a percentage counts those above it, among them other percentages.
+        for (place, component) in self.components.iter().enumerate().rev() {
+            if let ComponentKind::Percentage { percent, of } = &component.kind {
+                let share = number(*percent) / 100.0 * factors[place];
+                of.iter().for_each(|&counted| factors[counted] += share);
+            }
+        }
+        factors
+    }
+}
+
+/// The float nearest to a decimal.
+pub(crate) fn number(decimal: Decimal) -> f64 {
+    decimal.to_f64().unwrap_or(f64::NAN)
 }
 
 impl TryFrom<TariffRequest> for BillingTariff {

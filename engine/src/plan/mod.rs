@@ -1,9 +1,12 @@
 //! Plans of single vehicles, batteries, switching devices and sites.
 //!
 //! `charge`, `storage`, `heat`, `switching` and `site` are planners, and `evcc` is that of a
-//! contract; `policy` decides slot by slot while prices are uncertain. `stability` keeps a new plan close to the previous one, `questions`
-//! compares and explains plans, `evaluation` prices them under other facts, `record` stores them
-//! and plans them again.
+//! contract; `capacity` plans a battery where the measured power has a price, and `policy` decides
+//! slot by slot while prices are uncertain. `stability` keeps a new plan close to the previous one,
+//! `questions` compares and explains plans, `evaluation` prices them under other facts, `record`
+//! stores them and plans them again.
+#[cfg(feature = "lp")]
+pub mod capacity;
 pub mod charge;
 pub mod evaluation;
 #[cfg(feature = "lp")]

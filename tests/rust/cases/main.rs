@@ -2,6 +2,7 @@
 //! files run through the Python package, so the two agree.
 use serde_json::Value;
 
+mod capacity;
 mod devices;
 mod given;
 mod plans;
@@ -40,6 +41,7 @@ fn run(text: &str) -> usize {
             "plan.whatIf" => questions::asked(&case["input"]),
             "plan.switching" => switching::switching(&case["input"]),
             "site.plan" => site::site(&case["input"]),
+            "plan.capacity" => capacity::capacity(&case["input"]),
             "plan.storage" => storage::storage(&case["input"]),
             other => match devices::call(other) {
                 Some(call) => call(&case["input"]),
@@ -78,6 +80,11 @@ fn sites() {
 #[test]
 fn times() {
     assert!(run(include_str!("../../cases/time.json")) > 5);
+}
+
+#[test]
+fn plans_under_a_price_of_power() {
+    assert!(run(include_str!("../../cases/capacity.json")) > 10);
 }
 
 #[test]

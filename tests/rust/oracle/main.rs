@@ -10,6 +10,7 @@
 //! | `laws` | what must hold between the plans of related problems |
 //! | `storage` | the same five for batteries that also give back |
 //! | `heat` | heat plans as linear programmes in temperatures |
+//! | `capacity` | plans under a price of power as mixed-integer programmes on HiGHS |
 //! | `policy` | policies under uncertain prices as their deterministic equivalents on HiGHS |
 //! | `site` | sites as a mixed-integer programme, and every rule of a site |
 //! | `switching` | all ways to switch of a tiny problem, one by one |
@@ -29,6 +30,7 @@
 
 mod agreement;
 mod brute;
+mod capacity;
 mod case;
 mod census;
 mod checker;
