@@ -156,3 +156,149 @@ impl HttpBody for AwaitedBody {
         HttpBody::size_hint(&self.body)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use axum::body::to_bytes;
+    use axum::http::{StatusCode, header};
+    use axum::middleware::from_fn_with_state;
+    use axum::routing::post;
+    use chrono::DateTime;
+    use serde_json::Value;
+    use slackwater_store::client::Environment;
+    use slackwater_wire::version::dated::ApiVersion;
+    use tokio::sync::{Notify, Semaphore};
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::version::Version;
+
+    /// Requests that wait until they are let go on.
+    struct Held {
+        router: Router,
+        load: Arc<Load>,
+        began: Arc<Notify>,
+        go_on: Arc<Semaphore>,
+    }
+
+    impl Held {
+        fn new(requests_max: u32) -> Self {
+            let (began, go_on) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
+            let (is_in, may_go) = (Arc::clone(&began), Arc::clone(&go_on));
+            let work = async move |body: Bytes| {
+                is_in.notify_one();
+                may_go.acquire().await.unwrap().forget();
+                body
+            };
+            let load = Load::new(requests_max);
+            let router = Router::new()
+                .route("/", post(work))
+                .layer(from_fn_with_state(Arc::clone(&load), shed_load));
+            Self { router, load, began, go_on }
+        }
+
+        async fn ask(router: Router, client: &'static str, body: Body) -> Response {
+            let client = Client {
+                id: client.to_owned(),
+                environment: Environment::Sandbox,
+                name: String::new(),
+                version: ApiVersion::LATEST,
+                created_at: DateTime::UNIX_EPOCH,
+            };
+            let mut request = Request::post("/").body(body).unwrap();
+            request.extensions_mut().insert(Caller {
+                client: Arc::new(client),
+                version: Version(ApiVersion::LATEST),
+                user_id: None,
+                now: DateTime::UNIX_EPOCH,
+            });
+            router.oneshot(request).await.unwrap()
+        }
+
+        /// Begins a request, and returns once it is worked on.
+        async fn begin(
+            &self,
+            client: &'static str,
+            body: Body,
+        ) -> tokio::task::JoinHandle<Response> {
+            let began = self.began.notified();
+            let asked = tokio::spawn(Self::ask(self.router.clone(), client, body));
+            began.await;
+            asked
+        }
+
+        /// Status, pause and title of a request that is refused.
+        async fn refused(&self, client: &'static str) -> (StatusCode, String, Value) {
+            let response = Self::ask(self.router.clone(), client, Body::empty()).await;
+            let (head, body) = response.into_parts();
+            let body: Value =
+                serde_json::from_slice(&to_bytes(body, 9_999).await.unwrap()).unwrap();
+            let pause = head.headers[header::RETRY_AFTER].to_str().unwrap().to_owned();
+            (head.status, pause, body["title"].clone())
+        }
+    }
+
+    #[tokio::test]
+    async fn beyond_their_places_requests_are_refused_until_others_have_ended() {
+        let held = Held::new(4);
+        let mut asked = Vec::new();
+        // With a body and without: both take a place.
+        for body in [Body::empty(), Body::from("x"), Body::empty()] {
+            asked.push(held.begin("a", body).await);
+        }
+        let one = "1".to_owned();
+        let spent = (StatusCode::TOO_MANY_REQUESTS, one.clone(), "Rate Limited".into());
+        assert_eq!(held.refused("a").await, spent, "it has three quarters");
+        asked.push(held.begin("b", Body::empty()).await);
+        let full = (StatusCode::SERVICE_UNAVAILABLE, one, "Service Unavailable".into());
+        assert_eq!(held.refused("c").await, full);
+        assert_eq!(held.refused("a").await, full);
+        held.go_on.add_permits(5);
+        for asked in asked {
+            assert_eq!(asked.await.unwrap().status(), StatusCode::OK);
+        }
+        let after = Held::ask(held.router.clone(), "c", Body::empty()).await;
+        assert_eq!(after.status(), StatusCode::OK);
+        let places = held.load.places();
+        assert!(places.all == 0 && places.of_client.is_empty(), "{places:?}");
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_dropped_gives_its_place_back() {
+        let held = Held::new(1);
+        let asked = held.begin("a", Body::from("x")).await;
+        assert_eq!(held.refused("b").await.0, StatusCode::SERVICE_UNAVAILABLE);
+        asked.abort();
+        assert!(asked.await.unwrap_err().is_cancelled());
+        held.go_on.add_permits(1);
+        let after = Held::ask(held.router.clone(), "b", Body::empty()).await;
+        assert_eq!(after.status(), StatusCode::OK);
+    }
+
+    /// A body that never comes.
+    struct Silence;
+
+    impl HttpBody for Silence {
+        type Data = Bytes;
+        type Error = axum::Error;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+            Poll::Pending
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_does_not_come_takes_no_place_from_others() {
+        let held = Held::new(1);
+        let silent = tokio::spawn(Held::ask(held.router.clone(), "a", Body::new(Silence)));
+        tokio::task::yield_now().await;
+        held.go_on.add_permits(1);
+        let other = Held::ask(held.router.clone(), "b", Body::from("x")).await;
+        assert_eq!(other.status(), StatusCode::OK);
+        assert!(!silent.is_finished());
+    }
+}
