@@ -436,6 +436,33 @@ crash-short: build
 	$(call step,failures of disk and process)
 	$(PYTHON) scripts/crash.py $(SERVER) --states 100 --kills 4 --torn 100
 
+# A debug build is slower than what ships, and leaks as much.
+.PHONY: load
+load: build ## Ask a sandbox for an hour, then four times as much, and judge it; MINUTES=60 CONNECTIONS=64
+	$(PYTHON) scripts/load.py $(SERVER) --minutes $(or $(MINUTES),60) --connections $(or $(CONNECTIONS),64)
+
+# The copy of the tree shares what is compiled of other projects' crates.
+.PHONY: planted
+planted: package ## Plant the defects of tests/planted.toml, and run the test that must notice each; ONLY=engine
+	CARGO_TARGET_DIR='$(abspath $(TARGET))' $(PYTHON) scripts/planted.py $(TARGET)/planted \
+		$(if $(ONLY),--only $(ONLY))
+
+# Decisions of the engine and of device control, against the unit tests of their crates; see .cargo/mutants.toml.
+# FILES=path narrows it. Needs cargo-mutants, which the network has.
+MUTATED := control/src/**/*.rs engine/src/prices/*.rs engine/src/statistics/*.rs engine/src/time/*.rs \
+	api/service/src/queue/*.rs api/wire/src/**/*.rs
+
+.PHONY: mutants
+mutants: tools ## Change decisions one by one, and list changes that no unit test notices (needs cargo-mutants)
+	@command -v cargo-mutants >/dev/null || { echo 'error: cargo install --locked cargo-mutants' >&2; exit 1; }
+	@mkdir -p out
+	cargo mutants --output out $(patsubst %,--file '%',$(or $(FILES),$(MUTATED)))
+
+# Twice the optimised build, each in a folder and a target folder of its own: an hour.
+.PHONY: reproducible
+reproducible: tools ## Build twice in two folders, and compare to the byte; WHAT='sdist server wheel'
+	$(PYTHON) scripts/reproducible.py $(or $(WHAT),sdist server wheel)
+
 # A thousand homes from noon to noon, with prices that change, an outage and a limit; see scripts/night.py.
 .PHONY: night
 night: build ## Run a night in the sandbox and judge it; HOMES=1000 SEED=7

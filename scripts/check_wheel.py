@@ -1,4 +1,4 @@
-"""Check of packages: their size, and the first page of the guide in an empty environment.
+"""Check of packages: size, list of contents, and the guide's first page in an empty environment.
 
 Usage: ``python scripts/check_wheel.py dist/slackwater-0.1.0-cp311-abi3-manylinux_2_28_x86_64.whl``
 
@@ -10,11 +10,13 @@ packages of ``requirements-build.txt``.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 import tempfile
 import venv
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,6 +25,10 @@ FIRST_PAGE = ROOT / "docs/start.md"
 # Largest wheel. A package index takes larger files, but a wheel that grows past this size
 # holds something by mistake, such as debug information.
 SIZE_MAX_MB = 10.0
+
+# Crates that the list of contents names in any case, and the start of names of our own crates.
+CONTENTS = {"slackwater-engine", "highs-sys", "pyo3"}
+OURS = "slackwater-"
 
 # Program that runs in the environment. The charge needs no solver, the site needs HiGHS.
 PROGRAM = """\
@@ -58,6 +64,26 @@ def check_size(wheel: Path, size_max_mb: float = SIZE_MAX_MB) -> float:
     if size_mb > size_max_mb:
         raise WheelError(f"{wheel.name} has {size_mb:.1f} MB; at most {size_max_mb:g} are allowed")
     return size_mb
+
+
+def check_contents(wheel: Path) -> int:
+    """Return the number of crates in a wheel's list of contents (SBOM, CycloneDX).
+
+    Raises:
+        WheelError: There is no such list, it lacks crates, or a foreign crate has no checksum.
+    """
+    with zipfile.ZipFile(wheel) as archive:
+        lists = [name for name in archive.namelist() if name.endswith(".cyclonedx.json")]
+        if len(lists) != 1 or ".dist-info/sboms/" not in lists[0]:
+            raise WheelError(f"{wheel.name} has {len(lists)} lists of its contents")
+        crates = json.loads(archive.read(lists[0]))["components"]
+    missing = CONTENTS - {crate["name"] for crate in crates}
+    if missing:
+        raise WheelError(f"the list of contents of {wheel.name} lacks {sorted(missing)}")
+    for crate in crates:
+        if not crate["name"].startswith(OURS) and not crate.get("hashes"):
+            raise WheelError(f"{crate['name']} has no checksum in the list of {wheel.name}")
+    return len(crates)
 
 
 def make_environment(folder: Path) -> Path:
@@ -127,6 +153,7 @@ def check(package: Path, size_max_mb: float = SIZE_MAX_MB) -> float:
         is_source = package.name.endswith(".tar.gz")
         wheel = build_wheel(package, folder / "built") if is_source else package
         check_size(wheel, size_max_mb)
+        check_contents(wheel)
         python = make_environment(folder / "environment")
         install(python, wheel)
         check_plans(python, folder)
@@ -146,7 +173,7 @@ def main() -> int:
         except (OSError, WheelError, subprocess.CalledProcessError) as error:
             print(f"error: {error}", file=sys.stderr)
             return 1
-        print(f"{package.name}: {size_mb:.1f} MB, plans and {FIRST_PAGE.name} are right")
+        print(f"{package.name}: {size_mb:.1f} MB, plans, {FIRST_PAGE.name}, contents are right")
     return 0
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import sys
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,9 +20,15 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import check_wheel  # noqa: E402  it stands next to the other programs
 
+CRATES = [
+    {"name": "slackwater-engine"},
+    {"name": "highs-sys", "hashes": [{}]},
+    {"name": "pyo3", "hashes": [{}]},
+]
 
-def wheel_of(folder: Path, source: str) -> Path:
-    """A wheel whose package is one line of Python."""
+
+def wheel_of(folder: Path, source: str, crates: list[dict[str, Any]] | None = CRATES) -> Path:
+    """A wheel whose package is one line of Python, with these crates in its list of contents."""
     info = "slackwater-0.1.0.dist-info"
     wheel = folder / "slackwater-0.1.0-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
@@ -32,6 +40,9 @@ def wheel_of(folder: Path, source: str) -> Path:
             f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         )
         archive.writestr(f"{info}/RECORD", "")
+        if crates is not None:
+            contents = json.dumps({"components": crates})
+            archive.writestr(f"{info}/sboms/slackwater-bindings.cyclonedx.json", contents)
     return wheel
 
 
@@ -41,6 +52,17 @@ def test_a_wheel_that_is_too_large_is_refused(tmp_path: Path) -> None:
     assert check_wheel.check_size(wheel) == pytest.approx(0.002)
     with pytest.raises(check_wheel.WheelError, match=r"a\.whl has 0\.0 MB; at most 0\.001"):
         check_wheel.check_size(wheel, size_max_mb=0.001)
+
+
+def test_a_wheel_has_a_list_of_its_contents(tmp_path: Path) -> None:
+    assert check_wheel.check_contents(wheel_of(tmp_path, "")) == 3
+    for crates, told in [
+        (None, "has 0 lists of its contents"),
+        (CRATES[:2], r"lacks \['pyo3'\]"),
+        ([*CRATES, {"name": "ahash"}], "ahash has no checksum"),
+    ]:
+        with pytest.raises(check_wheel.WheelError, match=told):
+            check_wheel.check_contents(wheel_of(tmp_path, "", crates))
 
 
 def test_the_program_of_the_check_plans_what_it_expects(

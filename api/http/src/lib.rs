@@ -9,6 +9,7 @@ mod handlers;
 pub mod issues;
 pub mod json;
 pub mod openapi;
+mod overload;
 pub mod page;
 mod parameters;
 pub mod problem;
@@ -27,6 +28,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::auth::gate::{authenticate, name_user};
 use crate::handlers::documented_routes;
+use crate::overload::{Load, shed_load};
 use crate::problem::Problem;
 use crate::routes::oauth;
 use slackwater_service::state::App;
@@ -39,8 +41,10 @@ pub fn router(app: App) -> Router {
     // Methods that are not there need no user.
     let routes =
         Router::from(documented_routes()).route_layer(from_fn_with_state(app.clone(), name_user));
-    let routes =
-        with_problem_fallbacks(routes).layer(from_fn_with_state(app.clone(), authenticate));
+    let load = Load::new(app.config().serve.requests_max);
+    let routes = with_problem_fallbacks(routes)
+        .layer(from_fn_with_state(load, shed_load))
+        .layer(from_fn_with_state(app.clone(), authenticate));
     with_shared_layers(routes, app)
 }
 

@@ -420,6 +420,7 @@ impl Config {
             ("limits.page_size_max", self.limits.page_size_max.unwrap_or(1)),
             ("serve.connections_max", self.serve.connections_max.unwrap_or(1)),
             ("serve.connections_of_peer_max", self.serve.connections_of_peer_max.unwrap_or(1)),
+            ("serve.requests_max", self.serve.requests_max),
             ("sandbox.homes", self.sandbox.homes.unwrap_or(1)),
         ];
         let zero = positive.into_iter().find(|(_, value)| *value == 0);
@@ -572,6 +573,7 @@ mod tests {
             ("[plans.assume]\nefficiency = 0.0", "plans.assume.efficiency is 0"),
             ("[auth]\ntrusted_proxies = [\"lan\"]", "`lan` is not an address or a network"),
             ("[serve]\nconnections_max = 0", "serve.connections_max is 0"),
+            ("[serve]\nrequests_max = 0", "serve.requests_max is 0"),
             ("[serve]\ndrain_seconds = -1", "drain_seconds"),
             (
                 "[limits.budgets.link]\nrequests = 0\nseconds = 1",

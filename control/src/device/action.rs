@@ -8,7 +8,7 @@ use slackwater_engine::words;
 
 words! {
     /// State of an action (ACT-02).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum ActionState {
         /// The command is sent until something happens.
         Pending = "pending",
@@ -23,7 +23,7 @@ words! {
 
 words! {
     /// Reason why an action did not end as wished (ACT-24).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum FailureKind {
         /// The device did not react within the window.
         NoResponse = "no_response",
@@ -66,7 +66,7 @@ impl FailureKind {
 }
 
 /// Reason that an action was not confirmed, with a text for people.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
     /// The reason.
@@ -123,7 +123,7 @@ impl ActionEvent {
 }
 
 /// Progress of an action.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {
     /// State of the action.

@@ -141,7 +141,62 @@ mod tests {
         assert_eq!(third + cent.between(1, 3, 3), cent);
     }
 
+    #[test]
+    fn parts_of_small_amounts_add_up_for_all_cuts() {
+        for parts in -40..=40_i128 {
+            for length in 1..=12 {
+                let whole = Amount::from_parts(parts);
+                for from in 0..=length {
+                    for to in from..=length {
+                        let part = whole.between(from, to, length);
+                        let (before, after) =
+                            (whole.between(0, from, length), whole.between(to, length, length));
+                        assert_eq!(before + part + after, whole);
+                        // Off the even share by less than one part.
+                        let off =
+                            part.as_parts() * i128::from(length) - parts * i128::from(to - from);
+                        assert!(off.abs() < i128::from(length), "{parts} {from}..{to} of {length}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_hundredth_of_a_cent_up_to_a_hundred_is_exact() {
+        for count in -1_000_000..=1_000_000_i32 {
+            let units = f64::from(count) / 1e4;
+            let amount = Amount::from_units(units);
+            assert_eq!(amount.as_parts(), i128::from(count) * 100_000_000);
+            assert_eq!(amount.as_units().to_bits(), (units + 0.0).to_bits());
+        }
+    }
+
     proptest! {
+        /// Amounts in any order and grouping have one sum, and what is added can be taken off.
+        #[test]
+        fn sums_do_not_depend_on_order_or_grouping(
+            amounts in prop::collection::vec(any::<i64>().prop_map(|parts| Amount::from_parts(parts.into())), 0..20),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let sum: Amount = amounts.iter().copied().sum();
+            let (first, second) = amounts.split_at(cut.index(amounts.len() + 1));
+            let grouped = second.iter().rev().copied().sum::<Amount>() + first.iter().copied().sum();
+            prop_assert_eq!(grouped, sum);
+            let exact: i128 = amounts.iter().map(|amount| amount.as_parts()).sum();
+            prop_assert_eq!(sum.as_parts(), exact);
+            prop_assert_eq!(amounts.iter().fold(sum, |rest, amount| rest - *amount), Amount::ZERO);
+            prop_assert_eq!(-sum + sum, Amount::ZERO);
+        }
+
+        /// All digits are written.
+        #[test]
+        fn an_amount_is_read_back_from_its_text(parts in any::<i128>()) {
+            let text = Amount::from_parts(parts).to_string();
+            prop_assert_eq!(text.replace('.', "").parse::<i128>(), Ok(parts));
+            prop_assert_eq!(text.split('.').nth(1).map(str::len), Some(DECIMALS as usize));
+        }
+
         /// However a flow is cut, its parts are the whole, and no part is off
         /// by more than one smallest unit.
         #[test]

@@ -464,6 +464,41 @@ mod tests {
     }
 
     #[test]
+    fn every_offset_of_whole_minutes_is_kept_and_quarters_go_to_the_nearest() {
+        for minutes in -840..=840_i64 {
+            let hours = minutes as f64 / 60.0;
+            assert_eq!(UtcOffset::from_hours(hours).map(UtcOffset::as_minutes), Ok(minutes));
+        }
+        for quarters in -3_360..=3_360_i64 {
+            let minutes = UtcOffset::from_hours(quarters as f64 / 240.0).unwrap().as_minutes();
+            assert!((4 * minutes - quarters).abs() <= 2, "{quarters} quarters of a minute");
+        }
+    }
+
+    /// The instants around which calendars go wrong: 1970, a leap day, ends of a year, 2100.
+    #[test]
+    fn buckets_of_every_offset_tile_the_ends_of_the_calendar() {
+        let days = ["1970-01-01", "2000-02-29", "2023-12-31", "2024-03-01", "2100-03-01"];
+        for day in days {
+            let midnight = micros_of(format!("{day}T00:00:00Z").parse().unwrap());
+            for (resolution, minutes) in
+                Resolution::ALL.into_iter().flat_map(|r| (-840..=840).map(move |m| (r, m)))
+            {
+                let buckets = Buckets::new(resolution, UtcOffset { minutes });
+                for at in [midnight - 1, midnight, midnight - minutes * MINUTE] {
+                    let bucket = buckets.bucket(at);
+                    assert!(
+                        bucket.start <= at && at < bucket.end,
+                        "{day} {resolution:?} {minutes}"
+                    );
+                    assert_eq!(buckets.bucket(bucket.end - 1), bucket);
+                    assert_eq!(buckets.bucket(bucket.end).start, bucket.end);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn a_resolution_goes_by_its_name() {
         for known in Resolution::ALL {
             let shouted = known.as_str().to_uppercase();

@@ -205,6 +205,28 @@ async fn a_list_waits_for_the_slowest() {
 }
 
 #[tokio::test]
+async fn more_requests_than_the_service_takes_at_once_are_told_to_come_again() {
+    let stage = Stage::with(On::Sqlite, |config| config.serve.requests_max = 1).await;
+    let asker = stage.client("a").await;
+    stage.live(&asker, "u", reading(&vehicle())).await;
+    let polls = stage.fjord.polls();
+    stage.fjord.hang(true);
+    let asking = tokio::spawn({
+        let asker = asker.clone();
+        async move { asker.get_about("u", "/vehicles?fields=chargeState").await }
+    });
+    while stage.fjord.polls() == polls {
+        tokio::task::yield_now().await;
+    }
+    let refused = asker.get("/users").await;
+    assert_eq!((refused.status, refused.title()), (503, "Service Unavailable"));
+    assert_eq!(refused.header("retry-after"), "1");
+    stage.fjord.hang(false);
+    assert_eq!(asking.await.unwrap().status, 200);
+    assert_eq!(asker.get("/users").await.status, 200);
+}
+
+#[tokio::test]
 async fn a_list_with_a_failed_fetch_is_424() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;

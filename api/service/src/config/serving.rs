@@ -52,6 +52,10 @@ pub struct ServeSettings {
     /// Of these, most from one peer; three quarters, if it is not given.
     #[schemars(range(min = 1), example = 3072)]
     pub connections_of_peer_max: Option<u32>,
+    /// Most requests to the base address of an environment that are worked on at once. Beyond them
+    /// the answer is 503; to a client with three quarters of them it is 429.
+    #[schemars(range(min = 1))]
+    pub requests_max: u32,
     /// Answers that get a line in the log each, with an identifier that all lines about the
     /// request carry.
     pub access_log: AccessLog,
@@ -64,6 +68,7 @@ impl Default for ServeSettings {
             connections_max: None,
             access_log: AccessLog::default(),
             connections_of_peer_max: None,
+            requests_max: 1_024,
         }
     }
 }

@@ -86,10 +86,11 @@ impl<K: Copy + Ord + Hash, S> DueQueue<K, S> {
         read(&self.entries())
     }
 
-    /// Changes the entries and wakes a worker.
+    /// Changes the entries and wakes all workers: the one that waits for the first due time may
+    /// take another key, or be dropped.
     pub fn change<T>(&self, change: impl FnOnce(&mut Entries<K, S>) -> T) -> T {
         let changed = change(&mut self.entries());
-        self.wake.notify_one();
+        self.wake.notify_waiters();
         changed
     }
 
@@ -112,12 +113,14 @@ impl<K: Copy + Ord + Hash, S> DueQueue<K, S> {
         mut take: impl FnMut(&mut Entries<K, S>, DateTime<Utc>) -> Option<T>,
     ) -> T {
         loop {
+            // Made before the look, so that no change is missed.
+            let changed = self.wake.notified();
             match self.take(|entries| take(entries, clock.now())) {
                 Ok(taken) => return taken,
-                Err(None) => self.wake.notified().await,
+                Err(None) => changed.await,
                 Err(Some(at)) => tokio::select! {
                     () = clock.until(at) => {}
-                    () = self.wake.notified() => {}
+                    () = changed => {}
                 },
             }
         }
@@ -129,7 +132,7 @@ impl<K: Copy + Ord + Hash, S> DueQueue<K, S> {
         entries.running = entries.running.saturating_sub(count);
         change(&mut entries);
         drop(entries);
-        self.wake.notify_one();
+        self.wake.notify_waiters();
         self.ended.notify_waiters();
     }
 
