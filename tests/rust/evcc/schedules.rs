@@ -33,9 +33,6 @@ fn peaks_are_level_as_the_contract_publishes() {
     assert_near(&both.grid_export, &[0.0, 0.0, 0.0, 1000.0, 4000.0, 4000.0, 1000.0, 0.0]);
     let (_, below) = planned("027-attenuate-feedin-peaks-below-cap");
     assert_near(&below.batteries[0].charging_power, &[50.0, 42.5, 42.5, 42.5, 42.5]);
-    let (_, pinned) = planned("028-attenuate-peaks-below-a-pinned-peak");
-    let (even, peak) = (3026.3158, 6000.0);
-    assert_near(&pinned.grid_import, &[even, even, peak, even, even, even, 500.0, 500.0]);
     let (_, rate) = planned("028-demand-rate-peak-shaving");
     assert_near(&rate.grid_import, &[2000.0, 500.0, 500.0, 500.0]);
 }
