@@ -126,7 +126,7 @@ impl Device {
         let running = state.running.get(who)?.clone();
         let next = match (running.request, running.phase) {
             (Request::Begin, Phase::Asked) if self.locks() => {
-                self.lock(state)?;
+                Self::lock(state)?;
                 Phase::Locked
             }
             (_, Phase::Asked | Phase::Locked) => Phase::Read(pending(state)),
@@ -151,7 +151,7 @@ impl Device {
     }
 
     /// Locks the device, unless another beginning holds the lock.
-    fn lock(&self, state: &State) -> Option<()> {
+    fn lock(state: &State) -> Option<()> {
         let holds = |running: &Running| {
             running.request == Request::Begin
                 && matches!(
@@ -357,7 +357,7 @@ fn actions_of_a_device_end_once_in_whatever_order_requests_run() {
 #[test]
 fn planted_defects_in_the_life_of_actions_are_found() {
     let one = "one pending action";
-    let (once, agrees, refused) =
+    let (told, agrees, refused) =
         ("each transition is told once", "the log of actions agrees", "no beginning is refused");
     for (defect, expected) in [
         // The index alone keeps the rule, and refuses the second of two beginnings.
@@ -365,8 +365,8 @@ fn planted_defects_in_the_life_of_actions_are_found() {
         // So does the lock alone.
         (Defect::NoIndex, vec![]),
         (Defect::NoLockNoIndex, vec![one, agrees]),
-        (Defect::EndsTheEnded, vec![once, agrees]),
-        (Defect::EventsApart, vec![once, agrees]),
+        (Defect::EndsTheEnded, vec![told, agrees]),
+        (Defect::EventsApart, vec![told, agrees]),
     ] {
         assert_eq!(refuted(defect), expected, "{defect:?}");
     }

@@ -129,7 +129,7 @@ impl World {
             }
             Step::Tick if self.minute == 0 => {
                 self.minute = 1;
-                self.clock.step(TimeDelta::minutes(1)).unwrap();
+                self.clock.step(TimeDelta::minutes(1)).expect("a clock that stands still");
             }
             Step::Poll { who } => return self.poll(who),
             Step::Finish { who } if matches!(self.workers[who], Worker::Works) => {
@@ -160,7 +160,7 @@ impl World {
                 change(entries);
                 Some(())
             });
-            looked.unwrap();
+            looked.expect("a look that cannot fail");
         } else {
             self.queue.change(change);
         }
@@ -232,7 +232,7 @@ fn search(defect: Defect, schedule: &mut Vec<Step>, count: &mut usize) -> Option
 
 /// Searches within a runtime, whose timer never fires: the clock stands still.
 fn check(defect: Defect) -> (Option<&'static str>, Vec<Step>, usize) {
-    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+    let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
     let _within = runtime.enter();
     let (mut schedule, mut count) = (Vec::new(), 0);
     let fault = search(defect, &mut schedule, &mut count);

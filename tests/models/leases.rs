@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_store::database::{Change, Store};
 use slackwater_store::deliveries::{self, DeliveryProgress};
+use slackwater_store::keyring::Keyring;
 use slackwater_store::lease::Lease;
 use slackwater_store::subscription::NewSubscription;
 use sqlx::AnyConnection;
@@ -85,7 +86,7 @@ impl Table {
                 "insert into clients (id, environment, name, secret_hash, version, created_at)
                           values ('c', 'sandbox', 'c', '', '2024-10-01', 0)";
             sqlx::query(client).execute(&mut *to).await.unwrap();
-            assert!(deliveries::insert_subscription(to, &new).await.unwrap());
+            assert!(deliveries::insert_subscription(to, &new, &Keyring::default()).await.unwrap());
             let row = sqlx::query("select id from subscriptions").fetch_one(to).await.unwrap();
             (change, row.get("id"))
         });

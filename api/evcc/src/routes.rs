@@ -63,12 +63,12 @@ async fn optimise(State(planner): State<Planner>, request: Request) -> Response 
     let Ok(permit) = planner.permits.clone().acquire_owned().await else {
         return respond(refuse(503, "the service stops"));
     };
-    let planned = tokio::task::spawn_blocking(move || {
+    let task = tokio::task::spawn_blocking(move || {
         let answer = answer(&body, planner.seconds_max);
         drop(permit);
         answer
     });
-    match planned.await {
+    match task.await {
         Ok(answer) => {
             log(&answer);
             respond(answer)

@@ -67,8 +67,8 @@ impl Central {
                 self.ask(object, Request::Trigger { message, connector: None }).await
             }
             "reset" => {
-                let reset = serde_json::from_value(rest.into())?;
-                self.ask(object, Request::Reset { reset }).await
+                let kind = serde_json::from_value(rest.into())?;
+                self.ask(object, Request::Reset { reset: kind }).await
             }
             "unlock" => {
                 let connector = rest.parse()?;

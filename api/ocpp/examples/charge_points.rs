@@ -129,7 +129,7 @@ impl Point {
     }
 
     fn has_meter(&self) -> bool {
-        self.number % self.fleet.size == 0
+        self.number.is_multiple_of(self.fleet.size)
     }
 
     /// Spreads the charge points over a duration.

@@ -233,7 +233,7 @@ impl<'a> RateTable<'a> {
         minutes.dedup();
         minutes.retain(|&minute| minute < MINUTES_PER_DAY);
         let reads_holidays = calendars().any(Condition::reads_holidays);
-        Ok(Self { minutes, reads_holidays, components })
+        Ok(Self { components, minutes, reads_holidays })
     }
 
     /// Price of a kWh on those clocks.
@@ -251,7 +251,7 @@ impl<'a> RateTable<'a> {
         let mut pattern: Vec<(u16, f64)> = Vec::with_capacity(self.minutes.len());
         for &minute in &self.minutes {
             let price = self.price(clock(minute));
-            if pattern.last().is_none_or(|last| last.1 != price) {
+            if pattern.last().is_none_or(|last| last.1.total_cmp(&price).is_ne()) {
                 pattern.push((minute, price));
             }
         }

@@ -191,7 +191,9 @@ impl BillingTariff {
         for (place, component) in self.components.iter().enumerate().rev() {
             if let ComponentKind::Percentage { percent, of } = &component.kind {
                 let share = number(*percent) / 100.0 * factors[place];
-                of.iter().for_each(|&counted| factors[counted] += share);
+                for &counted in of {
+                    factors[counted] += share;
+                }
             }
         }
         factors

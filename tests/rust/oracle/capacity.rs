@@ -14,6 +14,7 @@ use good_lp::{
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
+use slackwater_engine::Money;
 use slackwater_engine::bill::invoice::{Contract, bill_month};
 use slackwater_engine::bill::load::{EarlierPeak, EnergyPeriod, MeteredLoad};
 use slackwater_engine::bill::tariff::BillingTariff;
@@ -215,6 +216,9 @@ impl Case {
     }
 }
 
+/// Level of a group, if the plan has slots in it, and its power before the plan.
+type Level = (Option<Variable>, f64);
+
 /// The programme of a case.
 struct Model<'a> {
     case: &'a Case,
@@ -222,7 +226,7 @@ struct Model<'a> {
     cost: Expression,
     rows: Vec<good_lp::Constraint>,
     /// Powers by group: those of the plan, and the one before.
-    groups: BTreeMap<Key, (Option<Variable>, f64)>,
+    groups: BTreeMap<Key, Level>,
 }
 
 impl<'a> Model<'a> {
@@ -286,23 +290,24 @@ impl<'a> Model<'a> {
             let bought = self.variables.add(variable().min(0.0));
             let sold = self.variables.add(variable().min(0.0));
             if exclusive {
-                let charges = self.variables.add(variable().binary());
+                let is_charging = self.variables.add(variable().binary());
                 let buys = self.variables.add(variable().binary());
                 let most = charge_max + discharge_max + load.abs();
-                self.rows.push(constraint!(charged <= charge_max * charges));
-                self.rows.push(constraint!(discharged + discharge_max * charges <= discharge_max));
+                self.rows.push(constraint!(charged <= charge_max * is_charging));
+                self.rows
+                    .push(constraint!(discharged + discharge_max * is_charging <= discharge_max));
                 self.rows.push(constraint!(bought <= most * buys));
                 self.rows.push(constraint!(sold + most * buys <= most));
             }
             self.rows.push(constraint!(bought - sold == load + charged - discharged));
             self.cost += price * bought - price * case.export_share * sold;
             self.cost += case.wear / case.efficiencies.1 * discharged;
-            let changed = case.efficiencies.0 * charged - 1.0 / case.efficiencies.1 * discharged;
+            let rise = case.efficiencies.0 * charged - 1.0 / case.efficiencies.1 * discharged;
             let end = cells[cells.len() - 1] as i64 + 1;
             let is_due = case.target.is_some_and(|(by, _)| by == end);
             let least = if is_due { case.wanted_kwh() } else { 0.0 };
             let next = self.variables.add(variable().min(least).max(CAPACITY));
-            self.rows.push(constraint!(next == stored + changed));
+            self.rows.push(constraint!(next == stored + rise));
             stored = next.into();
             if let Some((level, weight)) = self.level(case.at(cells[0] as i64)) {
                 self.rows.push(constraint!(weight / hours * bought <= level));
@@ -312,13 +317,12 @@ impl<'a> Model<'a> {
     }
 
     /// Groups of the months of the plan.
-    fn months(&self) -> Vec<Vec<(Option<Variable>, f64)>> {
-        let mut months: BTreeMap<(i32, u32), Vec<(Option<Variable>, f64)>> = BTreeMap::new();
+    fn months(&self) -> Vec<Vec<Level>> {
+        let mut months: BTreeMap<(i32, u32), Vec<Level>> = BTreeMap::new();
         for (key, group) in &self.groups {
             months.entry((key.0, key.1)).or_default().push(*group);
         }
-        let is_planned =
-            |groups: &Vec<(Option<Variable>, f64)>| groups.iter().any(|(level, _)| level.is_some());
+        let is_planned = |groups: &Vec<Level>| groups.iter().any(|(level, _)| level.is_some());
         months.into_values().filter(is_planned).collect()
     }
 
@@ -499,7 +503,7 @@ fn failed(plan: &CapacityPlan) -> Vec<Check> {
         gap: certificate.gap().as_amount(),
         is_proved: certificate.is_proved(),
     };
-    let by_values = certificate.bound_by_values.map(|bound| bound.as_amount());
+    let by_values = certificate.bound_by_values.map(Money::as_amount);
     let checks = verify(&plan.slots, &certificate.evidence, by_values, stated);
     checks.into_iter().filter(|check| !check.holds()).collect()
 }

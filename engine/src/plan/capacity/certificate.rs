@@ -28,7 +28,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bill::month::Month;
-use crate::plan::capacity::groups::{Groups, MonthCharge, PowerGroup, PowerPrice};
+use crate::plan::capacity::groups::{MonthCharge, PowerCharges, PowerGroup, PowerPrice};
 use crate::plan::capacity::planned_slot::CapacitySlot;
 use crate::plan::storage::Searched;
 use crate::time::instant::micros_between;
@@ -181,7 +181,7 @@ pub fn certify(
     evidence: CapacityEvidence,
 ) -> Result<CapacityCertificate, CapacityCertificateError> {
     check_slots(slots, &evidence)?;
-    let groups = Groups::of_evidence(&evidence);
+    let groups = PowerCharges::of_evidence(&evidence);
     let before = groups.charge(&groups.carried());
     let cost = energy_cost(slots, &evidence) + groups.charge(&powers(slots, &groups)) - before;
     let (cost, searched) = (amount(cost), evidence.searched.bound);
@@ -270,7 +270,7 @@ fn metered_cost(slot: &CapacitySlot, metered: f64) -> f64 {
 }
 
 /// Highest weighted power of each group.
-fn powers(slots: &[CapacitySlot], groups: &Groups) -> Vec<f64> {
+fn powers(slots: &[CapacitySlot], groups: &PowerCharges) -> Vec<f64> {
     let mut powers = groups.carried();
     for slot in slots {
         if let Some(group) = slot.group {
@@ -319,7 +319,7 @@ fn least_reduced_cost(slot: &CapacitySlot, evidence: &CapacityEvidence) -> f64 {
 }
 
 /// Sum of the bounds on `K_m`; none if a month has steps.
-fn power_bound(slots: &[CapacitySlot], groups: &Groups) -> Option<f64> {
+fn power_bound(slots: &[CapacitySlot], groups: &PowerCharges) -> Option<f64> {
     let mut prices = vec![0.0; groups.groups.len()];
     for slot in slots {
         if let Some(group) = slot.group {
@@ -367,7 +367,7 @@ fn month_bound(month: &MonthCharge, price: f64, groups: &[(f64, f64)]) -> Option
     Some(with_share(most).max(with_share(1.0)))
 }
 
-impl Groups {
+impl PowerCharges {
     /// Evidence of the groups and their months.
     pub(crate) fn evidence(&self) -> (Vec<MonthEvidence>, Vec<GroupEvidence>) {
         let power = |kw: f64| Power::from_kw(kw).unwrap_or(Power::ZERO);

@@ -1,5 +1,6 @@
 //! Months and groups of windows of a plan, and the price of their powers.
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use crate::bill::demand::{Calendar, DemandRule};
 use crate::bill::file::{AtThreshold, OfMonths, OnePer};
@@ -69,7 +70,7 @@ impl MonthCharge {
 
 /// Price of power in a plan: groups, months, and the slots' place in them.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Groups {
+pub(crate) struct PowerCharges {
     pub(crate) groups: Vec<PowerGroup>,
     pub(crate) months: Vec<MonthCharge>,
     /// Group and weight of each slot; none if its window does not count.
@@ -134,7 +135,7 @@ fn check_rule(
     }
 }
 
-impl Groups {
+impl PowerCharges {
     /// Groups of slots `(start, end)` in microseconds.
     pub(crate) fn new(
         problem: &CapacityProblem,
@@ -152,12 +153,14 @@ impl Groups {
                 found.slots.push(None);
                 continue;
             }
-            if !months.contains_key(&key.0) {
-                check_dates(tariff, key.0)?;
-                months.insert(key.0, found.months.len());
-                found.months.push(month_charge(key.0, rule, charge, taxes));
-            }
-            let month = months[&key.0];
+            let month = match months.entry(key.0) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(new) => {
+                    check_dates(tariff, key.0)?;
+                    found.months.push(month_charge(key.0, rule, charge, taxes));
+                    *new.insert(found.months.len() - 1)
+                }
+            };
             let group = *places.entry(key).or_insert_with(|| {
                 found.groups.push(PowerGroup { month, carried: 0.0 });
                 found.groups.len() - 1
@@ -186,15 +189,11 @@ impl Groups {
         for peak in &problem.peaks {
             let (key, factor) = key_of(rule, calendar, micros_of(peak.at));
             let power = peak.power.as_kw() * factor;
-            match places.get(&key) {
-                Some(&group) => {
-                    self.groups[group].carried = self.groups[group].carried.max(power);
-                }
-                None => {
-                    let known = others.entry(key).or_default();
-                    *known = known.max(power);
-                }
-            }
+            let known = match places.get(&key) {
+                Some(&group) => &mut self.groups[group].carried,
+                None => others.entry(key).or_default(),
+            };
+            *known = known.max(power);
         }
         for (key, power) in others {
             if let Some(&month) = months.get(&key.0) {

@@ -89,8 +89,8 @@ impl Master {
         let (lower, upper) = (f64::NEG_INFINITY, f64::INFINITY);
         let energy = program.add_column(Column { cost: 1.0, lower, upper });
         let mut master = Self { program, energy, cuts: Vec::new() };
-        for place in 0..terms.len() {
-            master.add_month(search, terms[place], place);
+        for (place, &term) in terms.iter().enumerate() {
+            master.add_month(search, term, place);
         }
         master
     }

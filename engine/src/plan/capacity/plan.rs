@@ -3,7 +3,7 @@ use crate::bill::demand::Calendar;
 use crate::bill::load::MINUTE;
 use crate::bill::month::Month;
 use crate::plan::capacity::certificate::{CapacityCertificate, CapacityEvidence, certify};
-use crate::plan::capacity::groups::{Groups, capacity_of};
+use crate::plan::capacity::groups::{PowerCharges, capacity_of};
 use crate::plan::capacity::planned_slot::CapacitySlot;
 use crate::plan::capacity::programme::{LevelSolution, Memory, MeterSlot, Multipliers, Programme};
 use crate::plan::capacity::request::{CapacityError, CapacityProblem, LoadPeriod};
@@ -86,7 +86,7 @@ pub fn plan_capacity(
         &vec![0.0; meter.groups.groups.len()],
         &mut Memory::default(),
     );
-    let slots = meter.slots(&best, proof.multipliers);
+    let slots = meter.slots(&best, &proof.multipliers);
     let (months, groups) = meter.groups.evidence();
     let request = problem.storage.request();
     let evidence = CapacityEvidence {
@@ -103,9 +103,14 @@ pub fn plan_capacity(
         energy_alone: meter.cost(&free.change),
         cost: meter.cost(&best),
         shortfall: meter.shortfall(&best, problem),
-        certificate: certify(&slots, evidence).expect("a plan keeps its own limits"),
+        certificate: prove(&slots, evidence),
         slots,
     })
+}
+
+/// Certificate of the slots of a plan.
+fn prove(slots: &[CapacitySlot], evidence: CapacityEvidence) -> CapacityCertificate {
+    certify(slots, evidence).expect("a plan keeps its own limits")
 }
 
 /// Bound of a search, with the multipliers that prove it.
@@ -117,7 +122,7 @@ struct Proof {
 /// Battery, meter and price of power on the windows of the tariff.
 pub(crate) struct MeteredBattery {
     pub(crate) programme: Programme,
-    pub(crate) groups: Groups,
+    pub(crate) groups: PowerCharges,
     layout: Layout,
 }
 
@@ -136,7 +141,7 @@ impl MeteredBattery {
         let grid = in_windows(&grid, minutes, &cuts, |at| rule.window_start(calendar, at));
         let layout = Layout::new(&grid, &problem.storage);
         let starts = layout.pieces.iter().map(|piece| piece.start);
-        let groups = Groups::new(problem, starts)?;
+        let groups = PowerCharges::new(problem, starts)?;
         let battery = &layout.programme;
         let mut programme = Programme {
             stored: battery.stored_kwh,
@@ -230,7 +235,7 @@ impl MeteredBattery {
         CapacityCost { energy: money(energy), power, months }
     }
 
-    fn slots(&self, change: &[f64], multipliers: Multipliers) -> Vec<CapacitySlot> {
+    fn slots(&self, change: &[f64], multipliers: &Multipliers) -> Vec<CapacitySlot> {
         let powers = self.powers(change);
         let mut stored = self.programme.stored;
         let mut planned = Vec::with_capacity(change.len());
@@ -332,21 +337,25 @@ fn add_part(
     (start, end): (i64, i64),
     (import, export): (f64, f64),
 ) {
-    match grid.starts.len().checked_sub(1).filter(|_| !is_new) {
-        Some(last) => {
-            let (old, new) = ((start - grid.starts[last]) as f64, (end - start) as f64);
-            let mean = |a: f64, b: f64| if a == b { a } else { (a * old + b * new) / (old + new) };
-            grid.import[last] = mean(grid.import[last], import);
-            grid.export[last] = mean(grid.export[last], export);
-            grid.ends[last] = end;
+    let Some(last) = grid.starts.len().checked_sub(1).filter(|_| !is_new) else {
+        grid.starts.push(start);
+        grid.ends.push(end);
+        grid.import.push(import);
+        grid.export.push(export);
+        return;
+    };
+    let (old, new) = ((start - grid.starts[last]) as f64, (end - start) as f64);
+    // Equal prices keep their bits.
+    let mean = |before: f64, price: f64| {
+        if before.total_cmp(&price).is_eq() {
+            price
+        } else {
+            (before * old + price * new) / (old + new)
         }
-        None => {
-            grid.starts.push(start);
-            grid.ends.push(end);
-            grid.import.push(import);
-            grid.export.push(export);
-        }
-    }
+    };
+    grid.import[last] = mean(grid.import[last], import);
+    grid.export[last] = mean(grid.export[last], export);
+    grid.ends[last] = end;
 }
 
 /// Energy of the load in a slot. `first` is the first period that may reach into it.

@@ -1,7 +1,7 @@
 //! Search for the levels of least cost.
 use std::cmp::Ordering;
 
-use crate::plan::capacity::groups::{Groups, MonthCharge, PowerGroup, PowerPrice};
+use crate::plan::capacity::groups::{MonthCharge, PowerCharges, PowerGroup, PowerPrice};
 use crate::plan::capacity::master::minimise_levels;
 use crate::plan::capacity::programme::{LevelSolution, Memory, MeterSlot, Multipliers, Programme};
 
@@ -25,7 +25,7 @@ pub(crate) enum Term {
 /// Battery with the price of its power.
 pub(crate) struct Search<'a> {
     pub(crate) programme: &'a Programme,
-    pub(crate) groups: &'a Groups,
+    pub(crate) groups: &'a PowerCharges,
     /// Highest power that each group can have.
     pub(crate) highest: Vec<f64>,
     pub(crate) memory: Memory,
@@ -61,7 +61,7 @@ impl Found {
 }
 
 impl<'a> Search<'a> {
-    pub(crate) fn new(programme: &'a Programme, groups: &'a Groups) -> Self {
+    pub(crate) fn new(programme: &'a Programme, groups: &'a PowerCharges) -> Self {
         let mut highest = groups.carried();
         for slot in &programme.slots {
             if let Some((group, weight)) = slot.level {
@@ -99,12 +99,11 @@ impl<'a> Search<'a> {
             }
         }
         // The last step has no upper end, so some combination is always possible.
-        match best {
-            Some(best) => Found { bound: bound.min(best.cost), ..best },
-            None => {
-                let cost = free.cost;
-                Found::alone(free, cost, cost)
-            }
+        if let Some(best) = best {
+            Found { bound: bound.min(best.cost), ..best }
+        } else {
+            let cost = free.cost;
+            Found::alone(free, cost, cost)
         }
     }
 
@@ -287,7 +286,7 @@ pub(crate) fn restricted(programme: &Programme) -> Programme {
     let slots = programme.slots.iter().map(|&slot| {
         let discharge = if programme.is_hull(&slot) { 0.0 } else { slot.discharge };
         let charge = if slot.may_be_above { 0.0 } else { slot.charge };
-        MeterSlot { discharge, charge, ..slot }
+        MeterSlot { charge, discharge, ..slot }
     });
     Programme { slots: slots.collect(), ..programme.clone() }
 }

@@ -12,7 +12,7 @@ use crate::plan::charge::vehicle::{Battery, SocTarget};
 use crate::plan::storage::StorageRequest;
 use crate::prices::curve::PriceCurve;
 use crate::time::horizon::Horizon;
-use crate::units::{kw, kwh, per_kwh, percent};
+use crate::units::{Money, kw, kwh, money, per_kwh, percent};
 
 /// A tariff in UTC with that price of power.
 pub(super) fn tariff(demand: &Value, charge: &Value) -> BillingTariff {
@@ -92,7 +92,7 @@ fn a_dear_kilowatt_is_not_exceeded_for_cheap_energy() {
     wish.peaks = vec![EarlierPeak { at: hour(-24), power: kw(5.0) }];
     let plan = planned(&prices, wish);
     assert!((plan.cost.months[0].power.as_kw() - 5.0).abs() < 1e-9);
-    assert_eq!(plan.cost.power.as_amount(), 0.0);
+    assert_eq!(plan.cost.power, Money::ZERO);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn a_step_is_not_entered_for_less_than_it_costs() {
     let plan = planned(&prices, wish);
     let month = plan.cost.months[0];
     assert!((month.power.as_kw() - 4.999_999).abs() < 1e-9, "{month:?}");
-    assert_eq!(month.charge.as_amount(), 3.0);
+    assert_eq!(month.charge, money(3.0));
     assert!(plan.certificate.is_proved());
 }
 
@@ -175,14 +175,14 @@ fn cheapest_in_whole_kwh(
     charge: impl Fn(f64) -> f64,
 ) -> f64 {
     let mut best = f64::INFINITY;
-    for plan in 0..5_usize.pow(5) {
+    for number in 0..5_usize.pow(5) {
         let (mut level, mut energy, mut power) = (stored, 0.0, before);
         let mut is_possible = true;
         for (slot, (price, load)) in prices.iter().zip(loads).enumerate() {
-            let change = (plan / 5_usize.pow(slot as u32) % 5) as f64 - 2.0;
-            level += change;
+            let added = (number / 5_usize.pow(slot as u32) % 5) as f64 - 2.0;
+            level += added;
             is_possible &= (0.0..=4.0).contains(&level);
-            let metered = load + change;
+            let metered = load + added;
             energy += metered * if metered < 0.0 { price * share } else { *price };
             power = f64::max(power, metered);
         }

@@ -76,7 +76,7 @@ impl EvccError {
     }
 }
 
-type Checked = Result<(), EvccError>;
+type FieldResult = Result<(), EvccError>;
 
 impl EvccRequest {
     /// Checks a request.
@@ -84,7 +84,7 @@ impl EvccRequest {
     /// # Errors
     /// A number is not finite or outside its range, a series has another length than `dt`, there
     /// are no or too many steps or batteries, or a demand rate has no limit.
-    pub fn check(&self) -> Checked {
+    pub fn check(&self) -> FieldResult {
         count("time_series.dt", self.time_series.len(), STEPS_MAX)?;
         count("batteries", self.batteries.len(), BATTERIES_MAX)?;
         check_steps(&self.time_series)?;
@@ -97,7 +97,7 @@ impl EvccRequest {
     }
 }
 
-fn check_steps(steps: &EvccSteps) -> Checked {
+fn check_steps(steps: &EvccSteps) -> FieldResult {
     let price = (-PRICE_MAX, PRICE_MAX, "per Wh");
     let energy = (0.0, AMOUNT_MAX, "Wh");
     let count = steps.len();
@@ -111,7 +111,7 @@ fn check_steps(steps: &EvccSteps) -> Checked {
     series("time_series.p_E".to_owned(), &steps.p_e, count, price)
 }
 
-fn check_grid(grid: &EvccGrid) -> Checked {
+fn check_grid(grid: &EvccGrid) -> FieldResult {
     let given = |field: &str, value: Option<f64>, range| {
         value.map_or(Ok(()), |value| number(format!("grid.{field}"), value, range))
     };
@@ -124,7 +124,7 @@ fn check_grid(grid: &EvccGrid) -> Checked {
     }
 }
 
-fn check_battery(index: usize, battery: &EvccBattery, steps: usize) -> Checked {
+fn check_battery(index: usize, battery: &EvccBattery, steps: usize) -> FieldResult {
     let field = |name: &str| format!("batteries.{index}.{name}");
     let energy = (0.0, AMOUNT_MAX, "Wh");
     let power = (0.0, AMOUNT_MAX, "W");
@@ -149,12 +149,17 @@ fn check_battery(index: usize, battery: &EvccBattery, steps: usize) -> Checked {
     Ok(())
 }
 
-fn efficiency(field: String, value: f64) -> Checked {
+fn efficiency(field: String, value: f64) -> FieldResult {
     number(field, value, (EFFICIENCY_MIN, 1.0, "Wh per Wh"))
 }
 
 /// Checks the length of a series and the range `(least, most, unit)` of its values.
-fn series(field: String, values: &[f64], steps: usize, range: (f64, f64, &'static str)) -> Checked {
+fn series(
+    field: String,
+    values: &[f64],
+    steps: usize,
+    range: (f64, f64, &'static str),
+) -> FieldResult {
     if values.len() != steps {
         return Err(EvccError::Length { field, len: values.len(), steps });
     }
@@ -162,7 +167,7 @@ fn series(field: String, values: &[f64], steps: usize, range: (f64, f64, &'stati
     values.try_for_each(|(index, &value)| number(format!("{field}.{index}"), value, range))
 }
 
-fn number(field: String, value: f64, (least, most, unit): (f64, f64, &'static str)) -> Checked {
+fn number(field: String, value: f64, (least, most, unit): (f64, f64, &'static str)) -> FieldResult {
     // False for NaN too.
     if (least..=most).contains(&value) {
         return Ok(());
@@ -170,6 +175,6 @@ fn number(field: String, value: f64, (least, most, unit): (f64, f64, &'static st
     Err(EvccError::Range { field, value, least, most, unit })
 }
 
-fn count(field: &'static str, len: usize, most: usize) -> Checked {
+fn count(field: &'static str, len: usize, most: usize) -> FieldResult {
     if (1..=most).contains(&len) { Ok(()) } else { Err(EvccError::Count { field, len, most }) }
 }

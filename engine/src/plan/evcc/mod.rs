@@ -1,7 +1,7 @@
 //! The optimiser contract of evcc: a request with prices, forecasts and batteries per step, and the
 //! schedule of the highest value.
 //!
-//! The contract is the OpenAPI file of `github.com/evcc-io/optimizer` (MIT licence). Its fields keep
+//! The contract is the `OpenAPI` file of `github.com/evcc-io/optimizer` (MIT licence). Its fields keep
 //! their names, so that a request reads as the contract does; energies are in Wh, powers in W and
 //! prices per Wh there. It is a planner of its own because its goals have prices: a missed goal
 //! costs 100 times the highest price, where `plan::site` misses the least energy before it looks at

@@ -50,20 +50,20 @@ impl Weights {
             highest = highest.max(rate * 3600.0 / shortest);
         }
         let lowest = steps.p_n.iter().copied().fold(f64::INFINITY, f64::min);
-        use ChargingStrategy as Charging;
         let charging = request.strategy.charging_strategy;
-        let levels = |side| charging == side || charging == Charging::AttenuateGridPeaks;
+        let both = ChargingStrategy::AttenuateGridPeaks;
+        let levels = |side| charging == side || charging == both;
         Self {
             highest,
             lowest: lowest / highest,
             steps: steps.len() as f64,
             batteries: request.batteries.len() as f64,
-            prefers_charging: charging == Charging::ChargeBeforeExport,
+            prefers_charging: charging == ChargingStrategy::ChargeBeforeExport,
             prefers_discharging: request.strategy.discharging_strategy
                 == DischargingStrategy::DischargeBeforeImport,
             levels: (
-                levels(Charging::AttenuateDemandPeaks),
-                levels(Charging::AttenuateFeedinPeaks),
+                levels(ChargingStrategy::AttenuateDemandPeaks),
+                levels(ChargingStrategy::AttenuateFeedinPeaks),
             ),
         }
     }
