@@ -1,5 +1,5 @@
 //! Random sites, planned and judged.
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use proptest::prelude::*;
 use slackwater_engine::plan::SearchStatus;
@@ -10,9 +10,6 @@ use crate::runner::for_all;
 use crate::site::case::Site;
 use crate::site::interpreter::{DUST_KWH, interpret};
 use crate::site::model::{Optimum, optimum};
-
-/// Rule of a plan that is better than the optimum of the oracle.
-const REFUTES: &str = "less is missing than can be";
 
 /// Part of all money that passes which rounding may move.
 const MONEY_PART: f64 = 1e-6;
@@ -50,17 +47,9 @@ fn no_plan_of_a_site_claims_what_is_not_so() {
 #[test]
 fn no_plan_uses_the_grid_without_leave() {
     let census = RefCell::new(Census::default());
-    let refuted = Cell::new(0);
     for_all(40, &any::<u64>().no_shrink().boxed(), |seed| {
         let site = Site::draw_sunny(seed);
         let judged = judge(&site, &mut census.borrow_mut());
-        // HiGHS cuts off the optimum of a search now and then. A plan that keeps all rules and
-        // misses less than the oracle refutes it.
-        let is_refuted = judged.as_ref().is_err_and(|rule| rule.starts_with(REFUTES));
-        if is_refuted {
-            refuted.set(refuted.get() + 1);
-            return Ok(());
-        }
         judged.map_err(|rule| TestCaseError::fail(format!("seed {seed}: {rule}\n{site:#?}")))
     });
     let census = census.borrow();
@@ -71,7 +60,6 @@ fn no_plan_uses_the_grid_without_leave() {
     for (feature, most) in [("solver failed", 0.01), ("undecided", 0.02)] {
         assert!(census.share(feature) <= most, "{feature}: {}", census.share(feature));
     }
-    assert!(refuted.get() <= 1, "{} optima of the oracle are refuted", refuted.get());
 }
 
 /// HiGHS 1.15 cut off the optimum of this one in each search that was given
@@ -104,7 +92,7 @@ fn judge(site: &Site, census: &mut Census) -> Result<(), String> {
     check(found.lacking >= least.lacking - energy, "drives lack less than they can")?;
     let is_as_good = found.lacking <= least.lacking + energy;
     let is_less = found.missing < least.missing - energy;
-    check(!is_as_good || !is_less, REFUTES)?;
+    check(!is_as_good || !is_less, "less is missing than can be")?;
     if !is_proved || plan.status != SearchStatus::Optimal {
         let is_as_good = is_as_good && found.missing <= least.missing + energy;
         let bound = plan.certificate.bound.as_amount();

@@ -247,15 +247,19 @@ impl Milp<'_> {
         let mut money = Expression::from(0.0);
         for slot in 0..self.site.prices.len() {
             let (import, export) = (self.amount(total), self.amount(total));
+            // An idle meter is neither: it allows charges and discharges that keep off the grid.
             let imports = self.choice();
+            let exports: Expression =
+                if sun > 0.0 { self.choice().into() } else { Expression::from(1.0) - imports };
+            self.rows.push(constraint!(imports + exports.clone() <= 1.0));
             self.rows.push(constraint!(import <= total * imports));
-            self.rows.push(constraint!(export <= total - total * imports));
+            self.rows.push(constraint!(export <= total * exports.clone()));
             self.rows.push(constraint!(self.meter[slot].clone() == import - export));
             for &(_, flow, most) in self.without_import.iter().filter(|guarded| guarded.0 == slot) {
                 self.rows.push(constraint!(flow <= most - most * imports));
             }
             for &(_, flow, most) in self.without_export.iter().filter(|guarded| guarded.0 == slot) {
-                self.rows.push(constraint!(flow <= most * imports));
+                self.rows.push(constraint!(flow <= most - most * exports.clone()));
             }
             if let Some(most) = self.site.import_limit {
                 self.rows.push(constraint!(import <= most * self.site.hours));
