@@ -373,12 +373,19 @@ fn trespasses_are_found() {
     assert_eq!(trespasses("use std::{cmp, fmt};"), [""; 0]);
 }
 
+/// Planners of a foreign contract, whose request and answer are its documents: to rename their
+/// fields would be a second contract.
+const CONTRACTS: [&str; 1] = ["engine/src/plan/evcc/"];
+
 #[test]
 fn the_engine_knows_no_names_of_a_wire_format() {
     let mut found = Vec::new();
     for folder in ["engine/src", "control/src", "sim/src"] {
         for source in sources::below(folder, &[".rs"]) {
-            let path = source.path.display();
+            let path = source.path.display().to_string();
+            if CONTRACTS.iter().any(|contract| path.starts_with(contract)) {
+                continue;
+            }
             found.extend(foreign_names(&source.text).iter().map(|what| format!("{path}:{what}")));
         }
     }
