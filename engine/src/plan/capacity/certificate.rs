@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use crate::bill::month::Month;
 use crate::plan::capacity::groups::{MonthCharge, PowerCharges, PowerGroup, PowerPrice};
 use crate::plan::capacity::planned_slot::CapacitySlot;
-use crate::plan::storage::Searched;
+use crate::plan::storage::certificate::Searched;
 use crate::time::instant::micros_between;
 use crate::tolerance::{GAP_MAX, allowed};
 use crate::units::{Energy, MICROS_PER_HOUR, Money, Power, Price};

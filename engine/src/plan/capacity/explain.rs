@@ -11,7 +11,7 @@ use crate::units::{Energy, Power};
 use crate::words::words;
 
 words! {
-    /// Why the battery runs in a period.
+    /// Cause of a period in which the battery runs.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum CapacityReasonCode {
         /// It charges, below the level.

@@ -12,7 +12,7 @@
 use crate::lp::{Column, LinearProgram, Row};
 use crate::plan::capacity::groups::MonthCharge;
 use crate::plan::capacity::programme::{LevelSolution, Multipliers};
-use crate::plan::capacity::search::{EVALUATIONS_MAX, Found, Search, Term};
+use crate::plan::capacity::search_state::{EVALUATIONS_MAX, Found, Search, Term};
 use crate::tolerance::{DIVISOR_MIN, GAP_MAX};
 
 /// Gap, as a share of 1 plus the cost, at which the cuts are complete: a proved plan may have twice

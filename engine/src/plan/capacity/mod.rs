@@ -56,6 +56,7 @@ pub mod planned_slot;
 pub(crate) mod programme;
 pub mod request;
 mod search;
+mod search_state;
 #[cfg(test)]
 mod tests;
 pub mod verify;

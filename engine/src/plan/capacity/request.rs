@@ -3,7 +3,7 @@ use chrono::{DateTime, Utc};
 
 use crate::bill::load::EarlierPeak;
 use crate::bill::tariff::BillingTariff;
-use crate::plan::storage::{StorageError, StorageProblem, StorageRequest};
+use crate::plan::storage::request::{StorageError, StorageProblem, StorageRequest};
 use crate::units::Power;
 
 /// Power of the rest of the connection over a period.

@@ -9,7 +9,7 @@ use crate::plan::capacity::certificate::{CapacityCertificateError, certify};
 use crate::plan::capacity::plan::{CapacityPlan, plan_capacity};
 use crate::plan::capacity::request::{CapacityError, CapacityProblem, CapacityRequest, LoadPeriod};
 use crate::plan::charge::vehicle::{Battery, SocTarget};
-use crate::plan::storage::StorageRequest;
+use crate::plan::storage::request::StorageRequest;
 use crate::prices::curve::PriceCurve;
 use crate::time::horizon::Horizon;
 use crate::units::{Money, kw, kwh, money, per_kwh, percent};
