@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import check_wheel  # noqa: E402  it stands next to the other programs
 
-CRATES = [
+CRATES: list[dict[str, Any]] = [
     {"name": "slackwater-engine"},
     {"name": "highs-sys", "hashes": [{}]},
     {"name": "pyo3", "hashes": [{}]},

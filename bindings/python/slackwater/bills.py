@@ -56,6 +56,19 @@ class Bill(_engine.Bill, Drawn):
         return f"Bill({self.total:.2f} {self.currency} for {span}, {self.tariff.name!r}{gaps})"
 
 
+def billing_tariff(tariff: BillingTariff | str) -> BillingTariff:
+    """Return a tariff as it is, or the one of a name in the library.
+
+    Raises:
+        InputError: The library has no tariff of that name.
+    """
+    if isinstance(tariff, BillingTariff):
+        return tariff
+    from slackwater.tariffs import load_tariff  # noqa: PLC0415  it reads files, too
+
+    return load_tariff(tariff)
+
+
 def bill(
     load: object,
     tariff: BillingTariff | str,
@@ -128,17 +141,13 @@ def bill(
         '2026-07, capacity: 120.00 NOK. 1 kW: the mean of the 3 highest powers over 60 min on \
 different days'
     """
-    if not isinstance(tariff, BillingTariff):
-        from slackwater.tariffs import load_tariff  # noqa: PLC0415  it reads files, too
-
-        tariff = load_tariff(tariff)
     series = _series("load", load, unit=unit, start=start, slot=slot)
     out = None
     if export is not None:
         out = _series("export", export, unit=unit, start=start, slot=slot)._native
     native = _engine.bill_load(
         series._native,
-        tariff,
+        billing_tariff(tariff),
         export=out,
         is_energy=unit == "kWh",
         months=[months] if isinstance(months, str) else None if months is None else list(months),

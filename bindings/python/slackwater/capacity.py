@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from slackwater import _engine, tariffs
+from slackwater import _engine
 from slackwater._drawn import Drawn
-from slackwater._engine import BillingTariff
 from slackwater._power import power_periods
 from slackwater._row import native_battery
+from slackwater.bills import billing_tariff
 from slackwater.plan import SocTarget, list_targets
 from slackwater.storage import Consumption, StorageLimit
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from zoneinfo import ZoneInfo
 
-    from slackwater._engine import CapacityReasons
+    from slackwater._engine import BillingTariff, CapacityReasons
     from slackwater._timeline import Picture
     from slackwater.plan import AfterDeadline, Battery
     from slackwater.prices import Prices
@@ -171,7 +171,7 @@ def plan_capacity(
     """
     native = _engine.plan_capacity(
         prices._native,
-        tariff if isinstance(tariff, BillingTariff) else tariffs.load_tariff(tariff),
+        billing_tariff(tariff),
         export_prices=None if export_prices is None else export_prices._native,
         now=now,
         until=until,

@@ -1,7 +1,7 @@
 //! Search for the levels of least cost.
 use std::cmp::Ordering;
 
-use crate::plan::capacity::groups::{MonthCharge, PowerCharges, PowerGroup, PowerPrice};
+use crate::plan::capacity::groups::{MonthCharge, PowerGroup, PowerPrice};
 use crate::plan::capacity::master::minimise_levels;
 use crate::plan::capacity::programme::{LevelSolution, MeterSlot, Multipliers, Programme};
 use crate::plan::capacity::search_state::{EVALUATIONS_MAX, Found, Search, Term};
