@@ -65,8 +65,8 @@ fn progress(posted_seq: i64) -> DeliveryProgress {
 
 impl Table {
     fn open() -> Self {
-        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        let folder = tempfile::tempdir().unwrap();
+        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let folder = tempfile::tempdir().expect("a folder");
         let url = format!("sqlite:{}", folder.path().join("models.db").display());
         let new = NewSubscription {
             name: "s".to_owned(),
@@ -79,15 +79,23 @@ impl Table {
             secret_file: None,
         };
         let (change, id) = runtime.block_on(async {
-            let store = Store::open(&url.parse().unwrap()).await.unwrap();
-            let mut change = store.begin().await.unwrap();
+            let store =
+                Store::open(&url.parse().expect("an address")).await.expect("the database answers");
+            let mut change = store.begin().await.expect("the database answers");
             let to = change.connection();
             let client =
                 "insert into clients (id, environment, name, secret_hash, version, created_at)
                           values ('c', 'sandbox', 'c', '', '2024-10-01', 0)";
-            sqlx::query(client).execute(&mut *to).await.unwrap();
-            assert!(deliveries::insert_subscription(to, &new, &Keyring::default()).await.unwrap());
-            let row = sqlx::query("select id from subscriptions").fetch_one(to).await.unwrap();
+            sqlx::query(client).execute(&mut *to).await.expect("the database answers");
+            assert!(
+                deliveries::insert_subscription(to, &new, &Keyring::default())
+                    .await
+                    .expect("the database answers")
+            );
+            let row = sqlx::query("select id from subscriptions")
+                .fetch_one(to)
+                .await
+                .expect("the database answers");
             (change, row.get("id"))
         });
         Self { runtime, change, id, known: HashMap::new(), _folder: folder }
@@ -103,16 +111,19 @@ impl Table {
         let result = self.runtime.block_on(async {
             write(to, row).await;
             let is_done = match call {
-                Call::Acquire { now } => {
-                    deliveries::acquire_subscription(to, id, &lease(now)).await.unwrap().is_some()
-                }
+                Call::Acquire { now } => deliveries::acquire_subscription(to, id, &lease(now))
+                    .await
+                    .expect("the database answers")
+                    .is_some(),
                 Call::Record { posted, now } => {
                     deliveries::record_and_renew(to, id, &progress(posted), &lease(now))
                         .await
-                        .unwrap()
+                        .expect("the database answers")
                 }
                 Call::Release { posted } => {
-                    deliveries::record_and_release(to, id, &progress(posted), holder).await.unwrap()
+                    deliveries::record_and_release(to, id, &progress(posted), holder)
+                        .await
+                        .expect("the database answers")
                 }
             };
             (read(to).await, is_done)
@@ -128,12 +139,12 @@ async fn write(to: &mut AnyConnection, row: Row) {
         .bind(row.holder.map(|who| NAMES[who]))
         .bind(row.until * 1_000_000)
         .bind(row.posted);
-    query.execute(to).await.unwrap();
+    query.execute(to).await.expect("the database answers");
 }
 
 async fn read(from: &mut AnyConnection) -> Row {
     let statement = "select leased_by, leased_until, posted_seq from subscriptions";
-    let row = sqlx::query(statement).fetch_one(from).await.unwrap();
+    let row = sqlx::query(statement).fetch_one(from).await.expect("the database answers");
     let holder: Option<String> = row.get("leased_by");
     Row {
         holder: holder.and_then(|name| NAMES.iter().position(|known| *known == name)),
@@ -157,6 +168,7 @@ enum Defect {
 /// A process: idle, or at work since it acquired the lease, with the last event that it posted.
 type Process = Option<i64>;
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
     row: Row,
@@ -194,7 +206,7 @@ impl Dispatchers {
     }
 
     fn call(&self, row: Row, who: usize, call: Call) -> (Row, bool) {
-        self.table.lock().unwrap().call(row, who, call)
+        self.table.lock().expect("the database answers").call(row, who, call)
     }
 
     fn acquire(&self, state: &mut State, who: usize, now: i64) {
