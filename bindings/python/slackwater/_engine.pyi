@@ -228,551 +228,6 @@ class AreaNumbers:
         Prices to begin with when the area is planned again.
         """
 
-class CapacityCertificate:
-    """
-    Cost of a plan, and bounds that no plan can undercut.
-    """
-    __match_args__: Final[tuple[str, ...]]
-    """
-    Names of the fields, for `match` statements.
-    """
-    def __eq__(self, value: object, /) -> bool: ...
-    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
-    def __hash__(self, /) -> int: ...
-    def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, cost: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, gap: SupportsFloat | SupportsIndex, is_proved: bool, bound_by_values: SupportsFloat | SupportsIndex | None, bound_by_search: SupportsFloat | SupportsIndex, evaluations: SupportsIndex, stored_start_kwh: SupportsFloat | SupportsIndex, efficiency: SupportsFloat | SupportsIndex, discharge_efficiency: SupportsFloat | SupportsIndex, wear_price_per_kwh: SupportsFloat | SupportsIndex, end_value_per_kwh: SupportsFloat | SupportsIndex, months: SupportsGetItem[int, PowerCharge], groups: SupportsGetItem[int, PowerGroup], slots: SupportsGetItem[int, CapacitySlot]) -> CapacityCertificate: ...
-    def __repr__(self, /) -> str: ...
-    @property
-    def bound(self, /) -> float:
-        """
-        Lower bound on the cost of every plan.
-        """
-    @property
-    def bound_by_search(self, /) -> float:
-        """
-        Bound of the search over powers and steps.
-        """
-    @property
-    def bound_by_values(self, /) -> float | None:
-        """
-        Bound by the values of the slots alone; `None` if a month has steps.
-        """
-    @property
-    def cost(self, /) -> float:
-        """
-        Cost of energy and of the power above that of before, in units of the currency.
-        """
-    @property
-    def discharge_efficiency(self, /) -> float:
-        """
-        Energy at the plug per stored energy when discharging.
-        """
-    @property
-    def efficiency(self, /) -> float:
-        """
-        Stored energy per energy at the plug when charging.
-        """
-    @property
-    def end_value_per_kwh(self, /) -> float:
-        """
-        Value of a kWh stored at the end, in units of the currency.
-        """
-    @property
-    def evaluations(self, /) -> int:
-        """
-        Number of times that the battery was solved.
-        """
-    @property
-    def gap(self, /) -> float:
-        """
-        Cost minus bound: the most that another plan can save; 0 up to rounding if proved.
-        """
-    @property
-    def groups(self, /) -> list[PowerGroup]:
-        """
-        Groups of windows, by the position that slots state.
-        """
-    @property
-    def is_proved(self, /) -> bool:
-        """
-        True if the gap is rounding: at most 1e-9 of the cost, or of 1 if that is less.
-        """
-    @property
-    def months(self, /) -> list[PowerCharge]:
-        """
-        How the months of the plan price their power.
-        """
-    @property
-    def slots(self, /) -> list[CapacitySlot]:
-        """
-        All slots, in time order.
-        """
-    @property
-    def stored_start_kwh(self, /) -> float:
-        """
-        Stored energy at the start, in kWh.
-        """
-    def to_dict(self, /) -> dict[str, object]:
-        """
-        Return the fields as a dictionary; records inside of it become dictionaries, too.
-        """
-    def verify(self, /) -> Verification:
-        """
-        Compute each statement anew from the numbers of the certificate alone.
-
-        Energies are followed from slot to slot, powers are measured and charged, and the bound is
-        a Lagrangian at the stated values. The bound of the search is taken as it is, which is all
-        that a month with steps has.
-
-        Returns:
-            Each statement with the computed number and the difference. Nothing is raised for a
-            statement that does not hold: look at ``failed``.
-
-        Raises:
-            InputError: A number of the certificate is NaN, infinite or beyond all measure.
-        """
-    @property
-    def wear_price_per_kwh(self, /) -> float:
-        """
-        Wear per stored kWh that is discharged, in units of the currency.
-        """
-
-class CapacityCost:
-    """
-    Cost of energy and power.
-    """
-    __match_args__: Final[tuple[str, ...]]
-    """
-    Names of the fields, for `match` statements.
-    """
-    def __eq__(self, value: object, /) -> bool: ...
-    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
-    def __hash__(self, /) -> int: ...
-    def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, total: SupportsFloat | SupportsIndex, energy: SupportsFloat | SupportsIndex, power: SupportsFloat | SupportsIndex, months: SupportsGetItem[int, MonthPower]) -> CapacityCost: ...
-    def __repr__(self, /) -> str: ...
-    @property
-    def energy(self, /) -> float:
-        """
-        Energy through the meter, plus wear, less the value of energy stored at the end.
-        """
-    @property
-    def months(self, /) -> list[MonthPower]:
-        """
-        Months with their powers.
-        """
-    @property
-    def power(self, /) -> float:
-        """
-        Charge of the power above that of before.
-        """
-    def to_dict(self, /) -> dict[str, object]:
-        """
-        Return the fields as a dictionary; records inside of it become dictionaries, too.
-        """
-    @property
-    def total(self, /) -> float:
-        """
-        Sum of both, in units of the currency.
-        """
-
-@disjoint_base
-class CapacityPlan:
-    """
-    Plan of a battery at the least cost of energy and power; see `slackwater.CapacityPlan`.
-    """
-    def __eq__(self, value: object, /) -> bool: ...
-    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
-    def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, tariff: BillingTariff, reasons: CapacityReasons, cost: CapacityCost, energy_alone: CapacityCost, certificate: CapacityCertificate, shortfall_kwh: SupportsFloat | SupportsIndex) -> CapacityPlan: ...
-    @property
-    def certificate(self, /) -> CapacityCertificate:
-        """
-        The proof: cost with its bound, and all slots.
-        """
-    @property
-    def cost(self, /) -> CapacityCost:
-        """
-        Cost of energy and of the power above that of before.
-        """
-    @property
-    def currency(self, /) -> str:
-        """
-        Currency of all amounts.
-        """
-    @property
-    def energy_alone(self, /) -> CapacityCost:
-        """
-        Cost of the plan that is cheapest in energy, without regard to power.
-        """
-    @property
-    def reasons(self, /) -> CapacityReasons:
-        """
-        Reasons of the periods in which the battery runs, in time order.
-        """
-    @property
-    def shortfall_kwh(self, /) -> float:
-        """
-        Largest shortfall of a target, in kWh of stored energy.
-        """
-    @property
-    def slots(self, /) -> CapacitySlots:
-        """
-        All slots, in time order.
-        """
-    @property
-    def tariff(self, /) -> BillingTariff:
-        """
-        The tariff whose price of power counts.
-        """
-    def to_dict(self, /) -> dict[str, object]:
-        """
-        Return the fields as a dictionary; records inside of it become dictionaries, too.
-        """
-
-class CapacityReason:
-    """
-    Why the battery runs in a period.
-    """
-    __match_args__: Final[tuple[str, ...]]
-    """
-    Names of the fields, for `match` statements.
-    """
-    def __eq__(self, value: object, /) -> bool: ...
-    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
-    def __hash__(self, /) -> int: ...
-    def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, start: datetime, end: datetime, code: str, energy_kwh: SupportsFloat | SupportsIndex, level_kw: SupportsFloat | SupportsIndex | None, sentence: str) -> CapacityReason: ...
-    def __repr__(self, /) -> str: ...
-    @property
-    def code(self, /) -> str:
-        """
-        The reason: `charge`, `charge_at_level`, `discharge` or `discharge_at_level`.
-        """
-    @property
-    def end(self, /) -> datetime:
-        """
-        First instant after the period, in UTC.
-        """
-    @property
-    def energy_kwh(self, /) -> float:
-        """
-        Energy into the battery, in kWh at the plug; negative out of it.
-        """
-    @property
-    def level_kw(self, /) -> float | None:
-        """
-        Level of the power, in kW; `None` if the windows do not count.
-        """
-    @property
-    def sentence(self, /) -> str:
-        """
-        The reason as a sentence, on the clocks of the tariff.
-        """
-    @property
-    def start(self, /) -> datetime:
-        """
-        First instant, in UTC.
-        """
-    def to_dict(self, /) -> dict[str, object]:
-        """
-        Return the fields as a dictionary; records inside of it become dictionaries, too.
-        """
-
-class CapacityReasons:
-    """
-    Sequence of `CapacityReason` records, which any Arrow library reads as a table.
-
-    The columns are the fields of the record. Instants are timestamps in UTC, to the
-    microsecond; a field that may be `None` is a column with nulls.
-    """
-    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __getitem__(self, index: int, /) -> CapacityReason: ...
-    def __getnewargs__(self, /) -> tuple[list[CapacityReason]]: ...
-    def __iter__(self, /) -> Iterator[CapacityReason]: ...
-    def __len__(self, /) -> int: ...
-    def __new__(cls, /, records: SupportsGetItem[int, CapacityReason]) -> CapacityReasons: ...
-    def __repr__(self, /) -> str: ...
-    @property
-    def column_names(self, /) -> list[str]:
-        """
-        Names of the columns.
-        """
-    @property
-    def num_rows(self, /) -> int:
-        """
-        Number of records.
-        """
-
-class CapacitySlot:
-    """
-    A period of one price, in one window of the tariff.
-    """
-    __match_args__: Final[tuple[str, ...]]
-    """
-    Names of the fields, for `match` statements.
-    """
-    def __eq__(self, value: object, /) -> bool: ...
-    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
-    def __hash__(self, /) -> int: ...
-    def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, start: datetime, end: datetime, import_price_per_kwh: SupportsFloat | SupportsIndex | None, export_price_per_kwh: SupportsFloat | SupportsIndex, load_kwh: SupportsFloat | SupportsIndex, charged_kwh: SupportsFloat | SupportsIndex, discharged_kwh: SupportsFloat | SupportsIndex, metered_kwh: SupportsFloat | SupportsIndex, driven_kwh: SupportsFloat | SupportsIndex, stored_kwh: SupportsFloat | SupportsIndex, stored_min_kwh: SupportsFloat | SupportsIndex, stored_max_kwh: SupportsFloat | SupportsIndex, power_max_kw: SupportsFloat | SupportsIndex, discharge_max_kw: SupportsFloat | SupportsIndex, weight: SupportsFloat | SupportsIndex, power_kw: SupportsFloat | SupportsIndex, level_kw: SupportsFloat | SupportsIndex | None, group: SupportsIndex | None, marginal_value_per_kwh: SupportsFloat | SupportsIndex, power_price_per_kw: SupportsFloat | SupportsIndex) -> CapacitySlot: ...
-    def __repr__(self, /) -> str: ...
-    @property
-    def charged_kwh(self, /) -> float:
-        """
-        Energy into the battery, in kWh at the plug.
-        """
-    @property
-    def discharge_max_kw(self, /) -> float:
-        """
-        Highest discharging power at the plug, in kW.
-        """
-    @property
-    def discharged_kwh(self, /) -> float:
-        """
-        Energy out of the battery, in kWh at the plug, as a positive number.
-        """
-    @property
-    def driven_kwh(self, /) -> float:
-        """
-        Consumption of driving over the slot, in kWh of stored energy.
-        """
-    @property
-    def end(self, /) -> datetime:
-        """
-        First instant after the slot, in UTC.
-        """
-    @property
-    def export_price_per_kwh(self, /) -> float:
-        """
-        Revenue of a kWh sold; 0 if no price was given.
-        """
-    @property
-    def group(self, /) -> int | None:
-        """
-        Position of that power in the certificate's `groups`; `None` if the window does not count.
-        """
-    @property
-    def import_price_per_kwh(self, /) -> float | None:
-        """
-        Price of a kWh bought; `None` if it is not known, then the battery is idle.
-        """
-    @property
-    def level_kw(self, /) -> float | None:
-        """
-        Highest such power of the windows that count with this one, in kW, before the plan or in
-        it; `None` if the window does not count.
-        """
-    @property
-    def load_kwh(self, /) -> float:
-        """
-        Energy of the rest of the connection, in kWh; negative into the grid.
-        """
-    @property
-    def marginal_value_per_kwh(self, /) -> float:
-        """
-        Value of one more kWh stored in the slot, in units of the currency.
-        """
-    @property
-    def metered_kwh(self, /) -> float:
-        """
-        Energy through the meter, in kWh; negative into the grid.
-        """
-    @property
-    def power_kw(self, /) -> float:
-        """
-        Mean power from the grid times the weight of the window, in kW.
-        """
-    @property
-    def power_max_kw(self, /) -> float:
-        """
-        Highest charging power at the plug, in kW.
-        """
-    @property
-    def power_price_per_kw(self, /) -> float:
-        """
-        What one more kW of `level_kw` would save by this slot, in units of the currency per kW.
-        """
-    @property
-    def start(self, /) -> datetime:
-        """
-        First instant, in UTC.
-        """
-    @property
-    def stored_kwh(self, /) -> float:
-        """
-        Stored energy at the end of the slot, in kWh.
-        """
-    @property
-    def stored_max_kwh(self, /) -> float:
-        """
-        Highest stored energy at the end, in kWh.
-        """
-    @property
-    def stored_min_kwh(self, /) -> float:
-        """
-        Least stored energy at the end that wishes allow, in kWh.
-        """
-    def to_dict(self, /) -> dict[str, object]:
-        """
-        Return the fields as a dictionary; records inside of it become dictionaries, too.
-        """
-    @property
-    def weight(self, /) -> float:
-        """
-        Weight of the window by the tariff; 0 if it does not count.
-        """
-
-class CapacitySlots:
-    """
-    Sequence of `CapacitySlot` records, which any Arrow library reads as a table.
-
-    The columns are the fields of the record. Instants are timestamps in UTC, to the
-    microsecond; a field that may be `None` is a column with nulls.
-    """
-    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __getitem__(self, index: int, /) -> CapacitySlot: ...
-    def __getnewargs__(self, /) -> tuple[list[CapacitySlot]]: ...
-    def __iter__(self, /) -> Iterator[CapacitySlot]: ...
-    def __len__(self, /) -> int: ...
-    def __new__(cls, /, records: SupportsGetItem[int, CapacitySlot]) -> CapacitySlots: ...
-    def __repr__(self, /) -> str: ...
-    @property
-    def column_names(self, /) -> list[str]:
-        """
-        Names of the columns.
-        """
-    @property
-    def num_rows(self, /) -> int:
-        """
-        Number of records.
-        """
-
-class MonthPower:
-    """
-    Power of a month as the tariff measures it, and its charge.
-    """
-    __match_args__: Final[tuple[str, ...]]
-    """
-    Names of the fields, for `match` statements.
-    """
-    def __eq__(self, value: object, /) -> bool: ...
-    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
-    def __hash__(self, /) -> int: ...
-    def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, month: str, power_before_kw: SupportsFloat | SupportsIndex, power_kw: SupportsFloat | SupportsIndex, charge_before: SupportsFloat | SupportsIndex, charge: SupportsFloat | SupportsIndex) -> MonthPower: ...
-    def __repr__(self, /) -> str: ...
-    @property
-    def charge(self, /) -> float:
-        """
-        Charge with the plan, in units of the currency.
-        """
-    @property
-    def charge_before(self, /) -> float:
-        """
-        Charge of the power before the plan, in units of the currency.
-        """
-    @property
-    def month(self, /) -> str:
-        """
-        Month as `2026-07`.
-        """
-    @property
-    def power_before_kw(self, /) -> float:
-        """
-        Power before the plan, in kW.
-        """
-    @property
-    def power_kw(self, /) -> float:
-        """
-        Power with the plan, in kW.
-        """
-    def to_dict(self, /) -> dict[str, object]:
-        """
-        Return the fields as a dictionary; records inside of it become dictionaries, too.
-        """
-
-class PowerCharge:
-    """
-    How a month prices its power, taxes included.
-    """
-    __match_args__: Final[tuple[str, ...]]
-    """
-    Names of the fields, for `match` statements.
-    """
-    def __eq__(self, value: object, /) -> bool: ...
-    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
-    def __hash__(self, /) -> int: ...
-    def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, month: str, price_per_kw: SupportsFloat | SupportsIndex | None, steps: SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex]], highest: SupportsIndex, others_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], floor_kw: SupportsFloat | SupportsIndex) -> PowerCharge: ...
-    def __repr__(self, /) -> str: ...
-    @property
-    def floor_kw(self, /) -> float:
-        """
-        Least power of the month, in kW.
-        """
-    @property
-    def highest(self, /) -> int:
-        """
-        Number of powers of which the mean is taken.
-        """
-    @property
-    def month(self, /) -> str:
-        """
-        Month as `2026-07`.
-        """
-    @property
-    def others_kw(self, /) -> list[float]:
-        """
-        Weighted powers that count in the month and that the plan does not reach, in kW.
-        """
-    @property
-    def price_per_kw(self, /) -> float | None:
-        """
-        Price of a kW, in units of the currency; `None` for steps.
-        """
-    @property
-    def steps(self, /) -> list[tuple[float | None, float]]:
-        """
-        Steps `(power_max_kw, charge)` of rising power; the last one has no highest power.
-        """
-    def to_dict(self, /) -> dict[str, object]:
-        """
-        Return the fields as a dictionary; records inside of it become dictionaries, too.
-        """
-
-class PowerGroup:
-    """
-    Windows of which one power counts.
-    """
-    __match_args__: Final[tuple[str, ...]]
-    """
-    Names of the fields, for `match` statements.
-    """
-    def __eq__(self, value: object, /) -> bool: ...
-    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
-    def __hash__(self, /) -> int: ...
-    def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, month: SupportsIndex, power_before_kw: SupportsFloat | SupportsIndex) -> PowerGroup: ...
-    def __repr__(self, /) -> str: ...
-    @property
-    def month(self, /) -> int:
-        """
-        Position of the month in the certificate's `months`.
-        """
-    @property
-    def power_before_kw(self, /) -> float:
-        """
-        Highest weighted power before the plan, in kW.
-        """
-    def to_dict(self, /) -> dict[str, object]:
-        """
-        Return the fields as a dictionary; records inside of it become dictionaries, too.
-        """
-
 @final
 class AreaPart:
     """
@@ -1076,6 +531,435 @@ class BillingTariff:
         """
         Value-added tax: ``added`` by a component, ``included`` in the prices, ``excluded``, or
         ``not_stated`` by the sources.
+        """
+
+@final
+class CapacityCertificate:
+    """
+    Cost of a plan, and bounds that no plan can undercut.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, cost: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, gap: SupportsFloat | SupportsIndex, is_proved: bool, bound_by_values: SupportsFloat | SupportsIndex | None, bound_by_search: SupportsFloat | SupportsIndex, evaluations: SupportsIndex, stored_start_kwh: SupportsFloat | SupportsIndex, efficiency: SupportsFloat | SupportsIndex, discharge_efficiency: SupportsFloat | SupportsIndex, wear_price_per_kwh: SupportsFloat | SupportsIndex, end_value_per_kwh: SupportsFloat | SupportsIndex, months: SupportsGetItem[int, PowerCharge], groups: SupportsGetItem[int, PowerGroup], slots: SupportsGetItem[int, CapacitySlot]) -> CapacityCertificate: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def bound(self, /) -> float:
+        """
+        Lower bound on the cost of every plan.
+        """
+    @property
+    def bound_by_search(self, /) -> float:
+        """
+        Bound of the search over powers and steps.
+        """
+    @property
+    def bound_by_values(self, /) -> float | None:
+        """
+        Bound by the values of the slots alone; `None` if a month has steps.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of energy and of the power above that of before, in units of the currency.
+        """
+    @property
+    def discharge_efficiency(self, /) -> float:
+        """
+        Energy at the plug per stored energy when discharging.
+        """
+    @property
+    def efficiency(self, /) -> float:
+        """
+        Stored energy per energy at the plug when charging.
+        """
+    @property
+    def end_value_per_kwh(self, /) -> float:
+        """
+        Value of a kWh stored at the end, in units of the currency.
+        """
+    @property
+    def evaluations(self, /) -> int:
+        """
+        Number of times that the battery was solved.
+        """
+    @property
+    def gap(self, /) -> float:
+        """
+        Cost minus bound: the most that another plan can save; 0 up to rounding if proved.
+        """
+    @property
+    def groups(self, /) -> list[PowerGroup]:
+        """
+        Groups of windows, by the position that slots state.
+        """
+    @property
+    def is_proved(self, /) -> bool:
+        """
+        True if the gap is rounding: at most 1e-9 of the cost, or of 1 if that is less.
+        """
+    @property
+    def months(self, /) -> list[PowerCharge]:
+        """
+        How the months of the plan price their power.
+        """
+    @property
+    def slots(self, /) -> list[CapacitySlot]:
+        """
+        All slots, in time order.
+        """
+    @property
+    def stored_start_kwh(self, /) -> float:
+        """
+        Stored energy at the start, in kWh.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    def verify(self, /) -> Verification:
+        """
+        Compute each statement anew from the numbers of the certificate alone.
+
+        Energies are followed from slot to slot, powers are measured and charged, and the bound is
+        a Lagrangian at the stated values. The bound of the search is taken as it is, which is all
+        that a month with steps has.
+
+        Returns:
+            Each statement with the computed number and the difference. Nothing is raised for a
+            statement that does not hold: look at ``failed``.
+
+        Raises:
+            InputError: A number of the certificate is NaN, infinite or beyond all measure.
+        """
+    @property
+    def wear_price_per_kwh(self, /) -> float:
+        """
+        Wear per stored kWh that is discharged, in units of the currency.
+        """
+
+@final
+class CapacityCost:
+    """
+    Cost of energy and power.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, total: SupportsFloat | SupportsIndex, energy: SupportsFloat | SupportsIndex, power: SupportsFloat | SupportsIndex, months: SupportsGetItem[int, MonthPower]) -> CapacityCost: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def energy(self, /) -> float:
+        """
+        Energy through the meter, plus wear, less the value of energy stored at the end.
+        """
+    @property
+    def months(self, /) -> list[MonthPower]:
+        """
+        Months with their powers.
+        """
+    @property
+    def power(self, /) -> float:
+        """
+        Charge of the power above that of before.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def total(self, /) -> float:
+        """
+        Sum of both, in units of the currency.
+        """
+
+@disjoint_base
+class CapacityPlan:
+    """
+    Plan of a battery at the least cost of energy and power; see `slackwater.CapacityPlan`.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, tariff: BillingTariff, reasons: CapacityReasons, cost: CapacityCost, energy_alone: CapacityCost, certificate: CapacityCertificate, shortfall_kwh: SupportsFloat | SupportsIndex) -> CapacityPlan: ...
+    @property
+    def certificate(self, /) -> CapacityCertificate:
+        """
+        The proof: cost with its bound, and all slots.
+        """
+    @property
+    def cost(self, /) -> CapacityCost:
+        """
+        Cost of energy and of the power above that of before.
+        """
+    @property
+    def currency(self, /) -> str:
+        """
+        Currency of all amounts.
+        """
+    @property
+    def energy_alone(self, /) -> CapacityCost:
+        """
+        Cost of the plan that is cheapest in energy, without regard to power.
+        """
+    @property
+    def reasons(self, /) -> CapacityReasons:
+        """
+        Reasons of the periods in which the battery runs, in time order.
+        """
+    @property
+    def shortfall_kwh(self, /) -> float:
+        """
+        Largest shortfall of a target, in kWh of stored energy.
+        """
+    @property
+    def slots(self, /) -> CapacitySlots:
+        """
+        All slots, in time order.
+        """
+    @property
+    def tariff(self, /) -> BillingTariff:
+        """
+        The tariff whose price of power counts.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class CapacityReason:
+    """
+    Why the battery runs in a period.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, code: str, energy_kwh: SupportsFloat | SupportsIndex, level_kw: SupportsFloat | SupportsIndex | None, sentence: str) -> CapacityReason: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def code(self, /) -> str:
+        """
+        The reason: `charge`, `charge_at_level`, `discharge` or `discharge_at_level`.
+        """
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the period, in UTC.
+        """
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy into the battery, in kWh at the plug; negative out of it.
+        """
+    @property
+    def level_kw(self, /) -> float | None:
+        """
+        Level of the power, in kW; `None` if the windows do not count.
+        """
+    @property
+    def sentence(self, /) -> str:
+        """
+        The reason as a sentence, on the clocks of the tariff.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class CapacityReasons:
+    """
+    Sequence of `CapacityReason` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> CapacityReason: ...
+    def __getnewargs__(self, /) -> tuple[list[CapacityReason]]: ...
+    def __iter__(self, /) -> Iterator[CapacityReason]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, CapacityReason]) -> CapacityReasons: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
+class CapacitySlot:
+    """
+    A period of one price, in one window of the tariff.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, import_price_per_kwh: SupportsFloat | SupportsIndex | None, export_price_per_kwh: SupportsFloat | SupportsIndex, load_kwh: SupportsFloat | SupportsIndex, charged_kwh: SupportsFloat | SupportsIndex, discharged_kwh: SupportsFloat | SupportsIndex, metered_kwh: SupportsFloat | SupportsIndex, driven_kwh: SupportsFloat | SupportsIndex, stored_kwh: SupportsFloat | SupportsIndex, stored_min_kwh: SupportsFloat | SupportsIndex, stored_max_kwh: SupportsFloat | SupportsIndex, power_max_kw: SupportsFloat | SupportsIndex, discharge_max_kw: SupportsFloat | SupportsIndex, weight: SupportsFloat | SupportsIndex, power_kw: SupportsFloat | SupportsIndex, level_kw: SupportsFloat | SupportsIndex | None, group: SupportsIndex | None, marginal_value_per_kwh: SupportsFloat | SupportsIndex, power_price_per_kw: SupportsFloat | SupportsIndex) -> CapacitySlot: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def charged_kwh(self, /) -> float:
+        """
+        Energy into the battery, in kWh at the plug.
+        """
+    @property
+    def discharge_max_kw(self, /) -> float:
+        """
+        Highest discharging power at the plug, in kW.
+        """
+    @property
+    def discharged_kwh(self, /) -> float:
+        """
+        Energy out of the battery, in kWh at the plug, as a positive number.
+        """
+    @property
+    def driven_kwh(self, /) -> float:
+        """
+        Consumption of driving over the slot, in kWh of stored energy.
+        """
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the slot, in UTC.
+        """
+    @property
+    def export_price_per_kwh(self, /) -> float:
+        """
+        Revenue of a kWh sold; 0 if no price was given.
+        """
+    @property
+    def group(self, /) -> int | None:
+        """
+        Position of that power in the certificate's `groups`; `None` if the window does not count.
+        """
+    @property
+    def import_price_per_kwh(self, /) -> float | None:
+        """
+        Price of a kWh bought; `None` if it is not known, then the battery is idle.
+        """
+    @property
+    def level_kw(self, /) -> float | None:
+        """
+        Highest such power of the windows that count with this one, in kW, before the plan or in
+        it; `None` if the window does not count.
+        """
+    @property
+    def load_kwh(self, /) -> float:
+        """
+        Energy of the rest of the connection, in kWh; negative into the grid.
+        """
+    @property
+    def marginal_value_per_kwh(self, /) -> float:
+        """
+        Value of one more kWh stored in the slot, in units of the currency.
+        """
+    @property
+    def metered_kwh(self, /) -> float:
+        """
+        Energy through the meter, in kWh; negative into the grid.
+        """
+    @property
+    def power_kw(self, /) -> float:
+        """
+        Mean power from the grid times the weight of the window, in kW.
+        """
+    @property
+    def power_max_kw(self, /) -> float:
+        """
+        Highest charging power at the plug, in kW.
+        """
+    @property
+    def power_price_per_kw(self, /) -> float:
+        """
+        What one more kW of `level_kw` would save by this slot, in units of the currency per kW.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant, in UTC.
+        """
+    @property
+    def stored_kwh(self, /) -> float:
+        """
+        Stored energy at the end of the slot, in kWh.
+        """
+    @property
+    def stored_max_kwh(self, /) -> float:
+        """
+        Highest stored energy at the end, in kWh.
+        """
+    @property
+    def stored_min_kwh(self, /) -> float:
+        """
+        Least stored energy at the end that wishes allow, in kWh.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def weight(self, /) -> float:
+        """
+        Weight of the window by the tariff; 0 if it does not count.
+        """
+
+@final
+class CapacitySlots:
+    """
+    Sequence of `CapacitySlot` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> CapacitySlot: ...
+    def __getnewargs__(self, /) -> tuple[list[CapacitySlot]]: ...
+    def __iter__(self, /) -> Iterator[CapacitySlot]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, CapacitySlot]) -> CapacitySlots: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
         """
 
 @final
@@ -2371,6 +2255,51 @@ class MonthBills:
         """
 
 @final
+class MonthPower:
+    """
+    Power of a month as the tariff measures it, and its charge.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, month: str, power_before_kw: SupportsFloat | SupportsIndex, power_kw: SupportsFloat | SupportsIndex, charge_before: SupportsFloat | SupportsIndex, charge: SupportsFloat | SupportsIndex) -> MonthPower: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def charge(self, /) -> float:
+        """
+        Charge with the plan, in units of the currency.
+        """
+    @property
+    def charge_before(self, /) -> float:
+        """
+        Charge of the power before the plan, in units of the currency.
+        """
+    @property
+    def month(self, /) -> str:
+        """
+        Month as `2026-07`.
+        """
+    @property
+    def power_before_kw(self, /) -> float:
+        """
+        Power before the plan, in kW.
+        """
+    @property
+    def power_kw(self, /) -> float:
+        """
+        Power with the plan, in kW.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
 class NodeLoad:
     """
     Load and prices of a node, slot by slot.
@@ -3102,6 +3031,86 @@ class PowerChanges:
         """
 
 @final
+class PowerCharge:
+    """
+    How a month prices its power, taxes included.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, month: str, price_per_kw: SupportsFloat | SupportsIndex | None, steps: SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex]], highest: SupportsIndex, others_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], floor_kw: SupportsFloat | SupportsIndex) -> PowerCharge: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def floor_kw(self, /) -> float:
+        """
+        Least power of the month, in kW.
+        """
+    @property
+    def highest(self, /) -> int:
+        """
+        Number of powers of which the mean is taken.
+        """
+    @property
+    def month(self, /) -> str:
+        """
+        Month as `2026-07`.
+        """
+    @property
+    def others_kw(self, /) -> list[float]:
+        """
+        Weighted powers that count in the month and that the plan does not reach, in kW.
+        """
+    @property
+    def price_per_kw(self, /) -> float | None:
+        """
+        Price of a kW, in units of the currency; `None` for steps.
+        """
+    @property
+    def steps(self, /) -> list[tuple[float | None, float]]:
+        """
+        Steps `(power_max_kw, charge)` of rising power; the last one has no highest power.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class PowerGroup:
+    """
+    Windows of which one power counts.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, month: SupportsIndex, power_before_kw: SupportsFloat | SupportsIndex) -> PowerGroup: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def month(self, /) -> int:
+        """
+        Position of the month in the certificate's `months`.
+        """
+    @property
+    def power_before_kw(self, /) -> float:
+        """
+        Highest weighted power before the plan, in kW.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
 class PriceCurves:
     """
     Many price curves by their `price_id`.
@@ -3647,7 +3656,8 @@ class SiteCause:
     @property
     def code(self, /) -> str:
         """
-        The cause: `own_limits`, `no_price`, `charge_limit`, `limit` or `priority`.
+        The cause: `own_limits`, `no_price`, `charge_limit`, `limit`, `no_surplus` or
+        `priority`.
         """
     @property
     def limit(self, /) -> str | None:
