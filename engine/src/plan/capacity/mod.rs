@@ -44,7 +44,7 @@
 //! J. E. Kelley, The cutting-plane method for solving convex programs, J. SIAM 8 (1960), 703-712.
 //!
 //! The bound is that of the last tangents, whose multipliers prove it
-//! ([`certificate`](certificate)). Where buying and selling at once would pay, the sign of
+//! ([`certificate`]). Where buying and selling at once would pay, the sign of
 //! the meter is relaxed for the bound, and the plan leaves discharging out in such slots. The same
 //! goes for charging above the charge limit. Then the gap says what that may cost.
 pub mod certificate;
