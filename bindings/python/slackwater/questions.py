@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from slackwater.prices import Prices
 
 
-Asked = TypeVar("Asked")
+_Asked = TypeVar("_Asked")
 
 
 class Departure(NamedTuple):
@@ -43,7 +43,7 @@ class Departure(NamedTuple):
     weight: float = 1.0
 
 
-class WhatIf(NamedTuple, Generic[Asked]):
+class WhatIf(NamedTuple, Generic[_Asked]):
     """The answer to a question about a plan.
 
     Attributes:
@@ -54,7 +54,7 @@ class WhatIf(NamedTuple, Generic[Asked]):
         sentence: The answer in words.
     """
 
-    plan: Asked
+    plan: _Asked
     cost_change: float
     energy_change_kwh: float
     shortfall_change_kwh: float
