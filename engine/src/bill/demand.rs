@@ -153,46 +153,6 @@ impl DemandRule {
         self.months - 1 + self.lag_months
     }
 
-    /// Number of windows whose mean is taken.
-    pub(crate) fn highest(&self) -> usize {
-        self.highest
-    }
-
-    /// Number of windows above them that are left out.
-    pub(crate) fn skip(&self) -> usize {
-        self.skip
-    }
-
-    /// Calendar period of which at most one window is taken.
-    pub(crate) fn one_per(&self) -> Option<OnePer> {
-        self.one_per
-    }
-
-    /// Number of months.
-    pub(crate) fn months(&self) -> u32 {
-        self.months
-    }
-
-    /// Months between a measured month and the first bill that it counts in.
-    pub(crate) fn lag_months(&self) -> u32 {
-        self.lag_months
-    }
-
-    /// Function of the months.
-    pub(crate) fn of_months(&self) -> OfMonths {
-        self.of_months
-    }
-
-    /// Least power of each month.
-    pub(crate) fn month_floor(&self) -> Decimal {
-        self.month_floor
-    }
-
-    /// Least power of the result.
-    pub(crate) fn floor(&self) -> Decimal {
-        self.floor
-    }
-
     /// Start of the window that an instant lies in: windows begin at whole multiples of their
     /// length on the clocks.
     pub(crate) fn window_start(&self, calendar: Calendar<'_>, at: i64) -> i64 {
@@ -324,6 +284,50 @@ impl DemandRule {
             }
         });
         windows.into_iter().skip(self.skip).take(self.highest).collect()
+    }
+}
+
+/// What planning under the rule reads.
+#[cfg(feature = "lp")]
+impl DemandRule {
+    /// Number of windows whose mean is taken.
+    pub(crate) fn highest(&self) -> usize {
+        self.highest
+    }
+
+    /// Number of windows above them that are left out.
+    pub(crate) fn skip(&self) -> usize {
+        self.skip
+    }
+
+    /// Calendar period of which at most one window is taken.
+    pub(crate) fn one_per(&self) -> Option<OnePer> {
+        self.one_per
+    }
+
+    /// Number of months.
+    pub(crate) fn months(&self) -> u32 {
+        self.months
+    }
+
+    /// Months between a measured month and the first bill that it counts in.
+    pub(crate) fn lag_months(&self) -> u32 {
+        self.lag_months
+    }
+
+    /// Function of the months.
+    pub(crate) fn of_months(&self) -> OfMonths {
+        self.of_months
+    }
+
+    /// Least power of each month.
+    pub(crate) fn month_floor(&self) -> Decimal {
+        self.month_floor
+    }
+
+    /// Least power of the result.
+    pub(crate) fn floor(&self) -> Decimal {
+        self.floor
     }
 }
 
