@@ -630,3 +630,30 @@ fn the_bindings_alone_are_built_with_the_features_of_the_workspace() {
         assert!(twice.is_empty(), "compiled with these and with other features: {twice:#?}");
     }
 }
+
+/// Tables of the profile of daily work, without comments.
+fn dev_profile(manifest: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut inside = false;
+    for line in manifest.lines().map(str::trim) {
+        if line.starts_with('[') {
+            inside = line.starts_with("[profile.dev");
+        }
+        if inside && !line.is_empty() && !line.starts_with('#') {
+            lines.push(line.to_owned());
+        }
+    }
+    lines
+}
+
+/// Another profile would compile all crates, and HiGHS, once more for the example.
+#[test]
+fn the_example_is_compiled_by_the_profile_of_the_workspace() {
+    let read = |path: &str| {
+        let text = std::fs::read_to_string(sources::root().join(path));
+        dev_profile(&text.expect("the manifest is there"))
+    };
+    let workspace = read("Cargo.toml");
+    assert!(workspace.len() > 10, "{workspace:#?}");
+    assert_eq!(read("examples/integration/Cargo.toml"), workspace);
+}
