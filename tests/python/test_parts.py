@@ -61,22 +61,22 @@ def test_any_number_of_parts_gives_the_same_bits(count: int) -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_nodes_targets_tariffs_and_rows_in_error(count: int) -> None:
-    vehicles, prices, nodes = area_parts.town(1_500)
+    vehicles, prices, nodes = area_parts.town(600)
     crew = HereCrew(count, per_partition=2)
-    plan = compare(vehicles, prices, crew, nodes=nodes, relative_gap=1e-4, rounds_max=40)
-    assert plan.errors == 15
+    plan = compare(vehicles, prices, crew, nodes=nodes, relative_gap=1e-4, rounds_max=8)
+    assert plan.errors == 6
 
 
 def test_vehicles_one_by_one() -> None:
     vehicles, prices, nodes = area_parts.town(150)
-    compare(vehicles, prices, HereCrew(4), nodes=nodes, rounds_max=60)
+    compare(vehicles, prices, HereCrew(4), nodes=nodes, rounds_max=12)
 
 
 def test_a_shortage_is_shared_alike() -> None:
     vehicles, prices, nodes = area_parts.town(600)
     short = [sw.Node(name=node.name, parent=node.parent, limit_kw=120.0) for node in nodes]
     crew = HereCrew(3)
-    plan = compare(vehicles, prices, crew, nodes=short, rounds_max=40)
+    plan = compare(vehicles, prices, crew, nodes=short, rounds_max=15)
     assert plan.shortfall_kwh > 100
     assert crew.changes > 0
 
@@ -228,10 +228,10 @@ class DaskCrew:
 
 
 def test_dask_plans_the_same_area() -> None:
-    vehicles, prices, nodes = area_parts.town(1_200)
-    local = sw.plan_area(vehicles, prices, nodes=nodes, rounds_max=20)
+    vehicles, prices, nodes = area_parts.town(600)
+    local = sw.plan_area(vehicles, prices, nodes=nodes, rounds_max=8)
     crew = DaskCrew(5, 3)
-    planned = parts.plan_area(vehicles, prices, crew=crew, nodes=nodes, rounds_max=20)
+    planned = parts.plan_area(vehicles, prices, crew=crew, nodes=nodes, rounds_max=8)
     check_same(local, planned, in_order(crew.run(plan_parts, planned.request)))
 
 
