@@ -68,6 +68,14 @@ pub struct CapacityPlan {
     pub shortfall: Energy,
 }
 
+impl CapacityPlan {
+    /// Cost of the plan that is cheapest in energy alone, minus that of this plan.
+    #[must_use]
+    pub fn savings(&self) -> Money {
+        self.energy_alone.total() - self.cost.total()
+    }
+}
+
 /// Plans a battery at the least cost of energy and power.
 ///
 /// `import` and `export` are the prices of a kWh through the meter, with all components of the
@@ -76,7 +84,8 @@ pub struct CapacityPlan {
 ///
 /// # Errors
 /// A tariff without a price of power, or with one that cannot be planned; a month outside of its
-/// dates; steps over more than two months.
+/// dates; steps over more than two months; numbers so far apart that a plan of them breaks its own
+/// limits by rounding.
 pub fn plan_capacity(
     import: &PriceCurve,
     export: Option<&PriceCurve>,
@@ -102,18 +111,15 @@ pub fn plan_capacity(
         groups,
         searched: proof.searched,
     };
+    let certificate = certify(&slots, evidence)
+        .map_err(|fault| CapacityError::BreaksLimits { fault: fault.to_string() })?;
     Ok(CapacityPlan {
         energy_alone: meter.cost(&free.change),
         cost: meter.cost(&best),
         shortfall: meter.shortfall(&best, problem),
-        certificate: prove(&slots, evidence),
+        certificate,
         slots,
     })
-}
-
-/// Certificate of the slots of a plan.
-fn prove(slots: &[CapacitySlot], evidence: CapacityEvidence) -> CapacityCertificate {
-    certify(slots, evidence).expect("a plan keeps its own limits")
 }
 
 /// Bound of a search, with the multipliers that prove it.
@@ -245,7 +251,7 @@ impl MeteredBattery {
         for (index, slot) in self.programme.slots.iter().enumerate() {
             let (piece, change) = (&self.layout.pieces[index], change[index]);
             stored = (stored + change - slot.driving).clamp(slot.least, slot.most);
-            let net = self.programme.metered(slot, change) - slot.load;
+            let net = self.programme.energy_at_plug(change);
             let power = |stored: f64| kw(stored / slot.hours);
             planned.push(CapacitySlot {
                 start: instant_at(piece.start),

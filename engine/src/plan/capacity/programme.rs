@@ -157,14 +157,18 @@ impl Pieces {
 }
 
 impl Programme {
+    /// Energy into the battery at its plug for a change of the stored energy, negative out of it.
+    pub(crate) fn energy_at_plug(&self, change: f64) -> f64 {
+        if change > 0.0 {
+            change / self.efficiency_charge
+        } else {
+            change * self.efficiency_discharge
+        }
+    }
+
     /// Energy through the meter for a change of the stored energy.
     pub(crate) fn metered(&self, slot: &MeterSlot, change: f64) -> f64 {
-        slot.load
-            + if change > 0.0 {
-                change / self.efficiency_charge
-            } else {
-                change * self.efficiency_discharge
-            }
+        slot.load + self.energy_at_plug(change)
     }
 
     /// Change of the stored energy for an energy through the meter.

@@ -69,6 +69,12 @@ pub enum CapacityError {
         /// Position in the input.
         index: usize,
     },
+    /// A plan that breaks its own limits by more than rounding.
+    #[error("the numbers are too far apart for a plan, which breaks its own limits: {fault}")]
+    BreaksLimits {
+        /// The first fault that its certificate finds.
+        fault: String,
+    },
     /// A power below zero.
     #[error("peaks[{index}] is {kw} kW; it is 0 kW or more")]
     Peak {

@@ -5,6 +5,7 @@ use crate::plan::capacity::groups::{MonthCharge, PowerGroup, PowerPrice};
 use crate::plan::capacity::master::minimise_levels;
 use crate::plan::capacity::programme::{LevelSolution, MeterSlot, Multipliers, Programme};
 use crate::plan::capacity::search_state::{EVALUATIONS_MAX, Found, Search, Term};
+use crate::tolerance::POWER_ROUNDING_KW;
 
 /// Gap, relative to the cost, at which a search is complete.
 pub(crate) const GAP_RELATIVE: f64 = 1e-10;
@@ -59,9 +60,11 @@ impl Search<'_> {
             let terms: Vec<Term> = match &month.price {
                 PowerPrice::PerKw(price) => vec![Term::PerKw { price: *price, before }],
                 PowerPrice::Steps(steps) => {
-                    let kept = steps.iter().filter(|(most, _)| *most >= carried);
-                    let within = |&(power_max, charge): &(f64, f64)| Term::Within {
-                        power_max,
+                    // A power that rounding puts above a step has its charge all the same.
+                    let slack = POWER_ROUNDING_KW / 2.0;
+                    let kept = steps.iter().filter(|(most, _)| *most + slack >= carried);
+                    let within = |&(most, charge): &(f64, f64)| Term::Within {
+                        power_max: most.max(carried),
                         charge: charge - before,
                     };
                     kept.map(within).collect()
@@ -86,7 +89,7 @@ impl Search<'_> {
                 let cost = evaluation.cost;
                 Found::alone(evaluation, cost, cost)
             }
-            1 => self.solve_one(terms[0], &penalties)?,
+            1 => self.solve_one(terms[0], &penalties),
             _ => minimise_levels(self, terms, &penalties),
         };
         let is_bounded = terms.iter().any(|term| matches!(term, Term::Within { .. }));
@@ -116,25 +119,23 @@ impl Search<'_> {
     }
 
     /// One group: the charge is zero up to a level, and then rises evenly.
-    fn solve_one(&mut self, term: Term, penalties: &[f64]) -> Option<Found> {
+    fn solve_one(&mut self, term: Term, penalties: &[f64]) -> Found {
         let month = &self.groups.months[0];
         let carried = self.groups.groups[0].carried;
         let highest = self.highest[0];
         match term {
             Term::Within { power_max, charge } => {
-                let level = level_within(month, power_max);
-                if level < carried {
-                    return None;
-                }
+                // The power before is within the step, up to rounding.
+                let level = level_within(month, power_max).max(carried);
                 let evaluation = self.evaluate(&[level], penalties);
                 let cost = evaluation.cost + charge;
-                Some(Found::alone(evaluation, cost, cost))
+                Found::alone(evaluation, cost, cost)
             }
             Term::PerKw { price, before } => {
                 let low = carried.max(month.free_level());
                 let slope = price / month.highest as f64;
                 let paid = price * month.power([low].into_iter()) - before;
-                Some(self.minimise_tangents(low, highest, slope, paid, penalties))
+                self.minimise_tangents(low, highest, slope, paid, penalties)
             }
         }
     }
@@ -199,9 +200,7 @@ fn between(left: Tangent, right: Tangent, next: Tangent, bound: f64) -> Found {
 /// Highest level of one group for which the power of the month is at most `power_max`.
 fn level_within(month: &MonthCharge, power_max: f64) -> f64 {
     let above: f64 = month.others.iter().take(month.highest - 1).sum();
-    let limit = power_max * month.highest as f64 - above;
-    let without = month.power(std::iter::empty());
-    if without > power_max { f64::NEG_INFINITY } else { limit }
+    power_max * month.highest as f64 - above
 }
 
 impl MonthCharge {
