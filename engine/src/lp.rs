@@ -355,13 +355,16 @@ impl LinearProgram {
             HighsModelStatus::Infeasible => LpError::Infeasible,
             HighsModelStatus::Unbounded => LpError::Unbounded,
             // Presolve can tell that it is one of the two, not which.
-            HighsModelStatus::UnboundedOrInfeasible => self.tell_apart(),
+            HighsModelStatus::UnboundedOrInfeasible => self.tell_unbounded_from_infeasible(),
             _ => LpError::Stopped,
         }
     }
 
     /// Distinguishes infeasible from unbounded: without costs no programme is unbounded.
-    fn tell_apart(&self) -> LpError {
+    fn tell_unbounded_from_infeasible(&self) -> LpError {
+        if self.columns.iter().all(|column| column.cost == 0.0) {
+            return LpError::Infeasible;
+        }
         let mut free = self.clone();
         for column in &mut free.columns {
             column.cost = 0.0;
@@ -613,6 +616,16 @@ mod tests {
         beyond.rows[0].terms.push((7, 1.0));
         assert_eq!(beyond.minimise(), Err(LpError::BadRow { row: 0 }));
         assert_eq!(LinearProgram::default().minimise().map(|solution| solution.values), Ok(vec![]));
+    }
+
+    #[test]
+    fn a_programme_without_costs_is_never_unbounded() {
+        let free = programme(&[(0.0, 0.0, f64::INFINITY)], &[(0.0, f64::INFINITY)]);
+        let told = free.without_answer(HighsModelStatus::UnboundedOrInfeasible);
+        assert_eq!(told, LpError::Infeasible);
+        let costly = programme(&[(-1.0, 0.0, f64::INFINITY)], &[(0.0, f64::INFINITY)]);
+        let told = costly.without_answer(HighsModelStatus::UnboundedOrInfeasible);
+        assert_eq!(told, LpError::Unbounded);
     }
 
     #[test]
