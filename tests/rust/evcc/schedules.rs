@@ -54,6 +54,25 @@ fn each_flow_has_a_reason() {
 }
 
 #[test]
+fn a_goal_of_the_first_step_is_no_reason() {
+    // It charges for the second step, and the contract does not use a goal of the first.
+    let request: EvccRequest = serde_json::from_value(json!({
+        "batteries": [{
+            "charge_from_grid": true, "s_min": 0, "s_max": 5000, "s_initial": 0, "c_min": 0,
+            "c_max": 2000, "d_max": 2000, "p_a": 0, "s_goal": [3000, 0]
+        }],
+        "time_series": {
+            "dt": [3600, 3600], "gt": [1000, 1000], "ft": [0, 0],
+            "p_N": [0.0001, 0.0003], "p_E": [0, 0]
+        }
+    }))
+    .expect("a request");
+    let schedule = plan_evcc(&request, None).expect("a valid request");
+    let reason = "the import price of 0.0001 per Wh is below what the energy is worth later";
+    assert!(explain(&request, &schedule)[0].ends_with(reason));
+}
+
+#[test]
 fn a_search_without_time_ends_with_a_schedule_that_keeps_all_rules() {
     for name in ["009-discharge-before-import", "012-early-charging-not-perfect"] {
         let (request, best) = planned(name);

@@ -1,8 +1,6 @@
 //! Reasons of a schedule: a sentence per battery and step that is not idle.
-use std::fmt::Write as _;
-
 use crate::plan::evcc::request::EvccRequest;
-use crate::plan::evcc::schedule::EvccSchedule;
+use crate::plan::evcc::schedule::{DUST_WH, EvccSchedule};
 
 /// Reasons of a schedule, in the order of the steps, one sentence for each battery that charges or
 /// discharges. They follow from the schedule alone; the first rule that holds is the reason.
@@ -33,9 +31,7 @@ impl ScheduleView<'_> {
         } else {
             return None;
         };
-        let mut text = format!("step {step}: battery {index} {verb} {energy:.0} Wh");
-        let _ = write!(text, ": {reason}");
-        Some(text)
+        Some(format!("step {step}: battery {index} {verb} {energy:.0} Wh: {reason}"))
     }
 
     /// Energy stored before a step.
@@ -61,7 +57,9 @@ impl ScheduleView<'_> {
         if price < 0.0 {
             return format!("the import price of {price} per Wh is negative");
         }
-        let goals = battery.s_goal.iter().flat_map(|goals| goals.iter().enumerate().skip(step));
+        // The contract does not use the goal of the first step.
+        let first = step.max(1);
+        let goals = battery.s_goal.iter().flat_map(|goals| goals.iter().enumerate().skip(first));
         if let Some((by, goal)) = goals.into_iter().find(|&(_, &goal)| goal > before) {
             return format!("it is to hold {goal:.0} Wh after step {by}, at {price} per Wh");
         }
@@ -77,7 +75,7 @@ impl ScheduleView<'_> {
             return format!("an exported Wh earns {}", steps.p_e[step]);
         }
         let limit = self.request.grid.p_max_imp.map(|watts| watts * steps.hours(step));
-        if limit.is_some_and(|most| self.schedule.grid_import[step] >= most - 1e-3) {
+        if limit.is_some_and(|most| self.schedule.grid_import[step] >= most - DUST_WH) {
             return "the import limit is reached".to_owned();
         }
         format!("it replaces import at {} per Wh", steps.p_n[step])

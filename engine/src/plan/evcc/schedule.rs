@@ -9,7 +9,7 @@ use crate::words::words;
 const PER_WH: f64 = 1e6;
 
 /// Energy in Wh that rounding may leave.
-const DUST_WH: f64 = 1e-3;
+pub(crate) const DUST_WH: f64 = 1e-3;
 
 words! {
     /// Status of a schedule.
