@@ -1,7 +1,7 @@
 //! Numbers that are possible and yet look like another unit: watts for kilowatts, a share for a
 //! percentage, a price per megawatt-hour for one per kilowatt-hour.
 //!
-//! Nothing is refused for it. An edge may warn of it.
+//! Nothing is refused for it. An edge may warn of it, and a refusal may suggest what was meant.
 use std::fmt;
 
 /// Highest power of a vehicle or a battery behind one plug, in kW. Charging of trucks (MCS) ends at
@@ -65,6 +65,27 @@ pub fn find_doubt(name: &str, value: f64) -> Option<Doubt> {
     (is_doubtful && value.is_finite()).then(|| Doubt { name: name.to_owned(), value, unit, meant })
 }
 
+/// Ending for the refusal of an efficiency that looks like a percentage: from 10 to 100. It is empty
+/// for others.
+///
+/// # Example
+///
+/// ```
+/// use slackwater_engine::plausibility::suggest_share;
+///
+/// assert_eq!(suggest_share(92.0), "; 92 % is 0.92");
+/// assert_eq!(suggest_share(1.2), "");
+/// ```
+#[must_use]
+pub fn suggest_share(efficiency: f64) -> String {
+    if !(10.0..=100.0).contains(&efficiency) {
+        return String::new();
+    }
+    // Rounded, so that 90.3 % is 0.903 and not a float beside it.
+    let share = (efficiency * 1e6).round() / 1e8;
+    format!("; {efficiency} % is {share}")
+}
+
 /// Currencies whose unit buys some kWh, and those whose unit is about a tenth of that. Others, such
 /// as HUF and JPY, have ordinary prices of any size.
 const CURRENCIES: [(&[&str], f64); 2] = [
@@ -122,6 +143,16 @@ mod tests {
         );
         let price = find_price_doubt("EUR", -130.0).unwrap().to_string();
         assert_eq!(price, "price_per_kwh is -130 per kWh; a price per MWh is divided by 1000");
+    }
+
+    #[test]
+    fn a_percentage_is_suggested_as_a_share() {
+        for (percent, share) in [(100.0, "1"), (90.3, "0.903"), (57.3, "0.573"), (10.0, "0.1")] {
+            assert_eq!(suggest_share(percent), format!("; {percent} % is {share}"));
+        }
+        for other in [9.9, 100.1, 0.0, -92.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(suggest_share(other), "", "{other}");
+        }
     }
 
     #[test]

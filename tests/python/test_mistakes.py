@@ -503,7 +503,7 @@ ROWS_OF_VEHICLES: list[Row] = [
     (
         "an efficiency in percent",
         lambda: vehicle(battery=sw.Battery(50, 30, 100, 92)),
-        "efficiency is 92",
+        "efficiency is 92; it lies above 0 and is at most 1; 92 % is 0.92",
     ),
     (
         "a state of charge of 120",
@@ -799,7 +799,7 @@ ROWS_OF_SITES: list[Row] = [
     (
         "a share of discharge",
         lambda: site(home(discharge_efficiency=92)),
-        "discharge_efficiency is 92",
+        "discharge_efficiency is 92 kWh per kWh; it is from 0.001 to 1; 92 % is 0.92",
     ),
     ("a device that is not there", lambda: SITE.device("bus"), "bus"),
     ("a number for a device", lambda: SITE.device(1), "name has to be a text, not a int"),

@@ -1,6 +1,7 @@
 //! Default assumptions for vehicles whose charging parameters are unknown.
 use serde::{Deserialize, Serialize};
 
+use slackwater_engine::plausibility::suggest_share;
 use slackwater_engine::units::{Energy, Percent, Power};
 
 /// Assumptions of an operator for unknown parameters.
@@ -53,7 +54,7 @@ pub enum AssumptionError {
         capacity: Energy,
     },
     /// An efficiency outside 0 to 1.
-    #[error("efficiency is {efficiency}; it lies above 0 and is at most 1")]
+    #[error("efficiency is {efficiency}; it lies above 0 and is at most 1{}", suggest_share(*efficiency))]
     Efficiency {
         /// The efficiency as given.
         efficiency: f64,

@@ -1,4 +1,5 @@
 //! The charging device of a simulation: the powers that it can draw, its losses, its wear.
+use crate::plausibility::suggest_share;
 use crate::simulate::exact::{ExactMoney, MONEY_MAX, Milliwatts};
 use crate::units::{Money, Power};
 
@@ -49,7 +50,7 @@ pub enum DeviceError {
         power_step_kw: f64,
     },
     /// The efficiency is no share of what is drawn.
-    #[error("efficiency is {value}; it lies above 0 and is at most 1")]
+    #[error("efficiency is {value}; it lies above 0 and is at most 1{}", suggest_share(*value))]
     Efficiency {
         /// The number as given.
         value: f64,
@@ -197,7 +198,7 @@ mod tests {
         );
         assert_eq!(
             check(|device| device.efficiency = 90.0),
-            "efficiency is 90; it lies above 0 and is at most 1"
+            "efficiency is 90; it lies above 0 and is at most 1; 90 % is 0.9"
         );
         assert_eq!(
             check(|device| device.start_cost = money(-1.0)),

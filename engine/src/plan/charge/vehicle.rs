@@ -3,6 +3,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::request::{AfterDeadline, ChargeRequest, PowerLimit, Target};
+use crate::plausibility::suggest_share;
 use crate::units::{Energy, Percent, Power};
 
 /// Battery of a vehicle.
@@ -77,7 +78,7 @@ pub enum VehicleError {
         capacity: Energy,
     },
     /// An efficiency outside 0 to 1.
-    #[error("efficiency is {efficiency}; it lies above 0 and is at most 1")]
+    #[error("efficiency is {efficiency}; it lies above 0 and is at most 1{}", suggest_share(*efficiency))]
     Efficiency {
         /// The efficiency as given.
         efficiency: f64,
@@ -244,6 +245,8 @@ mod tests {
         broken.battery.efficiency = 1.2;
         let text = broken.in_energy().unwrap_err().to_string();
         assert_eq!(text, "efficiency is 1.2; it lies above 0 and is at most 1");
+        let text = VehicleError::Efficiency { efficiency: 92.0 }.to_string();
+        assert_eq!(text, "efficiency is 92; it lies above 0 and is at most 1; 92 % is 0.92");
         broken.battery.capacity = kwh(0.0);
         let text = broken.in_energy().unwrap_err().to_string();
         assert_eq!(text, "capacity_kwh is 0 kWh; a battery holds at least 0.000001 kWh");

@@ -209,7 +209,7 @@ fn check_battery(field: &str, battery: &Battery) -> Checked {
 
 /// Checks that an efficiency lies in 0.001 to 1.
 fn check_efficiency(field: String, value: f64) -> Checked {
-    check_number(field, value, "kWh per kWh", (1e-3, 1.0), "it is from 0.001 to 1")
+    if (1e-3..=1.0).contains(&value) { Ok(()) } else { Err(SiteError::Efficiency { field, value }) }
 }
 
 /// Checks the power, wear and efficiency of discharging.
@@ -586,6 +586,10 @@ mod tests {
         number(
             |car| car.battery.as_mut().unwrap().efficiency = 1.01,
             "battery.efficiency is 1.01 kWh per kWh; it is from 0.001 to 1",
+        );
+        number(
+            |car| car.battery.as_mut().unwrap().efficiency = 92.0,
+            "battery.efficiency is 92 kWh per kWh; it is from 0.001 to 1; 92 % is 0.92",
         );
         number(
             |car| car.discharge = Some(Discharge { efficiency: 0.0, ..discharge(5.0) }),

@@ -3,6 +3,7 @@ use chrono::{DateTime, Utc};
 
 use crate::plan::charge::vehicle::VehicleError;
 use crate::plan::site::series::SeriesError;
+use crate::plausibility::suggest_share;
 use crate::time::horizon::HorizonError;
 
 /// Error of an invalid site request. A target that cannot be met is no error, and neither is a
@@ -21,6 +22,14 @@ pub enum SiteError {
         unit: &'static str,
         /// Its range in words.
         rule: &'static str,
+    },
+    /// An efficiency outside 0.001 to 1.
+    #[error("{field} is {value} kWh per kWh; it is from 0.001 to 1{}", suggest_share(*value))]
+    Efficiency {
+        /// Field that holds the number, such as `devices[2] (car).battery.efficiency`.
+        field: String,
+        /// The efficiency as given.
+        value: f64,
     },
     /// A name that is empty.
     #[error("{field} has no name")]

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::request::AfterDeadline;
 use crate::plan::charge::vehicle::{Battery, SocTarget, VehicleError, check_capacity};
+use crate::plausibility::suggest_share;
 use crate::time::horizon::{Horizon, HorizonError};
 use crate::units::{Energy, Percent, Power, Price};
 
@@ -117,7 +118,7 @@ pub enum StorageError {
     #[error(transparent)]
     Battery(#[from] VehicleError),
     /// Efficiency outside its range.
-    #[error("{field} is {efficiency}; it lies between {EFFICIENCY_MIN} and 1")]
+    #[error("{field} is {efficiency}; it lies between {EFFICIENCY_MIN} and 1{}", suggest_share(*efficiency))]
     Efficiency {
         /// Name of the field.
         field: &'static str,
@@ -298,6 +299,10 @@ mod tests {
             "discharge_efficiency is 1.5; it lies between 0.01 and 1",
         );
         check(|r| r.battery.efficiency = f64::NAN, "efficiency is NaN; it lies between 0.01 and 1");
+        check(
+            |r| r.battery.efficiency = 92.0,
+            "efficiency is 92; it lies between 0.01 and 1; 92 % is 0.92",
+        );
         check(
             |r| r.battery.soc = None,
             "soc_percent is not known; give soc_fallback_percent to plan without it",
