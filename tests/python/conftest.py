@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
+# Before pytest collects the examples of a module: it imports a module whose package is new to it a
+# second time, and objects of such a copy have classes that pickle does not know.
+import slackwater  # noqa: F401
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

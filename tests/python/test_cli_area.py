@@ -8,7 +8,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,24 @@ from browser import browse
 
 HOURS = 40
 PNG_BYTES_MIN = 40_000
+
+KILLED = """
+import os, signal, sys
+from slackwater.cli import main
+from slackwater.cli.rounds import Checkpoint
+
+keep, kept = Checkpoint.keep, []
+
+def keep_six(checkpoint, text):
+    keep(checkpoint, text)
+    kept.append(text)
+    if len(kept) == 6:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Checkpoint.keep = keep_six
+sys.exit(main(sys.argv[1:]))
+"""
+"""The command, which is killed once it has written six rounds."""
 
 
 @pytest.fixture
@@ -156,22 +173,15 @@ def test_what_was_killed_goes_on_and_comes_to_the_same(
     rounds = tmp_path / "plans.parquet.rounds"
     words: list[str | Path] = ["area", fleet, "--prices", prices, "--limit", "380"]
     words += ["--relative-gap", "1e-6", "--out", out]
-    program = "import sys; from slackwater.cli import main; sys.exit(main(sys.argv[1:]))"
     whole = tmp_path / "whole.parquet"
     assert run(*words[:-1], whole, "--checkpoint", tmp_path / "all").code == 0
-    process = subprocess.Popen([sys.executable, "-c", program, *map(str, words)])
-    deadline = time.monotonic() + 60
-    while process.poll() is None and time.monotonic() < deadline:
-        if rounds.exists() and len(rounds.read_bytes().splitlines()) > 6:
-            break
-        time.sleep(0.001)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    killed = subprocess.run([sys.executable, "-c", KILLED, *map(str, words)], check=False)
+    assert killed.returncode == -signal.SIGKILL
     # A round in flight, half written.
     with rounds.open("a") as file:
         file.write('{"prices_per_kwh":[0.0,0')
     kept = rounds.read_text().splitlines(keepends=True)
-    assert len(kept) > 6
+    assert len(kept) == 8
     answer = run(*words, "--resume")
     assert answer.code == 0, answer.err
     assert f"going on after {len(kept) - 2} rounds" in answer.err
