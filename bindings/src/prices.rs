@@ -265,13 +265,16 @@ impl Prices {
         emissions.0.check(&self.curve).named("carbon")?;
         let each = emissions.0.intensity().times(emissions.0.price_per_kg())?;
         let summed = self.changed(|curve| curve.plus(&each), |own| own.plus(&each))?;
-        Ok(summed.holding(Some(emissions)))
+        summed.holding(Some(emissions))
     }
 
     /// The same prices, of which a part is the price of emissions.
-    fn holding(&self, emissions: Option<&EmissionPrice>) -> Self {
+    fn holding(&self, emissions: Option<&EmissionPrice>) -> Result<Self, Refused> {
+        if let Some(emissions) = emissions {
+            emissions.0.check(&self.curve).named("carbon")?;
+        }
         let (layers, emissions) = (self.layers.clone(), emissions.map(|one| one.0.clone()));
-        Self { layers, emissions, ..Self::new(self.curve.clone(), self.currency.clone()) }
+        Ok(Self { layers, emissions, ..Self::new(self.curve.clone(), self.currency.clone()) })
     }
 
     /// The price of emissions that they hold; `None` if none was added.

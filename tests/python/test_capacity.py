@@ -67,6 +67,8 @@ def test_reasons_speak_of_the_level() -> None:
         reason.sentence for reason in found.explain()
     )
     assert repr(found).startswith("CapacityPlan(costs ")
+    nothing = repr(plan(until=SIX, targets=[]))
+    assert nothing == "CapacityPlan(costs 0.0000 NOK, saves 0.0000, proved optimal)"
     assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301  our own
     assert pl.DataFrame(found.slots)["level_kw"].max() == pytest.approx(6.6, abs=1e-4)
 

@@ -54,6 +54,20 @@ def test_a_copy_can_be_asked_and_a_file_cannot(name: str) -> None:
         loaded.what_if(**changes)
 
 
+def test_lists_that_change_later_do_not_change_what_was_asked() -> None:
+    targets = [sw.SocTarget(NOON + 6 * HOUR, 90)]
+    plan = sw.plan_storage(
+        day_ahead(),
+        now=NOON,
+        battery=sw.Battery(capacity_kwh=10, soc_percent=20),
+        power_max_kw=4,
+        discharge_max_kw=4,
+        targets=targets,
+    )
+    targets.clear()
+    assert plan.what_if().plan == plan
+
+
 def test_sentences_tell_money_energy_and_what_is_missing() -> None:
     site = saved_plans.site()
     answer = site.what_if(import_limit_kw=22)

@@ -392,6 +392,8 @@ def test_powers_are_series_in_every_planner() -> None:
     unlike = {"one": prices, "two": prices_of(0.3, 0.1)}
     with pytest.raises(sw.InputError, match="curves have different slots"):
         sw.plan_area(owned, unlike, limit_kw=halves)
+    with pytest.raises(sw.InputError, match="prices holds no price curve"):
+        sw.plan_area(owned, {}, limit_kw=halves)
 
 
 def test_a_picture_in_axes_of_ones_own() -> None:

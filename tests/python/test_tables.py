@@ -316,6 +316,12 @@ def test_an_area_is_saved_and_read(tmp_path: Path) -> None:
     named = table.append_column("price_id", pa.array(["a"] * 12))
     own = sw.plan_area(named, {"a": market}, limit_kw=20)
     assert sw.AreaPlan.from_json(own.to_json()).to_json() == own.to_json()
+    # Prices that hold a price of emissions still do, so that it is not added again.
+    priced = sw.plan_area(table, prices.plus_emissions(carbon), limit_kw=20)
+    read = sw.AreaPlan.from_json(priced.to_json()).prices
+    assert read is not None
+    with pytest.raises(sw.InputError, match="these prices hold a price of emissions already"):
+        read.plus_emissions(carbon)
     with pytest.raises(sw.InputError, match=r"area.json: this is a saved area; load_area"):
         sw.load_plan(tmp_path / "area.json")
     with pytest.raises(sw.InputError, match="this is a saved area"):

@@ -33,8 +33,11 @@ def area_to_json(plan: AreaPlan) -> str:
         "numbers": numbers,
         "nodes": [asdict(node) for node in plan._nodes],
         "is_shared": prices is not named,
-        "prices": [[name, curve._native.layers(), curve.slots] for name, curve in named.items()],
-        "emissions": None if emissions is None else emissions.__getnewargs__(),
+        "prices": [
+            [name, curve._native.layers(), curve.slots, _parts(curve._emissions)]
+            for name, curve in named.items()
+        ],
+        "emissions": _parts(emissions),
         "seconds": plan.seconds,
         "plans": b64encode(plan.plans.__getnewargs__()[0]).decode(),
     }
@@ -62,15 +65,17 @@ def area_from_json(text: str) -> AreaPlan:
 def _area(document: Mapping[str, Any]) -> AreaPlan:
     currency = document["numbers"]["currency"]
     named = document["prices"]
-    curves = {name: _prices(layers, slots, currency) for name, layers, slots in named}
-    emissions = document["emissions"]
+    curves = {
+        name: _prices(layers, slots, currency, _emission_price(emissions))
+        for name, layers, slots, emissions in named
+    }
     return AreaPlan._of(
         _numbers(document["numbers"]),
         PlanTable(b64decode(document["plans"])),
         [Node(**node) for node in document["nodes"]],
         curves[""] if document["is_shared"] else curves,
         document["seconds"],
-        None if emissions is None else _engine.EmissionPrice(emissions[0], _slots(emissions[1])),
+        _emission_price(document["emissions"]),
     )
 
 
@@ -88,15 +93,30 @@ def _numbers(fields: dict[str, Any]) -> _engine.AreaNumbers:
     return _engine.AreaNumbers(**{**fields, **made})
 
 
-def _prices(layers: list[Any] | None, slots: list[Any], currency: str) -> Prices:
+def _parts(emissions: _engine.EmissionPrice | None) -> tuple[object, ...] | None:
+    """Price and intensity of emissions."""
+    return None if emissions is None else emissions.__getnewargs__()
+
+
+def _emission_price(parts: list[Any] | None) -> _engine.EmissionPrice | None:
+    return None if parts is None else _engine.EmissionPrice(parts[0], _slots(parts[1]))
+
+
+def _prices(
+    layers: list[Any] | None,
+    slots: list[Any],
+    currency: str,
+    emissions: _engine.EmissionPrice | None,
+) -> Prices:
     build = _engine.Prices.from_slots
     if layers is None:
-        return Prices._wrap(build(_slots(slots), currency=currency))
+        return Prices._wrap(build(_slots(slots), currency=currency).holding(emissions))
     natives = [
         (name, guess, top, build(_slots(own), currency=currency))
         for name, guess, top, own in layers
     ]
-    return Prices._wrap(_engine.Prices.from_layers(natives, currency=currency))
+    native = _engine.Prices.from_layers(natives, currency=currency)
+    return Prices._wrap(native.holding(emissions))
 
 
 def _slots(rows: list[Any]) -> list[tuple[datetime, datetime, float]]:

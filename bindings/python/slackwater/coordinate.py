@@ -575,10 +575,10 @@ def _periods_of(prices: Prices | Mapping[str, Prices]) -> list[tuple[datetime, d
         InputError: Curves have different slots.
     """
     curves = [prices] if isinstance(prices, Prices) else list(prices.values())
-    first, *others = [[(start, end) for start, end, _ in curve.slots] for curve in curves]
-    if any(slots != first for slots in others):
+    slots = [[(start, end) for start, end, _ in curve.slots] for curve in curves]
+    if any(own != slots[0] for own in slots):
         raise InputError("curves have different slots; give a number for each in place of a series")
-    return first
+    return slots[0] if slots else []
 
 
 def _told(previous: AreaPlan | ArrowTable | None) -> object:

@@ -322,7 +322,9 @@ class Replanned(Compared):
     ) -> None:
         """Add to a plan of the engine its prices, and the arguments that it was made with."""
         super().__init__(native, prices)
-        object.__setattr__(self, "_given", given)
+        # Lists of the caller may change after the plan was made.
+        kept = None if given is None else {name: _copy_list(each) for name, each in given.items()}
+        object.__setattr__(self, "_given", kept)
 
     @staticmethod
     def _plan_again(given: Mapping[str, Any]) -> Replanned:
@@ -392,6 +394,10 @@ class Replanned(Compared):
     def __reduce__(self) -> tuple[object, ...]:
         """Copy by text and arguments, so that other processes can have the plan and ask it."""
         return _copied, (type(self), self.to_json(), self._given)
+
+
+def _copy_list(value: object) -> object:
+    return list(value) if isinstance(value, list) else value
 
 
 def _copied(kind: type[Replanned], text: str, given: Mapping[str, Any] | None) -> Replanned:
