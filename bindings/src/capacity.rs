@@ -203,6 +203,8 @@ pub(crate) struct CapacityPlan {
     cost: CapacityCost,
     /// Cost of the plan that is cheapest in energy, without regard to power.
     energy_alone: CapacityCost,
+    /// Cost of the plan that is cheapest in energy alone, minus that of this plan.
+    savings: f64,
     /// The proof: cost with its bound, and all slots.
     certificate: CapacityCertificate,
     /// Largest shortfall of a target, in kWh of stored energy.
@@ -211,7 +213,7 @@ pub(crate) struct CapacityPlan {
 
 impl CapacityPlan {
     const FIELDS: &'static [&'static str] =
-        &["tariff", "reasons", "cost", "energy_alone", "certificate", "shortfall_kwh"];
+        &["tariff", "reasons", "cost", "energy_alone", "savings", "certificate", "shortfall_kwh"];
 
     fn new(plan: &engine::CapacityPlan, tariff: BillingTariff) -> Self {
         let reasons = explain(plan, tariff.tariff.time_zone());
@@ -228,6 +230,7 @@ impl CapacityPlan {
             reasons: reasons.into_iter().map(reason).collect(),
             cost: cost(&plan.cost),
             energy_alone: cost(&plan.energy_alone),
+            savings: plan.savings().as_amount(),
             certificate: CapacityCertificate::new(plan),
             shortfall_kwh: plan.shortfall.as_kwh(),
         }
@@ -394,16 +397,19 @@ fn cost(cost: &engine::CapacityCost) -> CapacityCost {
 #[pymethods]
 impl CapacityPlan {
     #[new]
-    #[pyo3(signature = (*, tariff, reasons, cost, energy_alone, certificate, shortfall_kwh))]
+    #[pyo3(signature = (
+        *, tariff, reasons, cost, energy_alone, savings, certificate, shortfall_kwh
+    ))]
     fn from_fields(
         tariff: BillingTariff,
         reasons: CapacityReasons,
         cost: CapacityCost,
         energy_alone: CapacityCost,
+        savings: f64,
         certificate: CapacityCertificate,
         shortfall_kwh: f64,
     ) -> Self {
-        Self { tariff, reasons, cost, energy_alone, certificate, shortfall_kwh }
+        Self { tariff, reasons, cost, energy_alone, savings, certificate, shortfall_kwh }
     }
 
     /// All slots, in time order.

@@ -691,7 +691,7 @@ class CapacityPlan:
     def __eq__(self, value: object, /) -> bool: ...
     def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, tariff: BillingTariff, reasons: CapacityReasons, cost: CapacityCost, energy_alone: CapacityCost, certificate: CapacityCertificate, shortfall_kwh: SupportsFloat | SupportsIndex) -> CapacityPlan: ...
+    def __new__(cls, /, *, tariff: BillingTariff, reasons: CapacityReasons, cost: CapacityCost, energy_alone: CapacityCost, savings: SupportsFloat | SupportsIndex, certificate: CapacityCertificate, shortfall_kwh: SupportsFloat | SupportsIndex) -> CapacityPlan: ...
     @property
     def certificate(self, /) -> CapacityCertificate:
         """
@@ -716,6 +716,11 @@ class CapacityPlan:
     def reasons(self, /) -> CapacityReasons:
         """
         Reasons of the periods in which the battery runs, in time order.
+        """
+    @property
+    def savings(self, /) -> float:
+        """
+        Cost of the plan that is cheapest in energy alone, minus that of this plan.
         """
     @property
     def shortfall_kwh(self, /) -> float:

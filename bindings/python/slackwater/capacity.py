@@ -30,11 +30,6 @@ class CapacityPlan(_engine.CapacityPlan, Drawn):
 
     __slots__ = ()
 
-    @property
-    def savings(self) -> float:
-        """Cost of the plan that is cheapest in energy alone, minus that of this plan."""
-        return self.energy_alone.total - self.cost.total
-
     def explain(self) -> CapacityReasons:
         """Give a reason for each period in which the battery runs, on the tariff's clocks."""
         return self.reasons
@@ -51,15 +46,15 @@ class CapacityPlan(_engine.CapacityPlan, Drawn):
 
     def __repr__(self) -> str:
         """Tell cost, powers, savings and proof in one line."""
-        powers = ", ".join(
-            f"{month.power_kw:.6g} kW in {month.month}" for month in self.cost.months
+        powers = "".join(
+            f", {month.power_kw:.6g} kW in {month.month}" for month in self.cost.months
         )
         short = f", {self.shortfall_kwh:g} kWh short" if self.shortfall_kwh > 0 else ""
         certificate = self.certificate
         gap = f"within {certificate.gap:.4f} of the optimum"
         proof = "proved optimal" if certificate.is_proved else gap
         return (
-            f"CapacityPlan(costs {round(self.cost.total, 4) + 0.0:.4f} {self.currency}, {powers}, "
+            f"CapacityPlan(costs {round(self.cost.total, 4) + 0.0:.4f} {self.currency}{powers}, "
             f"saves {round(self.savings, 4) + 0.0:.4f}{short}, {proof})"
         )
 
@@ -109,7 +104,8 @@ def plan_capacity(
         discharge_max_kw: Highest discharging power at the plug, in kW.
         discharge_efficiency: Energy at the plug per stored energy, 0.01 to 1.
         load_kw: Power of the rest of the connection in kW, negative into the grid: a number,
-            one for each slot of ``prices``, periods ``(start, end, power_kw)``, or a table.
+            one for each slot of ``prices``, a series, periods ``(start, end, power_kw)``, or a
+            table. Time that it leaves out has no other load.
         peaks: Powers ``(at, power_kw)`` of windows before the plan, as measured.
         targets: States of charge wanted by deadlines, in any order. They come before the cost.
         reserve_percent: State of charge reached at once, at any price, and kept.
