@@ -104,6 +104,15 @@ def test_prices_and_levels_are_those_of_slots_of_any_length() -> None:
     assert solve([kept], [100, 400, 200]) == ([[4, -4, 0]], pytest.approx(-300))
 
 
+def test_slots_keep_their_length_where_clocks_change() -> None:
+    """A level at the end of the hour that clocks show twice, with both hours on sale."""
+    kept = battery(5, min=[-5.0, -5.0, 3.0, -5.0, -5.0])
+    prices = [100, 400, 200, 300, 500]
+    expected = solve([kept], prices)
+    kept.index = pd.date_range("2026-10-25", periods=5, freq="1h", tz="Europe/Amsterdam")
+    assert solve([kept], prices) == expected
+
+
 def test_losses_are_counted_in_both_directions() -> None:
     lossy = battery(2, derivative_up_efficiency=0.8, derivative_down_efficiency=0.5, min=0)
     assert solve([lossy], [100, 200]) == ([[0, 0]], pytest.approx(0))

@@ -264,7 +264,8 @@ def read(
     hours = slot / timedelta(hours=1)
     zeros = np.zeros(len(index))
     problem = Problem(
-        starts=list(index.to_pydatetime()),
+        # In UTC, because a sum with a length is one of wall clocks in other zones.
+        starts=list(index.tz_convert("UTC").to_pydatetime()),
         slot=slot,
         buy=zeros,
         sell=zeros,
