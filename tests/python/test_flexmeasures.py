@@ -113,6 +113,13 @@ def test_slots_keep_their_length_where_clocks_change() -> None:
     assert solve([kept], prices) == expected
 
 
+def test_a_plan_without_a_proof_is_not_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    unproved = SimpleNamespace(certificate=SimpleNamespace(is_proved=False), unserved_kwh=0)
+    monkeypatch.setattr(_flexmeasures, "plan_storage", lambda *_, **__: unproved)
+    with pytest.raises(sw.InputError, match="flex-model gives a plan that is not proved optimal"):
+        solve([battery()], [100, 400, 200])
+
+
 def test_losses_are_counted_in_both_directions() -> None:
     lossy = battery(2, derivative_up_efficiency=0.8, derivative_down_efficiency=0.5, min=0)
     assert solve([lossy], [100, 200]) == ([[0, 0]], pytest.approx(0))

@@ -488,6 +488,8 @@ def plan_alone(problem: Problem, at: int) -> Numbers | None:
         ],
         after_deadline="stop",
     )
+    if not plan.certificate.is_proved:
+        raise refuse("flex-model", "gives a plan that is not proved optimal")
     if plan.unserved_kwh > TOLERANCE * KILO:
         return None
     energy = np.array([slot.charged_kwh - slot.discharged_kwh for slot in plan.slots])
