@@ -183,22 +183,23 @@ pub fn certify(
     check_slots(slots, &evidence)?;
     let groups = PowerCharges::of_evidence(&evidence);
     let before = groups.charge(&groups.carried());
-    let cost = energy_cost(slots, &evidence) + groups.charge(&powers(slots, &groups)) - before;
-    let (cost, searched) = (amount(cost), evidence.searched.bound);
+    let cost =
+        energy_cost(slots, &evidence) + groups.charge(&measure_powers(slots, &groups)) - before;
+    let (cost, searched) = (money_or_zero(cost), evidence.searched.bound);
     let by_values = power_bound(slots, &groups)
-        .map(|power| amount(energy_bound(slots, &evidence) + power - before));
+        .map(|power| money_or_zero(energy_bound(slots, &evidence) + power - before));
     // Both are lower bounds, so the higher one counts.
     let bound = by_values.map_or(searched, |by_values| by_values.max(searched));
     Ok(CapacityCertificate { cost, bound, bound_by_values: by_values, evidence })
 }
 
 /// Money of a sum; zero if the sum is not finite.
-fn amount(sum: f64) -> Money {
+fn money_or_zero(sum: f64) -> Money {
     Money::from_amount(sum).unwrap_or(Money::ZERO)
 }
 
 /// Length of a slot in hours.
-fn hours(slot: &CapacitySlot) -> f64 {
+fn count_hours(slot: &CapacitySlot) -> f64 {
     micros_between(slot.start, slot.end) as f64 / MICROS_PER_HOUR
 }
 
@@ -215,7 +216,7 @@ fn check_slots(
         }
         let (charged, discharged) = (slot.charged.as_kwh(), slot.discharged.as_kwh());
         let fits = |energy: f64, power: Power| {
-            let most = power.as_kw() * hours(slot);
+            let most = power.as_kw() * count_hours(slot);
             (0.0..=most + allowed(GAP_MAX, most)).contains(&energy)
         };
         let is_both = charged > 0.0 && discharged > 0.0;
@@ -270,7 +271,7 @@ fn metered_cost(slot: &CapacitySlot, metered: f64) -> f64 {
 }
 
 /// Highest weighted power of each group.
-fn powers(slots: &[CapacitySlot], groups: &PowerCharges) -> Vec<f64> {
+fn measure_powers(slots: &[CapacitySlot], groups: &PowerCharges) -> Vec<f64> {
     let mut powers = groups.carried();
     for slot in slots {
         if let Some(group) = slot.group {
@@ -300,9 +301,11 @@ fn energy_bound(slots: &[CapacitySlot], evidence: &CapacityEvidence) -> f64 {
 /// Least cost of a slot over all energies of the battery, with `λ_t` and `μ_t`.
 fn least_reduced_cost(slot: &CapacitySlot, evidence: &CapacityEvidence) -> f64 {
     let load = slot.load.as_kwh();
-    let (charge, discharge) =
-        (slot.charge_max.as_kw() * hours(slot), slot.discharge_max.as_kw() * hours(slot));
-    let per_kwh = slot.power_price_per_kw.as_amount() * slot.weight / hours(slot);
+    let (charge, discharge) = (
+        slot.charge_max.as_kw() * count_hours(slot),
+        slot.discharge_max.as_kw() * count_hours(slot),
+    );
+    let per_kwh = slot.power_price_per_kw.as_amount() * slot.weight / count_hours(slot);
     // `net` is the energy at the plug of the battery.
     let cost = |net: f64| {
         let (stored, worn) = if net > 0.0 {
@@ -373,11 +376,11 @@ impl PowerCharges {
         let power = |kw: f64| Power::from_kw(kw).unwrap_or(Power::ZERO);
         let months = self.months.iter().map(|month| {
             let (price_per_kw, steps) = match &month.price {
-                PowerPrice::PerKw(price) => (Some(amount(*price)), Vec::new()),
+                PowerPrice::PerKw(price) => (Some(money_or_zero(*price)), Vec::new()),
                 PowerPrice::Steps(steps) => {
                     let step = |&(most, charge): &(f64, f64)| PowerStep {
                         power_max: Power::from_kw(most).ok(),
-                        charge: amount(charge),
+                        charge: money_or_zero(charge),
                     };
                     (None, steps.iter().map(step).collect())
                 }

@@ -67,7 +67,7 @@ pub fn explain(plan: &CapacityPlan, time_zone: Tz) -> Vec<CapacityReason> {
         }
     }
     for reason in &mut reasons {
-        reason.sentence = sentence(reason, time_zone);
+        reason.sentence = write_sentence(reason, time_zone);
     }
     reasons
 }
@@ -87,7 +87,7 @@ fn code_of(slot: &CapacitySlot) -> Option<CapacityReasonCode> {
     })
 }
 
-fn sentence(reason: &CapacityReason, time_zone: Tz) -> String {
+fn write_sentence(reason: &CapacityReason, time_zone: Tz) -> String {
     let clock = |at: DateTime<Utc>| local_of(at, time_zone).format("%a %H:%M");
     let (start, end) = (clock(reason.start), clock(reason.end));
     let energy = reason.energy.as_kwh().abs();

@@ -89,7 +89,7 @@ pub(crate) fn capacity_of(
     for (component, factor) in tariff.components().iter().zip(factors) {
         if let ComponentKind::Capacity { demand, charge } = &component.kind {
             if found.is_some() {
-                return Err(refused(component, "is a second price of power"));
+                return Err(refuse_rule(component, "is a second price of power"));
             }
             found = Some((component, demand, charge, factor));
         }
@@ -100,7 +100,7 @@ pub(crate) fn capacity_of(
     Ok(found)
 }
 
-fn refused(component: &Component, reason: &'static str) -> CapacityError {
+fn refuse_rule(component: &Component, reason: &'static str) -> CapacityError {
     CapacityError::Rule { component: component.id.clone(), reason }
 }
 
@@ -110,26 +110,26 @@ fn check_rule(
     charge: &Charge,
 ) -> Result<(), CapacityError> {
     if rule.skip() > 0 {
-        return Err(refused(component, "leaves the highest powers out"));
+        return Err(refuse_rule(component, "leaves the highest powers out"));
     }
     if rule.highest() > 1 && rule.one_per().is_none() {
-        return Err(refused(component, "takes several windows of one day"));
+        return Err(refuse_rule(component, "takes several windows of one day"));
     }
     if rule.months() > 1 && rule.of_months() != OfMonths::Mean {
-        return Err(refused(component, "takes the highest of several months"));
+        return Err(refuse_rule(component, "takes the highest of several months"));
     }
     if rule.months() > 1 && !rule.floor().is_zero() {
-        return Err(refused(component, "has a floor of a mean over several months"));
+        return Err(refuse_rule(component, "has a floor of a mean over several months"));
     }
     match &charge.pricing {
         Pricing::Steps(..) if rule.months() > 1 => {
-            Err(refused(component, "has steps of a mean over several months"))
+            Err(refuse_rule(component, "has steps of a mean over several months"))
         }
         Pricing::Steps(steps, _) if !steps.is_sorted_by(|a, b| a.1 <= b.1) => {
-            Err(refused(component, "has a step that is cheaper than one below it"))
+            Err(refuse_rule(component, "has a step that is cheaper than one below it"))
         }
         Pricing::PerUnit(price) if price.is_sign_negative() => {
-            Err(refused(component, "pays for power"))
+            Err(refuse_rule(component, "pays for power"))
         }
         _ => Ok(()),
     }
@@ -172,12 +172,12 @@ impl PowerCharges {
         {
             return Err(CapacityError::TooManySteps { months: found.months.len() });
         }
-        found.carry(problem, rule, calendar, &places, &months);
+        found.add_earlier_powers(problem, rule, calendar, &places, &months);
         Ok(found)
     }
 
     /// Adds the powers that were reached before the plan.
-    fn carry(
+    fn add_earlier_powers(
         &mut self,
         problem: &CapacityProblem,
         rule: &DemandRule,

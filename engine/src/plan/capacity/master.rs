@@ -33,10 +33,10 @@ pub(crate) fn minimise_levels(search: &mut Search<'_>, terms: &[Term], penalties
     let mut master = Master::new(search, terms);
     // Levels without an end bound the cost of energy, and those of before keep every term.
     let free = vec![f64::INFINITY; penalties.len()];
-    let evaluation = search.evaluate(&free, penalties);
+    let evaluation = search.evaluate_levels(&free, penalties);
     master.add_cut(&free, &evaluation);
     let carried = search.groups.carried();
-    let at_start = search.evaluate(&carried, penalties);
+    let at_start = search.evaluate_levels(&carried, penalties);
     master.add_cut(&carried, &at_start);
     let mut best = Found {
         cost: search.charge_of(terms, &carried) + at_start.cost,
@@ -48,13 +48,13 @@ pub(crate) fn minimise_levels(search: &mut Search<'_>, terms: &[Term], penalties
         let Ok(solution) = master.program.minimise() else { break };
         if solution.cost > best.bound {
             best.bound = solution.cost;
-            best.multipliers = master.multipliers(&solution.duals);
+            best.multipliers = master.weigh_multipliers(&solution.duals);
         }
         if best.cost - best.bound <= GAP * (1.0 + best.cost.abs()) {
             break;
         }
         let levels = &solution.values[..penalties.len()];
-        let evaluation = search.evaluate(levels, penalties);
+        let evaluation = search.evaluate_levels(levels, penalties);
         let cost = search.charge_of(terms, levels) + evaluation.cost;
         master.add_cut(levels, &evaluation);
         if cost < best.cost {
@@ -136,7 +136,7 @@ impl Master {
     }
 
     /// Multipliers of a solution: those of the cuts, weighted by their duals.
-    fn multipliers(&self, duals: &[f64]) -> Multipliers {
+    fn weigh_multipliers(&self, duals: &[f64]) -> Multipliers {
         let weights = self.cuts.iter().map(|(row, _)| duals[*row].max(0.0));
         let sum = weights.clone().sum::<f64>().max(DIVISOR_MIN);
         let own = weights.map(|weight| weight / sum).zip(self.cuts.iter().map(|(_, own)| own));

@@ -7,7 +7,7 @@ use crate::plan::capacity::groups::{PowerCharges, capacity_of};
 use crate::plan::capacity::planned_slot::CapacitySlot;
 use crate::plan::capacity::programme::{LevelSolution, Memory, MeterSlot, Multipliers, Programme};
 use crate::plan::capacity::request::{CapacityError, CapacityProblem, LoadPeriod};
-use crate::plan::capacity::search::restricted;
+use crate::plan::capacity::search::restrict_slots;
 use crate::plan::capacity::search_state::Search;
 use crate::plan::storage::certificate::Searched;
 use crate::plan::storage::price_slots::PriceSlots;
@@ -92,13 +92,13 @@ pub fn plan_capacity(
     problem: &CapacityProblem,
 ) -> Result<CapacityPlan, CapacityError> {
     let meter = MeteredBattery::new(import, export, problem)?;
-    let (best, proof) = meter.search();
-    let free = meter.programme.evaluate(
+    let (best, proof) = meter.find_cheapest();
+    let free = meter.programme.evaluate_levels(
         &vec![f64::INFINITY; meter.groups.groups.len()],
         &vec![0.0; meter.groups.groups.len()],
         &mut Memory::default(),
     );
-    let slots = meter.slots(&best, &proof.multipliers);
+    let slots = meter.lay_out_slots(&best, &proof.multipliers);
     let (months, groups) = meter.groups.evidence();
     let request = problem.storage.request();
     let evidence = CapacityEvidence {
@@ -114,9 +114,9 @@ pub fn plan_capacity(
     let certificate = certify(&slots, evidence)
         .map_err(|fault| CapacityError::BreaksLimits { fault: fault.to_string() })?;
     Ok(CapacityPlan {
-        energy_alone: meter.cost(&free.change),
-        cost: meter.cost(&best),
-        shortfall: meter.shortfall(&best, problem),
+        energy_alone: meter.price_path(&free.change),
+        cost: meter.price_path(&best),
+        shortfall: meter.find_shortfall(&best, problem),
         certificate,
         slots,
     })
@@ -146,7 +146,7 @@ impl MeteredBattery {
             Calendar { time_zone: problem.tariff.time_zone(), holidays: problem.tariff.holidays() };
         let minutes = i64::from(rule.window.minutes());
         let grid = PriceSlots::new(import, export);
-        let cuts = cuts(problem.storage.request());
+        let cuts = list_cuts(problem.storage.request());
         let grid = in_windows(&grid, minutes, &cuts, |at| rule.window_start(calendar, at));
         let layout = Layout::new(&grid, &problem.storage);
         let starts = layout.pieces.iter().map(|piece| piece.start);
@@ -182,31 +182,31 @@ impl MeteredBattery {
     }
 
     /// Changes of the stored energy in the cheapest plan, and the bound on every plan.
-    fn search(&self) -> (Vec<f64>, Proof) {
+    fn find_cheapest(&self) -> (Vec<f64>, Proof) {
         let mut search = Search::new(&self.programme, &self.groups);
-        let relaxed = search.solve();
+        let relaxed = search.find_cheapest();
         let mut nodes = search.evaluations;
         let (bound, mut best) = (relaxed.bound, relaxed.evaluation);
         let mut slots = self.programme.slots.iter().zip(&best.change);
         let breaks_limit = slots.any(|(slot, &change)| slot.may_be_above && change > 0.0);
         if breaks_limit || best.executed - best.cost > SUM_ROUNDING * best.cost.abs().max(1.0) {
-            let programme = restricted(&self.programme);
+            let programme = restrict_slots(&self.programme);
             let mut search = Search::new(&programme, &self.groups);
-            let evaluation = search.solve().evaluation;
+            let evaluation = search.find_cheapest().evaluation;
             nodes += search.evaluations;
-            let cost = |found: &LevelSolution| self.cost(&found.change).total();
+            let cost = |found: &LevelSolution| self.price_path(&found.change).total();
             if breaks_limit || cost(&evaluation) < cost(&best) {
                 best = evaluation;
             }
         }
-        let bound = money(bound).min(self.cost(&best.change).total());
+        let bound = money(bound).min(self.price_path(&best.change).total());
         let mut multipliers = relaxed.multipliers;
         self.groups.keep_within_price(&mut multipliers.power_price);
         (best.change, Proof { searched: Searched { bound, nodes }, multipliers })
     }
 
     /// Powers of the groups on a path, at least those that were reached before.
-    fn powers(&self, change: &[f64]) -> Vec<f64> {
+    fn measure_powers(&self, change: &[f64]) -> Vec<f64> {
         let mut powers = self.groups.carried();
         for (slot, &change) in self.programme.slots.iter().zip(change) {
             if let Some((group, weight)) = slot.level {
@@ -217,7 +217,7 @@ impl MeteredBattery {
         powers
     }
 
-    fn cost(&self, change: &[f64]) -> CapacityCost {
+    fn price_path(&self, change: &[f64]) -> CapacityCost {
         let programme = &self.programme;
         let mut energy = 0.0;
         let mut stored = programme.stored;
@@ -226,7 +226,7 @@ impl MeteredBattery {
             stored += change - slot.driving;
         }
         energy -= programme.end_value * (stored - programme.stored);
-        let (before, powers) = (self.groups.carried(), self.powers(change));
+        let (before, powers) = (self.groups.carried(), self.measure_powers(change));
         let months = self.groups.months.iter().enumerate().map(|(place, month)| {
             let power = |levels: &[f64]| month.power(self.groups.levels_of(place, levels));
             let (power_before, power) = (power(&before), power(&powers));
@@ -244,8 +244,8 @@ impl MeteredBattery {
         CapacityCost { energy: money(energy), power, months }
     }
 
-    fn slots(&self, change: &[f64], multipliers: &Multipliers) -> Vec<CapacitySlot> {
-        let powers = self.powers(change);
+    fn lay_out_slots(&self, change: &[f64], multipliers: &Multipliers) -> Vec<CapacitySlot> {
+        let powers = self.measure_powers(change);
         let mut stored = self.programme.stored;
         let mut planned = Vec::with_capacity(change.len());
         for (index, slot) in self.programme.slots.iter().enumerate() {
@@ -278,7 +278,7 @@ impl MeteredBattery {
     }
 
     /// Largest shortfall of a target at its deadline, or at the end of the plan.
-    fn shortfall(&self, change: &[f64], problem: &CapacityProblem) -> Energy {
+    fn find_shortfall(&self, change: &[f64], problem: &CapacityProblem) -> Energy {
         let request = problem.storage.request();
         let capacity = request.battery.capacity;
         let mut most = 0.0_f64;
@@ -297,7 +297,7 @@ impl MeteredBattery {
 }
 
 /// Instants at which a request cuts windows, in time order.
-fn cuts(request: &StorageRequest) -> Vec<i64> {
+fn list_cuts(request: &StorageRequest) -> Vec<i64> {
     let ends = request.limits.iter().flat_map(|limit| [limit.start, limit.end]);
     let driving = request.consumption.iter().flat_map(|period| [period.start, period.end]);
     let targets = request.targets.iter().filter_map(|target| target.by);

@@ -220,13 +220,13 @@ impl Programme {
     }
 
     /// Solves the battery for levels in kW; `penalty` is the price of energy above each, per kW.
-    pub(crate) fn evaluate(
+    pub(crate) fn evaluate_levels(
         &self,
         levels: &[f64],
         penalties: &[f64],
         memory: &mut Memory,
     ) -> LevelSolution {
-        self.sweep(levels, penalties, memory);
+        self.sweep_slots(levels, penalties, memory);
         for segment in memory.segments.iter() {
             if segment.slope < self.end_value {
                 memory.used[segment.tag as usize] += segment.length;
@@ -235,7 +235,7 @@ impl Programme {
         let mut found =
             LevelSolution { slopes: vec![0.0; levels.len()], ..LevelSolution::default() };
         self.set_marginal(memory, &mut found);
-        self.read(levels, penalties, memory, &mut found);
+        self.read_solution(levels, penalties, memory, &mut found);
         found
     }
 
@@ -254,7 +254,7 @@ impl Programme {
         })
     }
 
-    fn sweep(&self, levels: &[f64], penalties: &[f64], memory: &mut Memory) {
+    fn sweep_slots(&self, levels: &[f64], penalties: &[f64], memory: &mut Memory) {
         memory.segments.clear(8 * self.slots.len() + 1);
         memory.used.clear();
         memory.first.clear();
@@ -305,7 +305,13 @@ impl Programme {
     }
 
     /// Reads changes, costs and slopes.
-    fn read(&self, levels: &[f64], penalties: &[f64], memory: &Memory, found: &mut LevelSolution) {
+    fn read_solution(
+        &self,
+        levels: &[f64],
+        penalties: &[f64],
+        memory: &Memory,
+        found: &mut LevelSolution,
+    ) {
         let mut stored = self.stored;
         found.multipliers.power_price.resize(self.slots.len(), 0.0);
         for (index, slot) in self.slots.iter().enumerate() {

@@ -23,12 +23,12 @@ struct Tangent {
 
 impl Search<'_> {
     /// Plan of least cost, and the least bound of all combinations of steps.
-    pub(crate) fn solve(&mut self) -> Found {
+    pub(crate) fn find_cheapest(&mut self) -> Found {
         let none = vec![0.0; self.groups.groups.len()];
-        let free = self.evaluate(&vec![f64::INFINITY; none.len()], &none);
+        let free = self.evaluate_levels(&vec![f64::INFINITY; none.len()], &none);
         let mut best: Option<Found> = None;
         let mut bound = f64::INFINITY;
-        for terms in self.combinations() {
+        for terms in self.combine_steps() {
             let fixed: f64 = terms.iter().map(|term| term.least()).sum();
             // No levels are cheaper than none at all.
             let least = fixed + free.cost;
@@ -52,7 +52,7 @@ impl Search<'_> {
     }
 
     /// Terms of the months, one for each combination of steps, the cheapest first.
-    fn combinations(&self) -> Vec<Vec<Term>> {
+    fn combine_steps(&self) -> Vec<Vec<Term>> {
         let mut found: Vec<Vec<Term>> = vec![Vec::new()];
         for (place, month) in self.groups.months.iter().enumerate() {
             let carried = month.power(self.groups.levels_of(place, &self.groups.carried()));
@@ -82,10 +82,10 @@ impl Search<'_> {
 
     /// Least cost with the given terms; none if no path keeps the powers of the steps.
     fn solve_terms(&mut self, terms: &[Term]) -> Option<Found> {
-        let penalties = self.penalties(terms);
+        let penalties = self.choose_penalties(terms);
         let found = match self.groups.groups.len() {
             0 => {
-                let evaluation = self.evaluate(&[], &[]);
+                let evaluation = self.evaluate_levels(&[], &[]);
                 let cost = evaluation.cost;
                 Found::alone(evaluation, cost, cost)
             }
@@ -101,7 +101,7 @@ impl Search<'_> {
     /// A price per kW bounds the multiplier of a level by itself. A step bounds none, but a kWh
     /// below a level saves at most the difference of two values of a stored kWh, and each such value
     /// is the slope of a slot's cost of energy, or the value at the end.
-    fn penalties(&self, terms: &[Term]) -> Vec<f64> {
+    fn choose_penalties(&self, terms: &[Term]) -> Vec<f64> {
         let programme = self.programme;
         let slots = programme.slots.iter();
         let dearest = slots
@@ -127,7 +127,7 @@ impl Search<'_> {
             Term::Within { power_max, charge } => {
                 // The power before is within the step, up to rounding.
                 let level = level_within(month, power_max).max(carried);
-                let evaluation = self.evaluate(&[level], penalties);
+                let evaluation = self.evaluate_levels(&[level], penalties);
                 let cost = evaluation.cost + charge;
                 Found::alone(evaluation, cost, cost)
             }
@@ -150,7 +150,7 @@ impl Search<'_> {
         penalties: &[f64],
     ) -> Found {
         let mut at = |level: f64| {
-            let evaluation = self.evaluate(&[level], penalties);
+            let evaluation = self.evaluate_levels(&[level], penalties);
             let cost = paid + slope * (level - low) + evaluation.cost;
             Tangent { level, cost, rise: slope + evaluation.slopes[0], evaluation }
         };
@@ -174,7 +174,7 @@ impl Search<'_> {
             let is_done = next.cost - bound <= GAP_RELATIVE * (1.0 + next.cost.abs());
             let is_last = rounds == EVALUATIONS_MAX || level <= left.level || level >= right.level;
             if is_done || is_last {
-                return between(left, right, next, bound);
+                return choose_cheapest(left, right, next, bound);
             }
             match next.rise.total_cmp(&0.0) {
                 Ordering::Equal => return alone(next),
@@ -187,7 +187,7 @@ impl Search<'_> {
 
 /// Cheapest of three plans, with the multipliers of both tangents weighted so that their slopes
 /// cancel.
-fn between(left: Tangent, right: Tangent, next: Tangent, bound: f64) -> Found {
+fn choose_cheapest(left: Tangent, right: Tangent, next: Tangent, bound: f64) -> Found {
     let share = right.rise / (right.rise - left.rise);
     let ends =
         [(share, &left.evaluation.multipliers), (1.0 - share, &right.evaluation.multipliers)];
@@ -214,7 +214,7 @@ impl MonthCharge {
 
 /// Slots without discharging where buying and selling at once would pay, and without charging where
 /// the battery may be above its charge limit.
-pub(crate) fn restricted(programme: &Programme) -> Programme {
+pub(crate) fn restrict_slots(programme: &Programme) -> Programme {
     let slots = programme.slots.iter().map(|&slot| {
         let discharge = if programme.is_hull(&slot) { 0.0 } else { slot.discharge };
         let charge = if slot.may_be_above { 0.0 } else { slot.charge };

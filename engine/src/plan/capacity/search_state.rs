@@ -66,8 +66,8 @@ impl<'a> Search<'a> {
     }
 
     /// Solves the battery at levels.
-    pub(crate) fn evaluate(&mut self, levels: &[f64], penalties: &[f64]) -> LevelSolution {
+    pub(crate) fn evaluate_levels(&mut self, levels: &[f64], penalties: &[f64]) -> LevelSolution {
         self.evaluations += 1;
-        self.programme.evaluate(levels, penalties, &mut self.memory)
+        self.programme.evaluate_levels(levels, penalties, &mut self.memory)
     }
 }

@@ -29,8 +29,8 @@ pub fn verify(
         checks.extend(check_slot(index, slot, evidence, before));
         before = slot.stored.as_kwh();
     }
-    let charges = charges(slots, evidence);
-    let (cost, cost_scale) = sum(energy_costs(slots, evidence).chain(charges));
+    let charges = charge_months(slots, evidence);
+    let (cost, cost_scale) = add_up(energy_costs(slots, evidence).chain(charges));
     let computed = dual_bound(slots, evidence);
     let (bound_by_values, bound_scale) =
         computed.map_or((None, 0.0), |(bound, scale)| (Some(bound), scale));
@@ -46,12 +46,12 @@ pub fn verify(
 }
 
 /// Sum of amounts, and of their sizes.
-fn sum(amounts: impl Iterator<Item = f64>) -> (f64, f64) {
+fn add_up(amounts: impl Iterator<Item = f64>) -> (f64, f64) {
     amounts.fold((0.0, 0.0), |(sum, scale), amount| (sum + amount, scale + amount.abs()))
 }
 
 /// Length of a slot in hours.
-fn hours(slot: &CapacitySlot) -> f64 {
+fn count_hours(slot: &CapacitySlot) -> f64 {
     micros_between(slot.start, slot.end) as f64 / MICROS_PER_HOUR
 }
 
@@ -64,11 +64,12 @@ fn check_slot(
 ) -> [Check; 4] {
     let line = |name: &str| format!("slots[{index}].{name}");
     let (charged, discharged) = (slot.charged.as_kwh(), slot.discharged.as_kwh());
-    let beyond = |energy: f64, power: Power| (energy - power.as_kw() * hours(slot)).max(-energy);
+    let beyond =
+        |energy: f64, power: Power| (energy - power.as_kw() * count_hours(slot)).max(-energy);
     let excess = beyond(charged, slot.charge_max)
         .max(beyond(discharged, slot.discharge_max))
         .max(charged.min(discharged));
-    let most = slot.charge_max.as_kw().max(slot.discharge_max.as_kw()) * hours(slot);
+    let most = slot.charge_max.as_kw().max(slot.discharge_max.as_kw()) * count_hours(slot);
     let after = before + evidence.efficiency * charged
         - discharged / evidence.efficiency_discharge
         - slot.driven.as_kwh();
@@ -87,7 +88,7 @@ fn check_slot(
 }
 
 /// Price of a kWh in the direction in which it flows.
-fn price(slot: &CapacitySlot, metered: f64) -> f64 {
+fn price_in_direction(slot: &CapacitySlot, metered: f64) -> f64 {
     if metered < 0.0 {
         slot.export_price.as_per_kwh()
     } else {
@@ -105,14 +106,14 @@ fn energy_costs<'a>(
     let each = move |slot: &CapacitySlot| {
         let metered = slot.load.as_kwh() + slot.charged.as_kwh() - slot.discharged.as_kwh();
         let worn = slot.discharged.as_kwh() / evidence.efficiency_discharge;
-        [price(slot, metered) * metered, wear * worn]
+        [price_in_direction(slot, metered) * metered, wear * worn]
     };
     let kept = [value * evidence.stored_start.as_kwh(), -value * end.as_kwh()];
     slots.iter().flat_map(each).chain(kept)
 }
 
 /// Charge of each month with the plan, and less that without it.
-fn charges(slots: &[CapacitySlot], evidence: &CapacityEvidence) -> impl Iterator<Item = f64> {
+fn charge_months(slots: &[CapacitySlot], evidence: &CapacityEvidence) -> impl Iterator<Item = f64> {
     let mut amounts = Vec::new();
     for (place, month) in evidence.months.iter().enumerate() {
         let groups = evidence.groups.iter().enumerate().filter(|(_, own)| own.month == place);
@@ -122,18 +123,18 @@ fn charges(slots: &[CapacitySlot], evidence: &CapacityEvidence) -> impl Iterator
             let members = slots.iter().filter(|slot| slot.group == Some(group));
             let powers = members.map(|slot| {
                 let metered = slot.load.as_kwh() + slot.charged.as_kwh() - slot.discharged.as_kwh();
-                slot.weight * metered / hours(slot)
+                slot.weight * metered / count_hours(slot)
             });
             before.push(least);
             after.push(powers.fold(least, f64::max));
         }
-        amounts.extend([charge(month, after), -charge(month, before)]);
+        amounts.extend([charge_month(month, after), -charge_month(month, before)]);
     }
     amounts.into_iter()
 }
 
 /// Charge of a month for the powers of its groups.
-fn charge(month: &MonthEvidence, mut powers: Vec<f64>) -> f64 {
+fn charge_month(month: &MonthEvidence, mut powers: Vec<f64>) -> f64 {
     powers.extend(month.others.iter().map(|other| other.as_kw()));
     powers.sort_unstable_by(f64::total_cmp);
     let taken = powers.iter().rev().take(month.highest);
@@ -165,20 +166,22 @@ fn dual_bound(slots: &[CapacitySlot], evidence: &CapacityEvidence) -> Option<(f6
     for (place, month) in evidence.months.iter().enumerate() {
         terms.extend(month_terms(slots, evidence, place, month)?);
     }
-    Some(sum(terms.into_iter()))
+    Some(add_up(terms.into_iter()))
 }
 
 /// Least Lagrangian of a slot over the energies of the battery at which its slope can change.
 fn least_lagrangian(slot: &CapacitySlot, evidence: &CapacityEvidence) -> f64 {
-    let (least, most) =
-        (-slot.discharge_max.as_kw() * hours(slot), slot.charge_max.as_kw() * hours(slot));
+    let (least, most) = (
+        -slot.discharge_max.as_kw() * count_hours(slot),
+        slot.charge_max.as_kw() * count_hours(slot),
+    );
     let (value, load) = (slot.marginal_value.as_per_kwh(), slot.load.as_kwh());
-    let paid = slot.power_price_per_kw.as_amount() * slot.weight / hours(slot);
+    let paid = slot.power_price_per_kw.as_amount() * slot.weight / count_hours(slot);
     let at = |net: f64| {
         let stored =
             if net < 0.0 { net / evidence.efficiency_discharge } else { net * evidence.efficiency };
         let wear = evidence.wear_price.as_per_kwh() * (-stored).max(0.0);
-        (price(slot, load + net) + paid) * (load + net) + wear - value * stored
+        (price_in_direction(slot, load + net) + paid) * (load + net) + wear - value * stored
     };
     [least, 0.0, most, (-load).max(least).min(most)].map(at).into_iter().fold(f64::MAX, f64::min)
 }
@@ -217,6 +220,6 @@ fn month_terms(
         }
         amount
     };
-    let charged = charge(month, before);
+    let charged = charge_month(month, before);
     Some([mixture(least).max(mixture(price)), -charged])
 }

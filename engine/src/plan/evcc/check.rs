@@ -85,11 +85,11 @@ impl EvccRequest {
     /// A number is not finite or outside its range, a series has another length than `dt`, there
     /// are no or too many steps or batteries, or a demand rate has no limit.
     pub fn check(&self) -> FieldResult {
-        count("time_series.dt", self.time_series.len(), STEPS_MAX)?;
-        count("batteries", self.batteries.len(), BATTERIES_MAX)?;
+        check_count("time_series.dt", self.time_series.len(), STEPS_MAX)?;
+        check_count("batteries", self.batteries.len(), BATTERIES_MAX)?;
         check_steps(&self.time_series)?;
-        efficiency("eta_c".to_owned(), self.eta_c)?;
-        efficiency("eta_d".to_owned(), self.eta_d)?;
+        check_efficiency("eta_c".to_owned(), self.eta_c)?;
+        check_efficiency("eta_d".to_owned(), self.eta_d)?;
         check_grid(&self.grid)?;
         let steps = self.time_series.len();
         let mut batteries = self.batteries.iter().enumerate();
@@ -101,19 +101,19 @@ fn check_steps(steps: &EvccSteps) -> FieldResult {
     let price = (-PRICE_MAX, PRICE_MAX, "per Wh");
     let energy = (0.0, AMOUNT_MAX, "Wh");
     let count = steps.len();
-    series("time_series.dt".to_owned(), &steps.dt, count, (1.0, 31.0 * 86_400.0, "s"))?;
-    series("time_series.gt".to_owned(), &steps.gt, count, energy)?;
+    check_series("time_series.dt".to_owned(), &steps.dt, count, (1.0, 31.0 * 86_400.0, "s"))?;
+    check_series("time_series.gt".to_owned(), &steps.gt, count, energy)?;
     for (index, load) in steps.gt_add.iter().enumerate() {
-        series(format!("time_series.gt_add.{index}"), load, count, energy)?;
+        check_series(format!("time_series.gt_add.{index}"), load, count, energy)?;
     }
-    series("time_series.ft".to_owned(), &steps.ft, count, energy)?;
-    series("time_series.p_N".to_owned(), &steps.p_n, count, price)?;
-    series("time_series.p_E".to_owned(), &steps.p_e, count, price)
+    check_series("time_series.ft".to_owned(), &steps.ft, count, energy)?;
+    check_series("time_series.p_N".to_owned(), &steps.p_n, count, price)?;
+    check_series("time_series.p_E".to_owned(), &steps.p_e, count, price)
 }
 
 fn check_grid(grid: &EvccGrid) -> FieldResult {
     let given = |field: &str, value: Option<f64>, range| {
-        value.map_or(Ok(()), |value| number(format!("grid.{field}"), value, range))
+        value.map_or(Ok(()), |value| check_number(format!("grid.{field}"), value, range))
     };
     given("p_max_imp", grid.p_max_imp, (0.0, AMOUNT_MAX, "W"))?;
     given("p_max_exp", grid.p_max_exp, (0.0, AMOUNT_MAX, "W"))?;
@@ -128,33 +128,35 @@ fn check_battery(index: usize, battery: &EvccBattery, steps: usize) -> FieldResu
     let field = |name: &str| format!("batteries.{index}.{name}");
     let energy = (0.0, AMOUNT_MAX, "Wh");
     let power = (0.0, AMOUNT_MAX, "W");
-    number(field("s_max"), battery.s_max, energy)?;
-    number(field("s_min"), battery.s_min, (0.0, battery.s_max, "Wh, which is s_max"))?;
+    check_number(field("s_max"), battery.s_max, energy)?;
+    check_number(field("s_min"), battery.s_min, (0.0, battery.s_max, "Wh, which is s_max"))?;
     if let Some(capacity) = battery.s_capacity {
-        number(field("s_capacity"), capacity, energy)?;
+        check_number(field("s_capacity"), capacity, energy)?;
     }
     let full = (0.0, battery.capacity(), "Wh, which is s_capacity, or s_max without one");
-    number(field("s_initial"), battery.s_initial, full)?;
-    number(field("c_min"), battery.c_min, power)?;
-    number(field("c_max"), battery.c_max, power)?;
-    number(field("d_max"), battery.d_max, power)?;
-    number(field("p_a"), battery.p_a, (-PRICE_MAX, PRICE_MAX, "per Wh"))?;
-    number(field("c_priority"), f64::from(battery.c_priority), (0.0, 2.0, ""))?;
+    check_number(field("s_initial"), battery.s_initial, full)?;
+    check_number(field("c_min"), battery.c_min, power)?;
+    check_number(field("c_max"), battery.c_max, power)?;
+    check_number(field("d_max"), battery.d_max, power)?;
+    check_number(field("p_a"), battery.p_a, (-PRICE_MAX, PRICE_MAX, "per Wh"))?;
+    check_number(field("c_priority"), f64::from(battery.c_priority), (0.0, 2.0, ""))?;
     for (name, value) in [("eta_c", battery.eta_c), ("eta_d", battery.eta_d)] {
-        value.map_or(Ok(()), |value| efficiency(field(name), value))?;
+        value.map_or(Ok(()), |value| check_efficiency(field(name), value))?;
     }
     for (name, values) in [("p_demand", &battery.p_demand), ("s_goal", &battery.s_goal)] {
-        values.as_ref().map_or(Ok(()), |values| series(field(name), values, steps, energy))?;
+        values
+            .as_ref()
+            .map_or(Ok(()), |values| check_series(field(name), values, steps, energy))?;
     }
     Ok(())
 }
 
-fn efficiency(field: String, value: f64) -> FieldResult {
-    number(field, value, (EFFICIENCY_MIN, 1.0, "Wh per Wh"))
+fn check_efficiency(field: String, value: f64) -> FieldResult {
+    check_number(field, value, (EFFICIENCY_MIN, 1.0, "Wh per Wh"))
 }
 
 /// Checks the length of a series and the range `(least, most, unit)` of its values.
-fn series(
+fn check_series(
     field: String,
     values: &[f64],
     steps: usize,
@@ -164,10 +166,14 @@ fn series(
         return Err(EvccError::Length { field, len: values.len(), steps });
     }
     let mut values = values.iter().enumerate();
-    values.try_for_each(|(index, &value)| number(format!("{field}.{index}"), value, range))
+    values.try_for_each(|(index, &value)| check_number(format!("{field}.{index}"), value, range))
 }
 
-fn number(field: String, value: f64, (least, most, unit): (f64, f64, &'static str)) -> FieldResult {
+fn check_number(
+    field: String,
+    value: f64,
+    (least, most, unit): (f64, f64, &'static str),
+) -> FieldResult {
     // False for NaN too.
     if (least..=most).contains(&value) {
         return Ok(());
@@ -175,6 +181,6 @@ fn number(field: String, value: f64, (least, most, unit): (f64, f64, &'static st
     Err(EvccError::Range { field, value, least, most, unit })
 }
 
-fn count(field: &'static str, len: usize, most: usize) -> FieldResult {
+fn check_count(field: &'static str, len: usize, most: usize) -> FieldResult {
     if (1..=most).contains(&len) { Ok(()) } else { Err(EvccError::Count { field, len, most }) }
 }

@@ -63,7 +63,7 @@ impl<'r> EvccModel<'r> {
     pub(crate) fn new(request: &'r EvccRequest) -> Self {
         let mut model = Self {
             request,
-            weights: Weights::of(request),
+            weights: Weights::new(request),
             program: LinearProgram::default(),
             steps: Vec::new(),
             batteries: Vec::new(),

@@ -49,24 +49,24 @@ pub fn plan_evcc(
     request.check()?;
     let model = EvccModel::new(request);
     let limits = Limits { seconds: seconds_max, ..Limits::default() };
-    let (values, status) = solve(&model, &limits);
-    Ok(EvccSchedule::new(request, status, &flows(&model, values.as_deref())))
+    let (values, status) = find_values(&model, &limits);
+    Ok(EvccSchedule::new(request, status, &read_flows(&model, values.as_deref())))
 }
 
 /// Values of the columns that keep all rules, with their status; `None` if none were found. A search
 /// that ends at a limit leaves the best schedule of all roundings.
-fn solve(model: &EvccModel, limits: &Limits) -> (Option<Vec<f64>>, EvccStatus) {
+fn find_values(model: &EvccModel, limits: &Limits) -> (Option<Vec<f64>>, EvccStatus) {
     let mut active = ActiveRules::default();
     let mut best: Option<(f64, Vec<f64>)> = None;
     for round in 1..=ROUNDS_MAX {
         if round == ROUNDS_MAX {
             active = ActiveRules::all(model);
         }
-        let Ok((values, status)) = minimise(model, &active, limits) else { break };
+        let Ok((values, status)) = minimise_with_rules(model, &active, limits) else { break };
         if !active.add_broken(model, &values) {
             return (Some(values), status);
         }
-        let rounded = rounding::round(model, &values, &without_clock(limits));
+        let rounded = rounding::round_values(model, &values, &without_clock(limits));
         let found = best.into_iter().chain(rounded);
         best = found.min_by(|one, other| one.0.total_cmp(&other.0));
         if status == EvccStatus::Feasible {
@@ -77,12 +77,12 @@ fn solve(model: &EvccModel, limits: &Limits) -> (Option<Vec<f64>>, EvccStatus) {
 }
 
 /// Values of the columns of the model with the binaries of the active rules.
-fn minimise(
+fn minimise_with_rules(
     model: &EvccModel,
     active: &ActiveRules,
     limits: &Limits,
 ) -> Result<(Vec<f64>, EvccStatus), LpError> {
-    let mixed = active.apply(model);
+    let mixed = active.add_binaries(model);
     if mixed.integers.is_empty() {
         let solution = mixed.linear.minimise_within(&without_clock(limits))?;
         return Ok((solution.values, EvccStatus::Optimal));
@@ -100,7 +100,7 @@ fn without_clock(limits: &Limits) -> Limits {
 }
 
 /// Charges and discharges in Wh. Without values all batteries are idle, which keeps all rules.
-fn flows(model: &EvccModel, values: Option<&[f64]>) -> Vec<Flows> {
+fn read_flows(model: &EvccModel, values: Option<&[f64]>) -> Vec<Flows> {
     let energy = |column: &usize| values.map_or(0.0, |values| values[*column] * 1000.0);
     let batteries = model.batteries.iter();
     batteries

@@ -5,18 +5,22 @@
 //! values, and a battery is full where it is full there. What is left is a linear programme.
 use crate::lp::{Limits, LinearProgram};
 use crate::plan::evcc::columns::{DUST_KWH, EvccModel};
-use crate::plan::evcc::rules::{ActiveRules, exports, without_grid};
+use crate::plan::evcc::rules::{ActiveRules, list_exports, without_grid};
 
 /// Cost and values of the columns near `values` that keep all rules; `None` if the decisions do not
 /// go together.
-pub(crate) fn round(model: &EvccModel, values: &[f64], limits: &Limits) -> Option<(f64, Vec<f64>)> {
+pub(crate) fn round_values(
+    model: &EvccModel,
+    values: &[f64],
+    limits: &Limits,
+) -> Option<(f64, Vec<f64>)> {
     let mut program = model.program.clone();
     for step in 0..model.steps.len() {
         decide_meter(model, values, step, &mut program);
         for columns in &model.batteries {
             let (charge, discharge) = (columns.charge[step], columns.discharge[step]);
             let lesser = if values[charge] < values[discharge] { charge } else { discharge };
-            forbid(&mut program, lesser);
+            forbid_flow(&mut program, lesser);
         }
     }
     for battery in 0..model.batteries.len() {
@@ -35,14 +39,14 @@ pub(crate) fn round(model: &EvccModel, values: &[f64], limits: &Limits) -> Optio
     keeps_all.then_some((solution.cost, solution.values))
 }
 
-fn forbid(program: &mut LinearProgram, column: usize) {
+fn forbid_flow(program: &mut LinearProgram, column: usize) {
     program.columns[column].upper = program.columns[column].lower;
 }
 
 /// Decides the direction of the meter in a step.
 fn decide_meter(model: &EvccModel, values: &[f64], step: usize, program: &mut LinearProgram) {
     let sum = |columns: &[usize]| columns.iter().map(|&column| values[column]).sum::<f64>();
-    let (imports, exports) = (model.import_terms(step), exports(model, step));
+    let (imports, exports) = (model.import_terms(step), list_exports(model, step));
     let (charges, discharges) = without_grid(model, step);
     let exports_now = if (sum(&imports) - sum(&exports)).abs() > DUST_KWH {
         sum(&exports) > sum(&imports)
@@ -52,7 +56,7 @@ fn decide_meter(model: &EvccModel, values: &[f64], step: usize, program: &mut Li
     };
     let idle = if exports_now { [imports, discharges] } else { [exports, charges] };
     for column in idle.into_iter().flatten() {
-        forbid(program, column);
+        forbid_flow(program, column);
     }
 }
 
@@ -72,7 +76,7 @@ fn decide_switches(model: &EvccModel, values: &[f64], battery: usize, program: &
             program.columns[column].lower = least;
             behind -= charge.max(least);
         } else {
-            forbid(program, column);
+            forbid_flow(program, column);
         }
     }
 }

@@ -57,17 +57,17 @@ impl EvccModel<'_> {
                 let columns = &self.batteries[index];
                 let (charge, discharge) = (columns.charge[step], columns.discharge[step]);
                 if !battery.charge_from_grid {
-                    self.lower(charge, fed - net);
+                    self.lower_upper_bound(charge, fed - net);
                 }
                 // An export limit of zero loses what is discharged.
                 if !battery.discharge_to_grid && self.request.grid.p_max_exp != Some(0.0) {
-                    self.lower(discharge, drawn + net);
+                    self.lower_upper_bound(discharge, drawn + net);
                 }
             }
         }
     }
 
-    fn lower(&mut self, column: usize, most: f64) {
+    fn lower_upper_bound(&mut self, column: usize, most: f64) {
         let column = &mut self.program.columns[column];
         column.upper = column.upper.min(most.max(0.0));
     }

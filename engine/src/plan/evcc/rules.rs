@@ -68,7 +68,7 @@ impl ActiveRules {
     }
 
     /// Programme with the binaries of these rules.
-    pub(crate) fn apply(&self, model: &EvccModel) -> MixedProgram {
+    pub(crate) fn add_binaries(&self, model: &EvccModel) -> MixedProgram {
         let linear = model.program.clone();
         let mut mixed = MixedProgram { linear, ..MixedProgram::default() };
         for &step in &self.meters {
@@ -78,7 +78,7 @@ impl ActiveRules {
             let columns = &model.batteries[battery];
             let (charge, discharge) = (columns.charge[step], columns.discharge[step]);
             if model.upper(charge).min(model.upper(discharge)) > 0.0 {
-                let charges = binary(&mut mixed);
+                let charges = add_binary(&mut mixed);
                 only_if(&mut mixed, model, charge, charges);
                 only_unless(&mut mixed, model, discharge, charges);
             }
@@ -106,7 +106,7 @@ pub(crate) fn without_grid(model: &EvccModel, step: usize) -> (Vec<usize>, Vec<u
 
 /// Columns of the export that exclude an import. An export limit of zero is never a direction: what
 /// it loses excludes nothing.
-pub(crate) fn exports(model: &EvccModel, step: usize) -> Vec<usize> {
+pub(crate) fn list_exports(model: &EvccModel, step: usize) -> Vec<usize> {
     let is_closed = model.request.grid.p_max_exp == Some(0.0);
     if is_closed { vec![model.steps[step].export] } else { model.export_terms(step) }
 }
@@ -115,7 +115,7 @@ fn breaks_meter(model: &EvccModel, values: &[f64], step: usize) -> bool {
     let is_on = |columns: &[usize]| columns.iter().any(|&column| values[column] > DUST_KWH);
     let (charges, discharges) = without_grid(model, step);
     let imports = is_on(&model.import_terms(step));
-    let exports = is_on(&exports(model, step));
+    let exports = is_on(&list_exports(model, step));
     imports && (exports || is_on(&charges)) || exports && is_on(&discharges)
 }
 
@@ -139,12 +139,12 @@ fn breaks_demand(model: &EvccModel, values: &[f64], (battery, demand): (usize, &
 
 /// Adds the direction of the meter: 1 is an export.
 fn add_meter(model: &EvccModel, mixed: &mut MixedProgram, step: usize) {
-    let exports_now = binary(mixed);
+    let exports_now = add_binary(mixed);
     let (charges, discharges) = without_grid(model, step);
     for column in model.import_terms(step).into_iter().chain(discharges) {
         only_unless(mixed, model, column, exports_now);
     }
-    for column in exports(model, step).into_iter().chain(charges) {
+    for column in list_exports(model, step).into_iter().chain(charges) {
         only_if(mixed, model, column, exports_now);
     }
 }
@@ -156,11 +156,11 @@ fn add_switch(model: &EvccModel, mixed: &mut MixedProgram, (battery, step): (usi
     if least <= 0.0 || model.upper(charge) <= 0.0 {
         return;
     }
-    let is_on = binary(mixed);
+    let is_on = add_binary(mixed);
     only_if(mixed, model, charge, is_on);
     let mut terms = vec![(charge, -1.0), (is_on, least)];
     if columns.demands.iter().any(|demand| demand.step == step) {
-        let top = binary(mixed);
+        let top = add_binary(mixed);
         terms.push((top, -least));
         let lowest = model.level_least(battery);
         let needed = model.request.batteries[battery].s_max / 1000.0 - least;
@@ -172,7 +172,7 @@ fn add_switch(model: &EvccModel, mixed: &mut MixedProgram, (battery, step): (usi
     at_most(mixed, terms, 0.0);
 }
 
-fn binary(mixed: &mut MixedProgram) -> usize {
+fn add_binary(mixed: &mut MixedProgram) -> usize {
     let column = mixed.linear.add_column(Column { cost: 0.0, lower: 0.0, upper: 1.0 });
     mixed.integers.push(column);
     column

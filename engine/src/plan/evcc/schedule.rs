@@ -66,7 +66,7 @@ pub struct EvccSchedule {
     pub grid_export_overshoot: Vec<f64>,
 }
 
-fn rounded(wh: f64) -> f64 {
+fn round_energy(wh: f64) -> f64 {
     // Adding zero makes a negative zero positive.
     (wh * PER_WH).round() / PER_WH + 0.0
 }
@@ -84,7 +84,7 @@ impl EvccSchedule {
             .batteries
             .iter()
             .zip(flows)
-            .map(|(battery, flows)| follow(request, battery, flows))
+            .map(|(battery, flows)| follow_battery(request, battery, flows))
             .collect();
         let mut schedule = Self {
             status,
@@ -116,7 +116,7 @@ impl EvccSchedule {
     fn net(&self, request: &EvccRequest, step: usize) -> f64 {
         let batteries = self.batteries.iter();
         let flows = batteries.map(|b| b.charging_power[step] - b.discharging_power[step]);
-        rounded(request.time_series.net(step) + flows.sum::<f64>())
+        round_energy(request.time_series.net(step) + flows.sum::<f64>())
     }
 
     fn add_step(&mut self, request: &EvccRequest, step: usize) {
@@ -126,15 +126,15 @@ impl EvccSchedule {
             watts.map_or(f64::INFINITY, |watts| kwh(watts, request.time_series.hours(step)) * 1e3)
         };
         let within = |wh: f64, most: f64| {
-            let over = rounded(wh - most).max(0.0);
+            let over = round_energy(wh - most).max(0.0);
             // A limit that is kept to the rounding of the solver is kept.
-            if over <= DUST_WH { (wh, 0.0) } else { (rounded(most), over) }
+            if over <= DUST_WH { (wh, 0.0) } else { (round_energy(most), over) }
         };
         let (import, over) = within(net.max(0.0), limit(request.grid.p_max_imp));
         let (export, lost) = within((-net).max(0.0), limit(request.grid.p_max_exp));
         // With a demand rate, all that is imported is paid for as usual.
         let paid = if request.has_demand_rate() { import + over } else { import };
-        self.grid_import.push(rounded(paid));
+        self.grid_import.push(round_energy(paid));
         self.grid_export.push(export);
         let is_solar = request.batteries.iter().zip(&self.batteries).any(|(battery, schedule)| {
             !battery.charge_from_grid && schedule.charging_power[step] > DUST_WH
@@ -171,16 +171,16 @@ impl EvccSchedule {
 }
 
 /// Schedule of a battery from its charges and discharges.
-fn follow(request: &EvccRequest, battery: &EvccBattery, flows: &Flows) -> BatterySchedule {
+fn follow_battery(request: &EvccRequest, battery: &EvccBattery, flows: &Flows) -> BatterySchedule {
     let (eta_c, eta_d) = request.efficiencies(battery);
     let clean = |energies: &[f64]| -> Vec<f64> {
-        energies.iter().map(|&wh| if wh <= DUST_WH { 0.0 } else { rounded(wh) }).collect()
+        energies.iter().map(|&wh| if wh <= DUST_WH { 0.0 } else { round_energy(wh) }).collect()
     };
     let (charging_power, discharging_power) = (clean(&flows.charge), clean(&flows.discharge));
     let mut level = battery.s_initial;
     let levels = charging_power.iter().zip(&discharging_power).map(|(charge, discharge)| {
         level += eta_c * charge - discharge / eta_d;
-        rounded(level).max(0.0)
+        round_energy(level).max(0.0)
     });
     let state_of_charge = levels.collect();
     BatterySchedule { charging_power, discharging_power, state_of_charge }

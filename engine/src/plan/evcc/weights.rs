@@ -39,7 +39,7 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
-    pub(crate) fn of(request: &EvccRequest) -> Self {
+    pub(crate) fn new(request: &EvccRequest) -> Self {
         let steps = &request.time_series;
         let most = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let mut highest = most(&steps.p_n).max(most(&steps.p_e)).max(HIGHEST_MIN);

@@ -51,7 +51,7 @@ impl ChargePolicy {
     /// slots, states and energies anew, and takes longer than the plan.
     #[must_use]
     pub fn certificate(&self) -> PolicyCertificate {
-        let (cost, shortfall_kwh) = follow(self);
+        let (cost, shortfall_kwh) = follow_policy(self);
         PolicyCertificate {
             expected_cost: money(cost),
             expected_shortfall: energy(shortfall_kwh),
@@ -61,7 +61,7 @@ impl ChargePolicy {
 }
 
 /// Expected cost by following the decisions, and expected missing energy in kWh.
-fn follow(policy: &ChargePolicy) -> (f64, f64) {
+fn follow_policy(policy: &ChargePolicy) -> (f64, f64) {
     let mut wanted = vec![policy.energy.as_kwh()];
     let mut shares = policy.prices.first().to_vec();
     let (mut cost, mut shortfall) = (0.0, 0.0);
@@ -123,7 +123,7 @@ fn worst_excess(policy: &ChargePolicy, slot: usize) -> f64 {
     let states = policy.prices.states(slot);
     let leaving = policy.leaving[slot];
     let mut worst: f64 = 0.0;
-    for wanted in kinks(policy, slot) {
+    for wanted in find_kinks(policy, slot) {
         let missing = leaving * policy.shortfall_price * wanted;
         let next: Vec<f64> = (0..policy.prices.states(slot + 1))
             .map(|state| least_cost(policy, slot + 1, state, wanted))
@@ -144,7 +144,7 @@ fn worst_excess(policy: &ChargePolicy, slot: usize) -> f64 {
 }
 
 /// Energies at which the expected cost after a slot may bend.
-fn kinks(policy: &ChargePolicy, slot: usize) -> Vec<f64> {
+fn find_kinks(policy: &ChargePolicy, slot: usize) -> Vec<f64> {
     let energy = policy.energy.as_kwh();
     let Some(next) = policy.later.get(slot + 1) else { return vec![energy] };
     let most = policy.most_kwh[slot + 1];

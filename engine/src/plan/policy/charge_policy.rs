@@ -189,7 +189,7 @@ impl ChargePolicy {
         state: usize,
         wanted: Energy,
     ) -> Result<Energy, PolicyStateError> {
-        self.check(slot, state, wanted)?;
+        self.check_state(slot, state, wanted)?;
         Ok(energy(self.charged(slot, state, wanted.as_kwh())))
     }
 
@@ -199,7 +199,7 @@ impl ChargePolicy {
     /// # Errors
     /// The policy has no such slot or state.
     pub fn deferred(&self, slot: usize, state: usize) -> Result<Energy, PolicyStateError> {
-        self.check(slot, state, Energy::ZERO)?;
+        self.check_state(slot, state, Energy::ZERO)?;
         Ok(energy(self.later[slot].cheaper_than(state, self.prices.price(slot, state))))
     }
 
@@ -215,8 +215,8 @@ impl ChargePolicy {
         state: usize,
         wanted: Energy,
     ) -> Result<Vec<BidStep>, PolicyStateError> {
-        self.check(slot, state, wanted)?;
-        Ok(self.bids(slot, state, wanted.as_kwh(), self.most_kwh[slot]))
+        self.check_state(slot, state, wanted)?;
+        Ok(self.list_bids(slot, state, wanted.as_kwh(), self.most_kwh[slot]))
     }
 
     /// Demand curve as of [`ChargePolicy::bid_curve`] from an instant to the end of its slot.
@@ -230,7 +230,7 @@ impl ChargePolicy {
         wanted: Energy,
     ) -> Result<Vec<BidStep>, PolicyStateError> {
         let place = self.place_at(at, state, wanted)?;
-        Ok(self.bids(place.slot, place.state, wanted.as_kwh(), place.most_kwh))
+        Ok(self.list_bids(place.slot, place.state, wanted.as_kwh(), place.most_kwh))
     }
 
     /// Decision from an instant to the end of its slot, for what is still wanted then.
@@ -265,7 +265,7 @@ impl ChargePolicy {
     }
 
     /// Steps of a demand curve, of at most `most_kwh`.
-    fn bids(&self, slot: usize, state: usize, wanted: f64, most_kwh: f64) -> Vec<BidStep> {
+    fn list_bids(&self, slot: usize, state: usize, wanted: f64, most_kwh: f64) -> Vec<BidStep> {
         let later = &self.later[slot];
         let most = most_kwh.min(wanted);
         let mut steps: Vec<BidStep> = Vec::new();
@@ -295,7 +295,7 @@ impl ChargePolicy {
         state: usize,
         wanted: Energy,
     ) -> Result<Price, PolicyStateError> {
-        self.check(slot, state, wanted)?;
+        self.check_state(slot, state, wanted)?;
         let cost = self.later[slot].next_cost(state, wanted.as_kwh());
         Ok(price(cost.unwrap_or(self.shortfall_price)))
     }
@@ -397,7 +397,7 @@ impl ChargePolicy {
             None if states == 1 => 0,
             None => return Err(PolicyStateError::StateMissing { states, at }),
         };
-        self.check(slot, state, wanted)?;
+        self.check_state(slot, state, wanted)?;
         let hours = (self.horizon.ends()[slot] - micros) as f64 / MICROS_PER_HOUR;
         let share = hours / self.horizon.hours(slot);
         Ok(RestOfSlot { slot, state, hours, most_kwh: share * self.most_kwh[slot] })
@@ -409,7 +409,12 @@ impl ChargePolicy {
     }
 
     /// Checks that there is such a slot, state and energy.
-    fn check(&self, slot: usize, state: usize, wanted: Energy) -> Result<(), PolicyStateError> {
+    fn check_state(
+        &self,
+        slot: usize,
+        state: usize,
+        wanted: Energy,
+    ) -> Result<(), PolicyStateError> {
         let slots = self.horizon.len();
         let states = self.prices.states(slot);
         let most = self.energy;

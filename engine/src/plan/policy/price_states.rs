@@ -139,7 +139,7 @@ impl PriceStates {
                     Some(row),
                     probabilities.iter().copied(),
                 )?;
-                Ok(positive(probabilities.iter().copied().enumerate()))
+                Ok(keep_positive(probabilities.iter().copied().enumerate()))
             });
             Ok(Transitions { rows: rows.collect::<Result<_, _>>()? })
         });
@@ -196,7 +196,7 @@ impl PriceStates {
         }
         for step in &mut transitions {
             for row in &mut step.rows {
-                *row = positive(row.iter().copied());
+                *row = keep_positive(row.iter().copied());
             }
         }
         Ok(Self { prices, first, transitions })
@@ -315,7 +315,7 @@ fn places_of(nodes: &[PriceNode]) -> Result<Vec<Place>, PriceStatesError> {
 }
 
 /// Entries above zero.
-fn positive(entries: impl Iterator<Item = (usize, f64)>) -> Vec<(usize, f64)> {
+fn keep_positive(entries: impl Iterator<Item = (usize, f64)>) -> Vec<(usize, f64)> {
     entries.filter(|&(_, probability)| probability > 0.0).collect()
 }
 

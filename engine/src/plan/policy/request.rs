@@ -109,7 +109,7 @@ pub fn plan_policy_request(
     cuts.sort_unstable();
 
     let end = last_instant(request)?;
-    let pieces = pieces(&request.prices.horizon, (micros_of(request.now), end), &cuts);
+    let pieces = cut_stay(&request.prices.horizon, (micros_of(request.now), end), &cuts);
     let periods = pieces.iter().map(|piece| (piece.start, piece.end));
     let horizon = Horizon::from_micros(periods)?;
     let slots: Vec<usize> = pieces.iter().map(|piece| piece.slot).collect();
@@ -122,7 +122,7 @@ pub fn plan_policy_request(
             limit.map_or(power_max, |index| power_max.min(limits[index].power_max))
         })
         .collect();
-    let departures = probabilities(request, &horizon)?;
+    let departures = check_departures(request, &horizon)?;
     Ok(plan_policy(&PolicyProblem {
         horizon: &horizon,
         prices: &request.prices.states.of_slots(&slots),
@@ -182,7 +182,7 @@ struct CutSlot {
 }
 
 /// Slots within `[from, to)`, cut at `cuts`, which are in time order.
-fn pieces(horizon: &Horizon, (from, to): (i64, i64), cuts: &[i64]) -> Vec<CutSlot> {
+fn cut_stay(horizon: &Horizon, (from, to): (i64, i64), cuts: &[i64]) -> Vec<CutSlot> {
     let mut pieces = Vec::new();
     for slot in horizon.overlapping(from, to) {
         let (mut start, end) = (horizon.starts()[slot].max(from), horizon.ends()[slot].min(to));
@@ -200,7 +200,7 @@ fn pieces(horizon: &Horizon, (from, to): (i64, i64), cuts: &[i64]) -> Vec<CutSlo
 
 /// Probability that the vehicle leaves at the end of each slot. A departure in a gap of the prices
 /// is one at the end of the slot before.
-fn probabilities(
+fn check_departures(
     request: &PolicyRequest<'_>,
     horizon: &Horizon,
 ) -> Result<Option<Vec<f64>>, DepartureError> {

@@ -39,7 +39,7 @@ pub enum UncertainPricesError {
     /// Curves whose slots differ.
     #[error(
         "{list}[{index}] has {} where {list}[{first}] has {}; all have the same slots",
-        told(*found), told(*expected)
+        tell_slot(*found), tell_slot(*expected)
     )]
     OtherSlots {
         /// List of the curves.
@@ -66,7 +66,7 @@ pub enum UncertainPricesError {
 }
 
 /// A slot in words.
-fn told(slot: Option<(DateTime<Utc>, DateTime<Utc>)>) -> String {
+fn tell_slot(slot: Option<(DateTime<Utc>, DateTime<Utc>)>) -> String {
     slot.map_or_else(|| "no slot".to_owned(), |(start, end)| format!("{start} to {end}"))
 }
 
