@@ -324,7 +324,7 @@ pub(crate) fn plan_area(
             None => (plan, None),
         })
     })??;
-    if let Some(error) = raised.take() {
+    if let Some(error) = raised.take_error() {
         return Err(Refused::Python(error));
     }
     let currency = paid.import()?.1;

@@ -74,46 +74,46 @@ impl NodeArg {
                 Refused::Input(format!("parent of node {:?} is {name:?}; no node", self.name))
             })?),
         };
-        let name = self.of("base_kw");
+        let name = self.name_field("base_kw");
         let base = self.base_kw.as_ref().map(|base| base.profile(&name)).transpose()?;
         Ok(Node { name: self.name.clone(), parent, base, limits: self.limits()? })
     }
 
     /// How a message names a field.
-    fn of(&self, field: &str) -> String {
+    fn name_field(&self, field: &str) -> String {
         format!("{field} of node {:?}", self.name)
     }
 
     fn limits(&self) -> Result<Vec<Limit>, Refused> {
         let price = |price: Option<f64>, field: &str| {
-            price.map(Price::from_per_kwh).transpose().named(&self.of(field))
+            price.map(Price::from_per_kwh).transpose().named(&self.name_field(field))
         };
         let mut limits = Vec::new();
         if let Some(limit) = &self.limit_kw {
-            let power_max = limit.profile(&self.of("limit_kw"))?;
+            let power_max = limit.profile(&self.name_field("limit_kw"))?;
             let price = price(self.breach_price_per_kwh, "breach_price_per_kwh")?;
             limits.push(Limit::Import { power_max, price });
         }
         if let Some(limit) = &self.export_limit_kw {
-            let power_max = limit.profile(&self.of("export_limit_kw"))?;
+            let power_max = limit.profile(&self.name_field("export_limit_kw"))?;
             let price = price(self.export_breach_price_per_kwh, "export_breach_price_per_kwh")?;
             limits.push(Limit::Export { power_max, price });
         }
         if let Some(price_per_kw) = self.peak_price_per_kw {
-            let incurred =
-                Power::from_kw(self.peak_incurred_kw).named(&self.of("peak_incurred_kw"))?;
+            let incurred = Power::from_kw(self.peak_incurred_kw)
+                .named(&self.name_field("peak_incurred_kw"))?;
             limits.push(Limit::Peak { price_per_kw, incurred });
         }
         if !self.blocks.is_empty() {
             let block = |&(above, price): &(f64, f64)| -> Result<PriceBlock, Refused> {
-                let name = self.of("blocks");
+                let name = self.name_field("blocks");
                 let above = Power::from_kw(above).named(&name)?;
                 Ok(PriceBlock { above, price: Price::from_per_kwh(price).named(&name)? })
             };
             limits.push(Limit::Blocks(self.blocks.iter().map(block).collect::<Result<_, _>>()?));
         }
         if let Some(target) = &self.target_kw {
-            let power = target.profile(&self.of("target_kw"))?;
+            let power = target.profile(&self.name_field("target_kw"))?;
             if let Some(price) = price(self.target_price_per_kwh, "target_price_per_kwh")? {
                 limits.push(Limit::Follow { power: power.clone(), price });
             }

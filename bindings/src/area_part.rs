@@ -33,7 +33,7 @@ pub(crate) struct AreaPart {
     changed: Mutex<Option<(String, Arc<Worker>)>>,
 }
 
-fn read<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, Refused> {
+fn read_json<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, Refused> {
     serde_json::from_str(text).map_err(|error| Refused::argument(name, error))
 }
 
@@ -72,7 +72,7 @@ impl AreaPart {
         nodes: Vec<NodeArg>,
         place: &str,
     ) -> Result<Self, Refused> {
-        let place: Partition = read("place", place)?;
+        let place: Partition = read_json("place", place)?;
         let batch = in_order(one_batch(vehicles)?)?;
         let number = whole(&batch, PART)?.values().first().copied().unwrap_or(0);
         let columns = AreaColumns::new(&batch, &paid, &nodes)?;
@@ -126,7 +126,7 @@ impl AreaPart {
         own: &str,
         change: Option<&str>,
     ) -> Result<(PricingRequest, Overrides, Arc<Worker>), Refused> {
-        Ok((read("question", question)?, read("own", own)?, self.after(change)?))
+        Ok((read_json("question", question)?, read_json("own", own)?, self.after(change)?))
     }
 
     /// The part after a change; the last one is kept.
@@ -138,7 +138,7 @@ impl AreaPart {
         {
             return Ok(part.clone());
         }
-        let read: SessionUpdate = read("change", change)?;
+        let read: SessionUpdate = read_json("change", change)?;
         let part = Arc::new(self.part.updated(&read).map_err(not_ours)?);
         *last = Some((change.to_owned(), part.clone()));
         Ok(part)

@@ -26,7 +26,7 @@ impl Raised {
         self.state().failed.is_some()
     }
 
-    pub(crate) fn take(&self) -> Option<PyErr> {
+    pub(crate) fn take_error(&self) -> Option<PyErr> {
         self.state().failed.take()
     }
 

@@ -217,7 +217,7 @@ impl Vehicles {
             reserve_percent: columns.optional_numbers("reserve_percent")?,
             efficiency: columns.optional_numbers("efficiency")?,
             targets: columns.find("targets").map(target_lists).transpose()?,
-            curve: curves.map(|curves| curve_rows(&columns, curves)).transpose()?,
+            curve: curves.map(|curves| find_price_rows(&columns, &curves.ids)).transpose()?,
             room: if honoured == ROOM { Room::new(&columns)? } else { None },
         })
     }
@@ -277,12 +277,12 @@ fn target_lists(column: &ArrayRef) -> Result<(Vec<i32>, Times, Numbers), Refused
     Ok((lists.offsets().to_vec(), by, Numbers::new(energy)))
 }
 
-/// The row of the price table that each vehicle names; a row beyond the table
-/// where there is no such curve.
-fn curve_rows(columns: &Columns<'_>, curves: &PriceCurves) -> Result<Vec<u32>, Refused> {
+/// Position of the prices that each row names, among `ids`; one beyond them where there are none of
+/// that name.
+pub(crate) fn find_price_rows(columns: &Columns<'_>, ids: &[String]) -> Result<Vec<u32>, Refused> {
     let column = columns.column("price_id")?;
     let names = arrow_cast::cast(column, &DataType::Utf8).map_err(refused)?;
-    let rows: HashMap<&str, u32> = curves.ids.iter().map(String::as_str).zip(0..).collect();
+    let rows: HashMap<&str, u32> = ids.iter().map(String::as_str).zip(0..).collect();
     let row =
         |name: Option<&str>| name.and_then(|name| rows.get(name).copied()).unwrap_or(u32::MAX);
     Ok(names.as_string::<i32>().iter().map(row).collect())
@@ -422,7 +422,9 @@ pub(crate) fn plan_batch(
     warn_of_columns(py, &vehicles, &NUMBERS)?;
     let (curve, currency) = (prices.curve.clone(), prices.currency.clone());
     let intensity = intensity
-        .map(|series| Ok::<_, Refused>((series.curve.clone(), by_slot(&curve, &series.curve)?)))
+        .map(|series| {
+            Ok::<_, Refused>((series.curve.clone(), intensity_by_slot(&curve, &series.curve)?))
+        })
         .transpose()?;
     let table = interrupt::run(py, None, move |_| {
         let intensity = intensity.as_ref().map(|(curve, by_slot)| {
@@ -447,23 +449,23 @@ pub(crate) fn plan_row(
     let mut requests = Vec::new();
     for batch in &vehicles {
         let columns = Vehicles::new(batch, None, ("plan_row", &ROOM))?;
-        for row in rows_named(&columns.id, vehicle)? {
+        for row in find_rows(&columns.id, vehicle)? {
             let request = engine::request_of_row(&columns.fleet(), columns.rooms(), row);
             requests.push(request.named(&format!("vehicle {vehicle:?}"))?);
         }
     }
-    planned(py, prices, only(requests, vehicle)?, Charged::Charge)
+    planned(py, prices, take_only(requests, vehicle)?, Charged::Charge)
 }
 
 /// Rows of a vehicle, by its `id`.
-pub(crate) fn rows_named(ids: &ArrayRef, vehicle: &str) -> Result<Vec<usize>, Refused> {
+pub(crate) fn find_rows(ids: &ArrayRef, vehicle: &str) -> Result<Vec<usize>, Refused> {
     let names = arrow_cast::cast(ids, &DataType::Utf8).map_err(refused)?;
     let rows = names.as_string::<i32>().iter().enumerate();
     Ok(rows.filter(|(_, name)| *name == Some(vehicle)).map(|(row, _)| row).collect())
 }
 
 /// What was found of the only row of a vehicle.
-pub(crate) fn only<T>(mut found: Vec<T>, vehicle: &str) -> Result<T, Refused> {
+pub(crate) fn take_only<T>(mut found: Vec<T>, vehicle: &str) -> Result<T, Refused> {
     match (found.pop(), found.len()) {
         (None, _) => Err(Refused::Input(format!("vehicle is {vehicle:?}; no row has this id"))),
         (Some(one), 0) => Ok(one),
@@ -475,7 +477,10 @@ pub(crate) fn only<T>(mut found: Vec<T>, vehicle: &str) -> Result<T, Refused> {
 }
 
 /// The intensity on the slots of a curve.
-pub(crate) fn by_slot(curve: &PriceCurve, intensity: &PriceCurve) -> Result<PriceCurve, Refused> {
+pub(crate) fn intensity_by_slot(
+    curve: &PriceCurve,
+    intensity: &PriceCurve,
+) -> Result<PriceCurve, Refused> {
     Ok(curve.times(0.0)?.plus(intensity)?)
 }
 

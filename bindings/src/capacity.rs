@@ -228,8 +228,8 @@ impl CapacityPlan {
         Self {
             tariff,
             reasons: reasons.into_iter().map(reason).collect(),
-            cost: cost(&plan.cost),
-            energy_alone: cost(&plan.energy_alone),
+            cost: write_cost(&plan.cost),
+            energy_alone: write_cost(&plan.energy_alone),
             savings: plan.savings().as_amount(),
             certificate: CapacityCertificate::new(plan),
             shortfall_kwh: plan.shortfall.as_kwh(),
@@ -272,7 +272,7 @@ impl CapacityCertificate {
             end_value_per_kwh: evidence.end_value.as_per_kwh(),
             months: evidence.months.iter().map(charge).collect(),
             groups: evidence.groups.iter().map(group).collect(),
-            slots: plan.slots.iter().map(slot).collect(),
+            slots: plan.slots.iter().map(write_slot).collect(),
         }
     }
 
@@ -304,7 +304,7 @@ impl CapacityCertificate {
         };
         let price = |value: f64, name: &str| Price::from_per_kwh(value).named(name);
         Ok(proof::CapacityEvidence {
-            stored_start: energy(self.stored_start_kwh, "stored_start_kwh")?,
+            stored_start: read_energy(self.stored_start_kwh, "stored_start_kwh")?,
             efficiency: self.efficiency,
             efficiency_discharge: self.discharge_efficiency,
             wear_price: price(self.wear_price_per_kwh, "wear_price_per_kwh")?,
@@ -319,7 +319,7 @@ impl CapacityCertificate {
     }
 }
 
-fn energy(value: f64, name: &str) -> Result<Energy, Refused> {
+fn read_energy(value: f64, name: &str) -> Result<Energy, Refused> {
     Energy::from_kwh(value).named(name)
 }
 
@@ -334,13 +334,13 @@ impl CapacitySlot {
             end: self.end,
             import_price: import.transpose()?,
             export_price: price(self.export_price_per_kwh, "export_price_per_kwh")?,
-            load: energy(self.load_kwh, "load_kwh")?,
-            charged: energy(self.charged_kwh, "charged_kwh")?,
-            discharged: energy(self.discharged_kwh, "discharged_kwh")?,
-            driven: energy(self.driven_kwh, "driven_kwh")?,
-            stored: energy(self.stored_kwh, "stored_kwh")?,
-            stored_min: energy(self.stored_min_kwh, "stored_min_kwh")?,
-            stored_max: energy(self.stored_max_kwh, "stored_max_kwh")?,
+            load: read_energy(self.load_kwh, "load_kwh")?,
+            charged: read_energy(self.charged_kwh, "charged_kwh")?,
+            discharged: read_energy(self.discharged_kwh, "discharged_kwh")?,
+            driven: read_energy(self.driven_kwh, "driven_kwh")?,
+            stored: read_energy(self.stored_kwh, "stored_kwh")?,
+            stored_min: read_energy(self.stored_min_kwh, "stored_min_kwh")?,
+            stored_max: read_energy(self.stored_max_kwh, "stored_max_kwh")?,
             charge_max: power(self.power_max_kw, "power_max_kw")?,
             discharge_max: power(self.discharge_max_kw, "discharge_max_kw")?,
             group: self.group,
@@ -353,7 +353,7 @@ impl CapacitySlot {
     }
 }
 
-fn slot(slot: &planned::CapacitySlot) -> CapacitySlot {
+fn write_slot(slot: &planned::CapacitySlot) -> CapacitySlot {
     CapacitySlot {
         start: slot.start,
         end: slot.end,
@@ -378,7 +378,7 @@ fn slot(slot: &planned::CapacitySlot) -> CapacitySlot {
     }
 }
 
-fn cost(cost: &engine::CapacityCost) -> CapacityCost {
+fn write_cost(cost: &engine::CapacityCost) -> CapacityCost {
     let month = |month: &engine::MonthPower| MonthPower {
         month: month.month.to_string(),
         power_before_kw: month.power_before.as_kw(),

@@ -40,7 +40,7 @@ record! {
 type Powers<'a> = Vec<(Option<&'a str>, Cow<'a, [engine::Interval]>)>;
 
 /// The intervals of a plan of one device.
-fn alone(intervals: &[engine::Interval]) -> Powers<'_> {
+fn list_alone(intervals: &[engine::Interval]) -> Powers<'_> {
     vec![(None, Cow::Borrowed(intervals))]
 }
 
@@ -58,9 +58,9 @@ impl AnyPlan<'_> {
 
     fn powers(&self) -> Powers<'_> {
         match self {
-            Self::Charge(plan) => alone(&plan.intended().intervals),
-            Self::Storage(plan) => alone(&plan.evaluated().1.intervals),
-            Self::Heat(plan) => alone(&plan.intended().intervals),
+            Self::Charge(plan) => list_alone(&plan.intended().intervals),
+            Self::Storage(plan) => list_alone(&plan.evaluated().1.intervals),
+            Self::Heat(plan) => list_alone(&plan.intended().intervals),
             Self::Switching(plan) => {
                 let interval = |one: &SwitchingInterval| engine::Interval {
                     start: one.start,

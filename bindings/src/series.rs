@@ -35,7 +35,7 @@ impl Series {
         Self { curve, unit: SeriesUnit::KgPerKwh.name().into() }
     }
 
-    fn like(&self, curve: PriceCurve) -> Self {
+    fn with_curve(&self, curve: PriceCurve) -> Self {
         Self { curve: curve.into(), unit: self.unit.clone() }
     }
 }
@@ -117,7 +117,7 @@ impl Series {
     fn concat(series: Vec<PyRef<'_, Self>>) -> Result<Self, Refused> {
         let first = series.first().ok_or_else(|| Refused::Input("series holds none".into()))?;
         let curves: Vec<&PriceCurve> = series.iter().map(|one| &*one.curve).collect();
-        Ok(first.like(PriceCurve::concat(&curves).named("series")?))
+        Ok(first.with_curve(PriceCurve::concat(&curves).named("series")?))
     }
 
     #[getter]
@@ -152,22 +152,22 @@ impl Series {
     }
 
     fn between(&self, start: Instant, end: Instant) -> Self {
-        self.like(self.curve.between(start.0, end.0))
+        self.with_curve(self.curve.between(start.0, end.0))
     }
 
     fn plus(&self, value: f64) -> Result<Self, Refused> {
-        Ok(self.like(self.curve.plus_price(Price::from_per_kwh(value)?)?))
+        Ok(self.with_curve(self.curve.plus_price(Price::from_per_kwh(value)?)?))
     }
 
     fn times(&self, factor: f64) -> Result<Self, Refused> {
-        Ok(self.like(self.curve.times(factor)?))
+        Ok(self.with_curve(self.curve.times(factor)?))
     }
 
     fn plus_other(&self, other: &Self, cut: bool) -> Result<Self, Refused> {
         if !cut {
             self.curve.check_same_time(&other.curve)?;
         }
-        Ok(self.like(self.curve.plus(&other.curve)?))
+        Ok(self.with_curve(self.curve.plus(&other.curve)?))
     }
 
     /// Sum of value times power over periods of constant power.
@@ -181,7 +181,7 @@ impl Series {
 
     fn resampled(&self, resolution: &str, time_zone: &str, how: &str) -> Result<Self, Refused> {
         let (buckets, summary) = resampling(resolution, time_zone, how)?;
-        Ok(self.like(self.curve.resampled(|at| buckets.period(at), summary)))
+        Ok(self.with_curve(self.curve.resampled(|at| buckets.period(at), summary)))
     }
 
     fn __eq__(&self, other: &Self) -> bool {

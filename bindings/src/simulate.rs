@@ -82,7 +82,7 @@ impl ReadStays {
     }
 
     /// One of the stays.
-    pub(crate) fn only(mut self, row: usize) -> Result<Self, Refused> {
+    pub(crate) fn keep_only(mut self, row: usize) -> Result<Self, Refused> {
         let Some(stay) = self.stays.get(row).copied() else {
             let text = format!("stay {row} of {} does not exist", self.stays.len());
             return Err(Refused::Input(text));

@@ -139,7 +139,7 @@ impl Episode {
         forecasts: Vec<PyRef<'_, Forecast>>,
         settings: Settings,
     ) -> Result<Self, Refused> {
-        let facts = settings.facts(&ReadStays::new(stays)?.only(row)?, prices)?;
+        let facts = settings.facts(&ReadStays::new(stays)?.keep_only(row)?, prices)?;
         let book = ForecastBook::new(forecasts.iter().map(|f| f.engine().clone()).collect());
         let episode = engine::Episode::new(facts, book.into(), &settings.options()?)?;
         let episode = episode.ok_or_else(|| Refused::Input("stays holds no row".into()))?;

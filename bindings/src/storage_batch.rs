@@ -2,7 +2,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, SchemaRef};
 use chrono::{DateTime, Utc};
@@ -15,7 +14,9 @@ use slackwater_engine::prices::curve::PriceCurve;
 
 use crate::answer::{self, numbers};
 use crate::arrow::{Columns, Table, refused, schema};
-use crate::batch::{NUMBERS, Numbers, Times, by_slot, only, rows_named};
+use crate::batch::{
+    NUMBERS, Numbers, Times, find_price_rows, find_rows, intensity_by_slot, take_only,
+};
 use crate::doubts::warn_of_columns;
 use crate::error::Refused;
 use crate::interrupt;
@@ -97,7 +98,7 @@ impl Rows {
                 columns.optional_numbers("end_value_per_kwh")?,
                 columns.optional_numbers("wear_price_per_kwh")?,
             ],
-            grid: names.map(|names| grid_rows(&columns, names)).transpose()?,
+            grid: names.map(|names| find_price_rows(&columns, names)).transpose()?,
         })
     }
 
@@ -163,20 +164,11 @@ pub(crate) fn storage_row(
     let mut found = Vec::new();
     for batch in &vehicles {
         let columns = Rows::new(batch, None)?;
-        for row in rows_named(&columns.id, vehicle)? {
+        for row in find_rows(&columns.id, vehicle)? {
             found.push(columns.row(row)?);
         }
     }
-    only(found, vehicle)
-}
-
-/// The prices that each row names; a position beyond them where there are none.
-fn grid_rows(columns: &Columns<'_>, names: &[String]) -> Result<Vec<u32>, Refused> {
-    let column = columns.column("price_id")?;
-    let ids = arrow_cast::cast(column, &DataType::Utf8).map_err(refused)?;
-    let rows: HashMap<&str, u32> = names.iter().map(String::as_str).zip(0..).collect();
-    let row = |id: Option<&str>| id.and_then(|id| rows.get(id).copied()).unwrap_or(u32::MAX);
-    Ok(ids.as_string::<i32>().iter().map(row).collect())
+    take_only(found, vehicle)
 }
 
 fn answer_schema(id: &DataType, currency: &str, has_emissions: bool) -> SchemaRef {
@@ -216,7 +208,7 @@ impl Intensity {
     ) -> Result<Self, Refused> {
         let pairs = imports.iter().zip(exports);
         let slots = pairs.map(|(import, export)| {
-            Ok(PriceSlots::new(&by_slot(import, curve)?, export.as_deref()))
+            Ok(PriceSlots::new(&intensity_by_slot(import, curve)?, export.as_deref()))
         });
         Ok(Self { curve: curve.clone(), by_slot: slots.collect::<Result<_, Refused>>()? })
     }
