@@ -107,7 +107,7 @@ def test_prices_and_levels_are_those_of_slots_of_any_length() -> None:
 def test_slots_keep_their_length_where_clocks_change() -> None:
     """A level at the end of the hour that clocks show twice, with both hours on sale."""
     kept = battery(5, min=[-5.0, -5.0, 3.0, -5.0, -5.0])
-    prices = [100, 400, 200, 300, 500]
+    prices = [100.0, 400.0, 200.0, 300.0, 500.0]
     expected = solve([kept], prices)
     kept.index = pd.date_range("2026-10-25", periods=5, freq="1h", tz="Europe/Amsterdam")
     assert solve([kept], prices) == expected
