@@ -185,6 +185,6 @@ def _series(
             raise InputError(f"{name} is a list of numbers; give its first instant as start=")
         return Series.from_series(given, unit="kW")
     if not isinstance(given, Iterable):
-        kind = type(given).__name__.replace("NoneType", "None")
-        raise TypeError(f"{name} is of type {kind}; give numbers, or a series with times")
+        what = "None" if given is None else f"a {type(given).__name__}"
+        raise TypeError(f"{name} is {what}; give numbers, or a series with times")
     return Series.from_values(start, given, unit="kW", slot=QUARTER if slot is None else slot)
