@@ -93,11 +93,6 @@ pub fn plan_capacity(
 ) -> Result<CapacityPlan, CapacityError> {
     let meter = MeteredBattery::new(import, export, problem)?;
     let (best, proof) = meter.find_cheapest();
-    let free = meter.programme.evaluate_levels(
-        &vec![f64::INFINITY; meter.groups.groups.len()],
-        &vec![0.0; meter.groups.groups.len()],
-        &mut Memory::default(),
-    );
     let slots = meter.lay_out_slots(&best, &proof.multipliers);
     let (months, groups) = meter.groups.evidence();
     let request = problem.storage.request();
@@ -114,7 +109,7 @@ pub fn plan_capacity(
     let certificate = certify(&slots, evidence)
         .map_err(|fault| CapacityError::BreaksLimits { fault: fault.to_string() })?;
     Ok(CapacityPlan {
-        energy_alone: meter.price_path(&free.change),
+        energy_alone: meter.price_path(&meter.find_cheapest_energy()),
         cost: meter.price_path(&best),
         shortfall: meter.find_shortfall(&best, problem),
         certificate,
@@ -186,23 +181,46 @@ impl MeteredBattery {
         let mut search = Search::new(&self.programme, &self.groups);
         let relaxed = search.find_cheapest();
         let mut nodes = search.evaluations;
-        let (bound, mut best) = (relaxed.bound, relaxed.evaluation);
-        let mut slots = self.programme.slots.iter().zip(&best.change);
-        let breaks_limit = slots.any(|(slot, &change)| slot.may_be_above && change > 0.0);
-        if breaks_limit || best.executed - best.cost > SUM_ROUNDING * best.cost.abs().max(1.0) {
-            let programme = restrict_slots(&self.programme);
-            let mut search = Search::new(&programme, &self.groups);
+        let again = |programme: &Programme| {
+            let mut search = Search::new(programme, &self.groups);
             let evaluation = search.find_cheapest().evaluation;
             nodes += search.evaluations;
-            let cost = |found: &LevelSolution| self.price_path(&found.change).total();
-            if breaks_limit || cost(&evaluation) < cost(&best) {
-                best = evaluation;
-            }
-        }
-        let bound = money(bound).min(self.price_path(&best.change).total());
+            evaluation
+        };
+        let cost = |found: &LevelSolution| self.price_path(&found.change).total().as_amount();
+        let best = self.choose_executable(relaxed.evaluation, again, cost);
+        let bound = money(relaxed.bound).min(self.price_path(&best.change).total());
         let mut multipliers = relaxed.multipliers;
         self.groups.keep_within_price(&mut multipliers.power_price);
         (best.change, Proof { searched: Searched { bound, nodes }, multipliers })
+    }
+
+    /// Changes of the stored energy in the plan that is cheapest in energy, at any power.
+    fn find_cheapest_energy(&self) -> Vec<f64> {
+        let count = self.groups.groups.len();
+        let free = |programme: &Programme| {
+            let (levels, penalties) = (vec![f64::INFINITY; count], vec![0.0; count]);
+            programme.evaluate_levels(&levels, &penalties, &mut Memory::default())
+        };
+        self.choose_executable(free(&self.programme), free, |found| found.executed).change
+    }
+
+    /// The relaxed solution if its path can be executed at its cost, else the cheaper one of it and
+    /// of that on restricted slots. A path that charges above the charge limit is no plan.
+    fn choose_executable(
+        &self,
+        relaxed: LevelSolution,
+        solve: impl FnOnce(&Programme) -> LevelSolution,
+        cost: impl Fn(&LevelSolution) -> f64,
+    ) -> LevelSolution {
+        let mut slots = self.programme.slots.iter().zip(&relaxed.change);
+        let breaks_limit = slots.any(|(slot, &change)| slot.may_be_above && change > 0.0);
+        let rounding = SUM_ROUNDING * relaxed.cost.abs().max(1.0);
+        if !breaks_limit && relaxed.executed - relaxed.cost <= rounding {
+            return relaxed;
+        }
+        let restricted = solve(&restrict_slots(&self.programme));
+        if breaks_limit || cost(&restricted) < cost(&relaxed) { restricted } else { relaxed }
     }
 
     /// Powers of the groups on a path, at least those that were reached before.

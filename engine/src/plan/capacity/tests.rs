@@ -5,11 +5,14 @@ use serde_json::{Value, json};
 
 use crate::bill::load::EarlierPeak;
 use crate::bill::tariff::BillingTariff;
-use crate::plan::capacity::certificate::{CapacityCertificateError, certify};
+use crate::plan::capacity::certificate::{CapacityCertificateError, CapacityEvidence, certify};
 use crate::plan::capacity::plan::{CapacityPlan, plan_capacity};
+use crate::plan::capacity::planned_slot::CapacitySlot;
 use crate::plan::capacity::request::{CapacityError, CapacityProblem, CapacityRequest, LoadPeriod};
+use crate::plan::capacity::verify::verify;
 use crate::plan::charge::vehicle::{Battery, SocTarget};
 use crate::plan::storage::request::StorageRequest;
+use crate::plan::verification::Stated;
 use crate::prices::curve::PriceCurve;
 use crate::time::horizon::Horizon;
 use crate::units::{Money, kw, kwh, money, per_kwh, percent};
@@ -141,6 +144,17 @@ fn a_power_before_that_rounding_puts_above_a_step_is_within_it() {
 }
 
 #[test]
+fn the_plan_that_is_cheapest_in_energy_keeps_the_charge_limit() {
+    // From 90 % it may discharge and not charge again above its limit of 50 %.
+    let mut wish = request(monthly("0"), &[5.0; 4]);
+    wish.storage.battery.soc = Some(percent(90.0));
+    wish.storage.battery.charge_limit = percent(50.0);
+    (wish.storage.discharge_max, wish.storage.end_value) = (kw(4.0), per_kwh(0.5));
+    let plan = planned(&[0.9, 0.1, 0.9, 0.1], wish);
+    assert!(plan.savings().as_amount().abs() < 1e-9, "{:?} {:?}", plan.cost, plan.energy_alone);
+}
+
+#[test]
 fn a_large_load_leaves_the_energies_of_the_battery_as_they_are() {
     // Sums with the load are rounded to 2e-9 kWh, a hundred times that as stored energy.
     let load = 9_999_999.3;
@@ -254,6 +268,32 @@ fn a_certificate_does_not_take_any_numbers() {
     let certificate = certify(&slots, evidence).unwrap();
     assert_eq!(certificate.bound_by_values, None);
     assert_eq!(certificate.bound, certificate.evidence.searched.bound);
+}
+
+#[test]
+fn a_verification_names_slots_whose_power_would_be_hidden() {
+    let plan = planned(&[0.2, 0.1, 0.4], request(monthly("0.1"), &[1.0, 1.0, 1.0]));
+    let certificate = &plan.certificate;
+    let stated = Stated {
+        cost: certificate.cost.as_amount(),
+        bound: certificate.bound.as_amount(),
+        gap: certificate.gap().as_amount(),
+        is_proved: certificate.is_proved(),
+    };
+    let by_values = certificate.bound_by_values.map(Money::as_amount);
+    let group_holds = |slots: &[CapacitySlot], evidence: &CapacityEvidence| {
+        let checks = verify(slots, evidence, by_values, stated);
+        checks.iter().find(|check| check.line == "slots[1].group").unwrap().holds()
+    };
+    assert!(group_holds(&plan.slots, &certificate.evidence));
+    for weight in [f64::NAN, 0.0, -1.0, f64::INFINITY] {
+        let mut slots = plan.slots.clone();
+        slots[1].weight = weight;
+        assert!(!group_holds(&slots, &certificate.evidence), "{weight}");
+    }
+    let mut evidence = certificate.evidence.clone();
+    evidence.months[0].highest = 0;
+    assert!(!group_holds(&plan.slots, &evidence));
 }
 
 #[test]
@@ -392,6 +432,8 @@ proptest! {
         let export = PriceCurve::from_parts(horizon, selling).unwrap();
         let plan = plan_capacity(&import, Some(&export), &problem).unwrap();
         prop_assert!(plan.certificate.gap().as_amount() >= 0.0);
+        let worse = plan.savings() + plan.certificate.gap();
+        prop_assert!(worse.as_amount() >= -1e-6, "{:?} {:?}", plan.savings(), plan.certificate);
         for slot in &plan.slots {
             prop_assert!(kwh(-1e-9) <= slot.stored && slot.stored <= kwh(20.0 + 1e-9));
             prop_assert!(slot.charged <= kwh(8.0 + 1e-9) && slot.discharged <= kwh(8.0 + 1e-9));

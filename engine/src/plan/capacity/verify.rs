@@ -76,12 +76,16 @@ fn check_slot(
     let stored = slot.stored.as_kwh();
     let size = slot.stored_max.as_kwh().max(most).max(slot.driven.as_kwh());
     let outside = (slot.stored_min.as_kwh() - stored).max(stored - slot.stored_max.as_kwh());
-    let group = slot.group.map(|group| evidence.groups.get(group));
-    let is_unknown =
-        group.is_some_and(|group| group.is_none_or(|group| group.month >= evidence.months.len()));
+    // A weight that is no number, or a mean of no powers, would hide the power of the slot.
+    let hides_power = slot.group.is_some_and(|group| {
+        let own = evidence.groups.get(group);
+        let month = own.and_then(|own| evidence.months.get(own.month));
+        let is_weighed = slot.weight > 0.0 && slot.weight.is_finite();
+        !is_weighed || month.is_none_or(|month| month.highest == 0)
+    });
     [
         Check::rule(line("power"), excess, allowed(GAP_MAX, most)),
-        Check::rule(line("group"), f64::from(u8::from(is_unknown)), 0.0),
+        Check::rule(line("group"), f64::from(u8::from(hides_power)), 0.0),
         Check::equal(&line("stored_kwh"), stored, after, size),
         Check::rule(line("levels"), outside, allowed(GAP_MAX, size)),
     ]
