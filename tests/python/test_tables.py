@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import multiprocessing
 import re
 from collections.abc import Callable
@@ -322,6 +323,10 @@ def test_an_area_is_saved_and_read(tmp_path: Path) -> None:
     assert read is not None
     with pytest.raises(sw.InputError, match="these prices hold a price of emissions already"):
         read.plus_emissions(carbon)
+    changed = json.loads(priced.to_json())
+    del changed["prices"][0][3][1][1:]
+    with pytest.raises(sw.InputError, match="carbon: the intensity is missing from"):
+        sw.AreaPlan.from_json(json.dumps(changed))
     with pytest.raises(sw.InputError, match=r"area.json: this is a saved area; load_area"):
         sw.load_plan(tmp_path / "area.json")
     with pytest.raises(sw.InputError, match="this is a saved area"):
