@@ -287,7 +287,7 @@ impl DemandRule {
     }
 }
 
-/// What planning under the rule reads.
+/// Fields of the rule that planning reads.
 #[cfg(feature = "lp")]
 impl DemandRule {
     /// Number of windows whose mean is taken.

@@ -296,7 +296,7 @@ impl<'a> LimitedRows<'a> {
     }
 
     /// Row of the prices of a vehicle: `row`, or its copy if `power` exceeds the limit of a slot.
-    /// One that fits in no slot keeps its row.
+    /// One that fits at no time keeps its row.
     fn row_for(&mut self, row: usize, power: Power) -> usize {
         let Self { table, limit, prices, copies } = self;
         let is_above = |start| limit.at(start).is_some_and(|most| most < power);

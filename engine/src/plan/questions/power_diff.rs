@@ -25,11 +25,14 @@ pub struct PowerChange {
 }
 
 impl PowerChange {
-    /// Sentence about the change, with times on the wall clock of `time_zone`.
+    /// Sentence about the change, with times on the wall clock of `time_zone`. Powers have two
+    /// decimals, or as many as tell them apart.
     #[must_use]
     pub fn sentence(&self, time_zone: Tz) -> String {
         let [start, end] = [self.start, self.end].map(|at| wall_clock(at, time_zone));
-        let [before, after] = [self.before, self.after].map(|power| rounded(power.as_kw(), 2));
+        let both = |digits| [self.before, self.after].map(|power| rounded(power.as_kw(), digits));
+        let is_told = |[before, after]: &[String; 2]| before != after;
+        let [before, after] = (2..6).map(both).find(is_told).unwrap_or_else(|| both(6));
         format!("{start} to {end}: {after} kW instead of {before} kW.")
     }
 }
@@ -134,6 +137,18 @@ mod tests {
         let told: Vec<_> = changes.iter().map(|one| (one.start, one.end)).collect();
         assert_eq!(told, [(minute(30), minute(45)), (minute(45), minute(90))]);
         assert_eq!((changes[1].before, changes[1].after), (kw(7.0), kw(0.0)));
+    }
+
+    #[test]
+    fn a_sentence_tells_powers_apart() {
+        let sentence = |before, after| {
+            let (start, end) = (minute(0), minute(60));
+            let (before, after) = (kw(before), kw(after));
+            PowerChange { start, end, before, after }.sentence(chrono_tz::UTC)
+        };
+        assert!(sentence(7.0, 6.9971).ends_with(": 6.997 kW instead of 7 kW."));
+        assert!(sentence(0.0, 2e-6).ends_with(": 0.000002 kW instead of 0 kW."));
+        assert!(sentence(7.0, 3.14159).ends_with(": 3.14 kW instead of 7 kW."));
     }
 
     #[test]
