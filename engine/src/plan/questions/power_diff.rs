@@ -148,7 +148,7 @@ mod tests {
         };
         assert!(sentence(7.0, 6.9971).ends_with(": 6.997 kW instead of 7 kW."));
         assert!(sentence(0.0, 2e-6).ends_with(": 0.000002 kW instead of 0 kW."));
-        assert!(sentence(7.0, 3.14159).ends_with(": 3.14 kW instead of 7 kW."));
+        assert!(sentence(7.0, 2.4178).ends_with(": 2.42 kW instead of 7 kW."));
     }
 
     #[test]
