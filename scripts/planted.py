@@ -74,10 +74,13 @@ def command(defect: Defect) -> list[str]:
 
 def run(defect: Defect, copy: Path) -> tuple[int, str]:
     """Exit code and output of the test of a defect."""
+    # The file of the tree: with that of the copy, cargo would compile HiGHS anew, here and in the
+    # next build of the tree. What the caller has set comes first, as with cargo.
+    shared = {"CMAKE_TOOLCHAIN_FILE": str(ROOT / ".cargo/highs.cmake")}
     ran = subprocess.run(
         command(defect),
         cwd=copy,
-        env={**os.environ, "PYTHONPATH": str(copy / "bindings/python")},
+        env={**shared, **os.environ, "PYTHONPATH": str(copy / "bindings/python")},
         capture_output=True,
         text=True,
         check=False,

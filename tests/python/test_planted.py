@@ -47,6 +47,19 @@ def test_each_test_exists() -> None:
         assert any(word.search(file.read_text("utf-8")) for file in files), defect["test"]
 
 
+def test_the_copy_is_compiled_with_the_settings_of_the_tree(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """cargo compares this value, and compiles HiGHS anew where it differs."""
+    defect = planted.Defect(package="slackwater-wire", target="lib", test="a")
+    show = [sys.executable, "-c", "import os; print(os.environ['CMAKE_TOOLCHAIN_FILE'], end='')"]
+    monkeypatch.setattr(planted, "command", lambda _: show)
+    monkeypatch.delenv("CMAKE_TOOLCHAIN_FILE", raising=False)
+    assert planted.run(defect, tmp_path) == (0, str(ROOT / ".cargo/highs.cmake"))
+    monkeypatch.setenv("CMAKE_TOOLCHAIN_FILE", "/own.cmake")
+    assert planted.run(defect, tmp_path) == (0, "/own.cmake")
+
+
 def test_a_defect_that_fits_nowhere_or_twice_is_refused() -> None:
     defect = planted.Defect(file="a.rs", find="a > b", replace="a >= b")
     assert planted.planted("if a > b {", defect) == "if a >= b {"
