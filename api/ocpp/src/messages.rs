@@ -16,6 +16,9 @@ const MESSAGES_MAX: usize = 16;
 /// Longest fields that are kept, in bytes of JSON. Of longer ones only the action is.
 const FIELDS_LENGTH_MAX: usize = 400;
 
+/// Longest identifier, action or status that is kept, in characters. The rest is cut off.
+const NAME_LENGTH_MAX: usize = 64;
+
 /// Requests whose fields hold no secret.
 const OPEN_ACTIONS: [&str; 23] = [
     "Authorize",
@@ -93,13 +96,19 @@ impl Messages {
         if self.0.len() >= MESSAGES_MAX {
             self.0.pop_front();
         }
-        self.0.push_back(Message { at, from, id: id.into(), what: what.into(), fields });
+        self.0.push_back(Message { at, from, id: cut_name(&id), what: cut_name(&what), fields });
     }
 
     /// The messages, the oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Message> {
         self.0.iter()
     }
+}
+
+/// Start of a name, which a charge point chose.
+fn cut_name(name: &str) -> Box<str> {
+    let end = name.char_indices().nth(NAME_LENGTH_MAX).map_or(name.len(), |(at, _)| at);
+    name[..end].into()
 }
 
 #[cfg(test)]
@@ -155,5 +164,14 @@ mod tests {
         let long = format!(r#"[2, "1", "MeterValues", {{"value": "{}"}}]"#, "7".repeat(9000));
         let all = added(&[long.as_str(); 100]);
         assert_eq!((all.len(), &all[0].fields), (MESSAGES_MAX, &None));
+        let name = "é".repeat(9000);
+        for text in [
+            format!(r#"[2, "{name}", "{name}", {{}}]"#),
+            format!(r#"[3, "{name}", {{"status": "{name}"}}]"#),
+            format!(r#"[4, "{name}", "{name}", "", {{}}]"#),
+        ] {
+            let one = &added(&[&text])[0];
+            assert_eq!([&one.id, &one.what].map(|name| name.chars().count()), [64, 64]);
+        }
     }
 }

@@ -11,6 +11,7 @@ use tokio::task::spawn_blocking;
 
 use crate::edge::balancing::LiveSite;
 use crate::edge::clock::Clock;
+use crate::edge::enrolment::is_identity;
 use crate::edge::files::{Credentials, FileError, Folder, read};
 use crate::edge::point::{Point, lock};
 use crate::edge::upstream::Route;
@@ -23,6 +24,10 @@ use crate::site::settings::SiteSettings;
 /// connect at once after a power cut.
 const HASHES_MAX: usize = 2;
 
+/// States that are written at a time. Each waits for the disk on a thread of its own, and those are
+/// shared with all other work on files: a street that connects at once must not take them all.
+const WRITES_MAX: u32 = 32;
+
 /// All charge points of an integration.
 pub struct Hub {
     /// Settings of the integration.
@@ -32,6 +37,7 @@ pub struct Hub {
     folder: Folder,
     points: Mutex<BTreeMap<String, Arc<Point>>>,
     hashes: Semaphore,
+    writes: Semaphore,
     links: AtomicU64,
 }
 
@@ -45,6 +51,7 @@ impl Hub {
             clock,
             points: Mutex::default(),
             hashes: Semaphore::new(HASHES_MAX),
+            writes: Semaphore::new(WRITES_MAX as usize),
             links: AtomicU64::default(),
         }
     }
@@ -92,6 +99,11 @@ impl Hub {
         sites.find(|(_, site)| is_part(site)).map(|(name, _)| name.as_str())
     }
 
+    /// A charge point that is in memory.
+    pub(crate) fn find_point(&self, identity: &str) -> Option<Arc<Point>> {
+        lock(&self.points).get(identity).cloned()
+    }
+
     /// Takes a charge point out of memory.
     pub(crate) fn remove_point(&self, identity: &str) -> Option<Arc<Point>> {
         lock(&self.points).remove(identity)
@@ -102,11 +114,14 @@ impl Hub {
         self.links.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Credentials of a charge point; `None` if there is none of that identity.
+    /// Credentials of a charge point; `None` if there is none of that identity, or the text is none.
     ///
     /// # Errors
     /// The file cannot be read.
     pub async fn credentials(&self, identity: &str) -> Result<Option<Credentials>, FileError> {
+        if !is_identity(identity) {
+            return Ok(None);
+        }
         let (folder, identity) = (self.folder.clone(), identity.to_owned());
         run_blocking(move || folder.credentials(&identity)).await
     }
@@ -116,8 +131,8 @@ impl Hub {
     /// # Errors
     /// The file cannot be read.
     pub async fn point(&self, identity: &str) -> Result<Arc<Point>, FileError> {
-        if let Some(point) = lock(&self.points).get(identity) {
-            return Ok(Arc::clone(point));
+        if let Some(point) = self.find_point(identity) {
+            return Ok(point);
         }
         let (folder, name) = (self.folder.clone(), identity.to_owned());
         let kept = run_blocking(move || folder.state(&name)).await?.unwrap_or_default();
@@ -143,8 +158,8 @@ impl Hub {
 
     fn join_site(&self, site: Site) -> Result<LiveSite, SettingsError> {
         let load = |identity: &str| {
-            if let Some(point) = lock(&self.points).get(identity) {
-                return Ok(Arc::clone(point));
+            if let Some(point) = self.find_point(identity) {
+                return Ok(point);
             }
             let failed = |error: FileError| SettingsError::new("state_folder", error.to_string());
             let kept = self.folder.state(identity).map_err(failed)?.unwrap_or_default();
@@ -180,6 +195,8 @@ impl Hub {
     /// The file cannot be written.
     pub async fn save(&self, point: &Point) -> Result<(), FileError> {
         let _turn = point.saving.lock().await;
+        // Never closed: no permit means no bound.
+        let _permit = self.writes.acquire().await;
         if point.is_forgotten() {
             return Ok(());
         }
@@ -215,4 +232,81 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
         reason: error.to_string(),
     };
     spawn_blocking(work).await.map_err(failed)?
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+    use serde_json::{Map, Value, json};
+    use slackwater_integration::registry::Settings;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::edge::enrolment::enrol;
+
+    const IDENTITY: &str = "CP-1";
+
+    /// A hub with one charge point that was added.
+    fn open_hub(folder: &TempDir) -> Arc<Hub> {
+        enrol(&Folder::new(folder.path()), IDENTITY, false).unwrap();
+        let values: Map<String, Value> =
+            json!({"listen": "127.0.0.1:0", "security_profile": 1, "state_folder": folder.path()})
+                .as_object()
+                .cloned()
+                .unwrap();
+        let settings = Settings::new("ocpp", values).read().unwrap();
+        Arc::new(Hub::new(settings, Arc::new(|| DateTime::UNIX_EPOCH)))
+    }
+
+    #[tokio::test]
+    async fn states_are_written_few_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let hub = open_hub(&folder);
+        let point = hub.point(IDENTITY).await.unwrap();
+        let others = hub.writes.acquire_many(WRITES_MAX).await.unwrap();
+        let saving = tokio::spawn({
+            let hub = Arc::clone(&hub);
+            async move { hub.save(&point).await }
+        });
+        // Work on other files goes on.
+        for _ in 0..100 {
+            assert!(hub.credentials(IDENTITY).await.unwrap().is_some());
+        }
+        assert!(!saving.is_finished());
+        drop(others);
+        saving.await.unwrap().unwrap();
+        assert!(hub.folder.state(IDENTITY).unwrap().is_some());
+    }
+
+    #[tokio::test]
+    async fn a_text_that_is_no_identity_has_no_credentials() {
+        let folder = tempfile::tempdir().unwrap();
+        let hub = open_hub(&folder);
+        for text in ["", "a/b", &"x".repeat(5000)] {
+            assert!(hub.credentials(text).await.unwrap().is_none(), "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_charge_point_that_is_forgotten_has_no_link_whoever_looks_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        let hub = open_hub(&folder);
+        let point = hub.point(IDENTITY).await.unwrap();
+        point.add_link("digest".to_owned());
+        hub.save(&point).await.unwrap();
+        let turn = point.saving.lock().await;
+        let forgetting = tokio::spawn({
+            let hub = Arc::clone(&hub);
+            async move { hub.forget_charger(IDENTITY).await }
+        });
+        while !point.is_forgotten() {
+            tokio::task::yield_now().await;
+        }
+        // Its file is still there.
+        assert!(hub.point(IDENTITY).await.unwrap().kept().links.is_empty());
+        drop(turn);
+        assert!(forgetting.await.unwrap().unwrap());
+        let after = hub.point(IDENTITY).await.unwrap();
+        assert!(after.kept().links.is_empty() && !after.is_forgotten());
+    }
 }

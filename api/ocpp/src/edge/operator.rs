@@ -106,7 +106,8 @@ impl Hub {
         let (files, name) = (folder.clone(), identity.to_owned());
         // Without credentials no other connection begins from here on.
         let was_added = run_blocking(move || files.forget_credentials(&name)).await?;
-        let point = self.remove_point(identity);
+        // It stays in memory until its file is gone, so that nobody reads that file anew.
+        let point = self.find_point(identity);
         if let Some(point) = &point {
             point.forget();
         }
@@ -116,6 +117,10 @@ impl Hub {
         };
         let name = identity.to_owned();
         run_blocking(move || folder.forget_state(&name)).await?;
+        if let Some(point) = self.remove_point(identity) {
+            // Another one, if somebody read the file in between.
+            point.forget();
+        }
         Ok(was_added)
     }
 }

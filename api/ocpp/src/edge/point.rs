@@ -91,11 +91,13 @@ impl Point {
         lock(&self.way).take_if(|way| way.number == number).is_some()
     }
 
-    /// Ends its connection for good. Its state is not written any more.
+    /// Ends its connection and its links for good. Its state is not written any more.
     pub(crate) fn forget(&self) {
         let mut way = lock(&self.way);
         self.is_forgotten.store(true, Ordering::Relaxed);
         *way = None;
+        drop(way);
+        self.kept().links.clear();
     }
 
     /// Returns true if the operator has removed it.
