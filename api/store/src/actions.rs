@@ -146,24 +146,33 @@ pub async fn count_attempt(
     Ok(done.rows_affected() == 1)
 }
 
-/// An action; `None` if there is none of that identifier.
+/// An action by its identifier and client. That of another client costs what one costs that nobody
+/// has: its row is not read.
+const BY_ID: &str = "select * from actions where id = $1 and client_id = coalesce($2, client_id)";
+
+/// An action, of any client where none is given; `None` if there is none of that identifier.
 ///
 /// # Errors
 /// The database failed.
-pub async fn get_action(store: &Store, id: Uuid) -> Result<Option<Action>, StoreError> {
-    let query = sqlx::query_as("select * from actions where id = $1").bind(id.to_string());
+pub async fn get_action(
+    store: &Store,
+    id: Uuid,
+    client_id: Option<&str>,
+) -> Result<Option<Action>, StoreError> {
+    let query = sqlx::query_as(BY_ID).bind(id.to_string()).bind(client_id);
     Ok(query.fetch_optional(store.reader()).await?)
 }
 
-/// Reads an action within a change; `None` if there is none of that identifier.
+/// Reads an action within a change, as [`get_action`] does.
 ///
 /// # Errors
 /// The database failed.
 pub async fn get_action_in(
     from: &mut AnyConnection,
     id: Uuid,
+    client_id: Option<&str>,
 ) -> Result<Option<Action>, StoreError> {
-    let query = sqlx::query_as("select * from actions where id = $1").bind(id.to_string());
+    let query = sqlx::query_as(BY_ID).bind(id.to_string()).bind(client_id);
     Ok(query.fetch_optional(from).await?)
 }
 
@@ -248,4 +257,52 @@ impl FromRow<'_, AnyRow> for Action {
 fn state(word: &str) -> Result<ActionState, String> {
     let found = ActionState::ALL.into_iter().find(|state| state.as_str() == word);
     found.ok_or_else(|| format!("{word:?} is no state of an action"))
+}
+
+#[cfg(test)]
+mod tests {
+    use slackwater_control::device::command::Switch;
+    use slackwater_wire::version::dated::ApiVersion;
+
+    use super::*;
+    use crate::client::{Client, Environment};
+    use crate::clients::{ClientRow, insert_client};
+
+    #[tokio::test]
+    async fn an_action_of_another_client_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let address = format!("sqlite:{}/one.db", folder.path().display());
+        let store = Store::open(&address.parse().unwrap()).await.unwrap();
+        let client = Client {
+            id: "a".to_owned(),
+            environment: Environment::Sandbox,
+            name: String::new(),
+            version: ApiVersion::LATEST,
+            created_at: DateTime::UNIX_EPOCH,
+        };
+        let row = ClientRow { client, secret_hash: String::new() };
+        insert_client(&store, &row).await.unwrap();
+        let action = Action {
+            id: Uuid::from_u128(1),
+            client_id: "a".into(),
+            user_id: "u".into(),
+            target_id: Uuid::from_u128(2),
+            kind: DeviceKind::Charger,
+            command: Command::Charge(Switch::Start),
+            origin: Origin::Client,
+            progress: Progress::created(DateTime::UNIX_EPOCH),
+            attempts: Attempts::default(),
+        };
+        let mut change = store.begin().await.unwrap();
+        insert_action(change.connection(), &action).await.unwrap();
+        for (client_id, is_found) in [(Some("a"), true), (Some("b"), false), (None, true)] {
+            let found = get_action_in(change.connection(), action.id, client_id).await.unwrap();
+            assert_eq!(found.is_some(), is_found, "{client_id:?}");
+        }
+        change.commit(|| ()).await.unwrap();
+        for (client_id, is_found) in [(Some("a"), true), (Some("b"), false), (None, true)] {
+            let found = get_action(&store, action.id, client_id).await.unwrap();
+            assert_eq!(found, is_found.then(|| action.clone()), "{client_id:?}");
+        }
+    }
 }

@@ -17,8 +17,7 @@ use crate::routes::chargers::Charger;
 use crate::routes::hvacs::Hvac;
 use crate::routes::lists::{DeviceView, find_device};
 use slackwater_service::control::body::ActionBody;
-use slackwater_service::control::orders::order;
-use slackwater_service::control::orders::{self, Cancelled, is_of};
+use slackwater_service::control::orders::{self, Cancelled, order};
 use slackwater_service::state::App;
 use slackwater_store::actions::{Action, Origin};
 
@@ -162,7 +161,8 @@ async fn get_action<T: DeviceView>(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Json<ActionBody>, Problem> {
-    let found = orders::find(&app, parse_action_id(&id)?, is_callers::<T>(&caller)).await?;
+    let (id, client_id) = (parse_action_id(&id)?, Some(&*caller.client.id));
+    let found = orders::find_action(&app, id, client_id, is_callers::<T>(&caller)).await?;
     let action = found.ok_or_else(|| Problem::no_entity("action"))?;
     Ok(Json(ActionBody::from_action(&action)))
 }
@@ -172,7 +172,8 @@ async fn cancel_action<T: DeviceView>(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let cancelled = orders::cancel(&app, parse_action_id(&id)?, is_callers::<T>(&caller)).await?;
+    let (id, client_id) = (parse_action_id(&id)?, Some(&*caller.client.id));
+    let cancelled = orders::cancel_action(&app, id, client_id, is_callers::<T>(&caller)).await?;
     answer_cancellation(cancelled)
 }
 
@@ -190,11 +191,10 @@ pub fn answer_cancellation(cancelled: Option<Cancelled>) -> Result<Response, Pro
     }
 }
 
-/// Returns `true` if an action is one that the caller may see below a path.
+/// Returns `true` if an action of the caller's client is one that the caller may see below a path.
 fn is_callers<T: DeviceView>(caller: &Caller) -> impl Fn(&Action) -> bool {
-    let is_theirs = is_of(&caller.client.id, T::KIND);
     let user_id = caller.user_id.clone();
-    move |action| is_theirs(action) && user_id.as_ref().is_none_or(|id| *id == action.user_id)
+    move |action| action.kind == T::KIND && user_id.as_ref().is_none_or(|id| *id == action.user_id)
 }
 
 /// The identifier in a path. One that is none names no action.

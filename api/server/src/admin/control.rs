@@ -18,8 +18,7 @@ use slackwater_http::request::Path;
 use slackwater_http::routes::actions::answer_cancellation;
 use slackwater_http::routes::overrides::SmartOverride;
 use slackwater_service::control::body::ActionBody;
-use slackwater_service::control::orders::order;
-use slackwater_service::control::orders::{cancel, find};
+use slackwater_service::control::orders::{self, find_action, order};
 use slackwater_service::control::overrides;
 use slackwater_service::state::App;
 use slackwater_store::actions::Origin;
@@ -79,7 +78,8 @@ async fn show_action(
     Path(action): Path<String>,
 ) -> Result<Json<ActionBody>, Problem> {
     let (app, id) = (first(&worlds)?, parse_action_id(&action)?);
-    let found = find(app, id, |_| true).await?.ok_or_else(|| Problem::no_entity("action"))?;
+    let found =
+        find_action(app, id, None, |_| true).await?.ok_or_else(|| Problem::no_entity("action"))?;
     Ok(Json(ActionBody::from_action(&found)))
 }
 
@@ -89,10 +89,10 @@ async fn cancel_action(
     Path(action): Path<String>,
 ) -> Result<Response, Problem> {
     let id = parse_action_id(&action)?;
-    let found = find(first(&worlds)?, id, |_| true).await?;
+    let found = find_action(first(&worlds)?, id, None, |_| true).await?;
     let found = found.ok_or_else(|| Problem::no_entity("action"))?;
     let app = world_of(&worlds, &found.client_id).await?;
-    answer_cancellation(cancel(&app, id, |_| true).await?)
+    answer_cancellation(orders::cancel_action(&app, id, None, |_| true).await?)
 }
 
 /// Devices by their identifier, or by their manufacturer's name of them.

@@ -3,7 +3,6 @@ use slackwater_control::device::action::{ActionEvent, ActionState};
 use slackwater_control::device::command::{Command, Refusal};
 use slackwater_control::device::hvac::HoldError;
 use slackwater_control::device::pursuit::window_end;
-use slackwater_control::device::scope::DeviceKind;
 use uuid::Uuid;
 
 use crate::control::actions::{self, PendingUpdates};
@@ -96,32 +95,34 @@ pub enum Cancelled {
     Before(Action),
 }
 
-/// An action of a client, about a device of one of these kinds.
+/// An action of a client, or of any where none is given, among those that are meant.
 ///
 /// # Errors
 /// The database failed.
-pub async fn find(
+pub async fn find_action(
     app: &App,
     id: Uuid,
+    client_id: Option<&str>,
     is_meant: impl Fn(&Action) -> bool,
 ) -> Result<Option<Action>, StoreError> {
-    Ok(rows::get_action(app.store(), id).await?.filter(is_meant))
+    Ok(rows::get_action(app.store(), id, client_id).await?.filter(is_meant))
 }
 
 /// Calls an action off by hand. Only what is kept changes: a command that the
 /// manufacturer has may still be carried out (ACT-17). `None` if there is no
-/// such action among those that are meant.
+/// such action of the client, or of any where none is given, among those that are meant.
 ///
 /// # Errors
 /// The database failed, and nothing changed.
-pub async fn cancel(
+pub async fn cancel_action(
     app: &App,
     id: Uuid,
+    client_id: Option<&str>,
     is_meant: impl Fn(&Action) -> bool,
 ) -> Result<Option<Cancelled>, StoreError> {
     let mut change = app.store().begin().await?;
-    let found = rows::get_action_in(change.connection(), id).await?.filter(&is_meant);
-    let Some(action) = found else { return Ok(None) };
+    let found = rows::get_action_in(change.connection(), id, client_id).await?;
+    let Some(action) = found.filter(&is_meant) else { return Ok(None) };
     if action.progress.state != ActionState::Pending {
         return Ok(Some(Cancelled::Before(action)));
     }
@@ -133,11 +134,6 @@ pub async fn cancel(
     match ended {
         Some(action) => Ok(Some(Cancelled::Now(action))),
         // Another replica ended it in between.
-        None => Ok(find(app, id, is_meant).await?.map(Cancelled::Before)),
+        None => Ok(find_action(app, id, client_id, is_meant).await?.map(Cancelled::Before)),
     }
-}
-
-/// Returns `true` if an action is one of a client, about a device of a kind.
-pub fn is_of(client_id: &str, kind: DeviceKind) -> impl Fn(&Action) -> bool {
-    move |action| &*action.client_id == client_id && action.kind == kind
 }

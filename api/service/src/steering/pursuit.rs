@@ -127,7 +127,7 @@ async fn begin_attempt(
         let attempts = Attempts { count, last_at: Some(now), ..action.attempts };
         Some(Action { attempts, ..action.clone() })
     } else {
-        let row = rows::get_action_in(connection, action.id).await?;
+        let row = rows::get_action_in(connection, action.id, None).await?;
         row.filter(|row| row.progress.completed_at.is_none())
     };
     let (app, shown) = (app.clone(), kept.clone());
