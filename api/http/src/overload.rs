@@ -3,7 +3,9 @@
 //! A request is worked on from when its body has come until its answer is made. Beyond a number of
 //! them a new one is refused at once, which costs next to nothing, so that those that are worked on
 //! end in time. One client has at most three quarters of the places: it cannot take them all from
-//! others. A body that comes slowly holds no place; the server's time limits end it.
+//! others. A body that comes slowly holds no place, and the server's time limits end it; if there is
+//! no place when it has come, its request is refused then. A handler that does not read a body works
+//! from when it lets go of it, and holds a place in any case.
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -45,6 +47,31 @@ struct Place {
     client: Arc<Client>,
 }
 
+/// Reason why there is no place for a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Busy {
+    /// All are taken.
+    All,
+    /// The client has taken its share.
+    Client {
+        /// Number of its requests.
+        own: usize,
+    },
+}
+
+impl IntoResponse for Busy {
+    fn into_response(self) -> Response {
+        let problem = match self {
+            Self::All => Problem::unavailable("too many requests at once; try again later"),
+            Self::Client { own } => {
+                let detail = format!("{own} requests of the client are worked on; try again later");
+                Problem::new(RATE_LIMITED, detail)
+            }
+        };
+        problem.retry_after(PAUSE).into_response()
+    }
+}
+
 impl Load {
     /// Room for `requests_max` requests at once.
     pub(crate) fn new(requests_max: u32) -> Arc<Self> {
@@ -53,36 +80,36 @@ impl Load {
         Arc::new(Self { total_max, of_client_max, places: Mutex::default() })
     }
 
-    /// Refuses a request for which there is no room.
-    fn check(&self, client: &Client) -> Result<(), Problem> {
-        let places = self.places();
+    /// Refuses a request for which there is no place.
+    fn check_room(&self, places: &Places, client: &Client) -> Result<(), Busy> {
         if places.all >= self.total_max {
-            return Err(Problem::unavailable("too many requests at once; try again later")
-                .retry_after(PAUSE));
+            return Err(Busy::All);
         }
         let own = places.of_client.get(&client.id).copied().unwrap_or_default();
-        if own >= self.of_client_max {
-            let detail = format!("{own} requests of the client are worked on; try again later");
-            return Err(Problem::new(RATE_LIMITED, detail).retry_after(PAUSE));
-        }
-        Ok(())
+        if own >= self.of_client_max { Err(Busy::Client { own }) } else { Ok(()) }
     }
 
-    fn take(self: &Arc<Self>, client: &Arc<Client>) -> Place {
-        let mut places = self.places();
+    /// Takes a place if there is one.
+    fn take_place(self: &Arc<Self>, client: &Arc<Client>) -> Result<Place, Busy> {
+        let mut places = self.lock_places();
+        self.check_room(&places, client)?;
+        Ok(self.count_place(&mut places, client))
+    }
+
+    fn count_place(self: &Arc<Self>, places: &mut Places, client: &Arc<Client>) -> Place {
         places.all += 1;
         *places.of_client.entry(client.id.clone()).or_default() += 1;
         Place { load: Arc::clone(self), client: Arc::clone(client) }
     }
 
-    fn places(&self) -> MutexGuard<'_, Places> {
+    fn lock_places(&self) -> MutexGuard<'_, Places> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut places = self.load.places();
+        let mut places = self.load.lock_places();
         places.all -= 1;
         if let Some(own) = places.of_client.get_mut(&self.client.id) {
             *own -= 1;
@@ -103,34 +130,34 @@ pub(crate) async fn shed_load(
     let Some(Caller { client, .. }) = request.extensions().get::<Caller>().cloned() else {
         return Problem::unauthorized("no token was sent").into_response();
     };
-    if let Err(problem) = load.check(&client) {
-        return problem.into_response();
+    if request.body().is_end_stream() {
+        let place = load.take_place(&client);
+        return match &place {
+            Ok(_) => next.run(request).await,
+            Err(busy) => busy.into_response(),
+        };
+    }
+    let checked = load.check_room(&load.lock_places(), &client);
+    if let Err(busy) = checked {
+        return busy.into_response();
     }
     let place = Arc::new(OnceLock::new());
-    let body = AwaitedBody { body: Body::empty(), load, client, place: Arc::clone(&place) };
-    if request.body().is_end_stream() {
-        body.take_place();
-        return next.run(request).await;
+    let awaited = |body| AwaitedBody { body, load, client, place: Arc::clone(&place) };
+    let response = next.run(request.map(|body| Body::new(awaited(body)))).await;
+    match place.get() {
+        // The handler could not read the body.
+        Some(Err(busy)) => busy.into_response(),
+        _ => response,
     }
-    let response =
-        next.run(request.map(|inner| Body::new(AwaitedBody { body: inner, ..body }))).await;
-    drop(place);
-    response
 }
 
-/// Body of a request, whose end takes a place.
+/// Body of a request, whose end takes a place, or fails for lack of one.
 #[derive(Debug)]
 struct AwaitedBody {
     body: Body,
     load: Arc<Load>,
     client: Arc<Client>,
-    place: Arc<OnceLock<Place>>,
-}
-
-impl AwaitedBody {
-    fn take_place(&self) {
-        self.place.get_or_init(|| self.load.take(&self.client));
-    }
+    place: Arc<OnceLock<Result<Place, Busy>>>,
 }
 
 impl HttpBody for AwaitedBody {
@@ -143,7 +170,10 @@ impl HttpBody for AwaitedBody {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
         if self.body.is_end_stream() || !matches!(frame, Some(Ok(_))) {
-            self.take_place();
+            let place = self.place.get_or_init(|| self.load.take_place(&self.client));
+            if place.is_err() {
+                return Poll::Ready(Some(Err(axum::Error::new("there is no place"))));
+            }
         }
         Poll::Ready(frame)
     }
@@ -154,6 +184,14 @@ impl HttpBody for AwaitedBody {
 
     fn size_hint(&self) -> SizeHint {
         HttpBody::size_hint(&self.body)
+    }
+}
+
+impl Drop for AwaitedBody {
+    /// Counts a request whose handler works without its body.
+    fn drop(&mut self) {
+        let count = || self.load.count_place(&mut self.load.lock_places(), &self.client);
+        self.place.get_or_init(|| Ok(count()));
     }
 }
 
@@ -168,7 +206,7 @@ mod tests {
     use serde_json::Value;
     use slackwater_store::client::Environment;
     use slackwater_wire::version::dated::ApiVersion;
-    use tokio::sync::{Notify, Semaphore};
+    use tokio::sync::{Notify, Semaphore, oneshot};
     use tower::ServiceExt;
 
     use super::*;
@@ -186,19 +224,28 @@ mod tests {
         fn new(requests_max: u32) -> Self {
             let (began, go_on) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
             let (is_in, may_go) = (Arc::clone(&began), Arc::clone(&go_on));
-            let work = async move |body: Bytes| {
+            let wait = async move || {
                 is_in.notify_one();
                 may_go.acquire().await.unwrap().forget();
+            };
+            let other = wait.clone();
+            let work = async move |body: Bytes| {
+                wait().await;
                 body
             };
             let load = Load::new(requests_max);
             let router = Router::new()
                 .route("/", post(work))
+                .route("/unread", post(other))
                 .layer(from_fn_with_state(Arc::clone(&load), shed_load));
             Self { router, load, began, go_on }
         }
 
         async fn ask(router: Router, client: &'static str, body: Body) -> Response {
+            Self::ask_at(router, client, Request::post("/").body(body).unwrap()).await
+        }
+
+        async fn ask_at(router: Router, client: &'static str, mut request: Request) -> Response {
             let client = Client {
                 id: client.to_owned(),
                 environment: Environment::Sandbox,
@@ -206,7 +253,6 @@ mod tests {
                 version: ApiVersion::LATEST,
                 created_at: DateTime::UNIX_EPOCH,
             };
-            let mut request = Request::post("/").body(body).unwrap();
             request.extensions_mut().insert(Caller {
                 client: Arc::new(client),
                 version: Version(ApiVersion::LATEST),
@@ -260,7 +306,7 @@ mod tests {
         }
         let after = Held::ask(held.router.clone(), "c", Body::empty()).await;
         assert_eq!(after.status(), StatusCode::OK);
-        let places = held.load.places();
+        let places = held.load.lock_places();
         assert!(places.all == 0 && places.of_client.is_empty(), "{places:?}");
     }
 
@@ -276,29 +322,50 @@ mod tests {
         assert_eq!(after.status(), StatusCode::OK);
     }
 
-    /// A body that never comes.
-    struct Silence;
+    /// A body that comes when it is sent.
+    struct Late(oneshot::Receiver<Bytes>);
 
-    impl HttpBody for Silence {
+    impl HttpBody for Late {
         type Data = Bytes;
         type Error = axum::Error;
 
         fn poll_frame(
-            self: Pin<&mut Self>,
-            _: &mut Context<'_>,
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
         ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-            Poll::Pending
+            if self.0.is_terminated() {
+                return Poll::Ready(None);
+            }
+            let sent = ready!(Pin::new(&mut self.0).poll(cx));
+            Poll::Ready(sent.ok().map(|bytes| Ok(Frame::data(bytes))))
         }
     }
 
     #[tokio::test]
-    async fn a_body_that_does_not_come_takes_no_place_from_others() {
+    async fn a_body_that_does_not_come_takes_no_place_and_finds_none_if_it_comes_too_late() {
         let held = Held::new(1);
-        let silent = tokio::spawn(Held::ask(held.router.clone(), "a", Body::new(Silence)));
+        let (send, body) = oneshot::channel();
+        let late = tokio::spawn(Held::ask(held.router.clone(), "a", Body::new(Late(body))));
         tokio::task::yield_now().await;
+        let other = held.begin("b", Body::from("x")).await;
+        send.send(Bytes::from("x")).unwrap();
+        let late = late.await.unwrap();
+        assert_eq!(late.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(late.headers()[header::RETRY_AFTER], "1");
         held.go_on.add_permits(1);
-        let other = Held::ask(held.router.clone(), "b", Body::from("x")).await;
-        assert_eq!(other.status(), StatusCode::OK);
-        assert!(!silent.is_finished());
+        assert_eq!(other.await.unwrap().status(), StatusCode::OK);
+    }
+
+    #[tokio::test]
+    async fn a_request_whose_body_nobody_reads_has_a_place_too() {
+        let held = Held::new(1);
+        let unread = Request::post("/unread").body(Body::from("x")).unwrap();
+        let began = held.began.notified();
+        let asked = tokio::spawn(Held::ask_at(held.router.clone(), "a", unread));
+        began.await;
+        assert_eq!(held.refused("b").await.0, StatusCode::SERVICE_UNAVAILABLE);
+        held.go_on.add_permits(1);
+        assert_eq!(asked.await.unwrap().status(), StatusCode::OK);
+        assert_eq!(held.load.lock_places().all, 0);
     }
 }
