@@ -39,18 +39,18 @@ struct Refusal {
 /// ```
 #[must_use]
 pub fn answer(body: &[u8], seconds_max: Option<f64>) -> Answer {
-    let request = match read(body) {
+    let request = match read_request(body) {
         Ok(request) => request,
-        Err(refusal) => return refused(400, &refusal),
+        Err(refusal) => return write_refusal(400, &refusal),
     };
     match plan_evcc(&request, seconds_max) {
         Ok(schedule) => {
             let reasons = explain(&request, &schedule);
-            written(200, &schedule, reasons)
+            write_answer(200, &schedule, reasons)
         }
         Err(error) => {
             let details = BTreeMap::from([(error.field().to_owned(), error.to_string())]);
-            refused(400, &Refusal { message: error.to_string(), details })
+            write_refusal(400, &Refusal { message: error.to_string(), details })
         }
     }
 }
@@ -58,10 +58,10 @@ pub fn answer(body: &[u8], seconds_max: Option<f64>) -> Answer {
 /// Refusal without the path of a field.
 #[must_use]
 pub fn refuse(status: u16, message: &str) -> Answer {
-    refused(status, &Refusal { message: message.to_owned(), details: BTreeMap::new() })
+    write_refusal(status, &Refusal { message: message.to_owned(), details: BTreeMap::new() })
 }
 
-fn read(body: &[u8]) -> Result<EvccRequest, Refusal> {
+fn read_request(body: &[u8]) -> Result<EvccRequest, Refusal> {
     let mut json = serde_json::Deserializer::from_slice(body);
     let request = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string().replace('[', ".").replace(']', "");
@@ -75,18 +75,17 @@ fn read(body: &[u8]) -> Result<EvccRequest, Refusal> {
     Ok(request)
 }
 
-fn refused(status: u16, refusal: &Refusal) -> Answer {
-    written(status, refusal, Vec::new())
+fn write_refusal(status: u16, refusal: &Refusal) -> Answer {
+    write_answer(status, refusal, Vec::new())
 }
 
-fn written(status: u16, value: &impl Serialize, reasons: Vec<String>) -> Answer {
+fn write_answer(status: u16, value: &impl Serialize, reasons: Vec<String>) -> Answer {
     match serde_json::to_vec(value) {
         Ok(body) => Answer { status, body, reasons },
         // Numbers and names of the contract are always JSON.
-        Err(error) => Answer {
+        Err(_) => Answer {
             status: 500,
-            body: format!("{{\"message\":\"the answer is no JSON: {}\"}}", error.line())
-                .into_bytes(),
+            body: br#"{"message":"the answer is no JSON"}"#.to_vec(),
             reasons: Vec::new(),
         },
     }

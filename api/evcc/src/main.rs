@@ -19,14 +19,14 @@ struct Arguments {
     #[arg(long, default_value = "127.0.0.1:7050")]
     listen: SocketAddr,
     /// Seconds after which a search ends with what it has. evcc waits for 30 s.
-    #[arg(long, default_value_t = 10.0, value_parser = seconds)]
+    #[arg(long, default_value_t = 10.0, value_parser = parse_seconds)]
     seconds_max: f64,
     /// Filter of the log: `info` has a reason for each step, `warn` refusals alone.
     #[arg(long, default_value = "info")]
     log: EnvFilter,
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+fn parse_seconds(text: &str) -> Result<f64, String> {
     let refused = || format!("{text:?} is no number of seconds above 0");
     let seconds: f64 = text.parse().map_err(|_| refused())?;
     if seconds.is_finite() && seconds > 0.0 { Ok(seconds) } else { Err(refused()) }
@@ -39,7 +39,7 @@ async fn main() -> ExitCode {
     log.init();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let planner = Planner::new(cores, Some(arguments.seconds_max));
-    match serve(arguments.listen, planner).await {
+    match serve_contract(arguments.listen, planner).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             error!("cannot listen on {}: {reason}", arguments.listen);
@@ -49,7 +49,7 @@ async fn main() -> ExitCode {
 }
 
 /// Serves until a signal says stop.
-async fn serve(address: SocketAddr, planner: Planner) -> io::Result<()> {
+async fn serve_contract(address: SocketAddr, planner: Planner) -> io::Result<()> {
     let socket = TcpListener::bind(address).await?;
     let mut stop = signal::unix::signal(SignalKind::terminate())?;
     info!("listening on http://{}", socket.local_addr()?);

@@ -20,48 +20,74 @@ const BODY_MAX: usize = 8 << 20;
 /// Time in which a body must have arrived.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
+/// Requests that may wait for a plan or for their bodies. More would fill the memory with bodies.
+const WAITING_MAX: u32 = 16;
+
+/// Longest refusal in the log, in characters. It repeats parts of the request.
+const LOGGED_MAX: usize = 500;
+
+/// Help for whoever asks for something else.
+const PATHS: &str = "there are POST /optimize/charge-schedule and GET /optimize/health";
+
 /// Settings of the routes.
 #[derive(Debug, Clone)]
 pub struct Planner {
     seconds_max: Option<f64>,
     /// One permit per plan that is made at a time.
     permits: Arc<Semaphore>,
+    /// One permit per request that is not answered yet.
+    places: Arc<Semaphore>,
 }
 
 impl Planner {
     /// Planner of `plans_max` plans at a time, each of at most `seconds_max` per search.
     #[must_use]
     pub fn new(plans_max: usize, seconds_max: Option<f64>) -> Self {
-        Self { seconds_max, permits: Arc::new(Semaphore::new(plans_max.max(1))) }
+        let plans_max = plans_max.max(1);
+        Self {
+            seconds_max,
+            permits: Arc::new(Semaphore::new(plans_max)),
+            places: Arc::new(Semaphore::new(plans_max.saturating_add(WAITING_MAX as usize))),
+        }
     }
 }
 
 /// Routes of the contract.
 pub fn routes(planner: Planner) -> Router {
     Router::new()
-        .route("/optimize/charge-schedule", post(optimise))
-        .route("/optimize/health", get(health))
-        .fallback(missing)
+        .route("/optimize/charge-schedule", post(make_schedule))
+        .route("/optimize/health", get(report_health))
+        .method_not_allowed_fallback(refuse_method)
+        .fallback(refuse_path)
         .with_state(planner)
 }
 
-async fn health() -> Response {
+async fn report_health() -> Response {
     let body = r#"{"status":"healthy","message":"slackwater answers the contract"}"#;
-    respond(Answer { status: 200, body: body.as_bytes().to_vec(), reasons: Vec::new() })
+    write_response(Answer { status: 200, body: body.as_bytes().to_vec(), reasons: Vec::new() })
 }
 
-async fn missing() -> Response {
-    respond(refuse(404, "there are POST /optimize/charge-schedule and GET /optimize/health"))
+async fn refuse_path() -> Response {
+    write_response(refuse(404, PATHS))
 }
 
-async fn optimise(State(planner): State<Planner>, request: Request) -> Response {
+async fn refuse_method() -> Response {
+    write_response(refuse(405, PATHS))
+}
+
+async fn make_schedule(State(planner): State<Planner>, request: Request) -> Response {
+    let Ok(_place) = planner.places.clone().try_acquire_owned() else {
+        return write_response(refuse(503, "too many requests wait; try again later"));
+    };
     let body = match timeout(BODY_TIME, to_bytes(request.into_body(), BODY_MAX)).await {
         Ok(Ok(body)) => body,
-        Ok(Err(_)) => return respond(refuse(413, "the body has more than 8 MiB, or was cut off")),
-        Err(_) => return respond(refuse(408, "the body did not arrive within 10 s")),
+        Ok(Err(_)) => {
+            return write_response(refuse(413, "the body has more than 8 MiB, or was cut off"));
+        }
+        Err(_) => return write_response(refuse(408, "the body did not arrive within 10 s")),
     };
     let Ok(permit) = planner.permits.clone().acquire_owned().await else {
-        return respond(refuse(503, "the service stops"));
+        return write_response(refuse(503, "the service stops"));
     };
     let task = tokio::task::spawn_blocking(move || {
         let answer = answer(&body, planner.seconds_max);
@@ -70,24 +96,25 @@ async fn optimise(State(planner): State<Planner>, request: Request) -> Response 
     });
     match task.await {
         Ok(answer) => {
-            log(&answer);
-            respond(answer)
+            log_answer(&answer);
+            write_response(answer)
         }
-        Err(_) => respond(refuse(500, "the plan could not be made")),
+        Err(_) => write_response(refuse(500, "the plan could not be made")),
     }
 }
 
-fn log(answer: &Answer) {
+fn log_answer(answer: &Answer) {
     if answer.status == 200 {
         for reason in &answer.reasons {
             info!("{reason}");
         }
     } else {
-        warn!(status = answer.status, "refused: {}", String::from_utf8_lossy(&answer.body));
+        let told: String = String::from_utf8_lossy(&answer.body).chars().take(LOGGED_MAX).collect();
+        warn!(status = answer.status, "refused: {told}");
     }
 }
 
-fn respond(answer: Answer) -> Response {
+fn write_response(answer: Answer) -> Response {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let json = [(header::CONTENT_TYPE, "application/json")];
     (status, json, Body::from(Bytes::from(answer.body))).into_response()
@@ -135,6 +162,24 @@ mod tests {
         let (status, body) = call("GET", "/optimize", "").await;
         assert_eq!(status, 404);
         assert!(body["message"].as_str().unwrap().contains("/optimize/charge-schedule"));
+        let (status, body) = call("GET", "/optimize/charge-schedule", "").await;
+        assert_eq!((status, &body["message"]), (405, &Value::from(PATHS)));
         assert_eq!(call("POST", "/optimize/charge-schedule", "{").await.0, 400);
+    }
+
+    #[tokio::test]
+    async fn beyond_those_that_may_wait_a_request_is_refused() {
+        let planner = Planner::new(1, None);
+        let waiting = planner.places.clone().try_acquire_many_owned(1 + WAITING_MAX);
+        let ask = || {
+            let request = Request::post("/optimize/charge-schedule").body(Body::from("{"));
+            routes(planner.clone()).oneshot(request.unwrap())
+        };
+        assert_eq!(ask().await.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
+        drop(waiting.unwrap());
+        // A place is free again once its request is answered.
+        for _ in 0..=WAITING_MAX + 1 {
+            assert_eq!(ask().await.unwrap().status(), StatusCode::BAD_REQUEST);
+        }
     }
 }
