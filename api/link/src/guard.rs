@@ -19,7 +19,7 @@ const FIXED: [(HeaderName, &str); 7] = [
 /// Puts the headers on a page. `style` is the one style that it may have. Its forms lead back to it,
 /// and their answers to `end`, where the session ends.
 pub fn protect(headers: &mut HeaderMap, style: &str, end: Option<&str>) {
-    protect_page(headers, &policy(style, end));
+    protect_page(headers, &write_policy(style, end));
 }
 
 /// Puts the headers on a page with a policy of its own of what it may load and run.
@@ -32,7 +32,7 @@ pub fn protect_page(headers: &mut HeaderMap, policy: &str) {
     }
 }
 
-fn policy(style: &str, end: Option<&str>) -> String {
+fn write_policy(style: &str, end: Option<&str>) -> String {
     let end = end.map(|end| format!(" {end}")).unwrap_or_default();
     format!(
         "default-src 'none'; style-src 'sha256-{}'; img-src data:; form-action 'self'{end}; \

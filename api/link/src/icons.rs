@@ -5,7 +5,7 @@ use slackwater_control::device::scope::DeviceKind;
 /// The picture of a kind of device.
 #[must_use]
 pub fn of(kind: DeviceKind) -> Markup {
-    drawn(match kind {
+    draw_icon(match kind {
         DeviceKind::Vehicle => {
             "M3 16v-3.2c0-.9.5-1.6 1.3-2l1.7-.8 1.8-3.3A2 2 0 0 1 9.6 5.6h5.2c.7 0 1.3.3 1.7.9l2.3 \
              3.5 1.4.5c.8.3 1.3 1 1.3 1.9V16h-2M3 16h2M9 16h6M6 10h13M7 18a2 2 0 1 0 0-4 2 2 0 0 \
@@ -39,7 +39,7 @@ pub fn of(kind: DeviceKind) -> Markup {
 /// The mark of the pages: water at its turn.
 #[must_use]
 pub fn mark() -> Markup {
-    drawn(
+    draw_icon(
         "M2.5 9c2.4 0 2.4 2 4.75 2S9.6 9 12 9s2.4 2 4.75 2S19.1 9 21.5 9M2.5 14.5c2.4 0 2.4 2 4.75 2s2.35-2 4.75-2 2.4 2 4.75 2 2.35-2 4.75-2",
     )
 }
@@ -47,10 +47,10 @@ pub fn mark() -> Markup {
 /// A tick in a ring.
 #[must_use]
 pub fn tick() -> Markup {
-    drawn("M12 3.5a8.5 8.5 0 1 1 0 17 8.5 8.5 0 0 1 0-17ZM8.3 12.2l2.6 2.6 4.9-5.4")
+    draw_icon("M12 3.5a8.5 8.5 0 1 1 0 17 8.5 8.5 0 0 1 0-17ZM8.3 12.2l2.6 2.6 4.9-5.4")
 }
 
-fn drawn(path: &str) -> Markup {
+fn draw_icon(path: &str) -> Markup {
     html! {
         svg viewBox="0 0 24 24" aria-hidden="true" focusable="false" {
             path d=(path) {}

@@ -86,7 +86,7 @@ impl<'a> Fields<'a> {
     #[must_use]
     pub fn text(self, field: &str) -> Option<&'a str> {
         let text = self.0.get(field)?.as_str()?.trim();
-        (!text.is_empty()).then_some(clipped(text))
+        (!text.is_empty()).then_some(clip_text(text))
     }
 
     /// Owned text of a field.
@@ -133,13 +133,13 @@ impl<'a> Fields<'a> {
     pub fn required(self, field: &'static str) -> Result<&'a str, Fault> {
         match self.0.get(field) {
             None | Some(Value::Null) => Err(Fault::Missing { field }),
-            Some(Value::String(text)) => Ok(clipped(text)),
+            Some(Value::String(text)) => Ok(clip_text(text)),
             Some(value) => Err(Fault::WrongType { field, given: shown(value), expected: "a text" }),
         }
     }
 }
 
-fn clipped(text: &str) -> &str {
+fn clip_text(text: &str) -> &str {
     &text[..text.floor_char_boundary(TEXT_MAX)]
 }
 

@@ -84,7 +84,7 @@ impl Frame {
         };
         match kind {
             Some(2) => Self::call(id, &mut parts),
-            Some(3) => Ok(Self::CallResult { id, payload: payload(parts.next()) }),
+            Some(3) => Ok(Self::CallResult { id, payload: take_payload(parts.next()) }),
             Some(4) => Ok(Self::CallError {
                 id,
                 code: text_of(parts.next()),
@@ -116,7 +116,7 @@ impl Frame {
     }
 }
 
-fn payload(value: Option<Value>) -> Value {
+fn take_payload(value: Option<Value>) -> Value {
     value.filter(Value::is_object).unwrap_or_else(|| json!({}))
 }
 

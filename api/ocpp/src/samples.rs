@@ -37,7 +37,7 @@ fn read_set(set: Fields<'_>, read: &mut Samples) {
             None => {}
         }
     }
-    read.values.extend(parts.into_iter().map(|(quantity, parts)| join(at, quantity, &parts)));
+    read.values.extend(parts.into_iter().map(|(quantity, parts)| join_parts(at, quantity, &parts)));
 }
 
 /// Reads a value: `None` for a quantity that is not of interest, an error for one that is
@@ -101,7 +101,7 @@ fn scale_of(quantity: Quantity, unit: &str) -> Option<f64> {
 }
 
 /// One value of a quantity at an instant.
-fn join(at: Option<DateTime<Utc>>, quantity: Quantity, parts: &[Part]) -> Sample {
+fn join_parts(at: Option<DateTime<Utc>>, quantity: Quantity, parts: &[Part]) -> Sample {
     let whole = parts.iter().rev().find(|part| !part.is_phase);
     let values = || parts.iter().map(|part| part.value);
     let value = match quantity {

@@ -126,7 +126,7 @@ impl Session {
             }
             Ok(Frame::CallError { id, code, description }) => {
                 self.take_reply(&id, station, (rules, now), &mut step, |_| {
-                    failure(&code, &description)
+                    read_failure(&code, &description)
                 });
             }
             Err(FrameError::Malformed { id, reason }) => {
@@ -163,7 +163,7 @@ impl Session {
     pub fn tick(&mut self, station: &mut Station, rules: &Rules, now: DateTime<Utc>) -> Step {
         let mut step = Step::default();
         if let Some(late) = self.outstanding.take_if(|sent| sent.deadline <= now) {
-            finish(&late.waiting, Reply::TimedOut, station, (rules, now), &mut step);
+            finish_request(&late.waiting, Reply::TimedOut, station, (rules, now), &mut step);
         }
         self.send_next(station, rules, now, &mut step);
         step
@@ -194,7 +194,7 @@ impl Session {
         let mut step = Step::default();
         let outstanding = self.outstanding.take().map(|sent| sent.waiting);
         for waiting in outstanding.into_iter().chain(self.queue.drain(..)) {
-            finish(&waiting, Reply::Lost, station, (rules, now), &mut step);
+            finish_request(&waiting, Reply::Lost, station, (rules, now), &mut step);
         }
         step
     }
@@ -212,7 +212,7 @@ impl Session {
         if let Some(sent) = self.outstanding.take_if(|sent| sent.id == id) {
             let reply = read(&sent.waiting.request);
             step.is_urgent = true;
-            finish(&sent.waiting, reply, station, (rules, now), step);
+            finish_request(&sent.waiting, reply, station, (rules, now), step);
         }
     }
 
@@ -244,14 +244,14 @@ impl Session {
                 }
                 Err(error) => {
                     let reply = Reply::Failed { reason: error.to_string() };
-                    finish(&waiting, reply, station, (rules, now), step);
+                    finish_request(&waiting, reply, station, (rules, now), step);
                 }
             }
         }
     }
 }
 
-fn failure(code: &str, description: &str) -> Reply {
+fn read_failure(code: &str, description: &str) -> Reply {
     match code {
         "NotImplemented" | "NotSupported" => Reply::NotSupported,
         _ => Reply::Failed { reason: format!("{code} {description}").trim().to_owned() },
@@ -259,7 +259,7 @@ fn failure(code: &str, description: &str) -> Reply {
 }
 
 /// Outcome of a request in one word. That of a schedule is how it compares with the profiles.
-fn outcome(request: &Request, reply: &Reply, station: &Station) -> &'static str {
+fn name_outcome(request: &Request, reply: &Reply, station: &Station) -> &'static str {
     match (reply, request) {
         (Reply::Schedule { .. }, Request::ReadSchedule { connector, .. }) => {
             match station.connectors.get(connector).map(|own| own.limits.check) {
@@ -277,7 +277,7 @@ fn outcome(request: &Request, reply: &Reply, station: &Station) -> &'static str 
     }
 }
 
-fn finish(
+fn finish_request(
     waiting: &Waiting,
     reply: Reply,
     station: &mut Station,
@@ -285,6 +285,6 @@ fn finish(
     step: &mut Step,
 ) {
     station.replied(&waiting.request, &reply, rules, now);
-    step.ended.push((waiting.request.kind(), outcome(&waiting.request, &reply, station)));
+    step.ended.push((waiting.request.kind(), name_outcome(&waiting.request, &reply, station)));
     step.done.extend(waiting.ticket.map(|ticket| (ticket, reply)));
 }

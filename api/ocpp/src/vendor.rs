@@ -57,7 +57,7 @@ impl Ocpp {
     /// A setting is wrong, a file is not readable, the address is taken, or there is no runtime.
     pub fn open(settings: &OcppSettings, clock: Clock) -> Result<Self, SettingsError> {
         settings.check()?;
-        let door = door(&settings.security()?)?;
+        let door = make_door(&settings.security()?)?;
         let failed = |error: std::io::Error| {
             SettingsError::new("listen", format!("{}: {error}", settings.listen))
         };
@@ -78,7 +78,7 @@ impl Ocpp {
         let balancing = balancing.collect();
         let task = runtime.spawn(listen(listener, door, Arc::clone(&hub)));
         info!(%address, profile = settings.security_profile, "listening for charge points");
-        let profile = Arc::new(profile(settings));
+        let profile = Arc::new(make_profile(settings));
         Ok(Self { profile, hub, address, listener: task.abort_handle(), balancing })
     }
 
@@ -95,30 +95,33 @@ impl Ocpp {
     }
 
     /// The charge point of a connection, if its token is that of a link.
-    async fn point(&self, connection: &Connection) -> Result<Arc<Point>, VendorError> {
+    async fn find_linked_point(&self, connection: &Connection) -> Result<Arc<Point>, VendorError> {
         let secret = connection.secret();
         let (identity, token) = secret.rsplit_once(' ').ok_or(VendorError::Unauthorised)?;
-        let credentials = self.hub.credentials(identity).await.map_err(outage)?;
+        let credentials = self.hub.credentials(identity).await.map_err(log_outage)?;
         if credentials.is_none() {
             return Err(VendorError::Unauthorised);
         }
-        let point = self.hub.point(identity).await.map_err(outage)?;
+        let point = self.hub.point(identity).await.map_err(log_outage)?;
         let kept = digest(token);
         let is_linked = point.kept().links.iter().any(|link| is_same(link, &kept));
         if is_linked { Ok(point) } else { Err(VendorError::Unauthorised) }
     }
 
     /// The charge point and connector of a device.
-    async fn place(&self, device: &Linked) -> Result<(Arc<Point>, Connector), VendorError> {
-        let point = self.point(&device.connection).await?;
+    async fn find_connector(
+        &self,
+        device: &Linked,
+    ) -> Result<(Arc<Point>, Connector), VendorError> {
+        let point = self.find_linked_point(&device.connection).await?;
         let number = device.device.strip_prefix(&point.identity);
         let number = number.and_then(|rest| rest.strip_prefix('/')?.parse().ok());
-        let known = number.filter(|number| connectors(&point).contains(number));
+        let known = number.filter(|number| list_connectors(&point).contains(number));
         Ok((point, known.ok_or(VendorError::NoSuchDevice)?))
     }
 }
 
-fn profile(settings: &OcppSettings) -> Profile {
+fn make_profile(settings: &OcppSettings) -> Profile {
     Profile {
         code: settings.vendor_code.clone(),
         display_name: settings.display_name.clone(),
@@ -128,7 +131,7 @@ fn profile(settings: &OcppSettings) -> Profile {
     }
 }
 
-fn door(security: &Security) -> Result<Door, SettingsError> {
+fn make_door(security: &Security) -> Result<Door, SettingsError> {
     let (proof, files) = match security {
         Security::None => (Proof::Nothing, None),
         Security::Password => (Proof::Password, None),
@@ -140,18 +143,18 @@ fn door(security: &Security) -> Result<Door, SettingsError> {
 }
 
 /// Connectors of a charge point; one, as long as it has not reported any.
-fn connectors(point: &Point) -> Vec<Connector> {
+fn list_connectors(point: &Point) -> Vec<Connector> {
     let known: Vec<Connector> = point.kept().station.connectors.keys().copied().collect();
     if known.is_empty() { vec![1] } else { known }
 }
 
-fn outage(error: impl fmt::Display) -> VendorError {
+fn log_outage(error: impl fmt::Display) -> VendorError {
     error!(%error, "a file of a charge point failed");
     VendorError::Outage
 }
 
-fn offers(point: &Point) -> Vec<Offer> {
-    let all = connectors(point);
+fn list_offers(point: &Point) -> Vec<Offer> {
+    let all = list_connectors(point);
     let kept = point.kept();
     let model = kept.station.model.as_ref();
     let name = model.map_or_else(
@@ -200,23 +203,23 @@ impl Vendor for Ocpp {
 
     async fn log_in(&self, login: &Login, _now: DateTime<Utc>) -> Result<LogIn, VendorError> {
         let identity = login.user_name.trim();
-        let credentials = self.hub.credentials(identity).await.map_err(outage)?;
+        let credentials = self.hub.credentials(identity).await.map_err(log_outage)?;
         let hash = credentials.as_ref().map_or(NO_HASH, |own| &own.code_hash).to_owned();
         let code = normalised(&login.password);
         let is_right = self.hub.compare(move || matches(code.as_bytes(), &hash)).await;
         if !is_right || credentials.is_none() {
             return Err(VendorError::Unauthorised);
         }
-        let point = self.hub.point(identity).await.map_err(outage)?;
-        let token = generate_token().map_err(outage)?;
+        let point = self.hub.point(identity).await.map_err(log_outage)?;
+        let token = generate_token().map_err(log_outage)?;
         point.add_link(digest(&token));
-        self.hub.save(&point).await.map_err(outage)?;
+        self.hub.save(&point).await.map_err(log_outage)?;
         let connection = Connection::new(format!("{identity} {token}"));
-        Ok(LogIn::Connected { connection, offers: offers(&point) })
+        Ok(LogIn::Connected { connection, offers: list_offers(&point) })
     }
 
     async fn poll(&self, device: &Linked, _now: DateTime<Utc>) -> Result<Reading, VendorError> {
-        let (point, number) = self.place(device).await?;
+        let (point, number) = self.find_connector(device).await?;
         let reading = point.kept().station.reading(number);
         reading.ok_or(VendorError::Unreachable)
     }
@@ -227,7 +230,7 @@ impl Vendor for Ocpp {
         command: &Command,
         _now: DateTime<Utc>,
     ) -> Result<(), VendorError> {
-        let (point, number) = self.place(device).await?;
+        let (point, number) = self.find_connector(device).await?;
         let now = (self.hub.clock)();
         if *command == Command::Charge(Switch::Start) && point.kept().shared.is_stopped(number) {
             let detail = "the upstream system has stopped charging".to_owned();
@@ -255,7 +258,7 @@ impl Vendor for Ocpp {
         to: DateTime<Utc>,
         _now: DateTime<Utc>,
     ) -> Result<Vec<Metered>, VendorError> {
-        let (point, number) = self.place(device).await?;
+        let (point, number) = self.find_connector(device).await?;
         let kept = point.kept();
         // A charge point that was away delivers its meter values later.
         if kept.station.link.is_none() {

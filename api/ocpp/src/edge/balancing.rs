@@ -52,7 +52,7 @@ impl LiveSite {
                 () = self.changed.notified() => {}
             }
             let base = self.read_base().await;
-            let is_full = self.balance(base, (hub.clock)());
+            let is_full = self.balance_site(base, (hub.clock)());
             if is_full != was_full {
                 self.log_fullness(is_full);
             }
@@ -92,7 +92,7 @@ impl LiveSite {
 
     /// Decides limits, and tells the connections that are to send one. Returns true if what counts
     /// at any time exceeds the fuse.
-    fn balance(&self, base: Option<BaseLoad>, now: DateTime<Utc>) -> bool {
+    fn balance_site(&self, base: Option<BaseLoad>, now: DateTime<Utc>) -> bool {
         // Others lock one charge point at a time, and these in their order.
         let mut kept: Vec<_> = self.points.iter().map(|point| point.kept()).collect();
         let mut members: Vec<Member<'_>> = (kept.iter_mut().zip(&self.points))

@@ -65,7 +65,7 @@ impl Folder {
     /// # Errors
     /// The file cannot be read.
     pub fn credentials(&self, identity: &str) -> Result<Option<Credentials>, FileError> {
-        read(&self.file(identity, "credentials"))
+        read(&self.name_file(identity, "credentials"))
     }
 
     /// Keeps the credentials of a charge point.
@@ -73,7 +73,7 @@ impl Folder {
     /// # Errors
     /// The file cannot be written.
     pub fn keep_credentials(&self, credentials: &Credentials) -> Result<(), FileError> {
-        write(&self.file(&credentials.identity, "credentials"), credentials)
+        write_file(&self.name_file(&credentials.identity, "credentials"), credentials)
     }
 
     /// State of a charge point; `None` if it was never connected.
@@ -81,7 +81,7 @@ impl Folder {
     /// # Errors
     /// The file cannot be read.
     pub fn state(&self, identity: &str) -> Result<Option<Kept>, FileError> {
-        read(&self.file(identity, "state"))
+        read(&self.name_file(identity, "state"))
     }
 
     /// Keeps the state of a charge point.
@@ -89,7 +89,7 @@ impl Folder {
     /// # Errors
     /// The file cannot be written.
     pub fn keep_state(&self, identity: &str, kept: &Kept) -> Result<(), FileError> {
-        write(&self.file(identity, "state"), kept)
+        write_file(&self.name_file(identity, "state"), kept)
     }
 
     /// Identities of all charge points that were added, in order.
@@ -126,7 +126,7 @@ impl Folder {
     /// # Errors
     /// The file cannot be removed.
     pub fn forget_credentials(&self, identity: &str) -> Result<bool, FileError> {
-        remove(self.file(identity, "credentials"))
+        remove_file(self.name_file(identity, "credentials"))
     }
 
     /// Removes the state of a charge point. Returns false if there is none.
@@ -134,10 +134,10 @@ impl Folder {
     /// # Errors
     /// The file cannot be removed.
     pub fn forget_state(&self, identity: &str) -> Result<bool, FileError> {
-        remove(self.file(identity, "state"))
+        remove_file(self.name_file(identity, "state"))
     }
 
-    fn file(&self, identity: &str, kind: &str) -> PathBuf {
+    fn name_file(&self, identity: &str, kind: &str) -> PathBuf {
         self.0.join(format!("{}.{kind}.json", file_name(identity)))
     }
 }
@@ -169,7 +169,7 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileError> {
     }
 }
 
-fn remove(path: PathBuf) -> Result<bool, FileError> {
+fn remove_file(path: PathBuf) -> Result<bool, FileError> {
     match fs::remove_file(&path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
@@ -178,7 +178,7 @@ fn remove(path: PathBuf) -> Result<bool, FileError> {
 }
 
 /// Writes a file whole or not at all, also if the machine stops in between.
-fn write(path: &Path, value: &impl Serialize) -> Result<(), FileError> {
+fn write_file(path: &Path, value: &impl Serialize) -> Result<(), FileError> {
     write_whole(path, value)
         .map_err(|error| FileError { path: path.to_owned(), reason: error.to_string() })
 }

@@ -66,7 +66,7 @@ fn hello_of(request: Request, rest: Vec<u8>) -> Hello {
         .collect();
     Hello {
         identity,
-        credentials: header(AUTHORIZATION).and_then(basic),
+        credentials: header(AUTHORIZATION).and_then(read_basic),
         version: Version::choose(&offered.join(",")),
         request,
         rest,
@@ -75,7 +75,7 @@ fn hello_of(request: Request, rest: Vec<u8>) -> Hello {
 
 /// User name and password of a header of Basic authentication. Where one ends and the other begins
 /// depends on the identity, which may have colons.
-fn basic(header: &str) -> Option<Vec<u8>> {
+fn read_basic(header: &str) -> Option<Vec<u8>> {
     let (scheme, encoded) = header.trim().split_once(' ')?;
     let decoded = STANDARD.decode(encoded.trim()).ok()?;
     scheme.eq_ignore_ascii_case("basic").then_some(decoded)
@@ -100,7 +100,7 @@ impl Hello {
             let name = HeaderValue::from_static(version.subprotocol());
             response.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, name);
         }
-        send(stream, &response).await
+        send_response(stream, &response).await
     }
 }
 
@@ -116,10 +116,13 @@ pub async fn refuse(stream: &mut (impl AsyncWrite + Unpin), status: StatusCode) 
     if status == StatusCode::UNAUTHORIZED {
         builder = builder.header("WWW-Authenticate", "Basic realm=\"OCPP\"");
     }
-    send(stream, &builder.body(()).map_err(io::Error::other)?).await
+    send_response(stream, &builder.body(()).map_err(io::Error::other)?).await
 }
 
-async fn send(stream: &mut (impl AsyncWrite + Unpin), response: &Response<()>) -> io::Result<()> {
+async fn send_response(
+    stream: &mut (impl AsyncWrite + Unpin),
+    response: &Response<()>,
+) -> io::Result<()> {
     let mut bytes = Vec::new();
     write_response(&mut bytes, response).map_err(io::Error::other)?;
     stream.write_all(&bytes).await?;

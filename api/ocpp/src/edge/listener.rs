@@ -63,7 +63,7 @@ pub async fn listen(listener: TcpListener, door: Door, hub: Arc<Hub>) {
             Ok((stream, _)) => {
                 let (door, hub) = (door.clone(), Arc::clone(&hub));
                 tasks.spawn(async move {
-                    if let Err(error) = take(stream, door, hub).await {
+                    if let Err(error) = take_connection(stream, door, hub).await {
                         debug!(%error, "a connection failed");
                     }
                     drop(place);
@@ -77,30 +77,30 @@ pub async fn listen(listener: TcpListener, door: Door, hub: Arc<Hub>) {
     }
 }
 
-async fn take(stream: TcpStream, door: Door, hub: Arc<Hub>) -> io::Result<()> {
+async fn take_connection(stream: TcpStream, door: Door, hub: Arc<Hub>) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let Some(tls) = &door.tls else { return open(stream, None, &door, hub).await };
-    let stream = within(tls.accept(stream)).await??;
+    let Some(tls) = &door.tls else { return open_connection(stream, None, &door, hub).await };
+    let stream = limit_time(tls.accept(stream)).await??;
     let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
     let name = certificates.first().and_then(common_name);
-    open(stream, name, &door, hub).await
+    open_connection(stream, name, &door, hub).await
 }
 
-async fn within<T>(work: impl Future<Output = T>) -> io::Result<T> {
+async fn limit_time<T>(work: impl Future<Output = T>) -> io::Result<T> {
     timeout(HANDSHAKE_MAX, work).await.map_err(|_| io::ErrorKind::TimedOut.into())
 }
 
 /// Reads the opening handshake and serves the charge point.
-async fn open<S: AsyncRead + AsyncWrite + Unpin>(
+async fn open_connection<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: S,
     certified: Option<String>,
     door: &Door,
     hub: Arc<Hub>,
 ) -> io::Result<()> {
-    let Some(hello) = within(read_hello(&mut stream)).await?? else {
+    let Some(hello) = limit_time(read_hello(&mut stream)).await?? else {
         return refuse(&mut stream, StatusCode::BAD_REQUEST).await;
     };
-    let status = judge(&hello, certified.as_deref(), door, &hub).await;
+    let status = judge_hello(&hello, certified.as_deref(), door, &hub).await;
     if let Err(status) = status {
         // A stranger chose the identity: it is logged in an escaped form.
         warn!(identity = ?hello.identity, status = status.as_u16(), "a charge point was refused");
@@ -128,7 +128,7 @@ async fn open<S: AsyncRead + AsyncWrite + Unpin>(
 }
 
 /// Decides whether a charge point is let in.
-async fn judge(
+async fn judge_hello(
     hello: &Hello,
     certified: Option<&str>,
     door: &Door,

@@ -19,7 +19,7 @@ const CODE_LENGTH: usize = 12;
 #[error("the system gave no random numbers")]
 pub struct NoRandomness;
 
-fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
+fn draw_bytes<const N: usize>() -> Result<[u8; N], NoRandomness> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|_| NoRandomness)?;
     Ok(bytes)
@@ -37,7 +37,7 @@ pub fn hex(bytes: &[u8]) -> String {
 /// # Errors
 /// The system has no random numbers.
 pub fn generate_password() -> Result<String, NoRandomness> {
-    Ok(hex(&random::<PASSWORD_BYTES>()?))
+    Ok(hex(&draw_bytes::<PASSWORD_BYTES>()?))
 }
 
 /// Code for the owner of a charge point, in groups of four letters.
@@ -45,7 +45,7 @@ pub fn generate_password() -> Result<String, NoRandomness> {
 /// # Errors
 /// The system has no random numbers.
 pub fn generate_code() -> Result<String, NoRandomness> {
-    let bytes = random::<CODE_LENGTH>()?;
+    let bytes = draw_bytes::<CODE_LENGTH>()?;
     let letter = |byte: &u8| char::from(CODE_LETTERS[usize::from(byte % 32)]);
     let letters: Vec<char> = bytes.iter().map(letter).collect();
     Ok(letters.chunks(4).map(String::from_iter).collect::<Vec<_>>().join("-"))
@@ -65,7 +65,7 @@ pub fn normalised(code: &str) -> String {
 /// # Errors
 /// The system has no random numbers.
 pub fn generate_token() -> Result<String, NoRandomness> {
-    Ok(hex(&random::<32>()?))
+    Ok(hex(&draw_bytes::<32>()?))
 }
 
 /// Stored form of a token: its SHA-256. Nobody guesses 256 random bits, so that this is enough.

@@ -20,9 +20,9 @@ use crate::settings::TlsFiles;
 /// A file is missing or holds something else.
 pub fn configure(files: &TlsFiles) -> Result<Arc<ServerConfig>, SettingsError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let certificates = certificates(&files.certificate, "certificate_file")?;
+    let certificates = read_certificates(&files.certificate, "certificate_file")?;
     let key = PrivateKeyDer::from_pem_file(&files.key)
-        .map_err(|error| unreadable("key_file", &files.key, &error))?;
+        .map_err(|error| refuse_file("key_file", &files.key, &error))?;
     let refused = |field| move |error: rustls::Error| SettingsError::new(field, error.to_string());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
@@ -30,7 +30,7 @@ pub fn configure(files: &TlsFiles) -> Result<Arc<ServerConfig>, SettingsError> {
     let builder = match &files.client_authority {
         None => builder.with_no_client_auth(),
         Some(authority) => {
-            let roots = Arc::new(roots(authority, "client_ca_file")?);
+            let roots = Arc::new(read_roots(authority, "client_ca_file")?);
             let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider).build();
             let verifier = verifier
                 .map_err(|error| SettingsError::new("client_ca_file", error.to_string()))?;
@@ -41,12 +41,12 @@ pub fn configure(files: &TlsFiles) -> Result<Arc<ServerConfig>, SettingsError> {
     Ok(Arc::new(config))
 }
 
-fn certificates(
+fn read_certificates(
     file: &Path,
     field: &'static str,
 ) -> Result<Vec<CertificateDer<'static>>, SettingsError> {
     let all = CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
-    let all: Vec<_> = all.map_err(|error| unreadable(field, file, &error))?;
+    let all: Vec<_> = all.map_err(|error| refuse_file(field, file, &error))?;
     if all.is_empty() {
         let reason = format!("{} has no certificate", file.display());
         return Err(SettingsError::new(field, reason));
@@ -54,9 +54,9 @@ fn certificates(
     Ok(all)
 }
 
-fn roots(file: &Path, field: &'static str) -> Result<RootCertStore, SettingsError> {
+fn read_roots(file: &Path, field: &'static str) -> Result<RootCertStore, SettingsError> {
     let mut roots = RootCertStore::empty();
-    for certificate in certificates(file, field)? {
+    for certificate in read_certificates(file, field)? {
         roots.add(certificate).map_err(|error| SettingsError::new(field, error.to_string()))?;
     }
     Ok(roots)
@@ -72,7 +72,7 @@ pub fn configure_client(
     certificate: Option<&(PathBuf, PathBuf)>,
 ) -> Result<ClientConfig, SettingsError> {
     let trusted = if let Some(file) = authority {
-        roots(file, "ca_file")?
+        read_roots(file, "ca_file")?
     } else {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -86,11 +86,13 @@ pub fn configure_client(
         .with_root_certificates(trusted);
     let Some((chain, key)) = certificate else { return Ok(builder.with_no_client_auth()) };
     let own =
-        PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable("key_file", key, &error))?;
-    builder.with_client_auth_cert(certificates(chain, "certificate_file")?, own).map_err(refused)
+        PrivateKeyDer::from_pem_file(key).map_err(|error| refuse_file("key_file", key, &error))?;
+    builder
+        .with_client_auth_cert(read_certificates(chain, "certificate_file")?, own)
+        .map_err(refused)
 }
 
-fn unreadable(field: &str, file: &Path, error: &rustls::pki_types::pem::Error) -> SettingsError {
+fn refuse_file(field: &str, file: &Path, error: &rustls::pki_types::pem::Error) -> SettingsError {
     SettingsError::new(field, format!("{}: {error}", file.display()))
 }
 

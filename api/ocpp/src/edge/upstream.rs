@@ -164,7 +164,7 @@ async fn keep_connected(route: Route, version: Version, ping: Duration, news: mp
     let mut pause = PAUSE_MIN;
     loop {
         let identity = &route.identity;
-        match timeout(CONNECT_MAX, connect(&route, version)).await {
+        match timeout(CONNECT_MAX, connect_upstream(&route, version)).await {
             Ok(Ok(stream)) => {
                 pause = PAUSE_MIN;
                 let (texts, receiver) = mpsc::channel(TEXTS_MAX);
@@ -172,7 +172,7 @@ async fn keep_connected(route: Route, version: Version, ping: Duration, news: mp
                 if news.send(News::Connected(texts)).await.is_err() {
                     return;
                 }
-                let ended = serve(stream, receiver, ping, &news).await;
+                let ended = serve_upstream(stream, receiver, ping, &news).await;
                 info!(identity, ?ended, "the connection to the upstream system ended");
             }
             Ok(Err(error)) => warn!(identity, %error, "the upstream system was not reached"),
@@ -193,8 +193,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
 type Socket = WebSocketStream<Box<dyn Stream>>;
 
-async fn connect(route: &Route, version: Version) -> io::Result<Socket> {
-    let request = request(route, version).await?;
+async fn connect_upstream(route: &Route, version: Version) -> io::Result<Socket> {
+    let request = write_hello(route, version).await?;
     let uri = request.uri();
     let is_encrypted = uri.scheme_str() == Some("wss");
     let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
@@ -220,7 +220,7 @@ async fn connect(route: &Route, version: Version) -> io::Result<Socket> {
     Ok(connected.map_err(io::Error::other)?.0)
 }
 
-async fn request(route: &Route, version: Version) -> io::Result<Request> {
+async fn write_hello(route: &Route, version: Version) -> io::Result<Request> {
     let mut request = route.address.as_str().into_client_request().map_err(io::Error::other)?;
     let name = HeaderValue::from_static(version.subprotocol());
     request.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, name);
@@ -237,7 +237,7 @@ async fn request(route: &Route, version: Version) -> io::Result<Request> {
 }
 
 /// Passes texts on until the connection ends, falls silent, or is let go.
-async fn serve(
+async fn serve_upstream(
     mut socket: Socket,
     mut texts: mpsc::Receiver<String>,
     ping: Duration,

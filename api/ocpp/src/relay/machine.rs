@@ -213,7 +213,7 @@ impl Relay {
                 self.take_upstream_answer(text, &answer, parts, &mut step);
             }
             Err(FrameError::Malformed { id, reason }) => {
-                step.upstream.push(self.failed(id, &Fault::Formation { reason }));
+                step.upstream.push(self.write_failure(id, &Fault::Formation { reason }));
             }
             Err(FrameError::Unanswerable { .. }) => {}
         }
@@ -292,7 +292,7 @@ impl Relay {
         self.at_point.as_ref().is_some_and(|at| at.id == id)
     }
 
-    fn failed(&self, id: String, fault: &Fault) -> String {
+    fn write_failure(&self, id: String, fault: &Fault) -> String {
         let code = self.version.code_of(fault).to_owned();
         Frame::CallError { id, code, description: fault.to_string() }.write()
     }
@@ -489,7 +489,7 @@ impl Relay {
             Verdict::Answer(payload) => {
                 step.upstream.push(Frame::CallResult { id, payload }.write());
             }
-            Verdict::Fail(fault) => step.upstream.push(self.failed(id, &fault)),
+            Verdict::Fail(fault) => step.upstream.push(self.write_failure(id, &fault)),
             Verdict::Promise { connector, profile } => {
                 let deadline = now + self.timeout;
                 self.promises.push(Promise { id, connector, profile, deadline });
@@ -512,7 +512,8 @@ impl Relay {
         if at.is_orphan {
             return;
         }
-        let text = if at.id == at.call.id { text.to_owned() } else { renamed(text, at.call.id) };
+        let text =
+            if at.id == at.call.id { text.to_owned() } else { rename_message(text, at.call.id) };
         step.upstream.push(text);
     }
 
@@ -602,8 +603,11 @@ impl Relay {
             } else {
                 call.id.clone()
             };
-            let text =
-                if id == call.id { call.text.clone() } else { renamed(&call.text, id.clone()) };
+            let text = if id == call.id {
+                call.text.clone()
+            } else {
+                rename_message(&call.text, id.clone())
+            };
             step.own.send.push(text);
             let deadline = parts.now + self.timeout;
             self.at_point = Some(AtPoint { id, call, is_orphan: false, deadline });
@@ -658,7 +662,7 @@ fn forget_id(action: &str, payload: &Value, shared: &mut Shared) {
 }
 
 /// A text with another identifier of the message.
-fn renamed(text: &str, new: String) -> String {
+fn rename_message(text: &str, new: String) -> String {
     let Ok(mut frame) = serde_json::from_str::<Value>(text) else { return text.to_owned() };
     frame[1] = Value::from(new);
     frame.to_string()

@@ -146,7 +146,7 @@ impl Theirs {
 
     /// Caps the limits of all connectors.
     pub fn cap(&self, station: &mut Station, rules: &Rules, now: DateTime<Utc>) {
-        let placed: Vec<Placed> = self.0.iter().filter_map(placed).collect();
+        let placed: Vec<Placed> = self.0.iter().filter_map(place_profile).collect();
         let connectors = u32::try_from(station.connectors.len()).unwrap_or(u32::MAX);
         let second = SecondSystem { profiles: &placed, connectors, supply: rules.supply };
         for (number, state) in &mut station.connectors {
@@ -157,7 +157,7 @@ impl Theirs {
     }
 }
 
-fn placed(one: &Received) -> Option<Placed> {
+fn place_profile(one: &Received) -> Option<Placed> {
     let profile = read_profile(&one.fields, one.at).ok()?;
     Some(Placed { connector: one.connector, profile })
 }

@@ -116,7 +116,7 @@ impl Learned {
                 return;
             }
         }
-        let next = explanations(profile).into_iter().find(|quirk| !self.tried.contains(quirk));
+        let next = list_explanations(profile).into_iter().find(|quirk| !self.tried.contains(quirk));
         self.is_hopeless = next.is_none();
         self.tried.extend(next);
         self.quirks.extend(next);
@@ -125,7 +125,7 @@ impl Learned {
 }
 
 /// Deviations that may explain a refusal, the likeliest first.
-fn explanations(profile: &Profile) -> Vec<Quirk> {
+fn list_explanations(profile: &Profile) -> Vec<Quirk> {
     let is_power =
         profile.schedule.periods().iter().any(|one| matches!(one.limit, Limit::Power(_)));
     let is_absolute = matches!(profile.kind, Kind::Absolute { .. });

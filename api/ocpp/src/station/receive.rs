@@ -98,7 +98,7 @@ impl Station {
     /// Begins a transaction, unless the message is one that was sent before.
     fn start(&mut self, facts: &TransactionFacts, now: DateTime<Utc>) -> String {
         let connector = self.place_of(facts, now);
-        let given = given(facts);
+        let given = read_given(facts);
         let transactions = &self.connector(connector).transactions;
         let known = match &facts.id {
             Some(id) => transactions.has(id).then(|| id.clone()),
@@ -150,7 +150,7 @@ impl Station {
         let id = facts.id.clone().unwrap_or_default();
         if !self.connector(connector).transactions.has(&id) {
             self.assume(Assumption::TransactionUnknown, now);
-            let given = Given { register: None, ..given(facts) };
+            let given = Given { register: None, ..read_given(facts) };
             return self.open(facts, connector, given, now);
         }
         let assumed = self.connector(connector).measure(&facts.samples, now).assumed;
@@ -235,7 +235,7 @@ impl Station {
     }
 }
 
-fn given(facts: &TransactionFacts) -> Given {
+fn read_given(facts: &TransactionFacts) -> Given {
     let register = facts.samples.values.iter().find(|one| one.quantity == Quantity::Imported);
     Given { at: facts.at, register: register.map(|one| one.value), token: facts.token.clone() }
 }

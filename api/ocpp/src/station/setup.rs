@@ -109,7 +109,7 @@ impl Station {
                 self.was_checked(*connector, reply, rules, now);
             }
             (_, Reply::Lost | Reply::TimedOut) => {}
-            (Request::Trigger { message, .. }, _) => self.asked(*message),
+            (Request::Trigger { message, .. }, _) => self.note_trigger(*message),
             (Request::ReadVariables, reply) => {
                 self.variables_of.clone_from(&self.model);
                 if let Reply::Variables(read) = reply {
@@ -130,7 +130,7 @@ impl Station {
         }
     }
 
-    fn asked(&mut self, message: Trigger) {
+    fn note_trigger(&mut self, message: Trigger) {
         let Some(link) = &mut self.link else { return };
         match message {
             Trigger::Boot => link.has_asked_boot = true,

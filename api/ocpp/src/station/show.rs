@@ -33,7 +33,7 @@ impl Station {
             at,
             is_reachable: Some(self.link.is_some()),
             capabilities: self.capabilities(),
-            counters: counters(state),
+            counters: read_counters(state),
             facts: Facts::Charger(Box::new(facts)),
         })
     }
@@ -82,7 +82,7 @@ impl Station {
     }
 }
 
-fn counters(state: &ConnectorState) -> Option<Counters> {
+fn read_counters(state: &ConnectorState) -> Option<Counters> {
     let (_, imported) = state.imported.last()?;
     let exported = state.exported.last().map_or(Energy::ZERO, |(_, energy)| energy);
     Some(Counters { imported, exported })

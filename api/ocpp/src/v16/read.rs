@@ -63,12 +63,12 @@ pub fn read_event(action: &str, payload: &Value) -> Result<Event, Fault> {
             connector: fields.connector("connectorId")?,
             samples: read_samples(fields, "meterValue"),
         },
-        "StartTransaction" => Event::Transaction(started(fields)?),
+        "StartTransaction" => Event::Transaction(read_start(fields)?),
         "StatusNotification" => Event::Status {
             connector: fields.connector("connectorId")?,
             status: status_of(fields.required("status")?)?,
         },
-        "StopTransaction" => Event::Transaction(stopped(fields)),
+        "StopTransaction" => Event::Transaction(read_stop(fields)),
         "SignCertificate" => Event::SignCertificate,
         "DiagnosticsStatusNotification"
         | "FirmwareStatusNotification"
@@ -104,13 +104,13 @@ fn status_of(word: &str) -> Result<Status, Fault> {
 }
 
 /// Register at the start or end, which the protocol has in Wh and without a unit.
-fn register(fields: Fields<'_>, field: &str) -> Option<Sample> {
+fn read_register(fields: Fields<'_>, field: &str) -> Option<Sample> {
     let value = fields.number(field)?;
     let at = fields.instant("timestamp");
     Some(Sample { at, quantity: Quantity::Imported, value, has_unit: false })
 }
 
-fn started(fields: Fields<'_>) -> Result<TransactionFacts, Fault> {
+fn read_start(fields: Fields<'_>) -> Result<TransactionFacts, Fault> {
     Ok(TransactionFacts {
         stage: Stage::Started,
         id: None,
@@ -119,15 +119,15 @@ fn started(fields: Fields<'_>) -> Result<TransactionFacts, Fault> {
         token: fields.string("idTag"),
         status: None,
         samples: Samples {
-            values: register(fields, "meterStart").into_iter().collect(),
+            values: read_register(fields, "meterStart").into_iter().collect(),
             unreadable: 0,
         },
     })
 }
 
-fn stopped(fields: Fields<'_>) -> TransactionFacts {
+fn read_stop(fields: Fields<'_>) -> TransactionFacts {
     let mut samples = read_samples(fields, "transactionData");
-    samples.values.extend(register(fields, "meterStop"));
+    samples.values.extend(read_register(fields, "meterStop"));
     TransactionFacts {
         stage: Stage::Ended,
         id: fields.integer("transactionId").map(|id| id.to_string()),

@@ -28,15 +28,16 @@ pub fn write_answer(action: &str, facts: &Answer) -> Result<Value, PayloadError>
             answer::<HeartbeatResponse>(json!({"currentTime": write_instant(*now)}))
         }
         Answer::Authorized { is_accepted } => {
-            answer::<AuthorizeResponse>(json!({"idTagInfo": judgement(*is_accepted)}))
+            answer::<AuthorizeResponse>(json!({"idTagInfo": write_judgement(*is_accepted)}))
         }
         Answer::Transaction { id, is_accepted } => match action {
             "StartTransaction" => answer::<StartTransactionResponse>(json!({
                 "transactionId": id.parse::<i64>().unwrap_or_default(),
-                "idTagInfo": judgement(is_accepted.unwrap_or(true)),
+                "idTagInfo": write_judgement(is_accepted.unwrap_or(true)),
             })),
             _ => answer::<StopTransactionResponse>(
-                is_accepted.map_or(json!({}), |accepted| json!({"idTagInfo": judgement(accepted)})),
+                is_accepted
+                    .map_or(json!({}), |accepted| json!({"idTagInfo": write_judgement(accepted)})),
             ),
         },
         Answer::Empty => Ok(json!({})),
@@ -47,7 +48,7 @@ pub fn write_answer(action: &str, facts: &Answer) -> Result<Value, PayloadError>
     }
 }
 
-fn judgement(is_accepted: bool) -> Value {
+fn write_judgement(is_accepted: bool) -> Value {
     json!({"status": if is_accepted { "Accepted" } else { "Invalid" }})
 }
 

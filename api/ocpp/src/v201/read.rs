@@ -64,7 +64,7 @@ pub fn read_event(action: &str, payload: &Value) -> Result<Event, Fault> {
         "Authorize" => {
             Event::Authorize { token: fields.inner("idToken").required("idToken")?.to_owned() }
         }
-        "BootNotification" => Event::Booted(booted(fields.inner("chargingStation"))?),
+        "BootNotification" => Event::Booted(read_model(fields.inner("chargingStation"))?),
         "DataTransfer" => {
             fields.required("vendorId")?;
             Event::DataTransfer
@@ -78,7 +78,7 @@ pub fn read_event(action: &str, payload: &Value) -> Result<Event, Fault> {
             connector: fields.connector("evseId")?,
             status: status_of(fields.required("connectorStatus")?)?,
         },
-        "TransactionEvent" => Event::Transaction(transaction(fields)?),
+        "TransactionEvent" => Event::Transaction(read_transaction(fields)?),
         "SignCertificate" => Event::SignCertificate,
         "ClearedChargingLimit"
         | "FirmwareStatusNotification"
@@ -100,7 +100,7 @@ pub fn read_event(action: &str, payload: &Value) -> Result<Event, Fault> {
     })
 }
 
-fn booted(station: Fields<'_>) -> Result<Model, Fault> {
+fn read_model(station: Fields<'_>) -> Result<Model, Fault> {
     Ok(Model {
         vendor: station.required("vendorName")?.to_owned(),
         model: station.required("model")?.to_owned(),
@@ -124,7 +124,7 @@ fn status_of(word: &str) -> Result<Status, Fault> {
     })
 }
 
-fn transaction(fields: Fields<'_>) -> Result<TransactionFacts, Fault> {
+fn read_transaction(fields: Fields<'_>) -> Result<TransactionFacts, Fault> {
     let stage = match fields.required("eventType")? {
         "Started" => Stage::Started,
         "Updated" => Stage::Updated,

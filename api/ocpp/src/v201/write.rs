@@ -23,17 +23,17 @@ pub(crate) struct Place {
 
 /// Names of all variables that are read.
 pub(crate) const NAMES: [Place; 8] = [
-    named(Variable::SmartCharging, "SmartChargingCtrlr", "Enabled"),
-    named(Variable::RateUnits, "SmartChargingCtrlr", "RateUnit"),
-    named(Variable::StackLevelMax, "SmartChargingCtrlr", "ProfileStackLevel"),
-    named(Variable::PeriodsMax, "SmartChargingCtrlr", "PeriodsPerSchedule"),
-    named(Variable::ProfilesMax, "SmartChargingCtrlr", "Entries"),
-    named(Variable::Measurands, "SampledDataCtrlr", "TxUpdatedMeasurands"),
-    named(Variable::MeterInterval, "SampledDataCtrlr", "TxUpdatedInterval"),
-    named(Variable::AlignedInterval, "AlignedDataCtrlr", "Interval"),
+    name_place(Variable::SmartCharging, "SmartChargingCtrlr", "Enabled"),
+    name_place(Variable::RateUnits, "SmartChargingCtrlr", "RateUnit"),
+    name_place(Variable::StackLevelMax, "SmartChargingCtrlr", "ProfileStackLevel"),
+    name_place(Variable::PeriodsMax, "SmartChargingCtrlr", "PeriodsPerSchedule"),
+    name_place(Variable::ProfilesMax, "SmartChargingCtrlr", "Entries"),
+    name_place(Variable::Measurands, "SampledDataCtrlr", "TxUpdatedMeasurands"),
+    name_place(Variable::MeterInterval, "SampledDataCtrlr", "TxUpdatedInterval"),
+    name_place(Variable::AlignedInterval, "AlignedDataCtrlr", "Interval"),
 ];
 
-const fn named(variable: Variable, component: &'static str, name: &'static str) -> Place {
+const fn name_place(variable: Variable, component: &'static str, name: &'static str) -> Place {
     Place { variable, component, name }
 }
 
@@ -50,10 +50,11 @@ pub fn write_answer(facts: &Answer) -> Result<Value, PayloadError> {
             answer::<HeartbeatResponse>(json!({"currentTime": write_instant(*now)}))
         }
         Answer::Authorized { is_accepted } => {
-            answer::<AuthorizeResponse>(json!({"idTokenInfo": judgement(*is_accepted)}))
+            answer::<AuthorizeResponse>(json!({"idTokenInfo": write_judgement(*is_accepted)}))
         }
         Answer::Transaction { is_accepted, .. } => answer::<TransactionEventResponse>(
-            is_accepted.map_or(json!({}), |accepted| json!({"idTokenInfo": judgement(accepted)})),
+            is_accepted
+                .map_or(json!({}), |accepted| json!({"idTokenInfo": write_judgement(accepted)})),
         ),
         Answer::Empty => Ok(json!({})),
         Answer::Rejected => answer::<SignCertificateResponse>(json!({"status": "Rejected"})),
@@ -63,7 +64,7 @@ pub fn write_answer(facts: &Answer) -> Result<Value, PayloadError> {
     }
 }
 
-fn judgement(is_accepted: bool) -> Value {
+fn write_judgement(is_accepted: bool) -> Value {
     json!({"status": if is_accepted { "Accepted" } else { "Invalid" }})
 }
 
