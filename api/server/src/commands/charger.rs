@@ -105,9 +105,13 @@ fn folder_of_settings(settings: Option<&Path>) -> Result<PathBuf, Failure> {
     folders.next().map(|own| own.state_folder).ok_or(Failure::NoChargerFolder)
 }
 
-/// Summary of a charger in a folder.
+/// Summary of a charger in a folder. Its file does not say whether it is connected.
 fn summary(folder: &Folder, identity: &str) -> Result<Value, FileError> {
-    Ok(describe_briefly(identity, &folder.state(identity)?.unwrap_or_default()))
+    let mut brief = describe_briefly(identity, &folder.state(identity)?.unwrap_or_default());
+    if let Some(fields) = brief.as_object_mut() {
+        fields.remove("is_connected");
+    }
+    Ok(brief)
 }
 
 impl From<TriggerWord> for Trigger {

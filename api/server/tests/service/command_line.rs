@@ -282,6 +282,26 @@ async fn a_token_that_is_made_opens_the_address_of_settings_with_its_hash() {
     assert!(!is_done && error.contains("one of read, operate"), "{error}");
 }
 
+/// The files do not say it: a service may run.
+#[tokio::test]
+async fn a_charger_in_a_folder_is_neither_connected_nor_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().display().to_string();
+    let charger = async |words: &[&str]| {
+        let (is_done, shown, error) =
+            run(program(&[&["charger", "--state-folder", &place], words].concat())).await;
+        assert!(is_done, "{words:?}: {error}");
+        shown
+    };
+    charger(&["add", "garage"]).await;
+    let listed: Value = serde_json::from_str(&charger(&["list"]).await).unwrap();
+    let shown: Value = serde_json::from_str(&charger(&["show", "garage"]).await).unwrap();
+    for brief in [&listed[0], &shown] {
+        assert_eq!(brief["identity"], "garage");
+        assert!(brief.get("is_connected").is_none(), "{brief}");
+    }
+}
+
 #[tokio::test]
 async fn limits_of_areas_are_set_imported_and_taken_back() {
     let Running { folder, admin, stop, server } = serve().await;
