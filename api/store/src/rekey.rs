@@ -51,6 +51,10 @@ impl SecretTable {
         let Self { name, key } = self;
         let columns = key.join(", ");
         let mut change = store.begin().await?;
+        if !store.is_shared() {
+            // SQLite overwrites what is replaced with zeros, in place of leaving it in the page.
+            sqlx::query("pragma secure_delete = on").execute(change.connection()).await?;
+        }
         let select = format!(
             "select {columns}, secret, secret_key from {name}
              where secret is not null and coalesce(secret_key, '') <> $1 limit {ROWS_MAX}"
@@ -121,7 +125,8 @@ pub async fn check_keys(store: &Store) -> Result<u64, StoreError> {
 }
 
 /// Encrypts all secrets with the present key: those in clear text, and those of other keys. A
-/// service may run meanwhile.
+/// service may run meanwhile. A file does not keep what was there in clear, once its log is taken
+/// over into it; a server keeps versions of rows until it removes them (`vacuum full`).
 ///
 /// # Errors
 /// There is no present key, a secret cannot be read, or the database failed. What was encrypted

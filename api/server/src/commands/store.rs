@@ -23,7 +23,10 @@ pub(crate) async fn run_store_command(
             let settings = Config::load(file)?.store;
             let store = Store::open(&settings.url).await?.with_keys(settings.keys);
             check_keys(&store).await?;
-            print(&format!("{:#}", json!(encrypt_all(&store).await?)))
+            let done = encrypt_all(&store).await?;
+            // The log of a file has what was in clear.
+            store.close().await;
+            print(&format!("{:#}", json!(done)))
         }
     }
 }

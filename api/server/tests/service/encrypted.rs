@@ -107,6 +107,28 @@ async fn all_secrets_get_another_key_and_old_rows_are_read_meanwhile() {
     }
 }
 
+/// Returns `true` if a file of the database has a secret in clear.
+fn has_clear(stage: &Stage) -> bool {
+    std::fs::read_dir(stage.folder().path()).unwrap().any(|file| {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        [CREDENTIALS, SIGNING]
+            .iter()
+            .any(|secret| bytes.windows(secret.len()).any(|window| window == secret.as_bytes()))
+    })
+}
+
+#[tokio::test]
+async fn a_file_keeps_nothing_in_clear_of_secrets_that_were_encrypted_later() {
+    let stage = with_secrets(On::Sqlite, Keyring::default()).await;
+    stage.app.store().close().await;
+    assert!(has_clear(&stage));
+    let store = Store::open(&stage.app.config().store.url).await.unwrap();
+    let store = store.with_keys(keys(1, &[]));
+    encrypt_all(&store).await.unwrap();
+    store.close().await;
+    assert!(!has_clear(&stage));
+}
+
 #[tokio::test]
 async fn a_secret_that_was_moved_to_another_row_is_refused() {
     let stage = with_secrets(On::Sqlite, keys(1, &[])).await;
