@@ -55,6 +55,7 @@ impl From<LimitChangeError> for Problem {
         match error {
             LimitChangeError::NoZone { .. } => Self::invalid(vec![format!("/zone: {error}")]),
             LimitChangeError::NoArea => Self::invalid(vec![format!("/area: {error}")]),
+            LimitChangeError::Window { .. } => Self::invalid(vec![format!("/clear: {error}")]),
             LimitChangeError::NoPlans => Self::bad_request(error.to_string()),
             LimitChangeError::Limit(reason) => Self::invalid(vec![format!("/periods: {reason}")]),
             LimitChangeError::Store(reason) => Self::from(reason),

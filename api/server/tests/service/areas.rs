@@ -5,13 +5,17 @@ use axum::http::{Method, StatusCode};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 use slackwater_control::policy::ask::Cause;
+use slackwater_engine::plan::charge::PowerLimit;
 use slackwater_engine::shared_supply::ReplanReason;
 use slackwater_engine::units::kw;
 use slackwater_server::admin;
+use slackwater_service::clock::Clock;
 use slackwater_service::config::plans::AreaLimit;
 use slackwater_service::plans::area::{self, LEASE, work};
+use slackwater_service::plans::limit_change::{LimitChange, change_limit};
 use slackwater_service::plans::planner::plan_now;
-use slackwater_service::state::App;
+use slackwater_service::state::{App, Urls};
+use slackwater_store::client::Environment;
 use slackwater_store::jobs;
 use slackwater_store::lease::Lease;
 use uuid::Uuid;
@@ -258,6 +262,21 @@ async fn an_operator_changes_the_limit_of_an_area_and_plans_follow() {
     }
 }
 
+/// Environments share limits. A sandbox whose clock runs may be years ahead of production.
+#[tokio::test]
+async fn a_limit_is_kept_until_it_is_over_on_the_clocks_of_all_environments() {
+    let stage = Stage::with(On::Sqlite, add_zone).await;
+    let urls = Urls { base: String::new(), auth: String::new(), link: String::new() };
+    let later = Clock::fixed(at(24 * 365));
+    let ahead = stage.app.for_environment(Environment::Production, later, urls);
+    let period = PowerLimit { start: at(1), end: at(2), power_max: kw(50.0) };
+    let (area, wanted) = (("NO1".to_owned(), "north".to_owned()), vec![period]);
+    for worlds in [[ahead.clone(), stage.app.clone()], [stage.app.clone(), ahead]] {
+        let kept = change_limit(&worlds, &area, LimitChange::Periods(wanted.clone())).await;
+        assert_eq!(kept.unwrap().periods(), wanted);
+    }
+}
+
 #[tokio::test]
 async fn limits_that_make_no_sense_are_refused_and_change_nothing() {
     let stage = Stage::with(On::Sqlite, add_zone).await;
@@ -274,6 +293,11 @@ async fn limits_that_make_no_sense_are_refused_and_change_nothing() {
             "periods[1] starts at",
         ),
         ("/limits/NO1/north", json!({ "power_kw": 1.0 }), "unknown variant `power_kw`"),
+        (
+            "/limits/NO1/north",
+            json!({ "clear": { "from": at(2), "to": at(1) } }),
+            "the window ends",
+        ),
     ] {
         let (status, _, body) =
             ask(&router, (Method::PATCH, path), &[JSON], &change.to_string()).await;

@@ -49,6 +49,14 @@ pub enum LimitChangeError {
     /// The area has no name, or a name that none can have.
     #[error("the area is empty; name a part of the zone")]
     NoArea,
+    /// A window ends before it starts, or has no length.
+    #[error("the window ends at {to}, and starts at {from}; it has to end later")]
+    Window {
+        /// Its start.
+        from: DateTime<Utc>,
+        /// Its end.
+        to: DateTime<Utc>,
+    },
     /// Nothing plans within limits.
     #[error("limits need a service that was built with the feature `lp`")]
     NoPlans,
@@ -70,12 +78,15 @@ pub async fn change_limit(
     area: &Pair,
     wanted: LimitChange,
 ) -> Result<SharedLimit, LimitChangeError> {
-    let Some(app) = worlds.first() else { return Ok(SharedLimit::default()) };
+    // Environments share limits, and the clock of a sandbox may be far ahead: a period is over when
+    // it is over on all clocks.
+    let now = worlds.iter().map(App::now).min();
+    let (Some(app), Some(now)) = (worlds.first(), now) else { return Ok(SharedLimit::default()) };
     check_area(app, area)?;
     let mut change = app.store().begin().await?;
     let before = lock_limit(change.connection(), area).await?.limit;
     let limit = changed(&before, wanted)?;
-    let forgotten = app.now().checked_sub_signed(REMEMBERED).unwrap_or_default();
+    let forgotten = now.checked_sub_signed(REMEMBERED).unwrap_or_default();
     let limit = limit.cleared(DateTime::<Utc>::MIN_UTC, forgotten);
     let is_empty = limit == SharedLimit::default();
     if is_empty {
@@ -84,7 +95,7 @@ pub async fn change_limit(
         let row = LimitRow { area: area.clone(), limit: limit.clone() };
         upsert_limit(change.connection(), &row).await?;
     }
-    request_area(app, &mut change, area).await?;
+    request_area(app, &mut change, (area, now)).await?;
     let (worlds, area, shown) = (worlds.to_vec(), area.clone(), limit.clone());
     let show = move || {
         let Some(app) = worlds.first() else { return };
@@ -97,40 +108,45 @@ pub async fn change_limit(
     Ok(limit)
 }
 
-fn check_area(app: &App, (zone, area): &Pair) -> Result<(), LimitChangeError> {
+fn check_area(app: &App, area: &Pair) -> Result<(), LimitChangeError> {
     if !cfg!(feature = "lp") {
         return Err(LimitChangeError::NoPlans);
     }
+    let (zone, name) = area;
     let is_known =
         app.config().zones.contains_key(zone) || app.prices().read(|book| book.has_zone(zone));
-    if !is_known {
+    // What was set for a zone that is no more can be taken back.
+    if !is_known && app.limits().set_for(area).is_none() {
         return Err(LimitChangeError::NoZone { zone: zone.clone() });
     }
-    if area.trim().is_empty() { Err(LimitChangeError::NoArea) } else { Ok(()) }
+    if name.trim().is_empty() { Err(LimitChangeError::NoArea) } else { Ok(()) }
 }
 
-fn changed(limit: &SharedLimit, wanted: LimitChange) -> Result<SharedLimit, SharedLimitError> {
-    match wanted {
-        LimitChange::Usual(power) => SharedLimit::new(Some(power), limit.periods().to_vec()),
-        LimitChange::Periods(periods) => limit.overlaid(periods),
-        LimitChange::AllPeriods(periods) => SharedLimit::new(limit.usual(), periods),
-        LimitChange::Clear { from, to } => Ok(limit.cleared(from, to)),
-        LimitChange::Reset => Ok(SharedLimit::default()),
-    }
+fn changed(limit: &SharedLimit, wanted: LimitChange) -> Result<SharedLimit, LimitChangeError> {
+    Ok(match wanted {
+        LimitChange::Usual(power) => SharedLimit::new(Some(power), limit.periods().to_vec())?,
+        LimitChange::Periods(periods) => limit.overlaid(periods)?,
+        LimitChange::AllPeriods(periods) => SharedLimit::new(limit.usual(), periods)?,
+        LimitChange::Clear { from, to } if to <= from => {
+            return Err(LimitChangeError::Window { from, to });
+        }
+        LimitChange::Clear { from, to } => limit.cleared(from, to),
+        LimitChange::Reset => SharedLimit::default(),
+    })
 }
 
 /// Asks for new plans of an area for each client with homes there.
 async fn request_area(
     app: &App,
     change: &mut Change,
-    (zone, area): &Pair,
+    ((zone, area), now): (&Pair, DateTime<Utc>),
 ) -> Result<(), StoreError> {
     let clients: Vec<_> = app.cache().read(|tables| {
         let next = |after: &str| tables.plans.next_client_in(zone, area, after);
         std::iter::successors(next(""), |client| next(client)).collect()
     });
     for client in &clients {
-        jobs::request_area(change.connection(), (client, zone, area), app.now()).await?;
+        jobs::request_area(change.connection(), (client, zone, area), now).await?;
     }
     Ok(())
 }
