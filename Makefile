@@ -313,7 +313,7 @@ ocpp-faults: ## Balance a site of chargers under faults, with 1,000 seeds
 
 # Not part of `test`: it measures. POINTS=10000 needs as many file descriptors for each side.
 .PHONY: ocpp-load
-ocpp-load: ## Connect POINTS charge points to the service: memory, time to a limit and after a restart
+ocpp-load: tools ## Connect POINTS charge points to the service: memory, time to a limit and after a restart
 	$(call step,charge points at the service)
 	cargo build --locked --profile dist -p slackwater-server --bin slackwater-api
 	cargo build --locked --profile dist -p slackwater-ocpp --example charge_points
