@@ -120,6 +120,11 @@ fn has_clear(stage: &Stage) -> bool {
 #[tokio::test]
 async fn a_file_keeps_nothing_in_clear_of_secrets_that_were_encrypted_later() {
     let stage = with_secrets(On::Sqlite, Keyring::default()).await;
+    // Of several rows in a page, what is replaced is not overwritten by chance.
+    let other = stage.client("b").await;
+    for user in ["v", "w"] {
+        stage.link(&other, user, device(user, DeviceKind::Vehicle)).await;
+    }
     stage.app.store().close().await;
     assert!(has_clear(&stage));
     let store = Store::open(&stage.app.config().store.url).await.unwrap();
