@@ -37,7 +37,7 @@ TOPICS: Mapping[str, tuple[str, list[str]]] = {
     "storage": ("Batteries that discharge", ["plan_storage", "StoragePlan", "Consumption"]),
     "heat": (
         "Rooms and tanks",
-        ["plan_heat", "HeatPlan", "SetBack", "identify_heat", "HeatFit", "Estimate"],
+        ["plan_heat", "HeatPlan", "SetBack", "HeatOnOff", "identify_heat", "HeatFit", "Estimate"],
     ),
     "uncertain": (
         "Uncertain prices",

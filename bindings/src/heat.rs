@@ -2,18 +2,22 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use slackwater_engine::plan::Stated;
 use slackwater_engine::plan::heat as engine;
 use slackwater_engine::plan::heat::{
-    ComfortBand, CopPoint, HeatGain, HeatMode, HeatRequest, OutdoorPeriod, SetBack, ThermalStore,
+    ComfortBand, CopPoint, HeatGain, HeatMode, HeatRequest, OnOff, OutdoorPeriod, SetBack,
+    ThermalStore,
 };
 use slackwater_engine::plan::questions;
 use slackwater_engine::plan::record::SavedRun;
+use slackwater_engine::plan::switching::DeviceState;
 use slackwater_engine::time::hour_minute::HourMinute;
-use slackwater_engine::units::{Energy, HeatCapacity, HeatLoss, Power, Price, Temperature};
+use slackwater_engine::units::{
+    Energy, HeatCapacity, HeatLoss, Power, Price, Temperature, UnitError,
+};
 
 use crate::arrow::{Table, refused, utc};
 use crate::error::{Named, Refused};
@@ -22,6 +26,7 @@ use crate::prices::Prices;
 use crate::provenance::SourceShare;
 use crate::record;
 use crate::saved::Terms;
+use crate::switching::state;
 use crate::time::{Instant, time_zone};
 use crate::verification::Verification;
 
@@ -74,14 +79,14 @@ record! {
         cost: f64,
         /// Highest price in the period, per kWh.
         price_max_per_kwh: f64,
-        /// The reason: `hold`, `ahead`, `recover`, `negative_price` or `end_value`.
+        /// The reason: `hold`, `ahead`, `recover`, `negative_price`, `end_value` or `on_min`.
         code: String,
         /// Value of one more kWh of heat (or cold) at the end of the period.
         marginal_value_per_kwh: f64,
         /// Temperature at the end of the period, in °C.
         temperature_celsius: f64,
-        /// Instant at which the temperature is at the edge of the band for which the unit runs, in
-        /// UTC; `None` if there is none.
+        /// Instant at which the temperature is at the edge of the band for which the unit runs, or at
+        /// which its least time on has passed, in UTC; `None` if there is none.
         due: Option<DateTime<Utc>>,
         /// The reason as a sentence, with times on the wall clock that `explain` was asked for.
         sentence: String,
@@ -101,6 +106,21 @@ record! {
         above_celsius_hours: f64,
     }
 
+    /// Rules of a unit that is on or off, with the precision of the bound on its schedules.
+    pub(crate) struct HeatOnOff {
+        /// Least time on, in minutes.
+        on_min_minutes: f64,
+        /// Least time off, in minutes.
+        off_min_minutes: f64,
+        /// Instant since which the unit is on at the start of the plan, in UTC, if it is.
+        running_since: Option<DateTime<Utc>>,
+        /// Instant since which it is off, in UTC; `None` as well for longer than any least time.
+        stopped_since: Option<DateTime<Utc>>,
+        /// Cells of stored heat at each boundary of slots, at most 1,000; more make the bound
+        /// larger.
+        cells: usize,
+    }
+
     /// Degree-hours and cost of a plan, and bounds that no plan can undercut.
     pub(crate) struct HeatCertificate {
         /// Degree-hours outside the band, in °C·h.
@@ -117,7 +137,8 @@ record! {
         /// price, or of 1 if that is less.
         is_proved: bool,
         /// Price of a degree-hour, in units of the currency per °C·h, from which on the plan has the
-        /// least sum of cost and degree-hours.
+        /// least sum of cost and degree-hours; for a unit that is on or off, the one with the
+        /// largest bound.
         degree_hour_price: f64,
         /// Heat capacity of the room or tank, in kWh per K.
         capacity_kwh_per_k: f64,
@@ -129,6 +150,8 @@ record! {
         temperature_start_celsius: f64,
         /// Value of a kWh of heat (or cold) stored at the end, in units of the currency.
         end_value_per_kwh: f64,
+        /// Rules of a unit that is on or off; `None` if it modulates.
+        on_off: Option<HeatOnOff>,
         /// All slots with energies, temperatures, bands and marginal values, in time order.
         slots: Vec<HeatSlot>,
     }
@@ -136,7 +159,9 @@ record! {
         /// Compute each statement anew from the numbers of the certificate alone.
         ///
         /// Temperatures are followed from slot to slot, degree-hours and cost are summed up, and the
-        /// bounds are Lagrangians at the marginal values. None of it uses the planner.
+        /// bounds are Lagrangians at the marginal values. None of it uses the planner. The runs and
+        /// pauses of a unit that is on or off are compared with its least times, and the search for
+        /// the bound on its schedules is made again.
         ///
         /// Returns:
         ///     Each statement with the computed number and the difference. Nothing is raised for a
@@ -156,7 +181,7 @@ record! {
                 end_value: Price::from_per_kwh(self.end_value_per_kwh)
                     .named("end_value_per_kwh")?,
                 degree_hour_price: self.degree_hour_price,
-                searched: None,
+                on_off: self.on_off.as_ref().map(HeatOnOff::stated).transpose()?,
             };
             let Self { cost, bound, gap, is_proved, .. } = *self;
             let degree_hours = engine::StatedDegreeHours {
@@ -220,6 +245,42 @@ const fn word_of(mode: HeatMode) -> &'static str {
     match mode {
         HeatMode::Heat => "heat",
         HeatMode::Cool => "cool",
+    }
+}
+
+impl HeatOnOff {
+    fn new(evidence: &engine::OnOffEvidence) -> Self {
+        let minutes = |length: TimeDelta| length.as_seconds_f64() / 60.0;
+        let (running_since, stopped_since) = match evidence.unit.state {
+            DeviceState::Off => (None, None),
+            DeviceState::RunningSince(since) => (Some(since), None),
+            DeviceState::StoppedSince(since) => (None, Some(since)),
+        };
+        Self {
+            on_min_minutes: minutes(evidence.unit.on_min),
+            off_min_minutes: minutes(evidence.unit.off_min),
+            running_since,
+            stopped_since,
+            cells: evidence.cells,
+        }
+    }
+
+    /// The rules as the engine has them.
+    fn stated(&self) -> Result<engine::OnOffEvidence, Refused> {
+        let length = |minutes: f64, name: &str| {
+            if minutes.is_finite() {
+                // A number beyond all measure becomes the longest length that a number can have.
+                Ok(TimeDelta::microseconds((minutes * 60e6).round() as i64))
+            } else {
+                Err(UnitError::NotFinite { value: minutes, unit: "minutes" }).named(name)
+            }
+        };
+        let unit = OnOff {
+            on_min: length(self.on_min_minutes, "on_min_minutes")?,
+            off_min: length(self.off_min_minutes, "off_min_minutes")?,
+            state: state(self.running_since, self.stopped_since)?,
+        };
+        Ok(engine::OnOffEvidence { unit, cells: self.cells })
     }
 }
 
@@ -425,6 +486,7 @@ impl HeatPlan {
             mode: word_of(evidence.mode).to_owned(),
             temperature_start_celsius: evidence.temperature_start.as_celsius(),
             end_value_per_kwh: evidence.end_value.as_per_kwh(),
+            on_off: evidence.on_off.as_ref().map(HeatOnOff::new),
             slots: self.slots(),
         }
     }
@@ -532,7 +594,7 @@ fn cop_point((index, given): (usize, &(f64, f64))) -> Result<CopPoint, Refused> 
 #[pyo3(signature = (
     prices, *, now, until, capacity_kwh_per_k, loss_kw_per_k, temperature_celsius, mode,
     power_max_kw, power_limits, cop, outdoor, gains, comfort, set_backs, time_zone,
-    end_value_per_kwh
+    end_value_per_kwh, on_off, on_min, off_min, running_since, stopped_since
 ))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
 pub(crate) fn plan_heat(
@@ -553,7 +615,18 @@ pub(crate) fn plan_heat(
     set_backs: Vec<SetBackTuple>,
     time_zone: &str,
     end_value_per_kwh: f64,
+    on_off: bool,
+    on_min: Option<TimeDelta>,
+    off_min: Option<TimeDelta>,
+    running_since: Option<Instant>,
+    stopped_since: Option<Instant>,
 ) -> Result<HeatPlan, Refused> {
+    let since = |at: Option<Instant>| at.map(|at| at.0);
+    let unit = OnOff {
+        on_min: on_min.unwrap_or_default(),
+        off_min: off_min.unwrap_or_default(),
+        state: state(since(running_since), since(stopped_since))?,
+    };
     let request = HeatRequest {
         now: now.0,
         until: until.map(|until| until.0),
@@ -569,6 +642,7 @@ pub(crate) fn plan_heat(
         set_backs: set_backs.iter().enumerate().map(set_back).collect::<Result<_, _>>()?,
         time_zone: self::time_zone(time_zone)?,
         end_value: Price::from_per_kwh(end_value_per_kwh).named("end_value_per_kwh")?,
+        on_off: on_off.then_some(unit),
     };
     let curve = prices.curve.clone();
     let run = py.detach(|| SavedRun::new(curve, request))?;

@@ -111,8 +111,8 @@ mod _engine {
     use crate::forecast::{Forecast, known_prices, naive_quantiles, published_day_ahead};
     #[pymodule_export]
     use crate::heat::{
-        Estimate, HeatBaseline, HeatCertificate, HeatFit, HeatPlan, HeatReason, HeatReasons,
-        HeatSlot, identify_heat, plan_heat,
+        Estimate, HeatBaseline, HeatCertificate, HeatFit, HeatOnOff, HeatPlan, HeatReason,
+        HeatReasons, HeatSlot, identify_heat, plan_heat,
     };
     #[pymodule_export]
     use crate::import::{

@@ -348,11 +348,15 @@ fn unmet(wish: &UnmetWish) -> UnmetSwitchingWish {
     unmet
 }
 
-fn state(running: Option<Instant>, stopped: Option<Instant>) -> Result<DeviceState, Refused> {
+/// State of a device that is on, or off, since an instant.
+pub(crate) fn state(
+    running: Option<DateTime<Utc>>,
+    stopped: Option<DateTime<Utc>>,
+) -> Result<DeviceState, Refused> {
     match (running, stopped) {
         (None, None) => Ok(DeviceState::Off),
-        (Some(since), None) => Ok(DeviceState::RunningSince(since.0)),
-        (None, Some(since)) => Ok(DeviceState::StoppedSince(since.0)),
+        (Some(since), None) => Ok(DeviceState::RunningSince(since)),
+        (None, Some(since)) => Ok(DeviceState::StoppedSince(since)),
         (Some(_), Some(_)) => {
             let text = "running_since and stopped_since are both given; a device is on or off";
             Err(Refused::Input(text.to_owned()))
@@ -412,7 +416,7 @@ pub(crate) fn plan_switching(
         one_block,
         on_min: on_min.unwrap_or_default(),
         off_min: off_min.unwrap_or_default(),
-        state: state(running_since, stopped_since)?,
+        state: state(running_since.map(|at| at.0), stopped_since.map(|at| at.0))?,
         run_last: run_last.unwrap_or_default(),
         after_deadline: self::after_deadline(after_deadline)?,
         nodes_max: count(nodes_max, "nodes_max")?,

@@ -107,6 +107,58 @@ def test_a_plan_under_its_own_prices_costs_what_it_cost() -> None:
     assert evaluated.baseline_cost == pytest.approx(found.baseline_cost)
 
 
+QUARTERS = sw.Prices.from_values(
+    SIX, [0.10, 0.40, 0.10, 0.40] * 6, slot=timedelta(minutes=15), currency="EUR"
+)
+
+
+def test_a_unit_that_is_on_or_off_keeps_its_least_times() -> None:
+    found = plan(QUARTERS, on_off=True, on_min=timedelta(minutes=45), off_min=timedelta(minutes=30))
+    assert {run.power_kw for run in found.intervals} == {3.0}
+    assert all(run.end - run.start >= timedelta(minutes=45) for run in found.intervals[:-1])
+    pauses = zip(found.intervals, found.intervals[1:], strict=False)
+    assert all(after.start - run.end >= timedelta(minutes=30) for run, after in pauses)
+    certificate = found.certificate
+    assert certificate.bound <= certificate.cost
+    assert certificate.gap == certificate.cost - certificate.bound
+    assert certificate.on_off is not None
+    assert certificate.on_off.on_min_minutes == 45
+    assert certificate.verify().holds
+    assert found.savings >= 0
+    assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301  our own
+    assert sw.HeatPlan.from_json(found.to_json()) == found
+    assert sw.replay(found.to_json()).same
+
+
+def test_a_modulating_unit_has_no_least_times() -> None:
+    assert plan().certificate.on_off is None
+    without = plan(on_off=True)
+    assert {slot.used_kwh for slot in without.slots} <= {0.0, 3.0}
+
+
+def test_a_state_from_before_lasts_into_the_plan() -> None:
+    ten = SIX - timedelta(minutes=10)
+    runs = plan(QUARTERS, on_off=True, on_min=timedelta(hours=1), running_since=ten)
+    assert all(slot.used_kwh > 0 for slot in runs.slots[:4])
+    rests = plan(
+        QUARTERS, on_off=True, off_min=timedelta(hours=1), stopped_since=ten, temperature_celsius=17
+    )
+    assert [slot.used_kwh > 0 for slot in rests.slots[:5]] == [False] * 4 + [True]
+
+
+def test_a_changed_least_time_does_not_hold() -> None:
+    certificate = plan(QUARTERS, on_off=True).certificate
+    assert certificate.on_off is not None
+    rules = type(certificate.on_off)(**{**certificate.on_off.to_dict(), "on_min_minutes": 600.0})
+    fields: dict[str, Any] = {
+        **certificate.to_dict(),
+        "slots": certificate.slots,
+        "on_off": rules,
+    }
+    failed = type(certificate)(**fields).verify().failed
+    assert any(line.endswith("on_min_minutes") for line in failed)
+
+
 def test_a_plan_is_drawn_and_a_table() -> None:
     import pyarrow as pa  # noqa: PLC0415  not all tests need it
 
@@ -130,6 +182,20 @@ def test_a_plan_is_drawn_and_a_table() -> None:
         ({"until": SIX + timedelta(hours=9), "outdoor_celsius": [5] * 4}, "no value at"),
         ({"power_max_kw": -1}, "power_max_kw is -1 kW"),
         ({"time_zone": "Europe/Nowhere"}, "Europe/Nowhere"),
+        ({"on_min": timedelta(minutes=5)}, "on_min is given for a unit that modulates"),
+        ({"stopped_since": SIX}, "stopped_since is given for a unit that modulates"),
+        (
+            {"on_off": True, "on_min": timedelta(minutes=-5)},
+            "on_min is -300 s; it is from 0 to 86400 s",
+        ),
+        (
+            {"on_off": True, "running_since": SIX + timedelta(hours=1)},
+            "running_since is 2026-01-05 19:00:00 UTC, after now",
+        ),
+        (
+            {"on_off": True, "running_since": SIX, "stopped_since": SIX},
+            "running_since and stopped_since are both given",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_named(change: dict[str, Any], message: str) -> None:

@@ -301,7 +301,7 @@ def heat_picture(plan: HeatPlan, zone: ZoneInfo) -> Picture:
     level = Panel(name="level", title="Temperature", unit="°C", weight=3)
     picture = Picture(
         title=_view.heat_headline(plan),
-        facts=["proved optimal" if plan.certificate.is_proved else "not proved"],
+        facts=[_view.heat_proof(plan)],
         warning=", ".join(_view.heat_missing(plan)),
         zone=zone,
         period=None,

@@ -278,6 +278,15 @@ def heat_missing(plan: HeatPlan) -> list[str]:
     return [f"{degrees:.3g} °C·h {side} the band" for degrees, side in sides if degrees > 0]
 
 
+def heat_proof(plan: HeatPlan) -> str:
+    """Tell whether a heat plan is proved, or what another schedule may save."""
+    if plan.certificate.is_proved:
+        return proved(plan)
+    if plan.certificate.on_off is None:
+        return "not proved"
+    return f"at most {number(plan.certificate.gap, 3)} {plan.currency} above the best"
+
+
 def switching_headline(plan: SwitchingPlan) -> str:
     """Tell energy, cost and the number of sessions of a plan of switching."""
     return (

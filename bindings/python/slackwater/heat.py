@@ -84,13 +84,12 @@ class HeatPlan(_engine.HeatPlan, Compared, Drawn, SavedPlan):
 
     def __repr__(self) -> str:
         """Tell energy, cost, savings and degree-hours outside the band in one line."""
-        proof = _view.proved(self) if self.certificate.is_proved else "not proved"
         missing = "".join(f", {part}" for part in _view.heat_missing(self))
         notes = "".join(f", {note}" for note in _view.notes(self))
         return (
             f"HeatPlan(uses {self.used_kwh:.6g} kWh, "
             f"costs {round(self.cost, 4) + 0.0:.4f} {self.currency}, "
-            f"saves {round(self.savings, 4) + 0.0:.4f}{missing}{notes}, {proof})"
+            f"saves {round(self.savings, 4) + 0.0:.4f}{missing}{notes}, {_view.heat_proof(self)})"
         )
 
 
@@ -112,6 +111,11 @@ def plan_heat(
     gains_kw: PowerOverTime | ArrowTable | None = None,
     mode: Literal["heat", "cool"] = "heat",
     end_value_per_kwh: float = 0.0,
+    on_off: bool = False,
+    on_min: timedelta | None = None,
+    off_min: timedelta | None = None,
+    running_since: datetime | None = None,
+    stopped_since: datetime | None = None,
     carbon: Carbon | None = None,
 ) -> HeatPlan:
     """Plan a heat pump, heater or air conditioner: comfort first, then cost.
@@ -150,6 +154,14 @@ def plan_heat(
         mode: ``"heat"``, or ``"cool"`` for a unit that takes heat out.
         end_value_per_kwh: Value of a kWh of heat (of cold) stored at the end. With 0
             the plan ends at the edge of the band.
+        on_off: Whether the unit runs at ``power_max_kw`` or not at all. A power limit
+            below that forbids running.
+        on_min: Minimum time on, at most a day; needs ``on_off``. Only a run from
+            before the plan may be shorter, where a limit or a missing price ends it.
+        off_min: Minimum time off, at most a day; needs ``on_off``.
+        running_since: The unit is on, since this instant; needs ``on_off``.
+        stopped_since: The unit is off, since this instant; needs ``on_off``. Without
+            either it may start at once.
         carbon: As in :func:`slackwater.plan_charge`; the baseline is the thermostat.
 
     Returns:
@@ -159,8 +171,9 @@ def plan_heat(
         InputError: The capacity is not above 0; a loss or power is negative; a
             temperature is no one in °C; a band is empty; a period has no length; the
             outdoor temperature has a gap or does not cover the plan; a number is NaN,
-            infinite or beyond all measure; the carbon intensity is missing at a time
-            that has a price.
+            infinite or beyond all measure; a least time is negative or above a day, a
+            state lies in the future, or one of them is given without ``on_off``; the
+            carbon intensity is missing at a time that has a price.
         TypeError: A time has no zone.
 
     Example:
@@ -188,6 +201,16 @@ def plan_heat(
         Mon 18:00 to Mon 19:00: heats with 3 kWh (0.10 per kWh) to 21.2 °C, ahead of Mon 21:00, \
 until when this is the cheapest time.
     """
+    switching = {
+        "on_min": on_min,
+        "off_min": off_min,
+        "running_since": running_since,
+        "stopped_since": stopped_since,
+    }
+    for name, value in switching.items():
+        if value is not None and not on_off:
+            message = f"{name} is given for a unit that modulates; it needs on_off=True"
+            raise _engine.InputError(message)
     prices = priced(prices, carbon)
     if isinstance(outdoor_celsius, int | float):
         # One number holds at all times, in gaps of the prices as well.
@@ -213,6 +236,11 @@ until when this is the cheapest time.
         set_backs=[SetBack(*period) for period in set_backs],
         time_zone=time_zone,
         end_value_per_kwh=end_value_per_kwh,
+        on_off=on_off,
+        on_min=on_min,
+        off_min=off_min,
+        running_since=running_since,
+        stopped_since=stopped_since,
     )
     return HeatPlan(native, prices)
 

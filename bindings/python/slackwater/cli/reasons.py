@@ -65,12 +65,11 @@ def _heat(plan: sw.HeatPlan, clock: Clock) -> _Told:
         )
         for each in reasons
     ]
-    proof = "proved optimal" if plan.certificate.is_proved else "not proved"
     return _Told(
         "Heat plan",
         ("kWh", "°C", plan.currency, "reason"),
         rows,
-        (_view.heat_headline(plan), proof),
+        (_view.heat_headline(plan), _view.heat_proof(plan)),
         _view.heat_missing(plan),
         (each.sentence for each in reasons),
     )

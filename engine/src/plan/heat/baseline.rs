@@ -1,35 +1,27 @@
-//! Baseline of a heat plan: a thermostat that holds the edge of the band.
-//!
-//! ```text
-//! x_t = min( X_t, max( 0, (L_t − a_t·e_{t−1} − g_t)/η_t ) )
-//! ```
-//!
-//! In each slot it uses the least power with which the band is reached at the end of the slot, as far
-//! as its power allows ([symbols](super)). It knows nothing of prices and of later slots.
-use crate::plan::heat::certificate::balances;
+//! Baseline of a heat plan: a [thermostat](super::thermostat) that holds the edge of the band. It knows
+//! nothing of prices and of later slots.
+use crate::plan::heat::certificate::{least_times, programme};
+use crate::plan::heat::on_off::LeastTimes;
 use crate::plan::heat::plan::{HeatBaseline, HeatPlan};
 use crate::plan::heat::planned_slot::DegreeHours;
-use crate::plan::heat::slots::{ThermalProgramme, ThermalStep, sign};
+use crate::plan::heat::slots::ThermalProgramme;
+use crate::plan::heat::thermostat::Thermostat;
 use crate::plan::interval::emissions_of;
 use crate::prices::curve::PriceCurve;
 use crate::units::{Energy, Money, Power};
 
-/// Energy with which a thermostat holds the edge of the band in a slot, in kWh.
-pub(crate) fn held_kwh(step: &ThermalStep, before_kwh: f64) -> f64 {
-    let missing = step.low_kwh - step.after(before_kwh, 0.0);
-    if missing <= 0.0 || step.power_kwh <= 0.0 {
-        return 0.0;
-    }
-    (missing / step.stored_per_kwh).min(step.power_kwh)
-}
-
 /// Baseline of a room or tank. `cools` says that its lower edge is that of the stored cold.
-pub(crate) fn baseline(programme: &ThermalProgramme, cools: bool) -> HeatBaseline {
+pub(crate) fn baseline(
+    programme: &ThermalProgramme,
+    least_times: Option<&LeastTimes>,
+    cools: bool,
+) -> HeatBaseline {
+    let mut thermostat = Thermostat::new(least_times);
     let (mut cost, mut used) = (0.0, 0.0);
     let mut level = programme.stored_kwh;
     let (mut short, mut excess) = (0.0, 0.0);
-    for step in &programme.steps {
-        let taken = held_kwh(step, level);
+    for (slot, step) in programme.steps.iter().enumerate() {
+        let taken = thermostat.next_kwh(slot, step, level);
         cost += step.price * taken;
         used += taken;
         level = step.after(level, taken);
@@ -66,25 +58,16 @@ pub fn emissions(plan: &HeatPlan, intensity: &PriceCurve) -> (f64, f64) {
 /// the end than at the start, both in kWh.
 pub(crate) fn unplanned(plan: &HeatPlan) -> (Vec<f64>, f64) {
     let evidence = &plan.certificate.evidence;
-    let signed = sign(plan.mode) * evidence.store.capacity.as_kwh_per_k();
-    let start = signed * plan.temperature_start.as_celsius();
-    let mut level = start;
-    let balances = balances(&plan.slots, evidence);
-    let used = plan.slots.iter().zip(&balances).map(|(slot, balance)| {
-        let step = ThermalStep {
-            decay: balance.remains,
-            stored_per_kwh: balance.heated,
-            power_kwh: balance.most,
-            drift_kwh: balance.drift,
-            price: slot.price.map_or(0.0, crate::units::Price::as_per_kwh),
-            hours: balance.hours,
-            low_kwh: balance.band.0,
-            high_kwh: balance.band.1,
-        };
-        let taken = held_kwh(&step, level);
+    let programme = programme(&plan.slots, evidence);
+    let least_times = least_times(&plan.slots, evidence);
+    let mut thermostat = Thermostat::new(least_times.as_ref());
+    let mut level = programme.stored_kwh;
+    let steps = programme.steps.iter().enumerate();
+    let used = steps.map(|(slot, step)| {
+        let taken = thermostat.next_kwh(slot, step, level);
         level = step.after(level, taken);
         taken
     });
     let used = used.collect();
-    (used, level - start)
+    (used, level - programme.stored_kwh)
 }

@@ -21,18 +21,35 @@
 //! | marginal values plus `M` times marginal degree-hours | on `cost + M·D` of every plan |
 //!
 //! From the second, no plan with at most the degree-hours `D` of this one costs less than
-//! `B(λ, M) − M·D`. The price `M` is part of the evidence: above it the plan no longer changes.
+//! `B(λ, M) − M·D`. The price `M` is part of the evidence: above it the plan of a unit that modulates
+//! no longer changes.
+//!
+//! The plans of a unit that is only on or off are some of those of one that modulates, so both bounds
+//! hold for it. The larger bounds of [`on_off_bound`](super::on_off_bound), with the same pairs, are
+//! for its schedules alone. Of several `M` the evidence has the one with the largest bound.
 //!
 //! [`certify`] recomputes all of it from slots and evidence alone.
 use serde::{Deserialize, Serialize};
 
+use crate::plan::heat::on_off::{LeastTimes, OnOff};
+use crate::plan::heat::on_off_bound::bound_schedules;
 use crate::plan::heat::planned_slot::{DegreeHours, HeatSlot};
 use crate::plan::heat::request::{HeatMode, ThermalStore};
-use crate::plan::heat::slots::{decay, sign};
-use crate::plan::storage::certificate::Searched;
-use crate::time::instant::micros_between;
+use crate::plan::heat::slots::{ThermalProgramme, ThermalStep, decay, sign};
+use crate::time::instant::{micros_between, micros_of};
 use crate::tolerance::{GAP_MAX, allowed};
-use crate::units::{Energy, MICROS_PER_HOUR, Money, Price, Temperature};
+use crate::units::{Energy, MICROS_PER_HOUR, Money, Power, Price, Temperature};
+
+/// Rules of a unit that is on or off, and the precision of the bound on its schedules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OnOffEvidence {
+    /// Least times, and the state at the start.
+    pub unit: OnOff,
+    /// Cells of stored energy at each boundary: at most 1,000, fewer for plans of many slots. More
+    /// cells make the bound larger.
+    pub cells: usize,
+}
 
 /// Data of a certificate beside the slots of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -49,11 +66,11 @@ pub struct HeatEvidence {
     #[serde(rename = "end_value_per_kwh")]
     pub end_value: Price,
     /// Price of a degree-hour from which degree-hours come before cost, `M`, in units of currency
-    /// per °C·h.
+    /// per °C·h. For a unit that is on or off, the one with the largest bound.
     pub degree_hour_price: f64,
-    /// Search, if the unit is only on or off.
+    /// Rules of a unit that is on or off; `None` if it modulates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub searched: Option<Searched>,
+    pub on_off: Option<OnOffEvidence>,
 }
 
 /// Certificate of a plan: its degree-hours and cost, and lower bounds on both.
@@ -130,6 +147,12 @@ pub enum HeatCertificateError {
         /// Temperature by heat and losses, in °C.
         celsius: f64,
     },
+    /// Slot of a unit that is on or off with a part of its power, or within a least time.
+    #[error("slot {slot} is neither on nor off, or its unit may not yet switch")]
+    Switching {
+        /// Position of the slot.
+        slot: usize,
+    },
 }
 
 /// Recomputes degree-hours, cost and bounds of a plan, in time linear in its slots.
@@ -153,15 +176,97 @@ pub fn certify(
     let degree_hours = DegreeHours::of(slots).total();
     let cost = cost(slots, &evidence);
     let price = evidence.degree_hour_price;
-    let [degree_hours_bound, weighted] = bounds((slots, &balances), &evidence);
-    let by_values = amount(weighted - price * degree_hours);
+    let [mut degree_hours_bound, mut weighted] = bounds((slots, &balances), &evidence);
+    let mut bound = weighted - price * degree_hours;
+    if let Some(on_off) = &evidence.on_off {
+        check_switching(slots, &balances, &evidence)?;
+        let searched = on_off_bounds(slots, &evidence, on_off.cells);
+        degree_hours_bound = degree_hours_bound.max(searched[0]);
+        degree_hours_bound = rounded_to((degree_hours, degree_hours), degree_hours_bound);
+        weighted = weighted.max(searched[1]);
+        bound = rounded_to((cost, weighted), weighted - price * degree_hours);
+    }
     Ok(HeatCertificate {
         degree_hours,
         degree_hours_bound,
         cost: amount(cost),
-        bound: evidence.searched.map_or(by_values, |searched| searched.bound.max(by_values)),
+        bound: amount(bound),
         evidence,
     })
+}
+
+/// Bound on a value, or the value itself if rounding alone, relative to `scale`, puts the bound above
+/// it.
+fn rounded_to((value, scale): (f64, f64), bound: f64) -> f64 {
+    if bound > value && bound - value <= allowed(GAP_MAX, scale) { value } else { bound }
+}
+
+/// Least times of a unit that is on or off, over the slots of its plan.
+pub(crate) fn least_times(slots: &[HeatSlot], evidence: &HeatEvidence) -> Option<LeastTimes> {
+    let on_off = evidence.on_off.as_ref()?;
+    let ends: Vec<i64> = slots.iter().map(|slot| micros_of(slot.end)).collect();
+    let is_usable = slots.iter().map(|slot| slot.power_max > Power::ZERO).collect();
+    Some(LeastTimes::new(&on_off.unit, micros_of(slots.first()?.start), &ends, is_usable))
+}
+
+/// Checks that a unit is on or off in each slot, and keeps its least times.
+fn check_switching(
+    slots: &[HeatSlot],
+    balances: &[Balance],
+    evidence: &HeatEvidence,
+) -> Result<(), HeatCertificateError> {
+    let parted = slots.iter().zip(balances).position(|(slot, balance)| {
+        let used = slot.used.as_kwh();
+        used > 0.0 && (balance.most - used).abs() > allowed(GAP_MAX, balance.most)
+    });
+    let schedule: Vec<bool> = slots.iter().map(|slot| slot.used > Energy::ZERO).collect();
+    let breach = || least_times(slots, evidence)?.first_breach(&schedule);
+    match parted.or_else(breach) {
+        Some(slot) => Err(HeatCertificateError::Switching { slot }),
+        None => Ok(()),
+    }
+}
+
+/// Bounds on the degree-hours, and on the cost with degree-hours at their price, of all schedules of a
+/// unit that is on or off.
+pub(crate) fn on_off_bounds(slots: &[HeatSlot], evidence: &HeatEvidence, cells: usize) -> [f64; 2] {
+    let Some(times) = least_times(slots, evidence) else { return [0.0; 2] };
+    let priced = programme(slots, evidence);
+    let price = evidence.degree_hour_price;
+    let value =
+        |slot: &HeatSlot| slot.marginal_value.as_per_kwh() + price * slot.marginal_degree_hours;
+    let values: Vec<f64> = slots.iter().map(value).collect();
+    let weighted = bound_schedules(&priced, (&times, cells), &values, price);
+    // A band that is held needs no bound on its degree-hours.
+    if DegreeHours::of(slots).total() <= 0.0 {
+        return [0.0, weighted];
+    }
+    let steps = priced.steps.iter().map(|step| ThermalStep { price: 0.0, ..*step });
+    let free = ThermalProgramme { end_value: 0.0, steps: steps.collect(), ..priced };
+    let values: Vec<f64> = slots.iter().map(|slot| slot.marginal_degree_hours).collect();
+    [bound_schedules(&free, (&times, cells), &values, 1.0).max(0.0), weighted]
+}
+
+/// Programme of the slots of a plan.
+pub(crate) fn programme(slots: &[HeatSlot], evidence: &HeatEvidence) -> ThermalProgramme {
+    let capacity = evidence.store.capacity.as_kwh_per_k();
+    let balances = balances(slots, evidence);
+    let steps = slots.iter().zip(&balances).map(|(slot, balance)| ThermalStep {
+        decay: balance.remains,
+        stored_per_kwh: balance.heated,
+        power_kwh: balance.most,
+        drift_kwh: balance.drift,
+        price: slot.price.map_or(0.0, Price::as_per_kwh),
+        hours: balance.hours,
+        low_kwh: balance.band.0,
+        high_kwh: balance.band.1,
+    });
+    ThermalProgramme {
+        stored_kwh: sign(evidence.mode) * capacity * evidence.temperature_start.as_celsius(),
+        kwh_per_k: capacity,
+        end_value: evidence.end_value.as_per_kwh(),
+        steps: steps.collect(),
+    }
 }
 
 /// Money of a sum; zero if the sum is not finite.

@@ -95,6 +95,19 @@ impl HeatBuffers {
         self.set_levels(programme, is_within);
     }
 
+    /// Replaces the solution by a schedule of a unit that is on or off; the values stay.
+    pub(crate) fn set_schedule(&mut self, programme: &ThermalProgramme, schedule: &[bool]) {
+        self.shares.clear();
+        self.shares.extend(schedule.iter().map(|&is_on| f64::from(u8::from(is_on))));
+        self.levels.clear();
+        let mut level = programme.stored_kwh;
+        let steps = programme.steps.iter().zip(&self.shares);
+        self.levels.extend(steps.map(|(step, share)| {
+            level = step.after(level, share * step.power_kwh);
+            level
+        }));
+    }
+
     /// Paths without power and at full power.
     fn set_reach(&mut self, programme: &ThermalProgramme) {
         self.reach.clear();

@@ -3,6 +3,9 @@
 //! The reason of a slot follows its heat to the first slot `t` with `λ_t > a_{t+1}·λ_{t+1}`: by
 //! complementary slackness the temperature is at the edge of the band there, `e_t = L_t`, and that
 //! edge is what the heat is for ([symbols](super)).
+//!
+//! A unit that is on or off has the marginal values of one that modulates. Where its least time on has
+//! not passed and `p_t > λ_t·η_t`, one that modulates would not run, so the least time decides.
 use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
@@ -10,6 +13,7 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::explain::{format_price_number, format_prices, rounded, wall_clock};
+use crate::plan::heat::certificate::least_times;
 use crate::plan::heat::plan::HeatPlan;
 use crate::plan::heat::planned_slot::HeatSlot;
 use crate::plan::heat::request::HeatMode;
@@ -33,6 +37,8 @@ words! {
         NegativePrice = "negative_price",
         /// Stores heat, or cold, because it is worth more at the end.
         EndValue = "end_value",
+        /// Runs on because its least time on has not passed.
+        OnMin = "on_min",
     }
 }
 
@@ -65,7 +71,8 @@ pub struct HeatReason {
     /// Temperature at the end of the period.
     #[serde(rename = "temperature_celsius")]
     pub temperature: Temperature,
-    /// Instant at which the temperature is at the edge of the band for which the unit runs.
+    /// Instant at which the temperature is at the edge of the band for which the unit runs, or at
+    /// which its least time on has passed.
     pub due: Option<DateTime<Utc>>,
 }
 
@@ -74,12 +81,13 @@ pub struct HeatReason {
 #[must_use]
 pub fn explain(plan: &HeatPlan) -> Vec<HeatReason> {
     let binding = binding_slots(plan);
+    let on_until = on_until(plan);
     let mut reasons: Vec<HeatReason> = Vec::new();
     for (index, slot) in plan.slots.iter().enumerate() {
         if slot.used <= Energy::ZERO {
             continue;
         }
-        let next = reason(plan, index, binding[index]);
+        let next = reason(plan, index, (binding[index], on_until[index]));
         let extends = |last: &&mut HeatReason| {
             let is_hold = last.code == HeatReasonCode::Hold;
             last.end == next.start && last.code == next.code && (is_hold || last.due == next.due)
@@ -119,8 +127,33 @@ fn binding_slots(plan: &HeatPlan) -> Vec<Option<usize>> {
     binding
 }
 
-/// Reason of a slot in which the unit runs. `binding` is the slot for whose band it runs.
-fn reason(plan: &HeatPlan, index: usize, binding: Option<usize>) -> HeatReason {
+/// For each slot in which a unit that is on may not yet stop, the end of its least time on.
+fn on_until(plan: &HeatPlan) -> Vec<Option<DateTime<Utc>>> {
+    let schedule: Vec<bool> = plan.slots.iter().map(|slot| slot.used > Energy::ZERO).collect();
+    let Some(times) = least_times(&plan.slots, &plan.certificate.evidence) else {
+        return vec![None; schedule.len()];
+    };
+    let until = |until: Option<usize>| until.map(|until| plan.slots[until - 1].end);
+    times.forced_until(&schedule).into_iter().map(until).collect()
+}
+
+/// Returns true if a unit that modulates would not run in a slot: its heat is worth less than it costs.
+fn is_unwanted(plan: &HeatPlan, slot: &HeatSlot) -> bool {
+    let store = plan.certificate.evidence.store;
+    let per_hour = store.loss.as_kw_per_k() / store.capacity.as_kwh_per_k();
+    let stored = slot.cop * decay(per_hour, slot.hours()).1;
+    let price = slot.price.map_or(0.0, Price::as_per_kwh);
+    let worth = slot.marginal_value.as_per_kwh() * stored;
+    price - worth > SUM_DRIFT * price.abs().max(worth.abs())
+}
+
+/// Reason of a slot in which the unit runs. `binding` is the slot for whose band it runs, and
+/// `on_until` the end of a least time on that has not passed.
+fn reason(
+    plan: &HeatPlan,
+    index: usize,
+    (binding, on_until): (Option<usize>, Option<DateTime<Utc>>),
+) -> HeatReason {
     let slot: &HeatSlot = &plan.slots[index];
     let price = slot.price.unwrap_or(Price::ZERO);
     let due = binding.map(|binding| plan.slots[binding].end);
@@ -131,6 +164,7 @@ fn reason(plan: &HeatPlan, index: usize, binding: Option<usize>) -> HeatReason {
             let last = plan.slots[index..].iter().take_while(|slot| outside(slot)).last();
             (HeatReasonCode::Recover, last.map(|slot| slot.end))
         }
+        _ if on_until.is_some() && is_unwanted(plan, slot) => (HeatReasonCode::OnMin, on_until),
         _ if price < Price::ZERO => (HeatReasonCode::NegativePrice, None),
         None => (HeatReasonCode::EndValue, None),
         Some(binding) if binding == index => (HeatReasonCode::Hold, due),
@@ -182,6 +216,10 @@ impl HeatReason {
             (HeatReasonCode::Recover, None) => {
                 write!(text, "because it would be outside the band later")
             }
+            (HeatReasonCode::OnMin, Some(due)) => {
+                write!(text, "because its least time on lasts until {due}")
+            }
+            (HeatReasonCode::OnMin, None) => write!(text, "because its least time on lasts"),
             (HeatReasonCode::NegativePrice, _) => write!(text, "because the price is negative"),
             (HeatReasonCode::Ahead | HeatReasonCode::EndValue, _) => {
                 let value = format_price_number(self.marginal_value);
@@ -197,6 +235,7 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
+    use crate::plan::heat::on_off::OnOff;
     use crate::plan::heat::planner::plan_heat;
     use crate::plan::heat::request::tests::room;
     use crate::plan::heat::request::{HeatProblem, HeatRequest};
@@ -253,6 +292,20 @@ mod tests {
             &expect![[r#"
             hold: Mon 18:00 to Mon 19:00: heats with 1 kWh (0.20 per kWh) to 20 °C, to hold the lowest temperature of the band.
             negative_price: Mon 19:00 to Mon 20:00: heats with 3 kWh (-0.05 per kWh) to 21.2 °C, because the price is negative.
+        "#]],
+        );
+    }
+    #[test]
+    fn a_least_time_that_decides_is_named() {
+        check(
+            &[10, 40, 10, 10],
+            |request| {
+                let on_min = chrono::TimeDelta::hours(2);
+                request.on_off = Some(OnOff { on_min, ..OnOff::default() });
+            },
+            &expect![[r#"
+            ahead: Mon 18:00 to Mon 19:00: heats with 3 kWh (0.10 per kWh) to 21.2 °C, ahead of Mon 20:00, until when this is the cheapest time.
+            on_min: Mon 19:00 to Mon 20:00: heats with 3 kWh (0.40 per kWh) to 22.3 °C, because its least time on lasts until Mon 20:00.
         "#]],
         );
     }

@@ -42,29 +42,47 @@
 //! | price of a degree-hour | least `M` at which `cost + M·D` has the same plan | `degree_hour_price` |
 //! | dual bounds | weak duality with `λ_t`, for degree-hours and for `cost + M·D` | `certificate` |
 //!
-//! It takes `O(T·k)` for `T` slots and at most `k` segments between the edges of the band, and
-//! `O(T²)` where degree-hours are traded.
+//! # Units that are on or off
+//!
+//! A unit that runs at full power or not at all, with least times on and off (`on_off`), has
+//! `x_t ∈ {0, X_t}`. The modulating unit is its relaxation, and gives the marginal values. A schedule
+//! is searched by forward dynamic programming (`on_off_search`), and a lower bound by a shortest path
+//! through intervals of energy with those values (`on_off_bound`). The gap between the two is stated.
+//!
+//! # Effort
+//!
+//! A modulating unit takes `O(T·k)` for `T` slots and at most `k` segments between the edges of the band, and
+//! `O(T²)` where degree-hours are traded. A unit that is on or off takes `O(T·b·n)` beside that, for
+//! `b` slots in the least times and at most 1,000 cells `n`.
 pub(crate) mod baseline;
 pub(crate) mod certificate;
 pub(crate) mod degree_hour_price;
 pub(crate) mod dynamic_programme;
+pub(crate) mod energy_cells;
 pub(crate) mod explain;
 pub(crate) mod identify;
 pub(crate) mod least_squares;
+pub(crate) mod on_off;
+pub(crate) mod on_off_bound;
+pub(crate) mod on_off_search;
 pub(crate) mod plan;
 pub(crate) mod planned_slot;
 pub(crate) mod planner;
 pub(crate) mod request;
 pub(crate) mod slots;
 pub(crate) mod soft_band;
+pub(crate) mod thermostat;
 pub(crate) mod verify;
 pub(crate) mod worth;
 
 pub use baseline::emissions;
-pub use certificate::{HeatCertificate, HeatCertificateError, HeatEvidence, certify};
+pub use certificate::{
+    HeatCertificate, HeatCertificateError, HeatEvidence, OnOffEvidence, certify,
+};
 pub use dynamic_programme::HeatBuffers;
 pub use explain::{HeatReason, HeatReasonCode, explain};
 pub use identify::{Estimate, HeatFit, HeatReadings, IdentifyError, READINGS_MIN, identify_heat};
+pub use on_off::{LEAST_TIME_MAX, OnOff, OnOffError};
 pub use plan::{HeatBaseline, HeatPlan};
 pub use planned_slot::{DegreeHours, HeatSlot};
 pub use planner::{plan_heat, plan_heat_in};

@@ -24,7 +24,8 @@ pub struct HeatSlot {
     pub gain: Power,
     /// Heat moved per electrical energy.
     pub cop: f64,
-    /// Highest electrical power; zero without a price.
+    /// Highest electrical power; zero without a price, and for a unit that is on or off where a limit
+    /// forbids it to run.
     #[serde(rename = "power_max_kw")]
     pub power_max: Power,
     /// Electrical energy used, at constant power.

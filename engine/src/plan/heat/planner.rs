@@ -1,12 +1,15 @@
 //! Planner of a room or tank: solves a problem and builds the plan with its certificate.
 use crate::plan::heat::baseline::baseline;
-use crate::plan::heat::certificate::{HeatCertificate, HeatEvidence, certify};
+use crate::plan::heat::certificate::{HeatCertificate, HeatEvidence, OnOffEvidence, certify};
 use crate::plan::heat::degree_hour_price::degree_hour_price;
 use crate::plan::heat::dynamic_programme::HeatBuffers;
+use crate::plan::heat::energy_cells::Cells;
+use crate::plan::heat::on_off::LeastTimes;
+use crate::plan::heat::on_off_search::find_schedule;
 use crate::plan::heat::plan::HeatPlan;
 use crate::plan::heat::planned_slot::{DegreeHours, HeatSlot};
 use crate::plan::heat::request::{HeatMode, HeatProblem};
-use crate::plan::heat::slots::{HeatLayout, HeatSlotPart, ThermalStep, sign};
+use crate::plan::heat::slots::{HeatLayout, HeatSlotPart, ThermalProgramme, ThermalStep, sign};
 use crate::plan::interval::Interval;
 use crate::prices::curve::PriceCurve;
 use crate::time::instant::instant_at;
@@ -21,6 +24,10 @@ use crate::units::{Energy, Power, Price, Temperature};
 /// The unit runs at any power up to its highest, constant within a slot. Heat without gain is not
 /// bought, and without a price the unit is off. At the end of the plan the store is left at the edge
 /// of the band, unless `end_value` says what its heat is worth.
+///
+/// A unit with [`HeatRequest::on_off`](super::HeatRequest::on_off) runs at its highest power or not at
+/// all, for whole slots, and keeps its least times. Its schedule is the best that a search found: no
+/// worse than that of a thermostat, and the certificate states how far it can be from the best of all.
 ///
 /// # Example
 ///
@@ -69,15 +76,27 @@ pub fn plan_heat_in(
     buffers: &mut HeatBuffers,
 ) -> HeatPlan {
     let layout = HeatLayout::new(prices, problem);
-    buffers.solve(&layout.programme);
-    build_plan(&layout, problem, buffers)
+    let programme = &layout.programme;
+    buffers.solve(programme);
+    let price = degree_hour_price(programme, buffers);
+    let least_times = layout.least_times(problem.request());
+    if let Some(times) = &least_times {
+        let schedule = find_schedule(programme, times, &buffers.values);
+        buffers.set_schedule(programme, &schedule);
+    }
+    build_plan(&layout, problem, (buffers, price), least_times.as_ref())
 }
 
-/// Plan of a solved layout.
-fn build_plan(layout: &HeatLayout, problem: &HeatProblem, buffers: &HeatBuffers) -> HeatPlan {
+/// Plan of a solved layout. `price` is that of a degree-hour.
+fn build_plan(
+    layout: &HeatLayout,
+    problem: &HeatProblem,
+    (buffers, price): (&HeatBuffers, f64),
+    least_times: Option<&LeastTimes>,
+) -> HeatPlan {
     let request = problem.request();
     let slots = slots(layout, request.mode, buffers);
-    let certificate = certify_plan(&slots, layout, problem, buffers);
+    let certificate = certify_plan(&slots, (layout, problem), price, least_times);
     let mut intervals = Vec::with_capacity(slots.len());
     for slot in &slots {
         let power = slot.power();
@@ -91,6 +110,7 @@ fn build_plan(layout: &HeatLayout, problem: &HeatProblem, buffers: &HeatBuffers)
     let signed = sign(request.mode) * request.store.capacity.as_kwh_per_k();
     let gained = signed * (end - request.temperature).as_celsius();
     let unpriced = slots.iter().filter(|slot| slot.price.is_none());
+    let cools = request.mode == HeatMode::Cool;
     HeatPlan {
         mode: request.mode,
         temperature_start: request.temperature,
@@ -99,7 +119,7 @@ fn build_plan(layout: &HeatLayout, problem: &HeatProblem, buffers: &HeatBuffers)
         cost: certificate.cost,
         stored_value: request.end_value.of(Energy::from_kwh(gained).unwrap_or(Energy::ZERO)),
         discomfort: DegreeHours::of(&slots),
-        baseline: baseline(&layout.programme, request.mode == HeatMode::Cool),
+        baseline: baseline(&layout.programme, least_times, cools),
         unpriced_hours: unpriced.map(HeatSlot::hours).fold(0.0, |sum, hours| sum + hours),
         certificate,
         intervals,
@@ -142,23 +162,56 @@ fn slots(layout: &HeatLayout, mode: HeatMode, buffers: &HeatBuffers) -> Vec<Heat
     steps.enumerate().map(slot).collect()
 }
 
-/// Certificate of the slots.
+/// Prices of a degree-hour for the bound of a unit that is on or off, as multiples of the price of heat
+/// that makes a slot a degree warmer. Large ones suit bands that are held, small ones others.
+const DEGREE_HOUR_PRICES: [f64; 4] = [100.0, 10.0, 1.0, 0.0];
+
+/// Certificate of the slots. `price` is that of a degree-hour for a unit that modulates.
 fn certify_plan(
     slots: &[HeatSlot],
-    layout: &HeatLayout,
-    problem: &HeatProblem,
-    buffers: &HeatBuffers,
+    (layout, problem): (&HeatLayout, &HeatProblem),
+    price: f64,
+    least_times: Option<&LeastTimes>,
 ) -> HeatCertificate {
     let request = problem.request();
+    let unit = request.on_off.zip(least_times);
     let evidence = HeatEvidence {
         store: request.store,
         mode: request.mode,
         temperature_start: request.temperature,
         end_value: request.end_value,
-        degree_hour_price: degree_hour_price(&layout.programme, buffers),
-        searched: None,
+        degree_hour_price: price,
+        on_off: unit.map(|(unit, times)| OnOffEvidence { unit, cells: Cells::count(times) }),
     };
-    certify(slots, evidence).expect("a plan keeps its own limits")
+    let certify = |price: f64| {
+        let evidence = HeatEvidence { degree_hour_price: price, ..evidence };
+        certify(slots, evidence).expect("a plan keeps its own limits")
+    };
+    if evidence.on_off.is_none() {
+        return certify(price);
+    }
+    let heat_price = heat_price(&layout.programme);
+    let [most, less @ ..] = DEGREE_HOUR_PRICES.map(|times| price + times * heat_price);
+    let first = certify(most);
+    // The bound of a plan within the band is the larger, the more a degree-hour costs.
+    if first.degree_hours <= 0.0 {
+        return first;
+    }
+    less.into_iter().map(certify).fold(
+        first,
+        |best, next| {
+            if next.bound > best.bound { next } else { best }
+        },
+    )
+}
+
+/// Highest price of the heat that makes the store one degree warmer, for each hour of a slot.
+fn heat_price(programme: &ThermalProgramme) -> f64 {
+    let usable = programme.steps.iter().filter(|step| step.power_kwh > 0.0);
+    let price = |step: &ThermalStep| {
+        step.price.abs() / step.stored_per_kwh * programme.kwh_per_k / step.hours
+    };
+    usable.map(price).filter(|price| price.is_finite()).fold(0.0, f64::max)
 }
 
 #[cfg(test)]
@@ -171,9 +224,11 @@ mod tests {
     use crate::plan::charge::request::PowerLimit;
     use crate::plan::evaluation::{ConnectionFacts, evaluate_heat};
     use crate::plan::heat::baseline::emissions;
+    use crate::plan::heat::on_off::OnOff;
     use crate::plan::heat::request::tests::{hour, room};
     use crate::plan::heat::request::{ComfortBand, HeatGain, HeatRequest, OutdoorPeriod, SetBack};
     use crate::plan::heat::verify::{StatedDegreeHours, verify};
+    use crate::plan::switching::request::DeviceState;
     use crate::prices::curve::tests::curve_of;
     use crate::time::hour_minute::HourMinute;
     use crate::units::{Money, celsius, kw, kw_per_k, kwh_per_k, per_kwh};
@@ -392,6 +447,136 @@ mod tests {
         assert_eq!(failing(&|plan| plan.slots.swap(0, 1)), "order of slots");
     }
 
+    /// Least times in minutes.
+    fn least_times(on_min: i64, off_min: i64) -> Option<OnOff> {
+        let minutes = chrono::TimeDelta::minutes;
+        Some(OnOff { on_min: minutes(on_min), off_min: minutes(off_min), state: DeviceState::Off })
+    }
+
+    #[test]
+    fn a_unit_that_is_on_or_off_runs_for_whole_slots() {
+        let plan = plan(&[10, 40, 40, 10, 40], |request| {
+            request.temperature = celsius(20.3);
+            request.on_off = least_times(0, 0);
+        });
+        assert_eq!(used(&plan), [3000, 0, 0, 3000, 0]);
+        assert!(plan.discomfort.total() <= 0.0);
+        assert_eq!(failed_checks(&plan), [""; 0]);
+        // The room is warmer at the end than it must be, and so few schedules are all searched.
+        assert!(plan.certificate.is_proved(), "{:?}", plan.certificate);
+        assert_eq!(plan.intervals.len(), 2);
+    }
+
+    #[test]
+    fn least_times_make_runs_and_pauses_longer() {
+        let cents = [10, 40, 10, 40, 10, 40, 10, 40];
+        let run = |on_min, off_min| {
+            let plan = plan(&cents, |request| {
+                request.on_off = least_times(on_min, off_min);
+                (request.temperature, request.power_max) = (celsius(20.3), kw(2.0));
+            });
+            assert_eq!(failed_checks(&plan), [""; 0]);
+            used(&plan)
+        };
+        let free = [2000, 0, 2000, 0, 2000, 0, 2000, 0];
+        assert_eq!(run(0, 0), free);
+        assert_eq!(run(60, 60), free);
+        assert_ne!(run(120, 0), free);
+        assert_ne!(run(0, 120), free);
+    }
+
+    #[test]
+    fn a_limit_below_its_power_turns_a_unit_off() {
+        let plan = plan(&[10; 4], |request| {
+            request.on_off = least_times(120, 0);
+            let (start, end) = (hour(1), hour(2));
+            request.power_limits.push(PowerLimit { start, end, power_max: kw(2.0) });
+        });
+        // A run of two hours fits only after the limit.
+        assert_eq!(used(&plan)[..2], [0, 0]);
+        assert!(plan.slots[1].power_max == Power::ZERO && plan.discomfort.below > 0.0);
+        assert_eq!(failed_checks(&plan), [""; 0]);
+    }
+
+    #[test]
+    fn a_state_from_before_the_plan_lasts() {
+        let ago = |minutes| hour(0) - chrono::TimeDelta::minutes(minutes);
+        let run = |state| {
+            let plan = plan(&[40, 40, 10, 10], |request| {
+                request.temperature = celsius(22.0);
+                request.on_off = least_times(90, 90).map(|on_off| OnOff { state, ..on_off });
+            });
+            assert_eq!(failed_checks(&plan), [""; 0]);
+            used(&plan)
+        };
+        assert_eq!(run(DeviceState::RunningSince(ago(10)))[..2], [3000, 3000]);
+        assert_eq!(run(DeviceState::RunningSince(ago(40)))[..2], [3000, 0]);
+        assert_eq!(run(DeviceState::Off)[..2], [0, 0]);
+        let cold = |state| {
+            let plan = plan(&[10; 4], |request| {
+                request.temperature = celsius(18.0);
+                request.on_off = least_times(0, 90).map(|on_off| OnOff { state, ..on_off });
+            });
+            used(&plan)
+        };
+        assert_eq!(cold(DeviceState::StoppedSince(ago(10)))[..3], [0, 0, 3000]);
+    }
+
+    /// In the night in which clocks go back, the hour from 02:00 happens twice, with its set-back.
+    /// Least times are lengths: an hour on does not last for two.
+    #[test]
+    fn clocks_that_go_back_double_a_set_back_but_no_least_time() {
+        let start: chrono::DateTime<chrono::Utc> = "2026-10-24T22:00:00Z".parse().unwrap();
+        let minutes = chrono::TimeDelta::minutes;
+        let slots: Vec<crate::prices::curve::Slot> = (0..24)
+            .map(|quarter| crate::prices::curve::Slot {
+                start: start + minutes(15 * quarter),
+                end: start + minutes(15 * quarter + 15),
+                price: per_kwh(0.1),
+            })
+            .collect();
+        let mut request = room(6);
+        (request.now, request.until) = (start, None);
+        (request.outdoor[0].start, request.outdoor[0].end) = (start, start + minutes(360));
+        request.time_zone = Tz::Europe__Berlin;
+        request.set_backs.push(SetBack {
+            from: HourMinute::parse("02:00").unwrap(),
+            to: HourMinute::parse("03:00").unwrap(),
+            band: ComfortBand { min: celsius(19.0), max: celsius(23.0) },
+        });
+        request.on_off = least_times(60, 60);
+        let curve = PriceCurve::new(&slots).unwrap();
+        let plan = plan_heat(&curve, &HeatProblem::new(request).unwrap());
+        // 02:00 is at 00:00 and at 01:00 UTC, slots 8 to 15.
+        let lows: Vec<bool> =
+            plan.slots.iter().map(|slot| slot.temperature_min < celsius(20.0)).collect();
+        assert_eq!(lows.iter().position(|&is_low| is_low), Some(8));
+        assert_eq!(lows.iter().filter(|&&is_low| is_low).count(), 7);
+        assert_eq!(failed_checks(&plan), [""; 0]);
+        let lengths = plan.intervals.iter().map(|run| (run.end - run.start).num_minutes());
+        assert!(lengths.clone().count() > 0 && lengths.clone().all(|length| length >= 60));
+        assert!(plan.discomfort.total() <= plan.baseline.discomfort.total());
+    }
+
+    #[test]
+    fn a_broken_least_time_is_named() {
+        let mut plan = plan(&[10, 40, 40, 10], |request| {
+            request.temperature = celsius(20.3);
+            request.on_off = least_times(0, 0);
+        });
+        assert_eq!(used(&plan), [3000, 0, 0, 3000]);
+        let rules = plan.certificate.evidence.on_off.as_mut().unwrap();
+        rules.unit.on_min = chrono::TimeDelta::minutes(90);
+        assert!(failed_checks(&plan).contains(&"slots[1].on_min_minutes".to_owned()));
+        let refused = certify(&plan.slots, plan.certificate.evidence).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "slot 1 is neither on nor off, or its unit may not yet switch"
+        );
+        plan.slots[0].used = Energy::from_kwh(1.5).unwrap();
+        assert!(failed_checks(&plan).contains(&"slots[0].on_off".to_owned()));
+    }
+
     /// Problem that ends with the prices, if these are for the hours of its outdoor temperatures.
     fn covered(problem: HeatProblem, minutes: i64) -> HeatProblem {
         if minutes < 60 {
@@ -442,6 +627,46 @@ mod tests {
             prop_assert!(certificate.degree_hours_gap().abs() <= 1e-9 * scale, "{certificate:?}");
             let scale = certificate.evidence.degree_hour_price * certificate.degree_hours;
             prop_assert!(certificate.gap().as_amount() >= -1e-9 * scale.max(1.0), "{certificate:?}");
+        }
+    }
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+
+        /// A unit that is on or off keeps its least times, is no worse than a thermostat, and states
+        /// a bound that its cost does not undercut.
+        #[test]
+        fn every_schedule_keeps_its_rules(
+            problem in problem(0.5),
+            cents in prop::collection::vec(-30..60_i32, 1..32),
+            minutes in prop::sample::select(vec![15_i64, 60]),
+            (on_min, off_min) in (0..150_i64, 0..150_i64),
+            state in prop::option::of((any::<bool>(), 0..180_i64)),
+        ) {
+            let mut request = covered(problem, minutes).request().clone();
+            request.on_off = least_times(on_min, off_min).map(|on_off| {
+                let since = |ago| hour(0) - chrono::TimeDelta::minutes(ago);
+                let state = state.map_or(DeviceState::Off, |(is_on, ago)| {
+                    let since = since(ago);
+                    if is_on {
+                        DeviceState::RunningSince(since)
+                    } else {
+                        DeviceState::StoppedSince(since)
+                    }
+                });
+                OnOff { state, ..on_off }
+            });
+            let plan = plan_heat(&curve_of(minutes, &cents), &HeatProblem::new(request).unwrap());
+            let failed = failed_checks(&plan);
+            prop_assert!(failed.is_empty(), "{failed:?}");
+            let certificate = &plan.certificate;
+            let scale = certificate.cost.as_amount().abs().max(1.0)
+                + certificate.evidence.degree_hour_price * certificate.degree_hours;
+            prop_assert!(certificate.gap().as_amount() >= -1e-9 * scale, "{certificate:?}");
+            prop_assert!(certificate.degree_hours_gap() >= -1e-9 * certificate.degree_hours.max(1.0));
+            let (own, held) = (plan.discomfort.total(), plan.baseline.discomfort.total());
+            prop_assert!(own <= held + 1e-9 * held.max(1.0), "{own} {held}");
+            let text = serde_json::to_string(&plan).unwrap();
+            prop_assert_eq!(serde_json::from_str::<HeatPlan>(&text).unwrap(), plan);
         }
     }
 }

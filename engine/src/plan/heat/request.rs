@@ -4,6 +4,7 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::request::PowerLimit;
+use crate::plan::heat::on_off::{OnOff, OnOffError};
 use crate::time::horizon::{Horizon, HorizonError};
 use crate::time::hour_minute::HourMinute;
 use crate::time::instant::micros_of;
@@ -114,7 +115,7 @@ pub struct HeatRequest {
     pub temperature: Temperature,
     /// Direction of the unit.
     pub mode: HeatMode,
-    /// Highest electrical power of the unit. It runs at any power up to it.
+    /// Highest electrical power of the unit. It runs at any power up to it, unless it has `on_off`.
     #[serde(rename = "power_max_kw")]
     pub power_max: Power,
     /// Periods with a lower highest power, in any order.
@@ -136,6 +137,10 @@ pub struct HeatRequest {
     /// Value of a kWh of heat (of cold, for [`HeatMode::Cool`]) stored at the end of the plan.
     #[serde(rename = "end_value_per_kwh")]
     pub end_value: Price,
+    /// Least times of a unit that runs at its highest power or not at all, for whole slots. A limit
+    /// below the highest power forbids it to run. `None` is a unit that modulates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_off: Option<OnOff>,
 }
 
 impl HeatRequest {
@@ -165,6 +170,7 @@ impl HeatRequest {
             set_backs: Vec::new(),
             time_zone: Tz::UTC,
             end_value: Price::ZERO,
+            on_off: None,
         }
     }
 }
@@ -264,6 +270,9 @@ pub enum HeatError {
         /// First instant without a value.
         at: DateTime<Utc>,
     },
+    /// Least times or state of a unit that is on or off.
+    #[error(transparent)]
+    OnOff(#[from] OnOffError),
 }
 
 /// Valid request. Its planning cannot fail.
@@ -283,7 +292,8 @@ impl HeatProblem {
     /// The capacity is not above zero; loss or a power is negative; a temperature is outside of
     /// [`CELSIUS_RANGE`]; a band is empty; a set-back or another period has no length; there is no
     /// coefficient of performance, one is not above zero, or their temperatures do not rise; the
-    /// outdoor temperature overlaps, has a gap, or does not cover `now` to `until`.
+    /// outdoor temperature overlaps, has a gap, or does not cover `now` to `until`; a least time is
+    /// negative or longer than a day; the unit is on or off since an instant after `now`.
     pub fn new(request: HeatRequest) -> Result<Self, HeatError> {
         let store = request.store;
         if store.capacity <= HeatCapacity::ZERO {
@@ -305,6 +315,7 @@ impl HeatProblem {
         check_bands(&request)?;
         check_cop(&request.cop)?;
         check_outdoor(&request)?;
+        request.on_off.map_or(Ok(()), |on_off| on_off.check(request.now))?;
         let outdoor = request.outdoor.iter().map(|period| {
             (micros_of(period.start), micros_of(period.end), period.temperature.as_celsius())
         });

@@ -17,6 +17,7 @@
 //! Within a slot the temperature moves towards one limit, so it is in a band throughout the slot if
 //! it is at both ends. The band at the end of a slot is therefore the tightest of those before and
 //! after that instant; of two bands without a common temperature the lower edge counts.
+use crate::plan::heat::on_off::LeastTimes;
 use crate::plan::heat::request::{ComfortBand, HeatMode, HeatProblem, HeatRequest};
 use crate::prices::curve::PriceCurve;
 use crate::time::hour_minute::MINUTES_PER_DAY;
@@ -163,6 +164,14 @@ impl HeatLayout {
         layout
     }
 
+    /// Least times of a unit that is on or off; `None` if it modulates, or without slots.
+    pub(crate) fn least_times(&self, request: &HeatRequest) -> Option<LeastTimes> {
+        let (on_off, first) = (request.on_off.as_ref()?, self.parts.first()?);
+        let ends: Vec<i64> = self.parts.iter().map(|part| part.end).collect();
+        let is_usable = self.parts.iter().map(|part| part.power_max > Power::ZERO).collect();
+        Some(LeastTimes::new(on_off, first.start, &ends, is_usable))
+    }
+
     /// Coefficient of performance, copied from the slot before if it is as cold.
     fn cop(&self, problem: &HeatProblem, outdoor_celsius: f64) -> f64 {
         let same = |part: &&HeatSlotPart| part.outdoor_celsius.total_cmp(&outdoor_celsius).is_eq();
@@ -283,13 +292,15 @@ fn joined(bands: &[(i64, i64, ComfortBand)], at: Option<usize>, end: i64) -> Com
     ComfortBand { min, max: band.max.min(next.2.max).max(min) }
 }
 
-/// Highest power of a slot: the tightest of all limits that cover it.
+/// Highest power of a slot: the tightest of all limits that cover it. A unit that is on or off does not
+/// run below its highest power.
 fn power_max(request: &HeatRequest, start: i64, end: i64) -> Power {
     let covers = |limit: &&crate::plan::charge::request::PowerLimit| {
         micros_of(limit.start) <= start && end <= micros_of(limit.end)
     };
     let limits = request.power_limits.iter().filter(covers);
-    limits.fold(request.power_max, |most, limit| most.min(limit.power_max))
+    let most = limits.fold(request.power_max, |most, limit| most.min(limit.power_max));
+    if request.on_off.is_some() && most < request.power_max { Power::ZERO } else { most }
 }
 
 /// Instants within `[from, to]` at which the data change, both ends included.

@@ -2,14 +2,19 @@
 //!
 //! Temperatures are computed as the approach to the temperature at which gains and losses are equal,
 //! and the dual bounds of the [`certificate`](super::certificate) as Lagrangians at the stated
-//! marginal values, term by term. The bound of a search is taken as it is.
-use crate::plan::heat::certificate::HeatEvidence;
+//! marginal values, term by term. The least times of a unit that is on or off are compared with its
+//! runs and pauses as lengths between instants. The bound on its schedules is a search, which is made
+//! again ([`on_off_bound`](super::on_off_bound)).
+use chrono::TimeDelta;
+
+use crate::plan::heat::certificate::{HeatEvidence, on_off_bounds};
 use crate::plan::heat::planned_slot::HeatSlot;
 use crate::plan::heat::request::HeatMode;
+use crate::plan::switching::request::DeviceState;
 use crate::plan::verification::{Check, Stated};
 use crate::time::instant::micros_between;
 use crate::tolerance::{GAP_MAX, allowed};
-use crate::units::{MICROS_PER_HOUR, Price};
+use crate::units::{Energy, MICROS_PER_HOUR, Power, Price};
 
 /// Degree-hours that a certificate states, and their bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,7 +28,8 @@ pub struct StatedDegreeHours {
 /// Compares each statement of a certificate with what the slots and its evidence give.
 ///
 /// The checks come in this order: the order of the slots; power, price and temperature of each slot;
-/// degree-hours and their bound, and then cost, bound, gap and proof. The proof covers cost and
+/// power, runs and pauses of a unit that is on or off; degree-hours and their bound, and then cost,
+/// bound, gap and proof. The proof covers cost and
 /// degree-hours, with all degree-hours at the price of the evidence.
 #[must_use]
 pub fn verify(
@@ -40,15 +46,18 @@ pub fn verify(
         checks.extend(check_slot(index, slot, evidence, before));
         before = slot.temperature.as_celsius();
     }
+    checks.extend(check_runs(slots, evidence));
     let (outside, _) =
         sum(slots.iter().map(|slot| hours(slot) * outside(slot, slot.temperature.as_celsius())));
-    let (outside_bound, outside_scale) = dual_bound(slots, evidence, 0.0, 1.0);
+    let (mut outside_bound, outside_scale) = dual_bound(slots, evidence, 0.0, 1.0);
     let price = evidence.degree_hour_price;
     let (cost, cost_scale) = cost_of(slots, evidence, before);
-    let (weighted, weighted_scale) = dual_bound(slots, evidence, 1.0, price);
-    let searched = evidence.searched.map(|searched| searched.bound.as_amount());
-    let by_values = weighted - price * outside;
-    let bound = searched.map_or(by_values, |searched| searched.max(by_values));
+    let (mut weighted, weighted_scale) = dual_bound(slots, evidence, 1.0, price);
+    if let Some(on_off) = evidence.on_off.filter(|_| disordered == 0) {
+        let searched = on_off_bounds(slots, evidence, on_off.cells);
+        (outside_bound, weighted) = (outside_bound.max(searched[0]), weighted.max(searched[1]));
+    }
+    let bound = weighted - price * outside;
     let scale = cost_scale.max(weighted_scale);
     checks.push(Check::equal("degree_hours", degree_hours.degree_hours, outside, outside_scale));
     checks.push(Check::equal(
@@ -106,6 +115,41 @@ fn check_slot(index: usize, slot: &HeatSlot, evidence: &HeatEvidence, before: f6
         Check::rule(line("price"), unpriced, 0.0),
         Check::equal(&line("temperature_celsius"), slot.temperature.as_celsius(), celsius, size),
     ]
+}
+
+/// Checks of a unit that is on or off: its power in each slot, and the length of each run and pause.
+/// Runs and pauses may go on after the plan.
+fn check_runs(slots: &[HeatSlot], evidence: &HeatEvidence) -> Vec<Check> {
+    let Some(on_off) = evidence.on_off else { return Vec::new() };
+    let unit = on_off.unit;
+    let mut checks = Vec::new();
+    for (index, slot) in slots.iter().enumerate() {
+        let (used, most) = (slot.used.as_kwh(), slot.power_max.as_kw() * hours(slot));
+        let parted = if used > 0.0 { most - used } else { 0.0 };
+        checks.push(Check::rule(format!("slots[{index}].on_off"), parted, allowed(GAP_MAX, most)));
+    }
+    let is_on = |slot: &HeatSlot| slot.used > Energy::ZERO;
+    let mut is_started = false;
+    // The start of a state that has lasted for longer than any least time is not known.
+    let (mut was_on, mut since) = match unit.state {
+        DeviceState::Off => (false, None),
+        DeviceState::RunningSince(at) => (true, Some(at)),
+        DeviceState::StoppedSince(at) => (false, Some(at)),
+    };
+    for (index, slot) in slots.iter().enumerate() {
+        if is_on(slot) == was_on {
+            continue;
+        }
+        let least = if was_on { unit.on_min } else { unit.off_min };
+        let missing = since.map_or(TimeDelta::zero(), |since| least - (slot.start - since));
+        // A run from before the plan ends where the unit may not run.
+        let is_ended = was_on && slot.power_max <= Power::ZERO && !is_started;
+        let minutes = if is_ended { 0.0 } else { missing.as_seconds_f64() / 60.0 };
+        let rule = if was_on { "on_min" } else { "off_min" };
+        checks.push(Check::rule(format!("slots[{index}].{rule}_minutes"), minutes, 0.0));
+        (was_on, since, is_started) = (is_on(slot), Some(slot.start), true);
+    }
+    checks
 }
 
 /// Stored energy at a temperature, in kWh.

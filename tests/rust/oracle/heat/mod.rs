@@ -3,4 +3,6 @@
 mod agreement;
 mod case;
 mod model;
+mod on_off;
+mod on_off_milp;
 mod planner;

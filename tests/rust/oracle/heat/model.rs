@@ -12,16 +12,17 @@ pub(crate) const SLACK: f64 = 1e-9;
 /// Degree-hours up to which the band counts as held.
 const HELD: f64 = 1e-8;
 
-/// Time in which all is constant.
+/// Time in which all is constant, from a minute on.
 #[derive(Debug, Clone, Copy)]
-struct Piece {
-    hours: f64,
-    price: f64,
-    kw: f64,
-    cop: f64,
-    outdoor: f64,
-    gain: f64,
-    band: (f64, f64),
+pub(super) struct Piece {
+    pub(super) start: i32,
+    pub(super) hours: f64,
+    pub(super) price: f64,
+    pub(super) kw: f64,
+    pub(super) cop: f64,
+    pub(super) outdoor: f64,
+    pub(super) gain: f64,
+    pub(super) band: (f64, f64),
 }
 
 /// Least degree-hours, and least cost at them.
@@ -57,6 +58,7 @@ fn piece(case: &Case, start: i32, end: i32) -> Piece {
         (low, high) = (low.max(next.0), high.min(next.1));
     }
     Piece {
+        start,
         hours: f64::from(end - start) / 60.0,
         price: priced.map_or(0.0, |slot| slot.price),
         kw: priced.map_or(0.0, |_| limits.map(|limit| limit.value).fold(case.kw, f64::min)),
@@ -67,7 +69,7 @@ fn piece(case: &Case, start: i32, end: i32) -> Piece {
     }
 }
 
-fn pieces(case: &Case) -> Vec<Piece> {
+pub(super) fn pieces(case: &Case) -> Vec<Piece> {
     let mut cuts = vec![case.now, case.until];
     cuts.extend(case.slots.iter().flat_map(|slot| [slot.start, slot.end]));
     for list in [&case.outdoor, &case.gains, &case.limits] {

@@ -3,8 +3,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use slackwater_engine::plan::charge::PowerLimit;
 use slackwater_engine::plan::heat::{
-    ComfortBand, CopPoint, HeatGain, HeatMode, HeatPlan, HeatProblem, HeatRequest, OutdoorPeriod,
-    SetBack, ThermalStore, plan_heat,
+    ComfortBand, CopPoint, HeatGain, HeatMode, HeatPlan, HeatProblem, HeatRequest, OnOff,
+    OutdoorPeriod, SetBack, ThermalStore, plan_heat,
 };
 use slackwater_engine::prices::curve::{self, PriceCurve};
 use slackwater_engine::time::hour_minute::HourMinute;
@@ -13,7 +13,7 @@ use slackwater_engine::units::{celsius, kw, kw_per_k, kwh_per_k, per_kwh};
 use super::case::{Case, Period};
 
 /// Minute 0 of a case: midnight on 5 January 2026.
-fn at(minute: i32) -> DateTime<Utc> {
+pub(super) fn at(minute: i32) -> DateTime<Utc> {
     DateTime::UNIX_EPOCH + TimeDelta::minutes(1_767_571_200 / 60 + i64::from(minute))
 }
 
@@ -26,6 +26,11 @@ fn clock(minute: i32) -> HourMinute {
 }
 
 pub(crate) fn plan(case: &Case) -> HeatPlan {
+    plan_unit(case, None)
+}
+
+/// Plans a case for a unit that modulates, or for one that is on or off.
+pub(crate) fn plan_unit(case: &Case, on_off: Option<OnOff>) -> HeatPlan {
     let point = |outdoor, cop| CopPoint { outdoor: celsius(outdoor), cop };
     let outdoor = |period: &Period| OutdoorPeriod {
         start: at(period.start),
@@ -65,6 +70,7 @@ pub(crate) fn plan(case: &Case) -> HeatPlan {
             .collect(),
         time_zone: Tz::UTC,
         end_value: per_kwh(case.end_value),
+        on_off,
     };
     let slot = |slot: &crate::case::Slot| curve::Slot {
         start: at(slot.start),
