@@ -9,7 +9,7 @@ use slackwater_engine::plan::charge::Gap;
 use slackwater_engine::plan::record::SavedRun;
 use slackwater_engine::plan::site::{Phase, SiteRequest, explain, gaps};
 use slackwater_engine::plan::{questions, site as engine};
-use slackwater_engine::units::{Percent, Power, Price};
+use slackwater_engine::units::{Money, Percent, Power, Price};
 
 use crate::arrow::{Table, utc};
 use crate::error::Refused;
@@ -24,6 +24,7 @@ use crate::site_request::{
     TiersArgument, request,
 };
 use crate::time::{Instant, time_zone};
+use crate::verification::Verification;
 
 record! {
     /// A period in which nothing changes, with what passes the meter.
@@ -180,6 +181,11 @@ record! {
         tolerance: f64,
         /// True if cost and bound are equal up to `tolerance` and `allowance`.
         is_proved: bool,
+        /// Lower bound by the duals of the plan alone, which `SitePlan.verify` computes anew.
+        bound_by_duals: f64,
+        /// Bound of the solver's search with binaries, where it is higher than `bound_by_duals`;
+        /// `None` if it is not. Nothing but that search proves it.
+        bound_by_search: Option<f64>,
     }
 
     /// A period in which a device does one thing for one reason, or that is not used.
@@ -551,7 +557,40 @@ impl SitePlan {
             allowance: certificate.allowance.as_amount(),
             tolerance: certificate.tolerance.as_amount(),
             is_proved: certificate.is_proved(),
+            bound_by_duals: certificate.evidence.bound_by_duals.as_amount(),
+            bound_by_search: certificate.evidence.searched.map(Money::as_amount),
         }
+    }
+
+    /// Compute each statement of the plan and of its certificate anew from its request.
+    ///
+    /// The powers of the devices have to keep all limits, levels and rules; prices, energies,
+    /// outcomes and costs have to be those of the request at these powers. The bound is computed by
+    /// weak duality from the duals that the plan holds, without the solver. Where a search with
+    /// whole numbers proved more than the duals do, its bound is taken as it is: see
+    /// ``certificate.bound_by_search``. That no plan misses less is not checked.
+    ///
+    /// Returns:
+    ///     Each statement with the computed number and the difference. Nothing is raised for a
+    ///     statement that does not hold: look at ``failed``. The plan of an older file has no
+    ///     duals, and fails with ``duals``.
+    ///
+    /// Example:
+    ///     >>> from datetime import UTC, datetime
+    ///     >>> import slackwater as sw
+    ///     >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+    ///     >>> prices = sw.Prices.from_values(six, [0.30, 0.10], currency="EUR")
+    ///     >>> van = sw.Vehicle("van", power_max_kw=11, targets=[sw.Target(None, 15)])
+    ///     >>> plan = sw.plan_site(prices, now=six, devices=[van])
+    ///     >>> plan.verify().holds
+    ///     True
+    ///     >>> text = plan.to_json().replace('"import_kwh": 11.0', '"import_kwh": 10.0')
+    ///     >>> sw.SitePlan.from_json(text).verify().failed
+    ///     ['slots[1].import_kwh']
+    fn verify(&self, py: Python<'_>) -> Result<Verification, Refused> {
+        let problem = engine::SiteProblem::new(self.run.request().clone())?;
+        let plan = self.intended();
+        Ok(Verification::new(py.detach(|| engine::verify(&problem, plan))))
     }
 
     #[pyo3(signature = (*, time_zone))]

@@ -23,6 +23,7 @@ use crate::prices::Prices;
 use crate::record;
 use crate::saved::Terms;
 use crate::time::{Instant, time_zone};
+use crate::verification::Verification;
 
 record! {
     /// A period at one power.
@@ -298,6 +299,38 @@ impl SwitchingPlan {
             relaxed_bound: certificate.relaxed_bound.map(Money::as_amount),
             relaxed_price_per_kwh: certificate.relaxed_price.map(Price::as_per_kwh),
         }
+    }
+
+    /// Compute each statement of the plan and of its certificate anew from its slots.
+    ///
+    /// Energies, sessions, costs and outcomes have to be those of the slots, and the sessions have
+    /// to keep the rules of switching. After an exact search both bounds are computed by another
+    /// method than the search: ``relaxed_bound`` by potentials of the states of the device, and
+    /// ``bound`` path by path for each price that can separate full slots from the least power. A
+    /// report without a line ``bound`` says that the bound rests on the search alone: on a
+    /// mixed-integer programme, on a search that a limit ended, or on one with too many paths to
+    /// follow. That no plan misses less is not checked.
+    ///
+    /// Returns:
+    ///     Each statement with the computed number and the difference. Nothing is raised for a
+    ///     statement that does not hold: look at ``failed``.
+    ///
+    /// Example:
+    ///     >>> from datetime import UTC, datetime
+    ///     >>> import slackwater as sw
+    ///     >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+    ///     >>> prices = sw.Prices.from_values(six, [0.10, 0.30, 0.10, 0.20], currency="EUR")
+    ///     >>> plan = sw.plan_switching(
+    ///     ...     prices, now=six, power_max_kw=10, power_min_kw=4, targets=[(None, 20)],
+    ///     ...     start_cost=1.5,
+    ///     ... )
+    ///     >>> verified = plan.verify()
+    ///     >>> verified.holds, verified.checks[-1].line
+    ///     (True, 'bound')
+    fn verify(&self, py: Python<'_>) -> Result<Verification, Refused> {
+        let (request, prices, plan) = (self.run.request(), self.run.prices(), self.intended());
+        let problem = engine::SwitchingProblem::new(request.clone(), prices)?;
+        Ok(Verification::new(py.detach(|| engine::verify(&problem, plan))))
     }
 
     #[pyo3(signature = (*, time_zone))]

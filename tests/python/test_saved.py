@@ -368,11 +368,11 @@ def test_golden_plans_come_out_as_they_were(path: Path) -> None:
     """
     text = path.read_text(encoding="utf-8")
     replayed = sw.replay(text)
-    # A file without the field has no tolerance; a replay states the one that it used.
-    is_older = replayed.kind == "site" and '"tolerance"' not in text
-    fields = ["plan.certificate.tolerance"] if is_older else []
-    assert [each.path for each in replayed.differences] == fields
-    assert replayed.same == (not is_older)
+    # A file without a field has no tolerance, or no duals; a replay states those that it used.
+    names = ("tolerance", "evidence") if replayed.kind == "site" else ()
+    missing = [f"plan.certificate.{name}" for name in names if f'"{name}"' not in text]
+    assert {each.path for each in replayed.differences} == set(missing)
+    assert replayed.same == (not missing)
     now = plan_from_json(text).to_json()
     versions = ("engine_version", "time_zone_version", '"tolerance"')
 
@@ -384,6 +384,6 @@ def test_golden_plans_come_out_as_they_were(path: Path) -> None:
 
 
 def test_there_is_a_golden_plan_of_each_kind() -> None:
-    """Of sites there are two: one is older than the tolerance of certificates."""
+    """Of sites there are three: one is older than the tolerance of certificates, one than duals."""
     found = {sw.replay(path).kind for path in GOLDEN.glob("*.json")}
     assert found == {make.__name__ for make in KINDS}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 from slackwater import _engine
 from slackwater._engine import InputError
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from slackwater import _engine
-    from slackwater._engine import Evaluation, Table
+    from slackwater._engine import Evaluation, Table, Verification
     from slackwater.prices import Prices
     from slackwater.site_devices import DemandCharge, PowerOverTime
     from slackwater.typing import ArrowTable
@@ -31,6 +31,13 @@ class _Certificate(Protocol):
     @property
     def gap(self) -> float:
         """Distance of the cost to its bound."""
+
+
+class _Verified(Protocol):
+    """Proof that holds all that it rests on."""
+
+    def verify(self) -> Verification:
+        """Compute each statement anew."""
 
 
 class SavedPlan(Frozen):
@@ -85,6 +92,28 @@ class SavedPlan(Frozen):
     def gap(self) -> float:
         """The most that a better plan could save, in units of the currency."""
         return self.certificate.gap
+
+    def verify(self) -> Verification:
+        """Compute each statement of the certificate anew, without the planner.
+
+        The certificates of most plans hold all that they rest on: there this is
+        ``plan.certificate.verify()``. Those of sites and of devices that switch rest on the
+        request as well, so that the plan verifies them.
+
+        Returns:
+            Each statement with the computed number and the difference. Nothing is raised for a
+            statement that does not hold: look at ``failed``.
+
+        Example:
+            >>> from datetime import UTC, datetime
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> prices = sw.Prices.from_values(six, [0.30, 0.10, 0.20], currency="EUR")
+            >>> plan = sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(None, 10)])
+            >>> plan.verify().holds
+            True
+        """
+        return cast("_Verified", self.certificate).verify()
 
     @property
     def prices(self) -> Prices:

@@ -6,6 +6,11 @@
 //! ```text
 //! bound = Σ_rows max(y, 0)·lower + min(y, 0)·upper  +  Σ_columns max(r, 0)·l + min(r, 0)·u
 //! ```
+//!
+//! A plan has no more shortfall than another one if each objective before money is at most that of
+//! the other: `f_k(x) = Σ_j w_kj·x_j <= F_k` with `w_kj > 0`. With a price `m_k >= 0` on each of these
+//! rows, the costs are `c + Σ_k m_k·w_k`, the bound falls by `Σ_k m_k·F_k`, and each column of the
+//! objective is at most `l_j + (F_k − Σ_i w_ki·l_i) / w_kj`.
 use serde::{Deserialize, Serialize};
 
 use crate::lp::LinearProgram;
@@ -15,8 +20,9 @@ use crate::units::Money;
 ///
 /// The bound holds for plans with no more shortfall than this one. It is a sum over rows, columns
 /// and shadow prices, and does not use the optimum of the solver. Only for a plan that needed
-/// binaries is it the bound of the solver's search.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// binaries is it the bound of the solver's search. [`verify`](super::verify::verify) computes it
+/// anew from the request and the duals.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SiteCertificate {
@@ -30,6 +36,44 @@ pub struct SiteCertificate {
     /// and a milliwatt-hour at the highest price.
     #[serde(default)]
     pub tolerance: Money,
+    /// Numbers from which the bound is computed anew. Plans that were saved before there were any
+    /// have none.
+    #[serde(default, skip_serializing_if = "SiteEvidence::is_missing")]
+    pub evidence: SiteEvidence,
+}
+
+/// Duals of the programme of a request, and the bounds that they give.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct SiteEvidence {
+    /// Lower bound on the cost by weak duality, from the request and the duals alone.
+    pub bound_by_duals: Money,
+    /// Bound of the solver where it is higher than that by more than the tolerance: after a search
+    /// with binaries. Nothing but the search proves it.
+    pub searched: Option<Money>,
+    /// True if energy that misses a deadline is wanted by departure, which adds rows.
+    pub goes_on: bool,
+    /// Dual of each row, in units of the programme.
+    pub duals: Vec<f64>,
+    /// Price `m_k` of each objective before money, in units of the programme.
+    pub objective_prices: Vec<f64>,
+}
+
+impl SiteEvidence {
+    /// True if there is no evidence, as in a plan that was saved before there was any.
+    fn is_missing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Duals of a programme whose objectives are minimised one after the other.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Duals {
+    /// Dual of each row.
+    pub(crate) rows: Vec<f64>,
+    /// Price of each objective before money, zero or more.
+    pub(crate) objectives: Vec<f64>,
 }
 
 impl SiteCertificate {
@@ -53,7 +97,38 @@ impl SiteCertificate {
     }
 }
 
-/// Lower bound on the cost of all feasible values, from any duals.
+/// Lower bound on the cost of all feasible values whose objectives `before` money are at most
+/// `most`: the larger one of those by `duals` and by none.
+pub(crate) fn bound_by_duals(
+    program: &LinearProgram,
+    before: &[Vec<(usize, f64)>],
+    most: &[f64],
+    duals: &Duals,
+) -> f64 {
+    let mut narrowed = program.clone();
+    for (objective, &most) in before.iter().zip(most) {
+        let least = |&(column, weight): &(usize, f64)| weight * program.columns[column].lower;
+        let room = (most - objective.iter().map(least).sum::<f64>()).max(0.0);
+        for &(column, weight) in objective.iter().filter(|(_, weight)| *weight > 0.0) {
+            let column = &mut narrowed.columns[column];
+            column.upper = column.upper.min(column.lower + room / weight);
+        }
+    }
+    let without = weak_bound(&narrowed, &[]);
+    let mut paid = 0.0;
+    for ((objective, most), price) in before.iter().zip(most).zip(&duals.objectives) {
+        // A negative price proves nothing.
+        let price = price.max(0.0);
+        paid += price * most;
+        for &(column, weight) in objective {
+            narrowed.columns[column].cost += price * weight;
+        }
+    }
+    (weak_bound(&narrowed, &duals.rows) - paid).max(without)
+}
+
+/// Lower bound on the cost of all feasible values, from any duals. Rows without a dual count as if
+/// it were zero.
 ///
 /// The bound holds for all duals and equals the least cost at optimal ones. A dual whose side of
 /// the row is infinite counts as zero.
@@ -105,6 +180,7 @@ mod tests {
             bound: money(bound),
             allowance: money(0.5),
             tolerance: money(0.1),
+            evidence: SiteEvidence::default(),
         };
         for (bound, is_proved) in [(4.3, false), (4.5, true), (5.05, true), (9.0, false)] {
             assert_eq!(certificate(bound).is_proved(), is_proved, "{bound}");
@@ -122,6 +198,28 @@ mod tests {
         }
         // A negative dual of a row without an upper side counts as zero.
         assert!((weak_bound(&programme(), &[-2.0]) - 0.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_price_on_an_objective_proves_what_comes_after_it() {
+        // 6 kWh are wanted, 4 at 1 and 1 at 3 can be had: 1 is missing, and 7 is the least cost.
+        let mut programme = programme();
+        programme.columns[1].upper = 1.0;
+        programme.add_column(Column { cost: 0.0, lower: 0.0, upper: 6.0 });
+        programme.rows[0].terms.push((2, 1.0));
+        let before = [vec![(2, 1.0)]];
+        let bound = |most: f64, rows: f64, price: f64| {
+            let duals = Duals { rows: vec![rows], objectives: vec![price] };
+            bound_by_duals(&programme, &before, &[most], &duals)
+        };
+        // A kWh is worth 3 or more, because none is left to be missing.
+        for dual in [3.0, 9.0] {
+            assert!((bound(1.0, dual, dual) - 7.0).abs() < 1e-9);
+            assert!((bound(1.5, dual, dual) - (7.0 - dual / 2.0)).abs() < 1e-9);
+        }
+        // Without the price, a missing kWh is bounded by what may be missing alone.
+        assert!((bound(1.0, 3.0, 0.0) - 7.0).abs() < 1e-9);
+        assert!(bound(1.0, 3.0, -1.0) <= 7.0 + 1e-9);
     }
 
     proptest! {

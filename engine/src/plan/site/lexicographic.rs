@@ -9,10 +9,17 @@
 //! and each row with a dual stays at its bound, so those bounds are fixed (`keep_optimal`). No row
 //! `f_k(x) <= z_k` is needed, whose tolerance would add up over the stages.
 //!
+//! The duals of the stages together prove the cost without these restrictions. Let `y_k` and `r_k`
+//! be duals and reduced costs of stage `k`, and `y` and `r` those of money. With a price `m_k` on
+//! `f_k(x) <= z_k`, the sums `y + Σ_k m_k·y_k` and `r + Σ_k m_k·r_k` are duals and reduced costs of the
+//! programme without restrictions. From the last stage to the first, `m_k` is the least price that
+//! gives the sum the right sign in all columns and rows that stage `k` fixed (`compose_duals`).
+//!
 //! In the usual case nothing is missing. Then one programme with penalties on all stages before
 //! money shows it, and its solution is optimal in every stage (`least_money`).
 use crate::lp::{Limits, LinearProgram, LpError, Row, Solution};
 use crate::plan::search_status::SearchStatus;
+use crate::plan::site::certificate::Duals;
 use crate::plan::site::model::{MissKind, SiteModel};
 use crate::tolerance::{DIVISOR_MIN, SITE_MIN_KWH, SOLVER_ROUNDING, SOLVER_SLACK, allowed};
 
@@ -25,6 +32,10 @@ const AT_BOUND: f64 = 1e-7;
 
 /// Least scale of reduced costs, in units of the programme: an objective of nothing has no noise.
 const PRICE_SCALE_MIN: f64 = 1e-12;
+
+/// Highest price of an objective in the composed duals, in units of the programme. It multiplies the
+/// rounding of the solver: a higher price would prove less than it costs.
+const OBJECTIVE_PRICE_MAX: f64 = 1e4;
 
 /// Value of an objective.
 pub(crate) fn value_of(objective: &Objective, values: &[f64]) -> f64 {
@@ -73,6 +84,42 @@ pub(crate) struct Solved {
     /// Termination. If a limit ended the last objective, the values are those of the objective
     /// before it, and all duals are zero.
     pub(crate) status: SearchStatus,
+    /// Duals of all stages together, which bound the cost without the restrictions of the stages.
+    pub(crate) duals: Duals,
+}
+
+/// Columns and rows that the restriction to an optimal face fixed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Face {
+    columns: Vec<usize>,
+    rows: Vec<usize>,
+}
+
+/// Stage that was solved: the position of its objective, its solution and its face.
+struct Stage {
+    rank: usize,
+    solution: Solution,
+    face: Face,
+}
+
+/// Duals of the programme without the restrictions of `stages`, from the solution of money under
+/// them. There are `count` objectives before money.
+fn compose_duals(stages: &[Stage], solution: &Solution, count: usize) -> Duals {
+    let (mut rows, mut reduced) = (solution.duals.clone(), solution.reduced_costs.clone());
+    let mut objectives = vec![0.0; count];
+    for Stage { rank, solution, face } in stages.iter().rev() {
+        let columns = face.columns.iter().map(|&at| -reduced[at] / solution.reduced_costs[at]);
+        let prices = columns.chain(face.rows.iter().map(|&at| -rows[at] / solution.duals[at]));
+        let price = prices.filter(|price| *price <= OBJECTIVE_PRICE_MAX).fold(0.0, f64::max);
+        objectives[*rank] = price;
+        for (sum, dual) in rows.iter_mut().zip(&solution.duals) {
+            *sum += price * dual;
+        }
+        for (sum, cost) in reduced.iter_mut().zip(&solution.reduced_costs) {
+            *sum += price * cost;
+        }
+    }
+    Duals { rows, objectives }
 }
 
 impl Solved {
@@ -90,7 +137,7 @@ impl Solved {
         let reduced_costs = vec![0.0; program.columns.len()];
         let cost = money.iter().zip(&values).map(|(cost, value)| cost * value).sum();
         let solution = Solution { cost, values, duals, reduced_costs };
-        Self { program, solution, status: error.into() }
+        Self { program, solution, status: error.into(), duals: Duals::default() }
     }
 }
 
@@ -123,13 +170,15 @@ pub(crate) fn after_penalties(
         for objective in before {
             forbid(&mut program, objective, &solution.values);
         }
-        return Solved { program, solution, status };
+        let duals = compose_duals(&[], &solution, before.len());
+        return Solved { program, solution, status, duals };
     }
     // Otherwise each objective is minimised in turn, and money last.
     let money: Vec<f64> = program.columns.iter().map(|column| column.cost).collect();
     let mut values = solution.values;
+    let mut stages = Vec::new();
     // One stage per objective. One that is zero in the present values needs no solution.
-    for objective in before {
+    for (rank, objective) in before.iter().enumerate() {
         if value_of(objective, &values) <= SITE_MIN_KWH {
             forbid(&mut program, objective, &values);
             continue;
@@ -137,15 +186,19 @@ pub(crate) fn after_penalties(
         set_costs(&mut program, objective);
         match program.minimise_within(limits) {
             Ok(solution) => {
-                keep_optimal(&mut program, &solution);
-                values = solution.values;
+                let face = keep_optimal(&mut program, &solution);
+                values.clone_from(&solution.values);
+                stages.push(Stage { rank, solution, face });
             }
             Err(error) => return Solved::stopped(program, &money, values, error),
         }
     }
     set_money(&mut program, &money);
     match program.minimise_within(limits) {
-        Ok(solution) => Solved { program, solution, status },
+        Ok(solution) => {
+            let duals = compose_duals(&stages, &solution, before.len());
+            Solved { program, solution, status, duals }
+        }
         Err(error) => Solved::stopped(program, &money, values, error),
     }
 }
@@ -195,28 +248,38 @@ pub(crate) fn set_costs(program: &mut LinearProgram, objective: &Objective) {
 }
 
 /// Restricts a programme to its optimal face: columns with a reduced cost and rows with a dual are
-/// fixed at their bounds (complementary slackness).
-pub(crate) fn keep_optimal(program: &mut LinearProgram, solution: &Solution) {
+/// fixed at their bounds (complementary slackness). Returns those that had room before.
+pub(crate) fn keep_optimal(program: &mut LinearProgram, solution: &Solution) -> Face {
+    let mut face = Face::default();
     let scale = program.columns.iter().map(|column| column.cost.abs()).fold(0.0, f64::max);
     // Reduced costs and duals below this are rounding of the solver.
     let noise = SOLVER_ROUNDING * scale.max(PRICE_SCALE_MIN);
     for (index, column) in program.columns.iter_mut().enumerate() {
         let price = solution.reduced_costs[index];
         let value = solution.values[index];
+        let has_room = column.lower < column.upper;
         if price > noise && value - column.lower <= allowed(AT_BOUND, column.lower) {
             column.upper = column.lower;
         } else if price < -noise && column.upper - value <= allowed(AT_BOUND, column.upper) {
             column.lower = column.upper;
         }
+        if has_room && column.lower >= column.upper {
+            face.columns.push(index);
+        }
     }
     // A row with a dual binds, so it stays at the side that it is priced for.
-    for (row, &price) in program.rows.iter_mut().zip(&solution.duals) {
+    for (index, (row, &price)) in program.rows.iter_mut().zip(&solution.duals).enumerate() {
+        let has_room = row.lower < row.upper;
         if price > noise && row.lower.is_finite() {
             row.upper = row.lower;
         } else if price < -noise && row.upper.is_finite() {
             row.lower = row.upper;
         }
+        if has_room && row.lower >= row.upper {
+            face.rows.push(index);
+        }
     }
+    face
 }
 
 /// Slack of the row that bounds an objective, in the unit of the objective: 1e-7 of its lightest
@@ -240,6 +303,7 @@ mod tests {
 
     use super::*;
     use crate::lp::Column;
+    use crate::plan::site::certificate::bound_by_duals;
     use crate::plan::site::device::Device;
     use crate::plan::site::request::tests::{at, hard, house, site, van};
 
@@ -349,6 +413,10 @@ mod tests {
             prop_assert!((value_of(&before[0], values) - f64::from(weighed)).abs() < 1e-6);
             prop_assert!((value_of(&before[1], values) - f64::from(first)).abs() < 1e-6);
             prop_assert!((solved.solution.cost - f64::from(money)).abs() < 1e-6);
+            // The duals of all stages prove this cost, in the programme without restrictions.
+            let most: Vec<f64> = before.iter().map(|o| value_of(o, values)).collect();
+            let bound = bound_by_duals(&programme, &before, &most, &solved.duals);
+            prop_assert!((bound - f64::from(money)).abs() < 1e-6, "{bound}");
         }
     }
 }

@@ -99,6 +99,12 @@ impl SiteModel {
         is_last && self.run_ends(semi).iter().any(is_end)
     }
 
+    /// True if a charge is zero, at least its least, or a top-off.
+    pub(crate) fn keeps_least(&self, semi: &Semi, values: &[f64]) -> bool {
+        let value = values[semi.column];
+        value <= SITE_MIN_KWH || value >= semi.least - SITE_MIN_KWH || self.ends_run(semi, values)
+    }
+
     /// Adds the column of the shortfall of one goal, in kWh at the plug.
     fn add_miss(&mut self, device: usize, storage: &Storage, goal: usize) -> usize {
         let wish = &storage.goals[goal];

@@ -88,6 +88,7 @@
 //! | `grid_use` | storages that may not charge from the grid, or not discharge into it |
 //! | `accounting`, `certificate`, `baseline` | cost, proof and comparison, without the solver |
 //! | `planner`, `plan` | from a problem to a plan |
+//! | `verify` | a plan and its certificate, computed anew from the request and the duals |
 //! | `explain` | reason for each period of a plan |
 pub(crate) mod accounting;
 pub(crate) mod baseline;
@@ -116,8 +117,9 @@ pub(crate) mod request;
 pub(crate) mod series;
 pub(crate) mod solve;
 pub(crate) mod storage;
+pub(crate) mod verify;
 
-pub use certificate::SiteCertificate;
+pub use certificate::{SiteCertificate, SiteEvidence};
 pub use device::{
     Device, Discharge, Load, Phase, ShiftableLoad, Solar, StationaryBattery, TaperPoint, Vehicle,
     power_of,
@@ -134,3 +136,4 @@ pub use request::{
     Tiers,
 };
 pub use series::{PowerPeriod, Series, SeriesError};
+pub use verify::verify;

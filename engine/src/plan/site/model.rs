@@ -22,6 +22,7 @@ use crate::plan::site::price_slots::SiteSlots;
 use crate::plan::site::request::SiteRequest;
 use crate::plan::site::storage::Storage;
 use crate::time::instant::micros_of;
+use crate::tolerance::SITE_MIN_KWH;
 
 /// Column that moves energy of a device in a slot: the device draws `weight` times its value, in
 /// kWh at the plug; a negative energy is fed.
@@ -72,6 +73,14 @@ pub(crate) struct Guard {
     pub(crate) least: f64,
     /// Lower bound on the sum of the terms.
     pub(crate) lower: f64,
+}
+
+impl Guard {
+    /// True if the gate is zero or the sum of the terms is high enough, to [`SITE_MIN_KWH`].
+    pub(crate) fn is_kept(&self, values: &[f64]) -> bool {
+        let sum: f64 = self.terms.iter().map(|&(column, weight)| weight * values[column]).sum();
+        values[self.gate] <= SITE_MIN_KWH || sum >= self.least - SITE_MIN_KWH
+    }
 }
 
 /// Quantity that a limit bounds.
@@ -151,6 +160,8 @@ pub(crate) struct Meter {
 #[derive(Debug, Clone)]
 pub(crate) struct SiteModel {
     pub(crate) grid: SiteSlots,
+    /// True if the late goals are included.
+    pub(crate) goes_on: bool,
     /// True if the late goals are included, or if no storage can have one.
     pub(crate) is_final: bool,
     /// Storage of each device; `None` for other kinds of device.
@@ -198,6 +209,7 @@ impl SiteModel {
         // Late goals change nothing if no storage can charge after a deadline.
         let is_final = goes_on || !storages.iter().flatten().any(|storage| storage.may_go_on);
         let mut model = Self {
+            goes_on,
             is_final,
             storages,
             columns: vec![StorageColumns::default(); count],

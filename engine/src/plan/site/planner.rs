@@ -11,10 +11,13 @@ use crate::plan::interval::Interval;
 use crate::plan::search_status::SearchStatus;
 use crate::plan::site::accounting::{Account, Books, energy, money, name_of, power};
 use crate::plan::site::baseline;
-use crate::plan::site::certificate::{SiteCertificate, weak_bound};
+use crate::plan::site::certificate::{
+    Duals, SiteCertificate, SiteEvidence, bound_by_duals, weak_bound,
+};
 use crate::plan::site::course::Course;
 use crate::plan::site::device::{Device, ShiftableLoad};
 use crate::plan::site::goal::Goal;
+use crate::plan::site::lexicographic::{before_money, value_of};
 use crate::plan::site::model::{Miss, SiteModel};
 use crate::plan::site::plan::{Cause, DevicePlan, LimitOutcome, SitePlan, SiteSlot, WishOutcome};
 use crate::plan::site::price_slots::SiteSlots;
@@ -149,6 +152,13 @@ const MONEY_PART: f64 = 1e-7;
 /// Tolerance of a certificate in kWh at the highest price: a milliwatt-hour.
 const ENERGY_KWH: f64 = 1e-6;
 
+/// Tolerance of a certificate, in units of the programme, from the sum of all payments.
+pub(crate) fn tolerance_of(model: &SiteModel, values: &[f64]) -> f64 {
+    let passes = model.program.columns.iter().zip(values);
+    let turnover: f64 = passes.map(|(c, value)| (c.cost * (value - c.lower)).abs()).sum();
+    MONEY_PART * turnover + ENERGY_KWH
+}
+
 /// Certificate of `cost`, and the final status of the plan. A bound above the cost is wrong, and is
 /// replaced by a bound without duals. A plan with an open gap is not `Optimal`.
 fn certify(
@@ -158,27 +168,43 @@ fn certify(
     cost: Money,
 ) -> (SiteCertificate, SearchStatus) {
     let in_money = |bound: f64| money(bound * model.unit + model.constant);
-    let passes = model.program.columns.iter().zip(&answer.values);
-    // The sum of all payments, which scales the tolerance.
-    let turnover: f64 = passes.map(|(c, value)| (c.cost * (value - c.lower)).abs()).sum();
     let is_preferring = !request.preferences.is_empty();
-    let without_duals = weak_bound(&model.program, &vec![0.0; model.program.rows.len()]);
+    let before = before_money(model);
+    let most: Vec<f64> = before.iter().map(|o| value_of(o, &answer.values)).collect();
+    let by = |duals: &Duals| in_money(bound_by_duals(&model.program, &before, &most, duals));
+    let tolerance = money(tolerance_of(model, &answer.values) * model.unit);
+    let mut proof = answer.proof.clone();
+    let mut by_duals = by(&proof);
+    let searched = in_money(answer.bound.max(weak_bound(&model.program, &[])));
     let mut certificate = SiteCertificate {
         cost,
-        bound: in_money(answer.bound.max(without_duals)),
+        // The two agree without binaries; the larger one proves more.
+        bound: if by_duals > searched + tolerance { by_duals } else { searched },
         allowance: if is_preferring { request.preference_budget } else { money(0.0) },
-        tolerance: money((MONEY_PART * turnover + ENERGY_KWH) * model.unit),
+        tolerance,
+        evidence: SiteEvidence::default(),
     };
     let mut status = answer.status;
     if certificate.is_contradicted() {
         status = status.max(SearchStatus::BoundAboveCost);
     }
     if matches!(status, SearchStatus::SolverFailed | SearchStatus::BoundAboveCost) {
-        certificate.bound = in_money(without_duals).min(cost);
+        proof = Duals::default();
+        by_duals = by(&proof);
+        certificate.bound = by_duals.min(cost);
     }
     if status == SearchStatus::Optimal && !certificate.is_proved() {
         status = SearchStatus::SolverFailed;
     }
+    proof.rows.resize(model.program.rows.len(), 0.0);
+    proof.objectives.resize(before.len(), 0.0);
+    certificate.evidence = SiteEvidence {
+        bound_by_duals: by_duals,
+        searched: Some(certificate.bound).filter(|bound| *bound > by_duals + tolerance),
+        goes_on: model.goes_on,
+        duals: proof.rows,
+        objective_prices: proof.objectives,
+    };
     (certificate, status)
 }
 
@@ -248,7 +274,7 @@ fn report_limits(
 }
 
 /// Plan of the device at position `index`.
-fn report_device(
+pub(crate) fn report_device(
     request: &SiteRequest,
     model: &SiteModel,
     accounts: &[Account],
@@ -740,8 +766,10 @@ pub(crate) mod tests {
         let cost = money(0.8);
         let (certificate, status) = certify(&request, &model, &answer, cost);
         assert!(certificate.is_proved() && status == SearchStatus::Optimal);
-        // An open gap is not optimal.
+        // An open gap is not optimal; duals that close it prove the cost, whatever a search says.
         answer.bound -= 1.0;
+        assert_eq!(certify(&request, &model, &answer, cost).1, SearchStatus::Optimal);
+        answer.proof = Duals::default();
         assert_eq!(certify(&request, &model, &answer, cost).1, SearchStatus::SolverFailed);
         answer.bound += 2.0;
         let (certificate, status) = certify(&request, &model, &answer, cost);

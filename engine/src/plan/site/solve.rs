@@ -23,7 +23,7 @@
 //! | `y`, `z_j` | binaries |
 use crate::lp::{Limits, LpError, MipStatus, MixedProgram};
 use crate::plan::search_status::SearchStatus;
-use crate::plan::site::certificate::weak_bound;
+use crate::plan::site::certificate::{Duals, weak_bound};
 use crate::plan::site::exclusive_flows::settle;
 use crate::plan::site::first_come_first_served::first_come;
 use crate::plan::site::lexicographic::{
@@ -55,6 +55,8 @@ pub(crate) struct SiteSolution {
     pub(crate) duals: Vec<f64>,
     /// Lower bound on the cost of any plan, without the model's constant.
     pub(crate) bound: f64,
+    /// Duals of the programme without binaries, and of all stages together.
+    pub(crate) proof: Duals,
     pub(crate) status: SearchStatus,
 }
 
@@ -99,6 +101,7 @@ pub(crate) fn solve(
     }
     let solved = after_penalties(&model.program, &before, solution, limits);
     let bound = weak_bound(&solved.program, &solved.solution.duals);
+    let proof = solved.duals.clone();
     let mut values = solved.solution.values.clone();
     let mut active = Active::default();
     // A relaxation that is not integral needs binaries.
@@ -108,18 +111,23 @@ pub(crate) fn solve(
         }
         activate_paying_pairs(model, &mut active);
         let start = first_come(model);
-        return Some(solve_with_binaries(request, model, &before, active, &start, limits));
+        let answer = solve_with_binaries(request, model, &before, active, &start, limits);
+        return Some(SiteSolution { proof, ..answer });
     }
     let duals = solved.solution.duals.clone();
     let start = Solved { solution: with_values(&solved, &values), ..solved };
     let (mut preferred, status) = preferences::apply(request, model, start, limits, false);
     if is_whole(model, &mut preferred, &mut active) {
-        return Some(SiteSolution { values: preferred, duals, bound, status });
+        return Some(SiteSolution { values: preferred, duals, bound, proof, status });
     }
     // The preferences use other slots than those that are on: search with binaries.
     let chosen = solve_with_binaries(request, model, &before, active, &values, limits);
-    let cheapest = SiteSolution { values, duals, bound, status };
-    Some(if chosen.status == SearchStatus::Optimal { chosen } else { cheapest })
+    let answer = if chosen.status == SearchStatus::Optimal {
+        chosen
+    } else {
+        SiteSolution { values, duals, bound, proof: Duals::default(), status }
+    };
+    Some(SiteSolution { proof, ..answer })
 }
 
 /// Solves with the active binaries, and adds those that the result violates, round by round.
@@ -164,13 +172,10 @@ fn with_values(solved: &Solved, values: &[f64]) -> crate::lp::Solution {
 /// Opposite flows that can be removed at no cost are removed from the values first.
 fn is_whole(model: &SiteModel, values: &mut [f64], active: &mut Active) -> bool {
     let burning = settle(model, values);
-    let semis = model.semis.iter().any(|semi| !keeps_least(model, semi, values));
+    let semis = model.semis.iter().any(|semi| !model.keeps_least(semi, values));
     let is_part = |value: f64| value > SOLVER_AGREEMENT && value < 1.0 - SOLVER_AGREEMENT;
     let parts = model.starts.iter().any(|start| is_part(values[start.column]));
-    let is_low = model.guards.iter().any(|guard| {
-        values[guard.gate] > SITE_MIN_KWH
-            && value_of(&guard.terms, values) < guard.least - SITE_MIN_KWH
-    });
+    let is_low = model.guards.iter().any(|guard| !guard.is_kept(values));
     let is_whole = burning.is_empty() && !semis && !parts && !is_low;
     active.guards |= is_low;
     active.semis |= semis;
@@ -181,15 +186,6 @@ fn is_whole(model: &SiteModel, values: &mut [f64], active: &mut Active) -> bool 
     }
     active.starts |= parts || !is_whole && !model.starts.is_empty();
     is_whole
-}
-
-/// True if a charge is zero, at least its least, or a top-off.
-fn keeps_least(model: &SiteModel, semi: &Semi, values: &[f64]) -> bool {
-    let value = values[semi.column];
-    if value <= SITE_MIN_KWH || value >= semi.least - SITE_MIN_KWH {
-        return true;
-    }
-    model.ends_run(semi, values)
 }
 
 /// Activates the pairs of which both directions at once pay, if any pair is active: import and
@@ -338,7 +334,8 @@ fn solve_mixed(
             }
             let values = solved.solution.values[..model.program.columns.len()].to_vec();
             let duals = solved.solution.duals[..model.program.rows.len()].to_vec();
-            (SiteSolution { values, duals, bound, status }, Some(solved))
+            let proof = Duals::default();
+            (SiteSolution { values, duals, bound, proof, status }, Some(solved))
         }
         Err(error) => (unsolved(model, error.into()), None),
     }
@@ -436,7 +433,8 @@ fn search_earlier(
 pub(crate) fn unsolved(model: &SiteModel, status: SearchStatus) -> SiteSolution {
     let duals = vec![0.0; model.program.rows.len()];
     let bound = weak_bound(&model.program, &duals);
-    SiteSolution { values: first_come(model), duals, bound, status }
+    let proof = Duals::default();
+    SiteSolution { values: first_come(model), duals, bound, proof, status }
 }
 
 #[cfg(test)]
@@ -489,7 +487,7 @@ mod tests {
                 (values[charge[0]], values[charge[1]]) = (fixed[0].1, fixed[1].1);
                 let levels = &model.columns[0].level;
                 (values[levels[0]], values[levels[1]]) = (fixed[0].1, f64::from(sum));
-                let all_keep = model.semis.iter().all(|semi| keeps_least(&model, semi, &values));
+                let all_keep = model.semis.iter().all(|semi| model.keeps_least(semi, &values));
                 assert_eq!(all_keep, expected, "{first} and {second}");
             }
         }
@@ -567,7 +565,12 @@ mod tests {
             contradicts(
                 &before,
                 &found,
-                &Solved { program, solution, status: SearchStatus::Optimal },
+                &Solved {
+                    program,
+                    solution,
+                    status: SearchStatus::Optimal,
+                    duals: Duals::default(),
+                },
             )
         };
         let (done, ended) = (SearchStatus::Optimal, SearchStatus::LimitReached);

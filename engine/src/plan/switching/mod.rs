@@ -99,6 +99,7 @@ pub(crate) mod split_step;
 #[cfg(feature = "lp")]
 pub(crate) mod spread;
 pub(crate) mod timeline;
+pub(crate) mod verify;
 
 pub use explain::{SwitchingReason, SwitchingReasonCode, explain};
 pub use plan::{
@@ -107,3 +108,4 @@ pub use plan::{
 pub use planner::{plan_switching, plan_switching_within};
 pub use problem::SwitchingProblem;
 pub use request::{DeviceState, SLOTS_MAX, SwitchingError, SwitchingRequest, Uneven};
+pub use verify::verify;

@@ -6,8 +6,9 @@ use crate::plan::charge::plan::{Plan, PlannedSlot, TargetOutcome};
 use crate::plan::charge::request::{AfterDeadline, ChargeProblem, ChargeRequest, Target};
 use crate::plan::charge::sub_slots::{SubSlot, sub_slots};
 use crate::plan::search_status::SearchStatus;
+use crate::plan::switching::path_search::FoundSchedule;
 use crate::plan::switching::plan::{
-    Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, UnmetWish,
+    Method, Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, UnmetWish,
 };
 use crate::plan::switching::problem::SwitchingProblem;
 use crate::plan::switching::request::{DeviceState, SwitchingRequest};
@@ -71,6 +72,31 @@ pub fn plan_switching_within(
 ) -> SwitchingPlan {
     let schedule = search(problem, seconds_left);
     Draft::new(problem, &schedule).finish(problem, &schedule)
+}
+
+/// Plan of slots with known energies: sessions, costs, outcomes and unmet wishes. Its certificate is
+/// that of the plan without limits on switching.
+pub(crate) fn plan_again(
+    problem: &SwitchingProblem<'_>,
+    slots: &[PlannedSlot],
+    top_off: Option<usize>,
+) -> SwitchingPlan {
+    let window = problem.timeline.window_end;
+    let searched = slots.iter().filter(|slot| micros_of(slot.end) <= window).count();
+    let found =
+        FoundSchedule { kwh: Vec::new(), top_off, missing: Vec::new(), lagrangian_bound: None };
+    let (method, status) = (Method::ExactSearch, SearchStatus::LimitReached);
+    let schedule = EnergySchedule { found, method, status, bound: None };
+    Draft { slots: slots.to_vec(), top_off, searched }.finish(problem, &schedule)
+}
+
+/// Cost of the slots of a plan after its first `searched` ones, with the starts there.
+pub(crate) fn add_up_after(
+    problem: &SwitchingProblem<'_>,
+    plan: &SwitchingPlan,
+    searched: usize,
+) -> Money {
+    Draft { slots: plan.slots.clone(), top_off: plan.top_off, searched }.cost_after(problem)
 }
 
 /// Slots of a plan with their energies, before costs and certificate are known.
