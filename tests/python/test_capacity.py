@@ -39,6 +39,7 @@ def test_a_step_is_kept_where_it_is_worth_it() -> None:
     assert found.certificate.gap == pytest.approx(0, abs=1e-9)
     assert found.certificate.bound_by_values is None
     assert found.certificate.verify().holds
+    assert found.verify() == found.certificate.verify()
     assert found.shortfall_kwh == 0
     assert found.energy_alone.months[0].power_kw > 5
     assert found.savings > 0

@@ -3692,7 +3692,7 @@ class SiteCertificate:
     def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
     def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, cost: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, gap: SupportsFloat | SupportsIndex, allowance: SupportsFloat | SupportsIndex, tolerance: SupportsFloat | SupportsIndex, is_proved: bool) -> SiteCertificate: ...
+    def __new__(cls, /, *, cost: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, gap: SupportsFloat | SupportsIndex, allowance: SupportsFloat | SupportsIndex, tolerance: SupportsFloat | SupportsIndex, is_proved: bool, bound_by_duals: SupportsFloat | SupportsIndex, bound_by_search: SupportsFloat | SupportsIndex | None) -> SiteCertificate: ...
     def __repr__(self, /) -> str: ...
     @property
     def allowance(self, /) -> float:
@@ -3703,6 +3703,17 @@ class SiteCertificate:
     def bound(self, /) -> float:
         """
         Lower bound on that cost of any plan with no more shortfall.
+        """
+    @property
+    def bound_by_duals(self, /) -> float:
+        """
+        Lower bound by the duals of the plan alone, which `SitePlan.verify` computes anew.
+        """
+    @property
+    def bound_by_search(self, /) -> float | None:
+        """
+        Bound of the solver's search with binaries, where it is higher than `bound_by_duals`;
+        `None` if it is not. Nothing but that search proves it.
         """
     @property
     def cost(self, /) -> float:
@@ -3977,6 +3988,34 @@ class SitePlan:
 
         Without a deadline it ends with ``until``, or with the last price. With
         ``export_prices``, time without one of the two prices counts.
+        """
+    def verify(self, /) -> Verification:
+        """
+        Compute each statement of the plan and of its certificate anew from its request.
+
+        The powers of the devices have to keep all limits, levels and rules; prices, energies,
+        outcomes and costs have to be those of the request at these powers. The bound is computed by
+        weak duality from the duals that the plan holds, without the solver. Where a search with
+        whole numbers proved more than the duals do, its bound is taken as it is: see
+        ``certificate.bound_by_search``. That no plan misses less is not checked.
+
+        Returns:
+            Each statement with the computed number and the difference. Nothing is raised for a
+            statement that does not hold: look at ``failed``. The plan of an older file has no
+            duals, and fails with ``duals``.
+
+        Example:
+            >>> from datetime import UTC, datetime
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> prices = sw.Prices.from_values(six, [0.30, 0.10], currency="EUR")
+            >>> van = sw.Vehicle("van", power_max_kw=11, targets=[sw.Target(None, 15)])
+            >>> plan = sw.plan_site(prices, now=six, devices=[van])
+            >>> plan.verify().holds
+            True
+            >>> text = plan.to_json().replace('"import_kwh": 11.0', '"import_kwh": 10.0')
+            >>> sw.SitePlan.from_json(text).verify().failed
+            ['slots[1].import_kwh']
         """
 
 @final
@@ -5096,6 +5135,35 @@ class SwitchingPlan:
     def unmet(self, /) -> list[UnmetSwitchingWish]:
         """
         Wishes that could not be kept, by name and by how much.
+        """
+    def verify(self, /) -> Verification:
+        """
+        Compute each statement of the plan and of its certificate anew from its slots.
+
+        Energies, sessions, costs and outcomes have to be those of the slots, and the sessions have
+        to keep the rules of switching. After an exact search both bounds are computed by another
+        method than the search: ``relaxed_bound`` by potentials of the states of the device, and
+        ``bound`` path by path for each price that can separate full slots from the least power. A
+        report without a line ``bound`` says that the bound rests on the search alone: on a
+        mixed-integer programme, on a search that a limit ended, or on one with too many paths to
+        follow. That no plan misses less is not checked.
+
+        Returns:
+            Each statement with the computed number and the difference. Nothing is raised for a
+            statement that does not hold: look at ``failed``.
+
+        Example:
+            >>> from datetime import UTC, datetime
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> prices = sw.Prices.from_values(six, [0.10, 0.30, 0.10, 0.20], currency="EUR")
+            >>> plan = sw.plan_switching(
+            ...     prices, now=six, power_max_kw=10, power_min_kw=4, targets=[(None, 20)],
+            ...     start_cost=1.5,
+            ... )
+            >>> verified = plan.verify()
+            >>> verified.holds, verified.checks[-1].line
+            (True, 'bound')
         """
 
 @final

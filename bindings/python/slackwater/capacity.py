@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from zoneinfo import ZoneInfo
 
-    from slackwater._engine import BillingTariff, CapacityReasons
+    from slackwater._engine import BillingTariff, CapacityReasons, Verification
     from slackwater._timeline import Picture
     from slackwater.plan import AfterDeadline, Battery
     from slackwater.prices import Prices
@@ -33,6 +33,10 @@ class CapacityPlan(_engine.CapacityPlan, Drawn):
     def explain(self) -> CapacityReasons:
         """Give a reason for each period in which the battery runs, on the tariff's clocks."""
         return self.reasons
+
+    def verify(self) -> Verification:
+        """Compute each statement of the certificate anew: ``plan.certificate.verify()``."""
+        return self.certificate.verify()
 
     def _picture(self, zone: ZoneInfo) -> Picture:
         from slackwater._bill_picture import capacity_picture  # noqa: PLC0415  only drawings

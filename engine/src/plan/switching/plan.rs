@@ -117,9 +117,10 @@ impl Method {
 ///
 /// Whole slots leave a duality gap, so unlike the certificate of a plan that only charges,
 /// `bound` cannot be recomputed from a few numbers. The exact search proves it by covering all
-/// plans, and the solver proves it for a mixed-integer programme. A caller can check
-/// `relaxed_bound`, the Lagrangian bound `L(λ)` at the price `λ = relaxed_price`: a shortest path
-/// through the on-off patterns. Both bounds are for the energy that the plan buys.
+/// plans, and the solver proves it for a mixed-integer programme. `relaxed_bound` is the Lagrangian
+/// bound `L(λ)` at the price `λ = relaxed_price`: a shortest path through the on-off patterns. Both
+/// bounds are for the energy that the plan buys. After an exact search
+/// [`verify`](super::verify::verify) computes both by another method.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
