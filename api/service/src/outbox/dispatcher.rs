@@ -12,9 +12,10 @@ use tokio::time::{MissedTickBehavior, interval};
 use tracing::{error, warn};
 
 use super::names::public;
-use super::post::{Http, PostError, TlsError, WebhookRequest};
+use super::post::{Http, PostError, WebhookRequest};
 use crate::auth::secret::{NoRandomness, generate, random};
 use crate::clock::Clock;
+use crate::https::TlsError;
 use crate::state::App;
 use slackwater_store::deliveries::{self, DeliveryProgress, DueSubscription, Subscription};
 use slackwater_store::error::StoreError;

@@ -4,18 +4,10 @@ use std::time::Duration;
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
-use rustls::{ClientConfig, RootCertStore};
 use tokio::time::timeout;
-use tracing::warn;
 
+use crate::https::{HttpsClient, TlsError, USER_AGENT, connect_https, error_in_full};
 use slackwater_store::signing::SigningSecret;
-
-/// Name of the service in its requests.
-const USER_AGENT: &str = concat!("slackwater/", env!("CARGO_PKG_VERSION"));
 
 /// Longest part of an answer that is read, so that its connection can be used again.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
@@ -48,11 +40,6 @@ pub enum PostError {
     },
 }
 
-/// TLS cannot be set up.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot set up TLS: {0}")]
-pub struct TlsError(#[from] rustls::Error);
-
 /// Request to a receiver.
 #[derive(Debug, Clone, Copy)]
 pub struct WebhookRequest<'a> {
@@ -71,7 +58,7 @@ pub struct WebhookRequest<'a> {
 /// Connections to receivers, kept open between requests.
 #[derive(Debug, Clone)]
 pub struct Http {
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    client: HttpsClient,
     patience: Duration,
 }
 
@@ -82,23 +69,7 @@ impl Http {
     /// There is no TLS. That the system trusts nobody is only logged: receivers
     /// without TLS can be reached all the same.
     pub fn new(patience: Duration) -> Result<Self, TlsError> {
-        let mut trusted = RootCertStore::empty();
-        let found = rustls_native_certs::load_native_certs();
-        trusted.add_parsable_certificates(found.certs);
-        if trusted.is_empty() {
-            warn!(reasons = ?found.errors, "the system has no certificates: no receiver is reached by TLS");
-        }
-        let provider = rustls::crypto::ring::default_provider().into();
-        let tls = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(trusted)
-            .with_no_client_auth();
-        let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(tls)
-            .https_or_http()
-            .enable_http1()
-            .build();
-        Ok(Self { client: Client::builder(TokioExecutor::new()).build(connector), patience })
+        Ok(Self { client: connect_https()?, patience })
     }
 
     /// Posts a letter. Only a status from 200 to 299 says that it arrived;
@@ -111,7 +82,7 @@ impl Http {
         let request = request(letter).map_err(|error| unreached(error.to_string()))?;
         let answered = async {
             let answer = self.client.request(request).await;
-            let answer = answer.map_err(|error| unreached(in_full(&error)))?;
+            let answer = answer.map_err(|error| unreached(error_in_full(&error)))?;
             let status = answer.status();
             // What it says does not matter, and neither does a body that breaks off.
             let _: Result<_, _> =
@@ -139,15 +110,4 @@ fn request(letter: &WebhookRequest<'_>) -> Result<Request<Full<Bytes>>, http::Er
         headers.insert(SIGNATURE, HeaderValue::from_str(&signature)?);
     }
     Ok(request)
-}
-
-/// An error with what it came from.
-fn in_full(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text = format!("{text}: {error}");
-        source = error.source();
-    }
-    text
 }
