@@ -15,12 +15,14 @@
 //! | File | Holds |
 //! |---|---|
 //! | [`vendor`] | trait of an integration, with its arguments and results |
+//! | [`authorization`] | log-in at the manufacturer's own page, by OAuth 2.0 |
 //! | [`profile`] | facts about a manufacturer that need no call |
 //! | [`reading`] | all facts that a device may report |
 //! | [`error`] | failures of a call |
 //! | [`registry`] | types of integration, opened from settings |
 //! | [`testing`] | contract test of an implementation |
 
+pub mod authorization;
 pub mod error;
 pub mod profile;
 pub mod reading;

@@ -1,7 +1,9 @@
 //! Contract test: what the service expects of every [`Vendor`].
 //!
 //! Call [`check_vendor`] from a test of the integration, with an account whose devices may be read:
-//! a simulated one of the manufacturer, or a recording. It sends no commands.
+//! a simulated one of the manufacturer, or a recording. It sends no commands. An integration with an
+//! [`Authorization`](crate::authorization::Authorization) is checked by [`check_authorised_vendor`],
+//! with tokens of such an account.
 //!
 //! ```no_run
 //! # use std::sync::Arc;
@@ -19,6 +21,7 @@ use std::fmt;
 use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_engine::units::Energy;
 
+use crate::authorization::AccountTokens;
 use crate::error::VendorError;
 use crate::profile::Profile;
 use crate::vendor::{Connection, Linked, LogIn, Login, Metered, Offer, Vendor};
@@ -58,17 +61,31 @@ pub async fn check_vendor(vendor: &dyn Vendor, login: &Login, now: DateTime<Utc>
     check.profile();
     check.wrong_password(login).await;
     if let Some((connection, offers)) = check.log_in(login).await {
-        check.offers(&offers);
-        check.secrets(login, &connection);
-        for offer in &offers {
-            let device = Linked::new(connection.clone(), &offer.device);
-            check.reading(offer, &device).await;
-            check.metered(&device).await;
+        check.secrets([login.password.as_str(), connection.secret()]);
+        check.account("log_in", connection, &offers).await;
+    }
+    check.breaches
+}
+
+/// Checks an integration whose owners log in at the manufacturer's own page, as [`check_vendor`]
+/// does. The `tokens` are those of an account, as its log-in yields them.
+pub async fn check_authorised_vendor(
+    vendor: &dyn Vendor,
+    tokens: &AccountTokens,
+    now: DateTime<Utc>,
+) -> Vec<Breach> {
+    let mut check = Check { vendor, now, breaches: Vec::new() };
+    check.profile();
+    check.authorization();
+    check.unknown_tokens().await;
+    match vendor.connect_account(tokens, now).await {
+        Ok((connection, offers)) => {
+            check.secrets([tokens.access_token.as_str(), connection.secret()]);
+            check.account("connect_account", connection, &offers).await;
         }
-        check.unknown_device(connection).await;
-        if let Some(offer) = offers.first() {
-            check.ended_connection(offer).await;
-        }
+        Err(error) => check.expect("connect_account", false, || {
+            format!("expected the account of the tokens; got {error:?}")
+        }),
     }
     check.breaches
 }
@@ -129,27 +146,62 @@ impl Check<'_> {
         });
     }
 
-    fn offers(&mut self, offers: &[Offer]) {
+    fn authorization(&mut self) {
+        let declared = self.vendor.authorization();
+        let is_known = declared.as_ref().is_some_and(|known| !known.client_id.is_empty());
+        self.expect("authorization", is_known, || {
+            format!("expected an authorization with a client_id; got {declared:?}")
+        });
+        let again = self.vendor.authorization();
+        self.expect("authorization", declared == again, || {
+            "two calls have different results".to_owned()
+        });
+    }
+
+    async fn unknown_tokens(&mut self) {
+        let tokens = AccountTokens::new("a token that was not issued");
+        let answer = self.vendor.connect_account(&tokens, self.now).await;
+        let is_refused = matches!(answer, Err(VendorError::Unauthorised));
+        self.expect("connect_account", is_refused, || {
+            format!("expected Unauthorised for an unknown token; got {answer:?}")
+        });
+    }
+
+    /// Checks the devices of an account that was logged in to by `method`.
+    async fn account(&mut self, method: &'static str, connection: Connection, offers: &[Offer]) {
+        self.offers(method, offers);
+        for offer in offers {
+            let device = Linked::new(connection.clone(), &offer.device);
+            self.reading(offer, &device).await;
+            self.metered(&device).await;
+        }
+        self.unknown_device(connection).await;
+        if let Some(offer) = offers.first() {
+            self.ended_connection(offer).await;
+        }
+    }
+
+    fn offers(&mut self, method: &'static str, offers: &[Offer]) {
         let ids: BTreeSet<_> = offers.iter().map(|offer| &offer.device).collect();
-        self.expect("log_in", !offers.is_empty(), || {
+        self.expect(method, !offers.is_empty(), || {
             "the account has no devices, so that readings cannot be checked".to_owned()
         });
-        self.expect("log_in", ids.len() == offers.len(), || {
+        self.expect(method, ids.len() == offers.len(), || {
             "two devices have one identifier".to_owned()
         });
         let profile = self.vendor.profile();
         for Offer { device, kind, name } in offers {
-            self.expect("log_in", profile.kinds.contains(kind), || {
+            self.expect(method, profile.kinds.contains(kind), || {
                 format!("{device} is a {}, which is none of profile().kinds", kind.as_str())
             });
-            self.expect("log_in", !name.trim().is_empty(), || format!("{device} has no name"));
+            self.expect(method, !name.trim().is_empty(), || format!("{device} has no name"));
         }
     }
 
     /// No secret appears in the debug form, which may be written to a log.
-    fn secrets(&mut self, login: &Login, connection: &Connection) {
+    fn secrets(&mut self, secrets: [&str; 2]) {
         let debug = format!("{:?}", self.vendor);
-        for secret in [login.password.as_str(), connection.secret()] {
+        for secret in secrets {
             self.expect("Debug", secret.is_empty() || !debug.contains(secret), || {
                 "the debug form contains a secret of the account".to_owned()
             });
@@ -233,6 +285,7 @@ pub(crate) mod tests {
     use slackwater_control::policy::flex::ReserveRule;
 
     use super::*;
+    use crate::authorization::{Authorization, Endpoint};
     use crate::profile::{Health, VendorCode, VendorHealth};
     use crate::reading::{Facts, MeterFacts, Reading};
 
@@ -278,6 +331,34 @@ pub(crate) mod tests {
             let count = if self.breach == "twice" { 2 } else { 1 };
             let offers = vec![offer; count];
             Ok(LogIn::Connected { connection: Connection::new("key"), offers })
+        }
+
+        fn authorization(&self) -> Option<Authorization> {
+            let endpoint = |path| Endpoint::parse(&format!("https://garage.example/{path}"));
+            (self.breach != "undeclared").then(|| Authorization {
+                authorization_endpoint: endpoint("authorize").unwrap(),
+                token_endpoint: endpoint("token").unwrap(),
+                client_id: "slackwater".to_owned(),
+                client_secret: None,
+                scopes: Vec::new(),
+                parameters: Vec::new(),
+            })
+        }
+
+        async fn connect_account(
+            &self,
+            tokens: &AccountTokens,
+            now: DateTime<Utc>,
+        ) -> Result<(Connection, Vec<Offer>), VendorError> {
+            if tokens.access_token != "token" && self.breach != "token" {
+                return Err(VendorError::Unauthorised);
+            }
+            let mut login = Login::new("ada", "sesame");
+            login.code = Some("1234".to_owned());
+            match self.log_in(&login, now).await? {
+                LogIn::Connected { connection, offers } => Ok((connection, offers)),
+                LogIn::CodeNeeded { .. } => Err(VendorError::ChallengeFailed),
+            }
         }
 
         async fn poll(&self, device: &Linked, now: DateTime<Utc>) -> Result<Reading, VendorError> {
@@ -343,6 +424,28 @@ pub(crate) mod tests {
     #[test]
     fn an_integration_that_keeps_the_contract_has_no_breaches() {
         assert_eq!(breaches(""), []);
+        assert_eq!(breaches_with_tokens("", "token"), []);
+    }
+
+    fn breaches_with_tokens(breach: &'static str, access_token: &str) -> Vec<Breach> {
+        let vendor = Garage { code: VendorCode::parse("GARAGE").unwrap(), breach };
+        let now = "2026-01-05T18:00:00Z".parse().unwrap();
+        result_of(check_authorised_vendor(&vendor, &AccountTokens::new(access_token), now))
+    }
+
+    #[test]
+    fn each_breach_after_a_log_in_elsewhere_is_found() {
+        for (breach, token, method, reason) in [
+            ("undeclared", "token", "authorization", "expected an authorization with a client_id"),
+            ("token", "token", "connect_account", "expected Unauthorised for an unknown token"),
+            ("", "other", "connect_account", "expected the account of the tokens"),
+            ("twice", "token", "connect_account", "two devices have one identifier"),
+            ("device", "token", "poll", "expected NoSuchDevice for an unknown device"),
+        ] {
+            let found = breaches_with_tokens(breach, token);
+            let is_found = |one: &Breach| one.method == method && one.reason.starts_with(reason);
+            assert!(found.iter().any(is_found), "{breach}: {found:?}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use slackwater_control::device::command::Command;
 use slackwater_control::device::scope::DeviceKind;
 use slackwater_engine::units::Energy;
 
+use crate::authorization::{AccountTokens, Authorization};
 use crate::error::VendorError;
 use crate::profile::{Profile, VendorHealth};
 use crate::reading::Reading;
@@ -41,13 +42,36 @@ pub trait Vendor: Any + fmt::Debug + Send + Sync {
     fn health(&self, now: DateTime<Utc>) -> VendorHealth;
 
     /// Logs an owner in. Where the manufacturer sends a code first, the answer
-    /// is [`LogIn::CodeNeeded`]; the next call carries it.
+    /// is [`LogIn::CodeNeeded`]; the next call carries it. Not called if there is an
+    /// [`authorization`](Self::authorization).
     ///
     /// # Errors
     /// [`VendorError::Unauthorised`] for a wrong name or password,
     /// [`VendorError::ChallengeFailed`] for a wrong code, and what may go wrong
     /// with any call.
     async fn log_in(&self, login: &Login, now: DateTime<Utc>) -> Result<LogIn, VendorError>;
+
+    /// Log-in at the manufacturer's own page, in place of a name and a password that are entered on
+    /// ours. Costs nothing, and is the same in each call.
+    fn authorization(&self) -> Option<Authorization> {
+        None
+    }
+
+    /// Connects an account whose owner logged in at the manufacturer's own page: returns what calls
+    /// its devices from now on, and all devices of the account.
+    ///
+    /// # Errors
+    /// [`VendorError::Unauthorised`] for tokens that the manufacturer does not accept, as for all of
+    /// a manufacturer without an [`authorization`](Self::authorization), and what may go wrong with
+    /// any call.
+    async fn connect_account(
+        &self,
+        tokens: &AccountTokens,
+        now: DateTime<Utc>,
+    ) -> Result<(Connection, Vec<Offer>), VendorError> {
+        let _ = (tokens, now);
+        Err(VendorError::Unauthorised)
+    }
 
     /// Reads all facts of a device, without waking it.
     ///
