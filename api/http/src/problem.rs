@@ -325,7 +325,7 @@ pub enum LinkPageError {
     Limit,
     /// There is no such session: 404.
     NoSession,
-    /// The session was used, or has expired: 410.
+    /// The session, or the log-in that came back to it, was used or has expired: 410.
     SessionOver,
     /// The service failed: 500.
     Ours,

@@ -1,13 +1,14 @@
 //! Frame and style that all pages share.
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::icons;
-use super::texts::{Texts, fill, texts_in};
 use slackwater_service::config::brand::BrandSettings;
-use slackwater_service::config::language::{BROWSER, ColourScheme, Language};
+use slackwater_service::config::language::{ColourScheme, Language};
+use slackwater_service::config::texts::{Texts, fill};
 use slackwater_service::linking::session::Session;
 use slackwater_service::state::App;
 use slackwater_store::client::Environment;
@@ -22,7 +23,7 @@ pub const STYLE: &str = concat!(include_str!("palette.css"), include_str!("style
 #[derive(Debug, Clone)]
 pub struct Frame {
     /// The language.
-    pub language: Language,
+    pub language: Arc<Language>,
     /// The colours.
     pub scheme: ColourScheme,
     /// Name of the client; empty if it is not known.
@@ -43,12 +44,11 @@ impl Frame {
         let settings = &app.config().link;
         let request = session.map(|session| &session.request);
         let wanted = request.and_then(|request| request.language.as_deref());
-        let own = settings.language.map_or(BROWSER, Language::code);
         let client = session.map(|session| session.client.name.trim().to_owned());
         let client = client.unwrap_or_default();
         let scheme: Option<ColourScheme> = request.and_then(|request| request.colour_scheme);
         Self {
-            language: Language::chosen(wanted.unwrap_or(own), headers),
+            language: settings.texts.choose(wanted.unwrap_or(&settings.language), headers),
             scheme: scheme.unwrap_or(settings.colour_scheme),
             app: settings.brand.name.clone().unwrap_or(client),
             is_sandbox: app.environment() == Environment::Sandbox,
@@ -59,25 +59,31 @@ impl Frame {
 
     /// The words.
     #[must_use]
-    pub fn texts(&self) -> &'static Texts {
-        texts_in(self.language)
+    pub fn texts(&self) -> &Texts {
+        &self.language.texts
     }
 
     /// A text about the client.
     #[must_use]
     pub fn about_app(&self, text: &str) -> String {
-        let app = if self.app.is_empty() { self.texts().app } else { &self.app };
-        fill(text, &[("app", app)])
+        self.fill(text, &[])
+    }
+
+    /// A text about the client, with other gaps filled as well.
+    #[must_use]
+    pub fn fill(&self, text: &str, gaps: &[(&str, &str)]) -> String {
+        let app = if self.app.is_empty() { &self.texts().app } else { &self.app };
+        fill(text, &[&[("app", app.as_str())], gaps].concat())
     }
 
     /// A whole page.
     #[must_use]
     pub fn page(&self, title: &str, is_error: bool, content: &Markup) -> Markup {
         let texts = self.texts();
-        let prefix = if is_error { texts.error_prefix } else { "" };
+        let prefix = if is_error { texts.error_prefix.as_str() } else { "" };
         html! {
             (DOCTYPE)
-            html lang=(self.language.code()) class=(self.scheme.as_str()) {
+            html lang=(self.language.lang) class=(self.scheme.as_str()) {
                 head {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
@@ -109,12 +115,12 @@ impl Frame {
     fn foot(&self) -> Markup {
         let (texts, brand) = (self.texts(), &self.brand);
         let links = [
-            (texts.support, &brand.support_url),
-            (texts.privacy, &brand.privacy_url),
-            (texts.imprint, &brand.imprint_url),
+            (&texts.support, &brand.support_url),
+            (&texts.privacy, &brand.privacy_url),
+            (&texts.imprint, &brand.imprint_url),
         ];
         let links = links.map(|(words, url)| Some((words, url.as_ref()?)));
-        let links: Vec<(&str, &String)> = links.into_iter().flatten().collect();
+        let links: Vec<(&String, &String)> = links.into_iter().flatten().collect();
         html! {
             @if self.is_sandbox || !links.is_empty() {
                 footer {
@@ -129,16 +135,21 @@ impl Frame {
         }
     }
 
-    /// A page that only says something, with a way back where there is one.
+    /// A page that only says something, with a way on where there is one: its words, and its address.
     #[must_use]
-    pub fn end(&self, (title, lead): (&str, &str), back: Option<&str>, is_done: bool) -> Markup {
+    pub fn end(
+        &self,
+        (title, lead): (&str, &str),
+        way: Option<(&str, &str)>,
+        is_done: bool,
+    ) -> Markup {
         let content = html! {
             div.end {
                 @if is_done { (icons::tick()) }
                 h1 { (title) }
                 p.lead { (self.about_app(lead)) }
-                @if let Some(back) = back {
-                    a.button.main href=(back) rel="noreferrer" { (self.texts().back_to) }
+                @if let Some((words, address)) = way {
+                    a.button.main href=(address) rel="noreferrer" { (words) }
                 }
             }
         };

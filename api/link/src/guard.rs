@@ -17,9 +17,11 @@ const FIXED: [(HeaderName, &str); 7] = [
 ];
 
 /// Puts the headers on a page. `style` is the one style that it may have. Its forms lead back to it,
-/// and their answers to `end`, where the session ends.
-pub fn protect(headers: &mut HeaderMap, style: &str, end: Option<&str>) {
-    protect_page(headers, &write_policy(style, end));
+/// and their answers to `ends`, where the session ends or a manufacturer's page is.
+pub fn protect(headers: &mut HeaderMap, style: &str, ends: &[String]) {
+    protect_page(headers, &write_policy(style, ends));
+    // With `no-referrer` browsers send `Origin: null` with forms, also to the site itself.
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
 }
 
 /// Puts the headers on a page with a policy of its own of what it may load and run.
@@ -32,18 +34,68 @@ pub fn protect_page(headers: &mut HeaderMap, policy: &str) {
     }
 }
 
-fn write_policy(style: &str, end: Option<&str>) -> String {
-    let end = end.map(|end| format!(" {end}")).unwrap_or_default();
+fn write_policy(style: &str, ends: &[String]) -> String {
+    let ends: String = ends.iter().map(|end| format!(" {end}")).collect();
     format!(
-        "default-src 'none'; style-src 'sha256-{}'; img-src data:; form-action 'self'{end}; \
+        "default-src 'none'; style-src 'sha256-{}'; img-src data:; form-action 'self'{ends}; \
          base-uri 'none'; frame-ancestors 'none'",
         STANDARD.encode(Sha256::digest(style))
     )
 }
 
-/// Returns `true` if the browser says that another site made the request.
+/// Returns `true` if the browser says that another site made the request: by `Sec-Fetch-Site`, or by
+/// an `Origin` that is neither the pages' `url` nor the host that was asked. A browser that says
+/// neither is known by the word of its form only.
 #[must_use]
-pub fn is_cross_site(headers: &HeaderMap) -> bool {
-    let site = headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
-    site.is_some_and(|site| !matches!(site, "same-origin" | "none"))
+pub fn is_cross_site(headers: &HeaderMap, url: &str) -> bool {
+    let read = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let is_own_site = |site: &str| matches!(site, "same-origin" | "none");
+    let host = read(header::HOST);
+    let is_own_origin = |origin: &str| {
+        let authority = origin.split_once("://").map(|(_, authority)| authority);
+        origin.eq_ignore_ascii_case(url)
+            || authority.zip(host).is_some_and(|(own, host)| own.eq_ignore_ascii_case(host))
+    };
+    !read(HeaderName::from_static("sec-fetch-site")).is_none_or(is_own_site)
+        || !read(header::ORIGIN).is_none_or(is_own_origin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_other_origins_are_foreign() {
+        let url = "https://link.example.org";
+        let is_foreign = |pairs: &[(&str, &str)]| {
+            let pair = |(name, value): &(&str, &str)| {
+                let name: HeaderName = name.parse().unwrap();
+                (name, HeaderValue::from_str(value).unwrap())
+            };
+            is_cross_site(&pairs.iter().map(pair).collect(), url)
+        };
+        for own in [
+            &[][..],
+            &[("origin", "https://link.example.org")],
+            &[("origin", "https://LINK.example.org"), ("sec-fetch-site", "same-origin")],
+            // A proxy that keeps the host, and a setting without the address that users see.
+            &[("origin", "http://localhost:8082"), ("host", "localhost:8082")],
+            &[("sec-fetch-site", "none")],
+        ] {
+            assert!(!is_foreign(own), "{own:?}");
+        }
+        for foreign in [
+            &[("origin", "https://evil.example")][..],
+            &[("origin", "https://evil.example"), ("host", "link.example.org")],
+            &[("origin", "https://link.example.org.evil.example")],
+            &[("origin", "http://link.example.org")],
+            &[("origin", "https://link.example.org:8443")],
+            &[("origin", "null"), ("host", "null")],
+            &[("origin", "")],
+            &[("origin", "https://link.example.org"), ("sec-fetch-site", "cross-site")],
+            &[("sec-fetch-site", "same-site")],
+        ] {
+            assert!(is_foreign(foreign), "{foreign:?}");
+        }
+    }
 }

@@ -5,16 +5,16 @@
 //! user's browser has: any replica can continue the session, and a reader of the database finds no
 //! password.
 //!
-//! Link sessions and their ends are in [`linking`](slackwater_service::linking).
+//! Texts are those of [`texts`](slackwater_service::config::texts), link sessions and their ends are in [`linking`](slackwater_service::linking).
 //!
 //! | File | Holds |
 //! |---|---|
 //! | [`browser`] | secret of a browser: token of its forms, key of its progress |
 //! | [`form`] | fields of a form |
 //! | [`guard`] | headers that forbid scripts, framing, copies and referrers |
-//! | [`texts`] | all texts in all languages, in one table |
 //! | [`frame`], [`pages`], [`icons`] | layout, steps as pages, pictures |
 //! | [`routes`] | requests and answers |
+//! | [`returning`] | the way to a manufacturer's own page, and back |
 
 pub mod browser;
 pub mod form;
@@ -22,8 +22,8 @@ pub mod frame;
 pub mod guard;
 pub mod icons;
 pub mod pages;
+pub mod returning;
 pub mod routes;
-pub mod texts;
 
 use axum::Router;
 use slackwater_http::{with_problem_fallbacks, with_shared_layers};

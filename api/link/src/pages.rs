@@ -4,9 +4,9 @@ use slackwater_control::device::scope::DeviceKind;
 
 use super::frame::Frame;
 use super::icons;
-use super::texts::fill;
 use slackwater_integration::profile::{Health, Profile, VendorCode};
 use slackwater_integration::vendor::{Login, Offer};
+use slackwater_service::config::texts::fill;
 use slackwater_service::linking::session::{Session, Step};
 use slackwater_service::state::App;
 
@@ -70,18 +70,22 @@ impl StepPage<'_> {
         let vendor = profile.as_ref().map_or("", |profile| &profile.display_name);
         let (title, body) = match step {
             Step::Choose => self.choose(),
-            Step::LogIn { vendor } => {
-                (fill(texts.login_title, &[("portal", portal)]), self.log_in(vendor))
+            Step::LogIn { vendor: code } | Step::Authorization { vendor: code, .. } => {
+                let body = match self.app.vendor(code).and_then(|known| known.authorization()) {
+                    Some(_) => self.continue_at(vendor),
+                    None => self.log_in(code),
+                };
+                (fill(&texts.login_title, &[("portal", portal)]), body)
             }
             Step::Code { vendor: code, sent_to, .. } => {
                 let gaps = [("vendor", vendor), ("place", sent_to)];
-                (texts.code_title.to_owned(), self.code(code, &fill(texts.code_lead, &gaps)))
+                (texts.code_title.clone(), self.code(code, &fill(&texts.code_lead, &gaps)))
             }
             Step::Consent { offers, .. } if offers.is_empty() => {
-                (texts.none_title.to_owned(), self.none(portal))
+                (texts.none_title.clone(), self.none(portal))
             }
             Step::Consent { offers, .. } => {
-                (texts.consent_title.to_owned(), self.consent(portal, offers))
+                (texts.consent_title.clone(), self.consent(portal, offers))
             }
         };
         let content = html! {
@@ -98,7 +102,7 @@ impl StepPage<'_> {
         let of = if chooses { 3 } else { 2 };
         let n = match step {
             Step::Choose => 1,
-            Step::LogIn { .. } | Step::Code { .. } => of - 1,
+            Step::LogIn { .. } | Step::Authorization { .. } | Step::Code { .. } => of - 1,
             Step::Consent { .. } => of,
         };
         let gaps = [("n", n.to_string()), ("of", of.to_string())];
@@ -108,7 +112,7 @@ impl StepPage<'_> {
                 span.dots aria-hidden="true" {
                     @for dot in 1..=of { i.on[dot <= n] {} }
                 }
-                (fill(self.frame.texts().step, &gaps))
+                (fill(&self.frame.texts().step, &gaps))
             }
         }
     }
@@ -117,12 +121,12 @@ impl StepPage<'_> {
         let texts = self.frame.texts();
         let vendors = self.session.vendors(self.app);
         if vendors.is_empty() {
-            let lead = self.frame.about_app(texts.nothing_lead);
+            let lead = self.frame.about_app(&texts.nothing_lead);
             let body = html! {
                 p.lead { (lead) }
-                (self.form("choose", &html! { (leave(texts.cancel)) }))
+                (self.form("choose", &html! { (leave(&texts.cancel)) }))
             };
-            return (texts.nothing_title.to_owned(), body);
+            return (texts.nothing_title.clone(), body);
         }
         let now = self.app.now();
         let wanted = self.search.to_lowercase();
@@ -134,15 +138,15 @@ impl StepPage<'_> {
                     li { (self.brand(profile, vendor.health(now).linking)) }
                 }
             }
-            (leave(texts.cancel))
+            (leave(&texts.cancel))
         };
         let body = html! {
-            p.lead { (self.frame.about_app(texts.choose_lead)) }
+            p.lead { (self.frame.about_app(&texts.choose_lead)) }
             (self.elsewhere())
             @if vendors.len() > BRANDS_UNSEARCHED { (self.search(found.is_empty())) }
             (self.form("choose", &fields))
         };
-        (texts.choose_title.to_owned(), body)
+        (texts.choose_title.clone(), body)
     }
 
     /// Search among brands, as a form without a script.
@@ -157,7 +161,7 @@ impl StepPage<'_> {
                     button.button type="submit" { (texts.search) }
                 }
                 @if is_empty {
-                    p role="status" { (fill(texts.search_none, &[("name", self.search)])) }
+                    p role="status" { (fill(&texts.search_none, &[("name", self.search)])) }
                 }
                 @if !self.search.is_empty() { p { a href=(self.session.path()) { (texts.all_brands) } } }
             }
@@ -185,12 +189,12 @@ impl StepPage<'_> {
     fn log_in(&self, code: &VendorCode) -> Markup {
         let texts = self.frame.texts();
         let is_again = self.session.device.is_some();
-        let lead = if is_again { texts.relink_lead } else { texts.login_lead };
+        let lead = if is_again { &texts.relink_lead } else { &texts.login_lead };
         let both = self.notice(Place::LogIn);
         let (no_name, no_password) = (self.notice(Place::UserName), self.notice(Place::Password));
         let name = Input {
             id: "user_name",
-            label: texts.user_name,
+            label: &texts.user_name,
             kind: "text",
             autocomplete: "username",
             value: self.user_name,
@@ -200,7 +204,7 @@ impl StepPage<'_> {
         };
         let password = Input {
             id: "password",
-            label: texts.password,
+            label: &texts.password,
             kind: "password",
             autocomplete: "current-password",
             value: "",
@@ -214,10 +218,8 @@ impl StepPage<'_> {
             div.buttons {
                 button.button.main type="submit" { (texts.log_in) }
                 p.hint { (texts.patience) }
-                @if self.session.request.vendor.is_none() {
-                    button.button type="submit" name="do" value="back" { (texts.other_brand) }
-                }
-                (leave(texts.cancel))
+                (self.other_brand())
+                (leave(&texts.cancel))
             }
         };
         html! {
@@ -226,6 +228,39 @@ impl StepPage<'_> {
             (self.before_log_in(code))
             @if let Some(notice) = both { p.notice #notice role="alert" { (notice.text) } }
             (self.form("login", &fields))
+        }
+    }
+
+    /// The way to the manufacturer's own page. Fields and their faults are there.
+    fn continue_at(&self, vendor: &str) -> Markup {
+        let texts = self.frame.texts();
+        let gaps = [("vendor", vendor)];
+        let fields = html! {
+            div.buttons {
+                button.button.main type="submit" { (fill(&texts.continue_at, &gaps)) }
+                (self.other_brand())
+                (leave(&texts.cancel))
+            }
+        };
+        html! {
+            @if self.session.device.is_some() {
+                p.lead { (self.frame.about_app(&texts.relink_lead)) }
+            }
+            p.lead { (self.frame.fill(&texts.redirect_lead, &gaps)) }
+            (self.elsewhere())
+            @if let Some(notice) = self.notice(Place::LogIn) {
+                p.notice role="alert" { (notice.text) }
+            }
+            (self.form("login", &fields))
+        }
+    }
+
+    /// Button back to the brands, if the client named none.
+    fn other_brand(&self) -> Markup {
+        html! {
+            @if self.session.request.vendor.is_none() {
+                button.button type="submit" name="do" value="back" { (self.frame.texts().other_brand) }
+            }
         }
     }
 
@@ -239,12 +274,12 @@ impl StepPage<'_> {
         html! {
             @if is_out && self.notices.is_empty() {
                 p.notice role="status" {
-                    (fill(texts.outage, &[("vendor", &vendor.profile().display_name)]))
+                    (fill(&texts.outage, &[("vendor", &vendor.profile().display_name)]))
                 }
             }
             @if let Some(Login { user_name, password, .. }) = &trial {
                 p.sandbox {
-                    (fill(texts.trial_log_in, &[("name", user_name), ("password", password)]))
+                    (fill(&texts.trial_log_in, &[("name", user_name), ("password", password)]))
                 }
             }
         }
@@ -256,7 +291,7 @@ impl StepPage<'_> {
         let trial = trial.and_then(|vendor| vendor.trial()?.code);
         let code = Input {
             id: "code",
-            label: texts.code,
+            label: &texts.code,
             kind: "text",
             autocomplete: "one-time-code",
             value: "",
@@ -270,14 +305,14 @@ impl StepPage<'_> {
                 button.button.main type="submit" { (texts.go_on) }
                 p.hint { (texts.patience) }
                 button.button type="submit" name="do" value="back" { (texts.log_in_again) }
-                (leave(texts.cancel))
+                (leave(&texts.cancel))
             }
         };
         html! {
             p.lead { (lead) }
             (self.elsewhere())
             @if let Some(code) = &trial {
-                p.sandbox { (fill(texts.trial_code, &[("code", code)])) }
+                p.sandbox { (fill(&texts.trial_code, &[("code", code)])) }
             }
             (self.form("code", &fields))
         }
@@ -288,11 +323,11 @@ impl StepPage<'_> {
         let fields = html! {
             div.buttons {
                 button.button.main type="submit" name="do" value="back" { (texts.log_in_again) }
-                (leave(texts.cancel))
+                (leave(&texts.cancel))
             }
         };
         html! {
-            p.lead { (fill(texts.none_lead, &[("portal", portal)])) }
+            p.lead { (fill(&texts.none_lead, &[("portal", portal)])) }
             (self.form("consent", &fields))
         }
     }
@@ -303,7 +338,7 @@ impl StepPage<'_> {
         let described = notice.map(|_| "devices-wrong");
         let fields = html! {
             fieldset aria-describedby=[described] {
-                legend { (fill(texts.devices, &[("portal", portal)])) }
+                legend { (fill(&texts.devices, &[("portal", portal)])) }
                 @if let Some(notice) = notice {
                     p.wrong #devices-wrong role="alert" { (notice.text) }
                 }
@@ -316,11 +351,11 @@ impl StepPage<'_> {
             (self.grants(offers))
             div.buttons {
                 button.button.main type="submit" name="do" value="allow" { (texts.allow) }
-                (leave(texts.deny))
+                (leave(&texts.deny))
             }
         };
         html! {
-            p.lead { (self.frame.about_app(texts.consent_lead)) }
+            p.lead { (self.frame.about_app(&texts.consent_lead)) }
             (self.elsewhere())
             (self.form("consent", &fields))
         }
@@ -346,7 +381,7 @@ impl StepPage<'_> {
         kinds.dedup();
         html! {
             section.grants aria-labelledby="grants" {
-                h2 #grants { (self.frame.about_app(texts.permissions)) }
+                h2 #grants { (self.frame.about_app(&texts.permissions)) }
                 @for kind in &kinds {
                     div {
                         @if kinds.len() > 1 { h3 { (texts.kind(*kind)) } }
@@ -396,7 +431,7 @@ fn leave(words: &str) -> Markup {
 /// A field for text.
 struct Input<'a> {
     id: &'static str,
-    label: &'static str,
+    label: &'a str,
     kind: &'static str,
     autocomplete: &'static str,
     value: &'a str,

@@ -18,14 +18,16 @@ use super::form::Form;
 use super::frame::Frame;
 use super::guard::{is_cross_site, protect};
 use super::pages::{Notice, Place, StepPage};
-use super::texts::fill;
+use super::returning::come_back;
 use slackwater_http::problem::LinkPageError;
 use slackwater_integration::error::VendorError;
 use slackwater_integration::profile::VendorCode;
 use slackwater_integration::vendor::{Connection, LogIn, Login, Offer};
 use slackwater_service::auth::secret::NoRandomness;
+use slackwater_service::config::texts::fill;
+use slackwater_service::linking::authorization::RETURN_PATH;
 use slackwater_service::linking::ending::{self, Failure};
-use slackwater_service::linking::flow::{self, Attempt, Refusal, failure_of};
+use slackwater_service::linking::flow::{self, Attempt, Credentials, Refusal, failure_of};
 use slackwater_service::linking::session::{self, Progress, Session, Step};
 use slackwater_service::state::App;
 use slackwater_store::error::StoreError;
@@ -37,10 +39,11 @@ const FORM_BYTES_MAX: usize = 64 * 1024;
 /// Wrong codes after which the log-in begins anew.
 const WRONG_CODES_MAX: u8 = 5;
 
-/// Routes of the link address.
+/// Routes of the link address. A session's token is longer than any word in their place.
 pub fn router() -> Router<App> {
     Router::new()
         .route("/link/{token}", get(show).post(act))
+        .route(&format!("{RETURN_PATH}/{{vendor}}"), get(come_back))
         .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))
 }
 
@@ -73,8 +76,8 @@ async fn act(
     let form = Form::read(&body.unwrap_or_default());
     let progress = visit.progress();
     let is_own = visit.browser.owns(visit.session.hash(), form.get("form"));
-    if is_cross_site(&headers) || !is_own {
-        let notice = elsewhere(visit.frame.texts().foreign_form);
+    if is_cross_site(&headers, &app.urls().link) || !is_own {
+        let notice = elsewhere(&visit.frame.texts().foreign_form);
         return visit.page_of(
             Some(LinkPageError::ForeignForm),
             &progress,
@@ -89,7 +92,9 @@ async fn act(
         ("leave", step) => visit.leave_session(progress.failure, &step).await,
         ("back", step) => visit.step_back(&step).await,
         (_, Step::Choose) => visit.choose(&form).await,
-        (_, Step::LogIn { vendor }) => visit.log_in(vendor, &form).await,
+        (_, Step::LogIn { vendor } | Step::Authorization { vendor, .. }) => {
+            visit.log_in(vendor, &form).await
+        }
         (_, step @ Step::Code { .. }) => visit.enter_code(step, &form).await,
         ("allow", step @ Step::Consent { .. }) => visit.accept(step, &form).await,
         _ => Ok(visit.see_page()),
@@ -99,7 +104,7 @@ async fn act(
 
 /// Input that is shown again. Never a password.
 #[derive(Debug, Default)]
-struct Entered {
+pub(super) struct Entered {
     user_name: String,
     chosen: Vec<String>,
     /// Part of the name of a brand that is looked for.
@@ -108,7 +113,7 @@ struct Entered {
 
 /// Failure of a visit.
 #[derive(Debug, thiserror::Error)]
-enum VisitError {
+pub(super) enum VisitError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -125,41 +130,46 @@ impl VisitError {
 }
 
 /// One request of one browser for one session that is open.
-struct Visit {
-    app: App,
-    session: Session,
-    browser: Browser,
-    frame: Frame,
+pub(super) struct Visit {
+    pub(super) app: App,
+    pub(super) session: Session,
+    pub(super) browser: Browser,
+    pub(super) frame: Frame,
 }
 
 impl Visit {
     /// The session that an address names, or the page about why there is none.
-    async fn begin(app: &App, token: &str, headers: &HeaderMap) -> Result<Self, Box<Response>> {
+    pub(super) async fn begin(
+        app: &App,
+        token: &str,
+        headers: &HeaderMap,
+    ) -> Result<Self, Box<Response>> {
         let found = Session::find(app, token).await;
         let frame = Frame::of(app, found.as_ref().ok().and_then(Option::as_ref), headers);
         let texts = frame.texts();
-        let over = |mishap, words, back: Option<String>| {
-            Box::new(page(mishap, &frame, &frame.end(words, back.as_deref(), false), None))
+        let over = |mishap, (title, lead): (&String, &String), back: Option<String>| {
+            let way = back.as_deref().map(|back| (texts.back_to.as_str(), back));
+            Box::new(page(mishap, &frame, &frame.end((title, lead), way, false), &[]))
         };
         let browser = Browser::of(headers, &app.urls().link).map_err(VisitError::from);
         let (session, browser) = match (found.map_err(VisitError::from), browser) {
             (Ok(Some(session)), Ok(browser)) => (session, browser),
             (Ok(None), _) => {
-                let words = (texts.unknown_title, texts.unknown_lead);
+                let words = (&texts.unknown_title, &texts.unknown_lead);
                 return Err(over(LinkPageError::NoSession, words, None));
             }
             (Err(failure), _) | (_, Err(failure)) => {
                 error!(%failure, "a link page could not be made");
-                return Err(over(failure.page_error(), (texts.left_title, texts.ours), None));
+                return Err(over(failure.page_error(), (&texts.left_title, &texts.ours), None));
             }
         };
         match session.state(app.clock().machine().now()) {
             session::State::Open => Ok(Self { app: app.clone(), session, browser, frame }),
             session::State::Used => {
-                Err(over(LinkPageError::SessionOver, (texts.used_title, texts.used_lead), None))
+                Err(over(LinkPageError::SessionOver, (&texts.used_title, &texts.used_lead), None))
             }
             session::State::Expired => {
-                let words = (texts.expired_title, texts.expired_lead);
+                let words = (&texts.expired_title, &texts.expired_lead);
                 let back = session.end(Some(Failure::InvalidRequest));
                 Err(over(LinkPageError::SessionOver, words, back))
             }
@@ -167,14 +177,14 @@ impl Visit {
     }
 
     /// Progress of this browser.
-    fn progress(&self) -> Progress {
+    pub(super) fn progress(&self) -> Progress {
         let sealed = self.session.sealed();
         let opened = sealed.and_then(|sealed| self.browser.open(self.session.hash(), sealed));
         opened.unwrap_or_else(|| self.session.beginning())
     }
 
     /// The page of a step, with what is wrong.
-    fn page_of(
+    pub(super) fn page_of(
         &self,
         mishap: Option<LinkPageError>,
         progress: &Progress,
@@ -193,10 +203,10 @@ impl Visit {
             search: &entered.search,
         }
         .of(&progress.step);
-        let end = self.session.request.redirect_uri.as_deref().and_then(ending::source);
+        let ends = self.form_targets(&progress.step);
         let mut response = match mishap {
-            Some(mishap) => page(mishap, &self.frame, &html, end.as_deref()),
-            None => answer(StatusCode::OK, &self.frame.style, &html, end.as_deref()),
+            Some(mishap) => page(mishap, &self.frame, &html, &ends),
+            None => answer(StatusCode::OK, &self.frame.style, &html, &ends),
         };
         if let Some(cookie) = self.browser.set_cookie() {
             response.headers_mut().insert(header::SET_COOKIE, cookie);
@@ -204,8 +214,26 @@ impl Visit {
         response
     }
 
+    /// Places to which the answer of a form may lead, as sources of a content security policy.
+    fn form_targets(&self, step: &Step) -> Vec<String> {
+        let end = self.session.request.redirect_uri.as_deref().and_then(ending::source);
+        let declared = match step {
+            Step::LogIn { vendor } | Step::Authorization { vendor, .. } => {
+                self.authorization_of(vendor)
+            }
+            Step::Choose | Step::Code { .. } | Step::Consent { .. } => None,
+        };
+        // Browsers apply the policy to redirects, too, and a manufacturer's page may lead to others.
+        let page = declared.and_then(|declared| {
+            let endpoint = declared.authorization_endpoint.as_str();
+            let is_safe = endpoint.starts_with("https:");
+            if is_safe { Some("https:".to_owned()) } else { ending::source(endpoint) }
+        });
+        end.into_iter().chain(page).collect()
+    }
+
     /// Sends the browser to the page anew.
-    fn see_page(&self) -> Response {
+    pub(super) fn see_page(&self) -> Response {
         redirect(StatusCode::SEE_OTHER, &self.session.path())
     }
 
@@ -217,7 +245,11 @@ impl Visit {
 
     /// Keeps how far the user came, unless another request went on from the same
     /// point before. What is kept then, sealed.
-    async fn advance(&self, from: &str, to: &Progress) -> Result<Option<String>, VisitError> {
+    pub(super) async fn advance(
+        &self,
+        from: &str,
+        to: &Progress,
+    ) -> Result<Option<String>, VisitError> {
         let hash = self.session.hash();
         let sealed = self.browser.seal(hash, to)?;
         let mut change = self.app.store().begin().await?;
@@ -227,7 +259,7 @@ impl Visit {
         Ok(is_first.then_some(sealed))
     }
 
-    async fn keep_progress(&self, progress: &Progress) -> Result<(), VisitError> {
+    pub(super) async fn keep_progress(&self, progress: &Progress) -> Result<(), VisitError> {
         let sealed = self.browser.seal(self.session.hash(), progress)?;
         let mut change = self.app.store().begin().await?;
         links::keep_progress(change.connection(), self.session.hash(), &sealed).await?;
@@ -239,10 +271,11 @@ impl Visit {
         let is_free = self.session.request.vendor.is_none();
         let step = match step {
             Step::Choose => Step::Choose,
-            Step::LogIn { .. } if is_free => Step::Choose,
-            Step::LogIn { vendor } | Step::Code { vendor, .. } | Step::Consent { vendor, .. } => {
-                Step::LogIn { vendor: vendor.clone() }
-            }
+            Step::LogIn { .. } | Step::Authorization { .. } if is_free => Step::Choose,
+            Step::LogIn { vendor }
+            | Step::Authorization { vendor, .. }
+            | Step::Code { vendor, .. }
+            | Step::Consent { vendor, .. } => Step::LogIn { vendor: vendor.clone() },
         };
         self.advance_to(step).await
     }
@@ -258,15 +291,18 @@ impl Visit {
     }
 
     async fn log_in(&self, vendor: VendorCode, form: &Form) -> Result<Response, VisitError> {
+        if let Some(declared) = self.authorization_of(&vendor) {
+            return self.begin_authorization(vendor, &declared).await;
+        }
         let texts = self.frame.texts();
         let user_name = form.get("user_name").trim().to_owned();
         let password = form.get("password").to_owned();
         let mut missing = Vec::new();
         if user_name.is_empty() {
-            missing.push(Notice { place: Place::UserName, text: texts.no_user_name.to_owned() });
+            missing.push(Notice { place: Place::UserName, text: texts.no_user_name.clone() });
         }
         if password.is_empty() {
-            missing.push(Notice { place: Place::Password, text: texts.no_password.to_owned() });
+            missing.push(Notice { place: Place::Password, text: texts.no_password.clone() });
         }
         let entered = Entered { user_name: user_name.clone(), ..Entered::default() };
         if !missing.is_empty() {
@@ -274,7 +310,8 @@ impl Visit {
             return Ok(self.page_of(Some(LinkPageError::Entry), &progress, &entered, &missing));
         }
         let login = Login::new(user_name, password);
-        let answer = match flow::try_log_in(&self.app, &self.session, &vendor, &login).await? {
+        let entry = Credentials::Entered(&login);
+        let answer = match flow::try_log_in(&self.app, &self.session, &vendor, entry).await? {
             Attempt::Answered(answer) => answer,
             Attempt::Spent => return Ok(self.page_of_spent()),
         };
@@ -294,13 +331,13 @@ impl Visit {
     }
 
     /// The end, after too many log-ins that were refused.
-    fn page_of_spent(&self) -> Response {
+    pub(super) fn page_of_spent(&self) -> Response {
         let texts = self.frame.texts();
-        self.end_page(Some(Failure::AccessDenied), (texts.left_title, texts.spent_lead))
+        self.end_page(Some(Failure::AccessDenied), (&texts.left_title, &texts.spent_lead))
     }
 
     /// Page after a log-in: the devices, if the account has the right ones.
-    async fn logged_in(
+    pub(super) async fn logged_in(
         &self,
         vendor: VendorCode,
         connection: Connection,
@@ -310,7 +347,7 @@ impl Visit {
             let progress = Progress { step: Step::LogIn { vendor }, failure: None };
             self.keep_progress(&progress).await?;
             let notice =
-                Notice { place: Place::LogIn, text: self.frame.texts().other_account.to_owned() };
+                Notice { place: Place::LogIn, text: self.frame.texts().other_account.clone() };
             return Ok(self.page_of(
                 Some(LinkPageError::Entry),
                 &progress,
@@ -336,7 +373,7 @@ impl Visit {
         };
         if code.is_empty() {
             let progress = Progress { step: again(wrong), failure: None };
-            let notice = Notice { place: Place::Code, text: texts.no_code.to_owned() };
+            let notice = Notice { place: Place::Code, text: texts.no_code.clone() };
             return Ok(self.page_of(
                 Some(LinkPageError::Entry),
                 &progress,
@@ -355,7 +392,8 @@ impl Visit {
         let mut login = Login::new(name, secret);
         login.code = Some(code);
         let entered = Entered::default();
-        let answer = match flow::try_log_in(&self.app, &self.session, &vendor, &login).await? {
+        let entry = Credentials::Entered(&login);
+        let answer = match flow::try_log_in(&self.app, &self.session, &vendor, entry).await? {
             Attempt::Answered(answer) => answer,
             Attempt::Spent => return Ok(self.page_of_spent()),
         };
@@ -392,7 +430,7 @@ impl Visit {
         let step = Step::LogIn { vendor };
         let progress = Progress { step, failure: Some(Failure::AccessDenied) };
         self.keep_progress(&progress).await?;
-        let notice = elsewhere(self.frame.texts().codes_spent);
+        let notice = elsewhere(&self.frame.texts().codes_spent);
         Ok(self.page_of(Some(LinkPageError::Code), &progress, &Entered::default(), &[notice]))
     }
 
@@ -410,7 +448,7 @@ impl Visit {
     }
 
     /// The page of a step, with what the manufacturer said.
-    fn page_with_failure(
+    pub(super) fn page_with_failure(
         &self,
         progress: &Progress,
         code: &VendorCode,
@@ -418,31 +456,40 @@ impl Visit {
         entered: &Entered,
     ) -> Response {
         let texts = self.frame.texts();
-        let vendor = self.app.vendor(code).map(|vendor| vendor.profile());
-        let vendor = vendor.map_or_else(|| code.to_string(), |known| known.display_name.clone());
+        let vendor = self.name_of(code);
         let (mishap, place, text, detail) = match error {
+            // Nothing was entered here.
+            VendorError::Unauthorised if self.authorization_of(code).is_some() => {
+                (LinkPageError::Entry, Place::Elsewhere, &texts.not_completed, "")
+            }
             VendorError::Unauthorised => {
-                (LinkPageError::Entry, Place::LogIn, texts.wrong_login, "")
+                (LinkPageError::Entry, Place::LogIn, &texts.wrong_login, "")
             }
             VendorError::ChallengeFailed => {
-                (LinkPageError::Code, Place::Code, texts.wrong_code, "")
+                (LinkPageError::Code, Place::Code, &texts.wrong_code, "")
             }
-            VendorError::TimedOut => (LinkPageError::Vendor, Place::Elsewhere, texts.slow, ""),
+            VendorError::TimedOut => (LinkPageError::Vendor, Place::Elsewhere, &texts.slow, ""),
             VendorError::RateLimited { .. } => {
-                (LinkPageError::Vendor, Place::Elsewhere, texts.busy, "")
+                (LinkPageError::Vendor, Place::Elsewhere, &texts.busy, "")
             }
             VendorError::Refused { detail } | VendorError::PreconditionLost { detail } => {
-                (LinkPageError::Vendor, Place::Elsewhere, texts.refused, detail.as_str())
+                (LinkPageError::Vendor, Place::Elsewhere, &texts.refused, detail.as_str())
             }
             VendorError::Outage
             | VendorError::Unreachable
             | VendorError::Asleep { .. }
             | VendorError::NoSuchDevice => {
-                (LinkPageError::Vendor, Place::Elsewhere, texts.outage, "")
+                (LinkPageError::Vendor, Place::Elsewhere, &texts.outage, "")
             }
         };
         let text = fill(text, &[("vendor", &vendor), ("detail", detail)]);
         self.page_of(Some(mishap), progress, entered, &[Notice { place, text }])
+    }
+
+    /// Name of a manufacturer for people.
+    pub(super) fn name_of(&self, code: &VendorCode) -> String {
+        let known = self.app.vendor(code).map(|vendor| vendor.profile());
+        known.map_or_else(|| code.to_string(), |known| known.display_name.clone())
     }
 
     async fn accept(&self, step: Step, form: &Form) -> Result<Response, VisitError> {
@@ -456,15 +503,15 @@ impl Visit {
         let account = (vendor, connection.clone());
         let (mishap, failure, notice) =
             match flow::accept(&self.app, &self.session, account, &taken).await {
-                Ok(_) => return Ok(self.end_page(None, (texts.done_title, texts.done_lead))),
+                Ok(_) => return Ok(self.end_page(None, (&texts.done_title, &texts.done_lead))),
                 Err(Refusal::Closed) => return Ok(self.see_page()),
                 Err(Refusal::Store(failure)) => return Err(failure.into()),
                 Err(Refusal::NoDevice) => {
-                    let notice = Notice { place: Place::Devices, text: texts.no_device.to_owned() };
+                    let notice = Notice { place: Place::Devices, text: texts.no_device.clone() };
                     (LinkPageError::Entry, None, notice)
                 }
                 Err(Refusal::Limit(_)) => {
-                    let notice = elsewhere(&self.frame.about_app(texts.limit));
+                    let notice = elsewhere(&self.frame.about_app(&texts.limit));
                     (LinkPageError::Limit, Some(Failure::UnauthorizedClient), notice)
                 }
             };
@@ -486,7 +533,7 @@ impl Visit {
         let is_hopeless = *step == Step::Choose && self.session.vendors(&self.app).is_empty();
         let usual = if is_hopeless { Failure::InvalidScope } else { Failure::AccessDenied };
         let texts = self.frame.texts();
-        Ok(self.end_page(Some(failure.unwrap_or(usual)), (texts.left_title, texts.left_lead)))
+        Ok(self.end_page(Some(failure.unwrap_or(usual)), (&texts.left_title, &texts.left_lead)))
     }
 
     /// The end: back to the client (302), or a page that says how it went.
@@ -495,39 +542,44 @@ impl Visit {
             return redirect(StatusCode::FOUND, &end);
         }
         let html = self.frame.end(words, None, failure.is_none());
-        answer(StatusCode::OK, &self.frame.style, &html, None)
+        answer(StatusCode::OK, &self.frame.style, &html, &[])
     }
 
     /// The page again after a failure of ours.
-    fn failure_page(&self, failure: &VisitError) -> Response {
+    pub(super) fn failure_page(&self, failure: &VisitError) -> Response {
         error!(%failure, "a link page failed");
         let mut progress = self.progress();
         progress.failure = Some(Failure::ServerError);
-        let notice = elsewhere(self.frame.texts().ours);
+        let notice = elsewhere(&self.frame.texts().ours);
         self.page_of(Some(failure.page_error()), &progress, &Entered::default(), &[notice])
     }
 }
 
-fn elsewhere(text: &str) -> Notice {
+pub(super) fn elsewhere(text: &str) -> Notice {
     Notice { place: Place::Elsewhere, text: text.to_owned() }
 }
 
-fn page(mishap: LinkPageError, frame: &Frame, html: &Markup, end: Option<&str>) -> Response {
-    let mut response = answer(mishap.status(), &frame.style, html, end);
+pub(super) fn page(
+    mishap: LinkPageError,
+    frame: &Frame,
+    html: &Markup,
+    ends: &[String],
+) -> Response {
+    let mut response = answer(mishap.status(), &frame.style, html, ends);
     if let Some(wait) = mishap.wait() {
         response.headers_mut().insert(header::RETRY_AFTER, wait.as_secs().into());
     }
     response
 }
 
-fn answer(status: StatusCode, style: &str, html: &Markup, end: Option<&str>) -> Response {
+fn answer(status: StatusCode, style: &str, html: &Markup, ends: &[String]) -> Response {
     let mut response = (status, html.0.clone()).into_response();
-    protect(response.headers_mut(), style, end);
+    protect(response.headers_mut(), style, ends);
     response
 }
 
-fn redirect(status: StatusCode, place: &str) -> Response {
-    let mut response = answer(status, "", &Markup::default(), None);
+pub(super) fn redirect(status: StatusCode, place: &str) -> Response {
+    let mut response = answer(status, "", &Markup::default(), &[]);
     match HeaderValue::from_str(place) {
         Ok(place) => {
             response.headers_mut().insert(header::LOCATION, place);

@@ -21,6 +21,7 @@ mod secret_file;
 pub mod secrets;
 pub mod serving;
 pub mod text;
+pub mod texts;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -374,7 +375,7 @@ impl Config {
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
         let mut config = load::read(file)?;
         config.read_secret_files()?;
-        config.link.brand.prepare()?;
+        config.link.prepare()?;
         config.check()?;
         Ok(config)
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
@@ -18,6 +18,7 @@ use crate::cache::recorders::Recorders;
 use crate::cache::tables::Cache;
 use crate::clock::Clock;
 use crate::config::{Config, RateLimitClass};
+use crate::https::{HttpsClient, TlsError, connect_https};
 use crate::queue::orders::OrderQueue;
 use crate::queue::plans::PlanQueue;
 use crate::queue::polls::PollQueue;
@@ -69,6 +70,7 @@ struct Shared {
     throttle: FailedLoginLimiter,
     verified: Verified,
     budgets: Budgets,
+    https: OnceLock<HttpsClient>,
     cursor_key: String,
     started: Instant,
     stopping: AtomicBool,
@@ -119,6 +121,7 @@ impl App {
             throttle: FailedLoginLimiter::default(),
             verified: Verified::new()?,
             budgets: Budgets::default(),
+            https: OnceLock::new(),
             started: Instant::now(),
             stopping: AtomicBool::new(false),
         };
@@ -269,6 +272,18 @@ impl App {
     /// Sets the prices that plans use.
     pub fn set_price_book(&self, book: Arc<dyn PriceBook>) {
         *self.world.price_book.write().unwrap_or_else(PoisonError::into_inner) = book;
+    }
+
+    /// Client of requests to manufacturers' servers, made when it is first wanted.
+    ///
+    /// # Errors
+    /// There is no TLS.
+    pub fn https(&self) -> Result<HttpsClient, TlsError> {
+        if let Some(client) = self.shared.https.get() {
+            return Ok(client.clone());
+        }
+        let client = connect_https()?;
+        Ok(self.shared.https.get_or_init(|| client).clone())
     }
 
     /// The key that cursors are signed with.

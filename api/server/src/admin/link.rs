@@ -15,7 +15,7 @@ use slackwater_integration::error::VendorError;
 use slackwater_integration::profile::VendorCode;
 use slackwater_integration::vendor::{LogIn, Login};
 use slackwater_service::linking::ending::Failure;
-use slackwater_service::linking::flow::{self, Refusal};
+use slackwater_service::linking::flow::{self, Credentials, Refusal};
 use slackwater_service::linking::session::{Session, State as SessionState};
 use slackwater_service::state::App;
 
@@ -61,7 +61,7 @@ pub(crate) async fn accept(
     }
     let mut login = Login::new(order.user_name, order.password);
     login.code = order.code;
-    let entered = flow::log_in(app, &session, &code, &login).await;
+    let entered = flow::log_in(app, &session, &code, Credentials::Entered(&login)).await;
     let (connection, offers) = match entered.map_err(|error| Problem::of_vendor(&error, true))? {
         LogIn::Connected { connection, offers } => (connection, offers),
         LogIn::CodeNeeded { sent_to } => {

@@ -316,10 +316,19 @@ async fn forms_of_others_do_nothing() {
     let others_page = other.open().await;
     let mut led = tab.clone();
     led.headers.push(("sec-fetch-site", "cross-site"));
+    let mut foreign = tab.clone();
+    foreign.headers.extend([("host", "link.localhost"), ("origin", "https://evil.example")]);
+    let mut framed = tab.clone();
+    framed.headers.push(("origin", "null"));
     let without = Tab { cookie: None, ..tab.clone() };
-    for (mut from, form) in
-        [(other, &page), (without, &page), (led, &page), (tab.clone(), &others_page)]
-    {
+    for (mut from, form) in [
+        (other, &page),
+        (without, &page),
+        (led, &page),
+        (foreign, &page),
+        (framed, &page),
+        (tab.clone(), &others_page),
+    ] {
         let refused = from.send(form, &allow).await;
         assert_eq!(refused.status, 403);
         assert!(refused.says("This page was also open elsewhere"));
@@ -333,6 +342,7 @@ async fn forms_of_others_do_nothing() {
     let late = tab.send(&others_page_of(&page), &allow).await;
     assert_eq!(late.status, 303);
     // Where a session ends is what its client said, whatever a form says.
+    tab.headers.push(("origin", "http://link.localhost"));
     let end = tab
         .send(&page, &[("device", "car"), ("do", "allow"), ("redirectUri", "https://evil.example")])
         .await;
@@ -396,7 +406,7 @@ async fn language_and_colours() {
     assert_eq!((refused.status, refused.body["issues"].as_array().unwrap().len()), (400, 2));
     // The operator's choice, where the client makes none.
     let stage = Stage::with(On::Sqlite, |config| {
-        config.link.language = slackwater_service::config::language::Language::from_code("nb");
+        config.link.language = "nb".to_owned();
         config.link.colour_scheme = slackwater_service::config::language::ColourScheme::Dark;
     })
     .await;

@@ -109,7 +109,7 @@ impl Seen {
         for (name, value) in [
             ("cache-control", "no-store"),
             ("content-type", "text/html; charset=utf-8"),
-            ("referrer-policy", "no-referrer"),
+            ("referrer-policy", "same-origin"),
             ("x-content-type-options", "nosniff"),
             ("x-frame-options", "DENY"),
         ] {

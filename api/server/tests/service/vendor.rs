@@ -8,10 +8,11 @@ use chrono::{DateTime, Utc};
 use slackwater_control::device::command::Command;
 use slackwater_control::device::scope::DeviceKind;
 use slackwater_control::policy::flex::ReserveRule;
+use slackwater_integration::authorization::{AccountTokens, Authorization};
 use slackwater_integration::error::VendorError;
 use slackwater_integration::profile::{Health, Profile, VendorCode, VendorHealth};
 use slackwater_integration::reading::Reading;
-use slackwater_integration::vendor::{Linked, LogIn, Login, Metered, Vendor};
+use slackwater_integration::vendor::{Connection, Linked, LogIn, Login, Metered, Offer, Vendor};
 use tokio::sync::watch;
 
 /// Answer of a device.
@@ -27,6 +28,10 @@ pub(crate) struct Scripted {
     health: Mutex<VendorHealth>,
     /// Result of a log-in.
     door: Mutex<Result<LogIn, VendorError>>,
+    /// Log-in at a page of its own.
+    page: Mutex<Option<Authorization>>,
+    /// Tokens that accounts were connected by.
+    tokens: Mutex<Vec<AccountTokens>>,
     polls: AtomicUsize,
     log_ins: watch::Sender<usize>,
     outcomes: Mutex<BTreeMap<String, VecDeque<Outcome>>>,
@@ -52,6 +57,8 @@ impl Scripted {
             scripts: Mutex::default(),
             health: Mutex::new(ready),
             door: Mutex::new(Err(VendorError::Unauthorised)),
+            page: Mutex::default(),
+            tokens: Mutex::default(),
             polls: AtomicUsize::new(0),
             log_ins: watch::Sender::new(0),
             outcomes: Mutex::default(),
@@ -68,6 +75,16 @@ impl Scripted {
     /// From now on a log-in yields this.
     pub(crate) fn lets_in(&self, answer: Result<LogIn, VendorError>) {
         *self.door.lock().unwrap() = answer;
+    }
+
+    /// From now on owners log in at a page of its own.
+    pub(crate) fn logs_in_at(&self, page: Authorization) {
+        *self.page.lock().unwrap() = Some(page);
+    }
+
+    /// Tokens that accounts were connected by.
+    pub(crate) fn tokens(&self) -> Vec<AccountTokens> {
+        self.tokens.lock().unwrap().clone()
     }
 
     pub(crate) fn does(&self, devices: Health, linking: Health) {
@@ -128,6 +145,22 @@ impl Vendor for Scripted {
         self.log_ins.send_modify(|count| *count += 1);
         self.hangs.subscribe().wait_for(|hangs| !hangs).await.unwrap();
         self.door.lock().unwrap().clone()
+    }
+
+    fn authorization(&self) -> Option<Authorization> {
+        self.page.lock().unwrap().clone()
+    }
+
+    async fn connect_account(
+        &self,
+        tokens: &AccountTokens,
+        _: DateTime<Utc>,
+    ) -> Result<(Connection, Vec<Offer>), VendorError> {
+        self.tokens.lock().unwrap().push(tokens.clone());
+        match self.door.lock().unwrap().clone()? {
+            LogIn::Connected { offers, .. } => Ok((Connection::new(&tokens.access_token), offers)),
+            LogIn::CodeNeeded { .. } => Err(VendorError::ChallengeFailed),
+        }
     }
 
     async fn poll(&self, device: &Linked, _: DateTime<Utc>) -> Result<Reading, VendorError> {

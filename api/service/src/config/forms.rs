@@ -5,7 +5,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 use slackwater_control::policy::assumptions::Assumptions;
 
-use crate::config::language::{BROWSER, Language};
+use crate::config::language::{BROWSER, Languages};
 
 /// Identifier of a client, in examples.
 pub(super) const CLIENT: &str = "0b3c8f52-5b43-4b6e-9b0e-3f3c6f0e6a51";
@@ -26,11 +26,11 @@ pub(super) fn integrations(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// Languages of pages.
+/// Languages of pages: those of the program as examples, since a folder may have more.
 pub(super) fn languages(_: &mut SchemaGenerator) -> Schema {
-    let codes = Language::ALL.map(Language::code);
-    let words: Vec<&str> = [BROWSER, "en"].into_iter().chain(codes).collect();
-    json_schema!({ "type": "string", "enum": words })
+    let languages = Languages::default();
+    let words: Vec<&str> = [BROWSER].into_iter().chain(languages.codes()).collect();
+    json_schema!({ "type": "string", "examples": words })
 }
 
 /// Releases of versions, as an example.

@@ -1,21 +1,27 @@
 //! Settings of the pages on which people link devices.
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::brand::BrandSettings;
+use crate::config::error::ConfigError;
 use crate::config::forms;
-use crate::config::language::{ColourScheme, Language};
+use crate::config::language::{BROWSER, ColourScheme, Languages};
 
 /// The pages on which people link devices.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkSettings {
-    /// `en`, `de` or `nb`; `browser` is the browser's own, as far as there is a choice.
-    #[serde(with = "wanted_language")]
+    /// Code of a language, such as `en`, `de` or `nb`; `browser` is the browser's own, as far as
+    /// there is a choice.
     #[schemars(schema_with = "forms::languages")]
-    pub language: Option<Language>,
+    pub language: String,
+    /// Folder with further languages, each a file such as `fr.toml`, and with other words for those
+    /// that the pages have.
+    #[schemars(example = &"/etc/slackwater/languages")]
+    pub languages: Option<PathBuf>,
     /// `light`, `dark`, or `system`: what the device is set to.
     pub colour_scheme: ColourScheme,
     /// Longest time that a manufacturer may take for a log-in.
@@ -27,53 +33,41 @@ pub struct LinkSettings {
     pub redirect_uris: BTreeMap<String, BTreeSet<String>>,
     /// Face of the pages.
     pub brand: BrandSettings,
+    /// Texts of the pages, from the program and from the folder.
+    #[serde(skip)]
+    pub texts: Languages,
 }
 
 impl Default for LinkSettings {
     fn default() -> Self {
         let colour_scheme = ColourScheme::default();
         Self {
-            language: None,
+            language: BROWSER.to_owned(),
+            languages: None,
             colour_scheme,
             login_timeout_seconds: 45,
             redirect_uris: BTreeMap::new(),
             brand: BrandSettings::default(),
+            texts: Languages::default(),
         }
     }
 }
 
-/// A language of the pages, or `browser` for the browser's.
-mod wanted_language {
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use crate::config::language::{BROWSER, Language};
-
-    #[expect(
-        clippy::ref_option,
-        clippy::trivially_copy_pass_by_ref,
-        reason = "serde calls it with the field"
-    )]
-    pub(super) fn serialize<S: Serializer>(
-        value: &Option<Language>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        to.serialize_str(value.map_or(BROWSER, Language::code))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Option<Language>, D::Error> {
-        let word = String::deserialize(from)?;
-        if word == BROWSER {
-            return Ok(None);
+impl LinkSettings {
+    /// Reads the logo and the languages, and checks what depends on them.
+    pub(super) fn prepare(&mut self) -> Result<(), ConfigError> {
+        self.brand.prepare()?;
+        if let Some(folder) = &self.languages {
+            self.texts = Languages::load(folder)?;
         }
-        let refused = || {
-            D::Error::custom(format!(
-                "`{word}` is no language of the pages; one of {BROWSER}, {}",
-                Language::ALL.map(Language::code).join(", ")
-            ))
-        };
-        Language::from_code(&word).map(Some).ok_or_else(refused)
+        if self.language != BROWSER && self.texts.find(&self.language).is_none() {
+            let codes: Vec<&str> = self.texts.codes().collect();
+            return Err(ConfigError::Settings(format!(
+                "link.language: `{}` is no language of the pages; one of {BROWSER}, {}",
+                self.language,
+                codes.join(", ")
+            )));
+        }
+        Ok(())
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
+use super::authorization::{CodeGrant, exchange_code};
 use super::ending::Failure;
 use super::session::Session;
 use crate::linking::connect::{NewAccount, NewDevice, NewUser, connect_within};
@@ -38,6 +39,15 @@ pub enum Refusal {
     Store(#[from] StoreError),
 }
 
+/// Proof of a user that an account is theirs.
+#[derive(Clone, Copy)]
+pub enum Credentials<'a> {
+    /// Entered on the page of the link session.
+    Entered(&'a Login),
+    /// From the manufacturer's own page.
+    Code(CodeGrant<'a>),
+}
+
 /// Logs a user in at a manufacturer, with patience, but not for ever.
 ///
 /// # Errors
@@ -46,11 +56,21 @@ pub async fn log_in(
     app: &App,
     session: &Session,
     code: &VendorCode,
-    login: &Login,
+    credentials: Credentials<'_>,
 ) -> Result<LogIn, VendorError> {
     let time_limit = Duration::from_secs(app.config().link.login_timeout_seconds.into());
     let now = app.now();
-    let call = |vendor: Arc<dyn Vendor>| async move { vendor.log_in(login, now).await };
+    let call = |vendor: Arc<dyn Vendor>| async move {
+        match credentials {
+            Credentials::Entered(login) => vendor.log_in(login, now).await,
+            Credentials::Code(grant) => {
+                let declared = vendor.authorization().ok_or(VendorError::Unauthorised)?;
+                let tokens = exchange_code(app, code, &declared, grant).await?;
+                let (connection, offers) = vendor.connect_account(&tokens, now).await?;
+                Ok(LogIn::Connected { connection, offers })
+            }
+        }
+    };
     match call_vendor(app, code, time_limit, call).await? {
         LogIn::Connected { connection, offers } => {
             Ok(LogIn::Connected { connection, offers: session.fitting(offers) })
@@ -153,7 +173,7 @@ pub async fn try_log_in(
     app: &App,
     session: &Session,
     code: &VendorCode,
-    login: &Login,
+    credentials: Credentials<'_>,
 ) -> Result<Attempt, StoreError> {
     let mut change = app.store().begin().await?;
     let hash = session.hash();
@@ -163,7 +183,7 @@ pub async fn try_log_in(
         return change.commit(|| Attempt::Spent).await;
     }
     change.commit(|| ()).await?;
-    let answer = log_in(app, session, code, login).await;
+    let answer = log_in(app, session, code, credentials).await;
     let mut change = app.store().begin().await?;
     if !matches!(answer, Err(VendorError::Unauthorised | VendorError::ChallengeFailed)) {
         links::return_attempt(change.connection(), hash).await?;

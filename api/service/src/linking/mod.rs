@@ -5,10 +5,12 @@
 //! | File | Holds |
 //! |---|---|
 //! | [`session`] | link session, and the steps of a user in it |
+//! | [`authorization`] | log-in at a manufacturer's own page |
 //! | [`flow`] | log-in, acceptance and refusal within a session |
 //! | [`connect`] | accounts and devices of users: made and ended |
 //! | [`ending`] | address to which the browser returns, with a failure |
 
+pub mod authorization;
 pub mod connect;
 pub mod ending;
 pub mod flow;

@@ -5,6 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use slackwater_control::device::scope::{DeviceKind, Granted, Permission};
 
+use super::authorization::Attempted;
 use super::ending::{self, Failure};
 use crate::auth::secret::digest;
 use crate::config::language::ColourScheme;
@@ -82,6 +83,13 @@ pub enum Step {
         /// At this manufacturer.
         vendor: VendorCode,
     },
+    /// Log-in at the manufacturer's own page, to which the browser was sent.
+    Authorization {
+        /// The manufacturer.
+        vendor: VendorCode,
+        /// Secrets of the attempt.
+        attempted: Attempted,
+    },
     /// The code that the manufacturer sent.
     Code {
         /// The manufacturer.
@@ -151,6 +159,12 @@ impl Session {
     #[must_use]
     pub fn hash(&self) -> &str {
         &self.kept.made.hash
+    }
+
+    /// Token of its address.
+    #[must_use]
+    pub fn token(&self) -> &str {
+        &self.token
     }
 
     /// The path of its pages.
@@ -233,7 +247,8 @@ impl Step {
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Choose => "choose",
-            Self::LogIn { .. } => "login",
+            // Whoever goes back from the manufacturer's page has this one as it was.
+            Self::LogIn { .. } | Self::Authorization { .. } => "login",
             Self::Code { .. } => "code",
             Self::Consent { .. } => "consent",
         }
@@ -244,9 +259,10 @@ impl Step {
     pub const fn vendor(&self) -> Option<&VendorCode> {
         match self {
             Self::Choose => None,
-            Self::LogIn { vendor } | Self::Code { vendor, .. } | Self::Consent { vendor, .. } => {
-                Some(vendor)
-            }
+            Self::LogIn { vendor }
+            | Self::Authorization { vendor, .. }
+            | Self::Code { vendor, .. }
+            | Self::Consent { vendor, .. } => Some(vendor),
         }
     }
 }
