@@ -35,7 +35,7 @@ pub fn protect_page(headers: &mut HeaderMap, policy: &str) {
 }
 
 fn write_policy(style: &str, ends: &[String]) -> String {
-    let ends: String = ends.iter().map(|end| format!(" {end}")).collect();
+    let ends = ends.iter().fold(String::new(), |all, end| all + " " + end);
     format!(
         "default-src 'none'; style-src 'sha256-{}'; img-src data:; form-action 'self'{ends}; \
          base-uri 'none'; frame-ancestors 'none'",
