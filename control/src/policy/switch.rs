@@ -35,6 +35,25 @@ pub fn switch_at(intervals: &[Interval], at: DateTime<Utc>) -> (Switch, Option<D
     (Switch::Start, Some(last.end))
 }
 
+/// Next times at which a plan switches on and off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NextSwitches {
+    /// Start of the next interval that has not begun; `None` if there is none.
+    pub on: Option<DateTime<Utc>>,
+    /// End of the time of being on that lasts, or else of the next one; `None` if there is neither.
+    pub off: Option<DateTime<Utc>>,
+}
+
+/// Times after an instant at which a plan switches on and off next.
+#[must_use]
+pub fn find_next_switches(intervals: &[Interval], at: DateTime<Utc>) -> NextSwitches {
+    let following = |change: Option<DateTime<Utc>>| switch_at(intervals, change?).1;
+    match switch_at(intervals, at) {
+        (Switch::Start, off) => NextSwitches { on: following(off), off },
+        (Switch::Stop, on) => NextSwitches { on, off: following(on) },
+    }
+}
+
 /// Instant since which intervals have been on without a pause; `None` if they are off.
 #[must_use]
 pub fn on_since(intervals: &[Interval], at: DateTime<Utc>) -> Option<DateTime<Utc>> {
@@ -69,6 +88,15 @@ mod tests {
         assert_eq!(switch_at(&two, at(60)), (Switch::Start, Some(at(90))));
         assert_eq!(switch_at(&two, at(90)), (Switch::Stop, Some(at(120))));
         assert_eq!(switch_at(&[], at(0)), (Switch::Stop, None));
+        let next = |minute| {
+            let NextSwitches { on, off } = find_next_switches(&two, at(minute));
+            [on, off].map(|change| change.map(|change| (change - at(0)).num_minutes()))
+        };
+        assert_eq!(next(-1), [Some(0), Some(90)]);
+        assert_eq!(next(60), [Some(120), Some(90)]);
+        assert_eq!(next(90), [Some(120), Some(130)]);
+        assert_eq!(next(120), [None, Some(130)]);
+        assert_eq!(next(130), [None, None]);
         let since = [-1, 0, 60, 90, 120, 130].map(|minute| on_since(&two, at(minute)));
         assert_eq!(since, [None, Some(at(0)), Some(at(0)), None, Some(at(120)), None]);
     }
