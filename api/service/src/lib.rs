@@ -22,3 +22,4 @@ pub mod state;
 pub mod steering;
 pub mod supervise;
 pub mod vendor_calls;
+pub mod words;

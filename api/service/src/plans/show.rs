@@ -1,5 +1,6 @@
 //! Plans for people: with reasons, certificate and the source of each price.
 use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
 use serde::Serialize;
 use slackwater_control::policy::ask::{Cause, NoRequest};
 use slackwater_control::policy::cycle::Cycle;
@@ -10,6 +11,7 @@ use uuid::Uuid;
 
 use crate::plans::patching::PolicyError;
 use crate::state::App;
+use crate::words::{NOTHING_LEFT, SHARED_REASON, explain_idle};
 use slackwater_store::error::StoreError;
 use slackwater_store::plans::{self, KeptPlan, Outcome, PriceSheet};
 
@@ -50,6 +52,46 @@ pub struct OpenedPlan {
     pub sheet: Option<PriceSheet>,
     /// Slots, targets and certificate; `None` of a plan that was made with others.
     pub plan: Option<Plan>,
+}
+
+/// Sentence about a period of charging, or about a plan without one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanSentence {
+    /// End of the period; `None` if the sentence is about none.
+    pub until: Option<DateTime<Utc>>,
+    /// The sentence.
+    pub text: String,
+}
+
+impl ShownPlan {
+    /// Sentences about the periods of charging in time order, with times on the wall clock of a
+    /// zone; without a period one sentence that says why there is none.
+    #[must_use]
+    pub fn sentences(&self, time_zone: Tz) -> Vec<PlanSentence> {
+        let only = |text: String| vec![PlanSentence { until: None, text }];
+        let Some(plan) = &self.plan else {
+            return self.idle.map_or_else(Vec::new, |idle| {
+                only(format!("There is no plan: {}.", explain_idle(idle)))
+            });
+        };
+        if plan.intervals.is_empty() {
+            return only(NOTHING_LEFT.to_owned());
+        }
+        if !self.reasons.is_empty() {
+            let sentence = |reason: &Reason| PlanSentence {
+                until: Some(reason.end),
+                text: reason.sentence(time_zone),
+            };
+            return self.reasons.iter().map(sentence).collect();
+        }
+        let clock = |at: DateTime<Utc>| at.with_timezone(&time_zone).format("%a %H:%M");
+        let intervals = plan.intervals.iter();
+        let sentences = intervals.map(|interval| PlanSentence {
+            until: Some(interval.end),
+            text: format!("{} to {}: {SHARED_REASON}.", clock(interval.start), clock(interval.end)),
+        });
+        sentences.collect()
+    }
 }
 
 /// The last plan of a device.

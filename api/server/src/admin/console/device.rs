@@ -17,6 +17,7 @@ use slackwater_service::cache::price_lookup::{Priced, Purpose};
 use slackwater_service::control::facts::ControlContext;
 use slackwater_service::plans::show::{OpenedPlan, ShownPlan, open_plan};
 use slackwater_service::state::App;
+use slackwater_service::words::{NOTHING_LEFT, SHARED_REASON};
 use slackwater_store::actions::Action;
 use slackwater_store::devices::Device;
 use slackwater_store::error::StoreError;
@@ -209,13 +210,13 @@ impl View {
                 @if is_explained {
                     @for reason in &shown.reasons { li { (reason.sentence(self.time_zone)) } }
                 } @else if plan.intervals.is_empty() {
-                    li { "Nothing is left to charge." }
+                    li { (NOTHING_LEFT) }
                 } @else {
                     @for interval in &plan.intervals {
                         li {
                             (clock(interval.start, self.time_zone)) " to "
                             (clock(interval.end, self.time_zone))
-                            ": charges beside the other vehicles of its area, within the limit that they share."
+                            ": " (SHARED_REASON) "."
                         }
                     }
                 }

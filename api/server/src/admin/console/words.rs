@@ -6,11 +6,13 @@ use slackwater_control::device::charge_state::{ChargeState, Reporter};
 use slackwater_control::device::command::{Command, Switch};
 use slackwater_control::device::control::Controller;
 use slackwater_control::device::power_state::PowerState;
-use slackwater_control::device::scope::DeviceKind;
-use slackwater_control::policy::ask::{Cause, NoRequest};
+use slackwater_control::policy::ask::Cause;
 use slackwater_engine::units::{Energy, Money, Percent, Power, Temperature};
 use slackwater_integration::profile::Health;
 use slackwater_integration::reading::{BatteryFacts, Facts, HvacFacts, MeterFacts};
+pub(crate) use slackwater_service::words::{
+    explain_idle as idle, name_device as name, name_kind as kind,
+};
 use slackwater_store::devices::Device;
 
 /// Weight of a state for an operator.
@@ -98,44 +100,6 @@ pub(crate) fn count(number: usize, one: &str) -> String {
     let ending = if one.ends_with('y') && number != 1 { "ies" } else { ending };
     let stem = if ending == "ies" { one.trim_end_matches('y') } else { one };
     format!("{number} {stem}{ending}")
-}
-
-/// Kind of a device as a title.
-pub(crate) const fn kind(kind: DeviceKind) -> &'static str {
-    match kind {
-        DeviceKind::Battery => "Battery",
-        DeviceKind::Charger => "Charger",
-        DeviceKind::Hvac => "Heating",
-        DeviceKind::Inverter => "Inverter",
-        DeviceKind::Meter => "Meter",
-        DeviceKind::Vehicle => "Vehicle",
-    }
-}
-
-/// Name of a device: its owner's, else its make and model, else its kind.
-pub(crate) fn name(device: &Device) -> String {
-    let joined = |parts: [Option<&str>; 2]| {
-        let parts: Vec<&str> =
-            parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
-        (!parts.is_empty()).then(|| parts.join(" "))
-    };
-    let named = device.state.reading.as_deref().and_then(|reading| match &reading.facts {
-        Facts::Vehicle(facts) => {
-            let about = &facts.information;
-            joined([about.brand.as_deref(), about.model.as_deref()])
-        }
-        Facts::Charger(facts) => {
-            let about = &facts.information;
-            let own = about.display_name.clone();
-            own.or_else(|| joined([Some(&about.brand), Some(&about.model)]))
-        }
-        Facts::Hvac(facts) => Some(facts.information.display_name.clone()),
-        Facts::Inverter(facts) => {
-            joined([Some(&facts.information.brand), Some(&facts.information.model)])
-        }
-        Facts::Battery(_) | Facts::Meter(_) => None,
-    });
-    named.unwrap_or_else(|| kind(device.kind).to_owned())
 }
 
 /// State of a device as it was read last.
@@ -232,26 +196,6 @@ pub(crate) fn command(command: &Command) -> String {
         Command::OperationMode(mode) => format!("mode {}", mode.as_str()),
         Command::FollowSchedule => "follow the schedule on the device".to_owned(),
         Command::Hold(_) => "hold a temperature".to_owned(),
-    }
-}
-
-/// Reason why a device has no plan.
-pub(crate) const fn idle(idle: NoRequest) -> &'static str {
-    match idle {
-        NoRequest::Off => "its policy is off",
-        NoRequest::NotReachable => "the charger does not answer",
-        NoRequest::NotPluggedIn => "no plug is in",
-        NoRequest::Away => "the vehicle is not at the location of its policy",
-        NoRequest::NothingAsked => "the policy asks for no energy and no duration",
-        NoRequest::SocUnknown => "the state of charge is not known",
-        NoRequest::CapacityUnknown => "the capacity of the battery is not known",
-        NoRequest::AwaitingPrices => {
-            "prices are not known, or not far enough: the home needs a tariff, a price signal or \
-             market prices of its zone"
-        }
-        NoRequest::ReserveAtAnyPrice => {
-            "the present price is not known; the vehicle charges to its reserve at any price"
-        }
     }
 }
 
