@@ -86,6 +86,13 @@ $(FLEXMEASURES)/.installed: requirements-flexmeasures.txt | $(VENV)/.tools-insta
 	uv pip install --quiet --python $(FLEXMEASURES)/bin/python -r requirements-flexmeasures.txt
 	@touch $@
 
+# Home Assistant binds hundreds of versions, some of them other than ours.
+HOME_ASSISTANT := .venv-home-assistant
+$(HOME_ASSISTANT)/.installed: requirements-home-assistant.txt | $(VENV)/.tools-installed
+	uv venv --quiet --clear --python $(PYTHON) $(HOME_ASSISTANT)
+	uv pip install --quiet --python $(HOME_ASSISTANT)/bin/python -r requirements-home-assistant.txt
+	@touch $@
+
 $(VENV)/.learning-installed: requirements-learning.txt | $(VENV)/.tools-installed
 	uv pip install --quiet --python $(PYTHON) -r requirements-learning.txt
 	@touch $@
@@ -122,6 +129,9 @@ lock: setup ## Resolve the Python requirements anew, from pyproject.toml
 		--extra flexmeasures --group flexmeasures --no-annotate \
 		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
 		pyproject.toml --output-file requirements-flexmeasures.txt
+	uv pip compile --quiet --python-version 3.11 --upgrade --group home-assistant --no-annotate \
+		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
+		pyproject.toml --output-file requirements-home-assistant.txt
 
 # ----------------------------------------------------------------- building
 
@@ -196,7 +206,7 @@ serve: build ## Serve a sandbox of twenty homes on an evening, and print what to
 
 # Cheap before dear, the engine before its users, Rust before Python.
 RUST_CHECKS := lock-current fmt tree engine-lint rust-lint rust-test rust-doc example
-PYTHON_CHECKS := python-lint python-types python-stubs python-test ocpp notebooks wheel-short site
+PYTHON_CHECKS := python-lint python-types python-stubs python-test ocpp home-assistant notebooks wheel-short site
 SERVICE_CHECKS := requirements fuzz kills-short crash-short night-short
 
 .PHONY: test
@@ -299,6 +309,18 @@ ocpp: build tests/ocpp/rpc/node_modules/.package-lock.json ## Let chargers of ot
 	$(call step,chargers by OCPP)
 	cargo build $(WORKSPACE) --example central
 	$(PYTHON) -m pytest tests/ocpp
+
+# The home of tests/home_assistant at Debian's mosquitto, which is installed where it is missing.
+.PHONY: home-assistant
+home-assistant: build ## Show a home of the sandbox to Home Assistant, by the broker mosquitto
+	$(call step,Home Assistant by MQTT)
+	$(PYTHON) -m pytest tests/home_assistant
+
+# Not part of `test`: Home Assistant with its packages is 400 MB, and needs Python 3.11.
+.PHONY: home-assistant-core
+home-assistant-core: build $(HOME_ASSISTANT)/.installed ## Show a home of the sandbox to Home Assistant itself (Python 3.11)
+	$(call step,Home Assistant itself)
+	HOME_ASSISTANT=$(HOME_ASSISTANT)/bin/python $(PYTHON) -m pytest tests/home_assistant_core
 
 .PHONY: bills
 bills: build ## Compare bills of a thousand random loads with Utilityrate5 of nrel-pysam

@@ -17,7 +17,7 @@ const FUNCTION_LINES_MAX: usize = 70;
 const RUST_FOLDERS: [&str; 7] = ["engine", "control", "sim", "bindings", "api", "benches", "tests"];
 
 /// Crates whose code runs for users.
-const PRODUCTION_FOLDERS: [&str; 14] = [
+const PRODUCTION_FOLDERS: [&str; 15] = [
     "engine/src",
     "control/src",
     "sim/src",
@@ -29,6 +29,7 @@ const PRODUCTION_FOLDERS: [&str; 14] = [
     "api/store/src",
     "api/service/src",
     "api/sandbox/src",
+    "api/home_assistant/src",
     "api/http/src",
     "api/link/src",
     "api/server/src",

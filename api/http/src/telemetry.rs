@@ -71,6 +71,11 @@ const FAMILIES: &[(Kind, &str, &str)] = &[
     (Kind::Gauge, "slackwater_events_behind", "Events that a receiver was not told of yet."),
     (
         Kind::Gauge,
+        "slackwater_home_assistant_connected",
+        "1 while the service is connected to the broker of Home Assistant.",
+    ),
+    (
+        Kind::Gauge,
         "slackwater_market_prices_ahead_seconds",
         "Time until the last known market price of a zone ends, in seconds.",
     ),

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
+use rustls::ClientConfig;
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, sleep_until, timeout};
 use tracing::{info, warn};
@@ -15,6 +16,7 @@ use crate::seeding::residents::SandboxSeeder;
 use crate::serve::admission::Limits;
 use crate::serve::descriptors::{Shares, raise_limit};
 use crate::serve::{ServeError, Sockets, Terms, tls};
+use slackwater_home_assistant::bridge::Bridge;
 use slackwater_http::auth_router;
 use slackwater_http::telemetry;
 use slackwater_integration::registry::{Registry, RegistryError, SettingsError};
@@ -68,6 +70,9 @@ pub enum ServiceError {
     /// Files of the TLS of the operators' address.
     #[error("admin.tls.{0}")]
     AdminTls(#[from] SettingsError),
+    /// Authority of the broker of Home Assistant.
+    #[error("home_assistant.{0}")]
+    BrokerTls(SettingsError),
     /// Neither environment is configured.
     #[error("no environment is configured; give [environments.sandbox] its three addresses")]
     Nothing,
@@ -101,6 +106,8 @@ pub struct Service {
     admin_url: String,
     /// Notifications of changes of other processes, on a server.
     notes: Option<ChangeNotifications>,
+    /// TLS towards the broker of Home Assistant.
+    broker_tls: Option<Arc<ClientConfig>>,
 }
 
 impl Service {
@@ -118,6 +125,9 @@ impl Service {
         let none = BTreeMap::new();
         let integrations = registry.open(production.map_or(&none, |own| &own.integrations))?;
         let tls = config.admin.tls.as_ref().map(tls::read).transpose()?;
+        let home_assistant = config.home_assistant.as_ref();
+        let broker_tls = home_assistant.map(tls::read_broker).transpose();
+        let broker_tls = broker_tls.map_err(ServiceError::BrokerTls)?.flatten();
         let mut sockets = Sockets::bind(doors(&config)).await?;
         if let Some(tls) = &tls {
             sockets.secure(Role::Admin, tls);
@@ -165,7 +175,7 @@ impl Service {
             Some(_) => admin_url.replacen("http:", "https:", 1),
             None => admin_url,
         };
-        Ok(Self { sockets, worlds, residents: None, admin_url, notes })
+        Ok(Self { sockets, worlds, residents: None, admin_url, notes, broker_tls })
     }
 
     /// The state of an environment; `None` if it is not configured.
@@ -213,6 +223,11 @@ impl Service {
         let watch = move || measuring::run(measured.clone());
         jobs.push(keep_running("measures", Clock::system(), watch));
         jobs.push(keep_following(self.worlds.clone(), self.notes));
+        if let Some(settings) = first.config().home_assistant.clone() {
+            let bridge = Bridge::new(self.worlds.clone(), settings, self.broker_tls);
+            let show = move || bridge.clone().run();
+            jobs.push(keep_running("home assistant", Clock::system(), show));
+        }
         for app in &self.worlds {
             jobs.extend(keep_all_running(app, Dispatcher::new(app.clone(), Clock::system())?));
             let Urls { base, auth, link } = app.urls();

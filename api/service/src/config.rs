@@ -9,6 +9,7 @@ pub mod brand;
 pub mod error;
 pub mod events;
 mod forms;
+pub mod home_assistant;
 pub mod language;
 pub mod link;
 pub mod load;
@@ -39,6 +40,7 @@ use slackwater_wire::version::lifecycle::Releases;
 pub use crate::config::admin::AdminSettings;
 use crate::config::error::ConfigError;
 pub use crate::config::events::EventSettings;
+pub use crate::config::home_assistant::HomeAssistantSettings;
 pub use crate::config::link::LinkSettings;
 pub use crate::config::log::{log_filter, unknown_crates};
 use crate::config::plans::PlanSettings;
@@ -278,6 +280,8 @@ pub struct Config {
     pub link: LinkSettings,
     /// Events, and who is told of them.
     pub events: EventSettings,
+    /// Devices of one user in Home Assistant, by a broker of MQTT. Off without this table.
+    pub home_assistant: Option<HomeAssistantSettings>,
     /// Sandbox.
     pub sandbox: SandboxSettings,
     /// Market zones, by their names.
@@ -359,6 +363,7 @@ impl Default for Config {
             names: NameSettings::default(),
             link: LinkSettings::default(),
             events: EventSettings::default(),
+            home_assistant: None,
             sandbox: SandboxSettings::default(),
             zones: BTreeMap::new(),
             statistics: StatisticsSettings::default(),
@@ -391,6 +396,9 @@ impl Config {
             return Err(ConfigError::Plans(flaw));
         }
         self.admin.check()?;
+        if let Some(home_assistant) = &self.home_assistant {
+            home_assistant.check()?;
+        }
         self.check_sandbox()?;
         if self.statistics.power_max <= Power::ZERO {
             let given = self.statistics.power_max.as_kw();
@@ -593,6 +601,11 @@ mod tests {
                 "[admin]\ntoken = \"0123456789abcdefghij\"\ntoken_file = \"t\"",
                 "admin.token and admin.token_file are both set",
             ),
+            (
+                "[home_assistant]\nbroker = \"broker\"\nuser = \"ada\"",
+                "home_assistant.broker: expected mqtt://HOST",
+            ),
+            ("[home_assistant]\nbroker = \"mqtt://b\"", "user"),
             ("unknown = 1", "unknown"),
             ("[environments.sandbox.base]\nurl = \"ftp://x\"", "is not an address such as"),
         ];

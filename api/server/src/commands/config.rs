@@ -65,6 +65,8 @@ fn faults(config: &Config, registry: &Registry) -> Vec<String> {
     }
     let tls = config.admin.tls.as_ref().map(tls::read).transpose();
     faults.extend(tls.err().map(|fault| format!("admin.tls.{fault}")));
+    let broker = config.home_assistant.as_ref().map(tls::read_broker).transpose();
+    faults.extend(broker.err().map(|fault| format!("home_assistant.{fault}")));
     let production = config.environments.production.as_ref();
     for (name, settings) in production.into_iter().flat_map(|own| &own.integrations) {
         let checked = registry.check_type(name, settings).map_err(|fault| fault.to_string());

@@ -25,6 +25,15 @@ pub enum ConfigError {
         /// The text that was given.
         given: String,
     },
+    /// Not an address of a broker. The text is not repeated: it may hold a password.
+    #[error(
+        "expected mqtt://HOST or mqtts://HOST, with a port or without; the account is in user_name \
+         and password_file, and TLS needs a host name or an address of IPv4"
+    )]
+    Broker,
+    /// Settings of Home Assistant.
+    #[error("home_assistant.{0}")]
+    HomeAssistant(String),
     /// The token of the operators' address.
     #[error("admin.token: {0}")]
     Token(#[from] TokenError),

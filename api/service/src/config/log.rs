@@ -7,6 +7,7 @@ use crate::config::error::ConfigError;
 /// Crates of the service that write to the log, and libraries whose lines help operators.
 const CRATES: &[&str] = &[
     "slackwater_engine",
+    "slackwater_home_assistant",
     "slackwater_http",
     "slackwater_integration",
     "slackwater_link",

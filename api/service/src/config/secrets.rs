@@ -41,6 +41,9 @@ impl Config {
             self.store.url = read_secret("store.url_file", file)?.parse().map_err(refused)?;
         }
         self.store.keys = self.store.read_keys()?;
+        if let Some(home_assistant) = &mut self.home_assistant {
+            home_assistant.read_password_file()?;
+        }
         for (index, subscription) in self.events.subscriptions.iter_mut().enumerate() {
             let name = format!("events.subscriptions[{index}].secret");
             let Some(file) = &subscription.secret_file else { continue };
@@ -66,6 +69,10 @@ impl Config {
             ("store.url_file", self.store.url_file.as_deref()),
             ("store.key_file", self.store.key_file.as_deref()),
             ("admin.tls.key_file", self.admin.tls.as_ref().map(|tls| tls.key_file.as_path())),
+            (
+                "home_assistant.password_file",
+                self.home_assistant.as_ref().and_then(|own| own.password_file.as_deref()),
+            ),
         ];
         let named = named.into_iter().filter_map(|(name, file)| Some((name, file?)));
         let old = self.store.old_key_files.iter();
@@ -228,6 +235,21 @@ mod tests {
         assert!(config.store.keys.current().is_some());
         assert!(!config.shown().to_string().contains("AAAA"));
         assert!(!format!("{config:?}").contains("AAAA"));
+    }
+
+    #[test]
+    fn the_password_of_the_broker_is_read_and_not_shown() {
+        let text = "[home_assistant]\nbroker = \"mqtt://b\"\nuser = \"ada\"\n\
+                    user_name = \"me\"\npassword_file = \"HERE/signed\"";
+        let (config, open) = read(text).unwrap();
+        let names: Vec<&str> = open.iter().map(|open| open.name.as_str()).collect();
+        assert_eq!(names, ["home_assistant.password_file"]);
+        let settings = config.home_assistant.as_ref().unwrap();
+        assert_eq!(settings.password.as_ref().unwrap().text(), SECRET);
+        assert!(!config.shown().to_string().contains(SECRET));
+        assert!(!format!("{config:?}").contains(SECRET));
+        let missing = read(&text.replace("signed", "none")).unwrap_err();
+        assert!(missing.starts_with("home_assistant.password_file: cannot read "), "{missing}");
     }
 
     #[test]
