@@ -316,7 +316,7 @@ home-assistant: build ## Show a home of the sandbox to Home Assistant, by the br
 	$(call step,Home Assistant by MQTT)
 	$(PYTHON) -m pytest tests/home_assistant
 
-# Not part of `test`: Home Assistant with its packages is 400 MB, and needs Python 3.11.
+# Not part of `test`: Home Assistant with its packages is 300 MB, and needs Python 3.11.
 .PHONY: home-assistant-core
 home-assistant-core: build $(HOME_ASSISTANT)/.installed ## Show a home of the sandbox to Home Assistant itself (Python 3.11)
 	$(call step,Home Assistant itself)
