@@ -12,7 +12,7 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 use imports::{Imports, circles};
 
 /// The crates of this workspace that each crate may use outside of tests.
-const SIBLINGS: [(&str, &[&str]); 14] = [
+const SIBLINGS: [(&str, &[&str]); 15] = [
     ("slackwater-engine", &[]),
     ("slackwater-control", &["slackwater-engine"]),
     ("slackwater-sim", &["slackwater-control", "slackwater-engine"]),
