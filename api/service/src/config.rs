@@ -601,11 +601,6 @@ mod tests {
                 "[admin]\ntoken = \"0123456789abcdefghij\"\ntoken_file = \"t\"",
                 "admin.token and admin.token_file are both set",
             ),
-            (
-                "[home_assistant]\nbroker = \"broker\"\nuser = \"ada\"",
-                "home_assistant.broker: expected mqtt://HOST",
-            ),
-            ("[home_assistant]\nbroker = \"mqtt://b\"", "user"),
             ("unknown = 1", "unknown"),
             ("[environments.sandbox.base]\nurl = \"ftp://x\"", "is not an address such as"),
         ];
@@ -616,6 +611,17 @@ mod tests {
         assert_eq!(read("").unwrap(), Config::default());
         let guarded = "[admin]\nlisten = \"0.0.0.0:8083\"\ntoken = \"0123456789abcdefghij\"";
         assert!(read(guarded).is_ok());
+    }
+
+    #[test]
+    fn home_assistant_is_off_by_default_and_needs_a_broker_and_a_user() {
+        assert_eq!(read("").unwrap().home_assistant, None);
+        let refused =
+            |text: &str| read(&format!("[home_assistant]\n{text}")).unwrap_err().to_string();
+        let broker = refused("broker = \"broker\"\nuser = \"ada\"");
+        assert!(broker.starts_with("home_assistant.broker: expected mqtt://HOST"), "{broker}");
+        let user = refused("broker = \"mqtt://b\"");
+        assert!(user.contains("user"), "{user}");
     }
 
     #[test]
