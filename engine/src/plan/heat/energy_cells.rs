@@ -6,7 +6,7 @@
 //! its least time on, or the store loses in its least time off. One cell more on each side has all
 //! other energies.
 use crate::plan::heat::on_off::LeastTimes;
-use crate::plan::heat::slots::ThermalProgramme;
+use crate::plan::heat::slots::{ThermalProgramme, ThermalStep};
 
 /// Most inner cells of a boundary.
 const CELLS_MAX: usize = 1_000;
@@ -79,7 +79,7 @@ fn margin_kwh(programme: &ThermalProgramme, times: &LeastTimes) -> f64 {
         for next in [true, false].into_iter().flat_map(|is_on| times.ways_from(start, is_on)) {
             let steps = &programme.steps[start..next.until];
             let moved = if next.is_on {
-                steps.iter().map(|step| step.most_kwh()).sum()
+                steps.iter().map(ThermalStep::most_kwh).sum()
             } else {
                 let before = programme.steps[start].high_kwh;
                 before - steps.iter().fold(before, |level, step| step.after(level, 0.0))
