@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn the_challenge_is_that_of_the_standard() {
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-        assert_eq!(challenge(verifier), "E9Melhoa2OwvFrEMTJCguCHaoeK1t8URWbuGJSstw-cM");
+        assert_eq!(challenge(verifier), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
         let [one, other] = [Attempted::generate().unwrap(), Attempted::generate().unwrap()];
         assert!(one.verifier.len() == 43 && one.verifier != other.verifier);
         assert!(one.verifier != one.nonce && !format!("{one:?}").contains(&one.verifier));
