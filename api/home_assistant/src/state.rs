@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(view: &DeviceView, now: DateTime<Utc>, expected: Expect) {
+    fn check(view: &DeviceView, now: DateTime<Utc>, expected: &Expect) {
         expected.assert_eq(&format!("{:#}", describe_state(view, now)));
     }
 
@@ -240,7 +240,7 @@ mod tests {
         check(
             &view(Controller::SmartCharging, Some(&plan()), None),
             at(0),
-            expect![[r#"
+            &expect![[r#"
             {
               "attributes": {
                 "cost": 1.3,

@@ -299,7 +299,7 @@ async fn a_return_after_a_day_finds_that_the_session_has_expired() {
     let scene = Scene::set(On::Sqlite).await;
     let (mut tab, page) = scene.at_log_in().await;
     let back = scene.goes_there(&mut tab, &page).await;
-    let day = Duration::from_secs(24 * 3_600);
+    let day = Duration::from_hours(24);
     scene.stage.app.clock().machine().pass(day).unwrap();
     let page = opens(&tab, &back).await;
     assert!(page.status == 410 && page.says("This link has expired") && page.says(END));

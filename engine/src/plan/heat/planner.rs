@@ -448,16 +448,16 @@ mod tests {
     }
 
     /// Least times in minutes.
-    fn least_times(on_min: i64, off_min: i64) -> Option<OnOff> {
+    fn least_times(on_min: i64, off_min: i64) -> OnOff {
         let minutes = chrono::TimeDelta::minutes;
-        Some(OnOff { on_min: minutes(on_min), off_min: minutes(off_min), state: DeviceState::Off })
+        OnOff { on_min: minutes(on_min), off_min: minutes(off_min), state: DeviceState::Off }
     }
 
     #[test]
     fn a_unit_that_is_on_or_off_runs_for_whole_slots() {
         let plan = plan(&[10, 40, 40, 10, 40], |request| {
             request.temperature = celsius(20.3);
-            request.on_off = least_times(0, 0);
+            request.on_off = Some(least_times(0, 0));
         });
         assert_eq!(used(&plan), [3000, 0, 0, 3000, 0]);
         assert!(plan.discomfort.total() <= 0.0);
@@ -472,7 +472,7 @@ mod tests {
         let cents = [10, 40, 10, 40, 10, 40, 10, 40];
         let run = |on_min, off_min| {
             let plan = plan(&cents, |request| {
-                request.on_off = least_times(on_min, off_min);
+                request.on_off = Some(least_times(on_min, off_min));
                 (request.temperature, request.power_max) = (celsius(20.3), kw(2.0));
             });
             assert_eq!(failed_checks(&plan), [""; 0]);
@@ -488,7 +488,7 @@ mod tests {
     #[test]
     fn a_limit_below_its_power_turns_a_unit_off() {
         let plan = plan(&[10; 4], |request| {
-            request.on_off = least_times(120, 0);
+            request.on_off = Some(least_times(120, 0));
             let (start, end) = (hour(1), hour(2));
             request.power_limits.push(PowerLimit { start, end, power_max: kw(2.0) });
         });
@@ -504,7 +504,7 @@ mod tests {
         let run = |state| {
             let plan = plan(&[40, 40, 10, 10], |request| {
                 request.temperature = celsius(22.0);
-                request.on_off = least_times(90, 90).map(|on_off| OnOff { state, ..on_off });
+                request.on_off = Some(OnOff { state, ..least_times(90, 90) });
             });
             assert_eq!(failed_checks(&plan), [""; 0]);
             used(&plan)
@@ -515,7 +515,7 @@ mod tests {
         let cold = |state| {
             let plan = plan(&[10; 4], |request| {
                 request.temperature = celsius(18.0);
-                request.on_off = least_times(0, 90).map(|on_off| OnOff { state, ..on_off });
+                request.on_off = Some(OnOff { state, ..least_times(0, 90) });
             });
             used(&plan)
         };
@@ -544,7 +544,7 @@ mod tests {
             to: HourMinute::parse("03:00").unwrap(),
             band: ComfortBand { min: celsius(19.0), max: celsius(23.0) },
         });
-        request.on_off = least_times(60, 60);
+        request.on_off = Some(least_times(60, 60));
         let curve = PriceCurve::new(&slots).unwrap();
         let plan = plan_heat(&curve, &HeatProblem::new(request).unwrap());
         // 02:00 is at 00:00 and at 01:00 UTC, slots 8 to 15.
@@ -562,7 +562,7 @@ mod tests {
     fn a_broken_least_time_is_named() {
         let mut plan = plan(&[10, 40, 40, 10], |request| {
             request.temperature = celsius(20.3);
-            request.on_off = least_times(0, 0);
+            request.on_off = Some(least_times(0, 0));
         });
         assert_eq!(used(&plan), [3000, 0, 0, 3000]);
         let rules = plan.certificate.evidence.on_off.as_mut().unwrap();
@@ -643,18 +643,15 @@ mod tests {
             state in prop::option::of((any::<bool>(), 0..180_i64)),
         ) {
             let mut request = covered(problem, minutes).request().clone();
-            request.on_off = least_times(on_min, off_min).map(|on_off| {
-                let since = |ago| hour(0) - chrono::TimeDelta::minutes(ago);
-                let state = state.map_or(DeviceState::Off, |(is_on, ago)| {
-                    let since = since(ago);
-                    if is_on {
-                        DeviceState::RunningSince(since)
-                    } else {
-                        DeviceState::StoppedSince(since)
-                    }
-                });
-                OnOff { state, ..on_off }
+            let state = state.map_or(DeviceState::Off, |(is_on, ago)| {
+                let since = hour(0) - chrono::TimeDelta::minutes(ago);
+                if is_on {
+                    DeviceState::RunningSince(since)
+                } else {
+                    DeviceState::StoppedSince(since)
+                }
             });
+            request.on_off = Some(OnOff { state, ..least_times(on_min, off_min) });
             let plan = plan_heat(&curve_of(minutes, &cents), &HeatProblem::new(request).unwrap());
             let failed = failed_checks(&plan);
             prop_assert!(failed.is_empty(), "{failed:?}");

@@ -28,7 +28,7 @@
 //! | no plan misses less | not |
 use crate::plan::charge::plan::PlannedSlot;
 use crate::plan::charge::request::ChargeProblem;
-use crate::plan::charge::sub_slots::sub_slots;
+use crate::plan::charge::sub_slots::{SubSlot, sub_slots};
 use crate::plan::switching::graph::{Edge, Graph};
 use crate::plan::switching::plan::{Method, SwitchingPlan, UnmetWish};
 use crate::plan::switching::planner::{add_up_after, plan_again};
@@ -97,7 +97,7 @@ fn check_slots(problem: &SwitchingProblem<'_>, plan: &SwitchingPlan) -> Vec<Chec
     let is_other = |(own, piece): &(&PlannedSlot, PlannedSlot)| {
         (own.start, own.end) != (piece.start, piece.end)
     };
-    let pieces = || all.iter().map(|piece| piece.planned());
+    let pieces = || all.iter().map(SubSlot::planned);
     let others = plan.slots.iter().zip(pieces()).filter(is_other).count();
     let more = plan.slots.len().saturating_sub(all.len());
     let within = all.iter().filter(|piece| piece.end <= problem.timeline.window_end).count();
