@@ -115,8 +115,9 @@ QUARTERS = sw.Prices.from_values(
 def test_a_unit_that_is_on_or_off_keeps_its_least_times() -> None:
     found = plan(QUARTERS, on_off=True, on_min=timedelta(minutes=45), off_min=timedelta(minutes=30))
     assert {run.power_kw for run in found.intervals} == {3.0}
-    assert all(run.end - run.start >= timedelta(minutes=45) for run in found.intervals[:-1])
-    pauses = zip(found.intervals, found.intervals[1:], strict=False)
+    runs = list(found.intervals)
+    assert all(run.end - run.start >= timedelta(minutes=45) for run in runs[:-1])
+    pauses = zip(runs, runs[1:], strict=False)
     assert all(after.start - run.end >= timedelta(minutes=30) for run, after in pauses)
     certificate = found.certificate
     assert certificate.bound <= certificate.cost
@@ -149,7 +150,8 @@ def test_a_state_from_before_lasts_into_the_plan() -> None:
 def test_a_changed_least_time_does_not_hold() -> None:
     certificate = plan(QUARTERS, on_off=True).certificate
     assert certificate.on_off is not None
-    rules = type(certificate.on_off)(**{**certificate.on_off.to_dict(), "on_min_minutes": 600.0})
+    changed: dict[str, Any] = {**certificate.on_off.to_dict(), "on_min_minutes": 600.0}
+    rules = type(certificate.on_off)(**changed)
     fields: dict[str, Any] = {
         **certificate.to_dict(),
         "slots": certificate.slots,

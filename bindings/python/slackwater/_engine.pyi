@@ -1586,7 +1586,7 @@ class HeatCertificate:
     def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
     def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, degree_hours: SupportsFloat | SupportsIndex, degree_hours_bound: SupportsFloat | SupportsIndex, cost: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, gap: SupportsFloat | SupportsIndex, is_proved: bool, degree_hour_price: SupportsFloat | SupportsIndex, capacity_kwh_per_k: SupportsFloat | SupportsIndex, loss_kw_per_k: SupportsFloat | SupportsIndex, mode: str, temperature_start_celsius: SupportsFloat | SupportsIndex, end_value_per_kwh: SupportsFloat | SupportsIndex, slots: SupportsGetItem[int, HeatSlot]) -> HeatCertificate: ...
+    def __new__(cls, /, *, degree_hours: SupportsFloat | SupportsIndex, degree_hours_bound: SupportsFloat | SupportsIndex, cost: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, gap: SupportsFloat | SupportsIndex, is_proved: bool, degree_hour_price: SupportsFloat | SupportsIndex, capacity_kwh_per_k: SupportsFloat | SupportsIndex, loss_kw_per_k: SupportsFloat | SupportsIndex, mode: str, temperature_start_celsius: SupportsFloat | SupportsIndex, end_value_per_kwh: SupportsFloat | SupportsIndex, on_off: HeatOnOff | None, slots: SupportsGetItem[int, HeatSlot]) -> HeatCertificate: ...
     def __repr__(self, /) -> str: ...
     @property
     def bound(self, /) -> float:
@@ -1607,7 +1607,8 @@ class HeatCertificate:
     def degree_hour_price(self, /) -> float:
         """
         Price of a degree-hour, in units of the currency per °C·h, from which on the plan has the
-        least sum of cost and degree-hours.
+        least sum of cost and degree-hours; for a unit that is on or off, the one with the
+        largest bound.
         """
     @property
     def degree_hours(self, /) -> float:
@@ -1646,6 +1647,11 @@ class HeatCertificate:
         Direction of the unit: `heat` or `cool`.
         """
     @property
+    def on_off(self, /) -> HeatOnOff | None:
+        """
+        Rules of a unit that is on or off; `None` if it modulates.
+        """
+    @property
     def slots(self, /) -> list[HeatSlot]:
         """
         All slots with energies, temperatures, bands and marginal values, in time order.
@@ -1664,7 +1670,9 @@ class HeatCertificate:
         Compute each statement anew from the numbers of the certificate alone.
 
         Temperatures are followed from slot to slot, degree-hours and cost are summed up, and the
-        bounds are Lagrangians at the marginal values. None of it uses the planner.
+        bounds are Lagrangians at the marginal values. None of it uses the planner. The runs and
+        pauses of a unit that is on or off are compared with its least times, and the search for
+        the bound on its schedules is made again.
 
         Returns:
             Each statement with the computed number and the difference. Nothing is raised for a
@@ -1723,6 +1731,52 @@ class HeatFit:
     def time_constant_hours(self, /) -> Estimate:
         """
         Time in which the difference to the outside falls by 63 %, in hours.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class HeatOnOff:
+    """
+    Rules of a unit that is on or off, with the precision of the bound on its schedules.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, on_min_minutes: SupportsFloat | SupportsIndex, off_min_minutes: SupportsFloat | SupportsIndex, running_since: datetime | None, stopped_since: datetime | None, cells: SupportsIndex) -> HeatOnOff: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def cells(self, /) -> int:
+        """
+        Cells of stored heat at each boundary of slots, at most 1,000; more make the bound
+        larger.
+        """
+    @property
+    def off_min_minutes(self, /) -> float:
+        """
+        Least time off, in minutes.
+        """
+    @property
+    def on_min_minutes(self, /) -> float:
+        """
+        Least time on, in minutes.
+        """
+    @property
+    def running_since(self, /) -> datetime | None:
+        """
+        Instant since which the unit is on at the start of the plan, in UTC, if it is.
+        """
+    @property
+    def stopped_since(self, /) -> datetime | None:
+        """
+        Instant since which it is off, in UTC; `None` as well for longer than any least time.
         """
     def to_dict(self, /) -> dict[str, object]:
         """
@@ -1853,7 +1907,7 @@ class HeatReason:
     @property
     def code(self, /) -> str:
         """
-        The reason: `hold`, `ahead`, `recover`, `negative_price` or `end_value`.
+        The reason: `hold`, `ahead`, `recover`, `negative_price`, `end_value` or `on_min`.
         """
     @property
     def cost(self, /) -> float:
@@ -1863,8 +1917,8 @@ class HeatReason:
     @property
     def due(self, /) -> datetime | None:
         """
-        Instant at which the temperature is at the edge of the band for which the unit runs, in
-        UTC; `None` if there is none.
+        Instant at which the temperature is at the edge of the band for which the unit runs, or at
+        which its least time on has passed, in UTC; `None` if there is none.
         """
     @property
     def end(self, /) -> datetime:
@@ -5865,7 +5919,7 @@ def plan_from_json(text: str) -> Any:
     Each kind of plan has one arm here, which makes its Python class.
     """
 
-def plan_heat(prices: Prices, *, now: Incomplete, until: Incomplete | None, capacity_kwh_per_k: SupportsFloat | SupportsIndex, loss_kw_per_k: SupportsFloat | SupportsIndex, temperature_celsius: SupportsFloat | SupportsIndex, mode: str, power_max_kw: SupportsFloat | SupportsIndex, power_limits: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], cop: SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], outdoor: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], gains: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], comfort: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex], set_backs: SupportsGetItem[int, tuple[str, str, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], time_zone: str, end_value_per_kwh: SupportsFloat | SupportsIndex) -> HeatPlan: ...
+def plan_heat(prices: Prices, *, now: Incomplete, until: Incomplete | None, capacity_kwh_per_k: SupportsFloat | SupportsIndex, loss_kw_per_k: SupportsFloat | SupportsIndex, temperature_celsius: SupportsFloat | SupportsIndex, mode: str, power_max_kw: SupportsFloat | SupportsIndex, power_limits: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], cop: SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], outdoor: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], gains: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], comfort: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex], set_backs: SupportsGetItem[int, tuple[str, str, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], time_zone: str, end_value_per_kwh: SupportsFloat | SupportsIndex, on_off: bool, on_min: timedelta | None, off_min: timedelta | None, running_since: Incomplete | None, stopped_since: Incomplete | None) -> HeatPlan: ...
 
 def plan_load(plan: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan, resolution: timedelta) -> Table:
     """
@@ -6141,6 +6195,7 @@ __all__ = [
     "HeatBaseline",
     "HeatCertificate",
     "HeatFit",
+    "HeatOnOff",
     "HeatPlan",
     "HeatReason",
     "HeatReasons",

@@ -22,7 +22,7 @@ pub(crate) const REDIRECT: &str = "http://link.localhost/link/return/FJORD";
 const CLIENT: &str = "slackwater";
 const SECRET: &str = "s:cr/t";
 
-/// What the page or the token endpoint does.
+/// Behaviour of the page and of the token endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Does {
     /// The owner allows access, and the code is exchanged.
@@ -77,7 +77,7 @@ impl Provider {
         Self { state, hangs, address, served: served.abort_handle() }
     }
 
-    /// What an integration declares of it.
+    /// Declaration of an integration that uses it.
     pub(crate) fn declared(&self) -> Authorization {
         let endpoint = |path| Endpoint::parse(&format!("{}{path}", self.address)).unwrap();
         Authorization {

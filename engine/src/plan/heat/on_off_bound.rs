@@ -28,7 +28,7 @@ use crate::plan::heat::slots::{ThermalProgramme, ThermalStep};
 
 /// Energies of the schedules in a cell, and the least sum of their reduced costs.
 #[derive(Debug, Clone, Copy)]
-struct Node {
+struct BoundNode {
     low: f64,
     high: f64,
     cost: f64,
@@ -42,7 +42,7 @@ struct Relaxed<'a> {
     values: Vec<f64>,
     /// Price of a degree-hour, `M`.
     degree_hour_price: f64,
-    nodes: Vec<[Vec<Option<Node>>; 2]>,
+    nodes: Vec<[Vec<Option<BoundNode>>; 2]>,
 }
 
 impl Relaxed<'_> {
@@ -53,7 +53,7 @@ impl Relaxed<'_> {
     }
 
     /// Follows a node from a boundary to the cells at the end of a stretch.
-    fn extend_node(&mut self, node: Node, boundary: usize, stretch: Stretch) {
+    fn extend_node(&mut self, node: BoundNode, boundary: usize, stretch: Stretch) {
         let steps = &self.programme.steps[boundary..stretch.until];
         let Some((last, inner)) = steps.split_last() else {
             // A unit that may switch at once.
@@ -86,15 +86,15 @@ impl Relaxed<'_> {
             let kept =
                 if high > low { value(part.0).min(value(part.1)) } else { at_low.min(at_high) };
             let cost = cost + kept + self.price_outside(last, part);
-            let node = Node { low: part.0, high: part.1, cost };
+            let node = BoundNode { low: part.0, high: part.1, cost };
             self.keep_node(stretch.until, stretch.is_on, cell, node);
         }
     }
 
     /// Joins a node with the one of its cell.
-    fn keep_node(&mut self, boundary: usize, is_on: bool, cell: usize, node: Node) {
+    fn keep_node(&mut self, boundary: usize, is_on: bool, cell: usize, node: BoundNode) {
         let kept = &mut self.nodes[boundary][usize::from(is_on)][cell];
-        *kept = Some(kept.map_or(node, |kept| Node {
+        *kept = Some(kept.map_or(node, |kept| BoundNode {
             low: kept.low.min(node.low),
             high: kept.high.max(node.high),
             cost: kept.cost.min(node.cost),
@@ -118,7 +118,7 @@ pub(crate) fn bound_schedules(
     let empty = |cells: &Cells| [vec![None; cells.len()], vec![None; cells.len()]];
     let nodes = cells.iter().map(empty).collect();
     let mut relaxed = Relaxed { programme, cells, values, degree_hour_price, nodes };
-    relaxed.extend_node(Node { low: start, high: start, cost: 0.0 }, 0, times.first);
+    relaxed.extend_node(BoundNode { low: start, high: start, cost: 0.0 }, 0, times.first);
     let count = programme.steps.len();
     for boundary in 0..count {
         for (state, is_on) in [false, true].into_iter().enumerate() {

@@ -22,7 +22,7 @@ use crate::plan::heat::worth::Worth;
 
 /// Beginning of a schedule.
 #[derive(Debug, Clone, Copy)]
-struct Label {
+struct PartialSchedule {
     kwh: f64,
     degree_hours: f64,
     cost: f64,
@@ -30,14 +30,14 @@ struct Label {
     from: (usize, Option<(usize, usize)>),
 }
 
-impl Label {
+impl PartialSchedule {
     /// Comes before another label of its cell. `value` is that of a stored kWh.
     fn is_better(&self, other: &Self, value: f64) -> bool {
         let rank = |label: &Self| (label.degree_hours, label.cost - value * label.kwh);
         rank(self) < rank(other)
     }
 
-    /// Label after a slot.
+    /// Schedule after a slot.
     fn after_slot(self, programme: &ThermalProgramme, step: &ThermalStep, is_on: bool) -> Self {
         let used = if is_on { step.power_kwh } else { 0.0 };
         let kwh = step.after(self.kwh, used);
@@ -63,14 +63,14 @@ struct Labels<'a> {
     cells: &'a [Cells],
     /// Value of a kWh at each boundary.
     values: &'a [f64],
-    nodes: Vec<[Vec<Option<Label>>; 2]>,
+    nodes: Vec<[Vec<Option<PartialSchedule>>; 2]>,
 }
 
 impl Labels<'_> {
     /// Follows a label from a boundary to the end of a stretch, and keeps it if it is the best.
     fn extend_label(
         &mut self,
-        label: Label,
+        label: PartialSchedule,
         from: (usize, Option<(usize, usize)>),
         stretch: Stretch,
     ) {
@@ -78,7 +78,7 @@ impl Labels<'_> {
         let end = steps
             .iter()
             .fold(label, |label, step| label.after_slot(self.programme, step, stretch.is_on));
-        let end = Label { from, ..end };
+        let end = PartialSchedule { from, ..end };
         let cell = self.cells[stretch.until].cell_at(end.kwh);
         let kept = &mut self.nodes[stretch.until][usize::from(stretch.is_on)][cell];
         let value = self.values[stretch.until];
@@ -88,10 +88,10 @@ impl Labels<'_> {
     }
 
     /// Schedule of the best label at the end.
-    fn best(&self) -> Option<(Label, Vec<bool>)> {
+    fn best(&self) -> Option<(PartialSchedule, Vec<bool>)> {
         let last = self.programme.steps.len();
         let value = self.programme.end_value;
-        let mut best: Option<(Label, usize)> = None;
+        let mut best: Option<(PartialSchedule, usize)> = None;
         for state in 0..2 {
             for &label in self.nodes[last][state].iter().flatten() {
                 if best.is_none_or(|(best, _)| label.is_better(&best, value)) {
@@ -127,7 +127,12 @@ pub(crate) fn find_schedule(
     let empty = |cells: &Cells| [vec![None; cells.len()], vec![None; cells.len()]];
     let nodes = cells.iter().map(empty).collect();
     let mut labels = Labels { programme, cells: &cells, values: &values, nodes };
-    let start = Label { kwh: programme.stored_kwh, degree_hours: 0.0, cost: 0.0, from: (0, None) };
+    let start = PartialSchedule {
+        kwh: programme.stored_kwh,
+        degree_hours: 0.0,
+        cost: 0.0,
+        from: (0, None),
+    };
     labels.extend_label(start, start.from, times.first);
     for boundary in 0..programme.steps.len() {
         for (state, is_on) in [false, true].into_iter().enumerate() {
@@ -150,8 +155,8 @@ pub(crate) fn find_schedule(
 fn run_thermostat(
     programme: &ThermalProgramme,
     times: &LeastTimes,
-    start: Label,
-) -> (Label, Vec<bool>) {
+    start: PartialSchedule,
+) -> (PartialSchedule, Vec<bool>) {
     let mut thermostat = Thermostat::new(Some(times));
     let mut label = start;
     let mut schedule = Vec::with_capacity(programme.steps.len());

@@ -221,7 +221,7 @@ fn check_bounds(
     let searched = again.slots.iter().filter(|slot| micros_of(slot.end) <= window).count();
     let after = add_up_after(problem, again, searched).as_amount();
     let wanted = again.slots[..searched].iter().map(|slot| slot.energy.as_kwh()).sum::<f64>();
-    let Some(proof) = Proof::new(problem, again, searched, wanted, price.as_per_kwh()) else {
+    let Some(proof) = BoundProof::new(problem, again, searched, wanted, price.as_per_kwh()) else {
         // Whoever buys nothing pays nothing.
         checks.push(near("relaxed_bound", stated, after.min(cost)));
         if is_optimal {
@@ -241,7 +241,7 @@ fn check_bounds(
 }
 
 /// State graph of the rules that a plan keeps, with a potential of each node.
-struct Proof {
+struct BoundProof {
     timeline: Timeline,
     graph: Graph,
     /// Energy that every plan in question buys, in kWh.
@@ -254,7 +254,7 @@ struct Proof {
 
 /// Paths to a node whose slots below a threshold price are full, and above it at their least.
 #[derive(Debug, Clone, Copy)]
-struct Label {
+struct PathLabel {
     /// Least and most energy of the path: those of its slots at the threshold.
     low: f64,
     high: f64,
@@ -265,8 +265,8 @@ struct Label {
 /// More paths than [`STEPS_MAX`] allows.
 struct TooManyPaths;
 
-impl Proof {
-    /// Proof for the plans that keep the rules that `plan` keeps and buy `wanted` kWh in its first
+impl BoundProof {
+    /// A proof for the plans that keep the rules that `plan` keeps and buy `wanted` kWh in its first
     /// `searched` slots; `None` if they buy nothing.
     fn new(
         problem: &SwitchingProblem<'_>,
@@ -364,8 +364,8 @@ impl Proof {
         steps: &mut usize,
     ) -> Result<Option<f64>, TooManyPaths> {
         let end = self.graph.end();
-        let mut labels: Vec<Vec<Label>> = vec![Vec::new(); end + 1];
-        labels[Graph::BEGIN].push(Label { low: 0.0, high: 0.0, length: 0.0 });
+        let mut labels: Vec<Vec<PathLabel>> = vec![Vec::new(); end + 1];
+        labels[Graph::BEGIN].push(PathLabel { low: 0.0, high: 0.0, length: 0.0 });
         let mut done = 0;
         for edge in &self.graph.edges {
             // Edges are in the order of their first node: its labels are complete.
@@ -378,7 +378,7 @@ impl Proof {
                 let energies = &self.timeline.steps[step];
                 self.run_at(threshold, step, energies.least, energies.most)
             });
-            let run = run.fold(Label { low: 0.0, high: 0.0, length: 0.0 }, Label::join);
+            let run = run.fold(PathLabel { low: 0.0, high: 0.0, length: 0.0 }, PathLabel::join);
             self.extend(&mut labels, edge, run, (threshold, limit));
             *steps += labels[edge.from].len() + (last - first);
             if *steps > STEPS_MAX {
@@ -391,7 +391,7 @@ impl Proof {
             self.extend(&mut labels, edge, run, (threshold, limit));
         }
         let rounding = self.wanted * ENERGY_SHARE_MIN;
-        let buys = |label: &&Label| {
+        let buys = |label: &&PathLabel| {
             label.low <= self.wanted + rounding && label.high >= self.wanted - rounding
         };
         let costs = labels[end].iter().filter(buys);
@@ -400,7 +400,7 @@ impl Proof {
     }
 
     /// Energy and length of a step from `least` to `most` kWh at a threshold.
-    fn run_at(&self, threshold: f64, step: usize, least: f64, most: f64) -> Label {
+    fn run_at(&self, threshold: f64, step: usize, least: f64, most: f64) -> PathLabel {
         let worth = self.timeline.steps[step].price - threshold;
         let (low, high) = if worth < 0.0 {
             (most, most)
@@ -409,16 +409,16 @@ impl Proof {
         } else {
             (least, most)
         };
-        Label { low, high, length: worth * low }
+        PathLabel { low, high, length: worth * low }
     }
 
     /// Adds the labels of an edge to its last node: those that can still buy the energy, and cost
     /// less than the limit by the potentials.
     fn extend(
         &self,
-        labels: &mut [Vec<Label>],
+        labels: &mut [Vec<PathLabel>],
         edge: &Edge,
-        run: Label,
+        run: PathLabel,
         (threshold, limit): (f64, f64),
     ) {
         let (start, rest) = (self.start_cost(edge), self.potentials[edge.to]);
@@ -426,7 +426,7 @@ impl Proof {
         let (before, after) = labels.split_at_mut(edge.to);
         for label in &before[edge.from] {
             let next = label.join(run);
-            let next = Label { length: next.length + start, ..next };
+            let next = PathLabel { length: next.length + start, ..next };
             // The cost so far is `length + π·x`, and the rest costs `λ·(E − x) + v` or more.
             let at = |kwh: f64| next.length + (threshold - self.price) * kwh;
             let least = at(next.low).min(at(next.high)) + self.price * self.wanted + rest;
@@ -437,7 +437,7 @@ impl Proof {
     }
 
     /// Keeps the shortest of the labels with the same energies.
-    fn merge(&self, labels: &mut Vec<Label>) {
+    fn merge(&self, labels: &mut Vec<PathLabel>) {
         labels.sort_unstable_by(|a, b| {
             let energies = a.low.total_cmp(&b.low).then(a.high.total_cmp(&b.high));
             energies.then(a.length.total_cmp(&b.length))
@@ -454,7 +454,7 @@ impl Proof {
     }
 }
 
-impl Label {
+impl PathLabel {
     fn join(self, next: Self) -> Self {
         Self {
             low: self.low + next.low,
