@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,7 @@ def test_a_unit_that_is_on_or_off_keeps_its_least_times() -> None:
     assert {run.power_kw for run in found.intervals} == {3.0}
     runs = list(found.intervals)
     assert all(run.end - run.start >= timedelta(minutes=45) for run in runs[:-1])
-    pauses = zip(runs, runs[1:], strict=False)
+    pauses = pairwise(runs)
     assert all(after.start - run.end >= timedelta(minutes=30) for run, after in pauses)
     certificate = found.certificate
     assert certificate.bound <= certificate.cost
