@@ -2,7 +2,7 @@
 //!
 //! | Step | Source |
 //! |---|---|
-//! | [`AuthorizationRequest`]: address of the page, with `state` and the challenge of a fresh verifier | RFC 6749, section 4.1.1; RFC 7636, section 4 |
+//! | [`authorization_address`]: address of the page, with `state` and the challenge of a fresh verifier | RFC 6749, section 4.1.1; RFC 7636, section 4 |
 //! | return to the one redirect URI of the manufacturer | RFC 9700, sections 2.1 and 4.4.2.2 |
 //! | [`exchange_code`]: the code and the verifier for tokens | RFC 6749, section 4.1.3; RFC 7636, section 4.5 |
 //!
