@@ -59,6 +59,8 @@ def results() -> Iterator[object]:
     yield site.diff(site.what_if(import_limit_kw=22).plan)
     heat = test_heat.plan()
     yield (heat.slots, heat.certificate, heat.explain(), heat.baseline)
+    compressor = test_heat.plan(on_off=True, running_since=test_heat.SIX - timedelta(minutes=10))
+    yield compressor.certificate.on_off
     yield sw.identify_heat(**test_heat.course(0.05))
     policy = test_policy.policy()
     yield (policy.slots, policy.explain(), policy.certificate)
