@@ -5,9 +5,10 @@ use chrono::TimeDelta;
 use criterion::{Criterion, criterion_group, criterion_main};
 use slackwater_benches::{curve, noon};
 use slackwater_engine::plan::heat::{
-    ComfortBand, CopPoint, HeatBuffers, HeatProblem, HeatRequest, OutdoorPeriod, SetBack,
+    ComfortBand, CopPoint, HeatBuffers, HeatProblem, HeatRequest, OnOff, OutdoorPeriod, SetBack,
     ThermalStore, plan_heat, plan_heat_in,
 };
+use slackwater_engine::plan::switching::DeviceState;
 use slackwater_engine::time::hour_minute::HourMinute;
 use slackwater_engine::units::{celsius, kw, kw_per_k, kwh_per_k};
 
@@ -46,6 +47,9 @@ fn single(criterion: &mut Criterion) {
     bench("heat/day-96-in-buffers", request(21.0, 3.0));
     bench("heat/day-96-cold-start", request(17.0, 3.0));
     bench("heat/day-96-traded", request(21.0, 1.0));
+    let least = TimeDelta::minutes(45);
+    let on_off = OnOff { on_min: least, off_min: least, state: DeviceState::Off };
+    bench("heat/day-96-on-off", HeatRequest { on_off: Some(on_off), ..request(21.0, 3.0) });
     let problem = HeatProblem::new(request(21.0, 3.0)).expect("the request makes sense");
     criterion.bench_function("heat/day-96", |bencher| {
         bencher.iter(|| plan_heat(black_box(&prices), &problem));

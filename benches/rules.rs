@@ -1,8 +1,9 @@
 //! What the service decides many times an hour: schedules, policies, prices.
 use std::hint::black_box;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, Months, NaiveDate, NaiveTime, TimeDelta, Utc};
 use chrono_tz::Europe::Oslo;
+use chrono_tz::Tz;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use slackwater_benches::{Random, curve, day_ahead, noon, quarters};
 use slackwater_control::device::target::TargetReading;
@@ -10,6 +11,10 @@ use slackwater_control::policy::flex::{DayRequest, FlexPolicy, FlexRequest, Rese
 use slackwater_control::schedule::place::TargetType;
 use slackwater_control::schedule::rule::{DraftRule, Rules};
 use slackwater_control::schedule::status::{Snapshot, Status, StatusFacts};
+use slackwater_engine::bill::energy_prices::energy_prices;
+use slackwater_engine::bill::file::Direction;
+use slackwater_engine::bill::library::find_file;
+use slackwater_engine::bill::tariff::BillingTariff;
 use slackwater_engine::prices::resolve::{Sources, resolve};
 use slackwater_engine::prices::signal::{PriceSignal, SignalRequest, SignalValue};
 use slackwater_engine::prices::tariff::{
@@ -142,5 +147,25 @@ fn signal(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, status, flex, resolved, signal);
+/// A year of two tariffs as they are billed: with seasons, and with public holidays.
+fn billed(criterion: &mut Criterion) {
+    for (name, first) in [("dk-n1-2025", "2025-01-01"), ("no-elvia-2025-04", "2025-04-01")] {
+        let text = find_file(name).expect("a tariff of the library");
+        let tariff: BillingTariff = serde_json::from_str(text).expect("its file can be read");
+        let first: NaiveDate = first.parse().expect("a date");
+        let from = start_of_day(first, tariff.time_zone());
+        let to = start_of_day(first + Months::new(12), tariff.time_zone());
+        criterion.bench_function(&format!("rules/billed-year-{name}"), |bencher| {
+            bencher.iter(|| energy_prices(black_box(&tariff), Direction::Import, from, to));
+        });
+    }
+}
+
+/// First instant of a date on the clocks of a zone where midnight is never skipped.
+fn start_of_day(date: NaiveDate, zone: Tz) -> DateTime<Utc> {
+    let midnight = date.and_time(NaiveTime::MIN).and_local_timezone(zone);
+    midnight.earliest().expect("a midnight").to_utc()
+}
+
+criterion_group!(benches, status, flex, resolved, signal, billed);
 criterion_main!(benches);
