@@ -548,6 +548,10 @@ bench-api: dist ## Ask a service of 100,000 devices as fast as it answers
 	@mkdir -p out
 	$(DIST_FOLDER)/examples/load out/service.json
 
+.PHONY: evcc-speed
+evcc-speed: dist ## Time answers of slackwater-evcc on one core; REQUESTS=100
+	$(PYTHON) scripts/evcc_speed.py $(DIST_FOLDER)/slackwater-evcc --requests $(or $(REQUESTS),100)
+
 .PHONY: console-speed
 console-speed: dist ## Time the console and lists with 100,000 devices; HOMES=28000
 	$(PYTHON) scripts/console_speed.py $(DIST_FOLDER)/slackwater-api --homes $(or $(HOMES),28000)

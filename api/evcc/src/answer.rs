@@ -25,7 +25,7 @@ struct Refusal {
 }
 
 /// Answers the body of a request. Equal bodies have equal answers, byte by byte, unless
-/// `seconds_max` ends a search: its schedule has the status `Feasible`.
+/// `seconds_left` ends a search: the schedule then has the status `Feasible`.
 ///
 /// # Example
 ///
@@ -38,12 +38,12 @@ struct Refusal {
 /// assert!(String::from_utf8_lossy(&refused.body).contains("unknown field `horizon`"));
 /// ```
 #[must_use]
-pub fn answer(body: &[u8], seconds_max: Option<f64>) -> Answer {
+pub fn answer(body: &[u8], seconds_left: Option<&dyn Fn() -> f64>) -> Answer {
     let request = match read_request(body) {
         Ok(request) => request,
         Err(refusal) => return write_refusal(400, &refusal),
     };
-    match plan_evcc(&request, seconds_max) {
+    match plan_evcc(&request, seconds_left) {
         Ok(schedule) => {
             let reasons = explain(&request, &schedule);
             write_answer(200, &schedule, reasons)

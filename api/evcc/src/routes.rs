@@ -1,6 +1,6 @@
 //! Paths of the contract.
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
@@ -40,7 +40,7 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Planner of `plans_max` plans at a time, each of at most `seconds_max` per search.
+    /// Planner of `plans_max` plans at a time, whose searches end after `seconds_max`.
     #[must_use]
     pub fn new(plans_max: usize, seconds_max: Option<f64>) -> Self {
         let plans_max = plans_max.max(1);
@@ -90,7 +90,9 @@ async fn make_schedule(State(planner): State<Planner>, request: Request) -> Resp
         return write_response(refuse(503, "the service stops"));
     };
     let task = tokio::task::spawn_blocking(move || {
-        let answer = answer(&body, planner.seconds_max);
+        let began = Instant::now();
+        let left = planner.seconds_max.map(|most| move || most - began.elapsed().as_secs_f64());
+        let answer = answer(&body, left.as_ref().map(|left| left as &dyn Fn() -> f64));
         drop(permit);
         answer
     });

@@ -77,7 +77,7 @@ fn a_search_without_time_ends_with_a_schedule_that_keeps_all_rules() {
     for name in ["009-discharge-before-import", "012-early-charging-not-perfect"] {
         let (request, best) = planned(name);
         let judged = Request::read(&serde_json::to_value(&request).expect("JSON"));
-        let hurried = plan_evcc(&request, Some(0.0)).expect("a valid request");
+        let hurried = plan_evcc(&request, Some(&|| 0.0)).expect("a valid request");
         assert_eq!(hurried.status, EvccStatus::Feasible, "{name}");
         evaluate(&judged, &response_of(&hurried)).unwrap_or_else(|rule| panic!("{name}: {rule}"));
         assert!(hurried.objective_value <= best.objective_value + 1e-6, "{name}");

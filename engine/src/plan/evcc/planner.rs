@@ -13,8 +13,9 @@ const ROUNDS_MAX: usize = 20;
 /// Plans a request of evcc's optimiser contract.
 ///
 /// The schedule has the highest value under the objective of the contract. A goal, a demand or a
-/// limit that cannot be kept is kept as far as possible. With `seconds_max` a search may end
-/// earlier: its schedule is then `Feasible`, and may differ from run to run.
+/// limit that cannot be kept is kept as far as possible. `seconds_left`, if given, tells before each
+/// search how long it may take. If one ends by that, the schedule is `Feasible`, and may differ from
+/// run to run.
 ///
 /// # Errors
 /// The request is not valid: see [`EvccRequest::check`].
@@ -44,29 +45,33 @@ const ROUNDS_MAX: usize = 20;
 /// ```
 pub fn plan_evcc(
     request: &EvccRequest,
-    seconds_max: Option<f64>,
+    seconds_left: Option<&dyn Fn() -> f64>,
 ) -> Result<EvccSchedule, EvccError> {
     request.check()?;
     let model = EvccModel::new(request);
-    let limits = Limits { seconds: seconds_max, ..Limits::default() };
-    let (values, status) = find_values(&model, &limits);
+    let (values, status) = find_values(&model, seconds_left);
     Ok(EvccSchedule::new(request, status, &read_flows(&model, values.as_deref())))
 }
 
 /// Values of the columns that keep all rules, with their status; `None` if none were found. A search
 /// that ends at a limit leaves the best schedule of all roundings.
-fn find_values(model: &EvccModel, limits: &Limits) -> (Option<Vec<f64>>, EvccStatus) {
+fn find_values(
+    model: &EvccModel,
+    seconds_left: Option<&dyn Fn() -> f64>,
+) -> (Option<Vec<f64>>, EvccStatus) {
     let mut active = ActiveRules::default();
     let mut best: Option<(f64, Vec<f64>)> = None;
     for round in 1..=ROUNDS_MAX {
         if round == ROUNDS_MAX {
             active = ActiveRules::all(model);
         }
-        let Ok((values, status)) = minimise_with_rules(model, &active, limits) else { break };
+        let seconds = seconds_left.map(|left| left().max(0.0));
+        let limits = Limits { seconds, ..Limits::default() };
+        let Ok((values, status)) = minimise_with_rules(model, &active, &limits) else { break };
         if !active.add_broken(model, &values) {
             return (Some(values), status);
         }
-        let rounded = rounding::round_values(model, &values, &without_clock(limits));
+        let rounded = rounding::round_values(model, &values, &without_clock(&limits));
         let found = best.into_iter().chain(rounded);
         best = found.min_by(|one, other| one.0.total_cmp(&other.0));
         if status == EvccStatus::Feasible {
