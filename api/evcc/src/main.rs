@@ -18,7 +18,7 @@ struct Arguments {
     /// Address to listen on. Nobody is asked for a password: keep it in your home network.
     #[arg(long, default_value = "127.0.0.1:7050")]
     listen: SocketAddr,
-    /// Seconds after which a search ends with what it has. evcc waits for 30 s.
+    /// Seconds after which the searches of a request end with what they have. evcc waits for 30 s.
     #[arg(long, default_value_t = 10.0, value_parser = parse_seconds)]
     seconds_max: f64,
     /// Filter of the log: `info` has a reason for each step, `warn` refusals alone.
