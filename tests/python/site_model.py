@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -20,6 +21,10 @@ import slackwater as sw
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 FAR = 1e4
+
+OSLO = ZoneInfo("Europe/Oslo")
+CLOCK_CHANGES = (datetime(2026, 3, 28, 23, tzinfo=OSLO), datetime(2026, 10, 25, 0, tzinfo=OSLO))
+"""Evenings on the clocks of Oslo, hours before one of them is skipped or comes twice."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,15 @@ class Store:
     taper: tuple[tuple[float, float], ...] = ()
     reserve: float = 0.0
     is_battery: bool = False
+    limit: float | None = None
+    """Level at which charging ends; the store may begin above it."""
+    kept: float = 0.0
+    """Level below which nothing is fed; the store may begin below it."""
+
+    @property
+    def until(self) -> float:
+        """Level at which charging ends."""
+        return self.capacity if self.limit is None else self.limit
 
 
 @dataclass(frozen=True)
@@ -82,13 +96,18 @@ class Case:
     tiers: list[tuple[float | None, float]] = field(default_factory=list)
     carbon_price: float = 0.0
     carbon: list[float] = field(default_factory=list)
+    start: datetime = START
+
+    def at(self, hour: int) -> datetime:
+        """The start of an hour, on the clocks of the start."""
+        return (self.start.astimezone(UTC) + hour * HOUR).astimezone(self.start.tzinfo)
 
     def plan(self, **more: Any) -> sw.SitePlan:
         """The package's answer."""
         devices: list[sw.site_devices.Device] = [
-            _battery(store) if store.is_battery else _vehicle(store) for store in self.stores
+            _battery(store) if store.is_battery else _vehicle(self, store) for store in self.stores
         ]
-        devices.extend(_run(run) for run in self.runs)
+        devices.extend(_run(self, run) for run in self.runs)
         if self.load is not None:
             devices.append(sw.Load("house", power_kw=self.load))
         if self.solar is not None:
@@ -100,7 +119,7 @@ class Case:
             for name, (limit, amps, parent) in self.groups.items()
         ]
         arguments: dict[str, Any] = {
-            "now": START,
+            "now": self.start,
             "devices": devices,
             "groups": groups,
             "import_limit_kw": self.import_limit,
@@ -108,7 +127,9 @@ class Case:
             "export_limit_kw": self.export_limit,
         }
         if self.export is not None:
-            arguments["export_prices"] = sw.Prices.from_values(START, self.export, currency="EUR")
+            arguments["export_prices"] = sw.Prices.from_values(
+                self.start, self.export, currency="EUR"
+            )
         if self.peak_price:
             arguments["demand_charge"] = sw.DemandCharge(
                 peak_price_per_kw=self.peak_price,
@@ -118,43 +139,46 @@ class Case:
         if self.tiers:
             arguments["tiers"] = sw.Tiers(blocks=self.tiers)
         if self.carbon_price:
-            steps = [
-                (START + i * HOUR, START + (i + 1) * HOUR, c) for i, c in enumerate(self.carbon)
-            ]
+            steps = [(self.at(i), self.at(i + 1), c) for i, c in enumerate(self.carbon)]
             arguments["carbon"] = sw.Carbon(price_per_kg=self.carbon_price, intensity=steps)
-        prices = sw.Prices.from_values(START, self.prices, currency="EUR")
+        prices = sw.Prices.from_values(self.start, self.prices, currency="EUR")
         return sw.plan_site(prices, **arguments | more)
 
 
-def _run(run: Run) -> sw.ShiftableLoad:
+def _run(case: Case, run: Run) -> sw.ShiftableLoad:
     return sw.ShiftableLoad(
         run.name,
         power_kw=run.power,
-        earliest=START + run.first * HOUR,
-        latest=START + run.last * HOUR,
+        earliest=case.at(run.first),
+        latest=case.at(run.last),
         duration=run.hours * HOUR,
     )
 
 
-def _vehicle(store: Store) -> sw.Vehicle:
-    end = START + store.last * HOUR
+def _vehicle(case: Case, store: Store) -> sw.Vehicle:
     percent = 100 / store.capacity
     wishes = [*store.earlier, *([] if store.wanted is None else [(store.last, store.wanted)])]
-    targets = [sw.SocTarget(START + hour * HOUR, kwh * percent) for hour, kwh in wishes]
+    targets = [sw.SocTarget(case.at(hour), kwh * percent) for hour, kwh in wishes]
     discharge = None
     if store.feed:
         discharge = sw.Discharge(
             discharge_max_kw=store.feed,
             discharge_efficiency=store.feed_efficiency,
+            soc_min_percent=store.kept * percent,
             wear_price_per_kwh=store.wear,
         )
     return sw.Vehicle(
         store.name,
         power_max_kw=store.power,
         targets=targets,
-        battery=sw.Battery(store.capacity, store.level * percent, efficiency=store.efficiency),
-        arrival=START + store.first * HOUR,
-        departure=end,
+        battery=sw.Battery(
+            store.capacity,
+            store.level * percent,
+            charge_limit_percent=store.until * percent,
+            efficiency=store.efficiency,
+        ),
+        arrival=case.at(store.first),
+        departure=case.at(store.last),
         discharge=discharge,
         end_value_per_kwh=store.end_value,
         # The model buys what is wanted and no more.
@@ -177,6 +201,8 @@ def _battery(store: Store) -> sw.StationaryBattery:
         discharge_max_kw=store.feed,
         efficiency=store.efficiency,
         discharge_efficiency=store.feed_efficiency,
+        soc_min_percent=store.kept * 100 / store.capacity,
+        charge_limit_percent=store.until * 100 / store.capacity,
         wear_price_per_kwh=store.wear,
         # A value decides what is left at the end, so that the model needs no row for it.
         end_value_per_kwh=store.end_value,
@@ -243,13 +269,13 @@ class Model:
         before: int | None = None
         ended: dict[int, float] = {}
         wanted = [kwh for _, kwh in store.earlier] + [store.wanted or 0.0]
-        ceiling = store.capacity
+        ceiling = max(store.until, store.level)
         if not (store.feed or store.is_battery or store.end_value > 0):
             ceiling = max(store.level, store.reserve, *wanted)
         for slot in range(store.first, store.last):
             charge = self.column("charge", store.name, slot, upper=store.power)
             feed = self.column("feed", store.name, slot, upper=store.feed)
-            kept = min(store.reserve, store.level)
+            kept = min(max(store.reserve, store.kept), store.level)
             level = self.column("level", store.name, slot, lower=kept, upper=ceiling)
             if store.reserve:
                 below = self.column("below", store.name, slot)
@@ -258,6 +284,11 @@ class Model:
             charges = self.column("charges", store.name, slot, upper=1, whole=True)
             self.row({charge: 1, charges: -store.power}, -np.inf, 0)
             self.row({feed: 1, charges: store.feed}, -np.inf, store.feed)
+            # Beyond its bounds it moves in one direction only.
+            if ceiling > store.until:
+                self.row({level: 1, charges: ceiling - store.until}, -np.inf, ceiling)
+            if store.kept > kept:
+                self.row({level: 1, charges: store.kept}, store.kept, np.inf)
             # A run that a top-off ended is not gone on with.
             self.row(ended | {charges: 1.0}, -np.inf, 1)
             if store.power_min:

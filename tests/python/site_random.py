@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from site_model import Case, Run, Store
+from site_model import CLOCK_CHANGES, START, Case, Run, Store
 
 
 class Draw:
@@ -85,6 +85,27 @@ def random_depot(seed: int) -> Case:
     return case
 
 
+def random_bounds(seed: int) -> Case:
+    """A site whose batteries begin within their bounds or outside of them."""
+    draw, case = Draw(1000 + seed), random_case(seed)
+    _add_battery(draw, case)
+    case.start = [START, *CLOCK_CHANGES][seed % 3]
+    case.stores = [_bounded(draw, store) for store in case.stores]
+    return case
+
+
+def _bounded(draw: Draw, store: Store) -> Store:
+    if not store.feed:
+        return store
+    capacity = store.capacity
+    kept, limit = draw.number(0, capacity * 0.5), draw.number(capacity * 0.5, capacity)
+    level = draw.number(0, capacity)
+    wanted = None if store.wanted is None else min(store.wanted, max(limit, level))
+    # A reserve is a wish up to the charge limit.
+    reserve = min(store.reserve, limit)
+    return replace(store, kept=kept, limit=limit, level=level, wanted=wanted, reserve=reserve)
+
+
 def _vehicle(draw: Draw, case: Case, index: int) -> Store:
     first = draw.whole(0, len(case.prices) - 1)
     capacity = float(draw.whole(20, 60))
@@ -124,17 +145,26 @@ def _add_forecasts(draw: Draw, case: Case) -> None:
         case.solar = draw.numbers(slots, 0, 14)
         case.is_curtailable = draw.flip(0.6)
     if draw.flip(0.4):
-        battery = Store("battery", 0, slots, power=5.0, level=3.0, capacity=10.0, is_battery=True)
-        case.stores.append(
-            replace(
-                battery,
-                efficiency=0.95,
-                feed=5.0,
-                feed_efficiency=0.95,
-                wear=0.01,
-                end_value=draw.pick(0.0, 0.15),
-            )
+        _add_battery(draw, case)
+
+
+def _add_battery(draw: Draw, case: Case) -> None:
+    """A battery, if there is none yet."""
+    if any(store.is_battery for store in case.stores):
+        return
+    battery = Store(
+        "battery", 0, len(case.prices), power=5.0, level=3.0, capacity=10.0, is_battery=True
+    )
+    case.stores.append(
+        replace(
+            battery,
+            efficiency=0.95,
+            feed=5.0,
+            feed_efficiency=0.95,
+            wear=0.01,
+            end_value=draw.pick(0.0, 0.15),
         )
+    )
 
 
 def _add_charges(draw: Draw, case: Case) -> None:

@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +15,8 @@ from hypothesis import strategies as st
 
 import slackwater as sw
 
-from site_model import HOUR, START, Case, Model
-from site_random import random_case, random_depot
+from site_model import HOUR, OSLO, START, Case, Model
+from site_random import random_bounds, random_case, random_depot
 
 SEEDS = range(60)
 
@@ -60,9 +59,8 @@ def check_laws(plan: sw.SitePlan) -> None:
     assert certificate.gap >= -1e-6 * max(1.0, abs(certificate.cost))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_second_model_finds_the_same(seed: int) -> None:
-    case = random_case(seed)
+def check_against_second_model(case: Case) -> sw.SitePlan:
+    """Plan a case, and compare the plan with the second model."""
     plan = case.plan()
     check_laws(plan)
     breach, miss, money = Model(case).solve()
@@ -71,7 +69,21 @@ def test_a_second_model_finds_the_same(seed: int) -> None:
     assert excess == pytest.approx(breach, abs=1e-4)
     assert weighted_shortfall(case, plan) == pytest.approx(miss, abs=1e-4)
     assert plan.cost - plan.stored_value == pytest.approx(money, abs=2e-4)
-    assert case.plan() == plan
+    assert plan.verify().failed == []
+    return plan
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_second_model_finds_the_same(seed: int) -> None:
+    case = random_case(seed)
+    assert case.plan() == check_against_second_model(case)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_store_that_begins_outside_its_bounds_is_planned_as_a_second_model_says(
+    seed: int,
+) -> None:
+    check_against_second_model(random_bounds(seed))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -209,9 +221,6 @@ def test_selling_dearer_than_buying_needs_a_choice() -> None:
     )  # fmt: skip
     # Sunshine of 3 less 2 for the house: 1 kWh is sold, nothing is bought to be sold.
     assert (plan.slots[0].import_kwh, plan.slots[0].export_kwh) == pytest.approx((0, 1))
-
-
-OSLO = ZoneInfo("Europe/Oslo")
 
 
 def commutes(now: datetime, days: int) -> list[sw.Consumption]:

@@ -211,8 +211,11 @@ class StationaryBattery:
         discharge_max_kw: Highest discharging power; ``None`` is ``power_max_kw``.
         efficiency: Stored energy per energy charged.
         discharge_efficiency: Energy at the plug per stored energy.
-        soc_min_percent: State of charge below which it is not discharged.
-        charge_limit_percent: State of charge at which charging ends.
+        soc_min_percent: State of charge below which it is not discharged. A
+            battery that begins below it may stay there.
+        charge_limit_percent: State of charge at which charging ends. A battery
+            that begins above it keeps its level or is discharged, and is
+            charged again only below it.
         target_percent: State of charge wanted when prices end. Without it and
             without ``end_value_per_kwh`` the battery ends with at least what
             it holds now: energy that it holds already is no saving. With 0 it

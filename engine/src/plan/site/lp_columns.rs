@@ -19,6 +19,7 @@ impl SiteModel {
             self.add_sums(index, &storage, &columns);
         }
         self.guard_discharges(&storage, &columns);
+        self.guard_charges(&storage, &columns);
         self.add_semis(index, &storage, &columns);
         self.columns[index] = columns;
     }

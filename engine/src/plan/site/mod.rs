@@ -20,6 +20,7 @@
 //!             Σ_t∈window g_t ≤ hours·P;  Σ_t g_t = Σ_k v_k   peak and blocks
 //!             c·d = 0,  g·e = 0,  c ∈ {0} ∪ [least, most]    only where it matters
 //!             c·g = 0,  d·e = 0                       without leave to use the grid
+//!             c_it = 0  or  L_it ≤ U_it               no charging above the charge limit
 //! ```
 //!
 //! | Symbol | Field or function |
@@ -37,6 +38,7 @@
 //! | `wanted_ik`, `s_ik` | `Goal::reachable`, `Miss::column` |
 //! | `W_it`, `u_it` | `Drive::energy`, `Miss::column` |
 //! | `least` | `Storage::charge_min`; `most` is `charge_max` |
+//! | `U_it` | `Storage::charge_until` |
 //!
 //! A top-off may break `c ≥ least`. It is the last slot of a run, after which the level is a
 //! target, the reserve or a full battery. `plan::switching` has this exception for its one target.
@@ -85,6 +87,7 @@
 //! | `first_come_first_served` | fallback if a limit ends the search without a solution |
 //! | `preferences` | choice among plans of equal cost |
 //! | `exclusive_flows` | removal of opposite flows in one slot |
+//! | `storage_limits` | storages above the level up to which they charge |
 //! | `grid_use` | storages that may not charge from the grid, or not discharge into it |
 //! | `accounting`, `certificate`, `baseline` | cost, proof and comparison, without the solver |
 //! | `planner`, `plan` | from a problem to a plan |
@@ -117,6 +120,7 @@ pub(crate) mod request;
 pub(crate) mod series;
 pub(crate) mod solve;
 pub(crate) mod storage;
+pub(crate) mod storage_limits;
 pub(crate) mod verify;
 
 pub use certificate::{SiteCertificate, SiteEvidence};

@@ -50,6 +50,9 @@ pub(crate) struct Storage {
     pub(crate) charge_min: Vec<f64>,
     /// Most energy discharged in each slot of the session, in kWh at the plug.
     pub(crate) discharge_max: Vec<f64>,
+    /// Level up to which it charges in each slot of the session, in stored kWh. The level itself
+    /// may be higher, if it was so on arrival.
+    pub(crate) charge_until: Vec<f64>,
     /// False if it charges only in slots in which the site imports nothing.
     pub(crate) charges_from_grid: bool,
     /// False if it discharges only in slots in which the site exports nothing.
@@ -127,6 +130,7 @@ impl Storage {
             charge_max: energies(vehicle.power_max.as_kw()),
             charge_min: energies(vehicle.power_min.as_kw()),
             discharge_max: energies(discharge_kw),
+            charge_until: vec![limit; stay.len()],
             charges_from_grid: vehicle.charge_from_grid,
             discharges_to_grid: vehicle.discharge.as_ref().is_none_or(|d| d.discharge_to_grid),
             stay,
@@ -148,6 +152,7 @@ impl Storage {
         storage.stay_away(grid);
         storage.set_wanted(vehicle.may_fill());
         storage.end_at_taper();
+        storage.forbid_full_charges();
         storage.find_reachable(grid, vehicle.power_max.as_kw(), (from, to));
         storage
     }
@@ -250,7 +255,8 @@ impl Storage {
         let share = |percent: f64| percent / 100.0 * capacity;
         let start = share(soc.as_percent());
         // A battery above its charge limit may keep its level.
-        let ceiling = share(device.battery.charge_limit.as_percent()).max(start);
+        let limit = share(device.battery.charge_limit.as_percent());
+        let ceiling = limit.max(start);
         let stay = 0..grid.len();
         let energies = |kw: f64| grid.hours.iter().map(|hours| kw * hours).collect();
         let goal = |soc: f64| Goal::new((Some(0), None), (grid.len(), 0), share(soc), ceiling);
@@ -267,6 +273,7 @@ impl Storage {
             charge_max: energies(device.power_max.as_kw()),
             charge_min: vec![0.0; grid.len()],
             discharge_max: energies(device.discharge.power_max.as_kw()),
+            charge_until: vec![limit; grid.len()],
             charges_from_grid: device.charge_from_grid,
             discharges_to_grid: device.discharge.discharge_to_grid,
             stay,
@@ -299,13 +306,14 @@ impl Storage {
     }
 
     /// True if the programme needs a level column per slot. Without discharging, drives, reserve,
-    /// taper and least power, sums of charges up to the deadlines are enough.
+    /// taper, least power and limits that vary, sums of charges up to the deadlines are enough.
     pub(crate) fn needs_levels(&self) -> bool {
         self.can_discharge()
             || !self.drives.is_empty()
             || self.reserve > 0.0
             || !self.taper.is_empty()
             || self.has_least_power()
+            || self.may_pass_limit()
     }
 
     /// Levels at which a run that includes `slot` may end with a top-off, in rising order: those of
@@ -325,8 +333,9 @@ impl Storage {
 
     /// Most energy in kWh at the plug that a slot of `hours` can charge from `level`.
     pub(crate) fn charge_from(&self, level: f64, slot: usize, hours: f64) -> f64 {
-        let ceiling = self.bounds_in(slot).ceiling;
-        self.charge_within((level, ceiling), self.charge_max[slot - self.stay.start], hours)
+        let index = slot - self.stay.start;
+        let ceiling = self.bounds_in(slot).ceiling.min(self.charge_until[index]);
+        self.charge_within((level, ceiling), self.charge_max[index], hours)
     }
 
     /// Most energy in kWh at the plug that `hours` can charge from `level` up to `ceiling`, at most

@@ -125,6 +125,7 @@ impl Car {
         let most = self.ceiling();
         let mut levels: Vec<f64> = self.targets.iter().map(|&(_, kwh)| kwh.min(most)).collect();
         levels.push(most);
+        levels.extend(self.limit);
         levels.sort_by(f64::total_cmp);
         levels.dedup();
         levels

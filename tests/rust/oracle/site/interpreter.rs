@@ -128,6 +128,9 @@ fn levels(
         rule(is_home, || format!("{power} kW on the way"))?;
         let range = -DUST_KWH..=car.most(car.driven(slot)) + DUST_KWH;
         rule(range.contains(&level), || format!("{level} kWh after slot {slot}"))?;
+        let is_below = car.limit.is_none_or(|limit| level <= limit + DUST_KWH);
+        let is_within = is_below || power * site.hours <= DUST_KWH;
+        rule(is_within, || format!("{power} kW in slot {slot}, to {level} kWh above the limit"))?;
         if power * site.hours <= DUST_KWH || power >= car.least_kw - DUST_KWH {
             continue;
         }

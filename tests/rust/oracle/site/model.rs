@@ -162,6 +162,11 @@ impl Milp<'_> {
             }
             self.rows.push(constraint!(level.clone() >= floor));
             self.rows.push(constraint!(level.clone() <= ceiling));
+            // A car that arrives above its charge limit charges up to the limit only.
+            if let Some(limit) = car.limit.filter(|&limit| limit < ceiling) {
+                let above = ceiling - limit;
+                self.rows.push(constraint!(level.clone() <= ceiling - above * on));
+            }
             // A run that ended in the slot before is not gone on with.
             self.rows.push(constraint!(ended + on <= 1.0));
             ended = Expression::from(0.0);
