@@ -60,8 +60,9 @@ TOPICS: Mapping[str, tuple[str, list[str]]] = {
     "site": (
         "Sites",
         [
-            "plan_site", "SitePlan", "Vehicle", "Discharge", "StationaryBattery", "Solar", "Load",
-            "ShiftableLoad", "Group", "DemandCharge", "Tiers", "Carbon", "DevicePlan",
+            "plan_site", "SitePlan", "Vehicle", "Discharge", "StationaryBattery", "SoftBound",
+            "Solar", "Load", "ShiftableLoad", "Group", "DemandCharge", "Tiers", "Carbon",
+            "DevicePlan",
         ],
     ),
     "batches": (

@@ -148,7 +148,7 @@ record! {
         carbon: f64,
         /// Wear of batteries that discharge.
         wear: f64,
-        /// Energy above limits that have a price.
+        /// Energy above limits that have a price, and stored energy outside of soft bounds.
         breach: f64,
     }
 
@@ -202,8 +202,8 @@ record! {
         /// Highest price of the period, per kWh: of import with its emissions, or of export in
         /// slots that only export; `None` for time without a price.
         price_max_per_kwh: Option<f64>,
-        /// The reason, such as `deadline`, `limit`, `peak`, `solar_surplus`, `priority` or
-        /// `no_price`.
+        /// The reason, such as `deadline`, `limit`, `peak`, `solar_surplus`, `priority`,
+        /// `soft_bound` or `no_price`.
         code: String,
         /// Next deadline of the device, in UTC; `None` if it has none.
         deadline: Option<DateTime<Utc>>,

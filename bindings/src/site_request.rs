@@ -4,8 +4,8 @@ use pyo3::prelude::*;
 use slackwater_engine::plan::charge::{SocTarget, Target};
 use slackwater_engine::plan::site::{
     Carbon, CarbonSlot, DemandCharge, Device, Discharge, Effort, Group, Limit, Load, Period, Phase,
-    PowerPeriod, Preference, Series, ShiftableLoad, SiteRequest, Solar, StationaryBattery,
-    TaperPoint, Tier, Tiers, Vehicle, power_of,
+    PowerPeriod, Preference, Series, ShiftableLoad, SiteRequest, SoftBound, Solar,
+    StationaryBattery, TaperPoint, Tier, Tiers, Vehicle, power_of,
 };
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::units::{Energy, Money, Percent, Power, Price};
@@ -40,6 +40,15 @@ pub(crate) struct DischargeArgument {
 }
 
 #[derive(FromPyObject)]
+pub(crate) struct SoftBoundArgument {
+    start: Option<Instant>,
+    end: Option<Instant>,
+    soc_min_percent: Option<f64>,
+    soc_max_percent: Option<f64>,
+    price_per_kwh_hour: f64,
+}
+
+#[derive(FromPyObject)]
 pub(crate) struct VehicleArgument {
     name: String,
     group: Option<String>,
@@ -68,6 +77,7 @@ pub(crate) struct VehicleArgument {
     taper: Vec<(f64, f64)>,
     #[pyo3(attribute("_consumption"))]
     consumption: Vec<ConsumptionTuple>,
+    soft_bounds: Vec<SoftBoundArgument>,
 }
 
 #[derive(FromPyObject)]
@@ -86,6 +96,7 @@ pub(crate) struct BatteryArgument {
     target_percent: Option<f64>,
     #[pyo3(attribute("_end_value"))]
     end_value_per_kwh: f64,
+    soft_bounds: Vec<SoftBoundArgument>,
 }
 
 #[derive(FromPyObject)]
@@ -240,6 +251,23 @@ fn discharge(given: &DischargeArgument) -> Result<Discharge, Refused> {
     })
 }
 
+fn soft_bounds(given: &[SoftBoundArgument]) -> Result<Vec<SoftBound>, Refused> {
+    let bound = |(index, given): (usize, &SoftBoundArgument)| {
+        let soc = |value: Option<f64>, field: &str| {
+            let name = format!("soft_bounds[{index}].{field}");
+            value.map(|value| percent(value, &name)).transpose()
+        };
+        Ok(SoftBound {
+            start: given.start.as_ref().map(|at| at.0),
+            end: given.end.as_ref().map(|at| at.0),
+            soc_min: soc(given.soc_min_percent, "soc_min_percent")?,
+            soc_max: soc(given.soc_max_percent, "soc_max_percent")?,
+            price_per_kwh_hour: given.price_per_kwh_hour,
+        })
+    };
+    given.iter().enumerate().map(bound).collect()
+}
+
 impl VehicleArgument {
     fn into_device(self) -> Result<Device, Refused> {
         let phases = phases(&self.phases)?;
@@ -289,6 +317,7 @@ impl VehicleArgument {
                 .enumerate()
                 .map(consumption)
                 .collect::<Result<_, _>>()?,
+            soft_bounds: soft_bounds(&self.soft_bounds)?,
         }))
     }
 }
@@ -306,6 +335,7 @@ fn device(given: DeviceArgument) -> Result<Device, Refused> {
             charge_from_grid: given.charge_from_grid,
             soc_end: given.target_percent.map(|soc| percent(soc, "target_percent")).transpose()?,
             end_value: price(given.end_value_per_kwh, "end_value_per_kwh")?,
+            soft_bounds: soft_bounds(&given.soft_bounds)?,
         }),
         DeviceArgument::Solar(given) => Device::Solar(Solar {
             forecast: series(given.power, &format!("{}.power_kw", given.name))?,

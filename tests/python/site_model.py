@@ -57,6 +57,9 @@ class Store:
     kept: float = 0.0
     """Level below which nothing is fed; the store may begin below it."""
 
+    soft: tuple[tuple[int, int, float, float, float], ...] = ()
+    """Hours, least and highest level, and the price of a kWh outside of them for an hour."""
+
     @property
     def until(self) -> float:
         """Level at which charging ends."""
@@ -105,7 +108,8 @@ class Case:
     def plan(self, **more: Any) -> sw.SitePlan:
         """The package's answer."""
         devices: list[sw.site_devices.Device] = [
-            _battery(store) if store.is_battery else _vehicle(self, store) for store in self.stores
+            _battery(self, store) if store.is_battery else _vehicle(self, store)
+            for store in self.stores
         ]
         devices.extend(_run(self, run) for run in self.runs)
         if self.load is not None:
@@ -179,6 +183,7 @@ def _vehicle(case: Case, store: Store) -> sw.Vehicle:
         ),
         arrival=case.at(store.first),
         departure=case.at(store.last),
+        soft_bounds=_soft_bounds(case, store),
         discharge=discharge,
         end_value_per_kwh=store.end_value,
         # The model buys what is wanted and no more.
@@ -192,7 +197,21 @@ def _vehicle(case: Case, store: Store) -> sw.Vehicle:
     )
 
 
-def _battery(store: Store) -> sw.StationaryBattery:
+def _soft_bounds(case: Case, store: Store) -> list[sw.SoftBound]:
+    percent = 100 / store.capacity
+    return [
+        sw.SoftBound(
+            start=case.at(first),
+            end=case.at(last),
+            soc_min_percent=least * percent,
+            soc_max_percent=most * percent,
+            price_per_kwh_hour=price,
+        )
+        for first, last, least, most, price in store.soft
+    ]
+
+
+def _battery(case: Case, store: Store) -> sw.StationaryBattery:
     return sw.StationaryBattery(
         store.name,
         capacity_kwh=store.capacity,
@@ -206,6 +225,7 @@ def _battery(store: Store) -> sw.StationaryBattery:
         wear_price_per_kwh=store.wear,
         # A value decides what is left at the end, so that the model needs no row for it.
         end_value_per_kwh=store.end_value,
+        soft_bounds=_soft_bounds(case, store),
         group=store.group,
         phases=store.phases,
     )
@@ -271,7 +291,8 @@ class Model:
         wanted = [kwh for _, kwh in store.earlier] + [store.wanted or 0.0]
         ceiling = max(store.until, store.level)
         if not (store.feed or store.is_battery or store.end_value > 0):
-            ceiling = max(store.level, store.reserve, *wanted)
+            soft = [least for _, _, least, _, _ in store.soft]
+            ceiling = min(ceiling, max(store.level, store.reserve, *wanted, *soft))
         for slot in range(store.first, store.last):
             charge = self.column("charge", store.name, slot, upper=store.power)
             feed = self.column("feed", store.name, slot, upper=store.feed)
@@ -306,11 +327,21 @@ class Model:
                 fall = (p0 - p1) / ((s1 - s0) / 100 * store.capacity)
                 at_zero = p0 + fall * s0 / 100 * store.capacity
                 self.row({charge: 1, level: fall}, -np.inf, at_zero)
+            self.soft_bounds(store, slot, level)
             self.draws[slot] |= {charge: 1.0, feed: -1.0}
             self.money[feed] = store.wear
             before = level
         if before is not None:
             self.money[before] = self.money.get(before, 0) - store.end_value
+
+    def soft_bounds(self, store: Store, slot: int, level: int) -> None:
+        """What the energy outside of bounds costs in an hour."""
+        for index, (first, last, least, most, price) in enumerate(store.soft):
+            if first <= slot < last:
+                for name, sign, bound in (("low", 1, least), ("high", -1, most)):
+                    outside = self.column(name, store.name, slot, index)
+                    self.row({level: sign, outside: 1}, sign * bound, np.inf)
+                    self.money[outside] = price
 
     def wishes(self, store: Store) -> None:
         """What is missing by each hour, and on departure."""

@@ -94,6 +94,30 @@ def random_bounds(seed: int) -> Case:
     return case
 
 
+def random_soft_bounds(seed: int) -> Case:
+    """A site whose stores have bounds with a price, and may begin outside of them."""
+    draw, case = Draw(2000 + seed), random_bounds(seed)
+    case.stores = [_softly_bounded(draw, store) for store in case.stores]
+    return case
+
+
+def _softly_bounded(draw: Draw, store: Store) -> Store:
+    bounds = []
+    for _ in range(draw.whole(0, 3)):
+        first = draw.whole(store.first, store.last)
+        least = draw.number(0, store.until * 0.7)
+        bounds.append(
+            (
+                first,
+                draw.whole(first + 1, store.last + 1),
+                least,
+                draw.number(least, store.capacity),
+                draw.pick(0.01, 0.05, 0.2, 1.0),
+            )
+        )
+    return replace(store, soft=tuple(bounds))
+
+
 def _bounded(draw: Draw, store: Store) -> Store:
     if not store.feed:
         return store

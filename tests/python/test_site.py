@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import slackwater as sw
 
 from site_model import HOUR, OSLO, START, Case, Model
-from site_random import random_bounds, random_case, random_depot
+from site_random import random_bounds, random_case, random_depot, random_soft_bounds
 
 SEEDS = range(60)
 
@@ -84,6 +84,32 @@ def test_a_store_that_begins_outside_its_bounds_is_planned_as_a_second_model_say
     seed: int,
 ) -> None:
     check_against_second_model(random_bounds(seed))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_soft_bounds_are_weighed_as_a_second_model_says(seed: int) -> None:
+    plan = check_against_second_model(random_soft_bounds(seed))
+    assert sw.SitePlan.from_json(plan.to_json()) == plan
+
+
+def test_soft_bounds_are_reasons_and_can_be_asked_about() -> None:
+    evening = sw.SoftBound(soc_min_percent=50, start=START + HOUR, price_per_kwh_hour=0.3)
+    home = sw.StationaryBattery(
+        "home", capacity_kwh=10, soc_percent=0, power_max_kw=5, soft_bounds=[evening]
+    )
+    plan = sw.plan_site(prices(0.5, 0.3, 0.1), now=START, devices=[home])
+    # A kWh costs 0.2 less an hour later, and 0.3 for the hour in which it is missing.
+    assert plan.device("home").power_kw == pytest.approx([0, 5, 0])
+    (reason,) = plan.explain()
+    assert reason.code == "soft_bound"
+    assert reason.sentence.endswith("at up to 0.30 per kWh, to come back within a soft bound.")
+    asked = plan.what_if(devices=[replace(home, soft_bounds=())])
+    assert asked.plan.device("home").energy_kwh == 0
+    assert asked.cost_change == pytest.approx(-1.5)
+    assert "soft_bounds" not in asked.plan.to_json()
+    odd = replace(home, soft_bounds=[replace(evening, price_per_kwh_hour=-1.0)])
+    with pytest.raises(sw.InputError, match=r"soft_bounds\[0\]\.price_per_kwh_hour is -1 per kWh"):
+        sw.plan_site(prices(0.1), now=START, devices=[odd])
 
 
 @pytest.mark.parametrize("seed", range(20))

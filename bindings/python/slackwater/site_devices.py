@@ -61,6 +61,50 @@ class Discharge:
     discharge_to_grid: bool = True
 
 
+@dataclass(frozen=True, kw_only=True)
+class SoftBound:
+    """Bounds on the state of charge that cost money to leave.
+
+    Each stored kWh outside of them costs ``price_per_kwh_hour`` an hour, by the
+    state of charge at the end of each slot. The price is weighed against all
+    others: it is a part of ``SitePlan.costs.breach``. A battery that begins
+    outside comes back as soon as that pays.
+
+    Attributes:
+        price_per_kwh_hour: Price of a stored kWh outside of the bounds for an
+            hour.
+        soc_min_percent: Least state of charge; ``None`` for none.
+        soc_max_percent: Highest state of charge; ``None`` for none.
+        start: First instant at which they hold; ``None`` is ``now``.
+        end: First instant after it; ``None`` is the end of the plan.
+
+    Example:
+        An empty battery fills to 20 percent in the dear hour already, and to no
+        more:
+
+        >>> from datetime import UTC, datetime
+        >>> from slackwater import Prices, StationaryBattery, plan_site
+        >>> noon = datetime(2026, 6, 1, 12, tzinfo=UTC)
+        >>> prices = Prices.from_values(noon, [0.30, 0.10, 0.30], currency="EUR")
+        >>> home = StationaryBattery(
+        ...     "home",
+        ...     capacity_kwh=10,
+        ...     soc_percent=0,
+        ...     power_max_kw=5,
+        ...     soft_bounds=[SoftBound(soc_min_percent=20, price_per_kwh_hour=0.5)],
+        ... )
+        >>> plan = plan_site(prices, now=noon, devices=[home])
+        >>> plan.device("home").power_kw, plan.costs.breach
+        ([2.0, 0.0, 0.0], 0.0)
+    """
+
+    price_per_kwh_hour: float
+    soc_min_percent: float | None = None
+    soc_max_percent: float | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+
+
 @dataclass(frozen=True)
 class Vehicle:
     """A vehicle at the plug from arrival to departure, except while it drives.
@@ -110,6 +154,9 @@ class Vehicle:
             before or after them. Of a drive under way, the part counts that is
             left of its time. Drives after the last price are charged for before
             it, as targets are.
+        soft_bounds: Bounds on the state of charge with a price, which need
+            ``battery``. The vehicle charges beyond its targets for them where
+            that pays.
 
     Example:
         A car of 4 kW that is half full leaves at 19:00 and uses 12 kWh. Until
@@ -157,11 +204,13 @@ class Vehicle:
     consumption: Iterable[Consumption | tuple[datetime, datetime, float]] = field(
         default=(), kw_only=True
     )
+    soft_bounds: Iterable[SoftBound] = field(default=(), kw_only=True)
 
     _kind: ClassVar[str] = "vehicle"
 
     def __post_init__(self) -> None:
-        """Keep targets and drives, so that an iterator can be read twice."""
+        """Keep targets, drives and bounds, so that an iterator can be read twice."""
+        object.__setattr__(self, "soft_bounds", tuple(self.soft_bounds))
         object.__setattr__(self, "targets", tuple(self.targets))
         drives = tuple(Consumption(*period) for period in self.consumption)
         object.__setattr__(self, "consumption", drives)
@@ -227,6 +276,7 @@ class StationaryBattery:
             imports. ``False`` for a battery that stores solar power alone.
         discharge_to_grid: Whether it may discharge in slots in which the site
             exports. ``False`` for a battery that feeds the house alone.
+        soft_bounds: Bounds on the state of charge with a price.
         group: Group whose limit it shares.
         phases: Phases that it loads, in equal parts.
 
@@ -261,10 +311,15 @@ class StationaryBattery:
     end_value_per_kwh: float | None = field(default=None, kw_only=True)
     charge_from_grid: bool = field(default=True, kw_only=True)
     discharge_to_grid: bool = field(default=True, kw_only=True)
+    soft_bounds: Iterable[SoftBound] = field(default=(), kw_only=True)
     group: str | None = field(default=None, kw_only=True)
     phases: Sequence[Phase] = field(default=THREE, kw_only=True)
 
     _kind: ClassVar[str] = "battery"
+
+    def __post_init__(self) -> None:
+        """Keep the bounds, so that an iterator can be read twice."""
+        object.__setattr__(self, "soft_bounds", tuple(self.soft_bounds))
 
     @property
     def _soc_end(self) -> float | None:

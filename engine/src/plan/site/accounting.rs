@@ -103,7 +103,8 @@ impl Books {
         (0..model.grid.len()).map(|slot| energy(slot) / model.grid.hours[slot]).collect()
     }
 
-    /// Sets the parts of the cost except breaches, the value of stored energy and the emissions.
+    /// Sets the parts of the cost except breaches of limits, the value of stored energy and the
+    /// emissions.
     fn price(&mut self, request: &SiteRequest, model: &SiteModel, accounts: &[Account]) {
         let grid = &model.grid;
         let cost = |energies: &[f64], prices: &[f64]| -> f64 {
@@ -114,7 +115,7 @@ impl Books {
         self.carbon_kg = cost(&self.import, &grid.carbon);
         let per_kg = request.carbon.as_ref().map_or(0.0, |carbon| carbon.price_per_kg);
         self.costs.carbon = money(per_kg * self.carbon_kg);
-        let mut wear = 0.0;
+        let (mut wear, mut outside) = (0.0, 0.0);
         for (storage, account) in model.storages.iter().zip(accounts) {
             let Some(storage) = storage else { continue };
             let (drawn, fed) = (account.drawn.iter().sum::<f64>(), account.fed.iter().sum::<f64>());
@@ -122,10 +123,13 @@ impl Books {
             let stored = drawn * storage.efficiency_in - fed / storage.efficiency_out;
             // Of drives, the stored energy counts; what they lacked came from elsewhere.
             let counted = storage.drives_before(storage.stay.end);
-            let driven = Course::new(storage, &account.drawn, &account.fed).driven(counted);
+            let course = Course::new(storage, &account.drawn, &account.fed);
+            let driven = course.driven(counted);
+            outside += storage.soft_cost(&course, grid);
             self.stored_value += storage.end_value * (storage.start + stored - driven);
         }
         self.costs.wear = money(wear);
+        self.costs.breach = money(outside);
         self.price_peak(request, model);
         self.price_tiers(request);
     }
@@ -161,7 +165,7 @@ impl Books {
         self.costs.tiers = money(cost);
     }
 
-    /// Lists the slots in which a limit is exceeded, and sets their cost.
+    /// Lists the slots in which a limit is exceeded, and adds their cost.
     fn find_breaches(&mut self, request: &SiteRequest, model: &SiteModel) {
         let mut cost = 0.0;
         for (limit, load) in model.limits.iter().zip(&self.loads) {
@@ -187,7 +191,7 @@ impl Books {
                 });
             }
         }
-        self.costs.breach = money(cost);
+        self.costs.breach = self.costs.breach + money(cost);
     }
 }
 

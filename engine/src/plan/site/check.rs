@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use crate::plan::charge::vehicle::{Battery, VehicleError, check_capacity};
 use crate::plan::site::device::{
-    Device, Discharge, Phase, ShiftableLoad, StationaryBattery, TaperPoint, Vehicle,
+    Device, Discharge, Phase, ShiftableLoad, SoftBound, StationaryBattery, TaperPoint, Vehicle,
 };
 use crate::plan::site::error::SiteError;
 use crate::plan::site::price_slots::SiteSlots;
@@ -13,7 +13,7 @@ use crate::plan::site::request::{Carbon, DemandCharge, Limit, SiteRequest, Tiers
 use crate::plan::site::series::Series;
 use crate::time::horizon::Horizon;
 use crate::time::instant::instant_at;
-use crate::units::{Energy, Power};
+use crate::units::{Energy, Percent, Power};
 
 /// Largest power (kW) of a device or limit, and largest price (per kWh, kW or kg). With larger
 /// numbers the tolerances of the solver would no longer be negligible.
@@ -261,12 +261,14 @@ fn check_vehicle(field: &str, vehicle: &Vehicle) -> Checked {
             ("taper", !vehicle.taper.is_empty()),
             ("fill_when_worth", vehicle.fill_when_worth),
             ("consumption", !vehicle.consumption.is_empty()),
+            ("soft_bounds", !vehicle.soft_bounds.is_empty()),
         ];
         if let Some((what, _)) = needs.into_iter().find(|&(_, is_asked)| is_asked) {
             return Err(SiteError::NeedsBattery { field: format!("{field}.{what}") });
         }
     }
     vehicle.discharge.as_ref().map_or(Ok(()), |given| check_discharge(field, given))?;
+    check_soft_bounds(field, &vehicle.soft_bounds)?;
     check_taper(field, &vehicle.taper)
 }
 
@@ -333,7 +335,42 @@ fn check_stationary(field: &str, device: &StationaryBattery) -> Checked {
     check_power(format!("{field}.power_max_kw"), device.power_max)?;
     check_end_value(field, device.end_value.as_per_kwh())?;
     check_battery(field, &device.battery)?;
+    check_soft_bounds(field, &device.soft_bounds)?;
     check_discharge(field, &device.discharge)
+}
+
+/// Checks periods, bounds and prices of soft bounds.
+fn check_soft_bounds(field: &str, bounds: &[SoftBound]) -> Checked {
+    for (index, bound) in bounds.iter().enumerate() {
+        let field = format!("{field}.soft_bounds[{index}]");
+        let rule = "it is from 0 to 1e6 per kWh and hour";
+        let (price, range) = (bound.price_per_kwh_hour, (0.0, MAGNITUDE_MAX));
+        check_number(
+            format!("{field}.price_per_kwh_hour"),
+            price,
+            "per kWh and hour",
+            range,
+            rule,
+        )?;
+        if let (Some(start), Some(end)) = (bound.start, bound.end)
+            && end <= start
+        {
+            return Err(SiteError::Stay { field, start, end });
+        }
+        check_soc_range(&field, bound.soc_min, bound.soc_max)?;
+        if bound.soc_min.or(bound.soc_max).is_none() {
+            return Err(SiteError::NoBound { field });
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a least state of charge is not above the highest one.
+fn check_soc_range(field: &str, least: Option<Percent>, most: Option<Percent>) -> Checked {
+    let (Some(least), Some(most)) = (least, most) else { return Ok(()) };
+    let rule = "it is from 0 to soc_max_percent";
+    let range = (0.0, most.as_percent());
+    check_number(format!("{field}.soc_min_percent"), least.as_percent(), "%", range, rule)
 }
 
 /// Checks a window that ends after its start, and the numbers of a load.
@@ -606,6 +643,35 @@ mod tests {
     }
 
     #[test]
+    fn soft_bounds_have_a_level_a_price_and_a_length() {
+        let bound = SoftBound {
+            start: Some(at(0)),
+            end: Some(at(60)),
+            soc_min: Some(percent(20.0)),
+            soc_max: Some(percent(80.0)),
+            price_per_kwh_hour: 0.1,
+        };
+        let refused = |bound: SoftBound| car(|car| car.soft_bounds = vec![bound]);
+        let field = "devices[0] (car).soft_bounds[0]";
+        let price = refused(SoftBound { price_per_kwh_hour: -0.1, ..bound });
+        let rule = "-0.1 per kWh and hour; it is from 0 to 1e6 per kWh and hour";
+        assert_eq!(price, format!("{field}.price_per_kwh_hour is {rule}"));
+        let crossed = refused(SoftBound { soc_min: Some(percent(90.0)), ..bound });
+        assert_eq!(
+            crossed,
+            format!("{field}.soc_min_percent is 90 %; it is from 0 to soc_max_percent")
+        );
+        let none = refused(SoftBound { soc_min: None, soc_max: None, ..bound });
+        assert!(none.starts_with(&format!("{field} has neither soc_min_percent nor")), "{none}");
+        let ended = refused(SoftBound { end: Some(at(0)), ..bound });
+        assert!(ended.starts_with(&format!("{field} ends at ")), "{ended}");
+        let mut battery = home(5.0, 10.0, 50.0);
+        battery.soft_bounds = vec![SoftBound { price_per_kwh_hour: f64::NAN, ..bound }];
+        let unknown = self::refused(Device::Battery(battery));
+        assert!(unknown.starts_with("devices[0] (home).soft_bounds[0].price"), "{unknown}");
+    }
+
+    #[test]
     fn percentages_need_a_battery_of_known_charge() {
         let without = |change: fn(&mut Vehicle)| {
             car(|car| {
@@ -617,6 +683,15 @@ mod tests {
         assert_eq!(without(|car| car.reserve = percent(1.0)), needs("reserve_percent"));
         assert_eq!(without(|car| car.discharge = Some(discharge(5.0))), needs("discharge"));
         assert_eq!(without(|car| car.fill_when_worth = true), needs("fill_when_worth"));
+        let bound = SoftBound {
+            start: None,
+            end: None,
+            soc_min: Some(percent(20.0)),
+            soc_max: None,
+            price_per_kwh_hour: 0.1,
+        };
+        let bounded = car(|car| (car.battery, car.soft_bounds) = (None, vec![bound]));
+        assert_eq!(bounded, needs("soft_bounds"));
         let unknown = car(|car| car.battery.as_mut().unwrap().soc = None);
         assert!(unknown.starts_with("devices[0] (car): soc_percent is not known"), "{unknown}");
         let tiny = car(|car| car.battery = Some(battery_of(1e-7, 20.0)));

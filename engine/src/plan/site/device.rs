@@ -72,6 +72,27 @@ pub struct Discharge {
     pub discharge_to_grid: bool,
 }
 
+/// Bounds on the state of charge that cost money to leave.
+///
+/// Each kWh of stored energy outside of them costs `price_per_kwh_hour` an hour, by the level at
+/// the end of each slot. The price is weighed against all others, and is a part of the cost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SoftBound {
+    /// First instant at which the bounds hold; `None` is the start of the plan.
+    pub start: Option<DateTime<Utc>>,
+    /// First instant after it; `None` is the end of the plan.
+    pub end: Option<DateTime<Utc>>,
+    /// Least state of charge; `None` for none.
+    #[serde(rename = "soc_min_percent")]
+    pub soc_min: Option<Percent>,
+    /// Highest state of charge; `None` for none.
+    #[serde(rename = "soc_max_percent")]
+    pub soc_max: Option<Percent>,
+    /// Price of a stored kWh outside of the bounds for an hour, zero or more.
+    pub price_per_kwh_hour: f64,
+}
+
 /// Default of what a storage may do with the grid.
 fn is_allowed() -> bool {
     true
@@ -132,6 +153,10 @@ pub struct Vehicle {
     /// of its time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub consumption: Vec<Consumption>,
+    /// Bounds on the state of charge with a price, from arrival to departure, drives included.
+    /// The vehicle may charge beyond its targets to keep them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub soft_bounds: Vec<SoftBound>,
 }
 
 impl Vehicle {
@@ -157,7 +182,13 @@ impl Vehicle {
             end_value: Price::ZERO,
             taper: Vec::new(),
             consumption: Vec::new(),
+            soft_bounds: Vec::new(),
         }
+    }
+
+    /// True if charging may be of use after the last target and drive.
+    pub(crate) fn may_go_on(&self) -> bool {
+        self.may_fill() || !self.soft_bounds.is_empty()
     }
 
     /// True if the vehicle may charge beyond its targets or discharge.
@@ -167,15 +198,15 @@ impl Vehicle {
             || self.end_value.as_per_kwh() > 0.0 && self.battery.is_some()
     }
 
-    /// Last deadline or start of a drive, or the departure of a vehicle that may charge beyond its
-    /// targets, in microseconds; `i64::MAX` is the end of the prices.
+    /// Last deadline or start of a drive, or the departure of a vehicle that may charge after
+    /// these, in microseconds; `i64::MAX` is the end of the prices.
     pub(crate) fn last_deadline(&self) -> i64 {
         let departure = self.departure.map_or(i64::MAX, micros_of);
         let energies = self.targets.iter().map(|target| target.by);
         let deadlines = energies.chain(self.soc_targets.iter().map(|target| target.by));
         let deadlines = deadlines.chain(self.consumption.iter().map(|drive| Some(drive.start)));
         match deadlines.map(|by| by.map_or(i64::MAX, micros_of)).max() {
-            Some(last) if !self.may_fill() => last.min(departure),
+            Some(last) if !self.may_go_on() => last.min(departure),
             _ => departure,
         }
     }
@@ -207,6 +238,9 @@ pub struct StationaryBattery {
     /// Value of a stored kWh at the end of the plan.
     #[serde(rename = "end_value_per_kwh")]
     pub end_value: Price,
+    /// Bounds on the state of charge with a price.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub soft_bounds: Vec<SoftBound>,
 }
 
 /// Solar system with a forecast of its power.

@@ -101,6 +101,12 @@ pub enum SiteError {
         /// Field that needs the battery.
         field: String,
     },
+    /// A soft bound without a state of charge.
+    #[error("{field} has neither soc_min_percent nor soc_max_percent; give one of them")]
+    NoBound {
+        /// The soft bound.
+        field: String,
+    },
     /// A taper that rises, is not concave, or is not in order.
     #[error("{field}.taper[{index}]: soc must rise, and the power be non-increasing and concave")]
     Taper {

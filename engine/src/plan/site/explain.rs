@@ -3,8 +3,9 @@
 //! The reasons are derived from the finished plan, without the solver. The first rule that holds
 //! for a slot gives its code; adjacent slots with the same reason are joined. For a slot that
 //! draws, the rules are: below the reserve, a missed target, solar surplus, a negative price,
-//! a cheaper slot with capacity that a limit, the peak or a preference keeps free, all slots before
-//! the deadline full, and else a cheap slot.
+//! a cheaper slot with capacity that a soft bound, a limit, the peak or a preference keeps free, all
+//! slots before the deadline full, and else a cheap slot. For a slot that feeds they are a limit, a
+//! dearer slot that a soft bound keeps free, and else a high price.
 use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
@@ -27,6 +28,12 @@ use crate::words::words;
 /// Tolerance between equal powers in kW: a tenth of a watt.
 const SAME_KW: f64 = 1e-4;
 
+/// Tolerance between equal prices per kWh.
+const SAME_PRICE: f64 = 1e-9;
+
+/// Tolerance between equal states of charge in percent.
+const SAME_SOC: f64 = 1e-6;
+
 words! {
     /// Reason why a device draws, feeds, or is turned down in a period.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +53,9 @@ words! {
         Limit = "limit",
         /// A cheaper time would raise the peak that is charged for.
         Peak = "peak",
+        /// A cheaper or dearer time is later, and the energy would be outside of a soft bound until
+        /// then.
+        SoftBound = "soft_bound",
         /// Every other slot before the deadline is used as well.
         Deadline = "deadline",
         /// A preference took it, within its budget.
@@ -151,6 +161,13 @@ fn continues(last: &SiteReason, next: &SiteReason) -> bool {
         && (last.energy < Energy::ZERO) == (next.energy < Energy::ZERO)
 }
 
+/// Side of a soft bound.
+#[derive(Debug, Clone, Copy)]
+enum Side {
+    Below,
+    Above,
+}
+
 /// One device in the context of its request and plan.
 struct View<'a> {
     request: &'a SiteRequest,
@@ -247,6 +264,9 @@ impl View<'_> {
             return (Code::NegativePrice, None);
         }
         if let Some(cheaper) = self.find_cheaper_slot(slot) {
+            if cheaper > slot && self.is_outside(slot, Side::Below) {
+                return (Code::SoftBound, None);
+            }
             return self.explain_unused(cheaper);
         }
         let is_full = |other: usize| {
@@ -259,10 +279,38 @@ impl View<'_> {
 
     /// Reason of a slot in which the device feeds.
     fn explain_feeding(&self, slot: usize) -> LimitedReason {
+        let idle = |&later: &usize| self.device.power[later].as_kw() >= -SAME_KW;
+        let is_dearer = |later: usize| self.price(later) > self.price(slot) + SAME_PRICE;
         match self.binding_at(slot) {
             Some(limit) => (SiteReasonCode::Limit, Some(limit)),
+            None if self.is_outside(slot, Side::Above)
+                && (slot + 1..self.plan.slots.len()).filter(idle).any(is_dearer) =>
+            {
+                (SiteReasonCode::SoftBound, None)
+            }
             None => (SiteReasonCode::HighPrice, None),
         }
+    }
+
+    /// True if the state of charge at the start of a slot is outside of a soft bound of the slot, on
+    /// one side.
+    fn is_outside(&self, slot: usize, side: Side) -> bool {
+        let bounds = match &self.request.devices[self.index] {
+            Device::Vehicle(vehicle) => &vehicle.soft_bounds,
+            Device::Battery(battery) => &battery.soft_bounds,
+            _ => return false,
+        };
+        let (start, end) = (self.plan.slots[slot].start, self.plan.slots[slot].end);
+        let Some(soc) = self.device.soc.get(slot).map(|soc| soc.as_percent()) else { return false };
+        bounds.iter().any(|bound| {
+            let holds = bound.start.is_none_or(|from| from <= start)
+                && bound.end.is_none_or(|to| end <= to);
+            holds
+                && match side {
+                    Side::Below => bound.soc_min.is_some_and(|b| soc < b.as_percent() - SAME_SOC),
+                    Side::Above => bound.soc_max.is_some_and(|b| soc > b.as_percent() + SAME_SOC),
+                }
+        })
     }
 
     /// Reason of a slot in which solar power is curtailed.
@@ -270,11 +318,11 @@ impl View<'_> {
         (SiteReasonCode::Curtailed, self.binding_at(slot))
     }
 
-    /// True if the state of charge at the start of a slot is below the reserve, to 1e-6 percent.
+    /// True if the state of charge at the start of a slot is below the reserve.
     fn is_below_reserve(&self, slot: usize) -> bool {
         let Device::Vehicle(vehicle) = &self.request.devices[self.index] else { return false };
         let soc = self.device.soc.get(slot);
-        soc.is_some_and(|soc| soc.as_percent() < vehicle.reserve.as_percent() - 1e-6)
+        soc.is_some_and(|soc| soc.as_percent() < vehicle.reserve.as_percent() - SAME_SOC)
     }
 
     /// Slots up to the next deadline in which the device could draw.
@@ -289,7 +337,7 @@ impl View<'_> {
     /// power; the earliest of equals.
     fn find_cheaper_slot(&self, slot: usize) -> Option<usize> {
         // Prices that differ by less are equal.
-        let most = self.price(slot) - 1e-9;
+        let most = self.price(slot) - SAME_PRICE;
         let has_room = |&other: &usize| {
             self.device.power[other].as_kw() < self.device.power_max[other].as_kw() - SAME_KW
         };
@@ -366,6 +414,22 @@ impl SiteReason {
             clock(self.end),
             self.device
         );
+        text.push_str(&self.cause(time_zone));
+        if let Some(limit) = &self.limit {
+            let phase = limit.phase.map_or_else(String::new, |p| format!(" on {}", p.as_str()));
+            let (name, at) = (&limit.name, clock(limit.at));
+            let _ = write!(text, "; the {name} limit{phase} is reached at {at}");
+            if limit.shadow_price > Price::ZERO {
+                let saves = format_price_number(limit.shadow_price);
+                let _ = write!(text, ", where one more kWh would save {saves}");
+            }
+        }
+        text + "."
+    }
+
+    /// Part of the sentence that states the cause.
+    fn cause(&self, time_zone: Tz) -> String {
+        let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
         let by = self.deadline.map_or_else(|| END_OF_PRICES.to_owned(), clock);
         let price = format_price(self.price_max);
         let (missed, due) = if self.is_drive {
@@ -373,7 +437,7 @@ impl SiteReason {
         } else {
             (format!("its target for {by} cannot be met in full"), by)
         };
-        let cause = match self.code {
+        match self.code {
             SiteReasonCode::Reserve => " as soon as possible, to reach its reserve".to_owned(),
             SiteReasonCode::MissedDeadline => format!(", because {missed}"),
             SiteReasonCode::Priority => {
@@ -391,6 +455,12 @@ impl SiteReason {
                 " at up to {price}, because drawing more in cheaper hours would raise the \
                  demand charge"
             ),
+            SiteReasonCode::SoftBound if self.energy < Energy::ZERO => {
+                " to come back within a soft bound".to_owned()
+            }
+            SiteReasonCode::SoftBound => {
+                format!(" at up to {price}, to come back within a soft bound")
+            }
             SiteReasonCode::Deadline => format!(", because all time before {due} is needed"),
             SiteReasonCode::Preference => {
                 format!(" at up to {price}, for a preference within its budget")
@@ -405,18 +475,7 @@ impl SiteReason {
             SiteReasonCode::Curtailed => {
                 " of solar, because it can be neither used nor sold at a gain".to_owned()
             }
-        };
-        text.push_str(&cause);
-        if let Some(limit) = &self.limit {
-            let phase = limit.phase.map_or_else(String::new, |p| format!(" on {}", p.as_str()));
-            let (name, at) = (&limit.name, clock(limit.at));
-            let _ = write!(text, "; the {name} limit{phase} is reached at {at}");
-            if limit.shadow_price > Price::ZERO {
-                let saves = format_price_number(limit.shadow_price);
-                let _ = write!(text, ", where one more kWh would save {saves}");
-            }
         }
-        text + "."
     }
 }
 

@@ -241,6 +241,7 @@ impl SiteModel {
                 self.reserves.push((missing, hours));
                 self.add_row(reserve, f64::INFINITY, vec![(level, 1.0), (missing, 1.0)]);
             }
+            self.add_soft_bounds(storage, (slot, level));
             levels.push(level);
         }
         self.add_drives(storage, &levels, &lacks);

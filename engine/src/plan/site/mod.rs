@@ -11,6 +11,7 @@
 //! minimise    Σ_t (p_t + κ·I_t)·g_t − q_t·e_t                energy and emissions
 //!             + D·(P − P₀) + Σ_k r_k·v_k                     peak and blocks of energy
 //!             + Σ_i,t w_i·d_it − Σ_i V_i·L_iT                wear, value of stored energy
+//!             + Σ_i,t s_it·h_t·outside_it                    stored energy out of soft bounds
 //! subject to  g_t − e_t = fixed_t + Σ_i (c_it − d_it)        the meter
 //!             L_it = L_i,t−1 + η_i·c_it − d_it / ζ_i         levels, within their bounds
 //!                    − W_it + η_i·u_it                       driving, and what it lacks
@@ -36,6 +37,7 @@
 //! | `η_i`, `ζ_i` | `Storage::{efficiency_in, efficiency_out}` |
 //! | `a_ij`, `b_ij` | `TaperLine::{at_zero, fall}` |
 //! | `wanted_ik`, `s_ik` | `Goal::reachable`, `Miss::column` |
+//! | `s_it`, `outside_it` | `SoftLevels::price`, `SoftLevels::outside` |
 //! | `W_it`, `u_it` | `Drive::energy`, `Miss::column` |
 //! | `least` | `Storage::charge_min`; `most` is `charge_max` |
 //! | `U_it` | `Storage::charge_until` |
@@ -88,6 +90,7 @@
 //! | `preferences` | choice among plans of equal cost |
 //! | `exclusive_flows` | removal of opposite flows in one slot |
 //! | `storage_limits` | storages above the level up to which they charge |
+//! | `soft_bounds` | bounds on stored energy with a price |
 //! | `grid_use` | storages that may not charge from the grid, or not discharge into it |
 //! | `accounting`, `certificate`, `baseline` | cost, proof and comparison, without the solver |
 //! | `planner`, `plan` | from a problem to a plan |
@@ -118,6 +121,7 @@ pub(crate) mod price_slots;
 pub(crate) mod problem;
 pub(crate) mod request;
 pub(crate) mod series;
+pub(crate) mod soft_bounds;
 pub(crate) mod solve;
 pub(crate) mod storage;
 pub(crate) mod storage_limits;
@@ -125,8 +129,8 @@ pub(crate) mod verify;
 
 pub use certificate::{SiteCertificate, SiteEvidence};
 pub use device::{
-    Device, Discharge, Load, Phase, ShiftableLoad, Solar, StationaryBattery, TaperPoint, Vehicle,
-    power_of,
+    Device, Discharge, Load, Phase, ShiftableLoad, SoftBound, Solar, StationaryBattery, TaperPoint,
+    Vehicle, power_of,
 };
 pub use error::SiteError;
 pub use explain::{LimitReason, SiteReason, SiteReasonCode, explain, gaps};

@@ -182,7 +182,7 @@ pub struct Costs {
     pub carbon: Money,
     /// Wear of batteries that discharge.
     pub wear: Money,
-    /// Energy above limits that have a price.
+    /// Energy above limits that have a price, and stored energy outside of soft bounds.
     pub breach: Money,
 }
 

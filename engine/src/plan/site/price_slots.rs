@@ -6,7 +6,7 @@
 //! function of its start, so that a cheapest run starts at a cut.
 //!
 //! [`ShiftableLoad`]: crate::plan::site::device::ShiftableLoad
-use crate::plan::site::device::Device;
+use crate::plan::site::device::{Device, SoftBound};
 use crate::plan::site::request::SiteRequest;
 use crate::plan::site::series::Series;
 use crate::prices::curve::PriceCurve;
@@ -261,14 +261,21 @@ fn device_cuts(device: &Device, cuts: &mut Vec<i64>) {
             cuts.extend(by.chain(soc_by).chain(stay).flatten().map(micros_of));
             let drives = vehicle.consumption.iter().flat_map(|period| [period.start, period.end]);
             cuts.extend(drives.map(micros_of));
+            soft_cuts(&vehicle.soft_bounds, cuts);
         }
         Device::Solar(solar) => solar.forecast.cuts(cuts),
         Device::Load(load) => load.forecast.cuts(cuts),
         Device::Shiftable(load) => {
             cuts.extend([load.earliest, load.latest].into_iter().flatten().map(micros_of));
         }
-        Device::Battery(_) => {}
+        Device::Battery(battery) => soft_cuts(&battery.soft_bounds, cuts),
     }
+}
+
+/// Adds the instants (microseconds) at which soft bounds begin and end.
+fn soft_cuts(bounds: &[SoftBound], cuts: &mut Vec<i64>) {
+    let borders = bounds.iter().flat_map(|bound| [bound.start, bound.end]);
+    cuts.extend(borders.flatten().map(micros_of));
 }
 
 #[cfg(test)]

@@ -267,6 +267,7 @@ pub(crate) mod tests {
             discharge: discharge(power),
             soc_end: None,
             end_value: Price::ZERO,
+            soft_bounds: Vec::new(),
         }
     }
 

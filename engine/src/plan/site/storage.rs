@@ -26,6 +26,7 @@ use crate::plan::site::device::{StationaryBattery, Vehicle};
 use crate::plan::site::driving::{Bounds, Drive, drives};
 use crate::plan::site::goal::Goal;
 use crate::plan::site::price_slots::SiteSlots;
+use crate::plan::site::soft_bounds::{SoftLevels, soft_levels};
 use crate::time::instant::micros_of;
 
 /// Line that bounds the charging power: `at_zero - fall * level`.
@@ -85,6 +86,8 @@ pub(crate) struct Storage {
     pub(crate) end_value: f64,
     /// Upper bounds on the charging power that fall with the level.
     pub(crate) taper: Vec<TaperLine>,
+    /// Bounds on the level with a price.
+    pub(crate) soft_bounds: Vec<SoftLevels>,
 }
 
 impl Storage {
@@ -95,12 +98,7 @@ impl Storage {
         let from = vehicle.arrival.map_or(i64::MIN, micros_of);
         let to = vehicle.departure.map_or(i64::MAX, micros_of);
         let kept = capacity.map_or(0.0, |kwh| vehicle.reserve.as_percent() / 100.0 * kwh);
-        let (discharge_kw, efficiency_out, soc_min, wear) =
-            vehicle.discharge.as_ref().map_or((0.0, 1.0, 0.0, 0.0), |discharge| {
-                let kw = discharge.power_max.as_kw();
-                let (soc_min, wear) = (discharge.soc_min.as_percent(), discharge.wear.as_per_kwh());
-                (kw, discharge.efficiency, soc_min, wear)
-            });
+        let (discharge_kw, efficiency_out, soc_min, wear) = discharging(vehicle);
         let soc_min = soc_min / 100.0 * capacity.unwrap_or(0.0);
         let mut stay = grid.between(from, to);
         // The floor is `soc_min` or the reserve, but at most the level on arrival.
@@ -115,7 +113,7 @@ impl Storage {
         let ended =
             goals.iter().filter(|goal| goal.slots < stay.end && goal.drives == drives.len());
         let late = ended.map(|goal| goal.wanted).reduce(f64::max);
-        if !vehicle.may_fill() && !goes_on && reserve == 0.0 && drives.is_empty() {
+        if !vehicle.may_go_on() && !goes_on && reserve == 0.0 && drives.is_empty() {
             // Charging after the last deadline serves no goal.
             let last = goals.last().map_or(stay.start, |goal| goal.slots);
             stay.end = stay.end.min(last).max(stay.start);
@@ -125,6 +123,7 @@ impl Storage {
             goals.push(Goal::new((None, None), (stay.end, drives.len()), wanted, wanted));
         }
         let energies = |kw: f64| stay.clone().map(|slot| kw * grid.hours[slot]).collect();
+        let soft_bounds = soft_levels(&vehicle.soft_bounds, capacity, grid, &stay);
         let mut storage = Self {
             may_go_on: late.is_some(),
             charge_max: energies(vehicle.power_max.as_kw()),
@@ -148,6 +147,7 @@ impl Storage {
             wear,
             end_value: vehicle.end_value.as_per_kwh(),
             taper: taper_lines(vehicle, capacity.unwrap_or(0.0)),
+            soft_bounds,
         };
         storage.stay_away(grid);
         storage.set_wanted(vehicle.may_fill());
@@ -174,8 +174,9 @@ impl Storage {
 
     /// Sets the level that is wanted in each stay, from the last stay to the first. The next drive
     /// wants its energy and all that is wanted after it. Without leave to fill up, the ceiling is
-    /// the level that is wanted.
+    /// the level that is wanted, or that a soft bound asks for.
     fn set_wanted(&mut self, may_fill: bool) {
+        let soft = self.soft_bounds.iter().map(|bound| bound.least).fold(0.0, f64::max);
         // Energy of the next drive and what is wanted after it.
         let mut later = 0.0;
         for count in (0..=self.drives.len()).rev() {
@@ -184,7 +185,8 @@ impl Storage {
             let bounds = self.bounds_mut(count);
             bounds.wanted = wanted.min(bounds.ceiling);
             if !may_fill {
-                bounds.ceiling = bounds.wanted.max(bounds.uncharged);
+                let most = bounds.wanted.max(bounds.uncharged).max(soft);
+                bounds.ceiling = bounds.ceiling.min(most);
             }
             later = bounds.wanted;
             if let Some(last) = count.checked_sub(1) {
@@ -268,6 +270,7 @@ impl Storage {
             wanted: goals.first().map_or(0.0, |goal| goal.wanted),
             uncharged: start,
         };
+        let soft_bounds = soft_levels(&device.soft_bounds, Some(capacity), grid, &stay);
         let mut storage = Self {
             may_go_on: false,
             charge_max: energies(device.power_max.as_kw()),
@@ -290,6 +293,7 @@ impl Storage {
             wear: device.discharge.wear.as_per_kwh(),
             end_value: device.end_value.as_per_kwh(),
             taper: Vec::new(),
+            soft_bounds,
         };
         storage.find_reachable(grid, device.power_max.as_kw(), (i64::MIN, i64::MAX));
         storage
@@ -306,13 +310,14 @@ impl Storage {
     }
 
     /// True if the programme needs a level column per slot. Without discharging, drives, reserve,
-    /// taper, least power and limits that vary, sums of charges up to the deadlines are enough.
+    /// taper, least power, soft bounds and limits that vary, sums of charges up to the deadlines are enough.
     pub(crate) fn needs_levels(&self) -> bool {
         self.can_discharge()
             || !self.drives.is_empty()
             || self.reserve > 0.0
             || !self.taper.is_empty()
             || self.has_least_power()
+            || !self.soft_bounds.is_empty()
             || self.may_pass_limit()
     }
 
@@ -413,6 +418,16 @@ fn levels(vehicle: &Vehicle) -> (f64, Option<f64>, f64, f64) {
     let start = soc.of(battery.capacity).as_kwh();
     let limit = battery.charge_limit.of(battery.capacity).as_kwh();
     (start, Some(capacity), limit, battery.efficiency)
+}
+
+/// Discharging power in kW, energy at the plug per stored energy, least state of charge in percent
+/// and wear per kWh of a vehicle.
+fn discharging(vehicle: &Vehicle) -> (f64, f64, f64, f64) {
+    vehicle.discharge.as_ref().map_or((0.0, 1.0, 0.0, 0.0), |discharge| {
+        let kw = discharge.power_max.as_kw();
+        let (soc_min, wear) = (discharge.soc_min.as_percent(), discharge.wear.as_per_kwh());
+        (kw, discharge.efficiency, soc_min, wear)
+    })
 }
 
 /// Goals of a vehicle that departs at `to` (microseconds), the earliest first. `start` is the

@@ -419,6 +419,7 @@ impl Home {
             discharge: give_back(self.kw, self.efficiency_out, self.grid),
             soc_end: None,
             end_value: Price::ZERO,
+            soft_bounds: Vec::new(),
         }
     }
 }
