@@ -13,7 +13,7 @@ use slackwater_engine::units::{Energy, Money, Percent, Power, Price};
 use crate::error::{Named, Refused};
 use crate::plan::{BatteryTuple, battery};
 use crate::prices::Prices;
-use crate::storage::{ConsumptionTuple, consumption};
+use crate::storage::{ConsumptionTuple, LimitTuple, consumption, storage_limit};
 use crate::time::Instant;
 
 /// A number, a number per price slot, or periods.
@@ -78,6 +78,7 @@ pub(crate) struct VehicleArgument {
     #[pyo3(attribute("_consumption"))]
     consumption: Vec<ConsumptionTuple>,
     soft_bounds: Vec<SoftBoundArgument>,
+    limits: Vec<LimitTuple>,
 }
 
 #[derive(FromPyObject)]
@@ -97,6 +98,7 @@ pub(crate) struct BatteryArgument {
     #[pyo3(attribute("_end_value"))]
     end_value_per_kwh: f64,
     soft_bounds: Vec<SoftBoundArgument>,
+    limits: Vec<LimitTuple>,
 }
 
 #[derive(FromPyObject)]
@@ -318,6 +320,7 @@ impl VehicleArgument {
                 .map(consumption)
                 .collect::<Result<_, _>>()?,
             soft_bounds: soft_bounds(&self.soft_bounds)?,
+            limits: self.limits.iter().enumerate().map(storage_limit).collect::<Result<_, _>>()?,
         }))
     }
 }
@@ -336,6 +339,7 @@ fn device(given: DeviceArgument) -> Result<Device, Refused> {
             soc_end: given.target_percent.map(|soc| percent(soc, "target_percent")).transpose()?,
             end_value: price(given.end_value_per_kwh, "end_value_per_kwh")?,
             soft_bounds: soft_bounds(&given.soft_bounds)?,
+            limits: given.limits.iter().enumerate().map(storage_limit).collect::<Result<_, _>>()?,
         }),
         DeviceArgument::Solar(given) => Device::Solar(Solar {
             forecast: series(given.power, &format!("{}.power_kw", given.name))?,

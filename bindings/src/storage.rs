@@ -568,7 +568,7 @@ impl StoragePlan {
 
 pub(crate) type LimitTuple = (Instant, Instant, Option<f64>, Option<f64>, Option<f64>, Option<f64>);
 
-fn limit((index, given): (usize, &LimitTuple)) -> Result<StorageLimit, Refused> {
+pub(crate) fn storage_limit((index, given): (usize, &LimitTuple)) -> Result<StorageLimit, Refused> {
     let named = |field: &str| format!("limits[{index}].{field}");
     let power = |value: Option<f64>, field: &str| {
         value.map(Power::from_kw).transpose().named(&named(field))
@@ -678,7 +678,7 @@ pub(crate) fn storage_request(
         efficiency_discharge: discharge_efficiency,
         charge_max: Power::from_kw(power_max_kw).named("power_max_kw")?,
         discharge_max: Power::from_kw(discharge_max_kw).named("discharge_max_kw")?,
-        limits: limits.iter().enumerate().map(limit).collect::<Result<_, _>>()?,
+        limits: limits.iter().enumerate().map(storage_limit).collect::<Result<_, _>>()?,
         targets: targets.iter().enumerate().map(target).collect::<Result<_, _>>()?,
         reserve: Percent::from_percent(reserve_percent).named("reserve_percent")?,
         consumption: consumption

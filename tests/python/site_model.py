@@ -28,6 +28,22 @@ CLOCK_CHANGES = (datetime(2026, 3, 28, 23, tzinfo=OSLO), datetime(2026, 10, 25, 
 
 
 @dataclass(frozen=True)
+class StoreLimit:
+    """Limits of a store over some hours."""
+
+    first: int
+    last: int
+    power: float
+    feed: float
+    least: float
+    most: float
+
+    def holds(self, slot: int) -> bool:
+        """Whether an hour is one of them."""
+        return self.first <= slot < self.last
+
+
+@dataclass(frozen=True)
 class Store:
     """A vehicle or a battery over whole hours."""
 
@@ -60,10 +76,30 @@ class Store:
     soft: tuple[tuple[int, int, float, float, float], ...] = ()
     """Hours, least and highest level, and the price of a kWh outside of them for an hour."""
 
+    limits: tuple[StoreLimit, ...] = ()
+
     @property
     def until(self) -> float:
         """Level at which charging ends."""
         return self.capacity if self.limit is None else self.limit
+
+    def until_in(self, slot: int) -> float:
+        """Level at which charging ends in an hour."""
+        return min([self.until, *(limit.most for limit in self.limits if limit.holds(slot))])
+
+    def least_after(self, slot: int) -> float:
+        """Level wanted after an hour: within a limit or where one begins."""
+        limits = [limit for limit in self.limits if limit.first <= slot + 1 <= limit.last]
+        return min(self.until_in(slot), max([0.0, *(limit.least for limit in limits)]))
+
+    def power_in(self, slot: int) -> float:
+        """Highest charging power in an hour: none below the least power."""
+        power = min([self.power, *(limit.power for limit in self.limits if limit.holds(slot))])
+        return power if power >= self.power_min else 0.0
+
+    def feed_in(self, slot: int) -> float:
+        """Highest feeding power in an hour."""
+        return min([self.feed, *(limit.feed for limit in self.limits if limit.holds(slot))])
 
 
 @dataclass(frozen=True)
@@ -184,6 +220,7 @@ def _vehicle(case: Case, store: Store) -> sw.Vehicle:
         arrival=case.at(store.first),
         departure=case.at(store.last),
         soft_bounds=_soft_bounds(case, store),
+        limits=_limits(case, store),
         discharge=discharge,
         end_value_per_kwh=store.end_value,
         # The model buys what is wanted and no more.
@@ -211,6 +248,21 @@ def _soft_bounds(case: Case, store: Store) -> list[sw.SoftBound]:
     ]
 
 
+def _limits(case: Case, store: Store) -> list[sw.StorageLimit]:
+    percent = 100 / store.capacity
+    return [
+        sw.StorageLimit(
+            case.at(limit.first),
+            case.at(limit.last),
+            limit.power,
+            limit.feed,
+            limit.least * percent,
+            limit.most * percent,
+        )
+        for limit in store.limits
+    ]
+
+
 def _battery(case: Case, store: Store) -> sw.StationaryBattery:
     return sw.StationaryBattery(
         store.name,
@@ -226,6 +278,7 @@ def _battery(case: Case, store: Store) -> sw.StationaryBattery:
         # A value decides what is left at the end, so that the model needs no row for it.
         end_value_per_kwh=store.end_value,
         soft_bounds=_soft_bounds(case, store),
+        limits=_limits(case, store),
         group=store.group,
         phases=store.phases,
     )
@@ -290,30 +343,33 @@ class Model:
         ended: dict[int, float] = {}
         wanted = [kwh for _, kwh in store.earlier] + [store.wanted or 0.0]
         ceiling = max(store.until, store.level)
+        limits = {store.least_after(slot) for slot in range(store.first, store.last)}
         if not (store.feed or store.is_battery or store.end_value > 0):
             soft = [least for _, _, least, _, _ in store.soft]
-            ceiling = min(ceiling, max(store.level, store.reserve, *wanted, *soft))
+            ceiling = min(ceiling, max(store.level, store.reserve, *wanted, *soft, *limits))
         for slot in range(store.first, store.last):
-            charge = self.column("charge", store.name, slot, upper=store.power)
-            feed = self.column("feed", store.name, slot, upper=store.feed)
+            power, until = store.power_in(slot), store.until_in(slot)
+            charge = self.column("charge", store.name, slot, upper=power)
+            feed = self.column("feed", store.name, slot, upper=store.feed_in(slot))
             kept = min(max(store.reserve, store.kept), store.level)
             level = self.column("level", store.name, slot, lower=kept, upper=ceiling)
-            if store.reserve:
+            least = max(store.reserve, store.least_after(slot))
+            if least:
                 below = self.column("below", store.name, slot)
-                self.row({level: 1, below: 1}, store.reserve, np.inf)
+                self.row({level: 1, below: 1}, least, np.inf)
                 self.below[below] = 1.0
             charges = self.column("charges", store.name, slot, upper=1, whole=True)
-            self.row({charge: 1, charges: -store.power}, -np.inf, 0)
+            self.row({charge: 1, charges: -power}, -np.inf, 0)
             self.row({feed: 1, charges: store.feed}, -np.inf, store.feed)
             # Beyond its bounds it moves in one direction only.
-            if ceiling > store.until:
-                self.row({level: 1, charges: ceiling - store.until}, -np.inf, ceiling)
+            if ceiling > until:
+                self.row({level: 1, charges: ceiling - until}, -np.inf, ceiling)
             if store.kept > kept:
                 self.row({level: 1, charges: store.kept}, store.kept, np.inf)
             # A run that a top-off ended is not gone on with.
             self.row(ended | {charges: 1.0}, -np.inf, 1)
             if store.power_min:
-                reached = {*wanted, store.reserve, ceiling}
+                reached = {*wanted, store.reserve, ceiling, until, *limits}
                 ended = self.top_offs(store, slot, [end for end in reached if end > kept])
                 short = dict.fromkeys(ended, store.power_min)
                 self.row({charge: 1, charges: -store.power_min} | short, 0, np.inf)

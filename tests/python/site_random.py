@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from site_model import CLOCK_CHANGES, START, Case, Run, Store
+from site_model import CLOCK_CHANGES, START, Case, Run, Store, StoreLimit
 
 
 class Draw:
@@ -116,6 +116,31 @@ def _softly_bounded(draw: Draw, store: Store) -> Store:
             )
         )
     return replace(store, soft=tuple(bounds))
+
+
+def random_limits(seed: int) -> Case:
+    """A site whose stores have limits in some of their hours."""
+    draw, case = Draw(3000 + seed), random_bounds(seed)
+    case.stores = [_limited(draw, store) for store in case.stores]
+    return case
+
+
+def _limited(draw: Draw, store: Store) -> Store:
+    limits = []
+    for _ in range(draw.whole(0, 3)):
+        first = draw.whole(store.first, store.last)
+        least = draw.number(0, store.until * 0.6) if draw.flip(0.5) else 0.0
+        limits.append(
+            StoreLimit(
+                first,
+                draw.whole(first + 1, store.last + 1),
+                power=draw.number(0, store.power),
+                feed=draw.number(0, store.feed),
+                least=least,
+                most=draw.number(least, store.capacity) if draw.flip(0.6) else store.capacity,
+            )
+        )
+    return replace(store, limits=tuple(limits))
 
 
 def _bounded(draw: Draw, store: Store) -> Store:

@@ -16,7 +16,13 @@ from hypothesis import strategies as st
 import slackwater as sw
 
 from site_model import HOUR, OSLO, START, Case, Model
-from site_random import random_bounds, random_case, random_depot, random_soft_bounds
+from site_random import (
+    random_bounds,
+    random_case,
+    random_depot,
+    random_limits,
+    random_soft_bounds,
+)
 
 SEEDS = range(60)
 
@@ -90,6 +96,40 @@ def test_a_store_that_begins_outside_its_bounds_is_planned_as_a_second_model_say
 def test_soft_bounds_are_weighed_as_a_second_model_says(seed: int) -> None:
     plan = check_against_second_model(random_soft_bounds(seed))
     assert sw.SitePlan.from_json(plan.to_json()) == plan
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_limits_in_time_are_kept_as_a_second_model_says(seed: int) -> None:
+    plan = check_against_second_model(random_limits(seed))
+    assert sw.SitePlan.from_json(plan.to_json()) == plan
+
+
+def test_limits_in_time_are_those_of_a_battery_alone() -> None:
+    curve = prices(0.1, 0.5, 0.1, 0.3)
+    limits = [
+        sw.StorageLimit(START, START + HOUR, 3.0, None, None, 40.0),
+        sw.StorageLimit(START + 2 * HOUR, START + 3 * HOUR, None, 1.0, 50.0),
+    ]
+    alone = sw.plan_storage(
+        curve,
+        now=START,
+        battery=sw.Battery(10, 20),
+        power_max_kw=5,
+        discharge_max_kw=5,
+        export_prices=curve,
+        limits=limits,
+    )
+    home = sw.StationaryBattery(
+        "home",
+        capacity_kwh=10,
+        soc_percent=20,
+        power_max_kw=5,
+        target_percent=0,
+        limits=limits,
+    )
+    plan = sw.plan_site(curve, now=START, devices=[home], export_prices=curve)
+    assert plan.device("home").power_kw == pytest.approx([2, 1, 0, -5])
+    assert plan.cost == pytest.approx(alone.cost)
 
 
 def test_soft_bounds_are_reasons_and_can_be_asked_about() -> None:

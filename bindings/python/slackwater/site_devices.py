@@ -12,7 +12,7 @@ from slackwater._conversion import warn_of_largest
 from slackwater._row import native_battery
 from slackwater.plan import Battery, SocTarget, Target
 from slackwater.series import Series, periods_in
-from slackwater.storage import Consumption
+from slackwater.storage import Consumption, StorageLimit
 
 Phase = Literal["L1", "L2", "L3"]
 
@@ -157,6 +157,10 @@ class Vehicle:
         soft_bounds: Bounds on the state of charge with a price, which need
             ``battery``. The vehicle charges beyond its targets for them where
             that pays.
+        limits: Periods with power limits and state-of-charge bounds:
+            ``StorageLimit``, or ``(start, end, power_max_kw)``. A state of
+            charge that is wanted in a period comes before targets, and is
+            reached as far as full power allows.
 
     Example:
         A car of 4 kW that is half full leaves at 19:00 and uses 12 kWh. Until
@@ -205,12 +209,16 @@ class Vehicle:
         default=(), kw_only=True
     )
     soft_bounds: Iterable[SoftBound] = field(default=(), kw_only=True)
+    limits: Iterable[StorageLimit | tuple[datetime, datetime, float | None]] = field(
+        default=(), kw_only=True
+    )
 
     _kind: ClassVar[str] = "vehicle"
 
     def __post_init__(self) -> None:
-        """Keep targets, drives and bounds, so that an iterator can be read twice."""
+        """Keep targets, drives, bounds and limits, so that an iterator can be read twice."""
         object.__setattr__(self, "soft_bounds", tuple(self.soft_bounds))
+        object.__setattr__(self, "limits", tuple(StorageLimit(*limit) for limit in self.limits))
         object.__setattr__(self, "targets", tuple(self.targets))
         drives = tuple(Consumption(*period) for period in self.consumption)
         object.__setattr__(self, "consumption", drives)
@@ -277,6 +285,10 @@ class StationaryBattery:
         discharge_to_grid: Whether it may discharge in slots in which the site
             exports. ``False`` for a battery that feeds the house alone.
         soft_bounds: Bounds on the state of charge with a price.
+        limits: Periods with power limits and state-of-charge bounds:
+            ``StorageLimit``, or ``(start, end, power_max_kw)``. A state of
+            charge that is wanted in a period comes before money, and is
+            reached as far as full power allows.
         group: Group whose limit it shares.
         phases: Phases that it loads, in equal parts.
 
@@ -312,14 +324,18 @@ class StationaryBattery:
     charge_from_grid: bool = field(default=True, kw_only=True)
     discharge_to_grid: bool = field(default=True, kw_only=True)
     soft_bounds: Iterable[SoftBound] = field(default=(), kw_only=True)
+    limits: Iterable[StorageLimit | tuple[datetime, datetime, float | None]] = field(
+        default=(), kw_only=True
+    )
     group: str | None = field(default=None, kw_only=True)
     phases: Sequence[Phase] = field(default=THREE, kw_only=True)
 
     _kind: ClassVar[str] = "battery"
 
     def __post_init__(self) -> None:
-        """Keep the bounds, so that an iterator can be read twice."""
+        """Keep bounds and limits, so that an iterator can be read twice."""
         object.__setattr__(self, "soft_bounds", tuple(self.soft_bounds))
+        object.__setattr__(self, "limits", tuple(StorageLimit(*limit) for limit in self.limits))
 
     @property
     def _soc_end(self) -> float | None:

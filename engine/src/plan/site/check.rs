@@ -11,6 +11,7 @@ use crate::plan::site::error::SiteError;
 use crate::plan::site::price_slots::SiteSlots;
 use crate::plan::site::request::{Carbon, DemandCharge, Limit, SiteRequest, Tiers};
 use crate::plan::site::series::Series;
+use crate::plan::storage::request::StorageLimit;
 use crate::time::horizon::Horizon;
 use crate::time::instant::instant_at;
 use crate::units::{Energy, Percent, Power};
@@ -262,6 +263,7 @@ fn check_vehicle(field: &str, vehicle: &Vehicle) -> Checked {
             ("fill_when_worth", vehicle.fill_when_worth),
             ("consumption", !vehicle.consumption.is_empty()),
             ("soft_bounds", !vehicle.soft_bounds.is_empty()),
+            ("limits in percent", vehicle.limits.iter().any(limits_soc)),
         ];
         if let Some((what, _)) = needs.into_iter().find(|&(_, is_asked)| is_asked) {
             return Err(SiteError::NeedsBattery { field: format!("{field}.{what}") });
@@ -269,6 +271,7 @@ fn check_vehicle(field: &str, vehicle: &Vehicle) -> Checked {
     }
     vehicle.discharge.as_ref().map_or(Ok(()), |given| check_discharge(field, given))?;
     check_soft_bounds(field, &vehicle.soft_bounds)?;
+    check_storage_limits(field, &vehicle.limits)?;
     check_taper(field, &vehicle.taper)
 }
 
@@ -336,6 +339,7 @@ fn check_stationary(field: &str, device: &StationaryBattery) -> Checked {
     check_end_value(field, device.end_value.as_per_kwh())?;
     check_battery(field, &device.battery)?;
     check_soft_bounds(field, &device.soft_bounds)?;
+    check_storage_limits(field, &device.limits)?;
     check_discharge(field, &device.discharge)
 }
 
@@ -361,6 +365,29 @@ fn check_soft_bounds(field: &str, bounds: &[SoftBound]) -> Checked {
         if bound.soc_min.or(bound.soc_max).is_none() {
             return Err(SiteError::NoBound { field });
         }
+    }
+    Ok(())
+}
+
+/// True if a limit is one of the state of charge.
+fn limits_soc(limit: &StorageLimit) -> bool {
+    limit.soc_min.or(limit.soc_max).is_some()
+}
+
+/// Checks periods, powers and states of charge of limits that vary in time.
+fn check_storage_limits(field: &str, limits: &[StorageLimit]) -> Checked {
+    for (index, limit) in limits.iter().enumerate() {
+        let field = format!("{field}.limits[{index}]");
+        let (start, end) = (limit.start, limit.end);
+        if end <= start {
+            return Err(SiteError::Stay { field, start, end });
+        }
+        for (name, power) in
+            [("power_max_kw", limit.charge_max), ("discharge_max_kw", limit.discharge_max)]
+        {
+            power.map_or(Ok(()), |power| check_power(format!("{field}.{name}"), power))?;
+        }
+        check_soc_range(&field, limit.soc_min, limit.soc_max)?;
     }
     Ok(())
 }
@@ -669,6 +696,36 @@ mod tests {
         battery.soft_bounds = vec![SoftBound { price_per_kwh_hour: f64::NAN, ..bound }];
         let unknown = self::refused(Device::Battery(battery));
         assert!(unknown.starts_with("devices[0] (home).soft_bounds[0].price"), "{unknown}");
+    }
+
+    #[test]
+    fn limits_in_time_have_a_length_and_numbers_in_their_ranges() {
+        let limit = StorageLimit {
+            start: at(0),
+            end: at(60),
+            charge_max: Some(kw(5.0)),
+            discharge_max: None,
+            soc_min: Some(percent(20.0)),
+            soc_max: Some(percent(80.0)),
+        };
+        let refused = |limit: StorageLimit| car(|car| car.limits = vec![limit]);
+        let field = "devices[0] (car).limits[0]";
+        let ended = refused(StorageLimit { end: at(0), ..limit });
+        assert!(ended.starts_with(&format!("{field} ends at ")), "{ended}");
+        let negative = refused(StorageLimit { charge_max: Some(kw(-1.0)), ..limit });
+        assert_eq!(negative, format!("{field}.power_max_kw is -1 kW; it is from 0 to 1e6 kW"));
+        let negative = refused(StorageLimit { discharge_max: Some(kw(-1.0)), ..limit });
+        assert!(negative.starts_with(&format!("{field}.discharge_max_kw is -1 kW")), "{negative}");
+        let crossed = refused(StorageLimit { soc_min: Some(percent(81.0)), ..limit });
+        let rule = "81 %; it is from 0 to soc_max_percent";
+        assert_eq!(crossed, format!("{field}.soc_min_percent is {rule}"));
+        let unknown = car(|car| (car.battery, car.limits) = (None, vec![limit]));
+        let needs = "limits in percent needs the vehicle's battery";
+        assert_eq!(unknown, format!("devices[0] (car).{needs}"));
+        let mut battery = home(5.0, 10.0, 50.0);
+        battery.limits = vec![StorageLimit { end: at(-60), ..limit }];
+        let ended = self::refused(Device::Battery(battery));
+        assert!(ended.starts_with("devices[0] (home).limits[0] ends at "), "{ended}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::charge::request::Target;
 use crate::plan::charge::vehicle::{Battery, SocTarget};
 use crate::plan::site::series::Series;
-use crate::plan::storage::request::Consumption;
+use crate::plan::storage::request::{Consumption, StorageLimit};
 use crate::time::instant::micros_of;
 use crate::units::{Energy, Percent, Power, Price};
 use crate::words::words;
@@ -157,6 +157,11 @@ pub struct Vehicle {
     /// The vehicle may charge beyond its targets to keep them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub soft_bounds: Vec<SoftBound>,
+    /// Periods with limits of their own, in any order. Where they overlap, the tightest limit
+    /// applies. A state of charge that is wanted in a period comes before targets, as the reserve
+    /// does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<StorageLimit>,
 }
 
 impl Vehicle {
@@ -183,12 +188,14 @@ impl Vehicle {
             taper: Vec::new(),
             consumption: Vec::new(),
             soft_bounds: Vec::new(),
+            limits: Vec::new(),
         }
     }
 
     /// True if charging may be of use after the last target and drive.
     pub(crate) fn may_go_on(&self) -> bool {
-        self.may_fill() || !self.soft_bounds.is_empty()
+        let wants = self.limits.iter().any(|limit| limit.soc_min.is_some());
+        self.may_fill() || wants || !self.soft_bounds.is_empty()
     }
 
     /// True if the vehicle may charge beyond its targets or discharge.
@@ -241,6 +248,10 @@ pub struct StationaryBattery {
     /// Bounds on the state of charge with a price.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub soft_bounds: Vec<SoftBound>,
+    /// Periods with limits of their own, in any order. Where they overlap, the tightest limit
+    /// applies. A state of charge that is wanted in a period comes before money.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<StorageLimit>,
 }
 
 /// Solar system with a forecast of its power.

@@ -21,8 +21,9 @@ use crate::plan::site::limits::is_member;
 use crate::plan::site::plan::{Cause, DevicePlan, LimitOutcome, SitePlan, SiteSlot};
 use crate::plan::site::price_slots::SiteSlots;
 use crate::plan::site::request::SiteRequest;
+use crate::plan::storage::request::StorageLimit;
 use crate::time::instant::instant_at;
-use crate::units::{Energy, Power, Price};
+use crate::units::{Energy, Percent, Power, Price};
 use crate::words::words;
 
 /// Tolerance between equal powers in kW: a tenth of a watt.
@@ -211,11 +212,28 @@ impl View<'_> {
         Some(SiteReason { device, start, end, energy, price_max, code, deadline, is_drive, limit })
     }
 
-    /// First deadline of the device at or after the end of a slot.
+    /// First deadline of the device at or after the end of a slot: of a wish, or of a limit that
+    /// wants a higher state of charge.
     fn deadline(&self, slot: usize) -> Option<DateTime<Utc>> {
         let end = self.plan.slots[slot].end;
         let deadlines = self.device.wishes.iter().filter_map(|wish| wish.by);
-        deadlines.filter(|&by| by >= end).min()
+        let limits = self.limits().iter().filter(|limit| self.is_below(slot, limit.soc_min));
+        deadlines.chain(limits.map(|limit| limit.start)).filter(|&by| by >= end).min()
+    }
+
+    /// Limits of the device that vary in time.
+    fn limits(&self) -> &[StorageLimit] {
+        match &self.request.devices[self.index] {
+            Device::Vehicle(vehicle) => &vehicle.limits,
+            Device::Battery(battery) => &battery.limits,
+            _ => &[],
+        }
+    }
+
+    /// True if the state of charge at the start of a slot is below another one.
+    fn is_below(&self, slot: usize, wanted: Option<Percent>) -> bool {
+        let soc = self.device.soc.get(slot).zip(wanted);
+        soc.is_some_and(|(soc, wanted)| soc.as_percent() < wanted.as_percent() - SAME_SOC)
     }
 
     /// True if a drive of the device starts at an instant.
@@ -318,11 +336,17 @@ impl View<'_> {
         (SiteReasonCode::Curtailed, self.binding_at(slot))
     }
 
-    /// True if the state of charge at the start of a slot is below the reserve.
+    /// True if the state of charge at the start of a slot is below the reserve, or below what a limit
+    /// wants in the slot.
     fn is_below_reserve(&self, slot: usize) -> bool {
-        let Device::Vehicle(vehicle) = &self.request.devices[self.index] else { return false };
-        let soc = self.device.soc.get(slot);
-        soc.is_some_and(|soc| soc.as_percent() < vehicle.reserve.as_percent() - SAME_SOC)
+        let (start, end) = (self.plan.slots[slot].start, self.plan.slots[slot].end);
+        let holds = |limit: &&StorageLimit| limit.start <= start && end <= limit.end;
+        let mut limits = self.limits().iter().filter(holds);
+        let reserve = match &self.request.devices[self.index] {
+            Device::Vehicle(vehicle) => Some(vehicle.reserve),
+            _ => None,
+        };
+        self.is_below(slot, reserve) || limits.any(|limit| self.is_below(slot, limit.soc_min))
     }
 
     /// Slots up to the next deadline in which the device could draw.

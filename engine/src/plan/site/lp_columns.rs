@@ -234,8 +234,9 @@ impl SiteModel {
                 let terms = vec![(charge, 1.0), (level, line.fall * hours)];
                 self.add_row(f64::NEG_INFINITY, line.at_zero * hours, terms);
             }
-            let reserve = storage.reserve.min(full_power[index]);
-            // A reserve binds from the first slot on, as far as full power reaches it.
+            let reserve = storage.reserve.max(storage.level_min[index]).min(full_power[index]);
+            // A reserve binds from the first slot on, as far as full power reaches it. A limit
+            // binds in its period.
             if reserve > bounds.floor {
                 let missing = self.add_column(0.0, 0.0, reserve - bounds.floor);
                 self.reserves.push((missing, hours));

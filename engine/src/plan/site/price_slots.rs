@@ -9,6 +9,7 @@
 use crate::plan::site::device::{Device, SoftBound};
 use crate::plan::site::request::SiteRequest;
 use crate::plan::site::series::Series;
+use crate::plan::storage::request::StorageLimit;
 use crate::prices::curve::PriceCurve;
 use crate::time::horizon::Horizon;
 use crate::time::instant::micros_of;
@@ -261,21 +262,22 @@ fn device_cuts(device: &Device, cuts: &mut Vec<i64>) {
             cuts.extend(by.chain(soc_by).chain(stay).flatten().map(micros_of));
             let drives = vehicle.consumption.iter().flat_map(|period| [period.start, period.end]);
             cuts.extend(drives.map(micros_of));
-            soft_cuts(&vehicle.soft_bounds, cuts);
+            bound_cuts(&vehicle.soft_bounds, &vehicle.limits, cuts);
         }
         Device::Solar(solar) => solar.forecast.cuts(cuts),
         Device::Load(load) => load.forecast.cuts(cuts),
         Device::Shiftable(load) => {
             cuts.extend([load.earliest, load.latest].into_iter().flatten().map(micros_of));
         }
-        Device::Battery(battery) => soft_cuts(&battery.soft_bounds, cuts),
+        Device::Battery(battery) => bound_cuts(&battery.soft_bounds, &battery.limits, cuts),
     }
 }
 
-/// Adds the instants (microseconds) at which soft bounds begin and end.
-fn soft_cuts(bounds: &[SoftBound], cuts: &mut Vec<i64>) {
-    let borders = bounds.iter().flat_map(|bound| [bound.start, bound.end]);
-    cuts.extend(borders.flatten().map(micros_of));
+/// Adds the instants (microseconds) at which soft bounds and limits begin and end.
+fn bound_cuts(bounds: &[SoftBound], limits: &[StorageLimit], cuts: &mut Vec<i64>) {
+    let soft = bounds.iter().flat_map(|bound| [bound.start, bound.end]).flatten();
+    let hard = limits.iter().flat_map(|limit| [limit.start, limit.end]);
+    cuts.extend(soft.chain(hard).map(micros_of));
 }
 
 #[cfg(test)]

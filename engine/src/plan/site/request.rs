@@ -268,6 +268,7 @@ pub(crate) mod tests {
             soc_end: None,
             end_value: Price::ZERO,
             soft_bounds: Vec::new(),
+            limits: Vec::new(),
         }
     }
 

@@ -54,6 +54,10 @@ pub(crate) struct Storage {
     /// Level up to which it charges in each slot of the session, in stored kWh. The level itself
     /// may be higher, if it was so on arrival.
     pub(crate) charge_until: Vec<f64>,
+    /// Level that limits want after each slot of the session, in stored kWh; zero for none.
+    pub(crate) level_min: Vec<f64>,
+    /// Those levels, each once.
+    pub(crate) levels_of_limits: Vec<f64>,
     /// False if it charges only in slots in which the site imports nothing.
     pub(crate) charges_from_grid: bool,
     /// False if it discharges only in slots in which the site exports nothing.
@@ -130,6 +134,8 @@ impl Storage {
             charge_min: energies(vehicle.power_min.as_kw()),
             discharge_max: energies(discharge_kw),
             charge_until: vec![limit; stay.len()],
+            level_min: vec![0.0; stay.len()],
+            levels_of_limits: Vec::new(),
             charges_from_grid: vehicle.charge_from_grid,
             discharges_to_grid: vehicle.discharge.as_ref().is_none_or(|d| d.discharge_to_grid),
             stay,
@@ -150,6 +156,7 @@ impl Storage {
             soft_bounds,
         };
         storage.stay_away(grid);
+        storage.apply_limits(&vehicle.limits, grid);
         storage.set_wanted(vehicle.may_fill());
         storage.end_at_taper();
         storage.forbid_full_charges();
@@ -181,7 +188,8 @@ impl Storage {
         let mut later = 0.0;
         for count in (0..=self.drives.len()).rev() {
             let goals = self.goals.iter().filter(|goal| goal.drives == count);
-            let wanted = goals.map(|goal| goal.wanted).fold(self.reserve.max(later), f64::max);
+            let least = self.reserve.max(later).max(self.most_wanted_in(count));
+            let wanted = goals.map(|goal| goal.wanted).fold(least, f64::max);
             let bounds = self.bounds_mut(count);
             bounds.wanted = wanted.min(bounds.ceiling);
             if !may_fill {
@@ -277,6 +285,8 @@ impl Storage {
             charge_min: vec![0.0; grid.len()],
             discharge_max: energies(device.discharge.power_max.as_kw()),
             charge_until: vec![limit; grid.len()],
+            level_min: vec![0.0; grid.len()],
+            levels_of_limits: Vec::new(),
             charges_from_grid: device.charge_from_grid,
             discharges_to_grid: device.discharge.discharge_to_grid,
             stay,
@@ -295,6 +305,7 @@ impl Storage {
             taper: Vec::new(),
             soft_bounds,
         };
+        storage.apply_limits(&device.limits, grid);
         storage.find_reachable(grid, device.power_max.as_kw(), (i64::MIN, i64::MAX));
         storage
     }
@@ -315,6 +326,7 @@ impl Storage {
         self.can_discharge()
             || !self.drives.is_empty()
             || self.reserve > 0.0
+            || !self.levels_of_limits.is_empty()
             || !self.taper.is_empty()
             || self.has_least_power()
             || !self.soft_bounds.is_empty()
@@ -322,14 +334,17 @@ impl Storage {
     }
 
     /// Levels at which a run that includes `slot` may end with a top-off, in rising order: those of
-    /// the goals of its stay, the energy of the next drive, the reserve and the ceiling.
+    /// the goals of its stay, the energy of the next drive, the reserve, those that limits want, the
+    /// one up to which the slot charges and the ceiling.
     pub(crate) fn run_ends(&self, slot: usize) -> Vec<f64> {
         let count = self.drives_before(slot + 1);
         let bounds = self.bounds(count);
         let next = self.drives.get(count).map(|drive| &drive.goal);
         let goals = self.goals.iter().filter(|goal| goal.drives == count).chain(next);
         let wanted = goals.map(|goal| goal.wanted);
-        let mut ends: Vec<f64> = wanted.chain([self.reserve, bounds.ceiling]).collect();
+        let until = self.charge_until[slot - self.stay.start];
+        let own = [self.reserve, bounds.ceiling, until].into_iter();
+        let mut ends: Vec<f64> = wanted.chain(own).chain(self.levels_of_limits.clone()).collect();
         ends.retain(|&level| level > bounds.floor && level <= bounds.ceiling);
         ends.sort_by(f64::total_cmp);
         ends.dedup();

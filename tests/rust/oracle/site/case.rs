@@ -420,6 +420,7 @@ impl Home {
             soc_end: None,
             end_value: Price::ZERO,
             soft_bounds: Vec::new(),
+            limits: Vec::new(),
         }
     }
 }
