@@ -11,7 +11,7 @@ use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::units::{Energy, Money, Percent, Power, Price};
 
 use crate::error::{Named, Refused};
-use crate::plan::{BatteryTuple, battery};
+use crate::plan::{BatteryTuple, after_deadline, battery};
 use crate::prices::Prices;
 use crate::storage::{ConsumptionTuple, LimitTuple, consumption, storage_limit};
 use crate::time::Instant;
@@ -79,6 +79,7 @@ pub(crate) struct VehicleArgument {
     consumption: Vec<ConsumptionTuple>,
     soft_bounds: Vec<SoftBoundArgument>,
     limits: Vec<LimitTuple>,
+    after_deadline: String,
 }
 
 #[derive(FromPyObject)]
@@ -321,6 +322,7 @@ impl VehicleArgument {
                 .collect::<Result<_, _>>()?,
             soft_bounds: soft_bounds(&self.soft_bounds)?,
             limits: self.limits.iter().enumerate().map(storage_limit).collect::<Result<_, _>>()?,
+            after_deadline: after_deadline(&self.after_deadline)?,
         }))
     }
 }

@@ -77,6 +77,8 @@ class Store:
     """Hours, least and highest level, and the price of a kWh outside of them for an hour."""
 
     limits: tuple[StoreLimit, ...] = ()
+    stops: bool = False
+    """Whether what a deadline missed is wanted no more."""
 
     @property
     def until(self) -> float:
@@ -86,6 +88,35 @@ class Store:
     def until_in(self, slot: int) -> float:
         """Level at which charging ends in an hour."""
         return min([self.until, *(limit.most for limit in self.limits if limit.holds(slot))])
+
+    @property
+    def fills(self) -> bool:
+        """Whether it may charge beyond what is wanted."""
+        return bool(self.feed or self.is_battery or self.end_value > 0)
+
+    @property
+    def ceiling(self) -> float:
+        """Level that it never passes."""
+        most = max(self.until, self.level)
+        if self.fills:
+            return most
+        wanted = [kwh for _, kwh in self.earlier]
+        soft = [least for _, _, least, _, _ in self.soft]
+        limits = [self.least_after(hour) for hour in range(self.first, self.last)]
+        all_wanted = [self.level, self.reserve, self.wanted or 0.0, *wanted, *soft, *limits]
+        return min(most, max(all_wanted))
+
+    def charges_until(self, slot: int) -> float:
+        """Level at which charging ends in an hour, also for a store that stops at deadlines."""
+        until = self.until_in(slot)
+        return min(until, self.wanted_from(slot)) if self.stops and not self.fills else until
+
+    def wanted_from(self, slot: int) -> float:
+        """Highest level that is wanted after the start of an hour."""
+        due = [kwh for hour, kwh in self.earlier if hour > slot]
+        bounds = [least for _, _, least, _, _ in self.soft]
+        limits = [self.least_after(hour) for hour in range(self.first, self.last)]
+        return max([self.wanted or 0.0, self.reserve, *due, *bounds, *limits])
 
     def least_after(self, slot: int) -> float:
         """Level wanted after an hour: within a limit or where one begins."""
@@ -342,13 +373,10 @@ class Model:
         before: int | None = None
         ended: dict[int, float] = {}
         wanted = [kwh for _, kwh in store.earlier] + [store.wanted or 0.0]
-        ceiling = max(store.until, store.level)
         limits = {store.least_after(slot) for slot in range(store.first, store.last)}
-        if not (store.feed or store.is_battery or store.end_value > 0):
-            soft = [least for _, _, least, _, _ in store.soft]
-            ceiling = min(ceiling, max(store.level, store.reserve, *wanted, *soft, *limits))
+        ceiling = store.ceiling
         for slot in range(store.first, store.last):
-            power, until = store.power_in(slot), store.until_in(slot)
+            power, until = store.power_in(slot), store.charges_until(slot)
             charge = self.column("charge", store.name, slot, upper=power)
             feed = self.column("feed", store.name, slot, upper=store.feed_in(slot))
             kept = min(max(store.reserve, store.kept), store.level)
@@ -379,16 +407,20 @@ class Model:
             if before is not None:
                 terms[before] = -1.0
             self.row(terms, start, start)
-            for (s0, p0), (s1, p1) in zip(store.taper, store.taper[1:], strict=False):
-                fall = (p0 - p1) / ((s1 - s0) / 100 * store.capacity)
-                at_zero = p0 + fall * s0 / 100 * store.capacity
-                self.row({charge: 1, level: fall}, -np.inf, at_zero)
+            self.taper(store, charge, level)
             self.soft_bounds(store, slot, level)
             self.draws[slot] |= {charge: 1.0, feed: -1.0}
             self.money[feed] = store.wear
             before = level
         if before is not None:
             self.money[before] = self.money.get(before, 0) - store.end_value
+
+    def taper(self, store: Store, charge: int, level: int) -> None:
+        """The power that a level leaves."""
+        for (s0, p0), (s1, p1) in zip(store.taper, store.taper[1:], strict=False):
+            fall = (p0 - p1) / ((s1 - s0) / 100 * store.capacity)
+            at_zero = p0 + fall * s0 / 100 * store.capacity
+            self.row({charge: 1, level: fall}, -np.inf, at_zero)
 
     def soft_bounds(self, store: Store, slot: int, level: int) -> None:
         """What the energy outside of bounds costs in an hour."""
@@ -403,7 +435,7 @@ class Model:
         """What is missing by each hour, and on departure."""
         for hour, kwh in store.earlier:
             self.wish(store, hour, kwh)
-        if store.earlier:
+        if store.earlier and not store.stops:
             # What was missed is wanted on until departure.
             before = self.columns["level", store.name, store.last - 1]
             late = self.column("late", store.name)

@@ -118,6 +118,24 @@ def _softly_bounded(draw: Draw, store: Store) -> Store:
     return replace(store, soft=tuple(bounds))
 
 
+def random_stops(seed: int) -> Case:
+    """Vehicles with several targets behind a tight connection, some of which stop at deadlines."""
+    draw, case = Draw(4000 + seed), random_depot(seed)
+    case.start = [START, *CLOCK_CHANGES][seed % 3]
+    for index, store in enumerate(case.stores):
+        stops = draw.flip(0.6)
+        # What feeds wants a missed level on departure only, which this model does not know.
+        feeds = stops and draw.flip(0.3)
+        case.stores[index] = replace(
+            store,
+            stops=stops,
+            power_min=store.power_min if not feeds and draw.flip(0.3) else 0.0,
+            feed=5.0 if feeds else 0.0,
+            level=draw.number(0, 10),
+        )
+    return case
+
+
 def random_limits(seed: int) -> Case:
     """A site whose stores have limits in some of their hours."""
     draw, case = Draw(3000 + seed), random_bounds(seed)

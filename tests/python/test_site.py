@@ -22,6 +22,7 @@ from site_random import (
     random_depot,
     random_limits,
     random_soft_bounds,
+    random_stops,
 )
 
 SEEDS = range(60)
@@ -102,6 +103,29 @@ def test_soft_bounds_are_weighed_as_a_second_model_says(seed: int) -> None:
 def test_limits_in_time_are_kept_as_a_second_model_says(seed: int) -> None:
     plan = check_against_second_model(random_limits(seed))
     assert sw.SitePlan.from_json(plan.to_json()) == plan
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_vehicles_that_stop_at_deadlines_are_planned_as_a_second_model_says(seed: int) -> None:
+    check_against_second_model(random_stops(seed))
+
+
+def test_a_missed_deadline_ends_what_a_vehicle_wants() -> None:
+    targets = [sw.Target(START + HOUR, 15)]
+    van = sw.Vehicle("van", power_max_kw=10, targets=targets, after_deadline="stop")
+    plan = sw.plan_site(prices(0.1, -0.9, 0.2), now=START, devices=[van])
+    assert plan.device("van").power_kw == [10, 0, 0]
+    assert plan.shortfall_kwh == 5
+    assert plan.device("van").wishes[0].reached_at is None
+    again = sw.SitePlan.from_json(plan.to_json())
+    assert again == plan
+    assert sw.replay(plan.to_json()).same
+    asked = plan.what_if(devices=[replace(van, after_deadline="continue")])
+    assert asked.plan.device("van").power_kw == [10, 5, 0]
+    assert "after_deadline" not in asked.plan.to_json()
+    odd: Any = "never"
+    with pytest.raises(sw.InputError, match=r'after_deadline is "never"; it is "continue"'):
+        sw.plan_site(prices(0.1), now=START, devices=[replace(van, after_deadline=odd)])
 
 
 def test_limits_in_time_are_those_of_a_battery_alone() -> None:

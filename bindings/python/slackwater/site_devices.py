@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 from slackwater import _engine
 from slackwater._conversion import warn_of_largest
 from slackwater._row import native_battery
-from slackwater.plan import Battery, SocTarget, Target
+from slackwater.plan import AfterDeadline, Battery, SocTarget, Target
 from slackwater.series import Series, periods_in
 from slackwater.storage import Consumption, StorageLimit
 
@@ -161,6 +161,8 @@ class Vehicle:
             ``StorageLimit``, or ``(start, end, power_max_kw)``. A state of
             charge that is wanted in a period comes before targets, and is
             reached as far as full power allows.
+        after_deadline: Whether energy that misses a deadline is still wanted by
+            departure (``"continue"``) or no more (``"stop"``).
 
     Example:
         A car of 4 kW that is half full leaves at 19:00 and uses 12 kWh. Until
@@ -212,6 +214,7 @@ class Vehicle:
     limits: Iterable[StorageLimit | tuple[datetime, datetime, float | None]] = field(
         default=(), kw_only=True
     )
+    after_deadline: AfterDeadline = field(default="continue", kw_only=True)
 
     _kind: ClassVar[str] = "vehicle"
 

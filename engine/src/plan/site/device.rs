@@ -2,7 +2,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::charge::request::Target;
+use crate::plan::charge::request::{AfterDeadline, Target};
 use crate::plan::charge::vehicle::{Battery, SocTarget};
 use crate::plan::site::series::Series;
 use crate::plan::storage::request::{Consumption, StorageLimit};
@@ -98,6 +98,11 @@ fn is_allowed() -> bool {
     true
 }
 
+/// True for the default of a field, which data leave out.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// Vehicle with targets by deadlines, at the plug from arrival to departure except while it drives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -162,6 +167,9 @@ pub struct Vehicle {
     /// does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<StorageLimit>,
+    /// Rule for a target that is missed: what is missing is wanted by departure, or no more.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub after_deadline: AfterDeadline,
 }
 
 impl Vehicle {
@@ -189,6 +197,7 @@ impl Vehicle {
             consumption: Vec::new(),
             soft_bounds: Vec::new(),
             limits: Vec::new(),
+            after_deadline: AfterDeadline::Continue,
         }
     }
 

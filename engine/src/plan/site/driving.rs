@@ -35,6 +35,12 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
+    /// Bounds from arrival with `start` on: the floor is `kept`, but at most that level, and the
+    /// ceiling is the charge limit, but at least that level.
+    pub(crate) fn on_arrival(kept: f64, start: f64, limit: f64) -> Self {
+        Self { floor: kept.min(start), ceiling: limit.max(start), wanted: 0.0, uncharged: start }
+    }
+
     /// Bounds after a drive of `energy` that begins within these bounds. What is wanted after it is
     /// not known yet.
     fn after(self, energy: f64, limit: f64) -> Self {

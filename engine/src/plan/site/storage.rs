@@ -22,6 +22,7 @@ use std::ops::Range;
 
 use chrono::{DateTime, Utc};
 
+use crate::plan::charge::request::AfterDeadline;
 use crate::plan::site::device::{StationaryBattery, Vehicle};
 use crate::plan::site::driving::{Bounds, Drive, drives};
 use crate::plan::site::goal::Goal;
@@ -96,8 +97,10 @@ pub(crate) struct Storage {
 
 impl Storage {
     /// Storage of a vehicle over the slots of a site. With `goes_on`, energy that misses a
-    /// deadline is wanted by departure (the late goal).
+    /// deadline is wanted by departure (the late goal), unless the vehicle stops at deadlines.
     pub(crate) fn of_vehicle(vehicle: &Vehicle, grid: &SiteSlots, goes_on: bool) -> Self {
+        let continues = vehicle.after_deadline == AfterDeadline::Continue;
+        let goes_on = goes_on && continues;
         let (start, capacity, limit, efficiency_in) = levels(vehicle);
         let from = vehicle.arrival.map_or(i64::MIN, micros_of);
         let to = vehicle.departure.map_or(i64::MAX, micros_of);
@@ -105,9 +108,7 @@ impl Storage {
         let (discharge_kw, efficiency_out, soc_min, wear) = discharging(vehicle);
         let soc_min = soc_min / 100.0 * capacity.unwrap_or(0.0);
         let mut stay = grid.between(from, to);
-        // The floor is `soc_min` or the reserve, but at most the level on arrival.
-        let floor = soc_min.max(kept).min(start);
-        let first = Bounds { floor, ceiling: limit.max(start), wanted: 0.0, uncharged: start };
+        let first = Bounds::on_arrival(soc_min.max(kept), start, limit);
         let drives = drives(vehicle, grid, stay.start, limit, first);
         // A reserve that is held on arrival is the floor, and a wish only after a drive.
         let is_wish = kept > start || !drives.is_empty();
@@ -129,7 +130,7 @@ impl Storage {
         let energies = |kw: f64| stay.clone().map(|slot| kw * grid.hours[slot]).collect();
         let soft_bounds = soft_levels(&vehicle.soft_bounds, capacity, grid, &stay);
         let mut storage = Self {
-            may_go_on: late.is_some(),
+            may_go_on: continues && late.is_some(),
             charge_max: energies(vehicle.power_max.as_kw()),
             charge_min: energies(vehicle.power_min.as_kw()),
             discharge_max: energies(discharge_kw),
@@ -158,6 +159,9 @@ impl Storage {
         storage.stay_away(grid);
         storage.apply_limits(&vehicle.limits, grid);
         storage.set_wanted(vehicle.may_fill());
+        if !continues && !vehicle.may_fill() {
+            storage.stop_at_deadlines();
+        }
         storage.end_at_taper();
         storage.forbid_full_charges();
         storage.find_reachable(grid, vehicle.power_max.as_kw(), (from, to));
@@ -200,6 +204,21 @@ impl Storage {
             if let Some(last) = count.checked_sub(1) {
                 later += self.drives[last].energy;
             }
+        }
+    }
+
+    /// Ends charging for each target at its deadline: a slot charges up to the level of a later
+    /// target, of the reserve, of the next drive and what is wanted after it, or of a bound in time.
+    fn stop_at_deadlines(&mut self) {
+        let soft = self.soft_bounds.iter().map(|bound| bound.least).fold(self.reserve, f64::max);
+        for (index, slot) in self.stay.clone().enumerate() {
+            let count = self.drives_before(slot + 1);
+            let next = self.drives.get(count);
+            let next = next.map_or(0.0, |drive| drive.energy + self.bounds(count + 1).wanted);
+            let due = self.goals.iter().filter(|goal| goal.drives == count && goal.slots > slot);
+            let due = due.map(|goal| goal.wanted).fold(soft.max(next), f64::max);
+            let most = due.max(self.most_wanted_in(count));
+            self.charge_until[index] = self.charge_until[index].min(most);
         }
     }
 
@@ -561,6 +580,24 @@ mod tests {
         assert_eq!((on.goals[1].target, on.goals[1].slots, on.goals[1].wanted), (None, 4, 5.0));
         van.targets[0].by = None;
         assert!(!stored(&van, 5, false).may_go_on);
+    }
+
+    #[test]
+    fn a_vehicle_that_stops_charges_for_later_deadlines_only() {
+        let mut car = car();
+        (car.power_max, car.after_deadline) = (kw(2.0), AfterDeadline::Stop);
+        car.soc_targets = vec![soc_by(60, 90.0), soc_by(120, 60.0)];
+        for goes_on in [false, true] {
+            let storage = stored(&car, 4, goes_on);
+            assert!(!storage.may_go_on && storage.goals.len() == 2);
+            // 18 kWh by the first hour, 12 by the second, and nothing after it.
+            assert_eq!(
+                (storage.stay.clone(), &storage.charge_until[..]),
+                (0..2, &[18.0, 12.0][..])
+            );
+        }
+        car.after_deadline = AfterDeadline::Continue;
+        assert_eq!(stored(&car, 4, true).charge_until, [20.0; 4]);
     }
 
     #[test]
