@@ -8,7 +8,7 @@ use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::simulate as engine;
 use slackwater_engine::simulate::{ForecastBook, LookAhead};
-use slackwater_engine::units::{Power, Price};
+use slackwater_engine::units::Price;
 
 use crate::error::{Named, Refused};
 use crate::forecast::{Forecast, looked_ahead};
@@ -125,8 +125,8 @@ pub(crate) struct Episode {
     currency: Arc<str>,
 }
 
-/// Energy in kWh, energy missing in kWh, and cost.
-type StepTuple = (f64, f64, f64);
+/// Energy in kWh, energy missing in kWh, cost, reward, and whether the vehicle has left.
+type StepTuple = (f64, f64, f64, f64, bool);
 
 #[pymethods]
 impl Episode {
@@ -152,18 +152,13 @@ impl Episode {
         episode.view().map(|view| View::new(&view, &self.currency))
     }
 
-    /// Holds a power until the next decision; `None` after the departure.
-    fn advance(&self, power_kw: f64) -> Result<Option<StepTuple>, Refused> {
-        let power = Power::from_kw(power_kw).named("power_kw")?;
+    /// Holds a share of the highest power until the next decision; `None` after the departure.
+    fn advance(&self, share: f64) -> Result<Option<StepTuple>, Refused> {
         let mut episode = self.episode.lock().unwrap_or_else(PoisonError::into_inner);
-        let step = episode.advance(power);
-        Ok(step.map(|step| (step.energy_kwh, step.missing_kwh, step.cost.as_units())))
-    }
-
-    /// Cost of the energy that is missing now, if the vehicle left.
-    #[getter]
-    fn missing_cost(&self) -> f64 {
-        let episode = self.episode.lock().unwrap_or_else(PoisonError::into_inner);
-        episode.missing_cost().as_units()
+        let made = episode.advance_by_share(share).named("action")?;
+        Ok(made.map(|engine::EpisodeStep { step, has_left, reward }| {
+            let (cost, reward) = (step.cost.as_units(), reward.as_units());
+            (step.energy_kwh, step.missing_kwh, cost, reward, has_left)
+        }))
     }
 }

@@ -78,3 +78,7 @@ def test_wrong_settings_are_refused() -> None:
         environment().reset(options={"stay": 9})
     with pytest.raises(RuntimeError, match="call reset"):
         environment().step(np.array([0.0], dtype=np.float32))
+    env = environment()
+    env.reset(seed=0)
+    with pytest.raises(sw.InputError, match="action: NaN kW"):
+        env.step(np.array([np.nan], dtype=np.float32))

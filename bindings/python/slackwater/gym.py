@@ -167,15 +167,13 @@ class ChargingEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
 
         Raises:
             RuntimeError: The episode is over, or was not begun.
+            InputError: The action is not a number.
         """
-        view = None if self._episode is None else self._episode.view()
-        if self._episode is None or view is None:
+        share = float(np.asarray(action).reshape(-1)[0])
+        made = None if self._episode is None else self._episode.advance(share)
+        if made is None:
             raise RuntimeError("the episode is over; call reset")
-        share = min(max(float(np.asarray(action).reshape(-1)[0]), 0.0), 1.0)
-        made = self._episode.advance(share * view.power_max_kw)
-        energy_kwh, missing_kwh, cost = made or (0.0, 0.0, 0.0)
-        has_left = self._episode.view() is None
-        reward = -cost - (self._episode.missing_cost if has_left else 0.0)
+        energy_kwh, missing_kwh, cost, reward, has_left = made
         info = {"energy_kwh": energy_kwh, "missing_kwh": missing_kwh, "cost": cost}
         return self._observe(), reward, has_left, False, info
 

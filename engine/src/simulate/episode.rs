@@ -11,7 +11,19 @@ use crate::simulate::run::{LengthError, SimulationOptions};
 use crate::simulate::session::{Session, Step};
 use crate::simulate::view::View;
 use crate::statistics::fixed::Amount;
-use crate::units::Power;
+use crate::units::{Power, UnitError};
+
+/// Time from one decision to the next in an episode, with its reward.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EpisodeStep {
+    /// Energy and cost.
+    pub step: Step,
+    /// True if the vehicle has left at the end.
+    pub has_left: bool,
+    /// Cost of the step, negated; at the departure also that of the energy that is missing. The
+    /// rewards of all steps add up to the negated cost of the stay.
+    pub reward: Amount,
+}
 
 /// The first stay of some facts, from decision to decision.
 pub struct Episode {
@@ -78,6 +90,20 @@ impl Episode {
         Some(step)
     }
 
+    /// Holds a share of the highest power, cut to 0 to 1, until the next decision; `None` after the
+    /// departure.
+    ///
+    /// # Errors
+    /// The share is not a number.
+    pub fn advance_by_share(&mut self, share: f64) -> Result<Option<EpisodeStep>, UnitError> {
+        let Some(view) = self.view() else { return Ok(None) };
+        let power = Power::from_kw(share.clamp(0.0, 1.0) * view.power_max().as_kw())?;
+        let Some(step) = self.advance(power) else { return Ok(None) };
+        let has_left = self.view().is_none();
+        let missing = if has_left { self.missing_cost() } else { Amount::ZERO };
+        Ok(Some(EpisodeStep { step, has_left, reward: -(step.cost + missing) }))
+    }
+
     /// Cost of the energy that is missing now, if the vehicle left.
     #[must_use]
     pub fn missing_cost(&self) -> Amount {
@@ -118,5 +144,28 @@ mod tests {
         assert_eq!(told, expected);
         assert!(episode.advance(kw(6.0)).is_none());
         assert_eq!(episode.missing_cost(), Amount::ZERO);
+    }
+
+    #[test]
+    fn rewards_add_up_to_the_cost_with_what_is_missing() {
+        let arrival: DateTime<Utc> = "2026-01-05T18:20:00Z".parse().unwrap();
+        let departure = arrival + TimeDelta::minutes(50);
+        let device = ChargeDevice::ideal(kw(6.0));
+        let stay = Stay { home: 0, arrival, departure, need: kwh(4.0), device };
+        let facts = Facts::new(curve_of(60, &[30, 10]), vec![stay], None).unwrap();
+        let options = SimulationOptions::default();
+        let mut episode = Episode::new(facts, Arc::default(), &options).unwrap().unwrap();
+        assert!(episode.advance_by_share(f64::NAN).is_err());
+        let (mut rewards, mut left) = (Amount::ZERO, Vec::new());
+        // Half the power, and more than the highest in the last step.
+        for share in [0.5, 0.5, 0.5, 7.0] {
+            let made = episode.advance_by_share(share).unwrap().unwrap();
+            rewards += made.reward;
+            left.push(made.has_left);
+        }
+        // 2 kWh at 0.30, 1 kWh at 0.10, and the missing kWh at the highest price.
+        assert_eq!(rewards.to_string(), "-1.000000000000");
+        assert_eq!(left, [false, false, false, true]);
+        assert!(episode.advance_by_share(1.0).unwrap().is_none());
     }
 }

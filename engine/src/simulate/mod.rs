@@ -48,7 +48,7 @@ pub(crate) mod view;
 
 pub use command::Command;
 pub use device::{ChargeDevice, DeviceError};
-pub use episode::Episode;
+pub use episode::{Episode, EpisodeStep};
 pub use facts::{Facts, FactsError, Stay};
 pub use forecast::{Forecast, ForecastBook, KnownPrices, LookAhead, publish_day_ahead};
 pub use naive::{NaiveForecast, NaiveRule};
