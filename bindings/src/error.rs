@@ -36,7 +36,7 @@ use slackwater_engine::prices::curve::CurveError;
 use slackwater_engine::prices::layers::LayerError;
 use slackwater_engine::prices::signal::{SignalError, ZoneError};
 use slackwater_engine::prices::tariff::{SpanError, TariffError};
-use slackwater_engine::simulate::{FactsError, LengthError};
+use slackwater_engine::simulate::{FactsError, HomeError, LengthError};
 use slackwater_engine::statistics::columns::ColumnError;
 use slackwater_engine::statistics::hem::PeriodError;
 use slackwater_engine::statistics::measurements::MeasurementError;
@@ -140,6 +140,7 @@ refuse!(
     FactsError,
     FlexIssues,
     HeatError,
+    HomeError,
     HorizonError,
     IdentifyError,
     LayerError,

@@ -49,6 +49,7 @@ mod schedule;
 mod series;
 mod signals;
 mod simulate;
+mod simulate_homes;
 mod simulate_view;
 mod site;
 mod site_request;
@@ -170,6 +171,8 @@ mod _engine {
     use crate::signals::{check_signal, replace_signal};
     #[pymodule_export]
     use crate::simulate::{Simulation, SimulationTable, simulate};
+    #[pymodule_export]
+    use crate::simulate_homes::{HomeSimulation, HomeView, simulate_homes};
     #[pymodule_export]
     use crate::simulate_view::{Episode, View, count_stays};
     #[pymodule_export]

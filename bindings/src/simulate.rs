@@ -19,7 +19,7 @@ use crate::arrow::{Columns, Table, batches, refused, utc};
 use crate::batch::Vehicles;
 use crate::error::{Named, Refused};
 use crate::forecast::Forecast;
-use crate::interrupt;
+use crate::interrupt::{self, Clock};
 use crate::keys::Keys;
 use crate::prices::Prices;
 use crate::simulate_view::View;
@@ -40,7 +40,7 @@ pub(crate) struct Settings {
     horizon: Option<TimeDelta>,
     shortfall_price_per_kwh: Option<f64>,
     splits_regret: bool,
-    keeps_steps: bool,
+    pub(crate) keeps_steps: bool,
 }
 
 impl Settings {
@@ -57,9 +57,40 @@ impl Settings {
 
     /// Facts of stays at settled prices.
     pub(crate) fn facts(&self, read: &ReadStays, prices: &Prices) -> Result<Facts, Refused> {
+        Ok(Facts::new((*prices.curve).clone(), read.stays.clone(), self.shortfall_price()?)?)
+    }
+
+    /// Price of a kWh that is missing, if one was given.
+    pub(crate) fn shortfall_price(&self) -> Result<Option<Price>, Refused> {
         let price = self.shortfall_price_per_kwh.map(Price::from_per_kwh).transpose();
-        let price = price.named("shortfall_price_per_kwh")?;
-        Ok(Facts::new((*prices.curve).clone(), read.stays.clone(), price)?)
+        price.named("shortfall_price_per_kwh")
+    }
+}
+
+/// A function of Python that is told the share of the work that is done.
+pub(crate) struct Progress {
+    function: Option<Py<PyAny>>,
+    told: f64,
+    /// What the function raised.
+    pub(crate) failed: Option<PyErr>,
+}
+
+impl Progress {
+    pub(crate) fn new(function: Option<Py<PyAny>>) -> Self {
+        Self { function, told: 0.0, failed: None }
+    }
+
+    /// Tells the share; false if the work has to stop.
+    pub(crate) fn tell(&mut self, done: f64, clock: &Clock) -> bool {
+        let is_due = done - self.told >= 0.005 || done >= 1.0;
+        if let Some(function) = self.function.as_ref().filter(|_| is_due) {
+            self.told = done;
+            if let Err(error) = Python::attach(|py| function.call1(py, (done,))) {
+                self.failed = Some(error);
+                return false;
+            }
+        }
+        clock.seconds_left() > 0.0
     }
 }
 
@@ -136,19 +167,27 @@ impl Policy for PythonPolicy {
     ) -> Result<(), PyErr> {
         Python::attach(|py| {
             let view = View::new(view, &self.currency);
-            let periods: Vec<(Instant, Instant, f64)> =
-                self.decide.call1(py, (view,))?.extract(py)?;
-            for (start, end, power_kw) in periods {
-                let power = Power::from_kw(power_kw).named("power_kw of the policy")?;
-                if end.0 <= start.0 || commands.last().is_some_and(|last| last.end() > start.0) {
-                    let text = "periods of the policy are in time order, without overlap";
-                    return Err(Refused::Input(format!("{text}; one starts at {}", start.0)).into());
-                }
-                commands.push(Command::new(start.0, end.0, power));
-            }
+            read_commands(&self.decide.call1(py, (view,))?.into_bound(py), commands)?;
             Ok(())
         })
     }
+}
+
+/// Commands from the periods of a policy, with their power in kW.
+pub(crate) fn read_commands(
+    periods: &Bound<'_, PyAny>,
+    commands: &mut Vec<Command>,
+) -> Result<(), Refused> {
+    let periods: Vec<(Instant, Instant, f64)> = periods.extract()?;
+    for (start, end, power_kw) in periods {
+        let power = Power::from_kw(power_kw).named("power_kw of the policy")?;
+        if end.0 <= start.0 || commands.last().is_some_and(|last| last.end() > start.0) {
+            let text = "periods of the policy are in time order, without overlap";
+            return Err(Refused::Input(format!("{text}; one starts at {}", start.0)));
+        }
+        commands.push(Command::new(start.0, end.0, power));
+    }
+    Ok(())
 }
 
 /// Rows of a simulation, for any Arrow library. Amounts are exact decimals.
@@ -157,7 +196,7 @@ impl Policy for PythonPolicy {
 pub(crate) struct SimulationTable;
 
 impl SimulationTable {
-    fn wrap(py: Python<'_>, table: &Table) -> PyResult<Py<Self>> {
+    pub(crate) fn wrap(py: Python<'_>, table: &Table) -> PyResult<Py<Self>> {
         Py::new(py, PyClassInitializer::from(table.clone()).add_subclass(Self))
     }
 }
@@ -245,20 +284,8 @@ pub(crate) fn simulate(
     }
     let currency = prices.currency.clone();
     let (outcomes, facts) = interrupt::run(py, None, move |clock| {
-        let mut told = 0.0;
-        let mut failed = None;
-        let mut report = |done: f64| {
-            if let Some(progress) =
-                progress.as_ref().filter(|_| done - told >= 0.005 || done >= 1.0)
-            {
-                told = done;
-                if let Err(error) = Python::attach(|py| progress.call1(py, (done,))) {
-                    failed = Some(error);
-                    return false;
-                }
-            }
-            clock.seconds_left() > 0.0
-        };
+        let mut progress = Progress::new(progress);
+        let mut report = |done: f64| progress.tell(done, clock);
         let made = match policy {
             None => simulate_replanner(&facts, &book, budget, &options, &mut report).map_err(
                 |stopped| match stopped {
@@ -276,7 +303,7 @@ pub(crate) fn simulate(
                 })
             }
         };
-        made.map(|outcomes| (outcomes, facts)).map_err(|error| error.or(failed))
+        made.map(|outcomes| (outcomes, facts)).map_err(|error| error.or(progress.failed))
     })?
     .map_err(|error| error.unwrap_or_else(|| PyKeyboardInterrupt::new_err(())))?;
     assemble(&read, &facts, &outcomes, settings.keeps_steps)

@@ -139,7 +139,15 @@ from slackwater.prices import Prices, PriceSlot
 from slackwater.questions import Departure, InsuranceFrontier, WhatIf, insurance_frontier
 from slackwater.saved import load_area, load_plan, replay
 from slackwater.series import Series, SeriesSlot
-from slackwater.simulation import Replan, Simulation, View, simulate
+from slackwater.simulation import (
+    HomeSimulation,
+    HomeView,
+    Replan,
+    Simulation,
+    View,
+    simulate,
+    simulate_homes,
+)
 from slackwater.site import SitePlan, plan_site
 from slackwater.site_devices import (
     Carbon,
@@ -270,6 +278,8 @@ __all__ = [
     "HeatReason",
     "HeatReasons",
     "HeatSlot",
+    "HomeSimulation",
+    "HomeView",
     "InputError",
     "InsuranceFrontier",
     "InsurancePoint",
@@ -397,6 +407,7 @@ __all__ = [
     "schedule",
     "signals",
     "simulate",
+    "simulate_homes",
     "statistics",
     "tariffs",
     "versions",

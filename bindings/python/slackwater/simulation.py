@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from slackwater import _engine
 from slackwater._engine import InputError, Interval
-from slackwater.forecasts import Forecast
+from slackwater.forecasts import Forecast, Persistence, SeasonalNaive
 from slackwater.plan import Plan
 from slackwater.prices import Prices
+from slackwater.storage import StoragePlan
 
 if TYPE_CHECKING:
     from slackwater.typing import ArrowTable
@@ -95,7 +96,52 @@ class Replan:
     budget: float | None = None
 
 
-Command: TypeAlias = float | Plan | Iterable[Interval | tuple[datetime, datetime, float]] | None
+class HomeView(_engine.HomeView):
+    """Everything that is known of one home at one instant, for a policy to decide on.
+
+    It is put together from copies of what was known: there is no way from it to
+    later facts.
+
+    Example:
+        A policy that stores what the sun leaves over and covers the load from it, as
+        batteries do that know no prices:
+
+        >>> def self_consume(view):
+        ...     _, _, net_kw = view.net_load[0]
+        ...     return -net_kw
+    """
+
+    __slots__ = ()
+
+    @property
+    def prices(self) -> Prices:
+        """Known prices to buy from now to ``horizon_end``: settled, published, forecast."""
+        return Prices._wrap(self._known)
+
+    @property
+    def export_prices(self) -> Prices | None:
+        """Known prices to sell from now to ``horizon_end``; ``None`` if nothing is paid for."""
+        return None if self._known_export is None else Prices._wrap(self._known_export)
+
+    @property
+    def history(self) -> Prices:
+        """Settled prices to buy of the four weeks before now."""
+        return Prices._wrap(self._past)
+
+    def price_at(self, at: datetime) -> float:
+        """Tell a price to buy, per kWh.
+
+        Raises:
+            LookAheadError: Nobody knows it now: it is not settled, not published,
+                not forecast, or beyond the horizon.
+            TypeError: ``at`` has no zone.
+        """
+        return super().price_at(at)
+
+
+Command: TypeAlias = (
+    float | Plan | StoragePlan | Iterable[Interval | tuple[datetime, datetime, float]] | None
+)
 """What a policy answers: a power in kW until the next decision, a plan, or periods
 ``(start, end, power_kw)``. ``None`` is off, and so is time without a period."""
 
@@ -103,19 +149,17 @@ Policy: TypeAlias = Replan | Callable[[View], Command]
 """A rule that decides: :class:`Replan`, or any function of a :class:`View`."""
 
 
-class Simulation(_engine.Simulation):
-    """Result of a simulation: realised cost, hindsight optimum, regret, tables.
+HomePolicy: TypeAlias = Replan | Callable[[HomeView], Command]
+"""A rule that decides for a battery: :class:`Replan`, or any function of a
+:class:`HomeView`. A negative power discharges."""
 
-    Amounts are decimals with twelve places and add up to the last digit:
-    ``regret == cost - hindsight_cost == sum(regret_parts.values())``.
-    """
 
-    __slots__ = ("_totals", "currency")
+class _Costs:
+    """Amounts of a simulation by name."""
 
-    def __init__(self, native: _engine.Simulation, currency: str) -> None:
-        """Add a currency to a result of the engine; :func:`simulate` makes it."""
-        self._totals = {name: Decimal(amount) for name, amount in native._amounts}
-        self.currency = currency
+    __slots__ = ()
+
+    _totals: dict[str, Decimal]
 
     @property
     def cost(self) -> Decimal:
@@ -124,17 +168,17 @@ class Simulation(_engine.Simulation):
 
     @property
     def missing_cost(self) -> Decimal:
-        """Part of the cost that is for energy missing at departures."""
+        """Part of the cost that is for energy missing at departures, or in batteries at the end."""
         return self._totals["missing_cost"]
 
     @property
     def hindsight_cost(self) -> Decimal:
-        """Least cost of ideal devices that knew every price from the start."""
+        """Least cost of devices without losses that knew everything from the start."""
         return self._totals["hindsight_cost"]
 
     @property
     def baseline_cost(self) -> Decimal:
-        """Cost without planning: full power from every arrival."""
+        """Cost without planning: full power from every arrival, batteries at rest."""
         return self._totals["baseline_cost"]
 
     @property
@@ -159,13 +203,53 @@ class Simulation(_engine.Simulation):
         names = [name for name in self._totals if name.startswith("regret_")]
         return {name.removeprefix("regret_"): self._totals[name] for name in names}
 
-    def __repr__(self) -> str:
+    def _headline(self, what: str, currency: str) -> str:
         """Tell cost, baseline and regret in one line."""
         return (
-            f"Simulation({len(self.stays)} stays for {self.cost:.4f} {self.currency}, "
-            f"hindsight {self.hindsight_cost:.4f}, without planning {self.baseline_cost:.4f}, "
-            f"regret {self.regret:.4f})"
+            f"{type(self).__name__}({what} for {self.cost:.4f} {currency}, hindsight "
+            f"{self.hindsight_cost:.4f}, without planning {self.baseline_cost:.4f}, regret "
+            f"{self.regret:.4f})"
         )
+
+
+class Simulation(_Costs, _engine.Simulation):
+    """Result of a simulation: realised cost, hindsight optimum, regret, tables.
+
+    Amounts are decimals with twelve places and add up to the last digit:
+    ``regret == cost - hindsight_cost == sum(regret_parts.values())``.
+    """
+
+    __slots__ = ("_totals", "currency")
+
+    def __init__(self, native: _engine.Simulation, currency: str) -> None:
+        """Add a currency to a result of the engine; :func:`simulate` makes it."""
+        self._totals = {name: Decimal(amount) for name, amount in native._amounts}
+        self.currency = currency
+
+    def __repr__(self) -> str:
+        """Tell cost, baseline and regret in one line."""
+        return self._headline(f"{len(self.stays)} stays", self.currency)
+
+
+class HomeSimulation(_Costs, _engine.HomeSimulation):
+    """Result of a simulation of homes with batteries: costs, hindsight optimum, regret, tables.
+
+    The hindsight optimum is that of batteries without losses that knew all from the start,
+    the baseline that of batteries that rest. Amounts are decimals with twelve places and
+    add up to the last digit:
+    ``regret == cost - hindsight_cost == sum(regret_parts.values())``.
+    """
+
+    __slots__ = ("_totals", "currency")
+
+    def __init__(self, native: _engine.HomeSimulation, currency: str) -> None:
+        """Add a currency to a result of the engine; :func:`simulate_homes` makes it."""
+        self._totals = {name: Decimal(amount) for name, amount in native._amounts}
+        self.currency = currency
+
+    def __repr__(self) -> str:
+        """Tell cost, baseline and regret in one line."""
+        return self._headline(f"{len(self.homes)} homes", self.currency)
 
 
 def simulate(
@@ -255,11 +339,7 @@ regret 0.5000)
     """
     if isinstance(policy, type):
         raise TypeError(f"policy is the class {policy.__name__}; give {policy.__name__}()")
-    known = sorted(forecasts, key=lambda each: each.known_at)
-    for forecast in known:
-        if forecast.currency != prices.currency:
-            message = f"forecasts are in {forecast.currency}, prices in {prices.currency}"
-            raise InputError(message)
+    known = _in_order(forecasts, "forecasts", prices)
     native = _engine.simulate(
         None if isinstance(policy, Replan) else _decider(policy, known),
         stays,
@@ -276,6 +356,207 @@ regret 0.5000)
         progress=_draw_bar if progress is True else progress or None,
     )
     return Simulation(native, prices.currency)
+
+
+def simulate_homes(
+    policy: HomePolicy,
+    batteries: ArrowTable,
+    prices: Prices,
+    forecasts: Iterable[Forecast] = (),
+    *,
+    power: ArrowTable | None = None,
+    power_forecast: SeasonalNaive | Persistence | ArrowTable | None = None,
+    export_prices: Prices | None = None,
+    export_forecasts: Iterable[Forecast] = (),
+    start: datetime | None = None,
+    end: datetime | None = None,
+    step: timedelta = QUARTER,
+    horizon: timedelta | None = None,
+    shortfall_price_per_kwh: float | None = None,
+    regret: bool = True,
+    steps: bool = True,
+    progress: bool | Callable[[float], object] = False,
+) -> HomeSimulation:
+    """Run a policy for homes with a stationary battery in a receding horizon, as :func:`simulate`.
+
+    At every multiple of ``step``, at every start of a settled price and whenever a forecast of
+    prices becomes known the policy sees what is known by then, and nothing else, and commands
+    the battery. Load, solar power and battery meet at the meter of the home: what it draws
+    costs the settled price, what it feeds in earns the export price. A battery that becomes
+    full or empty within a minute takes or gives in that minute what it can. Homes are
+    independent, and are simulated in parallel.
+
+    A plan of :class:`Replan` reaches to the end of the known prices, and the battery holds its
+    ``target_percent`` there, as far as it can.
+
+    Args:
+        policy: :class:`Replan` without a budget, or a function of a :class:`HomeView`. A function
+            is called in the order of time and then of the batteries.
+        batteries: Anything with ``__arrow_c_stream__``, one row a home:
+
+            ======================== ============================================ ==========
+            column                   meaning                                      default
+            ======================== ============================================ ==========
+            ``home``                 name or number of the home                   required
+            ``capacity_kwh``         usable capacity                              required
+            ``soc_percent``          state of charge at the start                 required
+            ``power_max_kw``         highest charging power                       required
+            ``discharge_max_kw``     highest discharging power                    required
+            ``soc_min_percent``      below it nothing is discharged               0
+            ``charge_limit_percent`` where charging ends                          100
+            ``target_percent``       wanted at the end of plans and of the        that at the
+                                     simulation                                   start
+            ``efficiency``           stored per plug energy                       1
+            ``discharge_efficiency`` plug energy per stored                       1
+            ``wear_price_per_kwh``   per stored kWh that is discharged            0
+            ======================== ============================================ ==========
+        prices: Settled prices to buy. They cover the simulation.
+        forecasts: What was known of them when. Without any, only the price of the present
+            slot is known.
+        power: Facts of the homes, one row a slot of whole minutes: ``home``, ``start``, ``end``,
+            ``load_kw``, ``solar_kw``. Without ``end`` all slots of a home have one length;
+            one of the two powers may be left out. Rows before ``start`` are history.
+        power_forecast: What was known of them: a rule on what was measured, or a table as
+            ``power`` with a column ``known_at``, of which a later forecast wins over an
+            earlier one. Required with ``power``.
+        export_prices: Settled prices to sell, at most those to buy. Without them a kWh that
+            is fed in earns nothing, and costs where the price to buy is negative as much as
+            one from the grid is paid for.
+        export_forecasts: What was known of them when; an unknown one is taken for 0.
+        start: Start of the simulation; by default that of ``power``, or of ``prices``.
+        end: Its end, likewise.
+        step: Time from one decision to the next.
+        horizon: How far ahead the policy sees; ``None`` for all that is known.
+        shortfall_price_per_kwh: Price of a kWh that a battery lacks to its target at the
+            end; by default the highest settled price.
+        regret: Whether to split the regret, into the parts ``forecast`` (of prices, load and
+            solar power), ``horizon``, ``efficiency`` and ``policy``; the others are 0. That
+            runs the policy up to three times more.
+        steps: Whether to keep a row for each decision.
+        progress: Whether to draw a bar on the standard error output, or a function that
+            is called with the share that is done.
+
+    Returns:
+        Costs, regret and tables.
+
+    Raises:
+        InputError: A row makes no sense, facts do not cover the simulation, an export price
+            is above the price to buy, ``step`` or ``horizon`` is out of range, or currencies
+            differ.
+        LookAheadError: The policy used something before it was known.
+        TypeError: The policy answers something that is no command.
+
+    Example:
+        At noon the sun leaves 2 kWh over, which would earn 0.05 each. In the evening the home
+        draws 2 kWh at 0.40. The battery keeps the one for the other, for 0.10 in all:
+
+        >>> import pyarrow as pa
+        >>> import slackwater as sw
+        >>> from datetime import UTC, datetime, timedelta
+        >>> noon, hour = datetime(2026, 6, 5, 12, tzinfo=UTC), timedelta(hours=1)
+        >>> prices = sw.Prices.from_values(noon, [0.30, 0.40], currency="EUR")
+        >>> export = sw.Prices.from_values(noon, [0.05, 0.05], currency="EUR")
+        >>> batteries = pa.table({
+        ...     "home": ["a"],
+        ...     "capacity_kwh": [5.0],
+        ...     "soc_percent": [0.0],
+        ...     "power_max_kw": [3.0],
+        ...     "discharge_max_kw": [3.0],
+        ... })
+        >>> power = pa.table({
+        ...     "home": ["a", "a"],
+        ...     "start": [noon, noon + hour],
+        ...     "load_kw": [0.0, 2.0],
+        ...     "solar_kw": [2.0, 0.0],
+        ... })
+        >>> expected = power.append_column("known_at", [[noon, noon]])
+        >>> result = sw.simulate_homes(
+        ...     sw.Replan(),
+        ...     batteries,
+        ...     prices,
+        ...     [sw.Forecast(prices, known_at=noon)],
+        ...     power=power,
+        ...     power_forecast=expected,
+        ...     export_prices=export,
+        ...     export_forecasts=[sw.Forecast(export, known_at=noon)],
+        ... )
+        >>> result
+        HomeSimulation(1 homes for 0.0000 EUR, hindsight 0.0000, without planning 0.7000, \
+regret 0.0000)
+    """
+    if isinstance(policy, type):
+        raise TypeError(f"policy is the class {policy.__name__}; give {policy.__name__}()")
+    if isinstance(policy, Replan) and policy.budget is not None:
+        message = f"budget is {policy.budget}; plans of batteries have none, give Replan()"
+        raise InputError(message)
+    if export_prices is not None and export_prices.currency != prices.currency:
+        message = f"export_prices are in {export_prices.currency}, prices in {prices.currency}"
+        raise InputError(message)
+    native = _engine.simulate_homes(
+        None if isinstance(policy, Replan) else _home_decider(policy),
+        batteries,
+        _Tariff(
+            prices=prices._native,
+            forecasts=[each._native for each in _in_order(forecasts, "forecasts", prices)],
+            export_prices=None if export_prices is None else export_prices._native,
+            export_forecasts=[
+                each._native for each in _in_order(export_forecasts, "export_forecasts", prices)
+            ],
+        ),
+        _HomeFacts(
+            power=power, power_forecast=_power_forecast(power_forecast), start=start, end=end
+        ),
+        settings=Settings(
+            step=step,
+            horizon=horizon,
+            shortfall_price_per_kwh=shortfall_price_per_kwh,
+            splits_regret=regret,
+            keeps_steps=steps,
+        ),
+        progress=_draw_bar if progress is True else progress or None,
+    )
+    return HomeSimulation(native, prices.currency)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Tariff:
+    """Prices each way and their forecasts, as the native part reads them."""
+
+    prices: _engine.Prices
+    forecasts: list[_engine.Forecast]
+    export_prices: _engine.Prices | None
+    export_forecasts: list[_engine.Forecast]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _HomeFacts:
+    """Load and solar power of homes, as the native part reads them."""
+
+    power: ArrowTable | None
+    power_forecast: tuple[int | None, str] | ArrowTable | None
+    start: datetime | None
+    end: datetime | None
+
+
+def _power_forecast(
+    given: SeasonalNaive | Persistence | ArrowTable | None,
+) -> tuple[int | None, str] | ArrowTable | None:
+    """A rule as days and zone; a table as it is."""
+    if isinstance(given, SeasonalNaive):
+        return given.days, given.time_zone
+    if isinstance(given, Persistence):
+        return None, "UTC"
+    return given
+
+
+def _in_order(forecasts: Iterable[Forecast], name: str, prices: Prices) -> list[Forecast]:
+    """Forecasts in the order in which they became known, in the currency of the prices."""
+    known = sorted(forecasts, key=lambda each: each.known_at)
+    for forecast in known:
+        if forecast.currency != prices.currency:
+            message = f"{name} are in {forecast.currency}, prices in {prices.currency}"
+            raise InputError(message)
+    return known
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,16 +577,29 @@ def _decider(
     """A policy as the native part calls it."""
 
     def decide(native: _engine.View) -> list[tuple[datetime, datetime, float]]:
-        return _periods(policy(View(native, forecasts)), native)
+        return _periods(policy(View(native, forecasts)), native, may_discharge=False)
 
     return decide
 
 
-def _periods(command: Command, view: _engine.View) -> list[tuple[datetime, datetime, float]]:
+def _home_decider(
+    policy: Callable[[HomeView], Command],
+) -> Callable[[_engine.HomeView], list[tuple[datetime, datetime, float]]]:
+    """A policy for batteries as the native part calls it."""
+
+    def decide(native: _engine.HomeView) -> list[tuple[datetime, datetime, float]]:
+        return _periods(policy(HomeView(native)), native, may_discharge=True)
+
+    return decide
+
+
+def _periods(
+    command: Command, view: _engine.View | _engine.HomeView, *, may_discharge: bool
+) -> list[tuple[datetime, datetime, float]]:
     """A command as periods with their power in kW."""
     if command is None:
         return []
-    if isinstance(command, Plan):
+    if isinstance(command, Plan | StoragePlan):
         command = command.intervals
     if isinstance(command, Iterable):
         return [_period(period) for period in command]
@@ -313,7 +607,7 @@ def _periods(command: Command, view: _engine.View) -> list[tuple[datetime, datet
         power_kw = float(command)
     except (TypeError, ValueError):
         raise _no_command(command) from None
-    if power_kw < 0:
+    if power_kw < 0 and not may_discharge:
         message = f"the policy answers {power_kw:g} kW; a power is 0 kW or more"
         raise InputError(message)
     return [(view.now, view.until, power_kw)]

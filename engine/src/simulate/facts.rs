@@ -155,26 +155,10 @@ fn check_stay(row: usize, stay: &Stay, prices: &PriceCurve) -> Result<(), FactsE
     }
     device.check().map_err(|source| FactsError::Device { row, source })?;
     let (from, to) = (micros_of(arrival), micros_of(departure));
-    match first_gap(prices, from, to) {
+    match prices.horizon().first_gap(from, to) {
         Some(at) => Err(FactsError::NoPrice { row, at: instant_at(at) }),
         None => Ok(()),
     }
-}
-
-/// First microsecond of `[from, to)` without a price.
-fn first_gap(prices: &PriceCurve, from: i64, to: i64) -> Option<i64> {
-    let horizon = prices.horizon();
-    if horizon.covered(from, to) >= to - from {
-        return None;
-    }
-    let mut at = from;
-    for slot in horizon.overlapping(from, to) {
-        if horizon.starts()[slot] > at {
-            break;
-        }
-        at = horizon.ends()[slot];
-    }
-    Some(at)
 }
 
 #[cfg(test)]

@@ -15,6 +15,9 @@
 //! A forecast carries the instant at which it was known ([`Forecast`]). The view is put together
 //! from forecasts of the past only, so that looking ahead is impossible by construction.
 //!
+//! A home with a stationary battery ([`simulate_homes`]) has the same loop. Its policy sees prices
+//! each way and the expected net load besides, commands the battery, and pays at its meter.
+//!
 //! # Layers
 //!
 //! | File | Content |
@@ -27,6 +30,8 @@
 //! | `session`, `view` | a stay while it is simulated, and what a policy sees of it |
 //! | `cheapest`, `policy` | any policy, and the built-in planner |
 //! | `receding_horizon`, `run`, `episode` | the loop, its results, and one stay step by step |
+//! | `net_load`, `home`, `home_meter` | load and solar power with what is known of them; homes; settlement at their meters |
+//! | `home_view`, `home_policy`, `home_run` | the same three for homes with a battery: view, policies, loop with results |
 pub(crate) mod cheapest;
 pub(crate) mod command;
 pub(crate) mod device;
@@ -34,7 +39,15 @@ pub(crate) mod episode;
 pub(crate) mod exact;
 pub(crate) mod facts;
 pub(crate) mod forecast;
+pub(crate) mod home;
+pub(crate) mod home_meter;
+pub(crate) mod home_policy;
+pub(crate) mod home_run;
+#[cfg(test)]
+mod home_tests;
+pub(crate) mod home_view;
 pub(crate) mod naive;
+pub(crate) mod net_load;
 pub(crate) mod policy;
 pub(crate) mod receding_horizon;
 pub(crate) mod regret;
@@ -51,7 +64,12 @@ pub use device::{ChargeDevice, DeviceError};
 pub use episode::{Episode, EpisodeStep};
 pub use facts::{Facts, FactsError, Stay};
 pub use forecast::{Forecast, ForecastBook, KnownPrices, LookAhead, publish_day_ahead};
+pub use home::{Home, HomeBattery, HomeError, HomeFacts};
+pub use home_policy::{HomeMemory, HomePolicy, HomeReplanner};
+pub use home_run::{HomeOutcome, HomeStep, TariffBooks, simulate_homes};
+pub use home_view::{ExpectedPower, HomeView};
 pub use naive::{NaiveForecast, NaiveRule};
+pub use net_load::{IssuedNetLoad, NetForecast, NetLoad, NetLoadError};
 pub use policy::{Policy, Replanner};
 pub use receding_horizon::Stopped;
 pub use regret::RegretParts;

@@ -170,6 +170,21 @@ impl Horizon {
         range.map(|index| self.ends[index].min(to) - self.starts[index].max(from)).sum()
     }
 
+    /// First microsecond of `[from, to)` that lies in no period.
+    pub(crate) fn first_gap(&self, from: i64, to: i64) -> Option<i64> {
+        if self.covered(from, to) >= to - from {
+            return None;
+        }
+        let mut at = from;
+        for period in self.overlapping(from, to) {
+            if self.starts[period] > at {
+                break;
+            }
+            at = self.ends[period];
+        }
+        Some(at)
+    }
+
     /// Length of a period in hours.
     pub(crate) fn hours(&self, index: usize) -> f64 {
         self.lengths[index] / MICROS_PER_HOUR

@@ -1,15 +1,17 @@
-//! Branch and bound over the two rules of a battery that are not convex.
+//! Branch and bound over the rules of a battery that are not convex.
 //!
 //! A slot charges or discharges, never both; this matters if `a_t < b_t`. And a battery does not
 //! charge above its charge limit, where it may stay; this matters if it can be above `C_t`. The
 //! relaxation ([`dynamic_programme`](super::dynamic_programme)) ignores the second rule and
-//! replaces the first by a convex hull, so its cost is a lower bound. A node is a set of
+//! replaces the first by a convex hull, so its cost is a lower bound. A period of two slots, for
+//! energy at two prices, has one sign. A node is a set of
 //! decisions with the bound of its relaxation. Where the relaxed path breaks a rule, two
 //! children decide the slot:
 //!
 //! | Broken rule | Children |
 //! |---|---|
 //! | `−B_t < x_t < A_t` inside a hull, `a_t < b_t` | `B_t = 0` or `A_t = 0` |
+//! | `x_t` and `x_{t+1}` of opposite signs in one period | `B = 0` or `A = 0` in the whole period |
 //! | `x_t > 0` and `e_t > C_t` | `H_t ≤ C_t` or `A_t = 0` |
 //!
 //! The open node with the least bound is next (best-first). A relaxed path that keeps the rule
@@ -91,7 +93,8 @@ impl Ord for Node {
 /// Rule that a relaxed path breaks, with the slot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Split {
-    /// The slot is strictly between full discharge and full charge, inside a hull.
+    /// The slot is strictly between full discharge and full charge, inside a hull, or its period
+    /// both charges and discharges.
     Sign(usize),
     /// The slot charges above the charge limit.
     Limit(usize),
@@ -212,16 +215,19 @@ fn split_of(
     programme: &DynamicProgramme,
     slots: &[ProgrammeSlot],
     prices: Prices<'_>,
-    change: &[f64],
+    changes: &[f64],
 ) -> (Option<Split>, bool) {
     let mut level = programme.stored_kwh;
     let mut largest = level;
     let mut worst = (0.0, None);
-    for (index, (slot, &change)) in slots.iter().zip(change).enumerate() {
+    for (index, (slot, &change)) in slots.iter().zip(changes).enumerate() {
         level += change - slot.driving_kwh;
         largest = largest.max(slot.largest_kwh());
         if change > 0.0 && level > slot.limit_kwh + SUM_DRIFT * largest {
             return (Some(Split::Limit(index)), false);
+        }
+        if programme.has_two_signs(index, changes) {
+            return (Some(Split::Sign(index)), false);
         }
         let (room, fill) = (slot.discharge_kwh, slot.charge_kwh);
         if room > 0.0 && fill > 0.0 {
@@ -240,6 +246,18 @@ fn split_of(
     (worst.1, true)
 }
 
+/// First and last slot of the period that a slot is in.
+fn period_of(programme: &DynamicProgramme, slot: usize) -> (usize, usize) {
+    let (mut first, mut last) = (slot, slot);
+    while programme.is_joined(first) {
+        first -= 1;
+    }
+    while programme.is_joined(last + 1) {
+        last += 1;
+    }
+    (first, last)
+}
+
 /// Writes the slots of a node to `search.slots`: those of `programme` with the decisions of the
 /// node and of its ancestors, and with the highest levels that can still be reached.
 fn decide(programme: &DynamicProgramme, step: usize, search: &mut BranchAndBound) {
@@ -248,11 +266,16 @@ fn decide(programme: &DynamicProgramme, step: usize, search: &mut BranchAndBound
     let mut is_lower = false;
     while at != 0 {
         let NodeDecision { before, slot, decision } = search.steps[at];
-        let decided = &mut search.slots[slot];
+        let (first, last) = period_of(programme, slot);
         match decision {
-            Decision::NoCharge => decided.charge_kwh = 0.0,
-            Decision::NoDischarge => decided.discharge_kwh = 0.0,
+            Decision::NoCharge => {
+                search.slots[first..=last].iter_mut().for_each(|slot| slot.charge_kwh = 0.0);
+            }
+            Decision::NoDischarge => {
+                search.slots[first..=last].iter_mut().for_each(|slot| slot.discharge_kwh = 0.0);
+            }
             Decision::WithinLimit => {
+                let decided = &mut search.slots[slot];
                 decided.most_kwh = decided.most_kwh.min(decided.limit_kwh);
                 is_lower = true;
             }
@@ -399,6 +422,7 @@ mod tests {
             end_value_per_kwh: 0.0,
             capacity_kwh: 6.0,
             slots,
+            joined: Vec::new(),
         }
     }
 

@@ -31,7 +31,8 @@
 //!
 //! With the hull, and without the rule of the charge limit, the cost is a lower bound. It is
 //! exact where the path breaks neither rule; elsewhere
-//! [`branch_and_bound`](super::branch_and_bound) decides.
+//! [`branch_and_bound`](super::branch_and_bound) decides. Slots that are parts of one period
+//! (`joined`) have one sign; the relaxation ignores that, too.
 //!
 //! # Marginal values
 //!
@@ -104,9 +105,27 @@ pub(crate) struct DynamicProgramme {
     /// Usable capacity.
     pub(crate) capacity_kwh: f64,
     pub(crate) slots: Vec<ProgrammeSlot>,
+    /// True for each slot that is in the same period as the slot before it: the two charge, or
+    /// discharge, or rest together. Empty if each slot is a period of its own.
+    pub(crate) joined: Vec<bool>,
 }
 
 impl DynamicProgramme {
+    /// True if a slot is in the same period as the slot before it.
+    #[inline(always)]
+    pub(crate) fn is_joined(&self, slot: usize) -> bool {
+        self.joined.get(slot).is_some_and(|&is_joined| is_joined)
+    }
+
+    /// True if a slot charges and the slot before it, in the same period, discharges, or the other
+    /// way round.
+    #[inline(always)]
+    pub(crate) fn has_two_signs(&self, slot: usize, change: &[f64]) -> bool {
+        self.is_joined(slot)
+            && ((change[slot - 1] > 0.0 && change[slot] < 0.0)
+                || (change[slot - 1] < 0.0 && change[slot] > 0.0))
+    }
+
     /// Cost of a stored kWh that is bought at `import` per kWh at the plug, `a_t`.
     #[inline(always)]
     pub(crate) fn charge_price(&self, import: f64) -> f64 {
@@ -352,6 +371,10 @@ impl Relaxation {
             if change > 0.0 && slot.limit_kwh < slot.most_kwh {
                 found.is_exact &= level <= slot.limit_kwh + SUM_DRIFT * largest;
             }
+        }
+        if !programme.joined.is_empty() {
+            let has_two_signs = |slot| programme.has_two_signs(slot, &self.change);
+            found.is_exact &= !(1..slots.len()).any(has_two_signs);
         }
         let gained = programme.end_value_per_kwh * (level - programme.stored_kwh);
         found.cost -= gained;

@@ -46,6 +46,7 @@
 //! battery is never above its charge limit. The certificate states cost and bound, so a search that
 //! a limit stopped reports its gap.
 pub(crate) mod baseline;
+pub(crate) mod behind_meter;
 pub(crate) mod branch_and_bound;
 pub(crate) mod certificate;
 pub(crate) mod dynamic_programme;

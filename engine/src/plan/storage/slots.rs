@@ -76,6 +76,7 @@ impl Layout {
                 end_value_per_kwh: request.end_value.as_per_kwh(),
                 capacity_kwh: request.battery.capacity.as_kwh(),
                 slots: Vec::with_capacity(room),
+                joined: Vec::new(),
             },
             import: Vec::with_capacity(room),
             export: Vec::with_capacity(room),

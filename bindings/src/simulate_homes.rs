@@ -1,0 +1,607 @@
+//! Simulations of homes with batteries, Arrow to Arrow, with policies of Python.
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray, UInt32Array};
+use chrono::{DateTime, TimeDelta, Utc};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use pyo3_arrow::input::AnyRecordBatch;
+use slackwater_engine::prices::curve::PriceCurve;
+use slackwater_engine::simulate as engine;
+use slackwater_engine::simulate::{
+    Command, ForecastBook, Home, HomeBattery, HomeFacts, HomeMemory, HomeOutcome, HomePolicy,
+    HomeReplanner, HomeStep, IssuedNetLoad, LookAhead, NaiveForecast, NaiveRule, NetForecast,
+    NetLoad, RegretParts, Stopped, TariffBooks,
+};
+use slackwater_engine::statistics::fixed::Amount;
+use slackwater_engine::time::horizon::Horizon;
+use slackwater_engine::units::{Energy, Percent, Power, Price};
+
+use crate::arrow::{Columns, Table, batches, refused, utc};
+use crate::error::{Named, Refused};
+use crate::forecast::{Forecast, looked_ahead};
+use crate::interrupt;
+use crate::keys::Keys;
+use crate::prices::Prices;
+use crate::simulate::{Progress, Settings, SimulationTable, read_commands};
+use crate::statistics_columns::money;
+use crate::time::{Instant, time_zone};
+
+/// Settled prices that a view holds: four weeks back.
+const HISTORY: TimeDelta = TimeDelta::days(28);
+
+/// Columns of batteries.
+const BATTERY: [&str; 12] = [
+    "home",
+    "capacity_kwh",
+    "soc_percent",
+    "power_max_kw",
+    "discharge_max_kw",
+    "soc_min_percent",
+    "charge_limit_percent",
+    "target_percent",
+    "efficiency",
+    "discharge_efficiency",
+    "wear_price_per_kwh",
+    "id",
+];
+
+/// Columns of powers and of their forecasts.
+const POWER: [&str; 6] = ["home", "start", "end", "load_kw", "solar_kw", "known_at"];
+
+/// A table of powers in the order of its rows.
+struct Powers {
+    home: Vec<u32>,
+    /// Instant at which a forecast became known; empty for facts.
+    known_at: Vec<i64>,
+    start: Vec<i64>,
+    end: Option<Vec<i64>>,
+    load_kw: Option<Vec<f64>>,
+    solar_kw: Option<Vec<f64>>,
+}
+
+impl Powers {
+    fn new(
+        data: AnyRecordBatch,
+        what: &str,
+        homes: &mut Keys,
+        is_forecast: bool,
+    ) -> Result<Self, Refused> {
+        let mut read = Self {
+            home: Vec::new(),
+            known_at: Vec::new(),
+            start: Vec::new(),
+            end: None,
+            load_kw: None,
+            solar_kw: None,
+        };
+        for batch in &batches(data)? {
+            let (columns, first) = (Columns::new(batch), read.home.len());
+            let known = if is_forecast { &POWER[..] } else { &POWER[..5] };
+            columns.refuse_lookalikes(known).map_err(|error| named(what, error))?;
+            if ["load_kw", "solar_kw"].iter().all(|name| columns.find(name).is_none()) {
+                let text = format!("{what} has neither a column load_kw nor solar_kw");
+                return Err(Refused::Input(text));
+            }
+            let times = |name: &str| -> Result<Vec<i64>, Refused> {
+                let column = columns.times(name).map_err(|error| named(what, error))?;
+                Columns::refuse_nulls(name, &(Arc::new(column.clone()) as ArrayRef), first)?;
+                Ok(column.values().to_vec())
+            };
+            read.home.extend(homes.encode(batch, first)?.unwrap_or_default());
+            read.start.extend(times("start")?);
+            if is_forecast {
+                read.known_at.extend(times("known_at")?);
+            }
+            if columns.find("end").is_some() {
+                read.end.get_or_insert_default().extend(times("end")?);
+            }
+            for (name, own) in [("load_kw", &mut read.load_kw), ("solar_kw", &mut read.solar_kw)] {
+                if let Some(numbers) = columns.optional_numbers(name)? {
+                    own.get_or_insert_default().extend(numbers);
+                }
+            }
+        }
+        Ok(read)
+    }
+
+    /// Rows of each of `count` homes, in the order of issue and then of time.
+    fn rows_by_home(&self, count: usize) -> Vec<Vec<usize>> {
+        let mut rows = vec![Vec::new(); count];
+        for (row, &home) in self.home.iter().enumerate() {
+            if let Some(own) = rows.get_mut(home as usize) {
+                own.push(row);
+            }
+        }
+        for own in &mut rows {
+            own.sort_by_key(|&row| (self.known_at.get(row).copied(), self.start[row]));
+        }
+        rows
+    }
+
+    /// Net load of some rows, which are in time order. `name` is told with what is refused.
+    fn net_load(&self, rows: &[usize], name: &str) -> Result<NetLoad, Refused> {
+        let starts: Vec<i64> = rows.iter().map(|&row| self.start[row]).collect();
+        let ends = match &self.end {
+            Some(ends) => rows.iter().map(|&row| ends[row]).collect(),
+            None => NetLoad::ends_of(&starts).ok_or_else(|| {
+                Refused::argument(name, "a single slot has no length; add a column end")
+            })?,
+        };
+        let horizon = Horizon::from_micros(starts.into_iter().zip(ends)).named(name)?;
+        let pick = |numbers: &Option<Vec<f64>>| -> Option<Vec<f64>> {
+            numbers.as_ref().map(|numbers| rows.iter().map(|&row| numbers[row]).collect())
+        };
+        let (load, solar) = (pick(&self.load_kw), pick(&self.solar_kw));
+        NetLoad::new(horizon, load.as_deref(), solar.as_deref()).named(name)
+    }
+}
+
+fn named(what: &str, error: Refused) -> Refused {
+    match error {
+        Refused::Input(text) => Refused::Input(format!("{what}: {text}")),
+        python @ Refused::Python(_) => python,
+    }
+}
+
+/// Batteries that were read from a table, with the names of their homes.
+struct ReadBatteries {
+    homes: Keys,
+    batteries: Vec<HomeBattery>,
+}
+
+impl ReadBatteries {
+    fn new(data: AnyRecordBatch) -> Result<Self, Refused> {
+        let mut read = Self { homes: Keys::new(&["home".to_owned()]), batteries: Vec::new() };
+        for batch in &batches(data)? {
+            read.add(batch)?;
+        }
+        let mut seen = vec![false; read.homes.len()];
+        for (row, battery) in read.batteries.iter().enumerate() {
+            if std::mem::replace(&mut seen[battery.home as usize], true) {
+                let text = format!("battery {row}: its home has another battery; join the two");
+                return Err(Refused::Input(text));
+            }
+        }
+        Ok(read)
+    }
+
+    fn add(&mut self, batch: &RecordBatch) -> Result<(), Refused> {
+        let (columns, first) = (Columns::new(batch), self.batteries.len());
+        columns.refuse_lookalikes(&BATTERY)?;
+        let homes = self.homes.encode(batch, first)?.unwrap_or_default();
+        let required = |name: &str| -> Result<Vec<f64>, Refused> {
+            columns.column(name)?;
+            Ok(columns.optional_numbers(name)?.unwrap_or_default())
+        };
+        let optional = |name: &str| columns.optional_numbers(name);
+        let (capacity, soc) = (required("capacity_kwh")?, required("soc_percent")?);
+        let (charge, discharge) = (required("power_max_kw")?, required("discharge_max_kw")?);
+        let (soc_min, limit) = (optional("soc_min_percent")?, optional("charge_limit_percent")?);
+        let (target, wear) = (optional("target_percent")?, optional("wear_price_per_kwh")?);
+        let (efficiency, back) = (optional("efficiency")?, optional("discharge_efficiency")?);
+        for (row, &home) in homes.iter().enumerate() {
+            let name = |column: &str| format!("battery {}: {column}", first + row);
+            let number = |column: &Option<Vec<f64>>, default: f64| {
+                let number = column.as_ref().map(|numbers| numbers[row]);
+                number.filter(|number| !number.is_nan()).unwrap_or(default)
+            };
+            let percent =
+                |column: &str, value: f64| Percent::from_percent(value).named(&name(column));
+            let power = |column: &str, value: f64| Power::from_kw(value).named(&name(column));
+            self.batteries.push(HomeBattery {
+                home,
+                capacity: Energy::from_kwh(capacity[row]).named(&name("capacity_kwh"))?,
+                soc: percent("soc_percent", soc[row])?,
+                soc_min: percent("soc_min_percent", number(&soc_min, 0.0))?,
+                charge_limit: percent("charge_limit_percent", number(&limit, 100.0))?,
+                target: percent("target_percent", number(&target, soc[row]))?,
+                charge_max: power("power_max_kw", charge[row])?,
+                discharge_max: power("discharge_max_kw", discharge[row])?,
+                efficiency: number(&efficiency, 1.0),
+                efficiency_discharge: number(&back, 1.0),
+                wear_price: Price::from_per_kwh(number(&wear, 0.0))
+                    .named(&name("wear_price_per_kwh"))?,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// What is known of load and solar power: a rule, `(days, time_zone)`, or a table.
+#[derive(FromPyObject)]
+pub(crate) enum PowerForecast {
+    Rule(Option<u32>, String),
+    Issued(AnyRecordBatch),
+}
+
+/// Facts and forecasts of homes as Python gives them.
+#[derive(FromPyObject)]
+pub(crate) struct HomeInput {
+    power: Option<AnyRecordBatch>,
+    power_forecast: Option<PowerForecast>,
+    start: Option<Instant>,
+    end: Option<Instant>,
+}
+
+impl HomeInput {
+    fn homes(self, read: &mut ReadBatteries, prices: &Prices) -> Result<Vec<Home>, Refused> {
+        let powers = self.power.map(|data| Powers::new(data, "power", &mut read.homes, false));
+        let powers = powers.transpose()?;
+        let persistence =
+            NaiveForecast { rule: NaiveRule::Persistence, time_zone: time_zone("UTC")? };
+        let (naive, issued) = match self.power_forecast {
+            Some(PowerForecast::Rule(days, zone)) => {
+                let rule = days.map_or(NaiveRule::Persistence, |days| NaiveRule::Seasonal { days });
+                (NaiveForecast { rule, time_zone: time_zone(&zone)? }, None)
+            }
+            Some(PowerForecast::Issued(data)) => {
+                (persistence, Some(Powers::new(data, "power_forecast", &mut read.homes, true)?))
+            }
+            None if powers.is_some() => {
+                let text = "power_forecast is missing: what was known of load and solar power, \
+                            such as SeasonalNaive(time_zone=..., days=1) or a table";
+                return Err(Refused::Input(text.to_owned()));
+            }
+            None => (persistence, None),
+        };
+        let facts = HomePowers { powers, issued, naive };
+        let rows = facts.rows_by_home(read.homes.len());
+        let home = |(row, &battery): (usize, &HomeBattery)| -> Result<Home, Refused> {
+            let (net, forecast) = facts.read_home(row, battery.home as usize, &rows)?;
+            let horizon = net.as_ref().map_or(prices.curve.horizon(), NetLoad::horizon);
+            let first = horizon.periods().next().map(|period| period.0);
+            let from = self.start.as_ref().map(|at| at.0).or(first).unwrap_or_default();
+            let to = self.end.as_ref().map(|at| at.0).or(horizon.end()).unwrap_or_default();
+            Ok(Home { battery, net, forecast, span: (from, to) })
+        };
+        read.batteries.iter().enumerate().map(home).collect()
+    }
+}
+
+/// Powers of homes, and what was known of them.
+struct HomePowers {
+    powers: Option<Powers>,
+    issued: Option<Powers>,
+    naive: NaiveForecast,
+}
+
+/// Rows of each home in the tables of powers and of their forecasts.
+type HomeRows = (Vec<Vec<usize>>, Vec<Vec<usize>>);
+
+impl HomePowers {
+    fn rows_by_home(&self, count: usize) -> HomeRows {
+        let rows = |powers: &Option<Powers>| {
+            powers.as_ref().map(|powers| powers.rows_by_home(count)).unwrap_or_default()
+        };
+        (rows(&self.powers), rows(&self.issued))
+    }
+
+    /// Net load of the home of battery `row`, and what was known of it.
+    fn read_home(
+        &self,
+        row: usize,
+        home: usize,
+        (own, told): &HomeRows,
+    ) -> Result<(Option<NetLoad>, NetForecast), Refused> {
+        let net = match &self.powers {
+            Some(powers) => {
+                let name = format!("battery {row}: power of its home");
+                if own[home].is_empty() {
+                    return Err(Refused::argument(&name, "there is no row"));
+                }
+                Some(powers.net_load(&own[home], &name)?)
+            }
+            None => None,
+        };
+        let Some(issued) = &self.issued else { return Ok((net, NetForecast::Naive(self.naive))) };
+        let name = format!("battery {row}: power_forecast of its home");
+        let issue = |rows: &[usize]| -> Result<IssuedNetLoad, Refused> {
+            let known_at = DateTime::from_timestamp_micros(issued.known_at[rows[0]]);
+            let expected = issued.net_load(rows, &name)?;
+            Ok(IssuedNetLoad { known_at: known_at.unwrap_or_default(), expected })
+        };
+        let same = |&a: &usize, &b: &usize| issued.known_at[a] == issued.known_at[b];
+        let issues = told[home].chunk_by(same).map(issue).collect::<Result<_, _>>()?;
+        Ok((net, NetForecast::Issued(issues)))
+    }
+}
+
+/// Copies of all that is known of one home at one instant. See `slackwater.HomeView`.
+#[pyclass(frozen, subclass, module = "slackwater._engine")]
+#[derive(Debug, Clone)]
+pub(crate) struct HomeView {
+    /// Position of the battery in the table.
+    #[pyo3(get)]
+    battery: usize,
+    /// The present, in UTC.
+    #[pyo3(get)]
+    now: DateTime<Utc>,
+    /// Next instant of decision.
+    #[pyo3(get)]
+    until: DateTime<Utc>,
+    /// End of planning: that of the horizon or of the simulation.
+    #[pyo3(get)]
+    horizon_end: DateTime<Utc>,
+    /// Energy in the battery.
+    #[pyo3(get)]
+    stored_kwh: f64,
+    /// State of charge.
+    #[pyo3(get)]
+    soc_percent: f64,
+    /// Highest charging power.
+    #[pyo3(get)]
+    power_max_kw: f64,
+    /// Highest discharging power, as a positive number.
+    #[pyo3(get)]
+    discharge_max_kw: f64,
+    /// Load less solar power that is expected from now on: ``(start, end, power_kw)``.
+    #[pyo3(get)]
+    net_load: Vec<(DateTime<Utc>, DateTime<Utc>, f64)>,
+    known: Arc<PriceCurve>,
+    export: Option<Arc<PriceCurve>>,
+    past: Arc<PriceCurve>,
+    currency: Arc<str>,
+}
+
+impl HomeView {
+    fn new(view: &engine::HomeView<'_>, currency: &Arc<str>) -> Self {
+        let net_load = view.net_load().into_iter();
+        Self {
+            battery: view.row(),
+            now: view.now(),
+            until: view.until(),
+            horizon_end: view.horizon_end(),
+            stored_kwh: view.stored().as_kwh(),
+            soc_percent: view.soc().as_percent(),
+            power_max_kw: view.charge_max().as_kw(),
+            discharge_max_kw: view.discharge_max().as_kw(),
+            net_load: net_load.map(|(start, end, power)| (start, end, power.as_kw())).collect(),
+            known: Arc::new(view.prices()),
+            export: view.export_prices().map(Arc::new),
+            past: Arc::new(view.history(view.now() - HISTORY)),
+            currency: currency.clone(),
+        }
+    }
+}
+
+#[pymethods]
+impl HomeView {
+    /// Makes the class of Python, which takes forecasts beside the view.
+    #[new]
+    #[pyo3(signature = (native, *_rest: "object"))]
+    fn from_native(native: &Self, _rest: &Bound<'_, PyTuple>) -> Self {
+        native.clone()
+    }
+
+    #[getter(_known)]
+    fn prices(&self) -> Prices {
+        Prices::new(self.known.clone(), self.currency.clone())
+    }
+
+    #[getter(_known_export)]
+    fn export_prices(&self) -> Option<Prices> {
+        self.export.as_ref().map(|export| Prices::new(export.clone(), self.currency.clone()))
+    }
+
+    #[getter(_past)]
+    fn history(&self) -> Prices {
+        Prices::new(self.past.clone(), self.currency.clone())
+    }
+
+    #[pyo3(signature = (at))]
+    fn price_at(&self, at: Instant) -> Result<f64, Refused> {
+        let curve = if at.0 < self.now { &self.past } else { &self.known };
+        let unknown = LookAhead::Price { at: at.0, now: self.now };
+        let price = curve.price_at(at.0).ok_or(unknown).map_err(looked_ahead)?;
+        Ok(Price::as_per_kwh(price))
+    }
+}
+
+/// A policy that is a function of Python: from a view to periods with their power in kW.
+struct PythonHomePolicy {
+    decide: Py<PyAny>,
+    currency: Arc<str>,
+}
+
+impl HomePolicy for PythonHomePolicy {
+    type Error = PyErr;
+
+    fn is_sequential(&self) -> bool {
+        true
+    }
+
+    fn decide(
+        &self,
+        view: &engine::HomeView<'_>,
+        _: &mut HomeMemory,
+        commands: &mut Vec<Command>,
+    ) -> Result<(), PyErr> {
+        Python::attach(|py| {
+            let view = HomeView::new(view, &self.currency);
+            read_commands(&self.decide.call1(py, (view,))?.into_bound(py), commands)?;
+            Ok(())
+        })
+    }
+}
+
+/// Result of a simulation of homes; see `slackwater.HomeSimulation`.
+#[pyclass(frozen, subclass, module = "slackwater._engine")]
+#[derive(Debug, Clone)]
+pub(crate) struct HomeSimulation {
+    homes: Table,
+    steps: Option<Table>,
+    totals: Vec<(String, String)>,
+}
+
+#[pymethods]
+impl HomeSimulation {
+    /// Makes the class of Python, which takes a currency beside the result.
+    #[new]
+    #[pyo3(signature = (native, *_rest: "object"))]
+    fn from_native(native: &Self, _rest: &Bound<'_, PyTuple>) -> Self {
+        native.clone()
+    }
+
+    /// One row a home, in the order of the batteries: energies, amounts, parts of the regret.
+    #[getter]
+    fn homes(&self, py: Python<'_>) -> PyResult<Py<SimulationTable>> {
+        SimulationTable::wrap(py, &self.homes)
+    }
+
+    /// One row for each decision of each home; ``None`` if they were not kept.
+    ///
+    /// ``stored_kwh`` is that at ``end``. The costs of a home's steps and its
+    /// ``missing_cost`` add up to its ``cost``.
+    #[getter]
+    fn steps(&self, py: Python<'_>) -> PyResult<Option<Py<SimulationTable>>> {
+        self.steps.as_ref().map(|steps| SimulationTable::wrap(py, steps)).transpose()
+    }
+
+    /// Amounts by name, as decimal texts.
+    #[getter(_amounts)]
+    fn totals(&self) -> Vec<(String, String)> {
+        self.totals.clone()
+    }
+}
+
+/// Prices to buy and to sell, with their forecasts, as Python gives them.
+#[derive(FromPyObject)]
+pub(crate) struct TariffInput<'py> {
+    prices: PyRef<'py, Prices>,
+    forecasts: Vec<PyRef<'py, Forecast>>,
+    export_prices: Option<PyRef<'py, Prices>>,
+    export_forecasts: Vec<PyRef<'py, Forecast>>,
+}
+
+/// See `slackwater.simulate_homes`.
+#[pyfunction]
+#[pyo3(signature = (policy, batteries, tariff, facts, *, settings, progress))]
+pub(crate) fn simulate_homes(
+    py: Python<'_>,
+    policy: Option<Py<PyAny>>,
+    batteries: AnyRecordBatch,
+    tariff: TariffInput<'_>,
+    facts: HomeInput,
+    settings: Settings,
+    progress: Option<Py<PyAny>>,
+) -> Result<HomeSimulation, Refused> {
+    let options = settings.options()?;
+    let mut read = ReadBatteries::new(batteries)?;
+    let homes = facts.homes(&mut read, &tariff.prices)?;
+    let import = (*tariff.prices.curve).clone();
+    let export = tariff.export_prices.as_ref().map(|prices| (*prices.curve).clone());
+    let facts = HomeFacts::new(import, export, homes, settings.shortfall_price()?)?;
+    let book = |forecasts: &[PyRef<'_, Forecast>]| {
+        ForecastBook::new(forecasts.iter().map(|forecast| forecast.engine().clone()).collect())
+    };
+    let (buying, selling) = (book(&tariff.forecasts), book(&tariff.export_forecasts));
+    let currency = tariff.prices.currency.clone();
+    let outcomes = interrupt::run(py, None, move |clock| {
+        let mut progress = Progress::new(progress);
+        let mut report = |done: f64| progress.tell(done, clock);
+        let books = TariffBooks { import: &buying, export: &selling };
+        let made = match policy {
+            None => {
+                let replan = HomeReplanner;
+                engine::simulate_homes(&facts, books, &replan, &options, &mut report).map_err(
+                    |stopped| match stopped {
+                        Stopped::ByCaller => None,
+                        Stopped::Policy(never) => match never {},
+                    },
+                )
+            }
+            Some(decide) => {
+                let policy = PythonHomePolicy { decide, currency };
+                engine::simulate_homes(&facts, books, &policy, &options, &mut report).map_err(
+                    |stopped| match stopped {
+                        Stopped::ByCaller => None,
+                        Stopped::Policy(error) => Some(error),
+                    },
+                )
+            }
+        };
+        made.map_err(|error| error.or(progress.failed))
+    })?
+    .map_err(|error| error.unwrap_or_else(|| PyKeyboardInterrupt::new_err(())))?;
+    Ok(HomeSimulation {
+        homes: home_table(&read, &outcomes)?,
+        steps: settings.keeps_steps.then(|| step_table(&read, &outcomes)).transpose()?,
+        totals: totals(&outcomes),
+    })
+}
+
+/// Amounts of all homes by name.
+fn totals(outcomes: &[HomeOutcome]) -> Vec<(String, String)> {
+    let sum = |of: fn(&HomeOutcome) -> Amount| outcomes.iter().map(of).sum::<Amount>();
+    let mut named = vec![
+        ("cost".to_owned(), sum(|outcome| outcome.cost)),
+        ("missing_cost".to_owned(), sum(|outcome| outcome.missing_cost)),
+        ("hindsight_cost".to_owned(), sum(|outcome| outcome.hindsight_cost)),
+        ("baseline_cost".to_owned(), sum(|outcome| outcome.baseline_cost)),
+        ("regret".to_owned(), sum(|outcome| outcome.cost - outcome.hindsight_cost)),
+    ];
+    if outcomes.iter().all(|outcome| outcome.regret.is_some()) {
+        for (part, name) in RegretParts::NAMES.iter().enumerate() {
+            let amounts = outcomes.iter().filter_map(|outcome| outcome.regret);
+            let sum = amounts.map(|regret| regret.amounts()[part]).sum::<Amount>();
+            named.push((format!("regret_{name}"), sum));
+        }
+    }
+    named.into_iter().map(|(name, amount)| (name, amount.to_string())).collect()
+}
+
+fn home_table(read: &ReadBatteries, outcomes: &[HomeOutcome]) -> Result<Table, Refused> {
+    let homes: UInt32Array = read.batteries.iter().map(|battery| battery.home).collect();
+    let numbers = |of: fn(&HomeOutcome) -> f64| -> ArrayRef {
+        Arc::new(Float64Array::from_iter_values(outcomes.iter().map(of)))
+    };
+    let amounts = |of: fn(&HomeOutcome) -> Amount| money(outcomes.iter().map(|o| Some(of(o))));
+    let decisions = UInt32Array::from_iter_values(outcomes.iter().map(|o| o.decisions));
+    let mut columns = read.homes.columns(&homes);
+    columns.extend([
+        ("import_kwh".to_owned(), numbers(|outcome| outcome.import_kwh)),
+        ("export_kwh".to_owned(), numbers(|outcome| outcome.export_kwh)),
+        ("charged_kwh".to_owned(), numbers(|outcome| outcome.charged_kwh)),
+        ("discharged_kwh".to_owned(), numbers(|outcome| outcome.discharged_kwh)),
+        ("missing_kwh".to_owned(), numbers(|outcome| outcome.missing_kwh)),
+        ("decisions".to_owned(), Arc::new(decisions) as ArrayRef),
+        ("cost".to_owned(), amounts(|outcome| outcome.cost)?),
+        ("missing_cost".to_owned(), amounts(|outcome| outcome.missing_cost)?),
+        ("hindsight_cost".to_owned(), amounts(|outcome| outcome.hindsight_cost)?),
+        ("baseline_cost".to_owned(), amounts(|outcome| outcome.baseline_cost)?),
+        ("regret".to_owned(), amounts(|outcome| outcome.cost - outcome.hindsight_cost)?),
+    ]);
+    for (part, name) in RegretParts::NAMES.iter().enumerate() {
+        let of = |outcome: &HomeOutcome| outcome.regret.map(|regret| regret.amounts()[part]);
+        columns.push((format!("regret_{name}"), money(outcomes.iter().map(of))?));
+    }
+    Ok(Table::from_batch(RecordBatch::try_from_iter(columns).map_err(refused)?))
+}
+
+fn step_table(read: &ReadBatteries, outcomes: &[HomeOutcome]) -> Result<Table, Refused> {
+    let all = || {
+        let rows = outcomes.iter().zip(&read.batteries);
+        rows.flat_map(|(outcome, battery)| outcome.steps.iter().map(move |step| (battery, step)))
+    };
+    let homes: UInt32Array = all().map(|(battery, _)| battery.home).collect();
+    let times = |of: fn(&HomeStep) -> i64| -> ArrayRef {
+        let micros = all().map(|(_, step)| of(step));
+        Arc::new(utc(TimestampMicrosecondArray::from_iter_values(micros)))
+    };
+    let numbers = |of: fn(&HomeStep) -> f64| -> ArrayRef {
+        Arc::new(Float64Array::from_iter_values(all().map(|(_, step)| of(step))))
+    };
+    let mut columns = read.homes.columns(&homes);
+    columns.extend([
+        ("start".to_owned(), times(|step| step.start)),
+        ("end".to_owned(), times(|step| step.end)),
+        ("battery_kwh".to_owned(), numbers(|step| step.battery_kwh)),
+        ("import_kwh".to_owned(), numbers(|step| step.import_kwh)),
+        ("export_kwh".to_owned(), numbers(|step| step.export_kwh)),
+        ("stored_kwh".to_owned(), numbers(|step| step.stored_kwh)),
+        ("cost".to_owned(), money(all().map(|(_, step)| Some(step.cost)))?),
+    ]);
+    Ok(Table::from_batch(RecordBatch::try_from_iter(columns).map_err(refused)?))
+}

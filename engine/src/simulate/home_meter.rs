@@ -1,0 +1,167 @@
+//! Settlement of a home: from commands to the powers of its battery, and the cost at its meter.
+//!
+//! ```text
+//! net   = load − solar + battery                                  at each instant
+//! cost  = Σ price to buy · net⁺ − Σ price to sell · net⁻ + wear + missing energy · its price
+//! ```
+//!
+//! The battery holds a command. In the minute in which it would become full or empty it takes or
+//! gives what is possible at one mean power, and rests after it. Powers are whole milliwatts, so
+//! energies at the meter and money are whole numbers; the stored energy, which has losses, is not.
+use crate::plan::storage::behind_meter::MeteredBattery;
+use crate::simulate::command::Command;
+use crate::simulate::device::MINUTE;
+use crate::simulate::exact::{ExactEnergy, ExactMoney, ExactPrice, Milliwatts};
+use crate::simulate::home::{HomeFacts, Part, for_each_part};
+use crate::simulate::net_load::NetLoad;
+use crate::units::{Energy, MICROS_PER_HOUR, Power, Price};
+
+/// Stored energy in kWh that no battery is said to lack: more than rounding to whole milliwatts
+/// makes of a year.
+const LACK_MIN_KWH: f64 = 1e-6;
+
+/// Meter of one home, and the energy in its battery.
+#[derive(Debug, Clone)]
+pub(crate) struct HomeMeter {
+    row: usize,
+    /// Battery; its stored energy is that of the present.
+    pub(crate) battery: MeteredBattery,
+    charge_max: Milliwatts,
+    discharge_max: Milliwatts,
+    /// Wear per kWh at the plug that is discharged.
+    wear: ExactPrice,
+    pub(crate) imported: ExactEnergy,
+    pub(crate) exported: ExactEnergy,
+    /// Energy at the plug of the battery.
+    pub(crate) charged: ExactEnergy,
+    pub(crate) discharged: ExactEnergy,
+    /// Cost without the energy that is missing at the end.
+    pub(crate) cost: ExactMoney,
+}
+
+impl HomeMeter {
+    /// Meter of home `row` before its simulation.
+    pub(crate) fn new(row: usize, battery: MeteredBattery) -> Self {
+        let power = |kw: f64| Milliwatts::from_power(Power::from_kw(kw).unwrap_or(Power::ZERO));
+        let wear = Price::from_per_kwh(battery.wear_per_kwh / battery.efficiency_discharge);
+        Self {
+            row,
+            battery,
+            charge_max: power(battery.charge_max_kw),
+            discharge_max: power(battery.discharge_max_kw),
+            wear: ExactPrice::from_price(wear.unwrap_or(Price::ZERO)),
+            imported: ExactEnergy::ZERO,
+            exported: ExactEnergy::ZERO,
+            charged: ExactEnergy::ZERO,
+            discharged: ExactEnergy::ZERO,
+            cost: ExactMoney::ZERO,
+        }
+    }
+
+    /// Settles commands to the battery, in time order, within `[from, to)`.
+    pub(crate) fn settle(
+        &mut self,
+        facts: &HomeFacts,
+        commands: &[Command],
+        (from, to): (i64, i64),
+    ) {
+        let net = facts.homes()[self.row].net.as_ref();
+        let settled = |slot: usize| net.map_or(Milliwatts(0), |net| net.powers()[slot]);
+        let horizon = net.map(NetLoad::horizon);
+        let mut at = 0;
+        for_each_part((facts.import(), facts.export()), horizon, (from, to), settled, |part| {
+            let mut start = part.start;
+            while start < part.end {
+                while commands.get(at).is_some_and(|command| command.end <= start) {
+                    at += 1;
+                }
+                let (power, end) = match commands.get(at) {
+                    Some(command) if command.start <= start => (command.power, command.end),
+                    Some(command) => (Milliwatts(0), command.start),
+                    None => (Milliwatts(0), i64::MAX),
+                };
+                let end = end.min(part.end);
+                self.hold(power, (start, end), &part);
+                start = end;
+            }
+        });
+    }
+
+    /// Holds a power in `[from, to)` of a part, as far as the battery can.
+    fn hold(&mut self, power: Milliwatts, (from, to): (i64, i64), part: &Part) {
+        let power = Milliwatts(power.0.clamp(-self.discharge_max.0, self.charge_max.0));
+        let until = from.saturating_add(self.micros_at(power));
+        if until >= to {
+            return self.count(power, (from, to), part);
+        }
+        // Whole minutes at the power, a minute at the mean power of the rest, and then nothing.
+        let minute = (until.div_euclid(MINUTE) * MINUTE).max(from);
+        let end = ((minute.div_euclid(MINUTE) + 1) * MINUTE).min(to);
+        self.count(power, (from, minute), part);
+        let share = self.micros_at(power) as f64 / (end - minute) as f64;
+        let mean = Milliwatts((power.0 as f64 * share.min(1.0)) as i64);
+        self.count(mean, (minute, end), part);
+        self.count(Milliwatts(0), (end, to), part);
+    }
+
+    /// Microseconds for which the battery can hold a power before it is full or empty.
+    fn micros_at(&self, power: Milliwatts) -> i64 {
+        let battery = &self.battery;
+        let (kwh, kw) = match power.0 {
+            0 => return i64::MAX,
+            1.. => {
+                let room = battery.most_kwh - battery.stored_kwh;
+                (room, power.as_kw() * battery.efficiency_charge)
+            }
+            _ => {
+                let left = battery.stored_kwh - battery.least_kwh;
+                (left, -power.as_kw() / battery.efficiency_discharge)
+            }
+        };
+        (kwh.max(0.0) / kw * MICROS_PER_HOUR) as i64
+    }
+
+    /// Counts a power of the battery in `[from, to)` of a part.
+    fn count(&mut self, power: Milliwatts, (from, to): (i64, i64), part: &Part) {
+        if from >= to {
+            return;
+        }
+        let energy = power.over(to - from);
+        let battery = &mut self.battery;
+        if power.0 > 0 {
+            self.charged += energy;
+            let stored = battery.stored_kwh + energy.as_kwh() * battery.efficiency_charge;
+            battery.stored_kwh = stored.min(battery.most_kwh);
+        } else if power.0 < 0 {
+            let energy = Milliwatts(-power.0).over(to - from);
+            self.discharged += energy;
+            self.cost += self.wear.of(energy);
+            let stored = battery.stored_kwh - energy.as_kwh() / battery.efficiency_discharge;
+            battery.stored_kwh = stored.max(battery.least_kwh);
+        }
+        let net = Milliwatts(part.net.0 + power.0);
+        let (price, sum) = if net.0 > 0 {
+            (part.import, &mut self.imported)
+        } else {
+            (part.export, &mut self.exported)
+        };
+        let price = ExactPrice::from_price(Price::from_per_kwh(price).unwrap_or(Price::ZERO));
+        self.cost += price.of(net.over(to - from));
+        *sum += Milliwatts(net.0.abs()).over(to - from);
+    }
+
+    /// Energy at the plug that the battery lacks to its target.
+    pub(crate) fn missing(&self) -> ExactEnergy {
+        let lack = (self.battery.target_kwh - self.battery.stored_kwh).max(0.0);
+        if lack < LACK_MIN_KWH {
+            return ExactEnergy::ZERO;
+        }
+        let at_plug = Energy::from_kwh(lack / self.battery.efficiency_charge);
+        ExactEnergy::from_energy(at_plug.unwrap_or(Energy::ZERO))
+    }
+
+    /// Cost with the energy that is missing now.
+    pub(crate) fn total(&self, facts: &HomeFacts) -> ExactMoney {
+        self.cost + facts.missing_price().of(self.missing())
+    }
+}

@@ -1,0 +1,154 @@
+//! View of a policy for a home: everything that is known of it at one instant.
+use chrono::{DateTime, Utc};
+
+use crate::plan::storage::behind_meter::{MeterSlot, MeteredBattery};
+use crate::prices::curve::PriceCurve;
+use crate::simulate::forecast::{KnownPrices, LookAhead};
+use crate::simulate::home::{HomeFacts, for_each_part};
+use crate::simulate::net_load::NetReader;
+use crate::time::instant::{instant_at, micros_of};
+use crate::units::{Energy, Percent, Power, Price};
+
+/// Prices each way that are known at one instant.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownTariff {
+    pub(crate) import: KnownPrices,
+    pub(crate) export: Option<KnownPrices>,
+}
+
+impl KnownTariff {
+    /// Both curves.
+    pub(crate) fn curves(&self) -> (&PriceCurve, Option<&PriceCurve>) {
+        (self.import.all(), self.export.as_ref().map(KnownPrices::all))
+    }
+}
+
+/// Mean power in a period that is expected.
+pub type ExpectedPower = (DateTime<Utc>, DateTime<Utc>, Power);
+
+/// Everything that is known of one home at one instant. There is no way from it to later facts.
+#[derive(Debug)]
+pub struct HomeView<'a> {
+    pub(crate) row: usize,
+    pub(crate) now: i64,
+    pub(crate) until: i64,
+    /// End of planning: that of the horizon, or of the simulation of the home.
+    pub(crate) horizon_end: i64,
+    pub(crate) battery: MeteredBattery,
+    pub(crate) known: &'a KnownTariff,
+    pub(crate) net: &'a NetReader<'a>,
+    /// Only what lies before `now` is ever handed out.
+    pub(crate) facts: &'a HomeFacts,
+}
+
+impl HomeView<'_> {
+    /// Position of the home.
+    #[must_use]
+    pub fn row(&self) -> usize {
+        self.row
+    }
+
+    /// Number of the home.
+    #[must_use]
+    pub fn home(&self) -> u32 {
+        self.facts.homes()[self.row].battery.home
+    }
+
+    /// The present.
+    #[must_use]
+    pub fn now(&self) -> DateTime<Utc> {
+        instant_at(self.now)
+    }
+
+    /// Next instant of decision.
+    #[must_use]
+    pub fn until(&self) -> DateTime<Utc> {
+        instant_at(self.until)
+    }
+
+    /// End of planning.
+    #[must_use]
+    pub fn horizon_end(&self) -> DateTime<Utc> {
+        instant_at(self.horizon_end)
+    }
+
+    /// Energy in the battery.
+    #[must_use]
+    pub fn stored(&self) -> Energy {
+        Energy::from_kwh(self.battery.stored_kwh).unwrap_or(Energy::ZERO)
+    }
+
+    /// State of charge.
+    #[must_use]
+    pub fn soc(&self) -> Percent {
+        Percent::filled(self.stored(), self.facts.homes()[self.row].battery.capacity)
+    }
+
+    /// Highest charging power, at the plug.
+    #[must_use]
+    pub fn charge_max(&self) -> Power {
+        self.facts.homes()[self.row].battery.charge_max
+    }
+
+    /// Highest discharging power, at the plug, as a positive number.
+    #[must_use]
+    pub fn discharge_max(&self) -> Power {
+        self.facts.homes()[self.row].battery.discharge_max
+    }
+
+    /// Prices to buy that are known now, from now to the end of the horizon.
+    #[must_use]
+    pub fn prices(&self) -> PriceCurve {
+        self.known.import.all().between(self.now(), self.horizon_end())
+    }
+
+    /// Prices to sell that are known now; `None` if nothing is paid for.
+    #[must_use]
+    pub fn export_prices(&self) -> Option<PriceCurve> {
+        let export = self.known.export.as_ref()?;
+        Some(export.all().between(self.now(), self.horizon_end()))
+    }
+
+    /// Load less solar power that is expected from now to the end of the horizon.
+    #[must_use]
+    pub fn net_load(&self) -> Vec<ExpectedPower> {
+        let Some(horizon) = self.net.horizon() else { return Vec::new() };
+        let expected = |slot: usize| {
+            let start = horizon.starts()[slot].max(self.now);
+            let end = horizon.ends()[slot].min(self.horizon_end);
+            let power = Power::from_kw(self.net.expected(slot).as_kw()).unwrap_or(Power::ZERO);
+            (instant_at(start), instant_at(end), power)
+        };
+        horizon.overlapping(self.now, self.horizon_end).map(expected).collect()
+    }
+
+    /// Settled prices to buy from `from` until now.
+    #[must_use]
+    pub fn history(&self, from: DateTime<Utc>) -> PriceCurve {
+        self.facts.import().between(from, self.now())
+    }
+
+    /// Price to buy at an instant: settled before now, known or forecast after it.
+    ///
+    /// # Errors
+    /// Nobody knows the price now.
+    pub fn price_at(&self, at: DateTime<Utc>) -> Result<Price, LookAhead> {
+        let found = if micros_of(at) < self.now {
+            self.facts.import().price_at(at)
+        } else {
+            self.prices().price_at(at)
+        };
+        found.ok_or(LookAhead::Price { at, now: self.now() })
+    }
+
+    /// Writes the slots that can be planned to `slots`: from now to the end of the horizon, or to
+    /// the first time without a known price to buy.
+    pub(crate) fn write_slots(&self, slots: &mut Vec<MeterSlot>) {
+        slots.clear();
+        let (curves, span) = (self.known.curves(), (self.now, self.horizon_end));
+        let expected = |slot: usize| self.net.expected(slot);
+        for_each_part(curves, self.net.horizon(), span, expected, |part| {
+            slots.push(part.as_slot());
+        });
+    }
+}
