@@ -541,6 +541,11 @@ bench-cluster: dist $(VENV)/.cluster-installed $(VENV)/.peers-installed ## Time 
 	@mkdir -p out
 	$(PYTHON) benches/peers/cluster_run.py --json out/cluster.json --page benches/CLUSTER.md
 
+# Fails if one of its two runs takes more than a minute, which is what two idle cores may need.
+.PHONY: simulate-month
+simulate-month: dist ## Simulate a thousand homes for a month, planned every quarter of an hour; HOMES=1000
+	$(PYTHON) scripts/simulate_month.py --homes $(or $(HOMES),1000)
+
 # In one process with a bare handler: see what the framework itself costs.
 .PHONY: bench-api
 bench-api: dist ## Ask a service of 100,000 devices as fast as it answers
