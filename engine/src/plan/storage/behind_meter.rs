@@ -225,9 +225,9 @@ mod tests {
     /// Least cost over all paths on a grid of stored energies, by trying all: a second method.
     fn least_cost(battery: &MeteredBattery, slots: &[MeterSlot], levels: usize) -> f64 {
         let level = |index: usize| battery.most_kwh * index as f64 / (levels - 1) as f64;
-        let mut costs: Vec<f64> = (0..levels)
-            .map(|at| if level(at) == battery.stored_kwh { 0.0 } else { f64::INFINITY })
-            .collect();
+        let is_start = |level: f64| (level - battery.stored_kwh).abs() < 1e-9;
+        let mut costs: Vec<f64> =
+            (0..levels).map(|at| if is_start(level(at)) { 0.0 } else { f64::INFINITY }).collect();
         for slot in slots {
             let step = |to: usize| {
                 let from = |from: usize| {
