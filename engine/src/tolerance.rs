@@ -58,6 +58,7 @@
 //! | `TANGENT_SPACING` | 1e-4 | share of a distance | `area/column_generation/master.rs` |
 //! | `FEASIBILITY_TOLERANCE`, `GAIN_MIN` | 500, 1e-9 | µWh, currency | `area/recovery/repair.rs` |
 //! | `KEY_MONEY`, `GAIN_SHARE_MIN` | 1e-6 | share of the money scale, of a gap | `area/solve/recover.rs` |
+//! | `ON_PLAN_KWH`, `LACK_MIN_KWH` | 1e-6 | kWh | `simulate/home_policy.rs`, `home_meter.rs` |
 //! | `ALIKE`, `UNEVEN`, `GAP` | 1e-3, 0.01, 1e-4 | share of the shortage, need, bound | `area/shortage/fair_shares.rs` |
 //! | `UNIT_TOLERANCE` | 3e-8 | unit of the programme | `area/shortage/mixed_integer.rs` |
 //! | `FULL` | 0.999 | share of a limit | `area/report/outcome.rs` |
