@@ -7,13 +7,15 @@ use slackwater_engine::area::distributed::Partition;
 use slackwater_engine::area::{
     self as engine, AreaOptions, AreaProblem, Hooks, PlanChange, Status, WarmStart, plan_area_with,
 };
+use slackwater_engine::plan::questions::PlanTotals;
+use slackwater_engine::units::{Energy, Money};
 
 use crate::area_crew::{Crew, text};
 use crate::area_input::{AreaColumns, NodeArg, Paid, one_batch};
 use crate::area_table;
 use crate::area_watch::{Raised, Store, Watched};
 use crate::arrow::Table;
-use crate::error::Refused;
+use crate::error::{Named, Refused};
 use crate::plan_table::PlanTable;
 
 record! {
@@ -143,9 +145,49 @@ record! {
         /// Prices to begin with when the area is planned again.
         warm_start: (Vec<f64>, Vec<Vec<f64>>),
     }
+    impl {
+        /// Baseline cost minus cost; negative if limits cost more than planning saves.
+        #[getter]
+        fn savings(&self) -> f64 {
+            self.baseline().savings(self.cost)
+        }
+    }
 }
 
 impl AreaNumbers {
+    fn baseline(&self) -> engine::LoadAndCost {
+        engine::LoadAndCost { load_kw: self.baseline_load_kw.clone(), cost: self.baseline_cost }
+    }
+
+    /// The statements of the plan, for verification.
+    pub(crate) fn stated(&self) -> engine::StatedArea {
+        engine::StatedArea {
+            cost: self.cost,
+            bound: self.bound,
+            gap: self.relative_gap,
+            baseline_cost: self.baseline_cost,
+            energy_kwh: self.energy_kwh,
+            discharged_kwh: self.discharged_kwh,
+            unmet_kwh: self.shortfall_kwh,
+            unmet_bound_kwh: self.shortfall_bound_kwh,
+            unmet: self.shortfalls.iter().map(|one| (one.row, one.energy_kwh)).collect(),
+            late_reserves: self.late_reserves.clone(),
+            nodes: self.nodes.iter().map(|one| (one.load_kw.clone(), one.breach_kw)).collect(),
+            duals_per_kwh: self.shadow_price_per_kwh.iter().map(|one| one.1.clone()).collect(),
+        }
+    }
+
+    /// Cost, energies and shortfall, for comparison with another plan.
+    pub(crate) fn totals(&self) -> Result<PlanTotals, Refused> {
+        Ok(PlanTotals {
+            cost: Money::from_amount(self.cost).named("cost")?,
+            bound: Money::from_amount(self.bound).named("bound")?,
+            drawn: Energy::from_kwh(self.energy_kwh).named("energy_kwh")?,
+            fed: Energy::from_kwh(self.discharged_kwh).named("discharged_kwh")?,
+            shortfall: Energy::from_kwh(self.shortfall_kwh).named("shortfall_kwh")?,
+        })
+    }
+
     /// Numbers of a plan of the engine. `names` are those of the nodes.
     fn new(plan: &engine::AreaPlan, change: Option<PlanChange>, names: &[String]) -> Self {
         let change = change.map(|change| {

@@ -106,7 +106,7 @@ pub(crate) fn no_rows(id: &ArrayRef, currency: &str) -> Table {
 }
 
 /// Rows by their `id`, which has to tell them apart.
-fn places<'a>(
+pub(crate) fn places<'a>(
     of: &str,
     ids: &'a GenericStringArray<i32>,
 ) -> Result<HashMap<&'a str, usize>, Refused> {
@@ -117,12 +117,17 @@ fn places<'a>(
         {
             let text = format!(
                 "rows {other} and {row} of the {of} have the id {id:?}; \
-                 with a stability_budget vehicles are known by their id"
+                 vehicles of two plans are matched by their id"
             );
             return Err(Refused::Input(text));
         }
     }
     Ok(places)
+}
+
+/// Texts of the `id` column of vehicles or plans.
+pub(crate) fn names_of(id: &ArrayRef) -> Result<ArrayRef, Refused> {
+    cast(id, &DataType::Utf8).map_err(refused)
 }
 
 /// Adds the intervals of some rows of a table of plans; a row without a place has none.
@@ -164,8 +169,7 @@ pub(crate) fn previous_intervals(
 ) -> Result<IntervalColumns, Refused> {
     let plans = one_batch(plans)?;
     let columns = Columns::new(&plans);
-    let names = |column: &ArrayRef| cast(column, &DataType::Utf8).map_err(refused);
-    let (before, now) = (names(columns.column("id")?)?, names(id)?);
+    let (before, now) = (names_of(columns.column("id")?)?, names_of(id)?);
     let rows = places("previous plans", before.as_string())?;
     places("vehicles", now.as_string())?;
     let mut previous = IntervalColumns::default();

@@ -209,11 +209,22 @@ pub(crate) struct CapacityPlan {
     certificate: CapacityCertificate,
     /// Largest shortfall of a target, in kWh of stored energy.
     shortfall_kwh: f64,
+    /// Largest shortfall of the reserve or of the lowest state of charge of a period, in kWh of
+    /// stored energy, at the end of a slot: what full power does not reach in time.
+    floor_shortfall_kwh: f64,
 }
 
 impl CapacityPlan {
-    const FIELDS: &'static [&'static str] =
-        &["tariff", "reasons", "cost", "energy_alone", "savings", "certificate", "shortfall_kwh"];
+    const FIELDS: &'static [&'static str] = &[
+        "tariff",
+        "reasons",
+        "cost",
+        "energy_alone",
+        "savings",
+        "certificate",
+        "shortfall_kwh",
+        "floor_shortfall_kwh",
+    ];
 
     fn new(plan: &engine::CapacityPlan, tariff: BillingTariff) -> Self {
         let reasons = explain(plan, tariff.tariff.time_zone());
@@ -233,6 +244,7 @@ impl CapacityPlan {
             savings: plan.savings().as_amount(),
             certificate: CapacityCertificate::new(plan),
             shortfall_kwh: plan.shortfall.as_kwh(),
+            floor_shortfall_kwh: plan.floor_shortfall.as_kwh(),
         }
     }
 }
@@ -398,7 +410,8 @@ fn write_cost(cost: &engine::CapacityCost) -> CapacityCost {
 impl CapacityPlan {
     #[new]
     #[pyo3(signature = (
-        *, tariff, reasons, cost, energy_alone, savings, certificate, shortfall_kwh
+        *, tariff, reasons, cost, energy_alone, savings, certificate, shortfall_kwh,
+        floor_shortfall_kwh
     ))]
     fn from_fields(
         tariff: BillingTariff,
@@ -408,8 +421,18 @@ impl CapacityPlan {
         savings: f64,
         certificate: CapacityCertificate,
         shortfall_kwh: f64,
+        floor_shortfall_kwh: f64,
     ) -> Self {
-        Self { tariff, reasons, cost, energy_alone, savings, certificate, shortfall_kwh }
+        Self {
+            tariff,
+            reasons,
+            cost,
+            energy_alone,
+            savings,
+            certificate,
+            shortfall_kwh,
+            floor_shortfall_kwh,
+        }
     }
 
     /// All slots, in time order.

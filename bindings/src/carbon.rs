@@ -42,6 +42,10 @@ impl EmissionPrice {
         self.0.cost_of(kg)
     }
 
+    fn cost_without(&self, cost: f64, kg: f64) -> f64 {
+        self.0.cost_without(cost, kg)
+    }
+
     fn __getnewargs__(&self) -> (f64, Vec<SlotTuple>) {
         (self.0.price_per_kg(), series::slots(self.0.intensity()))
     }

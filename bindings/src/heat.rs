@@ -159,9 +159,9 @@ record! {
         /// Compute each statement anew from the numbers of the certificate alone.
         ///
         /// Temperatures are followed from slot to slot, degree-hours and cost are summed up, and the
-        /// bounds are Lagrangians at the marginal values. None of it uses the planner. The runs and
-        /// pauses of a unit that is on or off are compared with its least times, and the search for
-        /// the bound on its schedules is made again.
+        /// bounds are Lagrangians at the marginal values, without the planner. The runs and pauses
+        /// of a unit that is on or off are compared with its least times. The bound on its schedules
+        /// alone is that of the planner: its search is made once more.
         ///
         /// Returns:
         ///     Each statement with the computed number and the difference. Nothing is raised for a

@@ -14,6 +14,7 @@ mod area;
 mod area_crew;
 mod area_input;
 mod area_part;
+mod area_questions;
 mod area_table;
 mod area_watch;
 mod arrow;
@@ -73,6 +74,11 @@ mod _engine {
     use crate::area::{AreaChange, AreaNumbers, NodeLoad, Shortfall, plan_area};
     #[pymodule_export]
     use crate::area_part::AreaPart;
+    #[pymodule_export]
+    use crate::area_questions::{
+        AreaVerification, VehicleCertificate, VehicleCertificates, area_power_changes,
+        change_vehicle, hold_table, verify_area,
+    };
     #[pymodule_export]
     use crate::arrow::Table;
     #[pymodule_export]
@@ -153,8 +159,8 @@ mod _engine {
     use crate::provenance::SourceShare;
     #[pymodule_export]
     use crate::questions::{
-        DepartureOutcome, EnergyAtRisk, InsuranceFrontier, InsurancePoint, SocPoint, costs,
-        energy_at_risk, insurance_frontier, what_if,
+        DepartureOutcome, EnergyAtRisk, InsuranceFrontier, InsurancePoint, SocPoint,
+        compare_totals, costs, energy_at_risk, insurance_frontier, what_if,
     };
     #[pymodule_export]
     use crate::saved::{
@@ -192,7 +198,7 @@ mod _engine {
     #[pymodule_export]
     use crate::storage::{
         StorageCertificate, StorageOutcome, StoragePlan, StorageReason, StorageReasons,
-        StorageSlot, plan_storage,
+        StorageSlot, find_breach_price, plan_storage,
     };
     #[pymodule_export]
     use crate::storage_batch::{plan_storage_batch, storage_row};

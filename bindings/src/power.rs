@@ -1,9 +1,11 @@
 //! Powers of plans over time: load curves, and what differs between two plans.
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, StringArray, TimestampMicrosecondArray};
 use chrono::{DateTime, TimeDelta, Utc};
+use chrono_tz::Tz;
 use pyo3::prelude::*;
 use slackwater_engine::columns::IntervalColumns;
 use slackwater_engine::plan as engine;
@@ -122,26 +124,43 @@ pub(crate) fn plan_power_changes(
     time_zone: &str,
 ) -> Result<PowerChanges, Refused> {
     let zone = self::time_zone(time_zone)?;
-    let (was, is) = (before.powers(), after.powers());
-    // Devices of the second plan, and then those that only the first one has.
-    let of = |powers: &Powers<'_>, name| {
-        let found = powers.iter().find(|(other, _)| *other == name);
-        found.map_or_else(Vec::new, |(_, intervals)| intervals.to_vec())
+    let named = |powers: Powers<'_>| -> Vec<(Option<String>, Vec<engine::Interval>)> {
+        let owned = powers.into_iter();
+        owned.map(|(name, intervals)| (name.map(str::to_owned), intervals.into_owned())).collect()
     };
-    let gone = was.iter().filter(|(name, _)| is.iter().all(|(other, _)| other != name));
+    Ok(changes_of_devices(&named(before.powers()), &named(after.powers()), after.now(), zone))
+}
+
+/// Changes of power from an instant on: of the devices of the second plan, and then of those that
+/// only the first one has.
+pub(crate) fn changes_of_devices<N: Clone + Into<Option<String>> + Ord>(
+    was: &[(N, Vec<engine::Interval>)],
+    is: &[(N, Vec<engine::Interval>)],
+    now: DateTime<Utc>,
+    zone: Tz,
+) -> PowerChanges {
+    let by_name = |powers: &[(N, Vec<engine::Interval>)]| -> BTreeMap<N, usize> {
+        powers.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)).collect()
+    };
+    let (before, after) = (by_name(was), by_name(is));
+    let gone = was.iter().filter(|(name, _)| !after.contains_key(name));
     let mut changes = Vec::new();
-    for &(name, _) in is.iter().chain(gone) {
+    for (name, _) in is.iter().chain(gone) {
+        let find = |places: &BTreeMap<N, usize>, powers: &[(N, Vec<engine::Interval>)]| {
+            places.get(name).map_or_else(Vec::new, |&at| powers[at].1.clone())
+        };
+        let device: Option<String> = name.clone().into();
         let change = |change: questions::PowerChange| PowerChange {
-            device: name.map(str::to_owned),
+            device: device.clone(),
             start: change.start,
             end: change.end,
             before_kw: change.before.as_kw(),
             after_kw: change.after.as_kw(),
-            sentence: name.map_or_else(String::new, |name| format!("{name}: "))
+            sentence: device.as_ref().map_or_else(String::new, |name| format!("{name}: "))
                 + &change.sentence(zone),
         };
-        let found = power_changes(&of(&was, name), &of(&is, name), after.now());
+        let found = power_changes(&find(&before, was), &find(&after, is), now);
         changes.extend(found.into_iter().map(change));
     }
-    Ok(changes.into_iter().collect())
+    changes.into_iter().collect()
 }

@@ -5,10 +5,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use slackwater_engine::plan::charge::Target;
 use slackwater_engine::plan::questions as engine;
-use slackwater_engine::plan::questions::{ChangedInput, WhatIf, one_more_percent};
+use slackwater_engine::plan::questions::{
+    ChangedInput, PlanTotals, TotalsChange, WhatIf, one_more_percent,
+};
 use slackwater_engine::units::{Energy, Money, Percent, Price, kwh};
 
+use crate::area::AreaNumbers;
 use crate::error::{Named, Refused};
+use crate::evaluate::AnyPlan;
 use crate::plan::Plan;
 use crate::prices::Prices;
 use crate::time::{Instant, time_zone};
@@ -164,7 +168,7 @@ pub(crate) fn insurance_frontier(plan: &Plan, at: Instant) -> Result<InsuranceFr
 type Answer = (Plan, f64, f64, f64, String);
 
 fn answer(plan: &Plan, prices: &Prices, what_if: WhatIf, zone: Tz) -> Result<Answer, Refused> {
-    let sentence = what_if.sentence(zone);
+    let sentence = what_if.sentence(zone, prices.currency());
     Ok((
         plan.changed(prices, what_if.request)?,
         what_if.cost_change.as_amount(),
@@ -228,4 +232,44 @@ pub(crate) fn costs(
     let problem = plan.problem()?;
     let answers = py.detach(|| engine::costs(&prices.curve, &problem, one_more));
     answers.into_iter().map(|what_if| answer(plan, prices, what_if, zone)).collect()
+}
+
+/// A plan whose totals are compared.
+#[derive(FromPyObject)]
+pub(crate) enum ComparedPlan<'py> {
+    One(AnyPlan<'py>),
+    Area(PyRef<'py, AreaNumbers>),
+}
+
+impl ComparedPlan<'_> {
+    fn totals(&self) -> Result<PlanTotals, Refused> {
+        match self {
+            Self::One(AnyPlan::Storage(plan)) => Ok(plan.evaluated().1.into()),
+            Self::One(AnyPlan::Switching(plan)) => Ok(plan.intended().into()),
+            Self::One(AnyPlan::Site(plan)) => Ok(plan.evaluated().1.into()),
+            Self::Area(numbers) => numbers.totals(),
+            Self::One(AnyPlan::Charge(_) | AnyPlan::Heat(_)) => {
+                Err(Refused::Input("a plan of this kind is not planned again by arguments".into()))
+            }
+        }
+    }
+}
+
+/// What a second plan costs, draws and misses more than a first one, and the sentence; see
+/// `slackwater.SitePlan.what_if`.
+#[pyfunction]
+#[pyo3(signature = (before, after, *, changes, currency))]
+pub(crate) fn compare_totals(
+    before: ComparedPlan<'_>,
+    after: ComparedPlan<'_>,
+    changes: Vec<String>,
+    currency: &str,
+) -> Result<(f64, f64, f64, String), Refused> {
+    let change = TotalsChange::between(&before.totals()?, &after.totals()?);
+    Ok((
+        change.cost.as_amount(),
+        change.energy.as_kwh(),
+        change.shortfall.as_kwh(),
+        change.sentence(&changes, currency),
+    ))
 }

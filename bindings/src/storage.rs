@@ -691,3 +691,10 @@ pub(crate) fn storage_request(
         after_deadline: self::after_deadline(after_deadline)?,
     })
 }
+
+/// Least price per unit of stored energy at which no limit of its levels is passed for money.
+#[pyfunction]
+#[pyo3(signature = (slots, *, efficiency, peak))]
+pub(crate) fn find_breach_price(slots: Vec<(f64, f64, f64)>, efficiency: f64, peak: f64) -> f64 {
+    engine::find_breach_price(&slots, efficiency, peak)
+}

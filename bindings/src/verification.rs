@@ -31,6 +31,11 @@ record! {
 }
 
 impl Verification {
+    /// Truth of all statements, names of those that do not hold, and the checks.
+    pub(crate) fn into_parts(self) -> (bool, Vec<String>, Vec<CertificateCheck>) {
+        (self.holds, self.failed, self.checks)
+    }
+
     /// The checks of the engine.
     pub(crate) fn new(checks: Vec<engine::Check>) -> Self {
         let failing = checks.iter().filter(|check| !check.holds());

@@ -47,6 +47,14 @@ def test_a_step_is_kept_where_it_is_worth_it() -> None:
     assert max(slot.power_kw for slot in found.slots) <= 6.6 + 1e-6
 
 
+def test_a_reserve_that_is_not_reached_in_time_has_a_value() -> None:
+    # 18 kWh are stored; in the first hour 9.9 kWh more can be.
+    found = plan(reserve_percent=50)
+    assert found.floor_shortfall_kwh == pytest.approx(30 - 18 - 11 * 0.9)
+    assert "2.1 kWh below the reserve" in repr(found)
+    assert (plan(reserve_percent=40).floor_shortfall_kwh, plan().floor_shortfall_kwh) == (0, 0)
+
+
 def test_a_plan_has_the_charge_of_its_bill() -> None:
     found = plan()
     start = datetime(2026, 6, 30, 22, tzinfo=UTC)

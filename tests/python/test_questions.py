@@ -258,11 +258,11 @@ def test_what_a_wish_costs_is_an_exact_difference() -> None:
     plan = charge([0.3, 0.2, 0.1], 15.0, reserve_kwh=5)
     costs = plan.wish_costs(time_zone="Europe/Oslo")
     assert [answer.sentence for answer in costs] == [
-        "Without the reserve, charging would cost 0.50 less.",
-        "Leaving Mon 15:00, charging would cost 1.00 more.",
-        "Leaving Mon 17:00, charging would cost the same.",
-        "With 1 kWh more, charging would cost 0.20 more.",
-        "Without the deadline Mon 16:00, charging would cost the same.",
+        "Without the reserve, the plan would cost 0.50 EUR less.",
+        "With departure Mon 15:00, the plan would cost 1.00 EUR more.",
+        "With departure Mon 17:00, the plan would cost the same.",
+        "With 1 kWh more, the plan would cost 0.20 EUR more.",
+        "Without the deadline Mon 16:00, the plan would cost the same.",
     ]
     without = plan.what_if(no_reserve=True)
     assert without.plan == charge([0.3, 0.2, 0.1], 15.0)
@@ -288,7 +288,7 @@ def test_one_more_percent_is_asked_of_a_battery() -> None:
         targets=[sw.SocTarget(None, 40)],
     )
     [more] = plan.wish_costs()
-    assert more.sentence == "With 1 kWh more, charging would cost 0.20 more."
+    assert more.sentence == "With 1 kWh more, the plan would cost 0.20 EUR more."
 
 
 # ------------------------------------------------------------ anything at all

@@ -55,6 +55,8 @@ def results() -> Iterator[object]:
     yield _unmet_switching().unmet
     evaluated = plan.evaluate(fleets.day_ahead().between(NOON + 2 * HOUR, NOON + 4 * HOUR))
     yield (evaluated, evaluated.missing)
+    verified = areas()[0].verify()
+    yield (verified, verified.vehicles_table())
     site = saved_plans.site()
     yield site.diff(site.what_if(import_limit_kw=22).plan)
     heat = test_heat.plan()

@@ -37,7 +37,7 @@ def test_what_if_is_the_plan_with_other_arguments(name: str) -> None:
     assert answer.shortfall_change_kwh == answer.plan.shortfall_kwh - plan.shortfall_kwh
     same = plan.what_if()
     assert same.plan == plan
-    assert same[1:] == (0, 0, 0, "With nothing changed, the plan would cost the same.")
+    assert same[1:] == (0, 0, 0, "Nothing was changed; the cost is the same.")
     # Each answer can be asked again, and changes add up.
     back = answer.plan.what_if(**{key: given(plan)[key] for key in changes})
     assert back.plan == plan
@@ -68,16 +68,23 @@ def test_lists_that_change_later_do_not_change_what_was_asked() -> None:
     assert plan.what_if().plan == plan
 
 
+def rounded(kwh: float) -> str:
+    """Two decimals, without zeros at the end."""
+    return f"{kwh:.2f}".rstrip("0").rstrip(".")
+
+
 def test_sentences_tell_money_energy_and_what_is_missing() -> None:
     site = saved_plans.site()
     answer = site.what_if(import_limit_kw=22)
     assert answer.shortfall_change_kwh < 0
+    more = "more" if answer.cost_change > 0 else "less"
     assert answer.sentence == (
-        f"With import_limit_kw=22, the plan would cost {-answer.cost_change:.2f} EUR less"
-        f" and miss {-answer.shortfall_change_kwh:.6g} kWh less."
+        f"With import_limit_kw=22, the plan would cost {abs(answer.cost_change):.2f} EUR {more},"
+        f" take {rounded(answer.energy_change_kwh)} kWh more"
+        f" and miss {rounded(-answer.shortfall_change_kwh)} kWh less."
     )
     fewer = site.what_if(devices=given(site)["devices"][1:])
-    assert fewer.sentence.startswith("With other devices, the plan would cost ")
+    assert fewer.sentence.startswith("With changed devices, the plan would cost ")
     assert fewer.energy_change_kwh < 0
 
 

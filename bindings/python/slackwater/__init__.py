@@ -19,6 +19,7 @@ from slackwater import _arguments, _engine, _public
 from slackwater._engine import (
     AreaChange,
     AreaNumbers,
+    AreaVerification,
     BidCurve,
     BidStep,
     BillingTariff,
@@ -106,6 +107,8 @@ from slackwater._engine import (
     TariffEntry,
     TariffSource,
     UnmetSwitchingWish,
+    VehicleCertificate,
+    VehicleCertificates,
     Verification,
     __version__,
 )
@@ -240,6 +243,7 @@ __all__ = [
     "AreaNumbers",
     "AreaPlan",
     "AreaProgress",
+    "AreaVerification",
     "Battery",
     "BidCurve",
     "BidStep",
@@ -371,6 +375,8 @@ __all__ = [
     "Tiers",
     "UnmetSwitchingWish",
     "Vehicle",
+    "VehicleCertificate",
+    "VehicleCertificates",
     "Verification",
     "View",
     "WhatIf",

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from slackwater import _engine
 from slackwater._engine import InputError
 from slackwater.plan import Battery, SocTarget
 from slackwater.prices import Prices
@@ -419,23 +420,19 @@ def plan_apart(problem: Problem) -> list[Numbers] | None:
 def check_price(problem: Problem, soft: Soft) -> None:
     """Refuse a price at which passing a limit may pay.
 
-    The levels of a stock under limits are a system of difference constraints. To each schedule
-    that passes limits of its levels by at most ``e``, and limits of power by what stores ``f``,
-    there is one that passes none and whose levels differ by at most ``e + f``. Its cost differs
-    by at most twice that times the sum, over all slots, of the price of a stored MWh, and the
-    price of a peak. Without limits of the site this holds among other devices, too.
+    The engine has the bound and its proof. Without limits of the site it holds among other
+    devices, too.
     """
     bound = 0.0
     for at in [soft.device] if soft.device is not None else problem.free:
         stock = problem.machines[at].stock
         if stock is None:
             continue
-        highest = np.fmax(np.abs(problem.buy), np.abs(problem.sell))
-        slopes = float((highest / stock.efficiency + stock.worth).sum())
-        if problem.peak is not None:
-            slopes += problem.peak[1] / problem.hours / stock.efficiency
+        slots = np.column_stack([problem.buy, problem.sell, stock.worth]).tolist()
+        peak = 0.0 if problem.peak is None else problem.peak[1] / problem.hours
+        price = _engine.find_breach_price(slots, efficiency=stock.efficiency, peak=peak)
         stored = 1.0 if soft.is_level else problem.hours / stock.discharge_efficiency
-        bound = max(bound, 2 * slopes * stored)
+        bound = max(bound, price * stored)
     if (least := float(soft.price.min())) < bound:
         unit = "MWh" if soft.is_level else "MW in a slot"
         raise refuse(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from slackwater._engine import InputError
+from slackwater.prices import emission_price
 from slackwater.site_devices import Carbon
 
 if TYPE_CHECKING:
@@ -38,10 +39,6 @@ class _Planned(Protocol):
     @property
     def carbon_kg(self) -> float | None:
         """Emissions in kg."""
-
-    @property
-    def carbon_cost(self) -> float | None:
-        """The part of the cost that is the price of emissions."""
 
 
 def pareto(
@@ -87,11 +84,13 @@ def pareto(
     """
     points = []
     for price in sorted(prices_per_kg):
-        planned = plan(Carbon(price_per_kg=price, intensity=intensity))
-        kg, paid = planned.carbon_kg, planned.carbon_cost
-        if kg is None or paid is None:
+        carbon = Carbon(price_per_kg=price, intensity=intensity)
+        planned = plan(carbon)
+        kg = planned.carbon_kg
+        if kg is None:
             raise InputError("plan made one without carbon=, which does not know its emissions")
-        points.append(ParetoPoint(price, planned.cost - paid, kg))
+        cost = emission_price(carbon).cost_without(planned.cost, kg)
+        points.append(ParetoPoint(price, cost, kg))
     if not points:
         raise InputError("prices_per_kg holds no price; give at least one")
     return points

@@ -54,6 +54,8 @@ class CapacityPlan(_engine.CapacityPlan, Drawn):
             f", {month.power_kw:.6g} kW in {month.month}" for month in self.cost.months
         )
         short = f", {self.shortfall_kwh:g} kWh short" if self.shortfall_kwh > 0 else ""
+        if self.floor_shortfall_kwh > 0:
+            short += f", {self.floor_shortfall_kwh:g} kWh below the reserve"
         certificate = self.certificate
         gap = f"within {certificate.gap:.4f} of the optimum"
         proof = "proved optimal" if certificate.is_proved else gap

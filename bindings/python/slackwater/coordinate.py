@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from slackwater import _engine, _view
 from slackwater._drawn import Drawn
@@ -14,27 +16,29 @@ from slackwater._index import refuse_other_times
 from slackwater.area_node import PROFILES, Node, Profile, area_nodes, without_series
 from slackwater.area_types import AreaProgress, RoundMemory
 from slackwater.prices import Prices, emission_price, priced
+from slackwater.questions import Asked, hold_arguments, tell_argument
 from slackwater.series import Series, means_in
 
 if TYPE_CHECKING:
-    from datetime import datetime, timedelta
+    from datetime import timedelta
     from os import PathLike
     from zoneinfo import ZoneInfo
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from slackwater._engine import Table
+    from slackwater._engine import AreaVerification, PowerChanges, Table
     from slackwater._palette import Theme
     from slackwater._timeline import Picture
+    from slackwater.questions import WhatIf
     from slackwater.site_devices import Carbon
     from slackwater.typing import ArrowTable
 
 
-class AreaPlan(_engine.AreaNumbers, Drawn):
+class AreaPlan(_engine.AreaNumbers, Drawn, Asked):
     """Plans for the vehicles of an area, and the proof of how good they are."""
 
-    __slots__ = ("_emissions", "_nodes", "_plans", "_prices", "_seconds")
+    __slots__ = ("_emissions", "_given", "_nodes", "_plans", "_prices", "_seconds")
     _emissions: _engine.EmissionPrice | None
     _nodes: tuple[Node, ...]
     _plans: PlanTable
@@ -54,8 +58,12 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
         prices: Prices | Mapping[str, Prices],
         seconds: float,
         emissions: _engine.EmissionPrice | None = None,
+        given: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Add to the numbers of the engine what they belong to."""
+        """Add to the numbers of the engine what they belong to.
+
+        ``given`` are the arguments of :func:`plan_area`; ``None`` of a plan out of a file.
+        """
         fields: dict[str, Any] = numbers.__getnewargs_ex__()[1]
         plan = cls(**fields)
         plan._plans = plans
@@ -63,7 +71,12 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
         plan._prices = prices
         plan._seconds = seconds
         plan._emissions = emissions
+        plan._given = given
         return plan
+
+    @staticmethod
+    def _plan_again(given: Mapping[str, Any]) -> AreaPlan:
+        return plan_area(**given)
 
     @property
     def carbon_kg(self) -> float | None:
@@ -88,11 +101,6 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
         """The part of the cost that is the price of emissions, as :attr:`carbon_kg`."""
         emissions, kg = self._emissions, self.carbon_kg
         return None if emissions is None or kg is None else emissions.cost_of(kg)
-
-    @property
-    def savings(self) -> float:
-        """Baseline cost minus cost; negative if limits cost more than planning saves."""
-        return self.baseline_cost - self.cost
 
     @property
     def prices(self) -> Prices | None:
@@ -174,6 +182,201 @@ class AreaPlan(_engine.AreaNumbers, Drawn):
         from slackwater._area_reasons import explain_vehicle  # noqa: PLC0415  rarely wanted
 
         return explain_vehicle(self, vehicle, _view.zone_of(time_zone))
+
+    def what_if(
+        self, *, vehicle: Mapping[str, object] | None = None, **changes: object
+    ) -> WhatIf[Self]:
+        """Plan again with another vehicle or other limits, and return the difference.
+
+        Both plans cost at most their gap more than the cheapest; the sentence tells a gap that
+        matters. Where limits withhold energy, a cost that is lower may be that of less energy:
+        look at ``shortfall_change_kwh``.
+
+        Args:
+            vehicle: ``id`` of a vehicle and columns with other values, such as
+                ``{"id": 622, "energy_kwh": 5}``.
+            **changes: Arguments of :func:`slackwater.plan_area`, such as ``limit_kw=20``. The
+                others stay as they were.
+
+        Returns:
+            The changed plan and the difference.
+
+        Raises:
+            InputError: No vehicle has this id, or several; there is no such column; the plan was
+                read from a file, which keeps no vehicles; or as :func:`slackwater.plan_area`.
+            TypeError: There is no such argument, or a value does not fit its column.
+
+        Example:
+            >>> from datetime import UTC, datetime, timedelta
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> prices = sw.Prices.from_values(six, [0.30, 0.10], currency="EUR")
+            >>> cars = {"id": [1, 2], "arrival": [six] * 2}
+            >>> cars |= {"departure": [six + timedelta(hours=2)] * 2}
+            >>> cars |= {"energy_kwh": [10.0] * 2, "power_max_kw": [11.0] * 2}
+            >>> area = sw.plan_area(cars, prices, limit_kw=11)
+            >>> print(area.what_if(limit_kw=16).sentence)
+            With limit_kw=16, the plan would cost 1.00 EUR less.
+            >>> print(area.what_if(vehicle={"id": 2, "energy_kwh": 1}).sentence)
+            With energy_kwh=1 for vehicle 2, the plan would cost 2.70 EUR less and take 9 kWh less.
+        """
+        told = [tell_argument(*change) for change in changes.items()]
+        if vehicle is not None:
+            if "vehicles" in changes:
+                raise InputError("vehicle changes one of the vehicles; give it or other vehicles")
+            name, columns = _changed_columns(vehicle)
+            vehicles = self._arguments()["vehicles"]
+            changes |= {"vehicles": _engine.change_vehicle(vehicles, name, columns)}
+            values = ", ".join(tell_argument(*change) for change in columns.items())
+            told.append(f"{values} for vehicle {name}")
+        return self._compare(changes, told)
+
+    def close_to(self, previous: AreaPlan | ArrowTable, *, budget: float = 0.0) -> AreaPlan:
+        """Plan again so that vehicles keep their older plan as far as a budget allows.
+
+        As :func:`slackwater.plan_area` with ``previous`` and ``stability_budget``, beginning with
+        the shadow prices of this plan. Limits hold and shortfalls stay; the change is small, but
+        not proved to be the least.
+
+        Args:
+            previous: The plan before, or a table with ``id`` and ``intervals``. Vehicles are
+                matched by their ``id``.
+            budget: Money that the plan may cost beyond this one. With 0 the older plan is kept
+                only where that costs nothing.
+
+        Returns:
+            The plan. Its :attr:`change` says how much it moves and what that costs.
+
+        Raises:
+            InputError: ``budget`` is negative or no number, an ``id`` stands for two vehicles, or
+                a plan was read from a file or went to a ``sink``.
+
+        Example:
+            The hours change places; for 0.20 EUR the car stays where it was:
+
+            >>> from datetime import UTC, datetime, timedelta
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> car = {"id": [1], "arrival": [six], "departure": [six + timedelta(hours=2)]}
+            >>> car |= {"energy_kwh": [10.0], "power_max_kw": [10.0]}
+            >>> def plan(*hours):
+            ...     prices = sw.Prices.from_values(six, list(hours), currency="EUR")
+            ...     return sw.plan_area(car, prices, limit_kw=10)
+            >>> before, after = plan(0.20, 0.30), plan(0.22, 0.20)
+            >>> steady = after.close_to(before, budget=0.25)
+            >>> steady.load_kw, round(steady.change.spent, 6)
+            ([10.0, 0.0], 0.2)
+        """
+        if not 0 <= budget < math.inf:
+            message = f"budget is {budget} {self.currency}; it is a number from 0 on"
+            raise InputError(message)
+        return _plan(self._arguments(), _Before(_told(previous), budget, self.warm_start))
+
+    def diff(self, after: Self, *, time_zone: str = "UTC") -> PowerChanges:
+        """List the periods in which a later plan has another power, vehicle by vehicle.
+
+        Vehicles are matched by their ``id``, which is the ``device`` of a change; one that only
+        one of the plans has counts as power 0 in the other. Periods that have passed when the
+        later plan begins are left out.
+
+        Args:
+            after: The plan to compare with.
+            time_zone: IANA name of the zone in whose wall clock the sentences speak.
+
+        Returns:
+            The changes, a sequence and an Arrow table.
+
+        Raises:
+            InputError: The time zone is unknown, an ``id`` stands for two vehicles, or plans went
+                to a ``sink``.
+
+        Example:
+            >>> from datetime import UTC, datetime, timedelta
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> car = {"id": [1], "arrival": [six], "departure": [six + timedelta(hours=2)]}
+            >>> car |= {"energy_kwh": [10.0], "power_max_kw": [10.0]}
+            >>> def plan(*hours):
+            ...     prices = sw.Prices.from_values(six, list(hours), currency="EUR")
+            ...     return sw.plan_area(car, prices, limit_kw=10)
+            >>> for change in plan(0.20, 0.30).diff(plan(0.22, 0.20)):
+            ...     print(change.sentence)
+            1: Mon 18:00 to Mon 19:00: 0 kW instead of 10 kW.
+            1: Mon 19:00 to Mon 20:00: 10 kW instead of 0 kW.
+        """
+        if not isinstance(after, type(self)):
+            raise TypeError(f"after has to be an AreaPlan, not a {type(after).__name__}")
+        if not after.periods:
+            return _engine.PowerChanges([])
+        return _engine.area_power_changes(
+            self._kept_plans(), after._kept_plans(), now=after.periods[0][0], time_zone=time_zone
+        )
+
+    def verify(
+        self,
+        *,
+        vehicles: ArrowTable | None = None,
+        export_prices: Prices | Mapping[str, Prices] | None = None,
+    ) -> AreaVerification:
+        """Compute the statements of the plan anew, and the bound vehicle by vehicle.
+
+        The intervals of the vehicles give the loads of all nodes, which are compared with the
+        limits, and the cost. At its prices plus the shadow prices of the limits, each vehicle is
+        planned alone, and has a certificate of its own; with the shadow prices of the limits these
+        bounds add up to one for the area. What each vehicle could save at these prices and what
+        the limits cause add up to cost less bound. ``docs/explanation/proof.md`` has the proof.
+
+        Args:
+            vehicles: The table of vehicles, for a plan that was read from a file.
+            export_prices: Prices to sell at, for such a plan.
+
+        Returns:
+            Each statement with the computed number and the difference, and the certificates of the
+            vehicles. Nothing is raised for a statement that does not hold: look at ``failed``, and
+            at ``vehicles`` for those whose ``failed`` is not empty.
+
+        Raises:
+            InputError: The plan was read from a file and the vehicles are not given, these are
+                others, or the plans went to a ``sink``.
+
+        Example:
+            >>> from datetime import UTC, datetime, timedelta
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> prices = sw.Prices.from_values(six, [0.30, 0.10], currency="EUR")
+            >>> cars = {"id": [1, 2], "arrival": [six] * 2}
+            >>> cars |= {"departure": [six + timedelta(hours=2)] * 2}
+            >>> cars |= {"energy_kwh": [10.0] * 2, "power_max_kw": [11.0] * 2}
+            >>> area = sw.plan_area(cars, prices, limit_kw=11)
+            >>> verified = area.verify()
+            >>> verified.holds, [round(car.bound, 6) for car in verified.vehicles]
+            (True, [3.0, 3.0])
+        """
+        given = self._given
+        if given is None:
+            if vehicles is None:
+                message = (
+                    "a plan that was read from a file keeps no vehicles; "
+                    "give their table: verify(vehicles=...)"
+                )
+                raise InputError(message)
+            carbon = None if self._emissions is None else _carbon_of(self._emissions)
+            given = {"prices": self._prices, "export_prices": export_prices, "carbon": carbon}
+        rows = given["vehicles"] if vehicles is None else vehicles
+        paid = area_prices(_all_priced(given["prices"], given["carbon"]), given["export_prices"])
+        return _engine.verify_area(
+            self, self._kept_plans(), vehicles=rows, paid=paid, nodes=list(self._nodes)
+        )
+
+    def _kept_plans(self) -> PlanTable:
+        """Plans of the vehicles.
+
+        Raises:
+            InputError: They went to a ``sink``.
+        """
+        if len(self.plans) < self.vehicles:
+            raise InputError("the plans of this area went to a sink; it has none to compare")
+        return self.plans
 
     def intervals_table(self) -> Table:
         """List the intervals of all plans, one a row, as :meth:`PlanTable.intervals_table`."""
@@ -503,7 +706,48 @@ def plan_area(
         >>> [round(price, 6) for price in area.nodes[0].congestion_price_per_kwh]
         [0.0, 0.1, 0.0]
     """
+    if previous is None and stability_budget is not None:
+        message = "stability_budget needs a previous plan"
+        raise InputError(message)
+    if previous is not None and not isinstance(previous, AreaPlan):
+        stability_budget = stability_budget or 0.0
+    given = {
+        "vehicles": _engine.hold_table(vehicles),
+        "prices": prices,
+        "export_prices": export_prices,
+        "limit_kw": limit_kw,
+        "nodes": nodes,
+        "relative_gap": relative_gap,
+        "rounds_max": rounds_max,
+        "carbon": carbon,
+    }
+    before = _Before(
+        None if stability_budget is None else _told(previous),
+        0.0 if stability_budget is None else stability_budget,
+        previous.warm_start if isinstance(previous, AreaPlan) else None,
+    )
+    listeners = {
+        "progress": None if progress is None else watched(progress),
+        "recall": None if memory is None else memory.recall,
+        "keep": None if memory is None else memory.keep,
+        "sink": sink,
+    }
+    return _plan(given, before, **listeners)
+
+
+class _Before(NamedTuple):
+    """What a plan has to do with earlier ones: their rows, a budget, and prices to begin with."""
+
+    plans: object
+    budget: float
+    start: tuple[list[float], list[list[float]]] | None
+
+
+def _plan(given: Mapping[str, Any], before: _Before, **listeners: object) -> AreaPlan:
+    """Plan an area by the arguments of :func:`plan_area`."""
     began = perf_counter()
+    given = hold_arguments(given)
+    prices, limit_kw, nodes = given["prices"], given["limit_kw"], given["nodes"]
     _refuse_other_times(prices, limit_kw, nodes or ())
     if isinstance(limit_kw, Series):
         limit_kw = means_in(limit_kw, "kW", _periods_of(prices), "limit_kw")
@@ -511,32 +755,53 @@ def plan_area(
         periods = _periods_of(prices)
         nodes = [without_series(node, periods) if _has_series(node) else node for node in nodes]
     nodes = area_nodes(limit_kw, nodes)
-    if previous is None and stability_budget is not None:
-        message = "stability_budget needs a previous plan"
-        raise InputError(message)
-    if previous is not None and not isinstance(previous, AreaPlan):
-        stability_budget = stability_budget or 0.0
+    carbon = given["carbon"]
+    silent = dict.fromkeys(("progress", "recall", "keep", "sink", "crew"))
     numbers, plans, _ = _engine.plan_area(
-        vehicles,
-        area_prices(_all_priced(prices, carbon), export_prices),
+        given["vehicles"],
+        area_prices(_all_priced(prices, carbon), given["export_prices"]),
         nodes=nodes,
-        relative_gap=relative_gap,
-        rounds_max=rounds_max,
-        before={
-            "plans": None if stability_budget is None else _told(previous),
-            "budget": 0.0 if stability_budget is None else stability_budget,
-            "start": previous.warm_start if isinstance(previous, AreaPlan) else None,
-        },
-        listeners={
-            "progress": None if progress is None else watched(progress),
-            "recall": None if memory is None else memory.recall,
-            "keep": None if memory is None else memory.keep,
-            "sink": sink,
-            "crew": None,
-        },
+        relative_gap=given["relative_gap"],
+        rounds_max=given["rounds_max"],
+        before=before._asdict(),
+        listeners=silent | listeners,
     )
     emissions = None if carbon is None else emission_price(carbon)
-    return AreaPlan._of(numbers, plans, nodes, prices, perf_counter() - began, emissions)
+    seconds = perf_counter() - began
+    return AreaPlan._of(numbers, plans, nodes, prices, seconds, emissions, given)
+
+
+def _changed_columns(vehicle: Mapping[str, object]) -> tuple[str, dict[str, Any]]:
+    """Id of a vehicle as a text, and the columns that change.
+
+    Raises:
+        InputError: There is no id, or nothing else.
+        TypeError: A value is no number, text or aware datetime.
+    """
+    columns: dict[str, Any] = dict(vehicle)
+    if "id" not in columns or len(columns) == 1:
+        message = (
+            f"vehicle names {', '.join(map(str, columns)) or 'nothing'}; "
+            'it needs the "id" and columns to change, such as {"id": 622, "energy_kwh": 5}'
+        )
+        raise InputError(message)
+    name = str(columns.pop("id"))
+    for column, value in columns.items():
+        if isinstance(value, datetime) and value.tzinfo is None:
+            raise TypeError(f"vehicle: {column} is {value}, which has no time zone")
+        if not isinstance(value, datetime | str | None) and not hasattr(value, "__float__"):
+            kind = type(value).__name__
+            message = f"vehicle: {column} is a {kind}; give a number, a text or a datetime, or "
+            raise TypeError(f"{message}change the whole table: what_if(vehicles=...)")
+    return name, columns
+
+
+def _carbon_of(emissions: _engine.EmissionPrice) -> Carbon:
+    """Price and intensity of emissions as arguments."""
+    from slackwater.site_devices import Carbon  # noqa: PLC0415  only of plans out of files
+
+    price, intensity = emissions.__getnewargs__()
+    return Carbon(price_per_kg=price, intensity=intensity)
 
 
 def _all_priced(

@@ -220,7 +220,7 @@ class Questions(_engine.Plan):
             >>> by = six + 2 * hour
             >>> plan = sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(by, 7)])
             >>> print(plan.what_if(floor=[(six + hour, 2)]).sentence)
-            With 2 kWh by Mon 19:00, charging would cost 0.40 more.
+            With 2 kWh by Mon 19:00, the plan would cost 0.40 EUR more.
         """
         answer = _engine.what_if(
             self,
@@ -256,10 +256,10 @@ class Questions(_engine.Plan):
             >>> plan = sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(by, 7)])
             >>> for answer in plan.wish_costs():
             ...     print(answer.sentence)
-            Leaving Mon 19:00, charging would cost 0.70 more.
-            Leaving Mon 21:00, charging would cost 0.70 less.
-            With 1 kWh more, charging would cost 0.30 more.
-            Without the deadline Mon 20:00, charging would cost 0.70 less.
+            With departure Mon 19:00, the plan would cost 0.70 EUR more.
+            With departure Mon 21:00, the plan would cost 0.70 EUR less.
+            With 1 kWh more, the plan would cost 0.30 EUR more.
+            Without the deadline Mon 20:00, the plan would cost 0.70 EUR less.
         """
         answers = _engine.costs(self, self._prices._native, time_zone=time_zone)
         return [self._answer(answer) for answer in answers]
@@ -311,40 +311,27 @@ class Compared(SavedPlan):
         return _engine.plan_power_changes(self, after, time_zone=time_zone)  # type: ignore[arg-type]  # a kind of plan
 
 
-class Replanned(Compared):
+class Asked:
     """A plan that can be made again with other arguments of its planner."""
 
     __slots__ = ()
     _given: Mapping[str, Any] | None
 
-    def __init__(
-        self, native: object, prices: Prices, given: Mapping[str, Any] | None = None
-    ) -> None:
-        """Add to a plan of the engine its prices, and the arguments that it was made with."""
-        super().__init__(native, prices)
-        # Lists of the caller may change after the plan was made.
-        kept = None if given is None else {name: _copy_list(each) for name, each in given.items()}
-        object.__setattr__(self, "_given", kept)
+    @property
+    def currency(self) -> str:
+        """Currency of all amounts."""
+        raise NotImplementedError
 
     @staticmethod
-    def _plan_again(given: Mapping[str, Any]) -> Replanned:
+    def _plan_again(given: Mapping[str, Any]) -> Asked:
         """Call the planner."""
-        raise NotImplementedError
-
-    def _drawn_kwh(self) -> float:
-        """Energy that the plan draws, less what it feeds."""
-        raise NotImplementedError
-
-    @property
-    def shortfall_kwh(self) -> float:
-        """What the plan misses of its targets."""
         raise NotImplementedError
 
     def what_if(self, **changes: object) -> WhatIf[Self]:
         """Plan again with other arguments of the planner, and return the difference.
 
-        Exact as far as both plans are proved. Costs are those of the certificates: what was
-        minimised, the value of stored energy included.
+        Exact as far as both plans are proved: where a plan has a gap that matters, the sentence
+        tells it. Costs are what was minimised, the value of stored energy included.
 
         Args:
             **changes: Arguments of the planner, such as ``import_limit_kw=20`` for
@@ -371,58 +358,68 @@ class Replanned(Compared):
             >>> print(plan.what_if(import_limit_kw=15).sentence)
             With import_limit_kw=15, the plan would cost 0.80 EUR less.
         """
+        return self._compare(changes, [tell_argument(*change) for change in changes.items()])
+
+    def _arguments(self) -> Mapping[str, Any]:
+        """Arguments that the plan was made with.
+
+        Raises:
+            InputError: It was read from a file.
+        """
         if self._given is None:
             message = (
                 "a plan that was read from a file keeps no arguments to change; "
                 "call the planner with those of its `request`, its `prices` and the change"
             )
             raise InputError(message)
-        again: Self = self._plan_again({**self._given, **changes})  # type: ignore[assignment]  # of this class
+        return self._given
+
+    def _compare(self, changes: Mapping[str, object], told: list[str]) -> WhatIf[Self]:
+        """Plan again with some arguments changed; ``told`` are these changes in words.
+
+        Raises:
+            InputError: The plan was read from a file, prices are in another currency, or as the
+                planner.
+        """
+        again: Self = self._plan_again({**self._arguments(), **changes})  # type: ignore[assignment]  # of this class
         if again.currency != self.currency:
             message = f"prices are in {again.currency}, the plan in {self.currency}"
             raise InputError(message)
-        cost = again.certificate.cost - self.certificate.cost
-        short = again.shortfall_kwh - self.shortfall_kwh
-        return WhatIf(
-            again,
-            cost,
-            again._drawn_kwh() - self._drawn_kwh(),
-            short,
-            _tell_difference(changes, cost, short, self.currency),
-        )
+        difference = _engine.compare_totals(self, again, changes=told, currency=self.currency)  # type: ignore[arg-type]  # kinds of plans
+        return WhatIf(again, *difference)
+
+
+def tell_argument(name: str, value: object) -> str:
+    """Tell a changed argument in words. Values that are long are not repeated."""
+    return f"{name}={value}" if isinstance(value, int | float | str) else f"changed {name}"
+
+
+class Replanned(Compared, Asked):
+    """A plan that can be compared and asked, and that files keep whole."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, native: object, prices: Prices, given: Mapping[str, Any] | None = None
+    ) -> None:
+        """Add to a plan of the engine its prices, and the arguments that it was made with."""
+        super().__init__(native, prices)
+        object.__setattr__(self, "_given", None if given is None else hold_arguments(given))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Copy by text and arguments, so that other processes can have the plan and ask it."""
         return _copied, (type(self), self.to_json(), self._given)
 
 
-def _copy_list(value: object) -> object:
-    return list(value) if isinstance(value, list) else value
+def hold_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Take the arguments of a planner with copies of lists, which the caller may change later."""
+    return {name: list(each) if isinstance(each, list) else each for name, each in given.items()}
 
 
 def _copied(kind: type[Replanned], text: str, given: Mapping[str, Any] | None) -> Replanned:
     plan = kind.from_json(text)
     object.__setattr__(plan, "_given", given)
     return plan
-
-
-def _tell_difference(
-    changes: Mapping[str, object], cost: float, short_kwh: float, currency: str
-) -> str:
-    """What a change costs, in words. Values that are long are not repeated."""
-    told = [
-        f"{name}={value}" if isinstance(value, int | float | str) else f"other {name}"
-        for name, value in changes.items()
-    ]
-    amount, missing = f"{abs(cost):.2f}", f"{abs(short_kwh):.6g}"
-    sentence = f"With {' and '.join(told) or 'nothing changed'}, the plan would cost "
-    if float(amount) == 0:
-        sentence += "the same"
-    else:
-        sentence += f"{amount} {currency} {'more' if cost > 0 else 'less'}"
-    if float(missing) > 0:
-        sentence += f" and miss {missing} kWh {'more' if short_kwh > 0 else 'less'}"
-    return f"{sentence}."
 
 
 class InsuranceFrontier(_engine.InsuranceFrontier, Frozen):

@@ -48,9 +48,6 @@ class SitePlan(_engine.SitePlan, Replanned, Drawn, SavedPlan):
     def _plan_again(given: Mapping[str, Any]) -> SitePlan:
         return plan_site(**given)
 
-    def _drawn_kwh(self) -> float:
-        return sum(slot.import_kwh - slot.export_kwh for slot in self.slots)
-
     @property
     def export_prices(self) -> Prices | None:
         """What an exported kWh earns; ``None`` if nothing."""

@@ -80,9 +80,6 @@ class StoragePlan(_engine.StoragePlan, Replanned, Drawn, SavedPlan):
     def _plan_again(given: Mapping[str, Any]) -> StoragePlan:
         return plan_storage(**given)
 
-    def _drawn_kwh(self) -> float:
-        return self.charged_kwh - self.discharged_kwh
-
     @property
     def export_prices(self) -> Prices | None:
         """The prices to sell at; ``None`` if nothing may be sold."""

@@ -39,9 +39,6 @@ class SwitchingPlan(_engine.SwitchingPlan, Replanned, Drawn, SavedPlan):
     def _plan_again(given: Mapping[str, Any]) -> SwitchingPlan:
         return plan_switching(**given)
 
-    def _drawn_kwh(self) -> float:
-        return self.energy_kwh
-
     @property
     def free_plan(self) -> Plan:
         """The cheapest plan for the same energy without limits on switching."""

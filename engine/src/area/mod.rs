@@ -84,7 +84,8 @@
 //! # Layers
 //!
 //! Each folder uses those above it only: `problem`, `model`, `pricing`, `distributed`,
-//! `column_generation`, `recovery`, `solve`, `shortage`, `report`; then `worker` and `plan_area`.
+//! `column_generation`, `recovery`, `solve`, `shortage`, `report`, `verification`; then `worker` and
+//! `plan_area`.
 //!
 //! # References
 //!
@@ -104,6 +105,7 @@ pub(crate) mod recovery;
 pub(crate) mod report;
 pub(crate) mod shortage;
 pub(crate) mod solve;
+pub(crate) mod verification;
 mod worker;
 
 pub use distributed::observer::{
@@ -117,4 +119,6 @@ pub use problem::options::{AreaOptions, WarmStart};
 pub use report::close_to::PlanChange;
 pub use report::outcome::{AreaPlan, LoadAndCost, NodeOutcome, ShadowPrice, Status, Unmet};
 pub use report::table::AreaNumbers;
+pub use verification::check_vehicle::VehicleCheck;
+pub use verification::verify::{AreaVerification, StatedArea, verify_area};
 pub use worker::Worker;

@@ -219,4 +219,4 @@ impl Worker {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -51,7 +51,8 @@ impl IntervalColumns {
     }
 
     /// Intervals of a row.
-    pub(crate) fn of_row(&self, row: usize) -> Vec<Interval> {
+    #[must_use]
+    pub fn of_row(&self, row: usize) -> Vec<Interval> {
         let interval = |at: usize| {
             let power = Power::from_kw(self.power_kw[at]).unwrap_or(Power::ZERO);
             Interval { start: instant_at(self.start[at]), end: instant_at(self.end[at]), power }

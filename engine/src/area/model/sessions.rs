@@ -353,14 +353,17 @@ fn prepare_session(problem: &AreaProblem<'_>, row: usize) -> Prepared {
 }
 
 /// Energy at the plug with which a vehicle that only charges reaches its charge limit.
-fn charge_limit(problem: &AreaProblem<'_>, row: usize) -> Result<Option<Energy>, RowError> {
+pub(crate) fn charge_limit(
+    problem: &AreaProblem<'_>,
+    row: usize,
+) -> Result<Option<Energy>, RowError> {
     let limits = problem.vehicles.storage.and_then(|columns| columns.charge_limit_percent);
     let limit = limits.map(|limits| limits[row]).filter(|limit| !limit.is_nan());
     limit.map(|limit| problem.vehicles.fleet.energy_up_to(row, limit)).transpose()
 }
 
 /// Row of the price table with the prices of a vehicle.
-fn curve_of(problem: &AreaProblem<'_>, row: usize) -> Result<usize, RowError> {
+pub(crate) fn curve_of(problem: &AreaProblem<'_>, row: usize) -> Result<usize, RowError> {
     match problem.curves {
         Curves::Shared(_) => Ok(0),
         Curves::PerVehicle(table) => {

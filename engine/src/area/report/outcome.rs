@@ -88,6 +88,14 @@ pub struct LoadAndCost {
     pub cost: f64,
 }
 
+impl LoadAndCost {
+    /// What a plan saves against this reference; negative if the plan costs more.
+    #[must_use]
+    pub fn savings(&self, plan_cost: f64) -> f64 {
+        self.cost - plan_cost
+    }
+}
+
 /// Load and prices of one node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeOutcome {
@@ -530,6 +538,12 @@ impl AreaPlan {
     #[must_use]
     pub fn duals_per_kwh(&self) -> &[f64] {
         &self.duals
+    }
+
+    /// Cost of unmanaged charging minus cost; negative if limits cost more than planning saves.
+    #[must_use]
+    pub fn savings(&self) -> f64 {
+        self.unmanaged.savings(self.cost)
     }
 
     /// Number of vehicles planned, without rows in error.

@@ -11,7 +11,7 @@ use crate::area::distributed::protocol::Assigned;
 use crate::area::{AreaOptions, AreaPlan, Hooks, Progress, Workers, plan_area, plan_area_with};
 use crate::columns::plan_table::PlanTable;
 
-mod town;
+pub(in crate::area) mod town;
 use town::{Car, Columns, SLOTS, Town, car};
 
 /// Copy of data after serialisation and deserialisation.

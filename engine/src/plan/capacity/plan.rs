@@ -66,6 +66,9 @@ pub struct CapacityPlan {
     pub energy_alone: CapacityCost,
     /// Largest shortfall of a target, as stored energy.
     pub shortfall: Energy,
+    /// Largest shortfall of the reserve or of the lowest state of charge of a period, at the end of
+    /// a slot. No plan holds them earlier.
+    pub floor_shortfall: Energy,
 }
 
 impl CapacityPlan {
@@ -112,6 +115,7 @@ pub fn plan_capacity(
         energy_alone: meter.price_path(&meter.find_cheapest_energy()),
         cost: meter.price_path(&best),
         shortfall: meter.find_shortfall(&best, problem),
+        floor_shortfall: meter.find_floor_shortfall(),
         certificate,
         slots,
     })
@@ -293,6 +297,12 @@ impl MeteredBattery {
             });
         }
         planned
+    }
+
+    /// Largest part of the reserve or of a lowest level that full power does not reach in time.
+    fn find_floor_shortfall(&self) -> Energy {
+        let below = self.layout.pieces.iter().map(|piece| piece.below_floor_kwh);
+        kwh(below.fold(0.0, f64::max))
     }
 
     /// Largest shortfall of a target at its deadline, or at the end of the plan.

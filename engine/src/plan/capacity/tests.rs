@@ -144,6 +144,18 @@ fn a_power_before_that_rounding_puts_above_a_step_is_within_it() {
 }
 
 #[test]
+fn a_reserve_beyond_full_power_is_told() {
+    // From 10 kWh; 8 kW for an hour store 7.2 kWh.
+    let floor_shortfall = |reserve| {
+        let mut wish = request(monthly("0"), &[0.0; 4]);
+        wish.storage.reserve = percent(reserve);
+        planned(&[0.1; 4], wish).floor_shortfall.as_kwh()
+    };
+    assert!((floor_shortfall(90.0) - 0.8).abs() < 1e-9, "{}", floor_shortfall(90.0));
+    assert_eq!((floor_shortfall(80.0), floor_shortfall(0.0)), (0.0, 0.0));
+}
+
+#[test]
 fn the_plan_that_is_cheapest_in_energy_keeps_the_charge_limit() {
     // From 90 % it may discharge and not charge again above its limit of 50 %.
     let mut wish = request(monthly("0"), &[5.0; 4]);

@@ -82,7 +82,7 @@ pub use certificate::{
 pub use dynamic_programme::HeatBuffers;
 pub use explain::{HeatReason, HeatReasonCode, explain};
 pub use identify::{Estimate, HeatFit, HeatReadings, IdentifyError, READINGS_MIN, identify_heat};
-pub use on_off::{LEAST_TIME_MAX, OnOff, OnOffError};
+pub use on_off::{LEAST_TIME_MAX, OnOff};
 pub use plan::{HeatBaseline, HeatPlan};
 pub use planned_slot::{DegreeHours, HeatSlot};
 pub use planner::{plan_heat, plan_heat_in};

@@ -9,7 +9,7 @@
 //! The unit is off in a slot without a price, or with a limit below the highest power. It does not
 //! start if such a slot lies within its least time on. Only a run from before the plan is ended by such a
 //! slot before its time.
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::switching::request::DeviceState;
@@ -33,51 +33,7 @@ pub struct OnOff {
     pub state: DeviceState,
 }
 
-/// Error of least times or of a state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum OnOffError {
-    /// Least time that is negative or too long.
-    #[error(
-        "{field} is {} s; it is from 0 to {} s", length.num_seconds(), LEAST_TIME_MAX.num_seconds()
-    )]
-    LeastTime {
-        /// Name of the field.
-        field: &'static str,
-        /// The length as given.
-        length: TimeDelta,
-    },
-    /// State that begins after `now`.
-    #[error("{field} is {at}, after now at {now}")]
-    StateInFuture {
-        /// Name of the field.
-        field: &'static str,
-        /// The instant as given.
-        at: DateTime<Utc>,
-        /// The start of the plan.
-        now: DateTime<Utc>,
-    },
-}
-
 impl OnOff {
-    /// Checks lengths of time, and that the state does not begin after `now`.
-    pub(crate) fn check(&self, now: DateTime<Utc>) -> Result<(), OnOffError> {
-        for (field, length) in [("on_min", self.on_min), ("off_min", self.off_min)] {
-            if !(TimeDelta::zero()..=LEAST_TIME_MAX).contains(&length) {
-                return Err(OnOffError::LeastTime { field, length });
-            }
-        }
-        match self.state {
-            DeviceState::RunningSince(at) if at > now => {
-                Err(OnOffError::StateInFuture { field: "running_since", at, now })
-            }
-            DeviceState::StoppedSince(at) if at > now => {
-                Err(OnOffError::StateInFuture { field: "stopped_since", at, now })
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Instant from which the unit may leave the state in which it begins, in microseconds.
     pub(crate) fn free_from(&self) -> i64 {
         let micros = |length: TimeDelta| length.num_microseconds().unwrap_or(i64::MAX);
@@ -251,21 +207,5 @@ mod tests {
         assert_eq!(first(DeviceState::RunningSince(ago(0)), &[1]), on(1));
         assert_eq!(first(DeviceState::StoppedSince(ago(10)), &[]), off(2));
         assert_eq!(first(DeviceState::StoppedSince(ago(90)), &[]), off(0));
-    }
-
-    #[test]
-    fn errors_name_field_value_and_unit() {
-        let now = instant_at(0);
-        let check = |on_off: OnOff| on_off.check(now).unwrap_err().to_string();
-        let negative = OnOff { on_min: TimeDelta::minutes(-1), ..OnOff::default() };
-        assert_eq!(check(negative), "on_min is -60 s; it is from 0 to 86400 s");
-        let long = OnOff { off_min: TimeDelta::hours(25), ..OnOff::default() };
-        assert_eq!(check(long), "off_min is 90000 s; it is from 0 to 86400 s");
-        let later = instant_at(MINUTE);
-        let early = OnOff { state: DeviceState::RunningSince(later), ..OnOff::default() };
-        assert_eq!(
-            check(early),
-            "running_since is 1970-01-01 00:01:00 UTC, after now at 1970-01-01 00:00:00 UTC"
-        );
     }
 }

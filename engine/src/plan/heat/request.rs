@@ -1,10 +1,11 @@
 //! Request of a heated or cooled room or tank, with its checks.
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::request::PowerLimit;
-use crate::plan::heat::on_off::{OnOff, OnOffError};
+use crate::plan::heat::on_off::{LEAST_TIME_MAX, OnOff};
+use crate::plan::switching::request::StateInFuture;
 use crate::time::horizon::{Horizon, HorizonError};
 use crate::time::hour_minute::HourMinute;
 use crate::time::instant::micros_of;
@@ -270,9 +271,19 @@ pub enum HeatError {
         /// First instant without a value.
         at: DateTime<Utc>,
     },
-    /// Least times or state of a unit that is on or off.
+    /// Least time of a unit that is on or off, negative or too long.
+    #[error(
+        "{field} is {} s; it is from 0 to {} s", length.num_seconds(), LEAST_TIME_MAX.num_seconds()
+    )]
+    LeastTime {
+        /// Name of the field.
+        field: &'static str,
+        /// The length as given.
+        length: TimeDelta,
+    },
+    /// State of a unit that is on or off, which begins after `now`.
     #[error(transparent)]
-    OnOff(#[from] OnOffError),
+    State(#[from] StateInFuture),
 }
 
 /// Valid request. Its planning cannot fail.
@@ -315,7 +326,7 @@ impl HeatProblem {
         check_bands(&request)?;
         check_cop(&request.cop)?;
         check_outdoor(&request)?;
-        request.on_off.map_or(Ok(()), |on_off| on_off.check(request.now))?;
+        request.on_off.map_or(Ok(()), |on_off| check_on_off(&on_off, request.now))?;
         let outdoor = request.outdoor.iter().map(|period| {
             (micros_of(period.start), micros_of(period.end), period.temperature.as_celsius())
         });
@@ -360,6 +371,16 @@ fn check_power(field: &str, power: Power) -> Result<(), HeatError> {
         return Err(HeatError::NegativePower { field: field.to_owned(), power });
     }
     Ok(())
+}
+
+/// Checks the least times and the state of a unit that is on or off.
+fn check_on_off(on_off: &OnOff, now: DateTime<Utc>) -> Result<(), HeatError> {
+    for (field, length) in [("on_min", on_off.on_min), ("off_min", on_off.off_min)] {
+        if !(TimeDelta::zero()..=LEAST_TIME_MAX).contains(&length) {
+            return Err(HeatError::LeastTime { field, length });
+        }
+    }
+    Ok(on_off.state.check(now)?)
 }
 
 /// Checks that a period has a length.
@@ -455,9 +476,8 @@ fn add_up(gains: &[HeatGain]) -> Vec<(i64, i64, f64)> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use chrono::TimeDelta;
-
     use super::*;
+    use crate::plan::switching::request::DeviceState;
     use crate::units::{celsius, kw, kw_per_k, kwh_per_k};
 
     /// Start of the prices of `curve_of`.
@@ -479,6 +499,22 @@ pub(crate) mod tests {
         let mut request = room(4);
         change(&mut request);
         assert_eq!(HeatProblem::new(request).unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn least_times_and_states_name_field_value_and_unit() {
+        let check_on_off = |on_off: OnOff, expected: &str| {
+            check(|request| request.on_off = Some(on_off), expected);
+        };
+        let negative = OnOff { on_min: TimeDelta::minutes(-1), ..OnOff::default() };
+        check_on_off(negative, "on_min is -60 s; it is from 0 to 86400 s");
+        let long = OnOff { off_min: TimeDelta::hours(25), ..OnOff::default() };
+        check_on_off(long, "off_min is 90000 s; it is from 0 to 86400 s");
+        let early = OnOff { state: DeviceState::RunningSince(hour(1)), ..OnOff::default() };
+        check_on_off(
+            early,
+            "running_since is 2026-01-05 19:00:00 UTC, after now at 2026-01-05 18:00:00 UTC",
+        );
     }
 
     fn set_back(from: &str, to: &str, min: f64, max: f64) -> SetBack {

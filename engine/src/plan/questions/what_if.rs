@@ -2,17 +2,16 @@
 //!
 //! Each result is the difference of two cheapest plans, so it is exact. Marginal prices would
 //! hold for the next kWh only, which is not enough for a reserve or a departure.
-use std::fmt::Write as _;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::charge::explain::{END_OF_PRICES, format_amount, rounded, wall_clock};
+use crate::plan::charge::explain::{END_OF_PRICES, rounded, wall_clock};
 use crate::plan::charge::greedy::plan_charge;
 use crate::plan::charge::plan::Plan;
 use crate::plan::charge::request::{ChargeProblem, ChargeRequest, ChargeRequestError, Target};
 use crate::plan::charge::vehicle::{VehicleError, VehicleRequest, energy_at_plug};
+use crate::plan::questions::comparison::{NOTHING_CHANGED, TotalsChange};
 use crate::prices::curve::PriceCurve;
 use crate::units::{Energy, Money, Percent};
 
@@ -127,7 +126,10 @@ pub struct WhatIf {
 ///
 /// let without = what_if(&evening, &ChargeProblem::new(request)?, &[ChangedInput::NoReserve])?;
 ///
-/// assert_eq!(without.sentence(chrono_tz::UTC), "Without the reserve, charging would cost 0.40 less.");
+/// assert_eq!(
+///     without.sentence(chrono_tz::UTC, "EUR"),
+///     "Without the reserve, the plan would cost 0.40 EUR less.",
+/// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn what_if(
@@ -257,39 +259,28 @@ fn apply(request: &mut ChargeRequest, change: &ChangedInput) -> Result<(), Chang
 }
 
 impl WhatIf {
-    /// Sentence about the result, with times on the wall clock of `time_zone`.
+    /// Sentence about the result, with times on the wall clock of `time_zone` and amounts in
+    /// `currency`.
     #[must_use]
-    pub fn sentence(&self, time_zone: Tz) -> String {
+    pub fn sentence(&self, time_zone: Tz, currency: &str) -> String {
         let clauses: Vec<String> =
             self.changes.iter().map(|change| clause(change, time_zone)).collect();
         if clauses.is_empty() {
-            return "Nothing was changed; the cost is the same.".to_owned();
+            return NOTHING_CHANGED.to_owned();
         }
         let text = clauses.join(" and ");
         // Clauses begin with an ASCII letter, so the first byte is a character.
-        let mut text = text[..1].to_uppercase() + &text[1..];
-        let difference = self.cost_change.max(Money::ZERO - self.cost_change);
-        let word = if self.cost_change > Money::ZERO { "more" } else { "less" };
-        let _ = if difference.as_amount() < 5e-5 {
-            write!(text, ", charging would cost the same")
-        } else if difference.as_amount() < 0.005 {
-            write!(text, ", charging would cost less than 0.01 {word}")
-        } else {
-            write!(text, ", charging would cost {} {word}", format_amount(difference))
+        let text = text[..1].to_uppercase() + &text[1..];
+        let change = TotalsChange {
+            cost: self.cost_change,
+            energy: self.energy_change,
+            shortfall: self.shortfall_change,
+            gap: Money::ZERO,
         };
         // The clause of the change names the energy already if that is the change itself.
         let is_energy = |change: &ChangedInput| matches!(change, ChangedInput::MoreEnergy { .. });
-        let energy = rounded(self.energy_change.as_kwh().abs(), 2);
-        if energy != "0" && !self.changes.iter().any(is_energy) {
-            let word = if self.energy_change > Energy::ZERO { "more" } else { "less" };
-            let _ = write!(text, ", for {energy} kWh {word}");
-        }
-        let missing = rounded(self.shortfall_change.as_kwh().abs(), 2);
-        if missing != "0" {
-            let word = if self.shortfall_change > Energy::ZERO { "more" } else { "less" };
-            let _ = write!(text, " and {missing} kWh {word} would be missing");
-        }
-        text + "."
+        let tells_energy = !self.changes.iter().any(is_energy);
+        format!("{text}, {}.", change.tell(currency, tells_energy))
     }
 }
 
@@ -298,7 +289,7 @@ fn clause(change: &ChangedInput, time_zone: Tz) -> String {
     let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
     match change {
         ChangedInput::NoReserve => "without the reserve".to_owned(),
-        ChangedInput::Departure { at } => format!("leaving {}", clock(*at)),
+        ChangedInput::Departure { at } => format!("with departure {}", clock(*at)),
         ChangedInput::MoreEnergy { energy } => {
             let word = if *energy < Energy::ZERO { "less" } else { "more" };
             format!("with {} kWh {word}", rounded(energy.as_kwh().abs(), 2))
@@ -344,7 +335,7 @@ mod tests {
     #[track_caller]
     fn check(request: ChargeRequest, one_more: Option<Energy>, expected: &Expect) {
         let answers = costs(&prices(), &ChargeProblem::new(request).unwrap(), one_more);
-        let lines = answers.iter().map(|answer| answer.sentence(chrono_tz::UTC) + "\n");
+        let lines = answers.iter().map(|answer| answer.sentence(chrono_tz::UTC, "EUR") + "\n");
         expected.assert_eq(&lines.collect::<String>());
     }
 
@@ -356,12 +347,12 @@ mod tests {
             wish,
             Some(kwh(1.0)),
             &expect![[r#"
-                Without the reserve, charging would cost 0.10 less.
-                Leaving Mon 20:00, charging would cost 1.00 more.
-                Leaving Mon 22:00, charging would cost the same.
-                With 1 kWh more, charging would cost 0.20 more.
-                Without the deadline Mon 19:00, charging would cost the same.
-                Without the deadline Mon 21:00, charging would cost the same.
+                Without the reserve, the plan would cost 0.10 EUR less.
+                With departure Mon 20:00, the plan would cost 1.00 EUR more.
+                With departure Mon 22:00, the plan would cost the same.
+                With 1 kWh more, the plan would cost 0.20 EUR more.
+                Without the deadline Mon 19:00, the plan would cost the same.
+                Without the deadline Mon 21:00, the plan would cost the same.
             "#]],
         );
     }
@@ -374,7 +365,7 @@ mod tests {
             wish,
             Some(kwh(1.0)),
             &expect![[r#"
-            Leaving Mon 19:30, charging would cost the same.
+            With departure Mon 19:30, the plan would cost the same.
         "#]],
         );
         check(request(&[]), None, &expect![[""]]);
@@ -388,9 +379,12 @@ mod tests {
         };
         let more = ChangedInput::MoreEnergy { energy: kwh(-5.0) };
         let answer = what_if(&prices(), &problem, &[floor, more]).unwrap();
-        expect!["With 12 kWh by Mon 19:00 and with 5 kWh less, charging would cost 1.40 more and 2 kWh more would be missing."].assert_eq(&answer.sentence(chrono_tz::UTC));
+        expect!["With 12 kWh by Mon 19:00 and with 5 kWh less, the plan would cost 1.40 EUR more and miss 2 kWh more."].assert_eq(&answer.sentence(chrono_tz::UTC, "EUR"));
         let nothing = what_if(&prices(), &problem, &[]).unwrap();
-        assert_eq!(nothing.sentence(chrono_tz::UTC), "Nothing was changed; the cost is the same.");
+        assert_eq!(
+            nothing.sentence(chrono_tz::UTC, "EUR"),
+            "Nothing was changed; the cost is the same."
+        );
     }
 
     #[test]

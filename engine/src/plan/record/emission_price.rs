@@ -110,6 +110,12 @@ impl EmissionPrice {
         self.price_per_kg * kg
     }
 
+    /// Cost of a plan without its part for emissions in kg.
+    #[must_use]
+    pub fn cost_without(&self, cost: f64, kg: f64) -> f64 {
+        cost - self.cost_of(kg)
+    }
+
     /// Checks that the intensity is known wherever `prices` are.
     ///
     /// # Errors

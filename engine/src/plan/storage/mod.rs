@@ -48,6 +48,7 @@
 pub(crate) mod baseline;
 pub(crate) mod behind_meter;
 pub(crate) mod branch_and_bound;
+pub(crate) mod breach_price;
 pub(crate) mod certificate;
 pub(crate) mod dynamic_programme;
 pub(crate) mod explain;
@@ -62,6 +63,7 @@ pub(crate) mod verify;
 pub use baseline::emissions;
 pub use branch_and_bound::NODES_MAX;
 pub use branch_and_bound::StorageBuffers;
+pub use breach_price::find_breach_price;
 pub use certificate::{
     Searched, StorageCertificate, StorageCertificateError, StorageEvidence, certify,
 };

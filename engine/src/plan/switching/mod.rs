@@ -107,5 +107,7 @@ pub use plan::{
 };
 pub use planner::{plan_switching, plan_switching_within};
 pub use problem::SwitchingProblem;
-pub use request::{DeviceState, SLOTS_MAX, SwitchingError, SwitchingRequest, Uneven};
+pub use request::{
+    DeviceState, SLOTS_MAX, StateInFuture, SwitchingError, SwitchingRequest, Uneven,
+};
 pub use verify::verify;

@@ -2,9 +2,7 @@
 use chrono::TimeDelta;
 
 use crate::plan::charge::request::{ChargeProblem, Target};
-use crate::plan::switching::request::{
-    DeviceState, SLOTS_MAX, SwitchingError, SwitchingRequest, Uneven,
-};
+use crate::plan::switching::request::{SLOTS_MAX, SwitchingError, SwitchingRequest, Uneven};
 use crate::plan::switching::timeline::Timeline;
 use crate::prices::curve::PriceCurve;
 use crate::units::{Money, Power};
@@ -88,15 +86,7 @@ fn check_times(request: &SwitchingRequest) -> Result<(), SwitchingError> {
             return Err(SwitchingError::NegativeLength { field, length });
         }
     }
-    let (field, at) = match request.state {
-        DeviceState::Off => return Ok(()),
-        DeviceState::RunningSince(at) => ("running_since", at),
-        DeviceState::StoppedSince(at) => ("stopped_since", at),
-    };
-    if at > request.now {
-        return Err(SwitchingError::StateInFuture { field, at, now: request.now });
-    }
-    Ok(())
+    Ok(request.state.check(request.now)?)
 }
 
 #[cfg(test)]
@@ -104,6 +94,7 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
+    use crate::plan::switching::request::DeviceState;
     use crate::plan::switching::timeline::tests::{minute, request_of};
     use crate::prices::curve::tests::curve_of;
     use crate::units::{kw, money};

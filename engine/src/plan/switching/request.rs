@@ -26,6 +26,30 @@ pub enum DeviceState {
     StoppedSince(DateTime<Utc>),
 }
 
+/// Error of a state that begins after the start of the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{field} is {at}, after now at {now}")]
+pub struct StateInFuture {
+    /// Name of the argument.
+    pub field: &'static str,
+    /// The instant as given.
+    pub at: DateTime<Utc>,
+    /// The start of the plan.
+    pub now: DateTime<Utc>,
+}
+
+impl DeviceState {
+    /// Checks that the state does not begin after `now`.
+    pub(crate) fn check(self, now: DateTime<Utc>) -> Result<(), StateInFuture> {
+        let (field, at) = match self {
+            Self::Off => return Ok(()),
+            Self::RunningSince(at) => ("running_since", at),
+            Self::StoppedSince(at) => ("stopped_since", at),
+        };
+        if at > now { Err(StateInFuture { field, at, now }) } else { Ok(()) }
+    }
+}
+
 /// Wishes and limits of one device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -162,15 +186,8 @@ pub enum SwitchingError {
         length: TimeDelta,
     },
     /// State that begins after `now`.
-    #[error("{field} is {at}, after now at {now}")]
-    StateInFuture {
-        /// Name of the argument.
-        field: &'static str,
-        /// The instant as given.
-        at: DateTime<Utc>,
-        /// The start of the plan.
-        now: DateTime<Utc>,
-    },
+    #[error(transparent)]
+    State(#[from] StateInFuture),
     /// More slots than a plan can have.
     #[error(
         "the time up to the last deadline has {slots} slots; a plan of switching has at most \

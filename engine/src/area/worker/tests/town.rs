@@ -7,25 +7,25 @@ use crate::prices::curve::PriceCurve;
 use crate::time::horizon::Horizon;
 use crate::units::kw;
 
-pub(super) const SLOTS: usize = 20;
-pub(super) const HOUR: i64 = 3_600_000_000;
+pub(in crate::area) const SLOTS: usize = 20;
+pub(in crate::area) const HOUR: i64 = 3_600_000_000;
 
 /// One vehicle; without discharging power it only charges.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Car {
-    pub(super) from_hour: i64,
-    pub(super) hours: i64,
-    pub(super) soc_percent: f64,
-    pub(super) reserve_percent: f64,
-    pub(super) power_max_kw: f64,
-    pub(super) power_min_kw: f64,
-    pub(super) discharge_max_kw: f64,
-    pub(super) priority: f64,
-    pub(super) node: u32,
+pub(in crate::area) struct Car {
+    pub(in crate::area) from_hour: i64,
+    pub(in crate::area) hours: i64,
+    pub(in crate::area) soc_percent: f64,
+    pub(in crate::area) reserve_percent: f64,
+    pub(in crate::area) power_max_kw: f64,
+    pub(in crate::area) power_min_kw: f64,
+    pub(in crate::area) discharge_max_kw: f64,
+    pub(in crate::area) priority: f64,
+    pub(in crate::area) node: u32,
 }
 
 /// An ordinary vehicle; `number` makes it differ from others.
-pub(super) fn car(number: usize) -> Car {
+pub(in crate::area) fn car(number: usize) -> Car {
     Car {
         from_hour: (number % 5) as i64,
         hours: 8 + (number % 7) as i64,
@@ -41,16 +41,16 @@ pub(super) fn car(number: usize) -> Car {
 
 /// Vehicles as columns.
 #[derive(Debug, Clone)]
-pub(super) struct Columns {
-    pub(super) arrival: Vec<i64>,
-    pub(super) departure: Vec<i64>,
-    pub(super) node: Vec<u32>,
+pub(in crate::area) struct Columns {
+    pub(in crate::area) arrival: Vec<i64>,
+    pub(in crate::area) departure: Vec<i64>,
+    pub(in crate::area) node: Vec<u32>,
     /// State of charge, target, capacity, reserve, powers and priority.
-    pub(super) numbers: [Vec<f64>; 8],
+    pub(in crate::area) numbers: [Vec<f64>; 8],
 }
 
 impl Columns {
-    pub(super) fn new(cars: &[Car]) -> Self {
+    pub(in crate::area) fn new(cars: &[Car]) -> Self {
         let number = |of: fn(&Car) -> f64| cars.iter().map(of).collect::<Vec<f64>>();
         Self {
             arrival: cars.iter().map(|car| car.from_hour * HOUR).collect(),
@@ -70,7 +70,7 @@ impl Columns {
     }
 
     /// Some rows, in an order of their own.
-    pub(super) fn taken(&self, rows: &[u32]) -> Self {
+    pub(in crate::area) fn taken(&self, rows: &[u32]) -> Self {
         let numbers = self.numbers.each_ref().map(|column| pick(column, rows));
         let arrival = pick(&self.arrival, rows);
         Self {
@@ -82,7 +82,7 @@ impl Columns {
     }
 
     /// A street in a town; both have a limit.
-    pub(super) fn problem<'a>(&'a self, town: &'a Town) -> AreaProblem<'a> {
+    pub(in crate::area) fn problem<'a>(&'a self, town: &'a Town) -> AreaProblem<'a> {
         let [soc, target, capacity, reserve, power_max, power_min, discharge, priority] =
             &self.numbers;
         let needs = Needs::Soc {
@@ -124,19 +124,19 @@ impl Columns {
     }
 }
 
-pub(super) fn pick<T: Copy>(column: &[T], rows: &[u32]) -> Vec<T> {
+pub(in crate::area) fn pick<T: Copy>(column: &[T], rows: &[u32]) -> Vec<T> {
     rows.iter().map(|&row| column[row as usize]).collect()
 }
 
 /// Prices and the limit of all.
-pub(super) struct Town {
-    pub(super) bought: PriceCurve,
-    pub(super) sold: PriceCurve,
-    pub(super) limit_kw: f64,
+pub(in crate::area) struct Town {
+    pub(in crate::area) bought: PriceCurve,
+    pub(in crate::area) sold: PriceCurve,
+    pub(in crate::area) limit_kw: f64,
 }
 
 impl Town {
-    pub(super) fn new(limit_kw: f64) -> Self {
+    pub(in crate::area) fn new(limit_kw: f64) -> Self {
         let horizon = Horizon::steps(DateTime::UNIX_EPOCH, TimeDelta::hours(1), SLOTS).unwrap();
         let cents = |slot: usize| (slot * 37 % 29) as f64;
         let prices = |part: f64| (0..SLOTS).map(|slot| part * cents(slot) / 100.0).collect();
@@ -144,7 +144,7 @@ impl Town {
         Self { bought: curve(1.0), sold: curve(0.8), limit_kw }
     }
 
-    pub(super) fn curves(&self) -> (Curves<'_>, Option<Curves<'_>>) {
+    pub(in crate::area) fn curves(&self) -> (Curves<'_>, Option<Curves<'_>>) {
         (Curves::Shared(&self.bought), Some(Curves::Shared(&self.sold)))
     }
 }
