@@ -1,4 +1,6 @@
 //! Schedules that a strict case of the contract publishes, and their reasons.
+use std::cell::Cell;
+
 use serde_json::{Value, json};
 use slackwater_engine::plan::evcc::{EvccRequest, EvccSchedule, EvccStatus, explain, plan_evcc};
 
@@ -82,6 +84,27 @@ fn a_search_without_time_ends_with_a_schedule_that_keeps_all_rules() {
         evaluate(&judged, &response_of(&hurried)).unwrap_or_else(|rule| panic!("{name}: {rule}"));
         assert!(hurried.objective_value <= best.objective_value + 1e-6, "{name}");
     }
+}
+
+#[test]
+fn all_searches_of_a_request_share_its_seconds() {
+    let (request, _) = planned("009-discharge-before-import");
+    // A clock that counts how often it is asked, and says what is left then.
+    let plan_by = |left: fn(usize) -> f64| {
+        let asked = Cell::new(0);
+        let clock = || {
+            asked.set(asked.get() + 1);
+            left(asked.get())
+        };
+        let schedule = plan_evcc(&request, Some(&clock)).expect("a valid request");
+        (schedule.status, asked.get())
+    };
+    let (status, searches) = plan_by(|_| 1e6);
+    assert_eq!(status, EvccStatus::Optimal);
+    assert!(searches > 1, "{searches}");
+    // Time for the first search alone: the second one ends at once, and there is no third.
+    let only_first = |asked| if asked == 1 { 1e6 } else { 0.0 };
+    assert_eq!(plan_by(only_first), (EvccStatus::Feasible, 2));
 }
 
 #[test]
