@@ -63,6 +63,20 @@ pub struct Bridge {
     tls: Option<Arc<ClientConfig>>,
 }
 
+/// Reason why the client of the settings is not known.
+#[derive(Debug, thiserror::Error)]
+pub enum UnknownClient {
+    /// Several clients exist, and the settings name none.
+    #[error("client is missing: there are {count} clients; name the one whose user is shown")]
+    Several {
+        /// Number of clients.
+        count: usize,
+    },
+    /// The clients cannot be read.
+    #[error("client: {0}")]
+    Store(#[from] StoreError),
+}
+
 /// Reason for the end of a connection.
 #[derive(Debug, thiserror::Error)]
 enum Ended {
@@ -168,17 +182,35 @@ impl Bridge {
         options
     }
 
+    /// Checks that the settings name the client if there are several.
+    ///
+    /// # Errors
+    /// There are several and none is named, or they cannot be read.
+    pub async fn check_client(&self) -> Result<(), UnknownClient> {
+        self.find_client().await.map(drop)
+    }
+
     /// The client, and the state of its environment; `None` if there is no such client, or not
     /// yet.
-    async fn find_client(&self) -> Result<Option<(App, String)>, StoreError> {
+    async fn find_client(&self) -> Result<Option<(App, String)>, UnknownClient> {
         let Some(first) = self.worlds.first() else { return Ok(None) };
-        let row = match &self.settings.client {
-            Some(id) => clients::get_client(first.store(), id).await?,
-            None => clients::all_clients(first.store()).await?.into_iter().next(),
+        let rows = clients::all_clients(first.store()).await?;
+        let ids: Vec<&str> = rows.iter().map(|row| row.client.id.as_str()).collect();
+        let Some(place) = choose_client(self.settings.client.as_deref(), &ids)? else {
+            return Ok(None);
         };
-        let Some(client) = row.map(|row| row.client) else { return Ok(None) };
+        let client = &rows[place].client;
         let own = self.worlds.iter().find(|app| app.environment() == client.environment);
-        Ok(own.map(|app| (app.clone(), client.id)))
+        Ok(own.map(|app| (app.clone(), client.id.clone())))
+    }
+}
+
+/// Position of the client that the settings name, or of the only one if they name none.
+fn choose_client(named: Option<&str>, ids: &[&str]) -> Result<Option<usize>, UnknownClient> {
+    match named {
+        Some(named) => Ok(ids.iter().position(|id| *id == named)),
+        None if ids.len() > 1 => Err(UnknownClient::Several { count: ids.len() }),
+        None => Ok((!ids.is_empty()).then_some(0)),
     }
 }
 
@@ -275,7 +307,7 @@ impl Session<'_> {
     }
 
     /// The devices, and the time at which they were looked at.
-    async fn read_devices(&mut self) -> Result<(Vec<DeviceView>, DateTime<Utc>), StoreError> {
+    async fn read_devices(&mut self) -> Result<(Vec<DeviceView>, DateTime<Utc>), UnknownClient> {
         if self.client_of.is_none() {
             self.client_of = self.bridge.find_client().await?;
         }
@@ -347,5 +379,22 @@ impl Session<'_> {
             Err(error) => warn!(%device_id, command = text, %error, "a command was refused"),
         }
         self.show_changes().await.map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_several_clients_is_only_taken_by_name() {
+        let choose =
+            |named, ids: &[&str]| choose_client(named, ids).map_err(|error| error.to_string());
+        assert_eq!(choose(None, &[]), Ok(None));
+        assert_eq!(choose(None, &["a"]), Ok(Some(0)));
+        assert_eq!(choose(Some("b"), &["a", "b"]), Ok(Some(1)));
+        assert_eq!(choose(Some("c"), &["a", "b"]), Ok(None));
+        let refused = "client is missing: there are 2 clients; name the one whose user is shown";
+        assert_eq!(choose(None, &["a", "b"]), Err(refused.to_owned()));
     }
 }

@@ -16,7 +16,7 @@ use crate::seeding::residents::SandboxSeeder;
 use crate::serve::admission::Limits;
 use crate::serve::descriptors::{Shares, raise_limit};
 use crate::serve::{ServeError, Sockets, Terms, tls};
-use slackwater_home_assistant::bridge::Bridge;
+use slackwater_home_assistant::bridge::{Bridge, UnknownClient};
 use slackwater_http::auth_router;
 use slackwater_http::telemetry;
 use slackwater_integration::registry::{Registry, RegistryError, SettingsError};
@@ -73,6 +73,9 @@ pub enum ServiceError {
     /// Authority of the broker of Home Assistant.
     #[error("home_assistant.{0}")]
     BrokerTls(SettingsError),
+    /// Client whose user is shown in Home Assistant.
+    #[error("home_assistant.{0}")]
+    HomeAssistantClient(#[from] UnknownClient),
     /// Neither environment is configured.
     #[error("no environment is configured; give [environments.sandbox] its three addresses")]
     Nothing,
@@ -225,6 +228,7 @@ impl Service {
         jobs.push(keep_following(self.worlds.clone(), self.notes));
         if let Some(settings) = first.config().home_assistant.clone() {
             let bridge = Bridge::new(self.worlds.clone(), settings, self.broker_tls);
+            bridge.check_client().await?;
             let show = move || bridge.clone().run();
             jobs.push(keep_running("home assistant", Clock::system(), show));
         }

@@ -38,17 +38,26 @@ pub fn describe_briefly(identity: &str, kept: &Kept) -> Value {
     })
 }
 
+/// A charge point whose state cannot be read, in a few fields.
+#[must_use]
+pub fn describe_failure(identity: &str, failure: &FileError) -> Value {
+    json!({ "identity": identity, "error": failure.to_string() })
+}
+
 impl Hub {
-    /// All charge points that were added, in the order of their identities.
+    /// All charge points that were added, in the order of their identities. One whose state cannot
+    /// be read has an `error` that names the file, in place of its state.
     ///
     /// # Errors
-    /// A file cannot be read.
+    /// The folder, or a file with credentials, cannot be read.
     pub async fn list_chargers(&self) -> Result<Vec<Value>, FileError> {
         let folder = self.folder().clone();
         let mut listed = Vec::new();
         for identity in run_blocking(move || folder.identities()).await? {
-            let point = self.point(&identity).await?;
-            listed.push(describe_briefly(&identity, &point.kept()));
+            listed.push(match self.point(&identity).await {
+                Ok(point) => describe_briefly(&identity, &point.kept()),
+                Err(failure) => describe_failure(&identity, &failure),
+            });
         }
         Ok(listed)
     }

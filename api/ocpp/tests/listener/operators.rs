@@ -1,5 +1,7 @@
 //! A charge point as operators see it, and what they do with it.
 use serde_json::{Value, json};
+use slackwater_ocpp::edge::enrolment::enrol;
+use slackwater_ocpp::edge::files::Folder;
 use slackwater_ocpp::edge::operator::ForgetError;
 use slackwater_ocpp::facts::{Reply, Request, Reset, Trigger};
 
@@ -36,6 +38,19 @@ async fn a_charger_is_shown_with_limits_and_last_messages() {
     assert_eq!(told.collect::<Vec<_>>(), expected);
     let listed = hub.list_chargers().await.unwrap();
     assert_eq!((listed.len(), &listed[0]["is_connected"]), (1, &json!(true)));
+}
+
+#[tokio::test]
+async fn a_charger_whose_state_is_damaged_is_named_and_the_others_are_listed() {
+    let house = House::new(&json!({}));
+    let folder = house.folder.path();
+    enrol(&Folder::new(folder), "CP-0", false).unwrap();
+    std::fs::write(folder.join("CP-0.state.json"), "{").unwrap();
+    let listed = house.vendor.hub().list_chargers().await.unwrap();
+    assert_eq!((listed.len(), &listed[1]["identity"]), (2, &json!(IDENTITY)));
+    assert_eq!((&listed[0]["identity"], &listed[1]["error"]), (&json!("CP-0"), &Value::Null));
+    let error = listed[0]["error"].as_str().unwrap();
+    assert!(error.contains("CP-0.state.json"), "{error}");
 }
 
 #[tokio::test]

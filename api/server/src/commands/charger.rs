@@ -5,7 +5,7 @@ use axum::http::Method;
 use serde_json::{Value, json};
 use slackwater_ocpp::edge::enrolment::enrol;
 use slackwater_ocpp::edge::files::{FileError, Folder};
-use slackwater_ocpp::edge::operator::describe_briefly;
+use slackwater_ocpp::edge::operator::{describe_briefly, describe_failure};
 use slackwater_ocpp::facts::{Reset, Trigger};
 use slackwater_ocpp::settings::OcppSettings;
 use slackwater_service::config::Config;
@@ -48,8 +48,13 @@ fn run_in_folder(path: &Path, command: &ChargerCommand) -> Result<(), Failure> {
             print_secret(&format!("password {}\ncode {}", new.password, new.code))
         }
         ChargerCommand::List => {
-            let all = folder.identities()?.into_iter().map(|identity| summary(&folder, &identity));
-            print(&format!("{:#}", Value::from(all.collect::<Result<Vec<_>, _>>()?)))
+            // One whose state cannot be read is named; the others are shown.
+            let show = |identity: String| {
+                summary(&folder, &identity)
+                    .unwrap_or_else(|failure| describe_failure(&identity, &failure))
+            };
+            let all: Vec<Value> = folder.identities()?.into_iter().map(show).collect();
+            print(&format!("{:#}", Value::from(all)))
         }
         ChargerCommand::Show { identity } => {
             folder.credentials(identity)?.ok_or_else(|| missing(identity))?;

@@ -48,7 +48,7 @@ pub struct HomeAssistantSettings {
     #[serde(default = "default_name")]
     #[schemars(regex(pattern = "^[A-Za-z0-9_-]+$"))]
     pub name: String,
-    /// The client whose user is meant; the first one, if none is named.
+    /// The client whose user is meant. It may be left out if there is only one.
     #[serde(default)]
     #[schemars(example = forms::CLIENT)]
     pub client: Option<String>,
