@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::plan::interval::Interval;
 use crate::plan::record::summary::PlanSummary;
 use crate::prices::curve::PriceCurve;
-use crate::shared_supply::incremental::{paid, plan_in};
+use crate::shared_supply::incremental::{paid, plan_beside_profile};
 use crate::shared_supply::limit::SharedLimit;
 use crate::shared_supply::load_profile::LoadProfile;
 use crate::shared_supply::wish::SharedWish;
@@ -78,7 +78,7 @@ fn serve_shortfall(
     room: (&LoadProfile, &SharedLimit),
 ) -> Option<PlanSummary> {
     let grain = wish.problem.request().power_max.over(GRAIN);
-    let fitted = plan_in(&curves[wish.curve], wish.problem, wish.power, room).ok()?;
+    let fitted = plan_beside_profile(&curves[wish.curve], wish.problem, wish.power, room).ok()?;
     let is_better = fitted.summary.shortfall + grain < summary.shortfall;
     is_better.then_some(PlanSummary { marginal_price: None, ..fitted.summary })
 }

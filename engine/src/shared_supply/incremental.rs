@@ -158,11 +158,16 @@ pub fn plan_in_residual_capacity<'a>(
     for taker in others {
         occupied.add(&taker.intervals, taker.power);
     }
-    plan_in(curve, problem, power, (&occupied, limit))
+    plan_beside_profile(curve, problem, power, (&occupied, limit))
 }
 
-/// Cheapest plan in the power that the load profile `occupied` leaves of `limit`.
-pub(crate) fn plan_in(
+/// The same as [`plan_in_residual_capacity`] for other loads that are added up already in the
+/// profile `occupied`: for many requests one after the other, of which each removes its earlier load
+/// and adds its new one.
+///
+/// # Errors
+/// The request has power limits of its own in crowded periods.
+pub fn plan_beside_profile(
     curve: &PriceCurve,
     problem: &ChargeProblem,
     power: Power,

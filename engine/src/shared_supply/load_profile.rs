@@ -9,22 +9,22 @@ use crate::shared_supply::limit::SharedLimit;
 use crate::tolerance::POWER_ROUNDING_KW;
 use crate::units::Power;
 
-/// Step function of the power that plans take together.
-#[derive(Debug, Default)]
-pub(crate) struct LoadProfile {
+/// Step function of the power that plans take together. A plan is added or removed in a time that
+/// grows with the logarithm of the number of its steps.
+#[derive(Debug, Clone, Default)]
+pub struct LoadProfile {
     /// Change of the power at each instant, in kW.
     changes_kw: BTreeMap<DateTime<Utc>, f64>,
 }
 
 impl LoadProfile {
     /// Adds a plan that takes `power` in its intervals.
-    pub(crate) fn add(&mut self, intervals: &[Interval], power: Power) {
+    pub fn add(&mut self, intervals: &[Interval], power: Power) {
         self.change(intervals, power.as_kw());
     }
 
-    /// Removes a plan that was added.
-    #[cfg(feature = "lp")]
-    pub(crate) fn remove(&mut self, intervals: &[Interval], power: Power) {
+    /// Removes a plan that was added, by the same intervals and power.
+    pub fn remove(&mut self, intervals: &[Interval], power: Power) {
         self.change(intervals, -power.as_kw());
     }
 

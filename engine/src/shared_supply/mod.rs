@@ -1,8 +1,9 @@
 //! Plans of several requests within a shared power limit.
 //!
 //! [`plan_in_residual_capacity`] plans one request in the power that the others leave, without
-//! changing their plans; [`planned_load`] adds plans up. The power is a [`SharedLimit`], which may change in time. `plan_within_capacity` plans all requests together; `wrap_around` is
-//! McNaughton's rule, by which vehicles take turns within a slot.
+//! changing their plans, and [`plan_beside_profile`] many, one after the other; [`planned_load`] adds
+//! plans up. The power is a [`SharedLimit`], which may change in time. `plan_within_capacity` plans
+//! all requests together; `wrap_around` is McNaughton's rule, by which vehicles take turns within a slot.
 #[cfg(feature = "lp")]
 pub(crate) mod capacity;
 #[cfg(feature = "lp")]
@@ -18,9 +19,10 @@ pub(crate) mod wrap_around;
 #[cfg(feature = "lp")]
 pub use capacity::plan_within_capacity;
 pub use incremental::{
-    IncrementalPlan, OtherLoad, PlannedLoad, ReplanReason, hold_current, plan_in_residual_capacity,
-    planned_load, reason_to_replan,
+    IncrementalPlan, OtherLoad, PlannedLoad, ReplanReason, hold_current, plan_beside_profile,
+    plan_in_residual_capacity, planned_load, reason_to_replan,
 };
 pub use limit::{LimitStep, SharedLimit, SharedLimitError};
+pub use load_profile::LoadProfile;
 #[cfg(feature = "lp")]
 pub use wish::{SharedPower, SharedWish};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use axum::http::{Method, StatusCode};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
+use slackwater_control::device::scope::DeviceKind;
 use slackwater_control::policy::ask::Cause;
 use slackwater_engine::plan::charge::PowerLimit;
 use slackwater_engine::shared_supply::ReplanReason;
@@ -11,6 +12,8 @@ use slackwater_engine::units::kw;
 use slackwater_server::admin;
 use slackwater_service::clock::Clock;
 use slackwater_service::config::plans::AreaLimit;
+use slackwater_service::jobs::poller::poll_now;
+use slackwater_service::linking::connect::NewDevice;
 use slackwater_service::plans::area::{self, LEASE, work};
 use slackwater_service::plans::limit_change::{LimitChange, change_limit};
 use slackwater_service::plans::planner::plan_now;
@@ -21,10 +24,11 @@ use slackwater_store::lease::Lease;
 use uuid::Uuid;
 
 use crate::guard::ask;
-use crate::harness::{Asker, On, Stage, add_zone, six};
+use crate::harness::{Asker, On, Stage, add_zone, device, six};
 use crate::plans::{CENTS, starts};
 use crate::priced::{Book, at, charger_at, place, stage_with};
 use crate::prices::pull;
+use crate::readings::{charger, reading};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
@@ -307,4 +311,55 @@ async fn limits_that_make_no_sense_are_refused_and_change_nothing() {
     assert!(stage.app.limits().is_empty());
     let (_, _, body) = ask(&router, (Method::GET, "/limits"), &[], "").await;
     assert_eq!(body, json!([]));
+}
+
+/// Work to fill an area with a limit, and to plan all of it in one turn: the plans that were read to
+/// plan a device beside them. It grows with the devices, not with their square.
+#[tokio::test]
+async fn an_area_with_a_limit_is_filled_and_planned_with_linear_work() {
+    for homes in [8, 24] {
+        let stage = Stage::with(On::Sqlite, |config| {
+            let (zone, area) = ("NO1".to_owned(), "north".to_owned());
+            config.plans.limits.push(AreaLimit { zone, area, power_max: kw(1_000.0) });
+        })
+        .await;
+        let book = Arc::new(Book::default());
+        book.set("north", &CENTS);
+        stage.app.set_price_book(Arc::clone(&book) as _);
+        let asker = stage.client("a").await;
+        let read = || stage.app.planner().loads_read();
+        let policy = json!({ "isEnabled": true, "deadline": "23:00", "chargingDuration": "01:00" });
+        let mut ids = Vec::new();
+        for home in 0..homes {
+            let user = format!("u{home}");
+            let place = place(&stage, &asker, &user, "north").await;
+            let new = NewDevice { location: Some(place), ..device(&user, DeviceKind::Charger) };
+            ids.push(stage.link(&asker, &user, new).await);
+        }
+        // As a sandbox is filled: policies of devices that were not read yet, one by one.
+        for id in &ids {
+            let put = asker.put(&format!("/chargers/{id}/smart-charging-policy"), &policy).await;
+            assert_eq!(put.status, 200);
+        }
+        assert_eq!(read(), 0, "nothing is asked for a device that nobody has heard of");
+        for (home, id) in ids.iter().enumerate() {
+            stage.fjord.says(&format!("u{home}"), Ok(reading(&charger())));
+            poll_now(&stage.app, *id).await;
+        }
+        let due: Vec<_> = ids.iter().map(|id| (*id, Cause::Prices)).collect();
+        plan_now(&stage.app, &due).await.unwrap();
+        let planned = || {
+            stage.app.cache().read(|tables| {
+                ids.iter()
+                    .filter(|id| {
+                        tables.plans.plan(**id).is_some_and(|plan| plan.planned().is_some())
+                    })
+                    .count()
+            })
+        };
+        assert_eq!((planned(), read()), (homes, 0), "no plan was there to be read");
+        let before = read();
+        plan_now(&stage.app, &due).await.unwrap();
+        assert_eq!((planned(), read() - before), (homes, homes), "each plan is read once a turn");
+    }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use slackwater_engine::plan::record::{PlanRecord, PlanSummary};
 use slackwater_engine::shared_supply::{
-    IncrementalPlan, OtherLoad, ReplanReason, SharedLimit, hold_current,
-    plan_in_residual_capacity as beside, reason_to_replan,
+    IncrementalPlan, LoadProfile, OtherLoad, ReplanReason, SharedLimit, hold_current,
+    plan_beside_profile as beside, reason_to_replan,
 };
 use slackwater_engine::units::Power;
 use tracing::warn;
@@ -48,33 +48,84 @@ pub(crate) fn area_of(app: &App, asked: &DeviceRequest) -> Option<(Area, Arc<Sha
     Some((Area { client, zone: zone.to_owned(), name: name.to_owned() }, limit))
 }
 
+/// Loads of an area while the devices of a turn are planned one after the other. They are read and
+/// added up once, and only if a device needs a plan beside them: a start looks at all devices of an
+/// area, most of which ask for nothing yet or go on with the plan that they have.
+#[derive(Debug, Default)]
+struct AreaLoads {
+    /// Loads of devices that were looked at before the others were read; `None` for no load.
+    looked_at: BTreeMap<Uuid, Option<OtherLoad>>,
+    /// Loads of all devices, and their sum, once they are read.
+    read: Option<(BTreeMap<Uuid, OtherLoad>, LoadProfile)>,
+}
+
+impl AreaLoads {
+    /// Replaces the load of a device.
+    fn set(&mut self, id: Uuid, load: Option<OtherLoad>) {
+        let Some((loads, profile)) = &mut self.read else {
+            self.looked_at.insert(id, load);
+            return;
+        };
+        if let Some(before) = loads.remove(&id) {
+            profile.remove(&before.intervals, before.power);
+        }
+        if let Some(load) = load {
+            profile.add(&load.intervals, load.power);
+            loads.insert(id, load);
+        }
+    }
+
+    /// Sum of the loads of all devices but one.
+    fn others(&mut self, app: &App, area: &Area, id: Uuid) -> &LoadProfile {
+        if self.read.is_none() {
+            let loads = app.cache().read(|tables| read_loads(app, tables, area));
+            app.planner().count_loads_read(loads.len());
+            let mut profile = LoadProfile::default();
+            for load in loads.values() {
+                profile.add(&load.intervals, load.power);
+            }
+            self.read = Some((loads, profile));
+            for (id, load) in std::mem::take(&mut self.looked_at) {
+                self.set(id, load);
+            }
+        }
+        self.set(id, None);
+        &self.read.get_or_insert_default().1
+    }
+}
+
 /// Plans for devices in areas with a limit: a plan goes on if it still does what
 /// is asked, and is else made in the room that the other plans leave.
 pub(crate) fn plan_beside(app: &App, asked: &[DeviceRequest]) -> SharedLimitPlans {
     let mut made = SharedLimitPlans::default();
-    let mut takers: BTreeMap<Area, BTreeMap<Uuid, OtherLoad>> = BTreeMap::new();
+    let mut takers: BTreeMap<Area, AreaLoads> = BTreeMap::new();
     for (position, asked) in asked.iter().enumerate() {
         let Some((area, limit)) = area_of(app, asked) else { continue };
-        let others =
-            takers.entry(area.clone()).or_insert_with(|| app.cache().read(|t| all(app, t, &area)));
-        others.remove(&asked.device_id());
-        let Some(power) = asked.power(app) else { continue };
-        let Some((planned, reason)) = one(asked, power, others, &limit) else { continue };
+        let loads = takers.entry(area.clone()).or_default();
+        let id = asked.device_id();
+        let planned = asked.power(app).and_then(|power| {
+            let others = (&mut *loads, app, &area);
+            Some((power, plan_one(asked, power, others, &limit)?))
+        });
+        let Some((power, (planned, reason))) = planned else {
+            loads.set(id, None);
+            continue;
+        };
         if let Some(reason) = reason {
             made.wanting.entry(area).and_modify(|most| *most = reason.max(*most)).or_insert(reason);
         }
         let intervals = planned.summary.intervals.clone();
-        others.insert(asked.device_id(), OtherLoad { intervals, power });
+        loads.set(id, Some(OtherLoad { intervals, power }));
         made.planned.insert(position, planned);
     }
     made
 }
 
 /// The plan of one device, and what it leaves to be wished for.
-fn one(
+fn plan_one(
     asked: &DeviceRequest,
     power: Power,
-    others: &BTreeMap<Uuid, OtherLoad>,
+    (loads, app, area): (&mut AreaLoads, &App, &Area),
     limit: &SharedLimit,
 ) -> Option<(PlanRecord, Option<ReplanReason>)> {
     let (wish, sheet) = (asked.wish.as_ref().ok()?, asked.sheet.as_ref()?);
@@ -88,7 +139,7 @@ fn one(
     let kept = before.filter(|_| is_look).and_then(|before| hold_current(curve, &problem, before));
     let fitted = match kept {
         Some(brief) => IncrementalPlan::with_room(brief),
-        None => beside(curve, &problem, power, others.values(), limit)
+        None => beside(curve, &problem, power, (loads.others(app, area, asked.device_id()), limit))
             .inspect_err(|error| refused(error))
             .ok()?,
     };
@@ -108,7 +159,7 @@ fn before(asked: &DeviceRequest) -> Option<&PlanSummary> {
 }
 
 /// All devices of an area that have a plan, and when they charge.
-fn all(app: &App, tables: &Tables, area: &Area) -> BTreeMap<Uuid, OtherLoad> {
+fn read_loads(app: &App, tables: &Tables, area: &Area) -> BTreeMap<Uuid, OtherLoad> {
     let (now, assumed) = (app.now(), app.config().plans.assume.power_max);
     let taker = |id: Uuid| {
         let planned = tables.plans.plan(id)?.planned()?;

@@ -1,5 +1,6 @@
 //! Queue of plans.
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chrono::{DateTime, Utc};
 use slackwater_control::policy::ask::Cause;
@@ -22,6 +23,8 @@ pub struct PlanQueue {
     pub(crate) areas_ended: Notify,
     /// Name of this process on leases of areas.
     owner: String,
+    /// Plans that were read to plan a device beside them.
+    loads_read: AtomicUsize,
 }
 
 type Plans = Entries<Uuid, HashMap<Uuid, Cause>>;
@@ -30,7 +33,8 @@ impl Default for PlanQueue {
     fn default() -> Self {
         let owner = Uuid::new_v4().to_string();
         let (areas, areas_ended) = (Notify::new(), Notify::new());
-        Self { queue: DueQueue::default(), areas, areas_ended, owner }
+        let loads_read = AtomicUsize::new(0);
+        Self { queue: DueQueue::default(), areas, areas_ended, owner, loads_read }
     }
 }
 
@@ -48,6 +52,18 @@ fn take(plans: &mut Plans, now: DateTime<Utc>, count_max: usize) -> Option<Vec<D
 }
 
 impl PlanQueue {
+    /// Counts plans that were read to plan a device beside them.
+    pub(crate) fn count_loads_read(&self, count: usize) {
+        self.loads_read.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// Plans that were read so far to plan devices beside them, within limits of areas: a measure
+    /// of the work, which must not grow with the square of the devices.
+    #[must_use]
+    pub fn loads_read(&self) -> usize {
+        self.loads_read.load(Ordering::Relaxed)
+    }
+
     /// Name of this process on leases of areas.
     #[must_use]
     pub fn owner(&self) -> &str {
