@@ -231,7 +231,7 @@ impl Vendor for Ocpp {
         _now: DateTime<Utc>,
     ) -> Result<(), VendorError> {
         let (point, number) = self.find_connector(device).await?;
-        let now = (self.hub.clock)();
+        let now = self.hub.clock.now();
         if *command == Command::Charge(Switch::Start) && point.kept().shared.is_stopped(number) {
             let detail = "the upstream system has stopped charging".to_owned();
             return Err(VendorError::PreconditionLost { detail });

@@ -100,6 +100,15 @@ pub enum Stop {
     AtOnce,
 }
 
+/// Clocks of the environments.
+#[derive(Debug, Clone)]
+pub struct Clocks {
+    /// Clock of the sandbox.
+    pub sandbox: Clock,
+    /// Clock of production: that of the system, but in trials with simulated devices.
+    pub production: Clock,
+}
+
 /// A service that listens, and has not answered yet.
 #[derive(Debug)]
 pub struct Service {
@@ -114,7 +123,8 @@ pub struct Service {
 }
 
 impl Service {
-    /// Listens, opens the database and reads what is kept.
+    /// Listens, opens the database and reads what is kept. Production goes by the clock of the
+    /// system.
     ///
     /// # Errors
     /// An integration of the settings cannot be opened, an address is taken, or the database
@@ -122,6 +132,20 @@ impl Service {
     pub async fn start(
         config: Config,
         sandbox_clock: Clock,
+        registry: &Registry,
+    ) -> Result<Self, ServiceError> {
+        let clocks = Clocks { sandbox: sandbox_clock, production: Clock::system() };
+        Self::start_by(config, clocks, registry).await
+    }
+
+    /// Starts as [`start`](Self::start) does, with a clock for each environment. Integrations have
+    /// clocks of their own, which the `registry` gives them.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub async fn start_by(
+        config: Config,
+        clocks: Clocks,
         registry: &Registry,
     ) -> Result<Self, ServiceError> {
         let production = config.environments.production.as_ref();
@@ -152,8 +176,8 @@ impl Service {
         let mut worlds: Vec<App> = Vec::new();
         for (environment, _) in environments(&config) {
             let clock = match environment {
-                Environment::Sandbox => sandbox_clock.clone(),
-                Environment::Production => Clock::system(),
+                Environment::Sandbox => clocks.sandbox.clone(),
+                Environment::Production => clocks.production.clone(),
             };
             let urls = Urls {
                 base: url(Role::Base(environment)),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use tokio::sync::Notify;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+use tokio::time::{Instant, sleep_until};
 use tracing::{debug, info, warn};
 
 use crate::edge::hub::{Hub, read_base_load};
@@ -43,16 +43,15 @@ impl LiveSite {
 
     /// Balances until the task is dropped. The connections send what was decided.
     pub async fn keep_balanced(self, hub: Arc<Hub>) {
-        let mut ticks = interval(TICK);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut tick = hub.clock.wait(Duration::ZERO);
         let mut was_full = false;
         loop {
             tokio::select! {
-                _ = ticks.tick() => {}
+                () = &mut tick => tick = hub.clock.wait(TICK),
                 () = self.changed.notified() => {}
             }
             let base = self.read_base().await;
-            let is_full = self.balance_site(base, (hub.clock)());
+            let is_full = self.balance_site(base, hub.clock.now());
             if is_full != was_full {
                 self.log_fullness(is_full);
             }

@@ -8,7 +8,6 @@ use futures_util::{SinkExt, StreamExt};
 use metrics::{counter, gauge};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{MissedTickBehavior, interval};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tracing::{info, warn};
@@ -35,6 +34,8 @@ const PINGS_MAX: i64 = 3;
 
 /// State of the task.
 struct Connection {
+    /// Number of the connection.
+    number: u64,
     hub: Arc<Hub>,
     point: Arc<Point>,
     relay: Relay,
@@ -44,6 +45,7 @@ struct Connection {
     saved_at: DateTime<Utc>,
     pinged_at: DateTime<Utc>,
     alive_at: DateTime<Utc>,
+    ticked_at: DateTime<Utc>,
 }
 
 /// Serves a charge point until it leaves, falls silent, or connects anew.
@@ -55,12 +57,13 @@ pub async fn serve_point<S: AsyncRead + AsyncWrite + Unpin>(
 ) {
     let number = hub.next_link();
     let mut orders = point.connect(number);
-    let now = (hub.clock)();
+    let now = hub.clock.now();
     point.kept().station.connect(now);
     gauge!("slackwater_ocpp_connections").increment(1.0);
     info!(identity = point.identity, version = version.subprotocol(), "a charge point connected");
     let route = hub.route(&point.identity);
     let mut connection = Connection {
+        number,
         relay: Relay::new(version, hub.call_timeout(), route.is_some()),
         upstream: route.map_or_else(Upstream::none, |route| {
             Upstream::open(route, version, hub.ping_interval())
@@ -72,11 +75,12 @@ pub async fn serve_point<S: AsyncRead + AsyncWrite + Unpin>(
         saved_at: now,
         pinged_at: now,
         alive_at: now,
+        ticked_at: now,
     };
     if let Err(error) = connection.exchange_messages(&mut socket, &mut orders).await {
         info!(identity = point.identity, %error, "a connection failed");
     }
-    connection.end_exchange(number).await;
+    connection.end_exchange().await;
     gauge!("slackwater_ocpp_connections").decrement(1.0);
     let _ = socket.close(None).await;
     info!(identity = point.identity, "a charge point disconnected");
@@ -96,8 +100,7 @@ impl Connection {
         socket: &mut WebSocketStream<S>,
         orders: &mut mpsc::Receiver<Order>,
     ) -> Result<(), Error> {
-        let mut ticks = interval(TICK);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut tick = self.hub.clock.wait(Duration::ZERO);
         let point = Arc::clone(&self.point);
         loop {
             let step = tokio::select! {
@@ -112,15 +115,18 @@ impl Connection {
                     self.order_request(order)
                 }
                 () = point.wait_for_decision() => self.take_step(Relay::tick),
-                _ = ticks.tick() => {
+                () = &mut tick => {
                     if self.is_silent() {
                         return Ok(());
                     }
+                    tick = self.hub.clock.wait(TICK);
+                    self.ticked_at = self.hub.clock.now();
                     self.send_ping(socket).await?;
                     self.take_step(Relay::tick)
                 }
             };
             self.finish_step(step, socket).await?;
+            self.point.note_progress(self.number, self.ticked_at, self.relay.is_waiting());
         }
     }
 
@@ -129,13 +135,13 @@ impl Connection {
         &mut self,
         work: impl FnOnce(&mut Relay, &mut Parts<'_>) -> RelayStep,
     ) -> RelayStep {
-        let now = (self.hub.clock)();
+        let now = self.hub.clock.now();
         let Kept { station, shared, .. } = &mut *self.point.kept();
         work(&mut self.relay, &mut Parts { station, shared, rules: &self.point.rules, now })
     }
 
     fn take_message(&mut self, message: Message) -> RelayStep {
-        self.alive_at = (self.hub.clock)();
+        self.alive_at = self.hub.clock.now();
         let Message::Text(text) = message else { return RelayStep::default() };
         self.point.add_message(Sender::Charger, &text, self.alive_at);
         let step = self.take_step(|relay, parts| relay.point_said(&text, parts));
@@ -165,7 +171,7 @@ impl Connection {
     }
 
     fn is_silent(&self) -> bool {
-        let silence = (self.hub.clock)() - self.alive_at;
+        let silence = self.hub.clock.now() - self.alive_at;
         silence.num_seconds() > self.hub.ping_interval().num_seconds() * PINGS_MAX
     }
 
@@ -173,7 +179,7 @@ impl Connection {
         &mut self,
         socket: &mut WebSocketStream<S>,
     ) -> Result<(), Error> {
-        let now = (self.hub.clock)();
+        let now = self.hub.clock.now();
         if now - self.pinged_at >= self.hub.ping_interval() {
             self.pinged_at = now;
             socket.send(Message::Ping(Vec::new().into())).await?;
@@ -188,11 +194,11 @@ impl Connection {
         socket: &mut WebSocketStream<S>,
     ) -> Result<(), Error> {
         let RelayStep { own: step, upstream, resets } = step;
-        if step.is_urgent || (self.hub.clock)() - self.saved_at >= SAVE_AFTER {
+        if step.is_urgent || self.hub.clock.now() - self.saved_at >= SAVE_AFTER {
             self.save_state().await;
         }
         for text in step.send {
-            self.point.add_message(Sender::Service, &text, (self.hub.clock)());
+            self.point.add_message(Sender::Service, &text, self.hub.clock.now());
             socket.send(Message::text(text)).await?;
         }
         self.upstream.send(upstream);
@@ -214,19 +220,19 @@ impl Connection {
     }
 
     async fn save_state(&mut self) {
-        self.saved_at = (self.hub.clock)();
+        self.saved_at = self.hub.clock.now();
         if let Err(error) = self.hub.save(&self.point).await {
             warn!(identity = self.point.identity, %error, "the state was not kept");
         }
     }
 
-    async fn end_exchange(&mut self, number: u64) {
+    async fn end_exchange(&mut self) {
         let step = {
-            let now = (self.hub.clock)();
+            let now = self.hub.clock.now();
             let Kept { station, shared, .. } = &mut *self.point.kept();
             let mut parts = Parts { station, shared, rules: &self.point.rules, now };
             let step = self.relay.close(&mut parts);
-            if self.point.disconnect(number) {
+            if self.point.disconnect(self.number) {
                 station.disconnect();
             }
             step

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_integration::registry::SettingsError;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::spawn_blocking;
@@ -85,7 +85,8 @@ impl Hub {
     }
 
     /// Folder with the files of the charge points.
-    pub(crate) const fn folder(&self) -> &Folder {
+    #[must_use]
+    pub const fn folder(&self) -> &Folder {
         &self.folder
     }
 
@@ -107,6 +108,13 @@ impl Hub {
     /// Takes a charge point out of memory.
     pub(crate) fn remove_point(&self, identity: &str) -> Option<Arc<Point>> {
         lock(&self.points).remove(identity)
+    }
+
+    /// Returns true if every connection has looked at a time of the clock and no request is under
+    /// way. Whoever moves the clock by steps waits for it before the next one.
+    #[must_use]
+    pub fn is_idle(&self, at: DateTime<Utc>) -> bool {
+        lock(&self.points).values().all(|point| point.is_idle(at))
     }
 
     /// Number for the next connection.
@@ -171,7 +179,7 @@ impl Hub {
         let points = site.chargers.iter().map(|charger| load(&charger.identity));
         let points: Vec<Arc<Point>> = points.collect::<Result<_, _>>()?;
         let meter = site.meter.as_ref().map(|meter| load(&meter.charger)).transpose()?;
-        let now = (self.clock)();
+        let now = self.clock.now();
         // Limits of an earlier run, also of one with a longer lifetime, may be in force until then.
         let until = |point: &Arc<Point>| {
             let last = point.kept().station.last_expiry();
@@ -236,7 +244,6 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
 
 #[cfg(test)]
 mod tests {
-    use chrono::DateTime;
     use serde_json::{Map, Value, json};
     use slackwater_integration::registry::Settings;
     use tempfile::TempDir;

@@ -73,7 +73,7 @@ impl Hub {
         let point = self.point(identity).await?;
         let mut shown = {
             let kept = point.kept();
-            let mut shown = kept.station.describe_state(&point.rules, (self.clock)());
+            let mut shown = kept.station.describe_state(&point.rules, self.clock.now());
             shown["links"] = json!(kept.links.len());
             shown
         };

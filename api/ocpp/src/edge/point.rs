@@ -30,6 +30,16 @@ pub struct Order {
 struct Way {
     number: u64,
     orders: mpsc::Sender<Order>,
+    progress: Option<Progress>,
+}
+
+/// Progress of a connection.
+#[derive(Debug, Clone, Copy)]
+struct Progress {
+    /// Time at which it looked at the time last.
+    ticked_at: DateTime<Utc>,
+    /// True if the charge point has to answer a request.
+    is_waiting: bool,
 }
 
 /// A charge point.
@@ -81,7 +91,7 @@ impl Point {
         let (orders, receiver) = mpsc::channel(ORDERS_MAX);
         let mut way = lock(&self.way);
         if !self.is_forgotten() {
-            *way = Some(Way { number, orders });
+            *way = Some(Way { number, orders, progress: None });
         }
         receiver
     }
@@ -89,6 +99,23 @@ impl Point {
     /// Removes a connection. Returns false if another one has taken its place.
     pub fn disconnect(&self, number: u64) -> bool {
         lock(&self.way).take_if(|way| way.number == number).is_some()
+    }
+
+    /// Takes over the progress of a connection.
+    pub(crate) fn note_progress(&self, number: u64, ticked_at: DateTime<Utc>, is_waiting: bool) {
+        if let Some(way) = lock(&self.way).as_mut().filter(|way| way.number == number) {
+            way.progress = Some(Progress { ticked_at, is_waiting });
+        }
+    }
+
+    /// Returns true unless its connection has yet to look at a time, to send an order, or to hear a
+    /// reply.
+    pub(crate) fn is_idle(&self, at: DateTime<Utc>) -> bool {
+        lock(&self.way).as_ref().is_none_or(|way| {
+            let has_no_order = way.orders.capacity() == ORDERS_MAX;
+            let is_done = |progress: Progress| progress.ticked_at >= at && !progress.is_waiting;
+            has_no_order && way.progress.is_some_and(is_done)
+        })
     }
 
     /// Ends its connection and its links for good. Its state is not written any more.

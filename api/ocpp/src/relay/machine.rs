@@ -163,6 +163,12 @@ impl Relay {
         }
     }
 
+    /// Returns true if the charge point has to answer a request of ours.
+    #[must_use]
+    pub const fn is_waiting(&self) -> bool {
+        self.session.is_waiting()
+    }
+
     /// Takes over a text of the charge point.
     pub fn point_said(&mut self, text: &str, parts: &mut Parts<'_>) -> RelayStep {
         let mut step = RelayStep::default();
