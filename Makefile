@@ -207,7 +207,7 @@ serve: build ## Serve a sandbox of twenty homes on an evening, and print what to
 # Cheap before dear, the engine before its users, Rust before Python.
 RUST_CHECKS := lock-current fmt tree engine-lint rust-lint rust-test rust-doc example
 PYTHON_CHECKS := python-lint python-types python-stubs python-test ocpp home-assistant notebooks wheel-short site
-SERVICE_CHECKS := requirements fuzz kills-short crash-short night-short
+SERVICE_CHECKS := requirements fuzz kills-short crash-short night-short night-ocpp-short
 
 .PHONY: test
 test: tools workflows $(RUST_CHECKS) build $(PYTHON_CHECKS) $(SERVICE_CHECKS) ## Run every check, the one thing CI does
@@ -496,6 +496,23 @@ night: build ## Run a night in the sandbox and judge it; HOMES=1000 SEED=7
 night-short: build
 	$(call step,a night in the sandbox)
 	$(PYTHON) scripts/night.py $(SERVER) --homes 20
+
+# The same with chargers that speak OCPP with production, of which the service knows nothing else.
+.PHONY: night-ocpp
+night-ocpp: night-program ## Run a night with charge points by OCPP in production, and judge it; HOMES=100 SEED=7
+	@mkdir -p out
+	$(PYTHON) scripts/night.py $(SERVER) --charge-points $(TARGET)/debug/examples/simulated_production \
+		--homes $(or $(HOMES),100) --seed $(or $(SEED),7) --picture out/night-ocpp.png
+
+.PHONY: night-program
+night-program: build
+	cargo build $(WORKSPACE) --example simulated_production
+
+.PHONY: night-ocpp-short
+night-ocpp-short: night-program
+	$(call step,a night with charge points)
+	$(PYTHON) scripts/night.py $(SERVER) --charge-points $(TARGET)/debug/examples/simulated_production \
+		--homes 8 --kw-per-home 4
 
 # Not part of `test`, in which `tree` compares licences and sources with the same file: a program of
 # its own. Advisories come from the network, so they stay out; `cargo deny check` has all.

@@ -5,6 +5,9 @@ that is stepped. Cars come home, policies and schedules are active, prices chang
 three times, a manufacturer is down, an area shares a limit, owners cannot wait.
 Then the night is judged from the simulated meters and the events alone.
 
+With ``--charge-points PROGRAM`` the chargers speak OCPP with production instead, see
+``night_charge_points.py``.
+
 Usage: ``python scripts/night.py target/debug/slackwater-api [--homes 1000]``
 """
 
@@ -17,9 +20,11 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 
+from night_charge_points import ChargePointNight, ChargePointService, with_charge_points
 from night_check import (
     Verdict,
     check_bills,
@@ -65,16 +70,17 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
     began = perf_counter()
     town = Town.generate(arguments.server, arguments.homes, arguments.seed)
+    if arguments.charge_points:
+        town = with_charge_points(town, arguments.seed)
     limit_kw = round(arguments.kw_per_home * town.limited, 1) or None
     receiver = Receiver()
     with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
         scenario = Path(folder) / "town.json"
         scenario.write_text(json.dumps(town.scenario))
-        settings = SETTINGS.format(scenario=json.dumps(str(scenario)))
-        settings += LIMIT.format(limit_kw=limit_kw) if limit_kw else ""
-        with Service(arguments.server, Path(folder), settings, receiver) as service:
+        limit = LIMIT.format(limit_kw=limit_kw) if limit_kw else ""
+        with opened(arguments, town, Path(folder), limit, receiver) as night:
+            service = night.service
             service.refresh_token(STARTS)
-            night = Night(town, service, arguments.seed)
             record = night.run()
             log = [line for line in service.log if line.get("level") in ("WARN", "ERROR")]
     record.delivered = receiver.accepted
@@ -96,6 +102,22 @@ def main() -> int:
     return 0 if all(verdict.is_good for verdict in verdicts) and not errors else 1
 
 
+@contextmanager
+def opened(
+    arguments: argparse.Namespace, town: Town, folder: Path, limit: str, receiver: Receiver
+) -> Iterator[Night]:
+    """A night with its service, before it begins."""
+    server, seed = arguments.server, arguments.seed
+    if arguments.charge_points:
+        program = arguments.charge_points
+        with ChargePointService(server, program, folder, town, receiver, limit) as service:
+            yield ChargePointNight(town, service, seed)
+    else:
+        settings = SETTINGS.format(scenario=json.dumps(str(folder / "town.json"))) + limit
+        with Service(server, folder, settings, receiver) as service:
+            yield Night(town, service, seed)
+
+
 def parsed() -> argparse.Namespace:
     """What the command line says."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -107,6 +129,9 @@ def parsed() -> argparse.Namespace:
         type=float,
         default=1.6,
         help="the limit of the area, by home; 0 is none, for a server without `lp`",
+    )
+    parser.add_argument(
+        "--charge-points", type=Path, help="the example simulated_production, for chargers by OCPP"
     )
     parser.add_argument("--picture", type=Path, help="a PNG or SVG to write")
     parser.add_argument("--keep", type=Path, help="a file for all that was seen, to look into")

@@ -91,6 +91,8 @@ class Record:
     early: list[str] = field(default_factory=list)
     ids: dict[str, str] = field(default_factory=dict)
     """Identifiers of devices by their names in the scenario."""
+    seen_by: dict[str, str] = field(default_factory=dict)
+    """Devices that show the plugs of cars which show nothing themselves."""
 
 
 class Night:
@@ -107,9 +109,7 @@ class Night:
     def run(self) -> Record:
         """Everything, from one noon to the next."""
         now = self.service.step(0)
-        for device in self.service.operator.get("/sandbox/devices"):
-            if device["linked_as"]:
-                self.record.ids[device["name"]] = device["linked_as"][0]
+        self._find_devices()
         self._write_agenda()
         self._look(now)
         while now < ENDS:
@@ -126,6 +126,12 @@ class Night:
         print("\r     \r", end="", file=sys.stderr)
         self._close()
         return self.record
+
+    def _find_devices(self) -> None:
+        """Write down what the service calls the devices."""
+        for device in self.service.operator.get("/sandbox/devices"):
+            if device["linked_as"]:
+                self.record.ids[device["name"]] = device["linked_as"][0]
 
     def _write_agenda(self) -> None:
         started = STARTS.replace(hour=0)
@@ -151,16 +157,24 @@ class Night:
 
     def _look(self, now: datetime) -> None:
         """Write down how every car really is."""
-        for row in self.service.operator.get("/sandbox/truth?kind=vehicle"):
-            self.record.cars[row["device"]].append(seen_in(row["reading"], now))
+        for name, reading in self._truth_of_cars().items():
+            self.record.cars[name].append(seen_in(reading, now))
+
+    def _truth_of_cars(self) -> dict[str, Json]:
+        """Read every car as it really is."""
+        rows = self.service.operator.get("/sandbox/truth?kind=vehicle")
+        return {row["device"]: row["reading"] for row in rows}
+
+    def _truth_of(self, name: str) -> Json:
+        """Read a device as it really is."""
+        return self.service.operator.get(f"/sandbox/devices/{quote(name)}")
 
     def _look_at(self, charger: str, now: datetime) -> None:
         """Write down how the car of a charger really is, if it has one."""
         vehicles = self.town.scenario["vehicles"]
         looks = self.record.forced.setdefault(charger, [])
         for name in (spec["id"] for spec in vehicles if spec.get("charger") == charger):
-            truth = self.service.operator.get(f"/sandbox/devices/{quote(name)}")
-            looks.append(seen_in(truth, now))
+            looks.append(seen_in(self._truth_of(name), now))
 
     def _market(self, known_at: datetime, first: datetime, last: datetime) -> None:
         """A day of prices of both markets is published."""
@@ -203,8 +217,8 @@ class Night:
                 "isEnabled": True,
                 "defaultShouldCharge": False,
                 "rules": [{"shouldCharge": True, "hourMinute": window}],
-                "targetId": self.record.ids[car.name],
-                "targetType": "vehicle",
+                "targetId": self.record.ids[car.device],
+                "targetType": "vehicle" if car.device == car.name else "charger",
                 "locationId": uuid_of(car.home.name),
             }
             self.service.client.post(f"/users/{quote(car.home.user)}/schedules", schedule)
@@ -249,27 +263,40 @@ class Night:
 
     def _close(self) -> None:
         """Owners look at their cars once more, and everything is read."""
-        operator, client = self.service.operator, self.service.client
-        # Whoever sleeps tells no meter reading: a hand on the door wakes a car.
-        self.service.each(
-            lambda name: operator.post("/sandbox/hand", {"device": name, "hand": "repair"}),
-            self.town.cars,
-        )
-        kinds = {d["name"]: d["kind"] for d in operator.get("/sandbox/devices")}
+        client = self.service.client
+        self._wake_cars()
+        kinds = self._kinds()
         ids = self.record.ids
         told = [name for name in ids if kinds[name] in KINDS]
         self.service.each(
             lambda name: client.ask("POST", f"/{kinds[name]}s/{ids[name]}/refresh-hint"), told
         )
         self.service.step(1)
-        window = f"from={written(STARTS)}&to={written(ENDS)}"
-        for row in operator.get(f"/sandbox/metered?{window}"):
-            net = zip(row["imported_kwh"], row["exported_kwh"], strict=True)
-            self.record.metered[row["device"]] = [taken - given for taken, given in net]
-        self.record.commands = operator.get("/sandbox/commands")
+        self._read_homes()
         self._statistics(kinds)
         self.service.wait_for_deliveries()
         self.record.events = self.service.events()
+
+    def _wake_cars(self) -> None:
+        """Wake every car by a hand on its door: whoever sleeps tells no meter reading."""
+        self.service.each(
+            lambda name: self.service.operator.post(
+                "/sandbox/hand", {"device": name, "hand": "repair"}
+            ),
+            self.town.cars,
+        )
+
+    def _kinds(self) -> dict[str, str]:
+        """Kinds of all devices."""
+        return {d["name"]: d["kind"] for d in self.service.operator.get("/sandbox/devices")}
+
+    def _read_homes(self) -> None:
+        """Read all meters, and what manufacturers were told."""
+        window = f"from={written(STARTS)}&to={written(ENDS)}"
+        for row in self.service.operator.get(f"/sandbox/metered?{window}"):
+            net = zip(row["imported_kwh"], row["exported_kwh"], strict=True)
+            self.record.metered[row["device"]] = [taken - given for taken, given in net]
+        self.record.commands = self.service.operator.get("/sandbox/commands")
 
     def _statistics(self, kinds: dict[str, str]) -> None:
         owners = {

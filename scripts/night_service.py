@@ -9,7 +9,7 @@ import threading
 import time
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Self, TypeVar
 from urllib.parse import quote
 
-from sandboxes import Asker, Json, listening, spawn
+from sandboxes import Asker, Json, Running, listening, spawn
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -30,6 +30,8 @@ TOKEN_GOOD_FOR = timedelta(minutes=50)
 SETTLES_WITHIN_SECONDS = 600
 REFUSED_AT = frozenset(4**power for power in range(12))
 """The receiver refuses these of all events once, to be sent them again some seconds later."""
+
+CREATE = ("client", "create", "--store")
 
 TEMPLATE = {
     "id": "{id}",
@@ -120,11 +122,13 @@ class Receiver:
 class Service:
     """A running server: `client` is the public interface, `operator` the other address."""
 
+    environment = "sandbox"
+
     def __init__(self, binary: Path, folder: Path, settings: str, receiver: Receiver) -> None:
         settings_of = {"SLACKWATER_STORE__URL": f"sqlite:{folder}/night.db"}
         made = subprocess.run(
             # Its identifier belongs into the settings that the server starts with.
-            [binary, "client", "create", "--store", "--environment", "sandbox", "--name", "night"],
+            [binary, *CREATE, "--environment", self.environment, "--name", "night"],
             env={**os.environ, **settings_of},
             capture_output=True,
             text=True,
@@ -139,13 +143,17 @@ class Service:
             + f'name = "night"\nclient = "{self.client_id}"\nurl = "{receiver.url}"\n'
             + f"template = '{json.dumps(TEMPLATE)}'\n"
         )
-        self._running = listening(spawn(binary, ["--config", config], settings_of))
+        self._running = self._start(binary, config, settings_of)
         self.log = self._running.log
         self.client = Caller(self._running.base, patience_seconds=PATIENCE_SECONDS)
         self.operator = Caller(self._running.admin, patience_seconds=PATIENCE_SECONDS)
         self._auth = Caller(self._running.auth)
         self._issued_at = datetime.min.replace(tzinfo=UTC)
         self.pool = ThreadPoolExecutor(THREADS)
+
+    def _start(self, binary: Path, config: Path, variables: Mapping[str, str]) -> Running:
+        """Start the server with its settings."""
+        return listening(spawn(binary, ["--config", config], variables))
 
     def __enter__(self) -> Self:
         return self

@@ -76,12 +76,15 @@ def spawn(
     )
 
 
-def listening(process: subprocess.Popen[str], *, is_welcome: bool = False) -> Running:
+def listening(
+    process: subprocess.Popen[str], *, is_welcome: bool = False, reads_output: bool = True
+) -> Running:
     """A server that was started, once it listens.
 
     Args:
         process: The server.
         is_welcome: Whether it was told to say welcome.
+        reads_output: Whether its output is read here and dropped.
 
     Raises:
         NotStartedError: It ended instead.
@@ -98,7 +101,8 @@ def listening(process: subprocess.Popen[str], *, is_welcome: bool = False) -> Ru
             # It welcomes before it listens: all of that is there.
             running.token = token_in(out) if is_welcome else ""
             # A pipe that nobody reads fills up, and then the server waits.
-            threading.Thread(target=out.read, daemon=True).start()
+            if reads_output:
+                threading.Thread(target=out.read, daemon=True).start()
             threading.Thread(target=keep_log, args=(err, running.log), daemon=True).start()
             return running
     process.wait()
