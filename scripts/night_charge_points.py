@@ -250,7 +250,7 @@ class ChargePointNight(Night):
     service: ChargePointService
 
     def _find_devices(self) -> None:
-        """Make homes and tariffs, connect the chargers, and have their owners link them."""
+        """Make homes and tariffs, have owners link their chargers, and connect these."""
         service, town = self.service, self.town
         owner = f"client={service.client_id}"
         for name, rates in town.rates.items():
@@ -271,8 +271,6 @@ class ChargePointNight(Night):
                 given = place["tariff"]
                 schedule = {"tariff_id": given["tariff"], "intervals": given["intervals"]}
                 service.operator.put(path, schedule)
-        service.connect(list(service.fleet.chargers))
-        service.step(0)
         for charger in town.scenario["chargers"]:
             found = service.link(charger["user"], charger["id"])
             self.record.ids[charger["id"]] = found["id"]
@@ -280,6 +278,9 @@ class ChargePointNight(Night):
             service.client.put(path, {"chargingLocationId": uuid_of(charger["location"])})
         for policy in town.scenario["charger_policies"]:
             self._wish(policy["charger"], policy["deadline"], policy["charging_duration"])
+        # A session belongs to the place that its charger had when it began.
+        service.connect(list(service.fleet.chargers))
+        service.step(0)
         self.record.seen_by = {car.name: car.device for car in town.cars.values()}
 
     def _wish(self, charger: str, deadline: str, duration: str) -> None:
