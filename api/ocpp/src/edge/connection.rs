@@ -104,7 +104,7 @@ impl Connection {
     async fn exchange_messages<S: AsyncRead + AsyncWrite + Unpin>(
         &mut self,
         socket: &mut WebSocketStream<S>,
-        orders: &mut mpsc::Receiver<Order>,
+        orders: &mut mpsc::Receiver<Box<Order>>,
     ) -> Result<(), Error> {
         let mut tick = self.hub.clock.wait(Duration::ZERO);
         let point = Arc::clone(&self.point);
@@ -118,7 +118,7 @@ impl Connection {
                 order = orders.recv() => {
                     // Without a sender another connection has taken the place of this one.
                     let Some(order) = order else { return Ok(()) };
-                    self.order_request(order)
+                    self.order_request(*order)
                 }
                 () = point.wait_for_decision() => self.take_step(Relay::tick),
                 () = &mut tick => {

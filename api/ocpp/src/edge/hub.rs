@@ -28,6 +28,10 @@ const HASHES_MAX: usize = 2;
 /// shared with all other work on files: a street that connects at once must not take them all.
 const WRITES_MAX: u32 = 32;
 
+/// Files that are read at a time. A thread for each charge point of a street that connects at once would
+/// take more memory than all that the charge points need afterwards.
+const READS_MAX: usize = 8;
+
 /// All charge points of an integration.
 pub struct Hub {
     /// Settings of the integration.
@@ -38,6 +42,7 @@ pub struct Hub {
     points: Mutex<BTreeMap<String, Arc<Point>>>,
     hashes: Semaphore,
     writes: Semaphore,
+    reads: Semaphore,
     links: AtomicU64,
 }
 
@@ -52,6 +57,7 @@ impl Hub {
             points: Mutex::default(),
             hashes: Semaphore::new(HASHES_MAX),
             writes: Semaphore::new(WRITES_MAX as usize),
+            reads: Semaphore::new(READS_MAX),
             links: AtomicU64::default(),
         }
     }
@@ -131,7 +137,7 @@ impl Hub {
             return Ok(None);
         }
         let (folder, identity) = (self.folder.clone(), identity.to_owned());
-        run_blocking(move || folder.credentials(&identity)).await
+        self.read_file(move || folder.credentials(&identity)).await
     }
 
     /// A charge point that was added, with its state from memory or from its file.
@@ -143,7 +149,7 @@ impl Hub {
             return Ok(point);
         }
         let (folder, name) = (self.folder.clone(), identity.to_owned());
-        let kept = run_blocking(move || folder.state(&name)).await?.unwrap_or_default();
+        let kept = self.read_file(move || folder.state(&name)).await?.unwrap_or_default();
         let rules = self.settings.rules(identity).map_err(|error| FileError {
             path: self.settings.state_folder.clone(),
             reason: error.to_string(),
@@ -153,6 +159,16 @@ impl Hub {
             .entry(identity.to_owned())
             .or_insert_with(|| Arc::new(Point::new(identity.to_owned(), rules, kept)));
         Ok(Arc::clone(point))
+    }
+
+    /// Reads a file off the async threads, and few at a time.
+    async fn read_file<T: Send + 'static>(
+        &self,
+        read: impl FnOnce() -> Result<T, FileError> + Send + 'static,
+    ) -> Result<T, FileError> {
+        // Never closed: no permit means no bound.
+        let _permit = self.reads.acquire().await;
+        run_blocking(read).await
     }
 
     /// Charge points of all sites, with their states from their files, in the order of the sites.

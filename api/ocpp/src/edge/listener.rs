@@ -26,6 +26,10 @@ use crate::frame::TEXT_LENGTH_MAX;
 /// Connections at a time.
 const CONNECTIONS_MAX: usize = 10_000;
 
+/// Bytes that a connection reads at a time. Messages are a few hundred bytes long, and each connection
+/// has its buffer as long as it lasts.
+const READ_BUFFER: usize = 1024;
+
 /// Time for TLS and the opening handshake.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(20);
 
@@ -77,10 +81,15 @@ pub async fn listen(listener: TcpListener, door: Door, hub: Arc<Hub>) {
     }
 }
 
-async fn take_connection(stream: TcpStream, door: Door, hub: Arc<Hub>) -> io::Result<()> {
+/// Takes a connection: TLS, the opening handshake, and the exchange until it ends.
+///
+/// # Errors
+/// The connection failed.
+pub async fn take_connection(stream: TcpStream, door: Door, hub: Arc<Hub>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let Some(tls) = &door.tls else { return open_connection(stream, None, &door, hub).await };
-    let stream = limit_time(tls.accept(stream)).await??;
+    // Boxed, since what follows has several places for it, also for connections without TLS.
+    let stream = Box::new(limit_time(tls.accept(stream)).await??);
     let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
     let name = certificates.first().and_then(common_name);
     open_connection(stream, name, &door, hub).await
@@ -108,7 +117,7 @@ async fn open_connection<S: AsyncRead + AsyncWrite + Unpin>(
     }
     hello.accept(&mut stream).await?;
     let config = WebSocketConfig::default()
-        .read_buffer_size(4096)
+        .read_buffer_size(READ_BUFFER)
         .max_message_size(Some(TEXT_LENGTH_MAX))
         .max_frame_size(Some(TEXT_LENGTH_MAX));
     let Hello { identity, version, rest, .. } = hello;

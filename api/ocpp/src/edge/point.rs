@@ -29,7 +29,8 @@ pub struct Order {
 #[derive(Debug, Clone)]
 struct Way {
     number: u64,
-    orders: mpsc::Sender<Order>,
+    /// Boxed, since a channel keeps room for 32 of them.
+    orders: mpsc::Sender<Box<Order>>,
     progress: Option<Progress>,
 }
 
@@ -87,7 +88,7 @@ impl Point {
 
     /// Puts a connection in place of an earlier one, which ends with its channel. That of a charge
     /// point which is forgotten ends at once.
-    pub fn connect(&self, number: u64) -> mpsc::Receiver<Order> {
+    pub fn connect(&self, number: u64) -> mpsc::Receiver<Box<Order>> {
         let (orders, receiver) = mpsc::channel(ORDERS_MAX);
         let mut way = lock(&self.way);
         if !self.is_forgotten() {
@@ -138,7 +139,7 @@ impl Point {
     pub fn order(&self, request: Request) -> Option<oneshot::Receiver<Reply>> {
         let way = lock(&self.way).clone()?;
         let (reply, receiver) = oneshot::channel();
-        way.orders.try_send(Order { request, reply }).ok()?;
+        way.orders.try_send(Box::new(Order { request, reply })).ok()?;
         Some(receiver)
     }
 

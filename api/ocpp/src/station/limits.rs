@@ -197,7 +197,7 @@ impl Station {
 
     /// Takes over that the end of a transaction was asked for: not again at once, whatever the reply.
     pub(crate) fn was_stopped(&mut self, transaction: &str, now: DateTime<Utc>) {
-        let open = |state: &&mut ConnectorState| state.transactions.is_open(transaction);
+        let open = |state: &&mut Box<ConnectorState>| state.transactions.is_open(transaction);
         if let Some(state) = self.connectors.values_mut().find(open) {
             state.limits.retry_at = Some(now + RETRY_AFTER);
         }

@@ -48,7 +48,8 @@ pub struct Quarter {
     pub energy: Energy,
 }
 
-/// Register over the last days. Of each quarter of an hour the first and the last count are kept.
+/// Register over the last days. Of each quarter of an hour the first and the last count are kept, and
+/// of a time without flow the first and the last, however long it is.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Register {
@@ -96,6 +97,13 @@ impl Register {
             if three[0].1 == three[2].1 {
                 self.counts.remove(&three[1].0);
             }
+        }
+        let recent: Vec<_> =
+            self.counts.iter().rev().take(3).map(|(at, one)| (*at, *one)).collect();
+        if let [(_, last), (middle, _), (_, first)] = recent[..]
+            && first == last
+        {
+            self.counts.remove(&middle);
         }
         if let Some((last, _)) = self.last() {
             self.counts = self.counts.split_off(&(last - KEPT));
@@ -249,6 +257,21 @@ mod tests {
         assert!(is_in_kwh(1_234_501.0, Some(kw(6.0))));
         assert!(!is_in_kwh(1_235_500.0, Some(kw(6.0))));
         assert!(!Register::default().is_in_kwh(at("18:00"), 5.0, None));
+    }
+
+    #[test]
+    fn a_time_without_flow_has_two_counts() {
+        let counts = |hour: i64| (at("00:00") + TimeDelta::hours(hour), kwh(9.0));
+        let mut register = Register::default();
+        for (at, energy) in (0..24).map(counts) {
+            register.add(at, energy);
+        }
+        assert_eq!(register.counts.len(), 2);
+        register.add(at("23:45"), kwh(10.0));
+        assert_eq!(register.counts.len(), 3);
+        let quarters = register.quarters(at("00:00"), at("23:45"));
+        assert_eq!(quarters.len(), 92, "{quarters:?}");
+        assert!(quarters.iter().all(|one| one.energy == Energy::ZERO));
     }
 
     #[test]

@@ -80,8 +80,8 @@ pub struct Station {
     pub model: Option<Model>,
     /// Time of its last message.
     pub heard_at: Option<DateTime<Utc>>,
-    /// Connectors by number.
-    pub connectors: BTreeMap<Connector, ConnectorState>,
+    /// Connectors by number. Boxed, since a node of the map has room for eleven of them.
+    pub connectors: BTreeMap<Connector, Box<ConnectorState>>,
     /// Last identifier that was given to a transaction.
     pub last_transaction: i64,
     /// Last number of a start that was asked for.
