@@ -264,7 +264,12 @@ impl Vendor for Ocpp {
         if kept.station.link.is_none() {
             return Err(VendorError::Unreachable);
         }
-        Ok(kept.station.metered(number, from, to).unwrap_or_default())
+        let metered = kept.station.metered(number, from, to).unwrap_or_default();
+        // A meter that has yet to report at the end of a quarter is not one that is missing.
+        if metered.is_empty() && kept.station.has_meter(number) {
+            return Err(VendorError::Unreachable);
+        }
+        Ok(metered)
     }
 }
 

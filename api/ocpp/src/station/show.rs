@@ -57,6 +57,12 @@ impl Station {
         Ability::OF_CHARGERS.iter().map(capability).collect()
     }
 
+    /// Returns true if the register of a connector was ever read.
+    #[must_use]
+    pub fn has_meter(&self, number: Connector) -> bool {
+        self.connectors.get(&number).is_some_and(|state| state.imported.last().is_some())
+    }
+
     /// Energy of the quarters of an hour in `[from, to)` that are known.
     #[must_use]
     pub fn metered(

@@ -55,6 +55,31 @@ async fn the_contract_is_kept() {
 }
 
 #[tokio::test]
+async fn a_quarter_that_was_not_read_to_its_end_is_asked_for_again() {
+    let house = House::new(&json!({}));
+    let (device, _) = link(&house).await;
+    let mut point = house.connect().await.unwrap();
+    point.boots().await;
+    let from = house.hands.now();
+    let to = from + TimeDelta::minutes(15);
+    let metered = async || house.vendor.metered(&device, from, to, house.hands.now()).await;
+    assert_eq!(metered().await, Ok(Vec::new()), "there is no meter");
+    let mut counts = async |register: &str| {
+        let sampled = json!([{"value": register, "unit": "Wh"}]);
+        let values =
+            json!([{"timestamp": house.hands.now().to_rfc3339(), "sampledValue": sampled}]);
+        point.says("MeterValues", json!({"connectorId": 1, "meterValue": values})).await;
+    };
+    counts("1000").await;
+    house.hands.advance(TimeDelta::minutes(16));
+    assert_eq!(metered().await, Err(VendorError::Unreachable));
+    counts("2600").await;
+    let energies: Vec<f64> =
+        metered().await.unwrap().iter().map(|one| one.imported.as_kwh()).collect();
+    assert!(energies.len() == 1 && (energies[0] - 1.5).abs() < 1e-9, "{energies:?}");
+}
+
+#[tokio::test]
 async fn a_charger_is_linked_read_started_and_left() {
     let house = House::new(&json!({}));
     let unlinked = house.vendor.log_in(&Login::new("CP-2", "x"), house.hands.now()).await;
