@@ -81,11 +81,7 @@ pub async fn listen(listener: TcpListener, door: Door, hub: Arc<Hub>) {
     }
 }
 
-/// Takes a connection: TLS, the opening handshake, and the exchange until it ends.
-///
-/// # Errors
-/// The connection failed.
-pub async fn take_connection(stream: TcpStream, door: Door, hub: Arc<Hub>) -> io::Result<()> {
+async fn take_connection(stream: TcpStream, door: Door, hub: Arc<Hub>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let Some(tls) = &door.tls else { return open_connection(stream, None, &door, hub).await };
     // Boxed, since what follows has several places for it, also for connections without TLS.
