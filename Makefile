@@ -93,6 +93,15 @@ $(HOME_ASSISTANT)/.installed: requirements-home-assistant.txt | $(VENV)/.tools-i
 	uv pip install --quiet --python $(HOME_ASSISTANT)/bin/python -r requirements-home-assistant.txt
 	@touch $@
 
+# OCHRE binds older versions of numpy and others. Of ev2gym only its file of prices is read, so what it
+# imports is not installed.
+HOUSES := .venv-houses
+$(HOUSES)/.installed: requirements-houses.txt | $(VENV)/.tools-installed
+	uv venv --quiet --clear --python $(PYTHON) $(HOUSES)
+	uv pip install --quiet --python $(HOUSES)/bin/python -r requirements-houses.txt
+	uv pip install --quiet --python $(HOUSES)/bin/python --no-deps ev2gym==2.0.0
+	@touch $@
+
 $(VENV)/.learning-installed: requirements-learning.txt | $(VENV)/.tools-installed
 	uv pip install --quiet --python $(PYTHON) -r requirements-learning.txt
 	@touch $@
@@ -129,6 +138,9 @@ lock: setup ## Resolve the Python requirements anew, from pyproject.toml
 		--extra flexmeasures --group flexmeasures --no-annotate \
 		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
 		pyproject.toml --output-file requirements-flexmeasures.txt
+	uv pip compile --quiet --universal --python-version 3.11 --upgrade --group houses --no-annotate \
+		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
+		pyproject.toml --output-file requirements-houses.txt
 	uv pip compile --quiet --python-version 3.11 --upgrade --group home-assistant --no-annotate \
 		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
 		pyproject.toml --output-file requirements-home-assistant.txt
@@ -345,6 +357,14 @@ ocpp-load: tools ## Connect POINTS charge points to the service: memory, time to
 .PHONY: learning
 learning: build $(VENV)/.learning-installed ## Train a policy of stable-baselines3 in the environment of gymnasium
 	$(PYTHON) -m pytest tests/learning
+
+# Not part of `test`: OCHRE with its packages is a gigabyte, and a winter of a house takes a minute.
+.PHONY: houses
+houses: build $(HOUSES)/.installed ## Heat houses of OCHRE by our plans through a winter; HOUSES_RUN=2 for the first ones
+	$(call step,heat plans in houses of OCHRE)
+	@mkdir -p out
+	PYTHONPATH=$(CURDIR)/bindings/python $(HOUSES)/bin/python -W ignore scripts/houses.py --json out/houses.json \
+		$(if $(HOUSES_RUN),--houses $(HOUSES_RUN))
 
 # Not part of `test`: FlexMeasures with its packages is a gigabyte, and its tests take minutes.
 # Needs PostgreSQL, as `test` does.
