@@ -80,6 +80,10 @@ class Store:
     stops: bool = False
     """Whether what a deadline missed is wanted no more."""
 
+    def percent(self, kwh: float) -> float:
+        """State of charge of a level; a full battery is at 100 exactly."""
+        return min(100.0, 100 * kwh / self.capacity)
+
     @property
     def until(self) -> float:
         """Level at which charging ends."""
@@ -227,15 +231,14 @@ def _run(case: Case, run: Run) -> sw.ShiftableLoad:
 
 
 def _vehicle(case: Case, store: Store) -> sw.Vehicle:
-    percent = 100 / store.capacity
     wishes = [*store.earlier, *([] if store.wanted is None else [(store.last, store.wanted)])]
-    targets = [sw.SocTarget(case.at(hour), kwh * percent) for hour, kwh in wishes]
+    targets = [sw.SocTarget(case.at(hour), store.percent(kwh)) for hour, kwh in wishes]
     discharge = None
     if store.feed:
         discharge = sw.Discharge(
             discharge_max_kw=store.feed,
             discharge_efficiency=store.feed_efficiency,
-            soc_min_percent=store.kept * percent,
+            soc_min_percent=store.percent(store.kept),
             wear_price_per_kwh=store.wear,
         )
     return sw.Vehicle(
@@ -244,8 +247,8 @@ def _vehicle(case: Case, store: Store) -> sw.Vehicle:
         targets=targets,
         battery=sw.Battery(
             store.capacity,
-            store.level * percent,
-            charge_limit_percent=store.until * percent,
+            store.percent(store.level),
+            charge_limit_percent=store.percent(store.until),
             efficiency=store.efficiency,
         ),
         arrival=case.at(store.first),
@@ -261,18 +264,17 @@ def _vehicle(case: Case, store: Store) -> sw.Vehicle:
         phases=store.phases,
         power_min_kw=store.power_min,
         taper=store.taper,
-        reserve_percent=store.reserve * percent,
+        reserve_percent=store.percent(store.reserve),
     )
 
 
 def _soft_bounds(case: Case, store: Store) -> list[sw.SoftBound]:
-    percent = 100 / store.capacity
     return [
         sw.SoftBound(
             start=case.at(first),
             end=case.at(last),
-            soc_min_percent=least * percent,
-            soc_max_percent=most * percent,
+            soc_min_percent=store.percent(least),
+            soc_max_percent=store.percent(most),
             price_per_kwh_hour=price,
         )
         for first, last, least, most, price in store.soft
@@ -280,15 +282,14 @@ def _soft_bounds(case: Case, store: Store) -> list[sw.SoftBound]:
 
 
 def _limits(case: Case, store: Store) -> list[sw.StorageLimit]:
-    percent = 100 / store.capacity
     return [
         sw.StorageLimit(
             case.at(limit.first),
             case.at(limit.last),
             limit.power,
             limit.feed,
-            limit.least * percent,
-            limit.most * percent,
+            store.percent(limit.least),
+            store.percent(limit.most),
         )
         for limit in store.limits
     ]
@@ -298,13 +299,13 @@ def _battery(case: Case, store: Store) -> sw.StationaryBattery:
     return sw.StationaryBattery(
         store.name,
         capacity_kwh=store.capacity,
-        soc_percent=store.level * 100 / store.capacity,
+        soc_percent=store.percent(store.level),
         power_max_kw=store.power,
         discharge_max_kw=store.feed,
         efficiency=store.efficiency,
         discharge_efficiency=store.feed_efficiency,
-        soc_min_percent=store.kept * 100 / store.capacity,
-        charge_limit_percent=store.until * 100 / store.capacity,
+        soc_min_percent=store.percent(store.kept),
+        charge_limit_percent=store.percent(store.until),
         wear_price_per_kwh=store.wear,
         # A value decides what is left at the end, so that the model needs no row for it.
         end_value_per_kwh=store.end_value,
@@ -388,12 +389,15 @@ class Model:
                 self.below[below] = 1.0
             charges = self.column("charges", store.name, slot, upper=1, whole=True)
             self.row({charge: 1, charges: -power}, -np.inf, 0)
-            self.row({feed: 1, charges: store.feed}, -np.inf, store.feed)
+            # It may also do neither, where one bound forbids charging and the other feeding.
+            feeds = self.column("feeds", store.name, slot, upper=1, whole=True)
+            self.row({feed: 1, feeds: -store.feed}, -np.inf, 0)
+            self.row({charges: 1, feeds: 1}, -np.inf, 1)
             # Beyond its bounds it moves in one direction only.
             if ceiling > until:
                 self.row({level: 1, charges: ceiling - until}, -np.inf, ceiling)
             if store.kept > kept:
-                self.row({level: 1, charges: store.kept}, store.kept, np.inf)
+                self.row({level: 1, feeds: -store.kept}, 0, np.inf)
             # A run that a top-off ended is not gone on with.
             self.row(ended | {charges: 1.0}, -np.inf, 1)
             if store.power_min:

@@ -124,7 +124,7 @@ def test_a_missed_deadline_ends_what_a_vehicle_wants() -> None:
     assert asked.plan.device("van").power_kw == [10, 5, 0]
     assert "after_deadline" not in asked.plan.to_json()
     odd: Any = "never"
-    with pytest.raises(sw.InputError, match=r'after_deadline is "never"; it is "continue"'):
+    with pytest.raises(sw.InputError, match="after_deadline is 'never'; it is one of 'continue'"):
         sw.plan_site(prices(0.1), now=START, devices=[replace(van, after_deadline=odd)])
 
 
