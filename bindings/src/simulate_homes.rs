@@ -303,8 +303,8 @@ impl HomePowers {
             Ok(IssuedNetLoad { known_at: known_at.unwrap_or_default(), expected })
         };
         let same = |&a: &usize, &b: &usize| issued.known_at[a] == issued.known_at[b];
-        let issues = told[home].chunk_by(same).map(issue).collect::<Result<_, _>>()?;
-        Ok((net, NetForecast::Issued(issues)))
+        let forecasts = told[home].chunk_by(same).map(issue).collect::<Result<_, _>>()?;
+        Ok((net, NetForecast::Issued(forecasts)))
     }
 }
 

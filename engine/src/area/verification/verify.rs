@@ -436,7 +436,7 @@ mod tests {
     /// Vehicles that charge, some with a reserve.
     fn cars(count: usize) -> Vec<Car> {
         let with_reserve = |number: usize| Car {
-            reserve_percent: if number % 3 == 0 { 40.0 } else { 0.0 },
+            reserve_percent: if number.is_multiple_of(3) { 40.0 } else { 0.0 },
             ..car(number)
         };
         (0..count).map(with_reserve).collect()

@@ -192,7 +192,7 @@ mod tests {
         let plan = planned(request);
         assert!(plan.certificate.is_proved(), "{:?}", plan.certificate);
         let checks = verify(&SiteProblem::new(request.clone()).unwrap(), &plan);
-        assert!(checks.iter().all(|check| check.holds()), "{checks:?}");
+        assert!(checks.iter().all(crate::plan::verification::Check::holds), "{checks:?}");
         powers_of(&plan, name)
     }
 
