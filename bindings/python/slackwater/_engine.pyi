@@ -168,6 +168,11 @@ class AreaNumbers:
         called in the rounds of each.
         """
     @property
+    def savings(self, /) -> float:
+        """
+        Baseline cost minus cost; negative if limits cost more than planning saves.
+        """
+    @property
     def shadow_price_per_kwh(self, /) -> list[tuple[str, list[float]]]:
         """
         Node and price of one more kWh in each slot, a row for each limit.
@@ -242,6 +247,60 @@ class AreaPart:
     def plans(self, /, question: str, own: str, change: str | None) -> Table:
         """
         The plans of the rows of the part, with their rows among all vehicles.
+        """
+
+@final
+class AreaVerification:
+    """
+    All statements of the plan of an area, computed anew.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, holds: bool, failed: SupportsGetItem[int, str], checks: SupportsGetItem[int, CertificateCheck], bound: SupportsFloat | SupportsIndex, limits_gap: SupportsFloat | SupportsIndex, vehicles: SupportsGetItem[int, VehicleCertificate]) -> AreaVerification: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def bound(self, /) -> float:
+        """
+        Lower bound on the cost that the vehicles and the shadow prices give.
+        """
+    @property
+    def checks(self, /) -> list[CertificateCheck]:
+        """
+        One check per statement: nodes, shadow prices, vehicles, energies, cost, bound, gap.
+        """
+    @property
+    def failed(self, /) -> list[str]:
+        """
+        Names of the statements that do not hold; empty if all do.
+        """
+    @property
+    def holds(self, /) -> bool:
+        """
+        True if every statement holds.
+        """
+    @property
+    def limits_gap(self, /) -> float:
+        """
+        Part of cost less bound that the limits cause. The gaps of the vehicles are the rest.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def vehicles(self, /) -> list[VehicleCertificate]:
+        """
+        Certificates of the vehicles, in the order of their rows, without rows in error.
+        """
+    def vehicles_table(self, /) -> VehicleCertificates:
+        """
+        List the certificates of the vehicles, as a table for any Arrow library.
         """
 
 @final
@@ -691,7 +750,7 @@ class CapacityPlan:
     def __eq__(self, value: object, /) -> bool: ...
     def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, tariff: BillingTariff, reasons: CapacityReasons, cost: CapacityCost, energy_alone: CapacityCost, savings: SupportsFloat | SupportsIndex, certificate: CapacityCertificate, shortfall_kwh: SupportsFloat | SupportsIndex) -> CapacityPlan: ...
+    def __new__(cls, /, *, tariff: BillingTariff, reasons: CapacityReasons, cost: CapacityCost, energy_alone: CapacityCost, savings: SupportsFloat | SupportsIndex, certificate: CapacityCertificate, shortfall_kwh: SupportsFloat | SupportsIndex, floor_shortfall_kwh: SupportsFloat | SupportsIndex) -> CapacityPlan: ...
     @property
     def certificate(self, /) -> CapacityCertificate:
         """
@@ -711,6 +770,12 @@ class CapacityPlan:
     def energy_alone(self, /) -> CapacityCost:
         """
         Cost of the plan that is cheapest in energy, without regard to power.
+        """
+    @property
+    def floor_shortfall_kwh(self, /) -> float:
+        """
+        Largest shortfall of the reserve or of the lowest state of charge of a period, in kWh of
+        stored energy, at the end of a slot: what full power does not reach in time.
         """
     @property
     def reasons(self, /) -> CapacityReasons:
@@ -1323,6 +1388,7 @@ class EmissionPrice:
     def __ne__(self, value: object, /) -> bool: ...
     def __new__(cls, /, price_per_kg: SupportsFloat | SupportsIndex, intensity: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]]) -> EmissionPrice: ...
     def cost_of(self, /, kg: SupportsFloat | SupportsIndex) -> float: ...
+    def cost_without(self, /, cost: SupportsFloat | SupportsIndex, kg: SupportsFloat | SupportsIndex) -> float: ...
     @property
     def intensity(self, /) -> Series: ...
 
@@ -1377,14 +1443,9 @@ class Episode:
     One stay, from decision to decision. See `slackwater.gym`.
     """
     def __new__(cls, /, stays: Incomplete, row: SupportsIndex, prices: Prices, forecasts: SupportsGetItem[int, Forecast], *, settings: Incomplete) -> Episode: ...
-    def advance(self, /, power_kw: SupportsFloat | SupportsIndex) -> tuple[float, float, float] | None:
+    def advance(self, /, share: SupportsFloat | SupportsIndex) -> tuple[float, float, float, float, bool] | None:
         """
-        Holds a power until the next decision; `None` after the departure.
-        """
-    @property
-    def missing_cost(self, /) -> float:
-        """
-        Cost of the energy that is missing now, if the vehicle left.
+        Holds a share of the highest power until the next decision; `None` after the departure.
         """
     def view(self, /) -> View | None:
         """
@@ -1670,9 +1731,9 @@ class HeatCertificate:
         Compute each statement anew from the numbers of the certificate alone.
 
         Temperatures are followed from slot to slot, degree-hours and cost are summed up, and the
-        bounds are Lagrangians at the marginal values. None of it uses the planner. The runs and
-        pauses of a unit that is on or off are compared with its least times, and the search for
-        the bound on its schedules is made again.
+        bounds are Lagrangians at the marginal values, without the planner. The runs and pauses
+        of a unit that is on or off are compared with its least times. The bound on its schedules
+        alone is that of the planner: its search is made once more.
 
         Returns:
             Each statement with the computed number and the difference. Nothing is raised for a
@@ -2079,6 +2140,96 @@ class HeatSlot:
     def used_kwh(self, /) -> float:
         """
         Electrical energy used over the slot, in kWh, at constant power.
+        """
+
+@disjoint_base
+class HomeSimulation:
+    """
+    Result of a simulation of homes; see `slackwater.HomeSimulation`.
+    """
+    def __new__(cls, /, native: HomeSimulation, *_rest: "object") -> HomeSimulation:
+        """
+        Makes the class of Python, which takes a currency beside the result.
+        """
+    @property
+    def _amounts(self, /) -> list[tuple[str, str]]:
+        """
+        Amounts by name, as decimal texts.
+        """
+    @property
+    def homes(self, /) -> SimulationTable:
+        """
+        One row a home, in the order of the batteries: energies, amounts, parts of the regret.
+        """
+    @property
+    def steps(self, /) -> SimulationTable | None:
+        """
+        One row for each decision of each home; ``None`` if they were not kept.
+
+        ``stored_kwh`` is that at ``end``. The costs of a home's steps and its
+        ``missing_cost`` add up to its ``cost``.
+        """
+
+@disjoint_base
+class HomeView:
+    """
+    Copies of all that is known of one home at one instant. See `slackwater.HomeView`.
+    """
+    def __new__(cls, /, native: HomeView, *_rest: "object") -> HomeView:
+        """
+        Makes the class of Python, which takes forecasts beside the view.
+        """
+    @property
+    def _known(self, /) -> Prices: ...
+    @property
+    def _known_export(self, /) -> Prices | None: ...
+    @property
+    def _past(self, /) -> Prices: ...
+    @property
+    def battery(self, /) -> int:
+        """
+        Position of the battery in the table.
+        """
+    @property
+    def discharge_max_kw(self, /) -> float:
+        """
+        Highest discharging power, as a positive number.
+        """
+    @property
+    def horizon_end(self, /) -> datetime:
+        """
+        End of planning: that of the horizon or of the simulation.
+        """
+    @property
+    def net_load(self, /) -> list[tuple[datetime, datetime, float]]:
+        """
+        Load less solar power that is expected from now on: ``(start, end, power_kw)``.
+        """
+    @property
+    def now(self, /) -> datetime:
+        """
+        The present, in UTC.
+        """
+    @property
+    def power_max_kw(self, /) -> float:
+        """
+        Highest charging power.
+        """
+    def price_at(self, /, at: Incomplete) -> float: ...
+    @property
+    def soc_percent(self, /) -> float:
+        """
+        State of charge.
+        """
+    @property
+    def stored_kwh(self, /) -> float:
+        """
+        Energy in the battery.
+        """
+    @property
+    def until(self, /) -> datetime:
+        """
+        Next instant of decision.
         """
 
 @disjoint_base
@@ -3813,7 +3964,7 @@ class SiteCosts:
     @property
     def breach(self, /) -> float:
         """
-        Energy above limits that have a price.
+        Energy above limits that have a price, and stored energy outside of soft bounds.
         """
     @property
     def carbon(self, /) -> float:
@@ -4090,8 +4241,8 @@ class SiteReason:
     @property
     def code(self, /) -> str:
         """
-        The reason, such as `deadline`, `limit`, `peak`, `solar_surplus`, `priority` or
-        `no_price`.
+        The reason, such as `deadline`, `limit`, `peak`, `solar_surplus`, `priority`,
+        `soft_bound` or `no_price`.
         """
     @property
     def deadline(self, /) -> datetime | None:
@@ -5624,6 +5775,88 @@ class UnmetSwitchingWish:
         """
 
 @final
+class VehicleCertificate:
+    """
+    Own certificate of a vehicle of an area, at its prices plus those of the limits.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, row: SupportsIndex, id: str, cost: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, gap: SupportsFloat | SupportsIndex, holds: bool, failed: str) -> VehicleCertificate: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def bound(self, /) -> float:
+        """
+        Lower bound on the cost of every plan that delivers as much by each of its deadlines.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of its plan at these prices, in units of the currency.
+        """
+    @property
+    def failed(self, /) -> str:
+        """
+        What does not hold, separated by commas; empty if all does.
+        """
+    @property
+    def gap(self, /) -> float:
+        """
+        Cost less bound: what the vehicle could save at these prices by a plan of its own.
+        """
+    @property
+    def holds(self, /) -> bool:
+        """
+        True if the plan keeps all rules and the certificate holds.
+        """
+    @property
+    def id(self, /) -> str:
+        """
+        ``id`` of the vehicle, as a text.
+        """
+    @property
+    def row(self, /) -> int:
+        """
+        Row of the vehicle, from 0.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class VehicleCertificates:
+    """
+    Sequence of `VehicleCertificate` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> VehicleCertificate: ...
+    def __getnewargs__(self, /) -> tuple[list[VehicleCertificate]]: ...
+    def __iter__(self, /) -> Iterator[VehicleCertificate]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, VehicleCertificate]) -> VehicleCertificates: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
 class Verification:
     """
     All statements of a certificate, computed anew from its own data.
@@ -5717,6 +5950,11 @@ def action_next_step(command: str, *, value: SupportsFloat | SupportsIndex | Non
     See `slackwater.actions.next_step`.
     """
 
+def area_power_changes(before: PlanTable, after: PlanTable, *, now: Incomplete, time_zone: str) -> PowerChanges:
+    """
+    See `slackwater.AreaPlan.diff`.
+    """
+
 def available_range(*, start: Incomplete | None, end: Incomplete | None, now: Incomplete) -> tuple[datetime, datetime]: ...
 
 def bill_load(load: Series, tariff: BillingTariff, *, export: Series | None, is_energy: bool, months: SupportsGetItem[int, str] | None, peaks: SupportsGetItem[int, tuple[Incomplete, SupportsFloat | SupportsIndex]], contracted_kw: SupportsFloat | SupportsIndex | None, contracted_kva: SupportsFloat | SupportsIndex | None, fuse_amps: SupportsFloat | SupportsIndex | None, allow_missing: bool) -> Bill:
@@ -5725,6 +5963,11 @@ def bill_load(load: Series, tariff: BillingTariff, *, export: Series | None, is_
     """
 
 def bucket_label(at: Incomplete, *, resolution: str, utc_offset_hours: SupportsFloat | SupportsIndex | None, time_zone: str | None) -> datetime: ...
+
+def change_vehicle(vehicles: Incomplete, id: str, values: dict[str, Incomplete | SupportsFloat | SupportsIndex | str | None]) -> Table:
+    """
+    The table of vehicles with other values for one of them; see `slackwater.AreaPlan.what_if`.
+    """
 
 def charge_emissions(plan: Plan, intensity: Series) -> tuple[float, float]:
     """
@@ -5740,6 +5983,12 @@ def check_signal(signal: tuple[str, Incomplete, SupportsGetItem[int, tuple[Incom
 def close_to(plan: Plan, *, prices: Prices, previous: Plan, budget: SupportsFloat | SupportsIndex, spent: SupportsFloat | SupportsIndex | None) -> Plan:
     """
     See `slackwater.Plan.close_to`.
+    """
+
+def compare_totals(before: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan | AreaNumbers, after: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan | AreaNumbers, *, changes: SupportsGetItem[int, str], currency: str) -> tuple[float, float, float, str]:
+    """
+    What a second plan costs, draws and misses more than a first one, and the sentence; see
+    `slackwater.SitePlan.what_if`.
     """
 
 def costs(plan: Plan, prices: Prices, *, time_zone: str) -> list[tuple[Plan, float, float, float, str]]:
@@ -5822,6 +6071,11 @@ def evaluate(plan: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan, pri
     See `slackwater.Plan.evaluate`.
     """
 
+def find_breach_price(slots: SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], *, efficiency: SupportsFloat | SupportsIndex, peak: SupportsFloat | SupportsIndex) -> float:
+    """
+    Least price per unit of stored energy at which no limit of its levels is passed for money.
+    """
+
 def flex_check(policy: tuple[SupportsFloat | SupportsIndex, dict[str, tuple[Incomplete | None, SupportsFloat | SupportsIndex | None]], SupportsFloat | SupportsIndex], *, fixed_reserve_percent: SupportsFloat | SupportsIndex | None) -> None: ...
 def flex_deadlines(policy: tuple[SupportsFloat | SupportsIndex, dict[str, tuple[Incomplete | None, SupportsFloat | SupportsIndex | None]], SupportsFloat | SupportsIndex], *, time_zone: str, now: Incomplete, until: Incomplete | None, charge_limit_percent: SupportsFloat | SupportsIndex | None) -> list[tuple[datetime, int, float, float]]: ...
 def flex_intent(policy: tuple[SupportsFloat | SupportsIndex, dict[str, tuple[Incomplete | None, SupportsFloat | SupportsIndex | None]], SupportsFloat | SupportsIndex], facts: tuple[str, str | None, bool | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None], *, time_zone: str, now: Incomplete, until: Incomplete) -> tuple[str, str | None, tuple[datetime, int, float, float] | None, bool | None, float, list[tuple[datetime, int, float, float]]]: ...
@@ -5847,6 +6101,11 @@ def heat_emissions(plan: HeatPlan, intensity: Series) -> tuple[float, float]:
 
 def hem_battery_level(readings: SupportsGetItem[int, tuple[Incomplete, SupportsFloat | SupportsIndex]] | None, *, period: str, value: str, time_zone: str, bucket_minutes: SupportsIndex) -> tuple[str | None, list[tuple[datetime, float | None]], str | None]: ...
 def hem_flow(samples: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None]], *, period: str, value: str, time_zone: str, bucket_minutes: SupportsIndex) -> tuple[str | None, list[tuple[datetime, float | None]], str | None]: ...
+
+def hold_table(vehicles: Incomplete) -> Table:
+    """
+    Rows of a table of vehicles, held so that it can be read more than once.
+    """
 
 def identify_heat(at: SupportsGetItem[int, Incomplete], *, temperature_celsius: SupportsGetItem[int, SupportsFloat | SupportsIndex], outdoor_celsius: SupportsGetItem[int, SupportsFloat | SupportsIndex], heat_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], irradiance_kw_per_m2: SupportsGetItem[int, SupportsFloat | SupportsIndex] | None) -> HeatFit:
     """
@@ -6075,6 +6334,11 @@ def simulate(policy: Any | None, stays: Incomplete, prices: Prices, forecasts: S
     See `slackwater.simulate`.
     """
 
+def simulate_homes(policy: Any | None, batteries: Incomplete, tariff: Incomplete, facts: Incomplete, *, settings: Incomplete, progress: Any | None) -> HomeSimulation:
+    """
+    See `slackwater.simulate_homes`.
+    """
+
 def site_intervals(plan: SitePlan) -> Table:
     """
     See `slackwater.SitePlan.intervals_table`.
@@ -6136,6 +6400,11 @@ def utc_offset_minutes(hours: SupportsFloat | SupportsIndex) -> int: ...
 def vehicle_policy_check(policy: tuple[bool, Incomplete | None, SupportsFloat | SupportsIndex], *, charge_limit_percent: SupportsFloat | SupportsIndex | None) -> None: ...
 def vehicle_policy_deadline(policy: tuple[bool, Incomplete | None, SupportsFloat | SupportsIndex], *, time_zone: str, now: Incomplete) -> datetime | None: ...
 
+def verify_area(numbers: AreaNumbers, plans: PlanTable, *, vehicles: Incomplete, paid: Incomplete, nodes: SupportsGetItem[int, Incomplete]) -> AreaVerification:
+    """
+    See `slackwater.AreaPlan.verify`.
+    """
+
 def version_dates() -> list[str]:
     """
     See `slackwater.versions.VERSIONS`.
@@ -6167,6 +6436,7 @@ __all__ = [
     "AreaChange",
     "AreaNumbers",
     "AreaPart",
+    "AreaVerification",
     "BidCurve",
     "BidStep",
     "Bill",
@@ -6200,6 +6470,8 @@ __all__ = [
     "HeatReason",
     "HeatReasons",
     "HeatSlot",
+    "HomeSimulation",
+    "HomeView",
     "InputError",
     "InsuranceFrontier",
     "InsurancePoint",
@@ -6272,13 +6544,17 @@ __all__ = [
     "TariffEntry",
     "TariffSource",
     "UnmetSwitchingWish",
+    "VehicleCertificate",
+    "VehicleCertificates",
     "Verification",
     "View",
     "__version__",
     "action_next_step",
+    "area_power_changes",
     "available_range",
     "bill_load",
     "bucket_label",
+    "change_vehicle",
     "charge_emissions",
     "charger_deadline",
     "charger_status",
@@ -6286,6 +6562,7 @@ __all__ = [
     "check_rates",
     "check_signal",
     "close_to",
+    "compare_totals",
     "costs",
     "count_stays",
     "device_are_paired",
@@ -6302,6 +6579,7 @@ __all__ = [
     "energy_at_risk",
     "energy_prices",
     "evaluate",
+    "find_breach_price",
     "flex_check",
     "flex_deadlines",
     "flex_intent",
@@ -6314,6 +6592,7 @@ __all__ = [
     "heat_emissions",
     "hem_battery_level",
     "hem_flow",
+    "hold_table",
     "identify_heat",
     "insurance_frontier",
     "known_prices",
@@ -6369,6 +6648,7 @@ __all__ = [
     "schedule_transitions",
     "series_unit",
     "simulate",
+    "simulate_homes",
     "site_intervals",
     "statistics_aggregate",
     "statistics_members",
@@ -6386,6 +6666,7 @@ __all__ = [
     "utc_offset_minutes",
     "vehicle_policy_check",
     "vehicle_policy_deadline",
+    "verify_area",
     "version_dates",
     "version_fields",
     "version_stage",

@@ -161,7 +161,7 @@ pub fn plan_in_residual_capacity<'a>(
     plan_beside_profile(curve, problem, power, (&occupied, limit))
 }
 
-/// The same as [`plan_in_residual_capacity`] for other loads that are added up already in the
+/// Plans as [`plan_in_residual_capacity`] does, beside other loads that are added up already in the
 /// profile `occupied`: for many requests one after the other, of which each removes its earlier load
 /// and adds its new one.
 ///

@@ -1,8 +1,8 @@
 //! Homes with a battery behind their meter: batteries, settled prices each way, net loads.
 use chrono::{DateTime, Utc};
 
-use crate::plan::storage::EFFICIENCY_MIN;
-use crate::plan::storage::behind_meter::{MeterSlot, MeteredBattery};
+use crate::plan::storage::behind_meter::{BehindMeterBattery, BehindMeterSlot};
+use crate::plan::storage::request::EFFICIENCY_MIN;
 use crate::plausibility::suggest_share;
 use crate::prices::curve::PriceCurve;
 use crate::simulate::exact::{ExactPrice, MONEY_MAX, Milliwatts};
@@ -43,9 +43,9 @@ pub struct HomeBattery {
 
 impl HomeBattery {
     /// The battery as the planner has it, full of energy as at the start.
-    pub(crate) fn metered(&self) -> MeteredBattery {
+    pub(crate) fn metered(&self) -> BehindMeterBattery {
         let stored = |soc: Percent| soc.of(self.capacity).as_kwh();
-        MeteredBattery {
+        BehindMeterBattery {
             stored_kwh: stored(self.soc),
             least_kwh: stored(self.soc_min),
             most_kwh: stored(self.charge_limit),
@@ -66,7 +66,7 @@ pub struct Home {
     pub battery: HomeBattery,
     /// Its load less its solar power; `None` is zero throughout.
     pub net: Option<NetLoad>,
-    /// What is known of the net load before it is measured.
+    /// Forecast of the net load before it is measured.
     pub forecast: NetForecast,
     /// First instant, and first instant after the simulation of this home.
     pub span: (DateTime<Utc>, DateTime<Utc>),
@@ -159,9 +159,9 @@ pub(crate) struct Part {
 
 impl Part {
     /// The part as the planner has it.
-    pub(crate) fn as_slot(&self) -> MeterSlot {
+    pub(crate) fn as_slot(&self) -> BehindMeterSlot {
         let Self { start, end, import, export, net } = *self;
-        MeterSlot { start, end, net_kw: net.as_kw(), import, export }
+        BehindMeterSlot { start, end, net_kw: net.as_kw(), import, export }
     }
 }
 

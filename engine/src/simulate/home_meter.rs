@@ -8,7 +8,7 @@
 //! The battery holds a command. In the minute in which it would become full or empty it takes or
 //! gives what is possible at one mean power, and rests after it. Powers are whole milliwatts, so
 //! energies at the meter and money are whole numbers; the stored energy, which has losses, is not.
-use crate::plan::storage::behind_meter::MeteredBattery;
+use crate::plan::storage::behind_meter::BehindMeterBattery;
 use crate::simulate::command::Command;
 use crate::simulate::device::MINUTE;
 use crate::simulate::exact::{ExactEnergy, ExactMoney, ExactPrice, Milliwatts};
@@ -25,7 +25,7 @@ const LACK_MIN_KWH: f64 = 1e-6;
 pub(crate) struct HomeMeter {
     row: usize,
     /// Battery; its stored energy is that of the present.
-    pub(crate) battery: MeteredBattery,
+    pub(crate) battery: BehindMeterBattery,
     charge_max: Milliwatts,
     discharge_max: Milliwatts,
     /// Wear per kWh at the plug that is discharged.
@@ -41,7 +41,7 @@ pub(crate) struct HomeMeter {
 
 impl HomeMeter {
     /// Meter of home `row` before its simulation.
-    pub(crate) fn new(row: usize, battery: MeteredBattery) -> Self {
+    pub(crate) fn new(row: usize, battery: BehindMeterBattery) -> Self {
         let power = |kw: f64| Milliwatts::from_power(Power::from_kw(kw).unwrap_or(Power::ZERO));
         let wear = Price::from_per_kwh(battery.wear_per_kwh / battery.efficiency_discharge);
         Self {

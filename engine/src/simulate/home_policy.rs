@@ -1,7 +1,7 @@
 //! Policies for homes: rules that decide on the power of a battery until the next decision.
 use std::convert::Infallible;
 
-use crate::plan::storage::behind_meter::{MeterSlot, MeteredPlanner};
+use crate::plan::storage::behind_meter::{BehindMeterSlot, MeteredPlanner};
 use crate::simulate::command::Command;
 use crate::simulate::exact::Milliwatts;
 use crate::simulate::home_view::HomeView;
@@ -44,12 +44,12 @@ pub trait HomePolicy: Sync {
 pub struct HomeMemory {
     planner: MeteredPlanner,
     /// Slots of the plan, and its power in each; empty before the first plan.
-    slots: Vec<MeterSlot>,
+    slots: Vec<BehindMeterSlot>,
     planned: Vec<PlannedPower>,
     /// Position of the present slot.
     next: usize,
     /// Slots that are known now.
-    known: Vec<MeterSlot>,
+    known: Vec<BehindMeterSlot>,
     powers_kw: Vec<f64>,
 }
 
@@ -114,7 +114,7 @@ impl HomeMemory {
             return false;
         };
         // The present slot may have begun before now.
-        let is_same = MeterSlot { start: known.start, ..first } == known
+        let is_same = BehindMeterSlot { start: known.start, ..first } == known
             && self.slots[self.next + 1..] == self.known[1..];
         let PlannedPower { command, stored_kwh } = self.planned[self.next];
         let hours = (view.now - command.start) as f64 / MICROS_PER_HOUR;

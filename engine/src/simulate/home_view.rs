@@ -1,7 +1,7 @@
 //! View of a policy for a home: everything that is known of it at one instant.
 use chrono::{DateTime, Utc};
 
-use crate::plan::storage::behind_meter::{MeterSlot, MeteredBattery};
+use crate::plan::storage::behind_meter::{BehindMeterBattery, BehindMeterSlot};
 use crate::prices::curve::PriceCurve;
 use crate::simulate::forecast::{KnownPrices, LookAhead};
 use crate::simulate::home::{HomeFacts, for_each_part};
@@ -34,7 +34,7 @@ pub struct HomeView<'a> {
     pub(crate) until: i64,
     /// End of planning: that of the horizon, or of the simulation of the home.
     pub(crate) horizon_end: i64,
-    pub(crate) battery: MeteredBattery,
+    pub(crate) battery: BehindMeterBattery,
     pub(crate) known: &'a KnownTariff,
     pub(crate) net: &'a NetReader<'a>,
     /// Only what lies before `now` is ever handed out.
@@ -143,7 +143,7 @@ impl HomeView<'_> {
 
     /// Writes the slots that can be planned to `slots`: from now to the end of the horizon, or to
     /// the first time without a known price to buy.
-    pub(crate) fn write_slots(&self, slots: &mut Vec<MeterSlot>) {
+    pub(crate) fn write_slots(&self, slots: &mut Vec<BehindMeterSlot>) {
         slots.clear();
         let (curves, span) = (self.known.curves(), (self.now, self.horizon_end));
         let expected = |slot: usize| self.net.expected(slot);

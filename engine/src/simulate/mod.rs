@@ -43,8 +43,6 @@ pub(crate) mod home;
 pub(crate) mod home_meter;
 pub(crate) mod home_policy;
 pub(crate) mod home_run;
-#[cfg(test)]
-mod home_tests;
 pub(crate) mod home_view;
 pub(crate) mod naive;
 pub(crate) mod net_load;

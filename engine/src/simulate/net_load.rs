@@ -101,7 +101,7 @@ pub struct IssuedNetLoad {
     pub expected: NetLoad,
 }
 
-/// What is known of a net load before it is measured.
+/// Forecast of a net load before it is measured.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NetForecast {
     /// A rule on what was measured.
@@ -113,7 +113,7 @@ pub enum NetForecast {
 /// No slot.
 const NONE: u32 = u32::MAX;
 
-/// What is known of a net load, at instants that never go back.
+/// Knowledge of a net load, at instants that never go back.
 ///
 /// A slot is measured when it has ended. Of a slot that no forecast covers, the last measured net
 /// load is expected, or zero before anything was measured. A forecast is read at the start of each

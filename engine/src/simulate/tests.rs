@@ -11,6 +11,8 @@ use crate::prices::layers::Standing;
 use crate::statistics::fixed::Amount;
 use crate::units::{Energy, Money, Power, kw, kwh, money};
 
+mod homes;
+
 /// Instant `minutes` after 5 January 2026, 18:00Z, at which the curves of tests start.
 fn minute(minutes: i64) -> DateTime<Utc> {
     "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::minutes(minutes)

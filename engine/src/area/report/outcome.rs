@@ -89,7 +89,7 @@ pub struct LoadAndCost {
 }
 
 impl LoadAndCost {
-    /// What a plan saves against this reference; negative if the plan costs more.
+    /// Savings of a plan against this reference; negative if the plan costs more.
     #[must_use]
     pub fn savings(&self, plan_cost: f64) -> f64 {
         self.cost - plan_cost

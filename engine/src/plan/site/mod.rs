@@ -90,7 +90,7 @@
 //! | `preferences` | choice among plans of equal cost |
 //! | `exclusive_flows` | removal of opposite flows in one slot |
 //! | `storage_limits` | storages above the level up to which they charge |
-//! | `soft_bounds` | bounds on stored energy with a price |
+//! | `soft_bounds`, `soft_levels` | bounds on stored energy with a price |
 //! | `grid_use` | storages that may not charge from the grid, or not discharge into it |
 //! | `accounting`, `certificate`, `baseline` | cost, proof and comparison, without the solver |
 //! | `planner`, `plan` | from a problem to a plan |
@@ -122,6 +122,7 @@ pub(crate) mod problem;
 pub(crate) mod request;
 pub(crate) mod series;
 pub(crate) mod soft_bounds;
+pub(crate) mod soft_levels;
 pub(crate) mod solve;
 pub(crate) mod storage;
 pub(crate) mod storage_limits;

@@ -27,7 +27,7 @@ use crate::plan::site::device::{StationaryBattery, Vehicle};
 use crate::plan::site::driving::{Bounds, Drive, drives};
 use crate::plan::site::goal::Goal;
 use crate::plan::site::price_slots::SiteSlots;
-use crate::plan::site::soft_bounds::{SoftLevels, soft_levels};
+use crate::plan::site::soft_levels::{SoftLevels, soft_levels};
 use crate::time::instant::micros_of;
 
 /// Line that bounds the charging power: `at_zero - fall * level`.

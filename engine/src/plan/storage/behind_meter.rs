@@ -30,7 +30,7 @@ use crate::units::MICROS_PER_HOUR;
 
 /// Period of constant prices and constant net load.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct MeterSlot {
+pub(crate) struct BehindMeterSlot {
     /// Start, in microseconds.
     pub(crate) start: i64,
     /// End, in microseconds.
@@ -45,7 +45,7 @@ pub(crate) struct MeterSlot {
 
 /// Battery before its first slot. Energies are stored ones, powers are at the plug.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct MeteredBattery {
+pub(crate) struct BehindMeterBattery {
     pub(crate) stored_kwh: f64,
     /// Energy that always remains; at most `stored_kwh`.
     pub(crate) least_kwh: f64,
@@ -77,8 +77,8 @@ impl MeteredPlanner {
     /// The target is reached as far as the battery can. Energy without gain is not moved.
     pub(crate) fn plan(
         &mut self,
-        battery: &MeteredBattery,
-        slots: &[MeterSlot],
+        battery: &BehindMeterBattery,
+        slots: &[BehindMeterSlot],
         powers_kw: &mut Vec<f64>,
     ) -> CostAndBound {
         self.begin(battery);
@@ -102,7 +102,7 @@ impl MeteredPlanner {
         found
     }
 
-    fn begin(&mut self, battery: &MeteredBattery) {
+    fn begin(&mut self, battery: &BehindMeterBattery) {
         let programme = &mut self.programme;
         programme.stored_kwh = battery.stored_kwh;
         programme.efficiency_charge = battery.efficiency_charge;
@@ -116,7 +116,7 @@ impl MeteredPlanner {
     }
 
     /// Adds the parts of a slot.
-    fn push(&mut self, battery: &MeteredBattery, slot: &MeterSlot) {
+    fn push(&mut self, battery: &BehindMeterBattery, slot: &BehindMeterSlot) {
         let hours = (slot.end - slot.start) as f64 / MICROS_PER_HOUR;
         let fill = battery.charge_max_kw * hours * battery.efficiency_charge;
         let room = battery.discharge_max_kw * hours / battery.efficiency_discharge;
@@ -144,7 +144,7 @@ impl MeteredPlanner {
 
     fn push_part(
         &mut self,
-        battery: &MeteredBattery,
+        battery: &BehindMeterBattery,
         (charge_kwh, discharge_kwh): (f64, f64),
         (import, export): (f64, f64),
         is_joined: bool,
@@ -161,7 +161,7 @@ impl MeteredPlanner {
     }
 
     /// Sets the levels of all parts from the fullest path, as [`super::slots`] does.
-    fn set_levels(&mut self, battery: &MeteredBattery) {
+    fn set_levels(&mut self, battery: &BehindMeterBattery) {
         let (mut reach, mut most) = (battery.stored_kwh, battery.stored_kwh);
         for slot in &mut self.programme.slots {
             slot.drop_useless_power(reach, most);
@@ -184,8 +184,8 @@ mod tests {
 
     const HOUR: i64 = 3_600_000_000;
 
-    fn battery() -> MeteredBattery {
-        MeteredBattery {
+    fn battery() -> BehindMeterBattery {
+        BehindMeterBattery {
             stored_kwh: 2.0,
             least_kwh: 0.0,
             most_kwh: 4.0,
@@ -199,23 +199,24 @@ mod tests {
     }
 
     /// Hours of (net kW, price to buy, price to sell).
-    fn hours(slots: &[(f64, f64, f64)]) -> Vec<MeterSlot> {
-        let slot = |(index, &(net_kw, import, export)): (usize, &(f64, f64, f64))| MeterSlot {
-            start: index as i64 * HOUR,
-            end: (index as i64 + 1) * HOUR,
-            net_kw,
-            import,
-            export,
-        };
+    fn hours(slots: &[(f64, f64, f64)]) -> Vec<BehindMeterSlot> {
+        let slot =
+            |(index, &(net_kw, import, export)): (usize, &(f64, f64, f64))| BehindMeterSlot {
+                start: index as i64 * HOUR,
+                end: (index as i64 + 1) * HOUR,
+                net_kw,
+                import,
+                export,
+            };
         slots.iter().enumerate().map(slot).collect()
     }
 
     /// Cost of hours with a battery, less that without it.
-    fn cost(slots: &[MeterSlot], powers_kw: &[f64], battery: &MeteredBattery) -> f64 {
-        let bill = |slot: &MeterSlot, net: f64| {
+    fn cost(slots: &[BehindMeterSlot], powers_kw: &[f64], battery: &BehindMeterBattery) -> f64 {
+        let bill = |slot: &BehindMeterSlot, net: f64| {
             if net > 0.0 { slot.import * net } else { slot.export * net }
         };
-        let cost = |(slot, &power): (&MeterSlot, &f64)| {
+        let cost = |(slot, &power): (&BehindMeterSlot, &f64)| {
             let wear = (-power).max(0.0) / battery.efficiency_discharge * battery.wear_per_kwh;
             bill(slot, slot.net_kw + power) - bill(slot, slot.net_kw) + wear
         };
@@ -223,7 +224,7 @@ mod tests {
     }
 
     /// Least cost over all paths on a grid of stored energies, by trying all: a second method.
-    fn least_cost(battery: &MeteredBattery, slots: &[MeterSlot], levels: usize) -> f64 {
+    fn least_cost(battery: &BehindMeterBattery, slots: &[BehindMeterSlot], levels: usize) -> f64 {
         let level = |index: usize| battery.most_kwh * index as f64 / (levels - 1) as f64;
         let is_start = |level: f64| (level - battery.stored_kwh).abs() < 1e-9;
         let mut costs: Vec<f64> =
@@ -275,7 +276,7 @@ mod tests {
                 (f64::from(net) / 10.0, f64::from(import) / 100.0, f64::from(import - spread) / 100.0)
             };
             let slots = hours(&data.iter().map(hour).collect::<Vec<_>>());
-            let battery = MeteredBattery {
+            let battery = BehindMeterBattery {
                 stored_kwh: f64::from(stored),
                 efficiency_charge: efficiency,
                 efficiency_discharge: efficiency,

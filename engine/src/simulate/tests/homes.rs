@@ -3,10 +3,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use proptest::prelude::*;
 
-use super::*;
 use crate::prices::curve::PriceCurve;
 use crate::prices::curve::tests::curve_of;
 use crate::prices::layers::Standing;
+use crate::simulate::*;
 use crate::statistics::fixed::Amount;
 use crate::time::horizon::Horizon;
 use crate::units::{kw, kwh, per_kwh, percent};
