@@ -202,6 +202,42 @@ impl SharedLimit {
         Ok(Self { usual: self.usual, periods: joined })
     }
 
+    /// The lower one of this limit and `power`, from one instant to another; without an end at all
+    /// times. A negative power leaves nothing.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use slackwater_engine::shared_supply::SharedLimit;
+    /// use slackwater_engine::units::kw;
+    ///
+    /// let [six, seven] = [18, 19].map(|hour| format!("2026-01-05T{hour}:00:00Z").parse().unwrap());
+    /// let limit = SharedLimit::from(kw(50.0)).capped(kw(4.2), six, Some(seven));
+    /// assert_eq!((limit.at(six), limit.at(seven)), (Some(kw(4.2)), Some(kw(50.0))));
+    /// ```
+    #[must_use]
+    pub fn capped(&self, power: Power, from: DateTime<Utc>, to: Option<DateTime<Utc>>) -> Self {
+        let power = power.max(Power::ZERO);
+        let lower = |most: Option<Power>| most.map_or(power, |most| most.min(power));
+        let Some(to) = to else {
+            let cap = |period: &PowerLimit| PowerLimit {
+                power_max: lower(Some(period.power_max)),
+                ..*period
+            };
+            let periods = self.periods.iter().map(cap).collect();
+            return Self { usual: Some(lower(self.usual)), periods };
+        };
+        let steps = self.steps(from, to).into_iter();
+        let mut periods = self.cleared(from, to).periods;
+        periods.extend(steps.map(|LimitStep { start, end, power_max }| PowerLimit {
+            start,
+            end,
+            power_max: lower(power_max),
+        }));
+        periods.sort_unstable_by_key(|period| period.start);
+        Self { usual: self.usual, periods }
+    }
+
     /// This limit with the usual one from `from` to `to`.
     #[must_use]
     pub fn cleared(&self, from: DateTime<Utc>, to: DateTime<Utc>) -> Self {
@@ -323,6 +359,10 @@ mod tests {
             let limit = SharedLimit::new(usual, below.clone()).unwrap();
             let over = limit.overlaid(top.clone()).unwrap();
             let cleared = limit.cleared(at(from), at(to));
+            let cap = kw(4.0);
+            let capped = limit.capped(cap, at(from), Some(at(to)));
+            let always = limit.capped(cap, at(from), None);
+            prop_assert!(SharedLimit::new(usual, capped.periods().to_vec()).is_ok());
             let own = |periods: &[PowerLimit], minute| {
                 let here = periods.iter().find(|p| p.start <= at(minute) && at(minute) < p.end);
                 here.map(|period| period.power_max)
@@ -337,6 +377,9 @@ mod tests {
                 prop_assert_eq!(over.at(at(minute)), own(&top, minute).or(base));
                 let is_cleared = from <= minute && minute < to;
                 prop_assert_eq!(cleared.at(at(minute)), if is_cleared { usual } else { base });
+                let low = base.map_or(cap, |most| most.min(cap));
+                prop_assert_eq!(capped.at(at(minute)), if is_cleared { Some(low) } else { base });
+                prop_assert_eq!(always.at(at(minute)), Some(low));
             }
             prop_assert!(SharedLimit::new(usual, over.periods().to_vec()).is_ok());
             prop_assert!(SharedLimit::new(usual, cleared.periods().to_vec()).is_ok());
