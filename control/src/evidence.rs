@@ -71,6 +71,27 @@ pub fn append(previous: &ChainHash, record: &str) -> Result<(String, ChainHash),
     Ok((format!("{} {record}", as_hex(&hash)), hash))
 }
 
+/// Record of the next line of a log after `previous`, and the hash of the line. `line` is its number,
+/// from 1.
+///
+/// # Errors
+/// The line is no line of a log, or does not follow from the lines before it.
+pub fn follow<'a>(
+    previous: &ChainHash,
+    line: usize,
+    text: &'a str,
+) -> Result<(&'a str, ChainHash), EvidenceError> {
+    let (written, record) = text.split_once(' ').ok_or(EvidenceError::NoHash { line })?;
+    if written.len() != 64 || !written.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(EvidenceError::NoHash { line });
+    }
+    let hash = next_hash(previous, record);
+    if as_hex(&hash) != written || record.contains(['\n', '\r']) {
+        return Err(EvidenceError::Broken { line });
+    }
+    Ok((record, hash))
+}
+
 /// Hash of the last line of a log, [`START`] if it is empty.
 ///
 /// # Errors
@@ -78,15 +99,7 @@ pub fn append(previous: &ChainHash, record: &str) -> Result<(String, ChainHash),
 pub fn verify<'a>(lines: impl IntoIterator<Item = &'a str>) -> Result<ChainHash, EvidenceError> {
     let mut hash = START;
     for (index, text) in lines.into_iter().enumerate() {
-        let line = index + 1;
-        let (written, record) = text.split_once(' ').ok_or(EvidenceError::NoHash { line })?;
-        if written.len() != 64 || !written.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(EvidenceError::NoHash { line });
-        }
-        hash = next_hash(&hash, record);
-        if as_hex(&hash) != written || record.contains(['\n', '\r']) {
-            return Err(EvidenceError::Broken { line });
-        }
+        (_, hash) = follow(&hash, index + 1, text)?;
     }
     Ok(hash)
 }

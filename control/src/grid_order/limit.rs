@@ -27,11 +27,14 @@ pub struct FailSafe {
 }
 
 /// Order of a grid operator.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GridOrder {
     /// Highest power drawn from the grid.
+    #[serde(rename = "limit_kw")]
     pub limit: Power,
     /// End, exclusive; `None` holds until it is released or replaced.
+    #[serde(default)]
     pub until: Option<DateTime<Utc>>,
 }
 
@@ -60,20 +63,29 @@ words! {
 }
 
 /// Limit in force.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct InForce {
     /// Highest power drawn from the grid; `None` is unlimited.
+    #[serde(rename = "limit_kw")]
     pub limit: Option<Power>,
     /// Its reason.
     pub reason: GridReason,
     /// Instant since which it is in force.
     pub since: DateTime<Utc>,
+    /// End of an order that has one. The end of a fail-safe depends on the sender: it has none here.
+    pub until: Option<DateTime<Utc>>,
 }
 
 /// Orders and signs of life of one sender.
-#[derive(Debug, Clone, Copy, PartialEq)]
+///
+/// Its data are what was heard. The fail-safe is a setting, and is no part of them:
+/// [`with_fail_safe`](Self::with_fail_safe) adds it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GridLimit {
     /// `None` for a sender without heartbeat, whose orders end by themselves.
+    #[serde(skip)]
     fail_safe: Option<FailSafe>,
     order: Option<GridOrder>,
     /// Start of the order, or of being free.
@@ -97,6 +109,41 @@ impl GridLimit {
             lost_at: None,
             has_given_up: false,
         }
+    }
+
+    /// The same orders and signs of life, with a fail-safe. A state that was kept while nothing was
+    /// heard goes on from its last sign of life: the time between counts as silence.
+    #[must_use]
+    pub const fn with_fail_safe(self, fail_safe: Option<FailSafe>) -> Self {
+        Self { fail_safe, ..self }
+    }
+
+    /// Order that is kept, and has not ended at an instant. It holds unless a fail-safe does.
+    #[must_use]
+    pub fn order(self, at: DateTime<Utc>) -> Option<GridOrder> {
+        self.passed(at).order
+    }
+
+    /// Last sign of life; without one, the start.
+    #[must_use]
+    pub const fn heard_at(self) -> DateTime<Utc> {
+        self.heard_at
+    }
+
+    /// State after a sign of life that the sender dated: silence is counted from its date. A date
+    /// before the last sign of life changes nothing, and one after `now` counts as `now`.
+    #[must_use]
+    pub fn heard(self, heartbeat: DateTime<Utc>, now: DateTime<Utc>) -> Self {
+        let mut state = self.passed(now);
+        if heartbeat <= state.heard_at {
+            return state;
+        }
+        state.heard_at = heartbeat.min(now);
+        let silence = now - state.heard_at;
+        if state.fail_safe.is_none_or(|fail_safe| silence < fail_safe.silence_max) {
+            state.has_given_up = false;
+        }
+        state
     }
 
     /// State after a message. Messages are in order of time.
@@ -132,7 +179,7 @@ impl GridLimit {
         let mut state = self.passed(at);
         let returned = state.has_heartbeat_at(at);
         match message {
-            GridMessage::Heartbeat => (state.heard_at, state.has_given_up) = (at, false),
+            GridMessage::Heartbeat => state = state.heard(at, at),
             GridMessage::Order(order) => {
                 state.order = Some(order);
                 state.since = at;
@@ -155,14 +202,15 @@ impl GridLimit {
     pub fn in_force(self, at: DateTime<Utc>) -> InForce {
         let state = self.passed(at);
         if let (Some(fail_safe), Some(since)) = (state.fail_safe, state.lost_at) {
-            return InForce { limit: Some(fail_safe.limit), reason: GridReason::FailSafe, since };
+            let (limit, reason) = (Some(fail_safe.limit), GridReason::FailSafe);
+            return InForce { limit, reason, since, until: None };
         }
+        let since = state.since;
         match state.order {
-            Some(order) => {
-                let (limit, reason) = (Some(order.limit), GridReason::Ordered);
-                InForce { limit, reason, since: state.since }
+            Some(GridOrder { limit, until }) => {
+                InForce { limit: Some(limit), reason: GridReason::Ordered, since, until }
             }
-            None => InForce { limit: None, reason: GridReason::Free, since: state.since },
+            None => InForce { limit: None, reason: GridReason::Free, since, until: None },
         }
     }
 
@@ -250,8 +298,9 @@ mod tests {
             for (time, message) in messages.iter().filter(|(time, _)| *time <= at) {
                 state = state.after(*message, second(*time));
             }
-            let wanted = InForce { limit: limit.map(kw), reason, since: second(since) };
-            assert_eq!(state.in_force(second(at)), wanted, "at {at} s");
+            let found = state.in_force(second(at));
+            let wanted = (limit.map(kw), reason, second(since));
+            assert_eq!((found.limit, found.reason, found.since), wanted, "at {at} s");
         }
     }
 
@@ -311,6 +360,36 @@ mod tests {
         assert_eq!(state.next_change(second(5)), Some(second(50)));
         assert_eq!(state.next_change(second(50)), None);
         assert_eq!(state.in_force(second(99_999)).limit, None);
+    }
+
+    #[test]
+    fn a_state_that_was_kept_counts_the_time_without_a_service_as_silence() {
+        let state = GridLimit::new(Some(FAIL_SAFE), second(0)).after(order(10.0, None), second(10));
+        let text = serde_json::to_string(&state).unwrap();
+        let kept: GridLimit = serde_json::from_str(&text).unwrap();
+        assert_eq!(kept.in_force(second(9000)).limit, Some(kw(10.0)), "no fail-safe is set");
+        let again = kept.with_fail_safe(Some(FAIL_SAFE));
+        assert_eq!(again, state);
+        assert_eq!(again.in_force(second(119)).limit, Some(kw(10.0)));
+        let lost = again.in_force(second(600));
+        assert_eq!((lost.limit, lost.since), (Some(kw(4.2)), second(120)));
+    }
+
+    #[test]
+    fn silence_is_counted_from_the_date_of_a_heartbeat() {
+        let ordered =
+            GridLimit::new(Some(FAIL_SAFE), second(0)).after(order(10.0, None), second(1));
+        let limit = |state: GridLimit, at| state.in_force(second(at)).limit.map(Power::as_kw);
+        let state = ordered.heard(second(50), second(100));
+        assert_eq!((limit(state, 169), limit(state, 170)), (Some(10.0), Some(4.2)));
+        // Neither an older date nor one from the future prolongs it.
+        assert_eq!(state.heard(second(40), second(110)).heard_at(), second(50));
+        assert_eq!(state.heard(second(900), second(110)).heard_at(), second(110));
+        // A date from before the fail-safe does not end it, even with an order.
+        let late = ordered.heard(second(115), second(130));
+        assert_eq!(limit(late.after(order(9.0, None), second(131)), 131), Some(4.2));
+        let back = late.heard(second(131), second(132)).after(order(9.0, None), second(132));
+        assert_eq!(limit(back, 132), Some(9.0));
     }
 
     /// State machine that is stepped every second, and shares no code with the first.
