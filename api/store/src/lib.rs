@@ -17,6 +17,7 @@ pub mod deliveries;
 pub mod devices;
 pub mod error;
 pub mod events;
+pub mod evidence;
 pub mod file;
 pub mod finish;
 pub mod flush;
