@@ -54,7 +54,7 @@ impl SiteModel {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::plan::site::device::SoftBound;
     use crate::plan::site::device::{Device, StationaryBattery};
     use crate::plan::site::explain::explain;
     use crate::plan::site::planner::tests::{planned, powers_of};
