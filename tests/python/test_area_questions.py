@@ -178,7 +178,7 @@ def test_a_gap_that_matters_is_told() -> None:
 
 
 def test_vehicles_of_the_caller_may_change_later() -> None:
-    columns = {name: fleet(2)[name].to_pylist() for name in fleet(2).column_names}
+    columns: Any = {name: fleet(2)[name].to_pylist() for name in fleet(2).column_names}
     plan = sw.plan_area(columns, PRICES, limit_kw=12)
     columns["energy_kwh"][0] = 40.0
     assert plan.what_if().plan.cost == plan.cost

@@ -327,7 +327,7 @@ class Asked:
         """Call the planner."""
         raise NotImplementedError
 
-    def what_if(self, **changes: object) -> WhatIf[Self]:
+    def what_if(self, **changes: Any) -> WhatIf[Self]:  # noqa: ANN401  of the planner
         """Plan again with other arguments of the planner, and return the difference.
 
         Exact as far as both plans are proved: where a plan has a gap that matters, the sentence
