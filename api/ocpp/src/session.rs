@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::facts::{Event, Reply, Request, Stage};
+use crate::facts::{Event, Reply, Request};
 use crate::fields::Fault;
 use crate::frame::{Frame, FrameError};
 use crate::station::limit_state::Check;
@@ -31,7 +31,7 @@ pub struct Step {
     /// Requests that ended, orders and our own: the kind of each, and its outcome, for metrics.
     pub ended: Vec<(&'static str, &'static str)>,
     /// True if the state must be kept before anything is sent: a transaction was given its
-    /// identifier, a request its reply, or a default of a site is among the frames.
+    /// identifier, a request its reply, or a limit of a site is among the frames.
     pub is_urgent: bool,
 }
 
@@ -112,7 +112,7 @@ impl Session {
         match Frame::read(text) {
             Ok(Frame::Call { id, action, payload }) => {
                 let answer = self.version.read_event(&action, &payload).map(|event| {
-                    step.is_urgent = is_urgent(&event);
+                    step.is_urgent = matches!(event, Event::Transaction(_) | Event::Booted(_));
                     let answer = station.receive(event, rules, now);
                     self.version.write_answer(&action, &answer)
                 });
@@ -211,7 +211,7 @@ impl Session {
     ) {
         if let Some(sent) = self.outstanding.take_if(|sent| sent.id == id) {
             let reply = read(&sent.waiting.request);
-            step.is_urgent = !is_routine(&sent.waiting.request, &reply);
+            step.is_urgent = true;
             finish_request(&sent.waiting, reply, station, (rules, now), step);
         }
     }
@@ -248,28 +248,6 @@ impl Session {
                 }
             }
         }
-    }
-}
-
-/// Returns true if an event must be kept before it is answered: the beginning or the end of a
-/// transaction, or a start that may have lost the profiles.
-fn is_urgent(event: &Event) -> bool {
-    match event {
-        Event::Transaction(facts) => facts.stage != Stage::Updated,
-        Event::Booted(_) => true,
-        _ => false,
-    }
-}
-
-/// Returns true for a reply that nothing rests on after a start of the service: limits of the time
-/// before count then as [`Station::earlier_limits_end`] says, whether they were accepted or not.
-fn is_routine(request: &Request, reply: &Reply) -> bool {
-    match request {
-        Request::SetProfile { profile, .. } => {
-            profile.valid_to.is_some() && *reply == Reply::Accepted
-        }
-        Request::ReadSchedule { .. } => true,
-        _ => false,
     }
 }
 

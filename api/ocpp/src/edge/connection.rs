@@ -26,8 +26,8 @@ use crate::version::Version;
 const TICK: Duration = Duration::from_secs(1);
 
 /// Longest time for which meter values are in memory only. A register goes on after a restart, so
-/// that no energy is lost with them. Ten thousand charge points write 33 files a second then.
-const SAVE_AFTER: TimeDelta = TimeDelta::minutes(5);
+/// that no energy is lost with them.
+const SAVE_AFTER: TimeDelta = TimeDelta::seconds(60);
 
 /// Pings without a sign of life after which a connection counts as dead.
 const PINGS_MAX: i64 = 3;
@@ -84,12 +84,6 @@ pub async fn serve_point<S: AsyncRead + AsyncWrite + Unpin>(
     gauge!("slackwater_ocpp_connections").decrement(1.0);
     let _ = socket.close(None).await;
     info!(identity = point.identity, "a charge point disconnected");
-}
-
-async fn save_state(hub: &Hub, point: &Point) {
-    if let Err(error) = hub.save(point).await {
-        warn!(identity = point.identity, %error, "the state was not kept");
-    }
 }
 
 /// Counts requests that ended.
@@ -193,21 +187,15 @@ impl Connection {
         Ok(())
     }
 
-    /// Keeps the state where that is urgent, then sends. Where it is only due, nothing waits for the
-    /// disk.
+    /// Keeps the state where that is urgent or due, then sends.
     async fn finish_step<S: AsyncRead + AsyncWrite + Unpin>(
         &mut self,
         step: RelayStep,
         socket: &mut WebSocketStream<S>,
     ) -> Result<(), Error> {
         let RelayStep { own: step, upstream, resets } = step;
-        if step.is_urgent {
-            self.saved_at = self.hub.clock.now();
-            save_state(&self.hub, &self.point).await;
-        } else if self.hub.clock.now() - self.saved_at >= SAVE_AFTER {
-            self.saved_at = self.hub.clock.now();
-            let (hub, point) = (Arc::clone(&self.hub), Arc::clone(&self.point));
-            tokio::spawn(async move { save_state(&hub, &point).await });
+        if step.is_urgent || self.hub.clock.now() - self.saved_at >= SAVE_AFTER {
+            self.save_state().await;
         }
         for text in step.send {
             self.point.add_message(Sender::Service, &text, self.hub.clock.now());
@@ -231,6 +219,13 @@ impl Connection {
         }
     }
 
+    async fn save_state(&mut self) {
+        self.saved_at = self.hub.clock.now();
+        if let Err(error) = self.hub.save(&self.point).await {
+            warn!(identity = self.point.identity, %error, "the state was not kept");
+        }
+    }
+
     async fn end_exchange(&mut self) {
         let step = {
             let now = self.hub.clock.now();
@@ -244,6 +239,6 @@ impl Connection {
         };
         count_requests(&step.ended);
         self.deliver_replies(step.done);
-        save_state(&self.hub, &self.point).await;
+        self.save_state().await;
     }
 }

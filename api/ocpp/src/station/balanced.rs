@@ -3,9 +3,7 @@
 //!
 //! A limit is entered in the ledger when it is decided, with its expiry, and sent at most once. What
 //! a start of the service needs of the ledger is kept in the file before a profile is sent: the
-//! highest default that may be in force, and the longest lifetime of a limit. Lifetimes rarely
-//! change, so that almost no limit waits for the disk: those of the time before a start have ended
-//! one lifetime after it, whatever they were.
+//! highest default that may be in force, and the last expiry.
 use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_control::charging_profile::charge_point::{CURRENT_MIN, Pause, RateUnits};
 use slackwater_control::charging_profile::profile::{Kind, Profile, Purpose, Schedule};
@@ -45,14 +43,10 @@ impl Station {
         }
     }
 
-    /// Instant at which all limits that were sent before a start of the service have expired: the
-    /// last expiry that was kept, or the longest lifetime from `now` on, since each was sent before.
+    /// Last expiry of the limits that were sent before a start of the service.
     #[must_use]
-    pub fn earlier_limits_end(&self, rules: &Rules, now: DateTime<Utc>) -> DateTime<Utc> {
-        let limits = || self.connectors.values().map(|state| &state.limits);
-        let lifetime = limits().filter_map(|one| one.lifetime_max_seconds).max();
-        let lifetime = rules.limit_lifetime.max(TimeDelta::seconds(lifetime.unwrap_or_default()));
-        limits().filter_map(|one| one.last_expiry).fold(now + lifetime, DateTime::max)
+    pub fn last_expiry(&self) -> Option<DateTime<Utc>> {
+        self.connectors.values().filter_map(|state| state.limits.last_expiry).max()
     }
 
     /// Part of a connector in the balancing of a site, if it has one.
@@ -227,25 +221,20 @@ impl Station {
             limits.last_expiry = limits.last_expiry.max(profile.valid_to);
             return false;
         };
-        let Some(expires) = profile.valid_to else {
+        balanced.open = if profile.valid_to.is_some() {
+            balanced.decided.take().map(
+                |Decided { number, limit, transaction, expires, .. }| {
+                    limits.last_expiry = limits.last_expiry.max(Some(expires));
+                    Open { number, limit, transaction }
+                },
+            )
+        } else {
             let limit = rules.safe_current;
             limits.default_max = limits.default_max.map(|held| held.max(limit));
             let number = balanced.ledger.send(Place::Default, limit, now);
-            balanced.open = Some(Open { number, limit, transaction: transaction.clone() });
-            return true;
+            Some(Open { number, limit, transaction: transaction.clone() })
         };
-        let decided = balanced.decided.take();
-        balanced.open = decided.map(|Decided { number, limit, transaction, .. }| Open {
-            number,
-            limit,
-            transaction,
-        });
-        limits.last_expiry = limits.last_expiry.max(Some(expires));
-        let lifetime = rules.limit_lifetime.num_seconds();
-        let is_known = limits.lifetime_max_seconds.is_some_and(|known| known >= lifetime)
-            && expires <= now + rules.limit_lifetime;
-        limits.lifetime_max_seconds = limits.lifetime_max_seconds.max(Some(lifetime));
-        !is_known
+        true
     }
 
     /// Takes over the reply to a profile of the balancing.

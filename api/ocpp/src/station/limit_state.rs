@@ -30,9 +30,6 @@ pub struct Limits {
     pub default_max: Option<Current>,
     /// In a balancing, the last expiry of all limits that were sent.
     pub last_expiry: Option<DateTime<Utc>>,
-    /// In a balancing, the longest lifetime of all limits that were sent, s.
-    #[serde(default)]
-    pub lifetime_max_seconds: Option<i64>,
     /// Part in the balancing of a site.
     #[serde(skip)]
     pub balanced: Option<Balanced>,

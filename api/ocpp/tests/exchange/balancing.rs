@@ -120,7 +120,7 @@ fn a_start_raises_nothing_until_earlier_limits_have_ended() {
     rig.starts(1000);
     assert_eq!(written(&mut rig, &site(13.0)), [13.0]);
     rig.restarts();
-    let until = rig.station.earlier_limits_end(&rig.rules, rig.now);
+    let until = rig.station.last_expiry().unwrap();
     rig.station.join(&rig.rules, until, rig.now);
     rig.wait(10);
     assert_eq!(written(&mut rig, &site(13.0)), [6.0]);
@@ -128,33 +128,6 @@ fn a_start_raises_nothing_until_earlier_limits_have_ended() {
     assert_eq!(written(&mut rig, &site(13.0)), [6.0], "it is written again");
     rig.wait(31);
     assert_eq!(written(&mut rig, &site(13.0)), [13.0]);
-}
-
-#[test]
-fn a_limit_waits_for_no_disk_and_counts_after_a_kill() {
-    let mut rig = in_site(false);
-    rig.starts(1000);
-    assert_eq!(written(&mut rig, &site(13.0)), [13.0]);
-    let kept = rig.file.clone();
-    rig.wait(250);
-    assert_eq!(written(&mut rig, &site(10.0)), [10.0]);
-    assert_eq!(rig.file, kept);
-    let expires = rig.now + rig.rules.limit_lifetime;
-    // Also if limits have a shorter life from then on.
-    rig.rules.limit_lifetime = TimeDelta::seconds(60);
-    rig.is_killed();
-    let until = rig.station.earlier_limits_end(&rig.rules, rig.now);
-    assert!(until >= expires, "{until} {expires}");
-    // A longer one is kept before the first limit with it.
-    rig.rules.limit_lifetime = TimeDelta::seconds(600);
-    rig.station.join(&rig.rules, until, rig.now);
-    rig.wait(10);
-    written(&mut rig, &site(8.0));
-    let end = rig.now + TimeDelta::seconds(599);
-    rig.is_killed();
-    assert!(rig.station.earlier_limits_end(&rig.rules, rig.now) >= end);
-    rig.rules.limit_lifetime = TimeDelta::seconds(60);
-    assert!(rig.station.earlier_limits_end(&rig.rules, rig.now) >= end);
 }
 
 /// Answers to the trials of a model, of which the last is the limit after the end.

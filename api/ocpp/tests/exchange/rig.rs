@@ -41,8 +41,6 @@ pub(crate) struct Rig {
     pub(crate) asked: Vec<(String, String, Value)>,
     /// Replies to orders.
     pub(crate) done: Vec<(u64, Reply)>,
-    /// File of the charge point as it was kept last.
-    pub(crate) file: String,
 }
 
 impl Rig {
@@ -52,8 +50,7 @@ impl Rig {
         station.connect(now);
         let session = Session::new(version, TimeDelta::seconds(30));
         let (asked, done) = (Vec::new(), Vec::new());
-        let file = serde_json::to_string(&station).unwrap();
-        Self { version, session, station, rules: rules(), now, last_id: 0, asked, done, file }
+        Self { version, session, station, rules: rules(), now, last_id: 0, asked, done }
     }
 
     /// A charge point of 1.6 that has introduced itself.
@@ -81,9 +78,6 @@ impl Rig {
 
     fn take(&mut self, step: Step) -> Vec<Value> {
         self.done.extend(step.done);
-        if step.is_urgent {
-            self.file = serde_json::to_string(&self.station).unwrap();
-        }
         let mut answers = Vec::new();
         for text in step.send {
             let frame: Value = serde_json::from_str(&text).unwrap();
@@ -160,15 +154,10 @@ impl Rig {
         self.session = Session::new(self.version, TimeDelta::seconds(30));
     }
 
-    /// Starts the service anew after an orderly end.
+    /// Starts the service anew from the file of the charge point.
     pub(crate) fn restarts(&mut self) {
-        self.file = serde_json::to_string(&self.station).unwrap();
-        self.is_killed();
-    }
-
-    /// Starts the service anew from the file of the charge point as it was kept last.
-    pub(crate) fn is_killed(&mut self) {
-        self.station = serde_json::from_str(&self.file).unwrap();
+        let file = serde_json::to_string(&self.station).unwrap();
+        self.station = serde_json::from_str(&file).unwrap();
         self.reconnects();
     }
 

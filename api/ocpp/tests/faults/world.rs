@@ -168,8 +168,11 @@ impl World {
             line.station = serde_json::from_str(&line.file).unwrap();
             line.session = None;
         }
-        let until = |line: &Line| line.station.earlier_limits_end(&line.rules, second(at));
-        let until = self.lines.iter().map(until).max().unwrap();
+        let until = |line: &Line| {
+            let last = line.station.last_expiry();
+            last.max(Some(second(at + LIFETIME)))
+        };
+        let until = self.lines.iter().filter_map(until).max().unwrap();
         let forgets = self.defect == Some(Defect::StartForgets);
         let until = if forgets { second(at - CLOCK_ERROR) } else { until };
         for line in &mut self.lines {
