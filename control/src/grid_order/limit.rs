@@ -111,7 +111,7 @@ impl GridLimit {
         }
     }
 
-    /// The same orders and signs of life, with a fail-safe. A state that was kept while nothing was
+    /// Orders and signs of life as they are, with a fail-safe. A state that was kept while nothing was
     /// heard goes on from its last sign of life: the time between counts as silence.
     #[must_use]
     pub const fn with_fail_safe(self, fail_safe: Option<FailSafe>) -> Self {
