@@ -428,7 +428,8 @@ def check_price(problem: Problem, soft: Soft) -> None:
         stock = problem.machines[at].stock
         if stock is None:
             continue
-        slots = np.column_stack([problem.buy, problem.sell, stock.worth]).tolist()
+        columns = (problem.buy, problem.sell, stock.worth)
+        slots = list(zip(*(np.asarray(column).tolist() for column in columns), strict=True))
         peak = 0.0 if problem.peak is None else problem.peak[1] / problem.hours
         price = _engine.find_breach_price(slots, efficiency=stock.efficiency, peak=peak)
         stored = 1.0 if soft.is_level else problem.hours / stock.discharge_efficiency

@@ -304,6 +304,8 @@ class AreaPlan(_engine.AreaNumbers, Drawn, Asked):
             1: Mon 18:00 to Mon 19:00: 0 kW instead of 10 kW.
             1: Mon 19:00 to Mon 20:00: 10 kW instead of 0 kW.
         """
+        if after is None:
+            raise TypeError("after is None; it has to be an AreaPlan")
         if not isinstance(after, type(self)):
             raise TypeError(f"after has to be an AreaPlan, not a {type(after).__name__}")
         if not after.periods:
