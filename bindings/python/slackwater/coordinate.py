@@ -738,7 +738,7 @@ def plan_area(
 
 
 class _Before(NamedTuple):
-    """What a plan has to do with earlier ones: their rows, a budget, and prices to begin with."""
+    """An earlier plan: its rows, the budget for staying close, shadow prices to begin with."""
 
     plans: object
     budget: float
