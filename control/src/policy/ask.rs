@@ -234,8 +234,11 @@ impl DeviceFacts {
     }
 
     /// Observation for a cycle, under the previous plan.
+    ///
+    /// The state of a device that is out of reach is the last one that it reported. It counts as not
+    /// charging: a charger may have returned to a safe limit since, and nobody sees it.
     fn sight(&self, told: &[Interval], now: DateTime<Utc>) -> Observation {
-        let is_charging = self.is_charging.unwrap_or(false);
+        let is_charging = self.is_charging == Some(true) && self.is_reachable != Some(false);
         let told_since = on_since(told, now).filter(|_| self.is_reachable == Some(true));
         Observation { is_plugged_in: self.is_plugged_in, is_charging, told_since }
     }
@@ -591,7 +594,11 @@ mod tests {
         let assumed = Assumptions::default();
         let left_of = |known: &DeviceFacts, minutes: i64| {
             let now = at(0) + TimeDelta::minutes(minutes);
-            let cycle = policy.cycle((begun, &[]), known, Tz::UTC, now, false);
+            // It charged until a minute ago, as looks every two minutes show.
+            let on_until =
+                policy.cycle((begun, &[]), &on, Tz::UTC, now - TimeDelta::minutes(1), false);
+            let before = if minutes > 0 { on_until } else { begun };
+            let cycle = policy.cycle((before, &[]), known, Tz::UTC, now, false);
             let curve = curve_of(60, &CENTS);
             let wish =
                 policy.plan_request(known, cycle.as_ref(), Tz::UTC, now, &curve, &assumed).unwrap();
@@ -602,6 +609,21 @@ mod tests {
         // Nobody starts a charger for a minute, but one that is on stays so for it.
         assert!(left(119) > kwh(0.0));
         assert_eq!((left_of(&known(), 119), left_of(&known(), 118)), (kwh(0.0), left(118)));
+    }
+
+    #[test]
+    fn hours_out_of_reach_are_asked_for_again() {
+        let policy = charger(Some(clock("02:00")));
+        let on = DeviceFacts { is_charging: Some(true), ..known() };
+        // What it reported last is kept while it is out of reach.
+        let silent = DeviceFacts { is_reachable: Some(false), ..on.clone() };
+        let mut cycle = None;
+        for minutes in 0..=90 {
+            let now = at(0) + TimeDelta::minutes(minutes);
+            let seen = if (30..90).contains(&minutes) { &silent } else { &on };
+            cycle = policy.cycle((cycle, &[]), seen, Tz::UTC, now, false);
+        }
+        assert_eq!(cycle.unwrap().charged, TimeDelta::minutes(30));
     }
 
     #[test]

@@ -57,6 +57,10 @@ pub struct Cycle {
 /// of preparation, and the time until the next observation.
 pub const START_TIMEOUT: TimeDelta = TimeDelta::minutes(5);
 
+/// Longest time for which a device that charged counts as charging on, if it does not charge at the
+/// next observation. In between it may have been out of reach, and have stopped by itself.
+pub const UNSEEN_MAX: TimeDelta = TimeDelta::minutes(5);
+
 /// Shortest time before a device that declined is ordered to charge again.
 pub const REFUSAL_BACKOFF: TimeDelta = TimeDelta::hours(1);
 
@@ -113,7 +117,7 @@ impl Cycle {
                 since: promise.by,
                 promise: next(now),
                 // Time charged after the deadline counts for the new cycle.
-                charged: before.charged_after(promise.by, now),
+                charged: before.charged_since(promise.by.max(before.seen_at), now, sight),
                 is_further: true,
                 ..seen
             }),
@@ -151,7 +155,7 @@ impl Cycle {
     fn observed(self, now: DateTime<Utc>, sight: Observation) -> Self {
         // A look that comes late does not unmake one that was earlier.
         let seen_at = self.seen_at.max(now);
-        let more = if self.was_charging { seen_at - self.seen_at } else { TimeDelta::zero() };
+        let more = self.charged_since(self.seen_at, seen_at, sight);
         // A plan reaches back to the look that it was made at.
         let told_since = sight.told_since.map(|since| match self.told_since {
             // It did charge and may have been stopped by a person, so this is no refusal.
@@ -173,11 +177,16 @@ impl Cycle {
         }
     }
 
-    /// Part of the charging up to now that came after a deadline.
-    fn charged_after(self, by: DateTime<Utc>, now: DateTime<Utc>) -> TimeDelta {
-        let since = by.max(self.seen_at);
+    /// Time of charging from an instant after the last observation up to this one.
+    fn charged_since(
+        self,
+        since: DateTime<Utc>,
+        now: DateTime<Utc>,
+        sight: Observation,
+    ) -> TimeDelta {
+        let until = if sight.is_charging { now } else { now.min(self.seen_at + UNSEEN_MAX) };
         // An observation may come late, with an instant before the one seen last.
-        if self.was_charging && since < now { now - since } else { TimeDelta::zero() }
+        if self.was_charging && since < until { until - since } else { TimeDelta::zero() }
     }
 }
 
@@ -245,6 +254,22 @@ mod tests {
         let next = Cycle::after_observation(Some(begun), on, at(8), true, |now| Some(sevens(now)))
             .unwrap();
         assert_eq!((next.since, next.charged), (at(7), TimeDelta::hours(1)));
+    }
+
+    #[test]
+    fn a_device_that_stopped_while_it_was_out_of_reach_has_charged_for_minutes_only() {
+        let look = |before, is_charging, hour| {
+            let sight = Observation { is_plugged_in: Some(true), is_charging, told_since: None };
+            Cycle::after_observation(before, sight, at(hour), true, |now| Some(sevens(now)))
+        };
+        let begun = look(None, true, 18);
+        let stopped = look(begun, false, 21).unwrap();
+        assert_eq!(stopped.charged, UNSEEN_MAX);
+        let went_on = look(begun, true, 21).unwrap();
+        assert_eq!(went_on.charged, TimeDelta::hours(3));
+        // Nothing of it counts for the next cycle.
+        let next = look(begun, false, 32).unwrap();
+        assert_eq!((next.since, next.charged), (at(31), TimeDelta::zero()));
     }
 
     #[test]
@@ -329,7 +354,8 @@ mod tests {
     }
 
     proptest! {
-        /// However often one looks, time on is what was on between looks.
+        /// However often one looks, time on is what was on between looks, but for a long silence
+        /// after which it is off.
         #[test]
         fn looks_add_up(looks in prop::collection::vec((0..90i64, any::<bool>()), 1..30)) {
             let mut now = at(0);
@@ -338,7 +364,7 @@ mod tests {
                 let step = TimeDelta::minutes(minutes);
                 now += step;
                 if index > 0 && was {
-                    expected += step;
+                    expected += if is_charging { step } else { step.min(UNSEEN_MAX) };
                 }
                 was = is_charging;
                 let sight = Observation { is_plugged_in: Some(true), is_charging, told_since: None };
