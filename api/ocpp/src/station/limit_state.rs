@@ -25,6 +25,10 @@ pub struct Limits {
     pub cap: Option<Cap>,
     /// True if the charge point has the default.
     pub has_default: bool,
+    /// Time at which the charge point accepted a default for the first time: it may keep that over a
+    /// restart, and then charges by it unless another limit is above.
+    #[serde(default)]
+    pub limited_since: Option<DateTime<Utc>>,
     /// In a balancing, the highest default that may be in force; `None` if that is not known.
     #[serde(rename = "default_max_amps")]
     pub default_max: Option<Current>,
@@ -152,7 +156,8 @@ impl Limits {
             return Some(Limit::Current(Current::ZERO));
         }
         // After a pause without a limit the charge point is free up to its own highest current.
-        let is_limited = self.written.is_some() || self.cap.is_some();
+        let is_limited =
+            self.limited_since.is_some() || self.written.is_some() || self.cap.is_some();
         let own = self.wanted.or_else(|| is_limited.then_some(Limit::Current(current_max)))?;
         Some(lower_of(own, self.cap.and_then(|cap| cap.now), supply))
     }

@@ -181,7 +181,10 @@ impl Station {
         let limit = if is_wanted { limit } else { written.first().map_or(limit, |one| one.limit) };
         let state = self.connector(number);
         match (reply, writes) {
-            (Reply::Accepted, None) => state.limits.has_default = true,
+            (Reply::Accepted, None) => {
+                state.limits.has_default = true;
+                state.limits.limited_since.get_or_insert(now);
+            }
             (Reply::Accepted, Some(expires)) => {
                 let transaction = state.transactions.open.as_ref().map(|open| open.id.clone());
                 let refresh_at = expires - rules.refresh_before();

@@ -247,6 +247,26 @@ fn limits_are_written_again_after_a_restart_of_the_charger() {
     assert_eq!(profiles(&rig.accepts_all()).len(), 2);
 }
 
+/// A charge point keeps the safe default over its restart. One that may charge freely stayed at it.
+#[test]
+fn a_charger_without_a_limit_is_freed_again_after_its_restart() {
+    let mut rig = charging();
+    rig.command(Command::Charge(Switch::Stop), 1);
+    rig.accepts_all();
+    rig.command(Command::Charge(Switch::Start), 2);
+    let free = profiles(&rig.accepts_all());
+    assert_eq!((free.len(), free[0].2), (1, 16.0));
+    rig.restarts();
+    rig.says(
+        "BootNotification",
+        &json!({"chargePointVendor": "Fjord", "chargePointModel": "Post"}),
+    );
+    rig.wait(10);
+    let again = profiles(&rig.accepts_all());
+    let drawn: Vec<(&str, f64)> = again.iter().map(|one| (one.0.as_str(), one.2)).collect();
+    assert_eq!(drawn, [("TxDefaultProfile", 6.0), ("TxProfile", 16.0)]);
+}
+
 #[test]
 fn limits_of_the_newer_version() {
     let mut rig = Rig::booted_201();
