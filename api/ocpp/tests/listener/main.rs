@@ -3,5 +3,6 @@
 
 mod contract;
 mod operators;
+mod other_client;
 mod point;
 mod security;
