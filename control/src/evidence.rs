@@ -53,17 +53,20 @@ pub enum EvidenceError {
 /// # Example
 ///
 /// ```
-/// use slackwater_control::evidence::{START, append, verify};
+/// use slackwater_control::evidence::{START, append_record, verify_lines};
 ///
-/// let (first, hash) = append(&START, "12:00:00Z order 4.2 kW")?;
-/// let (second, hash) = append(&hash, "12:00:01Z limit in force 4.2 kW")?;
-/// assert_eq!(verify([first.as_str(), second.as_str()]), Ok(hash));
+/// let (first, hash) = append_record(&START, "12:00:00Z order 4.2 kW")?;
+/// let (second, hash) = append_record(&hash, "12:00:01Z limit in force 4.2 kW")?;
+/// assert_eq!(verify_lines([first.as_str(), second.as_str()]), Ok(hash));
 ///
 /// let forged = first.replace("4.2", "9.2");
-/// assert!(verify([forged.as_str(), second.as_str()]).is_err());
+/// assert!(verify_lines([forged.as_str(), second.as_str()]).is_err());
 /// # Ok::<(), slackwater_control::evidence::EvidenceError>(())
 /// ```
-pub fn append(previous: &ChainHash, record: &str) -> Result<(String, ChainHash), EvidenceError> {
+pub fn append_record(
+    previous: &ChainHash,
+    record: &str,
+) -> Result<(String, ChainHash), EvidenceError> {
     if let Some(at) = record.find(['\n', '\r']) {
         return Err(EvidenceError::LineBreak { at });
     }
@@ -76,7 +79,7 @@ pub fn append(previous: &ChainHash, record: &str) -> Result<(String, ChainHash),
 ///
 /// # Errors
 /// The line is no line of a log, or does not follow from the lines before it.
-pub fn follow<'a>(
+pub fn follow_line<'a>(
     previous: &ChainHash,
     line: usize,
     text: &'a str,
@@ -96,10 +99,12 @@ pub fn follow<'a>(
 ///
 /// # Errors
 /// The first line that is no line of a log, or does not follow from the lines before.
-pub fn verify<'a>(lines: impl IntoIterator<Item = &'a str>) -> Result<ChainHash, EvidenceError> {
+pub fn verify_lines<'a>(
+    lines: impl IntoIterator<Item = &'a str>,
+) -> Result<ChainHash, EvidenceError> {
     let mut hash = START;
     for (index, text) in lines.into_iter().enumerate() {
-        (_, hash) = follow(&hash, index + 1, text)?;
+        (_, hash) = follow_line(&hash, index + 1, text)?;
     }
     Ok(hash)
 }
@@ -128,21 +133,21 @@ mod tests {
         let mut hash = START;
         let mut lines = Vec::new();
         for record in records {
-            let (line, next) = append(&hash, record).unwrap();
+            let (line, next) = append_record(&hash, record).unwrap();
             lines.push(line);
             hash = next;
         }
         (lines, hash)
     }
 
-    fn verify_lines(lines: &[String]) -> Result<ChainHash, EvidenceError> {
-        verify(lines.iter().map(String::as_str))
+    fn verify_texts(lines: &[String]) -> Result<ChainHash, EvidenceError> {
+        verify_lines(lines.iter().map(String::as_str))
     }
 
     #[test]
     fn the_first_hash_is_that_of_any_other_program() {
         // printf '\0%.0s' {1..32} | cat - <(printf 'order 4.2 kW') | sha256sum
-        let (line, _) = append(&START, "order 4.2 kW").unwrap();
+        let (line, _) = append_record(&START, "order 4.2 kW").unwrap();
         assert_eq!(
             line,
             "50fe7017874cb709bd21dc3e2490ebd380b898022459dbf6359f06ba0a321d4b order 4.2 kW"
@@ -151,13 +156,13 @@ mod tests {
 
     #[test]
     fn faults_are_named() {
-        assert_eq!(append(&START, "a\nb"), Err(EvidenceError::LineBreak { at: 1 }));
-        assert_eq!(verify(["order"]), Err(EvidenceError::NoHash { line: 1 }));
-        assert_eq!(verify(["abc order"]), Err(EvidenceError::NoHash { line: 1 }));
-        assert_eq!(verify([]), Ok(START));
+        assert_eq!(append_record(&START, "a\nb"), Err(EvidenceError::LineBreak { at: 1 }));
+        assert_eq!(verify_lines(["order"]), Err(EvidenceError::NoHash { line: 1 }));
+        assert_eq!(verify_lines(["abc order"]), Err(EvidenceError::NoHash { line: 1 }));
+        assert_eq!(verify_lines([]), Ok(START));
         let (lines, _) = log(&["a".into(), "b".into(), "c".into()]);
-        assert_eq!(verify_lines(&lines[1..]), Err(EvidenceError::Broken { line: 1 }));
-        let text = verify_lines(&[lines[0].clone(), lines[2].clone()]).unwrap_err().to_string();
+        assert_eq!(verify_texts(&lines[1..]), Err(EvidenceError::Broken { line: 1 }));
+        let text = verify_texts(&[lines[0].clone(), lines[2].clone()]).unwrap_err().to_string();
         assert_eq!(text, "line 2 does not follow from the lines before it");
     }
 
@@ -168,7 +173,7 @@ mod tests {
             records in prop::collection::vec("[ -~äö]{0,30}", 1..12), place in 0..10_000usize, bit in 0..7u8,
         ) {
             let (mut lines, hash) = log(&records);
-            prop_assert_eq!(verify_lines(&lines), Ok(hash));
+            prop_assert_eq!(verify_texts(&lines), Ok(hash));
             let index = place % lines.len();
             let mut bytes = lines[index].clone().into_bytes();
             let at = place / 12 % bytes.len();
@@ -177,7 +182,7 @@ mod tests {
             if let Ok(changed) = String::from_utf8(bytes) {
                 lines[index] = changed;
                 let line = index + 1;
-                let found = verify_lines(&lines);
+                let found = verify_texts(&lines);
                 let is_found = found == Err(EvidenceError::Broken { line })
                     || found == Err(EvidenceError::NoHash { line });
                 prop_assert!(is_found, "{found:?}");
@@ -190,11 +195,11 @@ mod tests {
             let (mut lines, hash) = log(&records);
             let last = lines.len() - 1;
             let removed = lines.remove(place % last);
-            prop_assert_eq!(verify_lines(&lines), Err(EvidenceError::Broken { line: place % last + 1 }));
+            prop_assert_eq!(verify_texts(&lines), Err(EvidenceError::Broken { line: place % last + 1 }));
             lines.push(removed);
-            prop_assert!(verify_lines(&lines).is_err());
+            prop_assert!(verify_texts(&lines).is_err());
             let (lines, _) = log(&records);
-            prop_assert_ne!(verify_lines(&lines[..last]), Ok(hash));
+            prop_assert_ne!(verify_texts(&lines[..last]), Ok(hash));
         }
     }
 }

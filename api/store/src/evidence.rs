@@ -17,7 +17,7 @@ use chrono::{DateTime, Utc};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use serde::Serialize;
 use serde_json::{Value, json};
-use slackwater_control::evidence::{ChainHash, EvidenceError, START, append, follow};
+use slackwater_control::evidence::{ChainHash, EvidenceError, START, append_record, follow_line};
 use zeroize::Zeroizing;
 
 /// Bytes of a key, private and public.
@@ -140,7 +140,7 @@ impl EvidenceKey {
     ///
     /// # Errors
     /// The file exists or cannot be written, or the system has no random numbers.
-    pub fn create(file: &Path) -> Result<Self, EvidenceLogError> {
+    pub fn create_file(file: &Path) -> Result<Self, EvidenceLogError> {
         let mut seed = Zeroizing::new([0; KEY_BYTES]);
         getrandom::fill(&mut *seed).map_err(|_| EvidenceLogError::NoRandomness)?;
         let text = Zeroizing::new(STANDARD.encode(*seed) + "\n");
@@ -156,7 +156,7 @@ impl EvidenceKey {
     ///
     /// # Errors
     /// The file cannot be read, or holds no key.
-    pub fn read(file: &Path) -> Result<Self, EvidenceLogError> {
+    pub fn read_file(file: &Path) -> Result<Self, EvidenceLogError> {
         let failed = |reason| EvidenceLogError::File { file: file.to_owned(), reason };
         let text = Zeroizing::new(std::fs::read_to_string(file).map_err(failed)?);
         text.parse().map_err(|reason| EvidenceLogError::Key { file: file.to_owned(), reason })
@@ -164,13 +164,13 @@ impl EvidenceKey {
 
     /// Public key.
     #[must_use]
-    pub fn public(&self) -> EvidencePublicKey {
+    pub fn public_key(&self) -> EvidencePublicKey {
         let mut bytes = [0; KEY_BYTES];
         bytes.copy_from_slice(self.pair.public_key().as_ref());
         EvidencePublicKey(bytes)
     }
 
-    fn sign(&self, hash: &ChainHash) -> String {
+    fn sign_hash(&self, hash: &ChainHash) -> String {
         STANDARD.encode(self.pair.sign(&signed_text(hash)))
     }
 }
@@ -187,7 +187,7 @@ impl FromStr for EvidenceKey {
 
 impl fmt::Debug for EvidenceKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "EvidenceKey({})", self.public())
+        write!(f, "EvidenceKey({})", self.public_key())
     }
 }
 
@@ -220,7 +220,7 @@ impl EvidenceLog {
     ///
     /// # Errors
     /// The file cannot be read or written, another process writes it, or its chain is broken.
-    pub fn open(
+    pub fn open_file(
         path: &Path,
         key: Option<EvidenceKey>,
         now: DateTime<Utc>,
@@ -241,7 +241,7 @@ impl EvidenceLog {
             waiting: Vec::new(),
         };
         if cut_bytes > 0 {
-            log.append([json!({ "kind": "cut", "at": now, "bytes": cut_bytes })])?;
+            log.append_records([json!({ "kind": "cut", "at": now, "bytes": cut_bytes })])?;
         }
         Ok(log)
     }
@@ -251,7 +251,7 @@ impl EvidenceLog {
     ///
     /// # Errors
     /// The file cannot be written. The records wait for the next call.
-    pub fn append(
+    pub fn append_records(
         &mut self,
         records: impl IntoIterator<Item = Value>,
     ) -> Result<(), EvidenceLogError> {
@@ -262,7 +262,7 @@ impl EvidenceLog {
         let (mut hash, mut text) = (self.hash, String::new());
         for record in &self.waiting {
             let failed = |reason| EvidenceLogError::Chain { file: self.path.clone(), reason };
-            let (line, next) = append(&hash, record).map_err(failed)?;
+            let (line, next) = append_record(&hash, record).map_err(failed)?;
             text.push_str(&line);
             text.push('\n');
             hash = next;
@@ -283,13 +283,13 @@ impl EvidenceLog {
     /// Signs all lines up to here, if there is a key and a line that is not signed yet.
     ///
     /// # Errors
-    /// As for [`append`](Self::append); the signature is made anew with the next call.
-    pub fn sign(&mut self, now: DateTime<Utc>) -> Result<(), EvidenceLogError> {
-        self.append([])?;
+    /// As for [`append_records`](Self::append_records); the signature is made anew with the next call.
+    pub fn sign_lines(&mut self, now: DateTime<Utc>) -> Result<(), EvidenceLogError> {
+        self.append_records([])?;
         let Some(key) = self.key.as_ref().filter(|_| self.is_unsigned) else { return Ok(()) };
-        let signature = key.sign(&self.hash);
+        let signature = key.sign_hash(&self.hash);
         let record = json!({ "kind": "signature", "at": now, "signature": signature });
-        let signed = self.append([record]);
+        let signed = self.append_records([record]);
         if signed.is_err() {
             self.waiting.clear();
         }
@@ -333,7 +333,7 @@ fn read_log(path: &Path, key: Option<&EvidencePublicKey>) -> Result<Read, Eviden
         let text = std::str::from_utf8(&bytes);
         let text = text.map_err(|_| EvidenceLogError::NoText { file: file(), line })?;
         let broken = |reason| EvidenceLogError::Chain { file: file(), reason };
-        let (record, next) = follow(&hash, line, text).map_err(broken)?;
+        let (record, next) = follow_line(&hash, line, text).map_err(broken)?;
         if let Some(signature) = read_signature(record) {
             if key.is_some_and(|key| !key.is_signature(&hash, &signature)) {
                 return Err(EvidenceLogError::Signature { file: file(), line });
@@ -379,22 +379,22 @@ mod tests {
     fn a_log_is_signed_and_checked_with_the_public_key() {
         let folder = tempfile::tempdir().unwrap();
         let (key_file, path) = (folder.path().join("key"), folder.path().join("log"));
-        let public = EvidenceKey::create(&key_file).unwrap().public();
+        let public = EvidenceKey::create_file(&key_file).unwrap().public_key();
         assert_eq!(fs::metadata(&key_file).unwrap().mode() & 0o7777, OWNER_ONLY);
-        assert!(EvidenceKey::create(&key_file).is_err(), "a key is not overwritten");
-        let key = EvidenceKey::read(&key_file).unwrap();
-        assert_eq!(key.public(), public);
-        let mut log = EvidenceLog::open(&path, Some(key), noon()).unwrap();
-        log.append([record(1), record(2)]).unwrap();
-        log.sign(noon()).unwrap();
-        log.sign(noon()).unwrap();
-        log.append([record(3)]).unwrap();
+        assert!(EvidenceKey::create_file(&key_file).is_err(), "a key is not overwritten");
+        let key = EvidenceKey::read_file(&key_file).unwrap();
+        assert_eq!(key.public_key(), public);
+        let mut log = EvidenceLog::open_file(&path, Some(key), noon()).unwrap();
+        log.append_records([record(1), record(2)]).unwrap();
+        log.sign_lines(noon()).unwrap();
+        log.sign_lines(noon()).unwrap();
+        log.append_records([record(3)]).unwrap();
         let checked = check_log(&path, &public).unwrap();
         assert_eq!((checked.lines, checked.signatures, checked.signed_to_line), (4, 1, 3));
-        let taken = EvidenceLog::open(&path, None, noon()).unwrap_err().to_string();
+        let taken = EvidenceLog::open_file(&path, None, noon()).unwrap_err().to_string();
         assert!(taken.ends_with("another process writes it"), "{taken}");
         // Another key, and each changed line, is found.
-        let other = EvidenceKey::create(&folder.path().join("other")).unwrap().public();
+        let other = EvidenceKey::create_file(&folder.path().join("other")).unwrap().public_key();
         let error = check_log(&path, &other).unwrap_err().to_string();
         assert!(error.contains("line 3 is no signature of this key"), "{error}");
         let text = fs::read_to_string(&path).unwrap();
@@ -409,10 +409,10 @@ mod tests {
         // Who makes the chain anew lacks the key.
         fs::remove_file(&path).unwrap();
         drop(log);
-        let other_key = EvidenceKey::read(&folder.path().join("other")).unwrap();
-        let mut forged = EvidenceLog::open(&path, Some(other_key), noon()).unwrap();
-        forged.append([record(9)]).unwrap();
-        forged.sign(noon()).unwrap();
+        let other_key = EvidenceKey::read_file(&folder.path().join("other")).unwrap();
+        let mut forged = EvidenceLog::open_file(&path, Some(other_key), noon()).unwrap();
+        forged.append_records([record(9)]).unwrap();
+        forged.sign_lines(noon()).unwrap();
         assert!(check_log(&path, &public).unwrap_err().to_string().contains("line 2 is no sig"));
     }
 
@@ -421,18 +421,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         let public = EvidencePublicKey([0; KEY_BYTES]);
-        let mut log = EvidenceLog::open(&path, None, noon()).unwrap();
-        log.append([record(1)]).unwrap();
+        let mut log = EvidenceLog::open_file(&path, None, noon()).unwrap();
+        log.append_records([record(1)]).unwrap();
         let whole = fs::read(&path).unwrap();
-        log.append([record(2)]).unwrap();
+        log.append_records([record(2)]).unwrap();
         drop(log);
         let both = fs::read(&path).unwrap();
         for length in whole.len()..=both.len() {
             fs::write(&path, &both[..length]).unwrap();
             let is_cut = length > whole.len() && length < both.len();
             assert_eq!(check_log(&path, &public).unwrap().is_cut, is_cut);
-            let mut log = EvidenceLog::open(&path, None, noon()).unwrap();
-            log.append([record(3)]).unwrap();
+            let mut log = EvidenceLog::open_file(&path, None, noon()).unwrap();
+            log.append_records([record(3)]).unwrap();
             drop(log);
             let text = fs::read_to_string(&path).unwrap();
             let cut = format!("\"bytes\":{}", length - whole.len());
@@ -450,16 +450,19 @@ mod tests {
     fn a_broken_chain_is_not_continued() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let mut log = EvidenceLog::open(&path, None, noon()).unwrap();
-        log.append([record(1), record(2)]).unwrap();
+        let mut log = EvidenceLog::open_file(&path, None, noon()).unwrap();
+        log.append_records([record(1), record(2)]).unwrap();
         drop(log);
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, text.replace(":1}", ":8}")).unwrap();
-        let error = EvidenceLog::open(&path, None, noon()).unwrap_err().to_string();
+        let error = EvidenceLog::open_file(&path, None, noon()).unwrap_err().to_string();
         assert!(error.contains("line 1 does not follow from the lines before it"), "{error}");
         fs::write(&path, b"\xff\xfe\n").unwrap();
         assert!(
-            EvidenceLog::open(&path, None, noon()).unwrap_err().to_string().contains("no text")
+            EvidenceLog::open_file(&path, None, noon())
+                .unwrap_err()
+                .to_string()
+                .contains("no text")
         );
     }
 }
