@@ -8,7 +8,8 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use slackwater_control::device::command::Command;
 use slackwater_control::device::scope::DeviceKind;
-use slackwater_engine::units::Energy;
+use slackwater_control::grid_order::limit::GridLimit;
+use slackwater_engine::units::{Energy, Power};
 
 use crate::authorization::{AccountTokens, Authorization};
 use crate::error::VendorError;
@@ -111,6 +112,21 @@ pub trait Vendor: Any + fmt::Debug + Send + Sync {
         to: DateTime<Utc>,
         now: DateTime<Utc>,
     ) -> Result<Vec<Metered>, VendorError>;
+
+    /// Has the devices of a site keep to the limit of a grid operator from now on, as time passes:
+    /// also its fail-safe, if the service is silent. Returns `false` if there is no site of that
+    /// name. Costs nothing; the service calls it once a second, and again after a start.
+    fn follow_grid_limit(&self, site: &str, limit: GridLimit) -> bool {
+        let _ = (site, limit);
+        false
+    }
+
+    /// Power that the devices of a site draw by their last measurements; `None` if there is no site
+    /// of that name, or one of its devices has measured nothing. Costs nothing.
+    fn site_power(&self, site: &str) -> Option<Power> {
+        let _ = site;
+        None
+    }
 }
 
 /// Permission of an owner to act for them, as the manufacturer issued it.

@@ -1,4 +1,5 @@
 //! The integration: chargers as the service knows them.
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -7,7 +8,9 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use slackwater_control::device::command::{Command, Switch};
 use slackwater_control::device::scope::DeviceKind;
+use slackwater_control::grid_order::limit::GridLimit;
 use slackwater_control::policy::flex::ReserveRule;
+use slackwater_engine::units::Power;
 use slackwater_integration::error::VendorError;
 use slackwater_integration::profile::{Health, Profile, VendorHealth};
 use slackwater_integration::reading::Reading;
@@ -18,6 +21,7 @@ use tokio::task::AbortHandle;
 use tokio_rustls::TlsAcceptor;
 use tracing::{error, info};
 
+use crate::edge::balancing::SiteControl;
 use crate::edge::clock::{Clock, system};
 use crate::edge::hub::Hub;
 use crate::edge::listener::{Door, Proof, listen};
@@ -40,6 +44,8 @@ pub struct Ocpp {
     listener: AbortHandle,
     /// Tasks of the sites.
     balancing: Vec<AbortHandle>,
+    /// Ways to these tasks, by name.
+    sites: BTreeMap<String, SiteControl>,
 }
 
 /// Opens the integration with its settings, and its address.
@@ -71,7 +77,9 @@ impl Ocpp {
             tokio::net::TcpListener::from_std(socket).map_err(failed)?
         };
         let hub = Arc::new(Hub::new(settings.clone(), clock));
-        let balancing = hub.join_sites()?.into_iter().map(|site| {
+        let joined = hub.join_sites()?;
+        let sites = joined.iter().map(|site| (site.name().to_owned(), site.control())).collect();
+        let balancing = joined.into_iter().map(|site| {
             info!(site = site.name(), "limits of a site are decided together");
             runtime.spawn(site.keep_balanced(Arc::clone(&hub))).abort_handle()
         });
@@ -79,7 +87,7 @@ impl Ocpp {
         let task = runtime.spawn(listen(listener, door, Arc::clone(&hub)));
         info!(%address, profile = settings.security_profile, "listening for charge points");
         let profile = Arc::new(make_profile(settings));
-        Ok(Self { profile, hub, address, listener: task.abort_handle(), balancing })
+        Ok(Self { profile, hub, address, listener: task.abort_handle(), balancing, sites })
     }
 
     /// Address for charge points.
@@ -270,6 +278,15 @@ impl Vendor for Ocpp {
             return Err(VendorError::Unreachable);
         }
         Ok(metered)
+    }
+
+    fn follow_grid_limit(&self, site: &str, limit: GridLimit) -> bool {
+        let site = self.sites.get(site);
+        site.map(|site| site.follow_grid_limit(limit)).is_some()
+    }
+
+    fn site_power(&self, site: &str) -> Option<Power> {
+        self.sites.get(site)?.measured_power()
     }
 }
 

@@ -210,7 +210,7 @@ impl Hub {
             point.join_site(Arc::clone(&changed));
         }
         let file = self.settings.sites.get(&site.name).and_then(|one| one.base_file.clone());
-        Ok(LiveSite { site, points, meter, file, changed })
+        Ok(LiveSite { site, points, meter, file, changed, grid: Arc::default() })
     }
 
     /// Keeps the state of a charge point.

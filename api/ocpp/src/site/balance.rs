@@ -9,7 +9,7 @@ use slackwater_control::load_balancing::balance::{self, divide};
 use slackwater_engine::units::Current;
 
 use crate::facts::Connector;
-use crate::site::plan::{BaseLoad, PHASES, Site};
+use crate::site::plan::{Bounds, PHASES, Site};
 use crate::station::state::{Rules, Station};
 
 /// Charge point of a site with its rules, in the order of the site.
@@ -33,15 +33,16 @@ impl Site {
     /// time: base load and defaults, and all of the current of what no limit bounds.
     ///
     /// `members` are the charge points of the site, in its order, all of which have
-    /// [joined](Station::join).
+    /// [joined](Station::join). A grid order bounds the sum over the phases; a surplus of the base
+    /// load comes on top of it.
     pub fn balance(
         &self,
         members: &mut [Member<'_>],
-        measured: Option<BaseLoad>,
+        bounds: Bounds,
         now: DateTime<Utc>,
     ) -> [Current; PHASES] {
         let mut parts = Vec::new();
-        let mut base = self.base_at(measured, now);
+        let mut base = self.base_at(bounds.measured, now);
         for (index, (charger, member)) in self.chargers.iter().zip(members.iter_mut()).enumerate() {
             member.station.judge_limits(member.rules, now);
             let numbers = 1..=charger.connectors;
@@ -55,7 +56,8 @@ impl Site {
         let Some(first) = members.first().filter(|_| stations.len() == parts.len()) else {
             return base;
         };
-        let site = balance::Site { fuse: self.fuse, base, grid: None };
+        let grid = bounds.grid.map(|power| self.grid_current(power));
+        let site = balance::Site { fuse: self.fuse, base, grid };
         // The lifetime is the one with which profiles are written.
         let limits = divide(&site, &stations, first.rules.limit_lifetime, self.turn, now);
         let mut counted = base.map(|base| base.max(Current::ZERO));

@@ -1,7 +1,7 @@
 //! Site that was checked: its defaults and the base load keep within the fuse.
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
-use slackwater_engine::units::Current;
+use slackwater_engine::units::{Current, Power, Voltage};
 use slackwater_integration::registry::SettingsError;
 
 use crate::site::settings::{MeterSettings, SiteChargerSettings, SiteSettings};
@@ -31,6 +31,8 @@ pub struct Site {
     pub base_age_max: TimeDelta,
     /// Length of a turn.
     pub turn: TimeDelta,
+    /// Voltage from phase to neutral at which the power of a grid order becomes a current.
+    pub grid_voltage: Voltage,
     /// Charge points, by identity.
     pub chargers: Vec<SiteCharger>,
 }
@@ -59,6 +61,15 @@ pub struct BaseLoad {
     pub currents: [Current; PHASES],
 }
 
+/// Bounds of a site that change while the service runs.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Bounds {
+    /// Other load as it was measured last, if it was.
+    pub measured: Option<BaseLoad>,
+    /// Highest power drawn from the grid; `None` without a grid order.
+    pub grid: Option<Power>,
+}
+
 impl Site {
     /// Checks the settings of a site against the rules of its charge points, in the order of their
     /// identities.
@@ -82,6 +93,10 @@ impl Site {
                 return Err(wrong(field, format!("{value} s is outside {from} s to {to} s")));
             }
         }
+        if settings.grid_volts <= Voltage::ZERO {
+            let given = settings.grid_volts.as_volts();
+            return Err(wrong("grid_volts", format!("{given} V is not above 0 V")));
+        }
         if settings.chargers.is_empty() {
             return Err(wrong("chargers", "a site has at least one".to_owned()));
         }
@@ -103,6 +118,7 @@ impl Site {
             meter: settings.base_meter.clone(),
             base_age_max: seconds(settings.base_age_seconds),
             turn: seconds(settings.turn_seconds),
+            grid_voltage: settings.grid_volts,
             chargers: chargers.collect::<Result<_, _>>()?,
         };
         site.check_defaults(rules).map_err(|reason| wrong("fuse_amps", reason))?;
@@ -134,6 +150,12 @@ impl Site {
             }
         }
         Ok(())
+    }
+
+    /// Current that a power drawn from the grid is, as a sum over the phases.
+    #[must_use]
+    pub fn grid_current(&self, power: Power) -> Current {
+        power.current(self.grid_voltage, 1)
     }
 
     /// Base load on each phase: as measured, unless that is too old or from the future.

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Deserialize;
-use slackwater_engine::units::Current;
+use slackwater_engine::units::{Current, Voltage, volts};
 
 /// Number of phases.
 const PHASES: usize = 3;
@@ -35,6 +35,10 @@ pub struct SiteSettings {
     /// current until then.
     #[serde(default = "default_probe")]
     pub probe: bool,
+    /// Voltage from phase to neutral at which the power of a grid order becomes a current. Where the
+    /// grid has more, the chargers draw more power.
+    #[serde(default = "default_grid_voltage")]
+    pub grid_volts: Voltage,
 }
 
 /// Currents of the three phases: one number for all, or a list.
@@ -93,6 +97,10 @@ const fn default_clock_error() -> u32 {
 
 const fn default_turn() -> u32 {
     900
+}
+
+const fn default_grid_voltage() -> Voltage {
+    volts(230.0)
 }
 
 const fn default_probe() -> bool {

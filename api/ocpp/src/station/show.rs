@@ -4,7 +4,7 @@ use slackwater_control::charging_profile::supply::Limit;
 use slackwater_control::device::capability::{Ability, Capabilities, Capability};
 use slackwater_control::device::charge_state::ChargeState;
 use slackwater_control::device::power_state::PowerState;
-use slackwater_engine::units::Energy;
+use slackwater_engine::units::{Energy, Power};
 use slackwater_integration::reading::{ChargerFacts, ChargerInformation, Counters, Facts, Reading};
 use slackwater_integration::vendor::Metered;
 
@@ -61,6 +61,18 @@ impl Station {
     #[must_use]
     pub fn has_meter(&self, number: Connector) -> bool {
         self.connectors.get(&number).is_some_and(|state| state.imported.last().is_some())
+    }
+
+    /// Power of its connectors by their last measurements; `None` if it is not connected, or one that
+    /// charges has measured none.
+    #[must_use]
+    pub fn measured_power(&self) -> Option<Power> {
+        self.link.as_ref()?;
+        self.connectors.values().try_fold(Power::ZERO, |sum, state| match state.power {
+            Some(power) => Some(sum + power),
+            None if state.status == Some(Status::Charging) => None,
+            None => Some(sum),
+        })
     }
 
     /// Energy of the quarters of an hour in `[from, to)` that are known.

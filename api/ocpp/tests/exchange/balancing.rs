@@ -3,9 +3,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 use slackwater_control::device::command::{Command, Switch};
 use slackwater_control::quirk::kind::Quirk;
-use slackwater_engine::units::{Current, amps};
+use slackwater_engine::units::{Current, Power, amps, kw, volts};
 use slackwater_ocpp::site::balance::Member;
-use slackwater_ocpp::site::plan::{BaseLoad, Site, SiteCharger};
+use slackwater_ocpp::site::plan::{BaseLoad, Bounds, Site, SiteCharger};
 use slackwater_ocpp::station::state::Balancing;
 use slackwater_ocpp::version::Version;
 
@@ -21,6 +21,7 @@ fn site(fuse: f64) -> Site {
         meter: None,
         base_age_max: TimeDelta::seconds(120),
         turn: TimeDelta::seconds(900),
+        grid_voltage: volts(230.0),
         chargers: vec![SiteCharger { identity, phases: [true; 3], connectors: 1, priority: 0 }],
     }
 }
@@ -53,15 +54,25 @@ fn limit_of(payload: &Value) -> (String, i64, f64) {
 
 /// Balances, and lets a second pass.
 fn balance(rig: &mut Rig, site: &Site) -> [Current; 3] {
+    balance_within(rig, site, Bounds::default())
+}
+
+/// Balances within bounds, and lets a second pass.
+fn balance_within(rig: &mut Rig, site: &Site, bounds: Bounds) -> [Current; 3] {
     let mut members = [Member { rules: &rig.rules, station: &mut rig.station }];
-    let counted = site.balance(&mut members, None, rig.now);
+    let counted = site.balance(&mut members, bounds, rig.now);
     rig.wait(1);
     counted
 }
 
 /// Limits that are written after a balancing; all are accepted.
 fn written(rig: &mut Rig, site: &Site) -> Vec<f64> {
-    balance(rig, site);
+    written_within(rig, site, Bounds::default())
+}
+
+/// Limits that are written after a balancing within bounds; all are accepted.
+fn written_within(rig: &mut Rig, site: &Site, bounds: Bounds) -> Vec<f64> {
+    balance_within(rig, site, bounds);
     let seen = rig.accepts_all();
     let set = seen.iter().filter(|(action, _)| action == "SetChargingProfile");
     set.map(|(_, payload)| limit_of(payload).2).collect()
@@ -90,6 +101,33 @@ fn what_the_service_wants_is_an_upper_bound() {
     assert_eq!(written(&mut rig, &site), [0.0]);
     rig.command(Command::Charge(Switch::Start), 4);
     assert_eq!(written(&mut rig, &site), [13.0]);
+}
+
+#[test]
+fn a_grid_order_lowers_the_limit_at_once_and_a_surplus_comes_on_top() {
+    let mut rig = in_site(false);
+    let site = site(16.0);
+    let under = |rig: &Rig, grid: Option<Power>, base: f64| {
+        let measured = BaseLoad { at: rig.now, currents: [amps(base); 3] };
+        Bounds { measured: Some(measured), grid }
+    };
+    rig.starts(1000);
+    rig.says("StatusNotification", &status(1, "Charging"));
+    let bounds = under(&rig, None, 0.0);
+    assert_eq!(written_within(&mut rig, &site, bounds), [16.0]);
+    // 6.9 kW are 30 A at 230 V, 10 A on each of three phases.
+    let bounds = under(&rig, Some(kw(6.9)), 0.0);
+    assert_eq!(written_within(&mut rig, &site, bounds), [10.0]);
+    let bounds = under(&rig, Some(kw(6.9)), 2.0);
+    assert_eq!(written_within(&mut rig, &site, bounds), [8.0], "the other load counts");
+    let bounds = under(&rig, Some(kw(1.4)), 0.0);
+    assert_eq!(written_within(&mut rig, &site, bounds), [0.0], "below the lowest current");
+    rig.wait(30);
+    let bounds = under(&rig, Some(kw(1.4)), -8.0);
+    assert_eq!(written_within(&mut rig, &site, bounds), [10.0], "24 A of the sun on top of 6");
+    rig.wait(30);
+    let bounds = under(&rig, None, 0.0);
+    assert_eq!(written_within(&mut rig, &site, bounds), [16.0], "the release");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use slackwater_control::device::command::Command;
 use slackwater_engine::units::{Current, amps, volts};
 use slackwater_ocpp::session::{Session, Step};
 use slackwater_ocpp::site::balance::Member;
-use slackwater_ocpp::site::plan::{BaseLoad, Site, SiteCharger};
+use slackwater_ocpp::site::plan::{BaseLoad, Bounds, Site, SiteCharger};
 use slackwater_ocpp::station::state::{Balancing, Rules, Station};
 use slackwater_ocpp::version::Version;
 
@@ -141,6 +141,7 @@ impl World {
             meter: None,
             base_age_max: TimeDelta::seconds(120),
             turn: TimeDelta::seconds(200),
+            grid_voltage: volts(230.0),
             chargers: chargers.collect(),
         };
         let lines = points.into_iter().map(|point| Line::new(point, defect)).collect();
@@ -240,15 +241,16 @@ impl World {
         let is_measured = !self.chance.happens(200);
         let measured = BaseLoad { at: second(at), currents: self.base.map(milliamps) };
         let measured = Some(measured).filter(|_| is_measured);
+        let bounds = Bounds { measured, grid: None };
         let mut members: Vec<Member<'_>> = (self.lines.iter_mut())
             .map(|line| Member { rules: &line.rules, station: &mut line.station })
             .collect();
         if self.defect == Some(Defect::LeftOut) {
             // The others are balanced as if the first were not there.
             let others = Site { chargers: self.site.chargers[1..].to_vec(), ..self.site.clone() };
-            others.balance(&mut members[1..], measured, second(at));
+            others.balance(&mut members[1..], bounds, second(at));
         } else {
-            self.site.balance(&mut members, measured, second(at));
+            self.site.balance(&mut members, bounds, second(at));
         }
     }
 

@@ -3,12 +3,15 @@ use chrono::TimeDelta;
 use serde_json::json;
 use slackwater_control::device::command::{Command, Switch};
 use slackwater_control::device::power_state::PowerState;
+use slackwater_control::grid_order::limit::{FailSafe, GridLimit, GridMessage, GridOrder};
+use slackwater_engine::units::kw;
 use slackwater_integration::error::VendorError;
 use slackwater_integration::reading::{ChargerFacts, Facts};
 use slackwater_integration::testing::check_vendor;
 use slackwater_integration::vendor::{Linked, LogIn, Login, Offer, Vendor};
+use tokio::net::TcpStream;
 
-use crate::point::{House, IDENTITY};
+use crate::point::{House, IDENTITY, Point};
 
 async fn link(house: &House) -> (Linked, Vec<Offer>) {
     let login = Login::new(IDENTITY, &house.secrets.code);
@@ -185,4 +188,50 @@ async fn a_site_limits_its_charger_to_what_the_other_load_leaves() {
     assert_eq!(limits, [(false, Some(6.0)), (true, Some(12.0))]);
     let kept = std::fs::read_to_string(house.folder.path().join("CP-1.state.json")).unwrap();
     assert!(kept.contains("last_expiry"), "{kept}");
+}
+
+/// Next limit with an end that the charger is sent; it accepts everything.
+async fn next_limit(point: &mut Point<TcpStream>) -> Option<f64> {
+    loop {
+        let request = point.next().await.unwrap();
+        point.replies(&request, json!({"status": "Accepted"})).await;
+        let profile = &request[3]["csChargingProfiles"];
+        if request[2] == "SetChargingProfile" && profile["validTo"].is_string() {
+            let period = &profile["chargingSchedule"]["chargingSchedulePeriod"][0];
+            return period["limit"].as_f64();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_site_follows_a_grid_order_and_its_fail_safe_by_the_clock() {
+    let house = House::new(&json!({"sites": {"garage": {
+        "fuse_amps": 20, "base_amps": 0, "probe": false, "chargers": {"CP-1": {}}}}}));
+    // Limits of an earlier service have ended by then.
+    house.hands.advance(TimeDelta::seconds(400));
+    let mut point = house.connect().await.unwrap();
+    point.boots().await;
+    house.hands.advance(TimeDelta::seconds(10));
+    assert_eq!(next_limit(&mut point).await, Some(16.0));
+    let fail_safe = FailSafe {
+        limit: kw(4.2),
+        silence_max: TimeDelta::seconds(120),
+        hold_min: TimeDelta::hours(2),
+    };
+    let now = house.hands.now();
+    let order = GridOrder { limit: kw(6.9), until: None };
+    let limit = GridLimit::new(Some(fail_safe), now).after(GridMessage::Order(order), now);
+    assert!(!house.vendor.follow_grid_limit("yard", limit));
+    assert!(house.vendor.follow_grid_limit("garage", limit));
+    // 30 A on three phases; then nothing is heard, also not from the service: 18.3 A.
+    assert_eq!(next_limit(&mut point).await, Some(10.0));
+    house.hands.advance(TimeDelta::seconds(120));
+    assert_eq!(next_limit(&mut point).await, Some(6.0));
+    assert_eq!(house.vendor.site_power("yard"), None);
+    let measured = json!({"measurand": "Power.Active.Import", "unit": "W", "value": "4100"});
+    let value = json!({"timestamp": house.hands.now().to_rfc3339(), "sampledValue": [measured]});
+    point.says("MeterValues", json!({"connectorId": 1, "meterValue": [value]})).await;
+    assert_eq!(house.vendor.site_power("garage"), Some(kw(4.1)));
+    point.leaves().await;
+    assert_eq!(house.vendor.site_power("garage"), None, "nobody knows what it draws");
 }
