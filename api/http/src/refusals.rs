@@ -14,6 +14,7 @@ use slackwater_service::auth::budget::BudgetSpent;
 use slackwater_service::auth::secret::NoRandomness;
 use slackwater_service::auth::token::IssueError;
 use slackwater_service::control::orders::OrderError;
+use slackwater_service::grid::orders::GridOrderError;
 use slackwater_service::linking::flow::Refusal as LinkRefusal;
 use slackwater_service::outbox::subscribing::SubscribeError;
 use slackwater_service::plans::limit_change::LimitChangeError;
@@ -59,6 +60,18 @@ impl From<LimitChangeError> for Problem {
             LimitChangeError::NoPlans => Self::bad_request(error.to_string()),
             LimitChangeError::Limit(reason) => Self::invalid(vec![format!("/periods: {reason}")]),
             LimitChangeError::Store(reason) => Self::from(reason),
+        }
+    }
+}
+
+impl From<GridOrderError> for Problem {
+    fn from(error: GridOrderError) -> Self {
+        match error {
+            GridOrderError::NoSender { .. } => Self::no_entity("sender of grid orders"),
+            GridOrderError::FromFile { .. } => Self::bad_request(error.to_string()),
+            GridOrderError::Negative { .. } => Self::invalid(vec![format!("/limit_kw: {error}")]),
+            GridOrderError::Past { .. } => Self::invalid(vec![format!("/until: {error}")]),
+            GridOrderError::Store(reason) => Self::from(reason),
         }
     }
 }

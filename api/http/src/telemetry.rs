@@ -70,6 +70,21 @@ const FAMILIES: &[(Kind, &str, &str)] = &[
     ),
     (Kind::Gauge, "slackwater_events_behind", "Events that a receiver was not told of yet."),
     (
+        Kind::Counter,
+        "slackwater_evidence_failures_total",
+        "Records of evidence that could not be written, and wait for the next one.",
+    ),
+    (
+        Kind::Counter,
+        "slackwater_grid_file_faults_total",
+        "Faults of files with grid orders, each of which counts as silence.",
+    ),
+    (
+        Kind::Gauge,
+        "slackwater_grid_limit_kw",
+        "Limit of a grid operator in force, in kW; infinite without one.",
+    ),
+    (
         Kind::Gauge,
         "slackwater_home_assistant_connected",
         "1 while the service is connected to the broker of Home Assistant.",

@@ -11,8 +11,8 @@ use crate::commands::arguments::{Arguments, Command};
 use crate::commands::failure::Failure;
 use crate::commands::output::print;
 use crate::commands::{
-    admin, charger, client, command, config, events, inventory, limit, link, policy, prices,
-    sandbox, serve, store,
+    admin, charger, client, command, config, events, evidence, grid, inventory, limit, link,
+    policy, prices, sandbox, serve, store,
 };
 use slackwater_http::openapi;
 
@@ -49,6 +49,8 @@ async fn obey(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         Command::Sandbox(line) => sandbox::run_sandbox_command(file, line).await,
         Command::Prices(line) => prices::run_prices_command(file, line).await,
         Command::Limit(line) => limit::run_limit_command(file, line).await,
+        Command::Grid(line) => grid::run_grid_command(file, line).await,
+        Command::Evidence(command) => evidence::run_evidence_command(&command),
         Command::Tariff(line) => prices::run_tariff_command(file, line).await,
         Command::Policy(line) => policy::run_policy_command(file, line).await,
         Command::Plan(line) => policy::run_plan_command(file, line).await,

@@ -1,5 +1,4 @@
 //! The service as a process runs it: state, sockets and jobs together.
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +22,7 @@ use slackwater_integration::registry::{Registry, RegistryError, SettingsError};
 use slackwater_sandbox::handle::Sandbox;
 use slackwater_service::clock::Clock;
 use slackwater_service::config::{Config, Listener, Listeners};
+use slackwater_service::grid::orders::{self as grid_orders, GridSiteError, resume_limits};
 use slackwater_service::jobs::{measuring, poller};
 use slackwater_service::outbox::dispatcher::{Dispatcher, DispatcherError};
 use slackwater_service::outbox::subscribing::{SubscribeError, configure};
@@ -64,6 +64,9 @@ pub enum ServiceError {
     /// Integrations of the settings.
     #[error("environments.production.integrations.{0}")]
     Integrations(#[from] RegistryError),
+    /// A site that follows grid orders.
+    #[error(transparent)]
+    GridSite(#[from] GridSiteError),
     /// A list of market prices.
     #[error(transparent)]
     Prices(#[from] PriceFileError),
@@ -148,9 +151,6 @@ impl Service {
         clocks: Clocks,
         registry: &Registry,
     ) -> Result<Self, ServiceError> {
-        let production = config.environments.production.as_ref();
-        let none = BTreeMap::new();
-        let integrations = registry.open(production.map_or(&none, |own| &own.integrations))?;
         let tls = config.admin.tls.as_ref().map(tls::read).transpose()?;
         let home_assistant = config.home_assistant.as_ref();
         let broker_tls = home_assistant.map(tls::read_broker).transpose();
@@ -190,13 +190,19 @@ impl Service {
                     App::load(config.clone(), store.clone(), (environment, clock, urls)).await?
                 }
             };
-            if environment == Environment::Production {
-                app.set_vendors(integrations.clone());
-            }
             worlds.push(app);
         }
         let Some(first) = worlds.first() else { return Err(ServiceError::Nothing) };
         keep_files(first).await?;
+        if let Some(own) = &config.environments.production {
+            // Chargers connect from here on: their sites follow grid orders of before at once.
+            let integrations = registry.open(&own.integrations)?;
+            let is_production = |app: &&App| app.environment() == Environment::Production;
+            if let Some(app) = worlds.iter().find(is_production) {
+                app.set_vendors(integrations);
+            }
+        }
+        resume_limits(&worlds)?;
         let admin_url = url(Role::Admin);
         let admin_url = match tls {
             Some(_) => admin_url.replacen("http:", "https:", 1),
@@ -246,6 +252,9 @@ impl Service {
         for app in &self.worlds {
             watch_devices(app).await?;
         }
+        let followed = self.worlds.clone();
+        let follow = move || grid_orders::run(followed.clone());
+        jobs.push(keep_running("grid orders", Clock::system(), follow));
         let measured = self.worlds.clone();
         let watch = move || measuring::run(measured.clone());
         jobs.push(keep_running("measures", Clock::system(), watch));

@@ -9,6 +9,7 @@ pub mod brand;
 pub mod error;
 pub mod events;
 mod forms;
+pub mod grid;
 pub mod home_assistant;
 pub mod language;
 pub mod link;
@@ -40,6 +41,7 @@ use slackwater_wire::version::lifecycle::Releases;
 pub use crate::config::admin::AdminSettings;
 use crate::config::error::ConfigError;
 pub use crate::config::events::EventSettings;
+use crate::config::grid::GridSettings;
 pub use crate::config::home_assistant::HomeAssistantSettings;
 pub use crate::config::link::LinkSettings;
 pub use crate::config::log::{log_filter, unknown_crates};
@@ -280,6 +282,8 @@ pub struct Config {
     pub link: LinkSettings,
     /// Events, and who is told of them.
     pub events: EventSettings,
+    /// Senders of orders of grid operators, by names of the operator's choice.
+    pub grid: BTreeMap<String, GridSettings>,
     /// Devices of one user in Home Assistant, by a broker of MQTT. Off without this table.
     pub home_assistant: Option<HomeAssistantSettings>,
     /// Sandbox.
@@ -363,6 +367,7 @@ impl Default for Config {
             names: NameSettings::default(),
             link: LinkSettings::default(),
             events: EventSettings::default(),
+            grid: BTreeMap::new(),
             home_assistant: None,
             sandbox: SandboxSettings::default(),
             zones: BTreeMap::new(),
@@ -394,6 +399,9 @@ impl Config {
     pub fn check(&self) -> Result<(), ConfigError> {
         if let Some(flaw) = self.plans.flaw() {
             return Err(ConfigError::Plans(flaw));
+        }
+        if let Some(flaw) = grid::find_flaw(&self.grid) {
+            return Err(ConfigError::Grid(flaw));
         }
         self.admin.check()?;
         if let Some(home_assistant) = &self.home_assistant {

@@ -9,6 +9,7 @@ pub mod cache;
 pub mod clock;
 pub mod config;
 pub mod control;
+pub mod grid;
 pub mod https;
 pub mod jobs;
 pub mod linking;

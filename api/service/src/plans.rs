@@ -6,7 +6,7 @@
 
 pub mod area;
 pub mod area_load;
-mod beside;
+pub(crate) mod beside;
 pub mod facts;
 pub mod flex_body;
 pub mod follow;

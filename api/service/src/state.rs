@@ -11,6 +11,7 @@ use crate::auth::budget::{BudgetSpent, Budgets};
 use crate::auth::secret::{NoRandomness, Verified, generate};
 use crate::auth::throttle::FailedLoginLimiter;
 use crate::auth::token::Tokens;
+use crate::cache::grid::{GridSenders, GridSetupError};
 use crate::cache::limits::AreaLimits;
 use crate::cache::price_book::Prices;
 use crate::cache::price_lookup::{PriceBook, PriceLookup};
@@ -40,6 +41,9 @@ pub enum SetupError {
     /// Rows cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A sender of grid orders.
+    #[error(transparent)]
+    Grid(#[from] GridSetupError),
     /// No key can be made.
     #[error(transparent)]
     Randomness(#[from] NoRandomness),
@@ -66,6 +70,7 @@ struct Shared {
     price_lookup: Arc<PriceLookup>,
     recorders: Recorders,
     limits: AreaLimits,
+    grid: GridSenders,
     tokens: Tokens,
     throttle: FailedLoginLimiter,
     verified: Verified,
@@ -115,6 +120,7 @@ impl App {
             price_lookup,
             recorders: Recorders::load(&store).await?,
             limits: AreaLimits::load(&store, &config.plans.limits).await?,
+            grid: GridSenders::load(&store, &config.grid, Clock::system().now()).await?,
             config,
             store,
             tokens: Tokens::default(),
@@ -211,6 +217,12 @@ impl App {
     #[must_use]
     pub fn limits(&self) -> &AreaLimits {
         &self.shared.limits
+    }
+
+    /// Senders of grid orders.
+    #[must_use]
+    pub fn grid(&self) -> &GridSenders {
+        &self.shared.grid
     }
 
     /// The limit of an area from now on; `None` without one.

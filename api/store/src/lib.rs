@@ -21,6 +21,7 @@ pub mod evidence;
 pub mod file;
 pub mod finish;
 pub mod flush;
+pub mod grid_orders;
 pub mod health;
 pub mod jobs;
 pub mod keyring;

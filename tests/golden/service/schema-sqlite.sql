@@ -127,6 +127,10 @@ CREATE TABLE flex_policies (
     created_at bigint not null
 );
 CREATE INDEX flex_policies_by_vehicle on flex_policies (vehicle_id);
+CREATE TABLE grid_orders (
+    name text primary key,
+    grid_state text not null
+);
 CREATE TABLE link_sessions (
     hash text primary key,
     client_id text not null,

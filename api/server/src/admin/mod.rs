@@ -9,6 +9,7 @@ mod console;
 pub mod control;
 pub mod docs;
 pub mod events;
+pub mod grid;
 pub mod guard;
 pub mod inventory;
 pub mod limits;

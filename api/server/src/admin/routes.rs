@@ -8,8 +8,8 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::admin::guard::guard;
 use crate::admin::{
-    audit, chargers, clients, console, control, docs, events, inventory, limits, policies, prices,
-    sandbox,
+    audit, chargers, clients, console, control, docs, events, grid, inventory, limits, policies,
+    prices, sandbox,
 };
 use crate::seeding::residents::SandboxSeeder;
 use slackwater_http::problem::{self, Problem};
@@ -45,6 +45,7 @@ pub fn router(worlds: &[App], residents: Option<SandboxSeeder>) -> Router {
             .merge(inventory::router(worlds.to_vec()))
             .merge(policies::router(worlds.to_vec()))
             .merge(limits::router(worlds.to_vec()))
+            .merge(grid::router(worlds.to_vec()))
             .merge(console::routes::router(worlds))
             .merge(kept.with_state(app.clone()))
             .route_layer(from_fn_with_state(app.clone(), guard));

@@ -17,6 +17,8 @@ use uuid::Uuid;
 use crate::admin::clients::NewClient;
 use crate::commands::address::Server;
 use crate::commands::command::CommandLine;
+use crate::commands::evidence::EvidenceCommand;
+use crate::commands::grid::GridCommand;
 
 /// Flexible electricity use over HTTP.
 #[derive(Debug, Parser)]
@@ -57,6 +59,11 @@ pub(crate) enum Command {
     Prices(Asked<PricesCommand>),
     /// List, show and set limits of areas, at a running server.
     Limit(Asked<LimitCommand>),
+    /// Pass orders of grid operators to a running server, and show the limits in force.
+    Grid(Asked<GridCommand>),
+    /// Make keys that sign evidence of grid orders, and check such evidence.
+    #[command(subcommand)]
+    Evidence(EvidenceCommand),
     /// Set the tariff of a location, at a running server.
     Tariff(Asked<TariffCommand>),
     /// Show and set the policies of smart charging.

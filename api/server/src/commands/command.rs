@@ -169,7 +169,7 @@ fn parse_amps(given: &str) -> Result<Current, String> {
     parse_number(given).and_then(|number| Current::from_amps(number).map_err(|e| e.to_string()))
 }
 
-fn parse_kw(given: &str) -> Result<Power, String> {
+pub(crate) fn parse_kw(given: &str) -> Result<Power, String> {
     parse_number(given).and_then(|number| Power::from_kw(number).map_err(|e| e.to_string()))
 }
 

@@ -8,6 +8,7 @@ use slackwater_service::config::error::ConfigError;
 use slackwater_service::config::load::ignored_variables;
 use slackwater_service::config::schema::schema_text;
 use slackwater_service::prices::keep::read_file;
+use slackwater_store::evidence::EvidenceKey;
 
 use crate::commands::arguments::ConfigCommand;
 use crate::commands::failure::Failure;
@@ -67,6 +68,10 @@ fn faults(config: &Config, registry: &Registry) -> Vec<String> {
     faults.extend(tls.err().map(|fault| format!("admin.tls.{fault}")));
     let broker = config.home_assistant.as_ref().map(tls::read_broker).transpose();
     faults.extend(broker.err().map(|fault| format!("home_assistant.{fault}")));
+    for (name, sender) in &config.grid {
+        let key = sender.evidence_key_file.as_deref().map(EvidenceKey::read_file).transpose();
+        faults.extend(key.err().map(|fault| format!("grid.{name}.evidence_key_file: {fault}")));
+    }
     let production = config.environments.production.as_ref();
     for (name, settings) in production.into_iter().flat_map(|own| &own.integrations) {
         let checked = registry.check_type(name, settings).map_err(|fault| fault.to_string());

@@ -12,6 +12,7 @@ use slackwater_service::clock::ClockError;
 use slackwater_service::config::error::ConfigError;
 use slackwater_service::outbox::subscribing::SubscribeError;
 use slackwater_store::error::StoreError;
+use slackwater_store::evidence::EvidenceLogError;
 use slackwater_store::signing::SecretError;
 
 /// Failure of the process.
@@ -66,6 +67,10 @@ pub(crate) enum Failure {
     Json { what: &'static str, reason: String },
     #[error("limits: {reason}")]
     Limits { reason: String },
+    #[error(transparent)]
+    Evidence(#[from] EvidenceLogError),
+    #[error("{}: none of its {lines} lines is signed", file.display())]
+    Unsigned { file: PathBuf, lines: usize },
     #[error("there is no client {0} in the sandbox")]
     NoClient(String),
     #[error("there is no client {0}")]

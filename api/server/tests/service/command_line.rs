@@ -1,13 +1,15 @@
 //! The program as a user of a terminal calls it.
 use std::fmt::Write;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use expect_test::expect_file;
-use serde_json::Value;
+use serde_json::{Value, json};
 use slackwater_integration::registry::Registry;
 use slackwater_server::running::{Service, Stop};
 use slackwater_service::clock::Clock;
 use slackwater_service::config::{Config, Listener};
+use slackwater_store::evidence::{EvidenceKey, EvidenceLog};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -47,6 +49,10 @@ struct Running {
 }
 
 async fn serve() -> Running {
+    serve_with(|_| ()).await
+}
+
+async fn serve_with(change: impl FnOnce(&mut Config)) -> Running {
     let folder = tempfile::tempdir().unwrap();
     let mut config = Config::default();
     let url = format!("sqlite:{}", folder.path().join("kept.db").display());
@@ -57,6 +63,7 @@ async fn serve() -> Running {
     config.admin.listen = free().listen;
     config.admin.token = Some(TOKEN.parse().unwrap());
     add_zone(&mut config);
+    change(&mut config);
     let service = Service::start(config, Clock::fixed(six()), &Registry::new()).await.unwrap();
     let admin = service.admin_url().to_owned();
     let (stop, stopped) = oneshot::channel::<()>();
@@ -355,4 +362,74 @@ async fn a_key_of_the_database_is_made_and_used() {
     let done: Value = serde_json::from_str(&done).unwrap();
     assert_eq!(done["key"].as_str().map(str::len), Some(16));
     assert_eq!((done["connections"].as_u64(), done["subscriptions"].as_u64()), (Some(0), Some(0)));
+}
+
+#[tokio::test]
+async fn grid_orders_are_passed_and_shown() {
+    let sender = json!({ "zone": "NO1", "area": "north", "fail_safe_kw": 4.2 });
+    let add = |config: &mut Config| {
+        config.grid.insert("dso".to_owned(), serde_json::from_value(sender).unwrap());
+    };
+    let Running { folder: _folder, admin, stop, server } = serve_with(add).await;
+    let ask = |arguments: &[&str]| {
+        let mut command = program(arguments);
+        command.env("SLACKWATER_ADMIN_URL", &admin).env("SLACKWATER_ADMIN_TOKEN", TOKEN);
+        run(command)
+    };
+    let until = "2026-01-05T20:00:00Z";
+    let order = ["grid", "order", "dso", "--limit-kw", "11", "--until", until];
+    for (arguments, limit, reason) in [
+        (&["grid", "show", "dso"][..], Value::Null, "free"),
+        (&order, json!(11.0), "ordered"),
+        (&["grid", "heartbeat", "dso"], json!(11.0), "ordered"),
+        (&["grid", "release", "dso"], Value::Null, "free"),
+    ] {
+        let (is_done, out, err) = ask(arguments).await;
+        assert!(is_done, "{arguments:?}: {err}");
+        let shown: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!((&shown["limit_kw"], &shown["reason"]), (&limit, &json!(reason)), "{out}");
+    }
+    let (_, all, _) = ask(&["grid", "show"]).await;
+    let all: Value = serde_json::from_str(&all).unwrap();
+    assert_eq!((&all[0]["name"], &all[0]["fail_safe_kw"]), (&json!("dso"), &json!(4.2)));
+    for (arguments, reason) in [
+        (&["grid", "order", "other", "--limit-kw", "1"][..], "404"),
+        (&["grid", "order", "dso", "--limit-kw=-1"], "-1 kW is below 0 kW"),
+    ] {
+        let (is_done, _, err) = ask(arguments).await;
+        assert!(!is_done && err.contains(reason), "{err}");
+    }
+    stop.send(()).unwrap();
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn evidence_is_checked_without_a_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (key_file, file) = (path("key"), path("grid.log"));
+    let (is_done, key, err) = run(program(&["evidence", "key", &key_file])).await;
+    assert!(is_done, "{err}");
+    let key = key.trim();
+    let (_, again, _) = run(program(&["evidence", "public-key", &key_file])).await;
+    assert_eq!(again.trim(), key);
+    assert!(!run(program(&["evidence", "key", &key_file])).await.0, "a key is not overwritten");
+    let private_key = EvidenceKey::read_file(Path::new(&key_file)).unwrap();
+    let mut log = EvidenceLog::open_file(Path::new(&file), Some(private_key), six()).unwrap();
+    log.append_records([json!({ "kind": "order", "limit_kw": 4.2 })]).unwrap();
+    let check = ["evidence", "check", &file, "--public-key", key];
+    let (is_done, _, err) = run(program(&check)).await;
+    assert!(!is_done && err.contains("none of its 1 lines is signed"), "{err}");
+    log.sign_lines(six()).unwrap();
+    let (is_done, out, err) = run(program(&check)).await;
+    assert!(is_done, "{err}");
+    let checked: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&checked["lines"], &checked["signed_to_line"]), (&json!(2), &json!(2)));
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("4.2", "9.2")).unwrap();
+    let (is_done, out, err) = run(program(&check)).await;
+    assert!(!is_done && out.is_empty(), "{out}");
+    assert!(err.contains("line 1 does not follow from the lines before it"), "{err}");
+    let (is_done, _, err) = run(program(&["evidence", "check", &file, "--public-key", "x"])).await;
+    assert!(!is_done && err.contains("a key is 32 bytes in base64"), "{err}");
 }

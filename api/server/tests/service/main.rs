@@ -13,6 +13,7 @@ mod dropped;
 mod encrypted;
 mod fetching;
 mod golden;
+mod grid_orders;
 mod guard;
 mod guessing;
 mod harness;

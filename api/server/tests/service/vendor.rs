@@ -7,7 +7,9 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use slackwater_control::device::command::Command;
 use slackwater_control::device::scope::DeviceKind;
+use slackwater_control::grid_order::limit::GridLimit;
 use slackwater_control::policy::flex::ReserveRule;
+use slackwater_engine::units::Power;
 use slackwater_integration::authorization::{AccountTokens, Authorization};
 use slackwater_integration::error::VendorError;
 use slackwater_integration::profile::{Health, Profile, VendorCode, VendorHealth};
@@ -36,6 +38,8 @@ pub(crate) struct Scripted {
     log_ins: watch::Sender<usize>,
     outcomes: Mutex<BTreeMap<String, VecDeque<Outcome>>>,
     sent: Mutex<Vec<(String, Command)>>,
+    /// Power of each site, and the grid limit that it follows.
+    sites: Mutex<BTreeMap<String, (Option<Power>, Option<GridLimit>)>>,
     /// While true, polls and log-ins wait.
     hangs: watch::Sender<bool>,
     /// While true, whoever polls panics.
@@ -63,6 +67,7 @@ impl Scripted {
             log_ins: watch::Sender::new(0),
             outcomes: Mutex::default(),
             sent: Mutex::default(),
+            sites: Mutex::default(),
             hangs: watch::Sender::new(false),
             breaks: AtomicBool::new(false),
         })
@@ -100,6 +105,16 @@ impl Scripted {
     pub(crate) fn sent(&self, device: &str) -> Vec<Command> {
         let sent = self.sent.lock().unwrap();
         sent.iter().filter(|(to, _)| to == device).map(|(_, command)| *command).collect()
+    }
+
+    /// From now on there is a site that draws a power, and follows no limit yet.
+    pub(crate) fn has_site(&self, name: &str, power: Option<Power>) {
+        self.sites.lock().unwrap().insert(name.to_owned(), (power, None));
+    }
+
+    /// Limit of a grid operator that a site follows.
+    pub(crate) fn followed(&self, name: &str) -> Option<GridLimit> {
+        self.sites.lock().unwrap()[name].1
     }
 
     pub(crate) fn hang(&self, hangs: bool) {
@@ -194,5 +209,14 @@ impl Vendor for Scripted {
         _: DateTime<Utc>,
     ) -> Result<Vec<Metered>, VendorError> {
         Ok(Vec::new())
+    }
+
+    fn follow_grid_limit(&self, site: &str, limit: GridLimit) -> bool {
+        let mut sites = self.sites.lock().unwrap();
+        sites.get_mut(site).map(|site| site.1 = Some(limit)).is_some()
+    }
+
+    fn site_power(&self, site: &str) -> Option<Power> {
+        self.sites.lock().unwrap().get(site)?.0
     }
 }

@@ -1,7 +1,9 @@
-//! Limits of areas in memory: those of the settings, and those that operators set meanwhile.
+//! Limits of areas in memory: those of the settings, those that operators set meanwhile, and below
+//! both those of grid operators.
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_engine::shared_supply::SharedLimit;
 use slackwater_engine::units::Power;
 
@@ -10,6 +12,30 @@ use slackwater_store::database::Store;
 use slackwater_store::error::StoreError;
 use slackwater_store::limits::{LimitRow, all_limits};
 use slackwater_store::rows::Pair;
+
+/// Limit of a grid operator, which counts where it is lower than others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GridCap {
+    /// Highest power.
+    pub power: Power,
+    /// First instant.
+    pub since: DateTime<Utc>,
+    /// First instant after it; `None` without an end.
+    pub until: Option<DateTime<Utc>>,
+}
+
+/// Time for which a limit of a grid operator without an end is planned with, far beyond all prices.
+const WITHOUT_END: TimeDelta = TimeDelta::days(3_650);
+
+impl GridCap {
+    /// The lower one of a limit and this one. It is a period also without an end: devices above the
+    /// limit of a period are off there, while one that is above a limit at all times would keep it
+    /// in the mean of each slot only.
+    fn lower(&self, limit: &SharedLimit) -> SharedLimit {
+        let until = self.until.or_else(|| self.since.checked_add_signed(WITHOUT_END));
+        limit.capped(self.power, self.since, until)
+    }
+}
 
 /// Limits of areas, by zone and area.
 #[derive(Debug, Default)]
@@ -21,7 +47,8 @@ pub struct AreaLimits {
 #[derive(Debug, Default)]
 struct Kept {
     set: BTreeMap<Pair, SharedLimit>,
-    /// Both together, by zone and then by area, so that a look-up needs no texts of its own.
+    caps: BTreeMap<Pair, GridCap>,
+    /// All together, by zone and then by area, so that a look-up needs no texts of its own.
     in_force: BTreeMap<String, BTreeMap<String, Arc<SharedLimit>>>,
 }
 
@@ -51,7 +78,8 @@ impl AreaLimits {
         self.read(|kept| kept.in_force.is_empty())
     }
 
-    /// The limit in force of an area: what an operator set, and the settings where nothing is set.
+    /// The limit in force of an area: what an operator set, and the settings where nothing is set; the
+    /// limit of a grid operator where that is lower.
     #[must_use]
     pub fn of(&self, zone_id: &str, area_id: &str) -> Option<Arc<SharedLimit>> {
         self.read(|kept| kept.in_force.get(zone_id)?.get(area_id).cloned())
@@ -88,17 +116,37 @@ impl AreaLimits {
     /// Puts what an operator set in the place of what was set before, after the database.
     pub fn replace(&self, area: &Pair, set: Option<SharedLimit>) {
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
-        let configured = self.configured_for(area);
-        let in_force = match (&set, configured) {
+        match set {
+            Some(set) => kept.set.insert(area.clone(), set),
+            None => kept.set.remove(area),
+        };
+        self.put_in_force(&mut kept, area);
+    }
+
+    /// Puts the limit of a grid operator in the place of the one before, after the database.
+    pub fn replace_cap(&self, area: &Pair, cap: Option<GridCap>) {
+        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        if kept.caps.get(area) == cap.as_ref() {
+            return;
+        }
+        match cap {
+            Some(cap) => kept.caps.insert(area.clone(), cap),
+            None => kept.caps.remove(area),
+        };
+        self.put_in_force(&mut kept, area);
+    }
+
+    fn put_in_force(&self, kept: &mut Kept, area: &Pair) {
+        let base = match (kept.set.get(area), self.configured_for(area)) {
             (Some(set), Some(usual)) if set.usual().is_none() => {
                 Some(set.clone().with_usual(usual))
             }
             (Some(set), _) => Some(set.clone()),
             (None, usual) => usual.map(SharedLimit::from),
         };
-        match set {
-            Some(set) => kept.set.insert(area.clone(), set),
-            None => kept.set.remove(area),
+        let in_force = match kept.caps.get(area) {
+            Some(cap) => Some(cap.lower(&base.unwrap_or_default())),
+            None => base,
         };
         let (zone, area) = area.clone();
         let areas = kept.in_force.entry(zone.clone()).or_default();
@@ -144,6 +192,19 @@ mod tests {
         assert_eq!(at(&limits), [Some(50.0), Some(800.0)]);
         limits.replace(&area, None);
         assert_eq!(at(&limits), [Some(500.0), Some(500.0)]);
+        // A grid order counts where it is lower, with and without another limit.
+        let half = start + TimeDelta::minutes(30);
+        let cap = |power, until| Some(GridCap { power: kw(power), since: start, until });
+        limits.replace_cap(&area, cap(70.0, Some(half)));
+        assert_eq!(at(&limits), [Some(70.0), Some(500.0)]);
+        limits.replace_cap(&area, cap(900.0, None));
+        assert_eq!(at(&limits), [Some(500.0), Some(500.0)]);
+        limits.replace_cap(&area, None);
+        let west = ("NO1".to_owned(), "west".to_owned());
+        limits.replace_cap(&west, cap(7.0, None));
+        assert_eq!(limits.of("NO1", "west").unwrap().at(end), Some(kw(7.0)));
+        limits.replace_cap(&west, None);
+        assert_eq!(limits.of("NO1", "west"), None);
         // An area that the settings do not name, and whose limit is taken away again.
         let south = ("NO1".to_owned(), "south".to_owned());
         limits.replace(&south, Some(kw(9.0).into()));

@@ -5,6 +5,7 @@
 
 pub mod control;
 pub mod device_change;
+pub mod grid;
 pub mod index;
 pub mod limits;
 pub mod plans;

@@ -105,6 +105,9 @@ pub enum ConfigError {
     /// Something about plans makes no sense.
     #[error("{0}")]
     Plans(String),
+    /// A sender of grid orders.
+    #[error("{0}")]
+    Grid(String),
     /// Two services share a socket and cannot be told apart.
     #[error("{listen} has two services at {host}; give them hosts of their own by `url`, or ports")]
     Ambiguous {

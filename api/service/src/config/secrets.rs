@@ -77,6 +77,8 @@ impl Config {
         let named = named.into_iter().filter_map(|(name, file)| Some((name, file?)));
         let old = self.store.old_key_files.iter();
         let named = named.chain(old.map(|file| ("store.old_key_files", file.as_path())));
+        let keys = self.grid.values().filter_map(|sender| sender.evidence_key_file.as_deref());
+        let named = named.chain(keys.map(|file| ("grid.evidence_key_file", file)));
         let receivers = self.events.subscriptions.iter();
         let receivers = receivers.filter_map(|receiver| receiver.secret_file.as_deref());
         let receivers = receivers.map(|file| ("events.subscriptions.secret_file", file));

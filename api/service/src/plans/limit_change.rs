@@ -136,7 +136,7 @@ fn changed(limit: &SharedLimit, wanted: LimitChange) -> Result<SharedLimit, Limi
 }
 
 /// Asks for new plans of an area for each client with homes there.
-async fn request_area(
+pub(crate) async fn request_area(
     app: &App,
     change: &mut Change,
     ((zone, area), now): (&Pair, DateTime<Utc>),
