@@ -147,20 +147,20 @@ record! {
     }
     impl {
         /// Baseline cost minus cost; negative if limits cost more than planning saves.
-        #[getter]
-        fn savings(&self) -> f64 {
-            self.baseline().savings(self.cost)
+        #[getter(savings)]
+        fn compute_savings(&self) -> f64 {
+            self.read_baseline().savings(self.cost)
         }
     }
 }
 
 impl AreaNumbers {
-    fn baseline(&self) -> engine::LoadAndCost {
+    fn read_baseline(&self) -> engine::LoadAndCost {
         engine::LoadAndCost { load_kw: self.baseline_load_kw.clone(), cost: self.baseline_cost }
     }
 
     /// The statements of the plan, for verification.
-    pub(crate) fn stated(&self) -> engine::StatedArea {
+    pub(crate) fn state_numbers(&self) -> engine::StatedArea {
         engine::StatedArea {
             cost: self.cost,
             bound: self.bound,
@@ -178,7 +178,7 @@ impl AreaNumbers {
     }
 
     /// Cost, energies and shortfall, for comparison with another plan.
-    pub(crate) fn totals(&self) -> Result<PlanTotals, Refused> {
+    pub(crate) fn add_up(&self) -> Result<PlanTotals, Refused> {
         Ok(PlanTotals {
             cost: Money::from_amount(self.cost).named("cost")?,
             bound: Money::from_amount(self.bound).named("bound")?,

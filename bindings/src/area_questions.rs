@@ -40,7 +40,7 @@ record! {
         gap: f64,
         /// True if the plan keeps all rules and the certificate holds.
         holds: bool,
-        /// What does not hold, separated by commas; empty if all does.
+        /// Names of the statements that do not hold, separated by commas; empty if all do.
         failed: String,
     }
 
@@ -90,7 +90,7 @@ pub(crate) fn verify_area(
     let ids = names_of(columns.id())?;
     check_same_vehicles(ids.as_string(), names.as_string())?;
     let problem = columns.problem(&paid)?;
-    let stated = numbers.stated();
+    let stated = numbers.state_numbers();
     let found =
         crate::work::in_parallel(py, || engine::verify_area(&problem, &intervals, &stated))??;
     let certificate = |one: engine::VehicleCheck| VehicleCertificate {

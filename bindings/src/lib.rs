@@ -176,9 +176,9 @@ mod _engine {
     #[pymodule_export]
     use crate::signals::{check_signal, replace_signal};
     #[pymodule_export]
-    use crate::simulate::{Simulation, SimulationTable, simulate};
+    use crate::simulate::{SimulationResult, SimulationTable, simulate};
     #[pymodule_export]
-    use crate::simulate_homes::{HomeSimulation, HomeView, simulate_homes};
+    use crate::simulate_homes::{HomeView, simulate_homes};
     #[pymodule_export]
     use crate::simulate_view::{Episode, View, count_stays};
     #[pymodule_export]

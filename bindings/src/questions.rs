@@ -247,7 +247,7 @@ impl ComparedPlan<'_> {
             Self::One(AnyPlan::Storage(plan)) => Ok(plan.evaluated().1.into()),
             Self::One(AnyPlan::Switching(plan)) => Ok(plan.intended().into()),
             Self::One(AnyPlan::Site(plan)) => Ok(plan.evaluated().1.into()),
-            Self::Area(numbers) => numbers.totals(),
+            Self::Area(numbers) => numbers.add_up(),
             Self::One(AnyPlan::Charge(_) | AnyPlan::Heat(_)) => {
                 Err(Refused::Input("a plan of this kind is not planned again by arguments".into()))
             }

@@ -1,4 +1,6 @@
 //! Simulations in a receding horizon, Arrow to Arrow, with policies of Python.
+use std::iter::Sum;
+use std::ops::AddAssign;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray, UInt32Array};
@@ -68,20 +70,20 @@ impl Settings {
 }
 
 /// A function of Python that is told the share of the work that is done.
-pub(crate) struct Progress {
+struct Progress {
     function: Option<Py<PyAny>>,
     told: f64,
     /// What the function raised.
-    pub(crate) failed: Option<PyErr>,
+    failed: Option<PyErr>,
 }
 
 impl Progress {
-    pub(crate) fn new(function: Option<Py<PyAny>>) -> Self {
+    fn new(function: Option<Py<PyAny>>) -> Self {
         Self { function, told: 0.0, failed: None }
     }
 
     /// Tells the share; false if the work has to stop.
-    pub(crate) fn tell(&mut self, done: f64, clock: &Clock) -> bool {
+    fn tell(&mut self, done: f64, clock: &Clock) -> bool {
         let is_due = done - self.told >= 0.005 || done >= 1.0;
         if let Some(function) = self.function.as_ref().filter(|_| is_due) {
             self.told = done;
@@ -196,7 +198,7 @@ pub(crate) fn read_commands(
 pub(crate) struct SimulationTable;
 
 impl SimulationTable {
-    pub(crate) fn wrap(py: Python<'_>, table: &Table) -> PyResult<Py<Self>> {
+    fn wrap(py: Python<'_>, table: &Table) -> PyResult<Py<Self>> {
         Py::new(py, PyClassInitializer::from(table.clone()).add_subclass(Self))
     }
 }
@@ -214,18 +216,24 @@ impl SimulationTable {
     }
 }
 
-/// Result of a simulation; see `slackwater.Simulation`.
+/// Tables and amounts of a simulation; see `slackwater.Simulation` and `slackwater.HomeSimulation`.
 #[pyclass(frozen, subclass, module = "slackwater._engine")]
 #[derive(Debug, Clone)]
-pub(crate) struct Simulation {
+pub(crate) struct SimulationResult {
     homes: Table,
-    stays: Table,
     steps: Option<Table>,
-    totals: Vec<(String, String)>,
+    amounts: Vec<(String, String)>,
+}
+
+impl SimulationResult {
+    /// Result with a table of homes, one of steps if they were kept, and the sums of all amounts.
+    pub(crate) fn new(homes: Table, steps: Option<Table>, totals: &Amounts) -> Self {
+        Self { homes, steps, amounts: totals.named() }
+    }
 }
 
 #[pymethods]
-impl Simulation {
+impl SimulationResult {
     /// Makes the class of Python, which takes a currency beside the result.
     #[new]
     #[pyo3(signature = (native, *_rest: "object"))]
@@ -233,22 +241,16 @@ impl Simulation {
         native.clone()
     }
 
-    /// One row a home: energies, amounts, parts of the regret, summed over its stays.
+    /// One row a home: energies, amounts, parts of the regret. Those of its stays are added up.
     #[getter]
     fn homes(&self, py: Python<'_>) -> PyResult<Py<SimulationTable>> {
         SimulationTable::wrap(py, &self.homes)
     }
 
-    /// One row a stay, in the order they were given.
-    #[getter]
-    fn stays(&self, py: Python<'_>) -> PyResult<Py<SimulationTable>> {
-        SimulationTable::wrap(py, &self.stays)
-    }
-
-    /// One row for each decision of each stay; ``None`` if they were not kept.
+    /// One row for each decision of each stay or home; ``None`` if they were not kept.
     ///
-    /// ``missing_kwh`` is that at ``end``. The costs of a stay's steps and its
-    /// ``missing_cost`` add up to its ``cost``.
+    /// ``missing_kwh`` of a stay and ``stored_kwh`` of a home are those at ``end``. The costs
+    /// of the steps and ``missing_cost`` add up to ``cost``.
     #[getter]
     fn steps(&self, py: Python<'_>) -> PyResult<Option<Py<SimulationTable>>> {
         self.steps.as_ref().map(|steps| SimulationTable::wrap(py, steps)).transpose()
@@ -256,9 +258,32 @@ impl Simulation {
 
     /// Amounts by name, as decimal texts.
     #[getter(_amounts)]
-    fn totals(&self) -> Vec<(String, String)> {
-        self.totals.clone()
+    fn named_amounts(&self) -> Vec<(String, String)> {
+        self.amounts.clone()
     }
+}
+
+/// What ended a simulation: the exception of its policy, or `None` if the caller stopped it.
+pub(crate) fn failure_of<E: Into<PyErr>>(stopped: Stopped<E>) -> Option<PyErr> {
+    match stopped {
+        Stopped::ByCaller => None,
+        Stopped::Policy(error) => Some(error.into()),
+    }
+}
+
+/// Runs a simulation apart from the interpreter and tells a function of Python the share that is
+/// done, until a signal comes.
+pub(crate) fn run_simulation<T: Send + 'static>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut dyn FnMut(f64) -> bool) -> Result<T, Option<PyErr>> + Send + 'static,
+) -> Result<T, Refused> {
+    let made = interrupt::run(py, None, move |clock| {
+        let mut progress = Progress::new(progress);
+        let made = work(&mut |done| progress.tell(done, clock));
+        made.map_err(|error| error.or(progress.failed))
+    })?;
+    Ok(made.map_err(|error| error.unwrap_or_else(|| PyKeyboardInterrupt::new_err(())))?)
 }
 
 /// See `slackwater.simulate`.
@@ -272,7 +297,7 @@ pub(crate) fn simulate(
     forecasts: Vec<PyRef<'_, Forecast>>,
     settings: Settings,
     progress: Option<Py<PyAny>>,
-) -> Result<Simulation, Refused> {
+) -> Result<(SimulationResult, Py<SimulationTable>), Refused> {
     let read = ReadStays::new(stays)?;
     let facts = settings.facts(&read, prices)?;
     let book = ForecastBook::new(forecasts.iter().map(|f| f.engine().clone()).collect());
@@ -283,89 +308,63 @@ pub(crate) fn simulate(
         return Err(Refused::Input(text));
     }
     let currency = prices.currency.clone();
-    let (outcomes, facts) = interrupt::run(py, None, move |clock| {
-        let mut progress = Progress::new(progress);
-        let mut report = |done: f64| progress.tell(done, clock);
+    let (outcomes, facts) = run_simulation(py, progress, move |report| {
         let made = match policy {
-            None => simulate_replanner(&facts, &book, budget, &options, &mut report).map_err(
-                |stopped| match stopped {
-                    Stopped::ByCaller => None,
-                    Stopped::Policy(never) => match never {},
-                },
-            ),
+            None => simulate_replanner(&facts, &book, budget, &options, report).map_err(failure_of),
             Some(decide) => {
                 let policy = PythonPolicy { decide, currency };
-                engine_simulate(&facts, &book, &policy, &options, &mut report).map_err(|stopped| {
-                    match stopped {
-                        Stopped::ByCaller => None,
-                        Stopped::Policy(error) => Some(error),
-                    }
-                })
+                engine_simulate(&facts, &book, &policy, &options, report).map_err(failure_of)
             }
         };
-        made.map(|outcomes| (outcomes, facts)).map_err(|error| error.or(progress.failed))
-    })?
-    .map_err(|error| error.unwrap_or_else(|| PyKeyboardInterrupt::new_err(())))?;
-    assemble(&read, &facts, &outcomes, settings.keeps_steps)
-}
-
-fn assemble(
-    read: &ReadStays,
-    facts: &Facts,
-    outcomes: &[StayOutcome],
-    keeps_steps: bool,
-) -> Result<Simulation, Refused> {
+        made.map(|outcomes| (outcomes, facts))
+    })?;
     let totals = Totals::new(outcomes.iter());
-    Ok(Simulation {
-        homes: home_table(read, outcomes)?,
-        stays: stay_table(read, facts, outcomes)?,
-        steps: keeps_steps.then(|| step_table(read, outcomes)).transpose()?,
-        totals: totals.named(),
-    })
+    let homes = home_table(&read, &outcomes)?;
+    let steps = settings.keeps_steps.then(|| step_table(&read, &outcomes)).transpose()?;
+    let stays = SimulationTable::wrap(py, &stay_table(&read, &facts, &outcomes)?)?;
+    Ok((SimulationResult::new(homes, steps, &totals.amounts), stays))
 }
 
-/// Amounts of a stay or their sums over many.
-#[derive(Default, Clone, Copy)]
-struct Totals {
-    energy_kwh: f64,
-    missing_kwh: f64,
-    starts: u32,
-    decisions: u32,
-    cost: Amount,
-    missing_cost: Amount,
-    hindsight_cost: Amount,
-    baseline_cost: Amount,
-    parts: Option<[Amount; RegretParts::NAMES.len()]>,
+/// Amounts of money of a stay or of a home, or their sums over many.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Amounts {
+    pub(crate) cost: Amount,
+    pub(crate) missing_cost: Amount,
+    pub(crate) hindsight_cost: Amount,
+    pub(crate) baseline_cost: Amount,
+    /// Parts of the regret; `None` if it was not split.
+    pub(crate) parts: Option<[Amount; RegretParts::NAMES.len()]>,
 }
 
-impl Totals {
-    fn new<'a>(outcomes: impl Iterator<Item = &'a StayOutcome>) -> Self {
-        let mut totals = Self::default();
-        outcomes.for_each(|outcome| totals.add(outcome));
-        totals
-    }
-
-    fn add(&mut self, outcome: &StayOutcome) {
-        self.energy_kwh += outcome.energy_kwh;
-        self.missing_kwh += outcome.missing_kwh;
-        self.starts += outcome.starts;
-        self.decisions += outcome.decisions;
-        self.cost += outcome.cost;
-        self.missing_cost += outcome.missing_cost;
-        self.hindsight_cost += outcome.hindsight_cost;
-        self.baseline_cost += outcome.baseline_cost;
-        if let Some(regret) = outcome.regret {
+impl AddAssign for Amounts {
+    fn add_assign(&mut self, other: Self) {
+        self.cost += other.cost;
+        self.missing_cost += other.missing_cost;
+        self.hindsight_cost += other.hindsight_cost;
+        self.baseline_cost += other.baseline_cost;
+        if let Some(parts) = other.parts {
             let sums = self.parts.get_or_insert_default();
-            for (sum, part) in sums.iter_mut().zip(regret.amounts()) {
+            for (sum, part) in sums.iter_mut().zip(parts) {
                 *sum += part;
             }
         }
     }
+}
 
+impl Sum for Amounts {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        let mut total = Self::default();
+        all.for_each(|one| total += one);
+        total
+    }
+}
+
+impl Amounts {
     fn regret(&self) -> Amount {
         self.cost - self.hindsight_cost
     }
 
+    /// The amounts by name, as decimal texts.
     fn named(&self) -> Vec<(String, String)> {
         let amounts = [
             ("cost", self.cost),
@@ -380,6 +379,55 @@ impl Totals {
             .chain(parts.map(|(name, part)| (format!("regret_{name}"), part.to_string())))
             .collect()
     }
+
+    /// One column for each amount.
+    pub(crate) fn columns(all: &[Self]) -> Result<Vec<(String, ArrayRef)>, Refused> {
+        let amounts = |of: fn(&Self) -> Amount| money(all.iter().map(|one| Some(of(one))));
+        let mut columns = vec![
+            ("cost".to_owned(), amounts(|one| one.cost)?),
+            ("missing_cost".to_owned(), amounts(|one| one.missing_cost)?),
+            ("hindsight_cost".to_owned(), amounts(|one| one.hindsight_cost)?),
+            ("baseline_cost".to_owned(), amounts(|one| one.baseline_cost)?),
+            ("regret".to_owned(), amounts(Self::regret)?),
+        ];
+        for (part, name) in RegretParts::NAMES.iter().enumerate() {
+            let column = money(all.iter().map(|one| one.parts.map(|parts| parts[part])))?;
+            columns.push((format!("regret_{name}"), column));
+        }
+        Ok(columns)
+    }
+}
+
+/// Energies and amounts of a stay or their sums over many.
+#[derive(Default, Clone, Copy)]
+struct Totals {
+    energy_kwh: f64,
+    missing_kwh: f64,
+    starts: u32,
+    decisions: u32,
+    amounts: Amounts,
+}
+
+impl Totals {
+    fn new<'a>(outcomes: impl Iterator<Item = &'a StayOutcome>) -> Self {
+        let mut totals = Self::default();
+        outcomes.for_each(|outcome| totals.add(outcome));
+        totals
+    }
+
+    fn add(&mut self, outcome: &StayOutcome) {
+        self.energy_kwh += outcome.energy_kwh;
+        self.missing_kwh += outcome.missing_kwh;
+        self.starts += outcome.starts;
+        self.decisions += outcome.decisions;
+        self.amounts += Amounts {
+            cost: outcome.cost,
+            missing_cost: outcome.missing_cost,
+            hindsight_cost: outcome.hindsight_cost,
+            baseline_cost: outcome.baseline_cost,
+            parts: outcome.regret.map(|regret| regret.amounts()),
+        };
+    }
 }
 
 /// Columns that tables of stays and of homes have in common.
@@ -390,22 +438,13 @@ fn columns_of(totals: &[Totals]) -> Result<Vec<(String, ArrayRef)>, Refused> {
     let counts = |of: fn(&Totals) -> u32| -> ArrayRef {
         Arc::new(UInt32Array::from_iter_values(totals.iter().map(of)))
     };
-    let amounts = |of: fn(&Totals) -> Amount| money(totals.iter().map(|t| Some(of(t))));
     let mut columns = vec![
         ("energy_kwh".to_owned(), numbers(|totals| totals.energy_kwh)),
         ("missing_kwh".to_owned(), numbers(|totals| totals.missing_kwh)),
         ("starts".to_owned(), counts(|totals| totals.starts)),
         ("decisions".to_owned(), counts(|totals| totals.decisions)),
-        ("cost".to_owned(), amounts(|totals| totals.cost)?),
-        ("missing_cost".to_owned(), amounts(|totals| totals.missing_cost)?),
-        ("hindsight_cost".to_owned(), amounts(|totals| totals.hindsight_cost)?),
-        ("baseline_cost".to_owned(), amounts(|totals| totals.baseline_cost)?),
-        ("regret".to_owned(), amounts(Totals::regret)?),
     ];
-    for (part, name) in RegretParts::NAMES.iter().enumerate() {
-        let column = money(totals.iter().map(|totals| totals.parts.map(|parts| parts[part])))?;
-        columns.push((format!("regret_{name}"), column));
-    }
+    columns.extend(Amounts::columns(&totals.iter().map(|t| t.amounts).collect::<Vec<_>>())?);
     Ok(columns)
 }
 

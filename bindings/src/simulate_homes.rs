@@ -2,8 +2,7 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray, UInt32Array};
-use chrono::{DateTime, TimeDelta, Utc};
-use pyo3::exceptions::PyKeyboardInterrupt;
+use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use pyo3_arrow::input::AnyRecordBatch;
@@ -11,25 +10,23 @@ use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::simulate as engine;
 use slackwater_engine::simulate::{
     Command, ForecastBook, Home, HomeBattery, HomeFacts, HomeMemory, HomeOutcome, HomePolicy,
-    HomeReplanner, HomeStep, IssuedNetLoad, LookAhead, NaiveForecast, NaiveRule, NetForecast,
-    NetLoad, RegretParts, Stopped, TariffBooks,
+    HomeReplanner, HomeStep, IssuedNetLoad, NaiveForecast, NaiveRule, NetForecast, NetLoad,
+    TariffBooks,
 };
-use slackwater_engine::statistics::fixed::Amount;
 use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::{Energy, Percent, Power, Price};
 
 use crate::arrow::{Columns, Table, batches, refused, utc};
 use crate::error::{Named, Refused};
-use crate::forecast::{Forecast, looked_ahead};
-use crate::interrupt;
+use crate::forecast::Forecast;
 use crate::keys::Keys;
 use crate::prices::Prices;
-use crate::simulate::{Progress, Settings, SimulationTable, read_commands};
+use crate::simulate::{
+    Amounts, Settings, SimulationResult, failure_of, read_commands, run_simulation,
+};
+use crate::simulate_view::SeenPrices;
 use crate::statistics_columns::money;
 use crate::time::{Instant, time_zone};
-
-/// Settled prices that a view holds: four weeks back.
-const HISTORY: TimeDelta = TimeDelta::days(28);
 
 /// Columns of batteries.
 const BATTERY: [&str; 12] = [
@@ -339,10 +336,8 @@ pub(crate) struct HomeView {
     /// Load less solar power that is expected from now on: ``(start, end, power_kw)``.
     #[pyo3(get)]
     net_load: Vec<(DateTime<Utc>, DateTime<Utc>, f64)>,
-    known: Arc<PriceCurve>,
+    prices: SeenPrices,
     export: Option<Arc<PriceCurve>>,
-    past: Arc<PriceCurve>,
-    currency: Arc<str>,
 }
 
 impl HomeView {
@@ -358,10 +353,8 @@ impl HomeView {
             power_max_kw: view.charge_max().as_kw(),
             discharge_max_kw: view.discharge_max().as_kw(),
             net_load: net_load.map(|(start, end, power)| (start, end, power.as_kw())).collect(),
-            known: Arc::new(view.prices()),
+            prices: SeenPrices::new(view, currency),
             export: view.export_prices().map(Arc::new),
-            past: Arc::new(view.history(view.now() - HISTORY)),
-            currency: currency.clone(),
         }
     }
 }
@@ -377,25 +370,22 @@ impl HomeView {
 
     #[getter(_known)]
     fn prices(&self) -> Prices {
-        Prices::new(self.known.clone(), self.currency.clone())
+        self.prices.known_prices()
     }
 
     #[getter(_known_export)]
     fn export_prices(&self) -> Option<Prices> {
-        self.export.as_ref().map(|export| Prices::new(export.clone(), self.currency.clone()))
+        self.export.as_ref().map(|export| self.prices.wrap_curve(export))
     }
 
     #[getter(_past)]
     fn history(&self) -> Prices {
-        Prices::new(self.past.clone(), self.currency.clone())
+        self.prices.past_prices()
     }
 
     #[pyo3(signature = (at))]
     fn price_at(&self, at: Instant) -> Result<f64, Refused> {
-        let curve = if at.0 < self.now { &self.past } else { &self.known };
-        let unknown = LookAhead::Price { at: at.0, now: self.now };
-        let price = curve.price_at(at.0).ok_or(unknown).map_err(looked_ahead)?;
-        Ok(Price::as_per_kwh(price))
+        self.prices.find_price(at)
     }
 }
 
@@ -426,46 +416,6 @@ impl HomePolicy for PythonHomePolicy {
     }
 }
 
-/// Result of a simulation of homes; see `slackwater.HomeSimulation`.
-#[pyclass(frozen, subclass, module = "slackwater._engine")]
-#[derive(Debug, Clone)]
-pub(crate) struct HomeSimulation {
-    homes: Table,
-    steps: Option<Table>,
-    totals: Vec<(String, String)>,
-}
-
-#[pymethods]
-impl HomeSimulation {
-    /// Makes the class of Python, which takes a currency beside the result.
-    #[new]
-    #[pyo3(signature = (native, *_rest: "object"))]
-    fn from_native(native: &Self, _rest: &Bound<'_, PyTuple>) -> Self {
-        native.clone()
-    }
-
-    /// One row a home, in the order of the batteries: energies, amounts, parts of the regret.
-    #[getter]
-    fn homes(&self, py: Python<'_>) -> PyResult<Py<SimulationTable>> {
-        SimulationTable::wrap(py, &self.homes)
-    }
-
-    /// One row for each decision of each home; ``None`` if they were not kept.
-    ///
-    /// ``stored_kwh`` is that at ``end``. The costs of a home's steps and its
-    /// ``missing_cost`` add up to its ``cost``.
-    #[getter]
-    fn steps(&self, py: Python<'_>) -> PyResult<Option<Py<SimulationTable>>> {
-        self.steps.as_ref().map(|steps| SimulationTable::wrap(py, steps)).transpose()
-    }
-
-    /// Amounts by name, as decimal texts.
-    #[getter(_amounts)]
-    fn totals(&self) -> Vec<(String, String)> {
-        self.totals.clone()
-    }
-}
-
 /// Prices to buy and to sell, with their forecasts, as Python gives them.
 #[derive(FromPyObject)]
 pub(crate) struct TariffInput<'py> {
@@ -486,7 +436,7 @@ pub(crate) fn simulate_homes(
     facts: HomeInput,
     settings: Settings,
     progress: Option<Py<PyAny>>,
-) -> Result<HomeSimulation, Refused> {
+) -> Result<SimulationResult, Refused> {
     let options = settings.options()?;
     let mut read = ReadBatteries::new(batteries)?;
     let homes = facts.homes(&mut read, &tariff.prices)?;
@@ -498,66 +448,45 @@ pub(crate) fn simulate_homes(
     };
     let (buying, selling) = (book(&tariff.forecasts), book(&tariff.export_forecasts));
     let currency = tariff.prices.currency.clone();
-    let outcomes = interrupt::run(py, None, move |clock| {
-        let mut progress = Progress::new(progress);
-        let mut report = |done: f64| progress.tell(done, clock);
+    let outcomes = run_simulation(py, progress, move |report| {
         let books = TariffBooks { import: &buying, export: &selling };
-        let made = match policy {
-            None => {
-                let replan = HomeReplanner;
-                engine::simulate_homes(&facts, books, &replan, &options, &mut report).map_err(
-                    |stopped| match stopped {
-                        Stopped::ByCaller => None,
-                        Stopped::Policy(never) => match never {},
-                    },
-                )
-            }
+        match policy {
+            None => engine::simulate_homes(&facts, books, &HomeReplanner, &options, report)
+                .map_err(failure_of),
             Some(decide) => {
                 let policy = PythonHomePolicy { decide, currency };
-                engine::simulate_homes(&facts, books, &policy, &options, &mut report).map_err(
-                    |stopped| match stopped {
-                        Stopped::ByCaller => None,
-                        Stopped::Policy(error) => Some(error),
-                    },
-                )
+                engine::simulate_homes(&facts, books, &policy, &options, report).map_err(failure_of)
             }
-        };
-        made.map_err(|error| error.or(progress.failed))
-    })?
-    .map_err(|error| error.unwrap_or_else(|| PyKeyboardInterrupt::new_err(())))?;
-    Ok(HomeSimulation {
-        homes: home_table(&read, &outcomes)?,
-        steps: settings.keeps_steps.then(|| step_table(&read, &outcomes)).transpose()?,
-        totals: totals(&outcomes),
-    })
-}
-
-/// Amounts of all homes by name.
-fn totals(outcomes: &[HomeOutcome]) -> Vec<(String, String)> {
-    let sum = |of: fn(&HomeOutcome) -> Amount| outcomes.iter().map(of).sum::<Amount>();
-    let mut named = vec![
-        ("cost".to_owned(), sum(|outcome| outcome.cost)),
-        ("missing_cost".to_owned(), sum(|outcome| outcome.missing_cost)),
-        ("hindsight_cost".to_owned(), sum(|outcome| outcome.hindsight_cost)),
-        ("baseline_cost".to_owned(), sum(|outcome| outcome.baseline_cost)),
-        ("regret".to_owned(), sum(|outcome| outcome.cost - outcome.hindsight_cost)),
-    ];
-    if outcomes.iter().all(|outcome| outcome.regret.is_some()) {
-        for (part, name) in RegretParts::NAMES.iter().enumerate() {
-            let amounts = outcomes.iter().filter_map(|outcome| outcome.regret);
-            let sum = amounts.map(|regret| regret.amounts()[part]).sum::<Amount>();
-            named.push((format!("regret_{name}"), sum));
         }
-    }
-    named.into_iter().map(|(name, amount)| (name, amount.to_string())).collect()
+    })?;
+    let amounts: Vec<Amounts> = outcomes.iter().map(amounts_of).collect();
+    Ok(SimulationResult::new(
+        home_table(&read, &outcomes, &amounts)?,
+        settings.keeps_steps.then(|| step_table(&read, &outcomes)).transpose()?,
+        &amounts.into_iter().sum(),
+    ))
 }
 
-fn home_table(read: &ReadBatteries, outcomes: &[HomeOutcome]) -> Result<Table, Refused> {
+/// Amounts of one home.
+fn amounts_of(outcome: &HomeOutcome) -> Amounts {
+    Amounts {
+        cost: outcome.cost,
+        missing_cost: outcome.missing_cost,
+        hindsight_cost: outcome.hindsight_cost,
+        baseline_cost: outcome.baseline_cost,
+        parts: outcome.regret.map(|regret| regret.amounts()),
+    }
+}
+
+fn home_table(
+    read: &ReadBatteries,
+    outcomes: &[HomeOutcome],
+    amounts: &[Amounts],
+) -> Result<Table, Refused> {
     let homes: UInt32Array = read.batteries.iter().map(|battery| battery.home).collect();
     let numbers = |of: fn(&HomeOutcome) -> f64| -> ArrayRef {
         Arc::new(Float64Array::from_iter_values(outcomes.iter().map(of)))
     };
-    let amounts = |of: fn(&HomeOutcome) -> Amount| money(outcomes.iter().map(|o| Some(of(o))));
     let decisions = UInt32Array::from_iter_values(outcomes.iter().map(|o| o.decisions));
     let mut columns = read.homes.columns(&homes);
     columns.extend([
@@ -567,16 +496,8 @@ fn home_table(read: &ReadBatteries, outcomes: &[HomeOutcome]) -> Result<Table, R
         ("discharged_kwh".to_owned(), numbers(|outcome| outcome.discharged_kwh)),
         ("missing_kwh".to_owned(), numbers(|outcome| outcome.missing_kwh)),
         ("decisions".to_owned(), Arc::new(decisions) as ArrayRef),
-        ("cost".to_owned(), amounts(|outcome| outcome.cost)?),
-        ("missing_cost".to_owned(), amounts(|outcome| outcome.missing_cost)?),
-        ("hindsight_cost".to_owned(), amounts(|outcome| outcome.hindsight_cost)?),
-        ("baseline_cost".to_owned(), amounts(|outcome| outcome.baseline_cost)?),
-        ("regret".to_owned(), amounts(|outcome| outcome.cost - outcome.hindsight_cost)?),
     ]);
-    for (part, name) in RegretParts::NAMES.iter().enumerate() {
-        let of = |outcome: &HomeOutcome| outcome.regret.map(|regret| regret.amounts()[part]);
-        columns.push((format!("regret_{name}"), money(outcomes.iter().map(of))?));
-    }
+    columns.extend(Amounts::columns(amounts)?);
     Ok(Table::from_batch(RecordBatch::try_from_iter(columns).map_err(refused)?))
 }
 

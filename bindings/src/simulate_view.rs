@@ -44,9 +44,52 @@ pub(crate) struct View {
     /// Highest power that the device can draw.
     #[pyo3(get)]
     power_max_kw: f64,
+    prices: SeenPrices,
+}
+
+/// Prices that a view hands out: those known now, and the settled ones of four weeks back.
+#[derive(Debug, Clone)]
+pub(crate) struct SeenPrices {
+    now: DateTime<Utc>,
     known: Arc<PriceCurve>,
     past: Arc<PriceCurve>,
     currency: Arc<str>,
+}
+
+impl SeenPrices {
+    /// Prices that are known at a moment.
+    pub(crate) fn new(moment: &engine::Moment<'_>, currency: &Arc<str>) -> Self {
+        let now = moment.now();
+        Self {
+            now,
+            known: Arc::new(moment.prices()),
+            past: Arc::new(moment.history(now - HISTORY)),
+            currency: currency.clone(),
+        }
+    }
+
+    /// Another curve in the currency of these prices.
+    pub(crate) fn wrap_curve(&self, curve: &Arc<PriceCurve>) -> Prices {
+        Prices::new(curve.clone(), self.currency.clone())
+    }
+
+    /// Prices from now on.
+    pub(crate) fn known_prices(&self) -> Prices {
+        self.wrap_curve(&self.known)
+    }
+
+    /// Settled prices before now.
+    pub(crate) fn past_prices(&self) -> Prices {
+        self.wrap_curve(&self.past)
+    }
+
+    /// Price per kWh at an instant, if it is known now.
+    pub(crate) fn find_price(&self, at: Instant) -> Result<f64, Refused> {
+        let curve = if at.0 < self.now { &self.past } else { &self.known };
+        let unknown = LookAhead::Price { at: at.0, now: self.now };
+        let price = curve.price_at(at.0).ok_or(unknown).map_err(looked_ahead)?;
+        Ok(Price::as_per_kwh(price))
+    }
 }
 
 impl View {
@@ -59,9 +102,7 @@ impl View {
             departure: view.departure(),
             missing_kwh: view.missing().as_kwh(),
             power_max_kw: view.power_max().as_kw(),
-            known: Arc::new(view.prices()),
-            past: Arc::new(view.history(view.now() - HISTORY)),
-            currency: currency.clone(),
+            prices: SeenPrices::new(view, currency),
         }
     }
 }
@@ -77,20 +118,17 @@ impl View {
 
     #[getter(_known)]
     fn prices(&self) -> Prices {
-        Prices::new(self.known.clone(), self.currency.clone())
+        self.prices.known_prices()
     }
 
     #[getter(_past)]
     fn history(&self) -> Prices {
-        Prices::new(self.past.clone(), self.currency.clone())
+        self.prices.past_prices()
     }
 
     #[pyo3(signature = (at))]
     fn price_at(&self, at: Instant) -> Result<f64, Refused> {
-        let curve = if at.0 < self.now { &self.past } else { &self.known };
-        let unknown = LookAhead::Price { at: at.0, now: self.now };
-        let price = curve.price_at(at.0).ok_or(unknown).map_err(looked_ahead)?;
-        Ok(Price::as_per_kwh(price))
+        self.prices.find_price(at)
     }
 
     /// Known price at `count` instants from now on, a step apart; NaN where nothing is known.
@@ -98,7 +136,7 @@ impl View {
     fn sample(&self, step: TimeDelta, count: usize) -> Vec<f64> {
         let mut at = Some(self.now);
         let sample = |_| {
-            let price = at.and_then(|at| self.known.price_at(at));
+            let price = at.and_then(|at| self.prices.known.price_at(at));
             at = at.and_then(|at| at.checked_add_signed(step));
             price.map_or(f64::NAN, Price::as_per_kwh)
         };

@@ -2143,34 +2143,6 @@ class HeatSlot:
         """
 
 @disjoint_base
-class HomeSimulation:
-    """
-    Result of a simulation of homes; see `slackwater.HomeSimulation`.
-    """
-    def __new__(cls, /, native: HomeSimulation, *_rest: "object") -> HomeSimulation:
-        """
-        Makes the class of Python, which takes a currency beside the result.
-        """
-    @property
-    def _amounts(self, /) -> list[tuple[str, str]]:
-        """
-        Amounts by name, as decimal texts.
-        """
-    @property
-    def homes(self, /) -> SimulationTable:
-        """
-        One row a home, in the order of the batteries: energies, amounts, parts of the regret.
-        """
-    @property
-    def steps(self, /) -> SimulationTable | None:
-        """
-        One row for each decision of each home; ``None`` if they were not kept.
-
-        ``stored_kwh`` is that at ``end``. The costs of a home's steps and its
-        ``missing_cost`` add up to its ``cost``.
-        """
-
-@disjoint_base
 class HomeView:
     """
     Copies of all that is known of one home at one instant. See `slackwater.HomeView`.
@@ -3700,11 +3672,11 @@ class Shortfall:
         """
 
 @disjoint_base
-class Simulation:
+class SimulationResult:
     """
-    Result of a simulation; see `slackwater.Simulation`.
+    Tables and amounts of a simulation; see `slackwater.Simulation` and `slackwater.HomeSimulation`.
     """
-    def __new__(cls, /, native: Simulation, *_rest: "object") -> Simulation:
+    def __new__(cls, /, native: SimulationResult, *_rest: "object") -> SimulationResult:
         """
         Makes the class of Python, which takes a currency beside the result.
         """
@@ -3716,20 +3688,15 @@ class Simulation:
     @property
     def homes(self, /) -> SimulationTable:
         """
-        One row a home: energies, amounts, parts of the regret, summed over its stays.
-        """
-    @property
-    def stays(self, /) -> SimulationTable:
-        """
-        One row a stay, in the order they were given.
+        One row a home: energies, amounts, parts of the regret. Those of its stays are added up.
         """
     @property
     def steps(self, /) -> SimulationTable | None:
         """
-        One row for each decision of each stay; ``None`` if they were not kept.
+        One row for each decision of each stay or home; ``None`` if they were not kept.
 
-        ``missing_kwh`` is that at ``end``. The costs of a stay's steps and its
-        ``missing_cost`` add up to its ``cost``.
+        ``missing_kwh`` of a stay and ``stored_kwh`` of a home are those at ``end``. The costs
+        of the steps and ``missing_cost`` add up to ``cost``.
         """
 
 @final
@@ -5802,7 +5769,7 @@ class VehicleCertificate:
     @property
     def failed(self, /) -> str:
         """
-        What does not hold, separated by commas; empty if all does.
+        Names of the statements that do not hold, separated by commas; empty if all do.
         """
     @property
     def gap(self, /) -> float:
@@ -6329,12 +6296,12 @@ def series_unit(unit: str, *, currency: str | None = None) -> tuple[str, float, 
     See `slackwater.Series.from_slots`.
     """
 
-def simulate(policy: Any | None, stays: Incomplete, prices: Prices, forecasts: SupportsGetItem[int, Forecast], *, settings: Incomplete, progress: Any | None) -> Simulation:
+def simulate(policy: Any | None, stays: Incomplete, prices: Prices, forecasts: SupportsGetItem[int, Forecast], *, settings: Incomplete, progress: Any | None) -> tuple[SimulationResult, SimulationTable]:
     """
     See `slackwater.simulate`.
     """
 
-def simulate_homes(policy: Any | None, batteries: Incomplete, tariff: Incomplete, facts: Incomplete, *, settings: Incomplete, progress: Any | None) -> HomeSimulation:
+def simulate_homes(policy: Any | None, batteries: Incomplete, tariff: Incomplete, facts: Incomplete, *, settings: Incomplete, progress: Any | None) -> SimulationResult:
     """
     See `slackwater.simulate_homes`.
     """
@@ -6470,7 +6437,6 @@ __all__ = [
     "HeatReason",
     "HeatReasons",
     "HeatSlot",
-    "HomeSimulation",
     "HomeView",
     "InputError",
     "InsuranceFrontier",
@@ -6509,7 +6475,7 @@ __all__ = [
     "Series",
     "Session",
     "Shortfall",
-    "Simulation",
+    "SimulationResult",
     "SimulationTable",
     "SiteBaseline",
     "SiteBreach",

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias
 
 from slackwater import _engine
-from slackwater._engine import InputError, Interval
+from slackwater._engine import InputError, Interval, SimulationTable
 from slackwater.forecasts import Forecast, Persistence, SeasonalNaive
 from slackwater.plan import Plan
 from slackwater.prices import Prices
@@ -154,12 +154,15 @@ HomePolicy: TypeAlias = Replan | Callable[[HomeView], Command]
 :class:`HomeView`. A negative power discharges."""
 
 
-class _Costs:
-    """Amounts of a simulation by name."""
+class _Costs(_engine.SimulationResult):
+    """Tables and amounts of a simulation, the latter by name."""
 
-    __slots__ = ()
+    __slots__ = ("_totals", "currency")
 
-    _totals: dict[str, Decimal]
+    def __init__(self, native: _engine.SimulationResult, currency: str) -> None:
+        """Add a currency to a result of the engine; the functions that simulate make it."""
+        self._totals = {name: Decimal(amount) for name, amount in native._amounts}
+        self.currency = currency
 
     @property
     def cost(self) -> Decimal:
@@ -203,35 +206,42 @@ class _Costs:
         names = [name for name in self._totals if name.startswith("regret_")]
         return {name.removeprefix("regret_"): self._totals[name] for name in names}
 
-    def _headline(self, what: str, currency: str) -> str:
+    def _headline(self, what: str) -> str:
         """Tell cost, baseline and regret in one line."""
         return (
-            f"{type(self).__name__}({what} for {self.cost:.4f} {currency}, hindsight "
+            f"{type(self).__name__}({what} for {self.cost:.4f} {self.currency}, hindsight "
             f"{self.hindsight_cost:.4f}, without planning {self.baseline_cost:.4f}, regret "
             f"{self.regret:.4f})"
         )
 
 
-class Simulation(_Costs, _engine.Simulation):
+class Simulation(_Costs):
     """Result of a simulation: realised cost, hindsight optimum, regret, tables.
 
     Amounts are decimals with twelve places and add up to the last digit:
     ``regret == cost - hindsight_cost == sum(regret_parts.values())``.
     """
 
-    __slots__ = ("_totals", "currency")
+    __slots__ = ("_stays",)
 
-    def __init__(self, native: _engine.Simulation, currency: str) -> None:
-        """Add a currency to a result of the engine; :func:`simulate` makes it."""
-        self._totals = {name: Decimal(amount) for name, amount in native._amounts}
-        self.currency = currency
+    def __init__(
+        self, native: _engine.SimulationResult, stays: SimulationTable, currency: str
+    ) -> None:
+        """Add a table of stays and a currency to a result of the engine."""
+        super().__init__(native, currency)
+        self._stays = stays
+
+    @property
+    def stays(self) -> SimulationTable:
+        """One row a stay, in the order they were given."""
+        return self._stays
 
     def __repr__(self) -> str:
         """Tell cost, baseline and regret in one line."""
-        return self._headline(f"{len(self.stays)} stays", self.currency)
+        return self._headline(f"{len(self.stays)} stays")
 
 
-class HomeSimulation(_Costs, _engine.HomeSimulation):
+class HomeSimulation(_Costs):
     """Result of a simulation of homes with batteries: costs, hindsight optimum, regret, tables.
 
     The hindsight optimum is that of batteries without losses that knew all from the start,
@@ -240,16 +250,11 @@ class HomeSimulation(_Costs, _engine.HomeSimulation):
     ``regret == cost - hindsight_cost == sum(regret_parts.values())``.
     """
 
-    __slots__ = ("_totals", "currency")
-
-    def __init__(self, native: _engine.HomeSimulation, currency: str) -> None:
-        """Add a currency to a result of the engine; :func:`simulate_homes` makes it."""
-        self._totals = {name: Decimal(amount) for name, amount in native._amounts}
-        self.currency = currency
+    __slots__ = ()
 
     def __repr__(self) -> str:
         """Tell cost, baseline and regret in one line."""
-        return self._headline(f"{len(self.homes)} homes", self.currency)
+        return self._headline(f"{len(self.homes)} homes")
 
 
 def simulate(
@@ -340,7 +345,7 @@ regret 0.5000)
     if isinstance(policy, type):
         raise TypeError(f"policy is the class {policy.__name__}; give {policy.__name__}()")
     known = _in_order(forecasts, "forecasts", prices)
-    native = _engine.simulate(
+    native, of_stays = _engine.simulate(
         None if isinstance(policy, Replan) else _decider(policy, known),
         stays,
         prices._native,
@@ -355,7 +360,7 @@ regret 0.5000)
         ),
         progress=_draw_bar if progress is True else progress or None,
     )
-    return Simulation(native, prices.currency)
+    return Simulation(native, of_stays, prices.currency)
 
 
 def simulate_homes(

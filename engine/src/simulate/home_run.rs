@@ -23,6 +23,7 @@ use crate::simulate::net_load::NetReader;
 use crate::simulate::receding_horizon::Stopped;
 use crate::simulate::regret::{RUNGS, RegretParts, Relaxation};
 use crate::simulate::run::SimulationOptions;
+use crate::simulate::view::Moment;
 use crate::statistics::fixed::Amount;
 use crate::time::instant::micros_of;
 
@@ -368,13 +369,13 @@ impl<'a, P: HomePolicy> HomeCourse<'a, P> {
         }
         session.net.read_until(now);
         commands.clear();
+        let (tariff, settled) = (&known.tariffs[index], self.facts.import());
+        let horizon_end = now.saturating_add(self.horizon).min(session.end);
         let view = HomeView {
             row: session.row,
-            now,
-            until,
-            horizon_end: now.saturating_add(self.horizon).min(session.end),
+            moment: Moment { now, until, horizon_end, known: &tariff.import, settled },
             battery: session.meter.battery,
-            known: &known.tariffs[index],
+            known: tariff,
             net: &session.net,
             facts: self.facts,
         };

@@ -1,13 +1,16 @@
 //! View of a policy for a home: everything that is known of it at one instant.
+use std::ops::Deref;
+
 use chrono::{DateTime, Utc};
 
 use crate::plan::storage::behind_meter::{BehindMeterBattery, BehindMeterSlot};
 use crate::prices::curve::PriceCurve;
-use crate::simulate::forecast::{KnownPrices, LookAhead};
+use crate::simulate::forecast::KnownPrices;
 use crate::simulate::home::{HomeFacts, for_each_part};
 use crate::simulate::net_load::NetReader;
-use crate::time::instant::{instant_at, micros_of};
-use crate::units::{Energy, Percent, Power, Price};
+use crate::simulate::view::Moment;
+use crate::time::instant::instant_at;
+use crate::units::{Energy, Percent, Power};
 
 /// Prices each way that are known at one instant.
 #[derive(Debug, Clone)]
@@ -26,19 +29,26 @@ impl KnownTariff {
 /// Mean power in a period that is expected.
 pub type ExpectedPower = (DateTime<Utc>, DateTime<Utc>, Power);
 
-/// Everything that is known of one home at one instant. There is no way from it to later facts.
+/// Everything that is known of one home at one instant: its [`Moment`], battery, net load and prices to
+/// sell.
 #[derive(Debug)]
 pub struct HomeView<'a> {
     pub(crate) row: usize,
-    pub(crate) now: i64,
-    pub(crate) until: i64,
-    /// End of planning: that of the horizon, or of the simulation of the home.
-    pub(crate) horizon_end: i64,
+    /// Its horizon ends with the simulation of the home at the latest.
+    pub(crate) moment: Moment<'a>,
     pub(crate) battery: BehindMeterBattery,
     pub(crate) known: &'a KnownTariff,
     pub(crate) net: &'a NetReader<'a>,
     /// Only what lies before `now` is ever handed out.
     pub(crate) facts: &'a HomeFacts,
+}
+
+impl<'a> Deref for HomeView<'a> {
+    type Target = Moment<'a>;
+
+    fn deref(&self) -> &Moment<'a> {
+        &self.moment
+    }
 }
 
 impl HomeView<'_> {
@@ -52,24 +62,6 @@ impl HomeView<'_> {
     #[must_use]
     pub fn home(&self) -> u32 {
         self.facts.homes()[self.row].battery.home
-    }
-
-    /// The present.
-    #[must_use]
-    pub fn now(&self) -> DateTime<Utc> {
-        instant_at(self.now)
-    }
-
-    /// Next instant of decision.
-    #[must_use]
-    pub fn until(&self) -> DateTime<Utc> {
-        instant_at(self.until)
-    }
-
-    /// End of planning.
-    #[must_use]
-    pub fn horizon_end(&self) -> DateTime<Utc> {
-        instant_at(self.horizon_end)
     }
 
     /// Energy in the battery.
@@ -96,12 +88,6 @@ impl HomeView<'_> {
         self.facts.homes()[self.row].battery.discharge_max
     }
 
-    /// Prices to buy that are known now, from now to the end of the horizon.
-    #[must_use]
-    pub fn prices(&self) -> PriceCurve {
-        self.known.import.all().between(self.now(), self.horizon_end())
-    }
-
     /// Prices to sell that are known now; `None` if nothing is paid for.
     #[must_use]
     pub fn export_prices(&self) -> Option<PriceCurve> {
@@ -120,25 +106,6 @@ impl HomeView<'_> {
             (instant_at(start), instant_at(end), power)
         };
         horizon.overlapping(self.now, self.horizon_end).map(expected).collect()
-    }
-
-    /// Settled prices to buy from `from` until now.
-    #[must_use]
-    pub fn history(&self, from: DateTime<Utc>) -> PriceCurve {
-        self.facts.import().between(from, self.now())
-    }
-
-    /// Price to buy at an instant: settled before now, known or forecast after it.
-    ///
-    /// # Errors
-    /// Nobody knows the price now.
-    pub fn price_at(&self, at: DateTime<Utc>) -> Result<Price, LookAhead> {
-        let found = if micros_of(at) < self.now {
-            self.facts.import().price_at(at)
-        } else {
-            self.prices().price_at(at)
-        };
-        found.ok_or(LookAhead::Price { at, now: self.now() })
     }
 
     /// Writes the slots that can be planned to `slots`: from now to the end of the horizon, or to

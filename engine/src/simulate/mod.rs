@@ -74,4 +74,4 @@ pub use regret::RegretParts;
 pub use run::{LengthError, SimulationOptions, StayOutcome, simulate, simulate_replanner};
 pub use session::{Memory, Step};
 pub use stay_columns::{StayColumns, stays_of_fleet};
-pub use view::View;
+pub use view::{Moment, View};
