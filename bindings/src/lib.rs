@@ -194,7 +194,7 @@ mod _engine {
     #[pymodule_export]
     use crate::statistics_columns::{statistics_aggregate, statistics_week, statistics_year};
     #[pymodule_export]
-    use crate::steady::{PlanChange, Stability, close_to, plan_diff};
+    use crate::steady::{PlanChange, Stability, close_to, plan_diff, plan_near};
     #[pymodule_export]
     use crate::storage::{
         StorageCertificate, StorageOutcome, StoragePlan, StorageReason, StorageReasons,

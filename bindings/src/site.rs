@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use slackwater_engine::plan::charge::Gap;
 use slackwater_engine::plan::record::SavedRun;
-use slackwater_engine::plan::site::{Phase, SiteRequest, explain, gaps};
+use slackwater_engine::plan::site::{Phase, PreviousSite, SiteRequest, explain, gaps};
+use slackwater_engine::plan::stability::Budget;
 use slackwater_engine::plan::{questions, site as engine};
 use slackwater_engine::units::{Money, Percent, Power, Price};
 
@@ -23,6 +24,7 @@ use crate::site_request::{
     CarbonArgument, DemandChargeArgument, DeviceArgument, GroupArgument, LimitArgument,
     TiersArgument, request,
 };
+use crate::steady;
 use crate::time::{Instant, time_zone};
 use crate::verification::Verification;
 
@@ -321,6 +323,19 @@ impl SitePlan {
         self.run.plan()
     }
 
+    /// The plan of the same request near another plan.
+    pub(crate) fn plan_near(
+        &self,
+        py: Python<'_>,
+        previous: &Self,
+        budget: Budget,
+    ) -> Result<Self, Refused> {
+        let previous = Some(PreviousSite::new(previous.intended(), budget));
+        let request = SiteRequest { previous, ..self.run.request().clone() };
+        let run = interrupt::run(py, None, move |_| SavedRun::new((), request))??;
+        Ok(Self::new(run, self.terms.clone()))
+    }
+
     /// The text of the saved plan.
     pub(crate) fn to_json(&self) -> String {
         self.terms.to_json(SavedRun::clone(&self.run))
@@ -446,6 +461,12 @@ impl SitePlan {
     #[getter]
     fn is_reproducible(&self) -> bool {
         self.intended().is_reproducible
+    }
+
+    /// How close the plan was kept to the one before; ``None`` if it was not.
+    #[getter]
+    fn stability(&self) -> Option<steady::Stability> {
+        self.intended().stability.as_ref().map(steady::Stability::new)
     }
 
     /// Import, export and prices, slot by slot.

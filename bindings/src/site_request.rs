@@ -464,5 +464,6 @@ pub(crate) fn request(
         preferences: prefer.iter().map(|name| preference(name)).collect::<Result<_, _>>()?,
         preference_budget: Money::from_amount(budget).named("preference_budget")?,
         effort: Effort { nodes_max, seconds_max: time_max.map(TimeDelta::as_seconds_f64) },
+        previous: None,
     })
 }

@@ -9,6 +9,9 @@ use slackwater_engine::units::{Money, Price};
 use crate::error::{Named, Refused};
 use crate::plan::Plan;
 use crate::prices::Prices;
+use crate::site::SitePlan;
+use crate::storage::StoragePlan;
+use crate::switching::SwitchingPlan;
 use crate::time::time_zone;
 
 record! {
@@ -86,6 +89,46 @@ pub(crate) fn close_to(
     let carried = previous.steadiness().map(|kept| kept.budget.spent());
     let budget = Budget::new(total, spent.or(carried).unwrap_or(Money::ZERO))?;
     Ok(py.detach(|| plan.close_to(prices, previous, budget))?)
+}
+
+/// Plan that can be made again near another one of its kind.
+#[derive(FromPyObject)]
+pub(crate) enum NearPlan<'py> {
+    Storage(PyRef<'py, StoragePlan>),
+    Switching(PyRef<'py, SwitchingPlan>),
+    Site(PyRef<'py, SitePlan>),
+}
+
+/// The plan made again.
+#[derive(IntoPyObject)]
+pub(crate) enum NearestPlan {
+    Storage(StoragePlan),
+    Switching(SwitchingPlan),
+    Site(SitePlan),
+}
+
+/// See `slackwater.SitePlan.close_to`.
+#[pyfunction]
+#[pyo3(signature = (plan, previous, *, budget))]
+pub(crate) fn plan_near(
+    py: Python<'_>,
+    plan: NearPlan<'_>,
+    previous: NearPlan<'_>,
+    budget: f64,
+) -> Result<NearestPlan, Refused> {
+    let budget = Budget::new(Money::from_amount(budget).named("budget")?, Money::ZERO)?;
+    match (plan, previous) {
+        (NearPlan::Storage(plan), NearPlan::Storage(before)) => {
+            plan.plan_near(py, &before, budget).map(NearestPlan::Storage)
+        }
+        (NearPlan::Switching(plan), NearPlan::Switching(before)) => {
+            plan.plan_near(py, &before, budget).map(NearestPlan::Switching)
+        }
+        (NearPlan::Site(plan), NearPlan::Site(before)) => {
+            plan.plan_near(py, &before, budget).map(NearestPlan::Site)
+        }
+        _ => Err(Refused::Input("previous is a plan of another kind".to_owned())),
+    }
 }
 
 /// See `slackwater.Plan.diff`.

@@ -8,6 +8,7 @@ use pyo3::types::{PyCapsule, PyTuple};
 use slackwater_engine::plan::Stated;
 use slackwater_engine::plan::charge::{Gap, SocTarget};
 use slackwater_engine::plan::record::{GridPrices, SavedRun};
+use slackwater_engine::plan::stability::{Budget, PreviousPowers};
 use slackwater_engine::plan::storage::{Consumption, StorageLimit, StorageRequest};
 use slackwater_engine::plan::{questions, storage as engine};
 use slackwater_engine::prices::curve::PriceCurve;
@@ -20,6 +21,7 @@ use crate::prices::Prices;
 use crate::provenance::SourceShare;
 use crate::record;
 use crate::saved::Terms;
+use crate::steady;
 use crate::time::{Instant, time_zone};
 use crate::verification::Verification;
 
@@ -243,6 +245,20 @@ impl StoragePlan {
         self.run.plan()
     }
 
+    /// The plan of the same request near another plan.
+    pub(crate) fn plan_near(
+        &self,
+        py: Python<'_>,
+        previous: &Self,
+        budget: Budget,
+    ) -> Result<Self, Refused> {
+        let intervals = previous.intended().intervals.clone();
+        let previous = Some(PreviousPowers { intervals, budget });
+        let request = StorageRequest { previous, ..self.run.request().clone() };
+        let run = py.detach(|| SavedRun::new(self.run.prices().clone(), request))?;
+        Ok(Self::new(run, self.terms.clone()))
+    }
+
     /// Emissions in kg of the plan and of its baseline.
     pub(crate) fn emissions(&self, intensity: &PriceCurve) -> Result<(f64, f64), Refused> {
         let problem = engine::StorageProblem::new(self.run.request().clone())?;
@@ -426,6 +442,12 @@ impl StoragePlan {
             marginal_value_per_kwh: slot.marginal_value.as_per_kwh(),
         };
         self.intended().slots.iter().map(slot).collect()
+    }
+
+    /// How close the plan was kept to the one before; ``None`` if it was not.
+    #[getter]
+    fn stability(&self) -> Option<steady::Stability> {
+        self.intended().stability.as_ref().map(steady::Stability::new)
     }
 
     /// What becomes of each target, in the order they were given.
@@ -689,6 +711,7 @@ pub(crate) fn storage_request(
         end_value: Price::from_per_kwh(end_value_per_kwh).named("end_value_per_kwh")?,
         wear_price: Price::from_per_kwh(wear_price_per_kwh).named("wear_price_per_kwh")?,
         after_deadline: self::after_deadline(after_deadline)?,
+        previous: None,
     })
 }
 

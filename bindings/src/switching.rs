@@ -7,10 +7,12 @@ use pyo3::types::PyTuple;
 use slackwater_engine::plan::charge::Target;
 use slackwater_engine::plan::evaluation::{ConnectionFacts, Evaluation, evaluate_switching};
 use slackwater_engine::plan::record::SavedRun;
-use slackwater_engine::plan::switching as engine;
+use slackwater_engine::plan::stability::{Budget, PreviousPowers};
 use slackwater_engine::plan::switching::{
     DeviceState, SwitchingRequest, UnmetWish, plan_switching_within,
 };
+use slackwater_engine::plan::{self, switching as engine};
+use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::units::{Energy, Money, Power, Price};
 
 use crate::charged::Charged;
@@ -22,6 +24,7 @@ use crate::plan::{
 use crate::prices::Prices;
 use crate::record;
 use crate::saved::Terms;
+use crate::steady;
 use crate::time::{Instant, time_zone};
 use crate::verification::Verification;
 
@@ -133,6 +136,25 @@ impl SwitchingPlan {
     /// What the engine planned.
     pub(crate) fn intended(&self) -> &engine::SwitchingPlan {
         self.run.plan()
+    }
+
+    /// The plan of the same request near another plan.
+    pub(crate) fn plan_near(
+        &self,
+        py: Python<'_>,
+        previous: &Self,
+        budget: Budget,
+    ) -> Result<Self, Refused> {
+        let interval = |interval: &engine::SwitchingInterval| plan::Interval {
+            start: interval.start,
+            end: interval.end,
+            power: interval.power,
+        };
+        let intervals = previous.intended().intervals.iter().map(interval).collect();
+        let previous = Some(PreviousPowers { intervals, budget });
+        let request = SwitchingRequest { previous, ..self.run.request().clone() };
+        let run = plan_within_time(py, self.run.prices().clone(), request)?;
+        Ok(Self::new(run, self.terms.clone()))
     }
 
     /// The plan under the prices that it was made for.
@@ -264,6 +286,12 @@ impl SwitchingPlan {
     #[getter]
     fn slots(&self) -> Vec<PlannedSlot> {
         planned_slots(&self.intended().slots)
+    }
+
+    /// How close the plan was kept to the one before; ``None`` if it was not.
+    #[getter]
+    fn stability(&self) -> Option<steady::Stability> {
+        self.intended().stability.as_ref().map(steady::Stability::new)
     }
 
     /// What becomes of each target, in the order they were given.
@@ -454,13 +482,23 @@ pub(crate) fn plan_switching(
         after_deadline: self::after_deadline(after_deadline)?,
         nodes_max: count(nodes_max, "nodes_max")?,
         seconds_max: time_max.map(TimeDelta::as_seconds_f64),
+        previous: None,
     };
-    let curve = prices.curve.clone();
+    let run = plan_within_time(py, prices.curve.clone(), request)?;
+    Ok(SwitchingPlan::new(run, Terms::new(prices, None)))
+}
+
+/// Plans a request within its seconds, if it has any, and until a signal comes.
+fn plan_within_time(
+    py: Python<'_>,
+    curve: Arc<PriceCurve>,
+    request: SwitchingRequest,
+) -> Result<SavedRun<SwitchingRequest>, Refused> {
     let run = interrupt::run(py, request.seconds_max, move |clock| {
         let seconds_left = || clock.seconds_left();
         SavedRun::planned_by(curve, request, |_, problem| {
             plan_switching_within(problem, &seconds_left)
         })
     })??;
-    Ok(SwitchingPlan::new(run, Terms::new(prices, None)))
+    Ok(run)
 }

@@ -243,6 +243,16 @@ impl LinearProgram {
         self.columns.len() - 1
     }
 
+    /// Replaces the costs of all columns by an objective; costs of a repeated column add up.
+    pub(crate) fn set_costs(&mut self, objective: &[(usize, f64)]) {
+        for column in &mut self.columns {
+            column.cost = 0.0;
+        }
+        for &(column, weight) in objective {
+            self.columns[column].cost += weight;
+        }
+    }
+
     /// Solves the programme.
     ///
     /// # Errors

@@ -606,3 +606,37 @@ class Model:
             if self.late:
                 self.least(self.late)
         return breach, miss, self.least(self.money) + self.constant
+
+    def nearest(self, before: dict[str, list[float]], budget: float) -> float:
+        """The least distance from earlier powers at a cost of up to a budget above the least."""
+        self.solve()
+        # The last row holds the least money; the budget goes on top.
+        terms, low, high = self.rows.pop()
+        self.row(terms, low, high + budget)
+        distance: dict[int, float] = {}
+        fixed = 0.0
+        for store in self.case.stores:
+            for slot, power in enumerate(before[store.name]):
+                if not store.first <= slot < store.last:
+                    fixed += abs(power)
+                    continue
+                charge = self.columns["charge", store.name, slot]
+                feed = self.columns["feed", store.name, slot]
+                distance[self.change({charge: 1.0}, max(power, 0.0))] = 1.0
+                distance[self.change({feed: 1.0}, max(-power, 0.0))] = 1.0
+        for run in self.case.runs:
+            for slot, power in enumerate(before[run.name]):
+                starts = [
+                    self.columns[name]
+                    for name in self.columns
+                    if name[:2] == ("start", run.name) and name[2] <= slot < name[2] + run.hours
+                ]
+                distance[self.change(dict.fromkeys(starts, run.power), power)] = 1.0
+        return self.least(distance) + fixed
+
+    def change(self, terms: dict[int, float], kept: float) -> int:
+        """A column for the absolute difference of terms from a number."""
+        apart = self.column("apart", len(self.columns))
+        self.row(terms | {apart: -1.0}, -np.inf, kept)
+        self.row(terms | {apart: 1.0}, kept, np.inf)
+        return apart

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import slackwater as sw
@@ -14,6 +17,8 @@ import test_heat
 import saved_plans
 from fleets import NOON, day_ahead
 from saved_plans import HOUR, pickled
+from site_model import Model
+from site_random import random_bounds
 
 ASKED: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
     "storage": (saved_plans.storage, {"wear_price_per_kwh": 0.2}),
@@ -135,3 +140,93 @@ def test_only_plans_of_one_class_are_compared() -> None:
             site.diff(other)  # type: ignore[arg-type]
     heat = test_heat.plan()
     assert len(heat.diff(heat)) == 0
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_plan_is_kept_near_an_earlier_one(name: str, tmp_path: Path) -> None:
+    make, changes = ASKED[name]
+    plan = make()
+    before = plan.what_if(**changes).plan
+    free, near = plan.close_to(before), plan.close_to(before, budget=1000)
+    assert type(near) is type(plan)
+    assert plan.stability is None
+    assert free.stability.is_proved
+    assert near.stability.is_proved
+    assert free.stability.extra_cost == pytest.approx(0, abs=1e-6)
+    assert near.stability.change_kwh <= free.stability.change_kwh + 1e-6
+    assert free.stability.change_kwh <= free.stability.cheapest_change_kwh
+    extra = near.certificate.cost - plan.certificate.cost
+    assert near.stability.extra_cost == pytest.approx(extra, abs=1e-6)
+    assert near.shortfall_kwh == pytest.approx(plan.shortfall_kwh, abs=1e-4)
+    # A plan is as near to itself as can be, and a budget that is spent was needed.
+    assert plan.close_to(plan).stability.change_kwh == pytest.approx(0, abs=1e-4)
+    # The earlier plan is a part of the request: files, copies and checks know it.
+    assert pickled(near) == near
+    near.save(tmp_path / "near.json")
+    assert sw.load_plan(tmp_path / "near.json") == near
+    assert sw.replay(tmp_path / "near.json").same
+    checked = near.verify() if hasattr(near, "verify") else near.certificate.verify()
+    assert checked.holds, checked
+
+
+def test_a_full_battery_does_not_burn_energy_to_charge_as_before() -> None:
+    prices = sw.Prices.from_values(NOON, [0.1, 0.3], currency="EUR")
+
+    def plan(soc_percent: float, efficiency: float) -> sw.SitePlan:
+        home = sw.StationaryBattery(
+            "home",
+            capacity_kwh=8,
+            soc_percent=soc_percent,
+            power_max_kw=4,
+            efficiency=efficiency,
+            end_value_per_kwh=0.0,
+        )
+        return sw.plan_site(prices, now=NOON, devices=[home], export_prices=prices)
+
+    near = plan(100, 0.8).close_to(plan(0, 1.0), budget=100)
+    assert near.stability is not None
+    assert near.stability.is_proved
+    assert near.device("home").power_kw == pytest.approx([0, -4], abs=1e-6)
+    assert near.stability.change_kwh == pytest.approx(4, abs=1e-5)
+
+
+def test_a_plan_near_another_has_a_budget_and_a_class() -> None:
+    site: Any = saved_plans.site()
+    storage: Any = saved_plans.storage()
+    with pytest.raises(sw.InputError, match="budget is -1 units of currency; a budget is 0 or"):
+        site.close_to(site, budget=-1)
+    with pytest.raises(sw.InputError, match="budget"):
+        site.close_to(site, budget=float("nan"))
+    with pytest.raises(TypeError, match="previous has to be a SitePlan, not a StoragePlan"):
+        site.close_to(storage)
+    with pytest.raises(TypeError, match="previous is None; it has to be a StoragePlan"):
+        storage.close_to(None)
+    van = sw.Vehicle("van", power_max_kw=7, targets=[sw.Target(None, 7)])
+    plans = [
+        sw.plan_site(
+            sw.Prices.from_slots(day_ahead().slots, currency=currency), now=NOON, devices=[van]
+        )
+        for currency in ("EUR", "SEK")
+    ]
+    with pytest.raises(sw.InputError, match="previous is in SEK, the plan in EUR"):
+        plans[0].close_to(plans[1])
+
+
+@pytest.mark.parametrize("seed", range(36))
+def test_another_solver_finds_no_site_plan_that_is_nearer(seed: int) -> None:
+    """Random sites on three days, of which two have a clock change (`CLOCK_CHANGES`)."""
+    case = random_bounds(seed)
+    draw = np.random.default_rng([26, seed])
+    shift = [round(float(change), 3) for change in draw.normal(0, 0.08, len(case.prices))]
+    earlier = replace(case, prices=[p + s for p, s in zip(case.prices, shift, strict=True)])
+    before, budget = earlier.plan(), (0.0, 0.05, 0.4)[seed // 3 % 3]
+    near = case.plan().close_to(before, budget=budget)
+    assert near.stability is not None
+    assert near.verify().holds
+    powers = {device.name: device.power_kw for device in before.devices}
+    least = Model(case).nearest(powers, budget)
+    # The model allows 1e-5 of money, which buys change where change is cheap.
+    price = near.stability.price_of_change_per_kwh
+    rounding = 1e-3 + (0 if price is None else 2e-5 / max(price, 1e-4))
+    assert near.stability.change_kwh == pytest.approx(least, abs=rounding), seed
+    assert near.stability.extra_cost <= budget + 1e-5

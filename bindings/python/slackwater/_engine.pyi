@@ -4137,6 +4137,11 @@ class SitePlan:
         Prices without layers are one known source, ``"prices"``.
         """
     @property
+    def stability(self, /) -> Stability | None:
+        """
+        How close the plan was kept to the one before; ``None`` if it was not.
+        """
+    @property
     def status(self, /) -> str:
         """
         How the search ended.
@@ -4816,6 +4821,11 @@ class StoragePlan:
         Prices without layers are one known source, ``"prices"``.
         """
     @property
+    def stability(self, /) -> Stability | None:
+        """
+        How close the plan was kept to the one before; ``None`` if it was not.
+        """
+    @property
     def stored_value(self, /) -> float:
         """
         Value of what is stored at the end beyond the start, at ``end_value_per_kwh``.
@@ -5292,6 +5302,11 @@ class SwitchingPlan:
     def smoothness_cost(self, /) -> float:
         """
         What the energy costs more than with free choice of hours; starts are not in it.
+        """
+    @property
+    def stability(self, /) -> Stability | None:
+        """
+        How close the plan was kept to the one before; ``None`` if it was not.
         """
     @property
     def start_costs(self, /) -> float:
@@ -6157,6 +6172,11 @@ def plan_policy(prices: ScenarioPrices, *, now: Incomplete, power_max_kw: Suppor
     See `slackwater.plan_policy`.
     """
 
+def plan_near(plan: StoragePlan | SwitchingPlan | SitePlan, previous: StoragePlan | SwitchingPlan | SitePlan, *, budget: SupportsFloat | SupportsIndex) -> StoragePlan | SwitchingPlan | SitePlan:
+    """
+    See `slackwater.SitePlan.close_to`.
+    """
+
 def plan_power_changes(before: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan, after: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan, *, time_zone: str) -> PowerChanges:
     """
     See `slackwater.SitePlan.diff`.
@@ -6579,6 +6599,7 @@ __all__ = [
     "plan_heat",
     "plan_load",
     "plan_policy",
+    "plan_near",
     "plan_power_changes",
     "plan_row",
     "plan_site",

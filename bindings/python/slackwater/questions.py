@@ -303,12 +303,21 @@ class Compared(SavedPlan):
             van: Mon 18:00 to Mon 19:00: 7 kW instead of 0 kW.
             van: Mon 19:00 to Mon 20:00: 0 kW instead of 7 kW.
         """
-        if not isinstance(after, type(self)):
-            name = type(self).__name__
-            if after is None:
-                raise TypeError(f"after is None; it has to be a {name}")
-            raise TypeError(f"after has to be a {name}, not a {type(after).__name__}")
+        _refuse_other_class("after", after, type(self))
         return _engine.plan_power_changes(self, after, time_zone=time_zone)  # type: ignore[arg-type]  # a kind of plan
+
+
+def _refuse_other_class(argument: str, plan: object, wanted: type) -> None:
+    """Refuse a plan that is not of a class.
+
+    Raises:
+        TypeError: It is not.
+    """
+    if plan is None:
+        raise TypeError(f"{argument} is None; it has to be a {wanted.__name__}")
+    if not isinstance(plan, wanted):
+        kind = type(plan).__name__
+        raise TypeError(f"{argument} has to be a {wanted.__name__}, not a {kind}")
 
 
 class Asked:
@@ -331,7 +340,8 @@ class Asked:
         """Plan again with other arguments of the planner, and return the difference.
 
         Exact as far as both plans are proved: where a plan has a gap that matters, the sentence
-        tells it. Costs are what was minimised, the value of stored energy included.
+        tells it. The changed plan is the cheapest one, also where this one was kept near an
+        earlier plan. Costs are what was minimised, the value of stored energy included.
 
         Args:
             **changes: Arguments of the planner, such as ``import_limit_kw=20`` for
@@ -405,6 +415,57 @@ class Replanned(Compared, Asked):
         """Add to a plan of the engine its prices, and the arguments that it was made with."""
         super().__init__(native, prices)
         object.__setattr__(self, "_given", None if given is None else hold_arguments(given))
+
+    def close_to(self, previous: Self, *, budget: float = 0.0) -> Self:
+        """Plan again so that the plan stays near an earlier one, as far as a budget allows.
+
+        Of all plans with no more shortfall that cost at most ``budget`` more than the cheapest,
+        the one with the least change, in kWh at the plug slot by slot; of several the cheapest.
+        The request, its limits and its prices stay those of this plan. With a budget of 0 the
+        earlier plan is kept only where that costs nothing. The budget is for this plan alone.
+
+        Devices of a site are matched by their names: vehicles, batteries and shiftable loads that
+        both plans have. Time that the earlier plan does not cover counts as power 0.
+
+        The change is proved to be the least (``stability.is_proved``) by a linear programme, or,
+        where a device has a least power or a battery could charge and discharge at once, by a
+        search with binaries; where a limit ended that search, ``change_bound_kwh`` says what may
+        be left. Shadow prices and marginal values are those of the cheapest plan, and the gap of
+        ``certificate`` is what this plan costs more.
+
+        Args:
+            previous: The plan before, of the same class.
+            budget: Money that the plan may cost beyond the cheapest one.
+
+        Returns:
+            The plan. Its :attr:`stability` says what changed and what that costs.
+
+        Raises:
+            InputError: ``budget`` is negative or no number, or the plans are in different
+                currencies.
+            TypeError: ``previous`` is of another class.
+
+        Example:
+            The hours change places; for 0.14 EUR the van stays where it was:
+
+            >>> from datetime import UTC, datetime
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> van = sw.Vehicle("van", power_max_kw=7, targets=[sw.Target(None, 7)])
+            >>> def plan(*hours):
+            ...     prices = sw.Prices.from_values(six, list(hours), currency="EUR")
+            ...     return sw.plan_site(prices, now=six, devices=[van])
+            >>> before, after = plan(0.20, 0.30), plan(0.22, 0.20)
+            >>> steady = after.close_to(before, budget=0.15)
+            >>> steady.device("van").power_kw, round(steady.stability.extra_cost, 6)
+            ([7.0, 0.0], 0.14)
+        """
+        _refuse_other_class("previous", previous, type(self))
+        if previous.currency != self.currency:
+            message = f"previous is in {previous.currency}, the plan in {self.currency}"
+            raise InputError(message)
+        native = _engine.plan_near(self, previous, budget=budget)  # type: ignore[arg-type]  # a kind of plan
+        return type(self)(native, self._prices, self._given)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Copy by text and arguments, so that other processes can have the plan and ask it."""

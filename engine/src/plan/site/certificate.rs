@@ -30,7 +30,7 @@ pub struct SiteCertificate {
     pub cost: Money,
     /// Lower bound on the cost of any plan.
     pub bound: Money,
-    /// Most that the preferences may have added to the cost.
+    /// Most that the preferences, and staying near the plan before, may have added to the cost.
     pub allowance: Money,
     /// Difference between cost and bound that counts as rounding: 1e-7 of the sum of all payments,
     /// and a milliwatt-hour at the highest price.

@@ -10,7 +10,8 @@ use crate::plan::site::device::{
 use crate::plan::site::error::SiteError;
 use crate::plan::site::price_slots::SiteSlots;
 use crate::plan::site::request::{Carbon, DemandCharge, Limit, SiteRequest, Tiers};
-use crate::plan::site::series::Series;
+use crate::plan::site::series::{Series, SeriesError};
+use crate::plan::stability::previous_powers::check_intervals;
 use crate::plan::storage::request::StorageLimit;
 use crate::time::horizon::Horizon;
 use crate::time::instant::instant_at;
@@ -92,6 +93,12 @@ pub(crate) fn check(request: &SiteRequest) -> Checked {
     let budget = request.preference_budget.as_amount();
     let rule = "it is from 0 to 1e12";
     check_number("preference_budget".into(), budget, "units of currency", (0.0, 1e12), rule)?;
+    for before in request.previous.iter().flat_map(|previous| &previous.devices) {
+        check_intervals(&before.intervals).map_err(|source| SiteError::Series {
+            field: format!("previous ({})", before.name),
+            source: SeriesError::Periods(source),
+        })?;
+    }
     if let Some(seconds) = request.effort.seconds_max {
         check_number(
             "effort.seconds_max".into(),

@@ -61,6 +61,8 @@ words! {
         Deadline = "deadline",
         /// A preference took it, within its budget.
         Preference = "preference",
+        /// Drawn or fed to stay near the plan before, within its budget.
+        PreviousPlan = "previous_plan",
         /// Among the cheapest time there is.
         Cheap = "cheap",
         /// Gives back because energy is dear.
@@ -272,6 +274,9 @@ impl View<'_> {
             let code = if is_last { Code::Priority } else { Code::MissedDeadline };
             return (code, self.first_binding());
         }
+        if self.stays_near() {
+            return (Code::PreviousPlan, None);
+        }
         let sun =
             self.plan.devices.iter().any(|d| d.kind == "solar" && d.power[slot] < Power::ZERO);
         // Where the site imports nothing, the energy is that of the sun.
@@ -295,8 +300,16 @@ impl View<'_> {
         (code, None)
     }
 
+    /// True if the plan stays near the plan before, so that prices alone do not decide.
+    fn stays_near(&self) -> bool {
+        self.plan.stability.is_some_and(|near| near.is_closer())
+    }
+
     /// Reason of a slot in which the device feeds.
     fn explain_feeding(&self, slot: usize) -> LimitedReason {
+        if self.stays_near() {
+            return (SiteReasonCode::PreviousPlan, None);
+        }
         let idle = |&later: &usize| self.device.power[later].as_kw() >= -SAME_KW;
         let is_dearer = |later: usize| self.price(later) > self.price(slot) + SAME_PRICE;
         match self.binding_at(slot) {
@@ -488,6 +501,9 @@ impl SiteReason {
             SiteReasonCode::Deadline => format!(", because all time before {due} is needed"),
             SiteReasonCode::Preference => {
                 format!(" at up to {price}, for a preference within its budget")
+            }
+            SiteReasonCode::PreviousPlan => {
+                ", to stay near the plan before within its budget".to_owned()
             }
             SiteReasonCode::Cheap => {
                 format!(" in the cheapest hours before {due} (up to {price})")

@@ -183,7 +183,7 @@ pub(crate) fn after_penalties(
             forbid(&mut program, objective, &values);
             continue;
         }
-        set_costs(&mut program, objective);
+        program.set_costs(objective);
         match program.minimise_within(limits) {
             Ok(solution) => {
                 let face = keep_optimal(&mut program, &solution);
@@ -234,16 +234,6 @@ pub(crate) fn forbid(program: &mut LinearProgram, objective: &Objective, values:
         let bounds = &mut program.columns[column];
         let value = if values[column] > SOLVER_ROUNDING { values[column] } else { bounds.lower };
         bounds.upper = value.clamp(bounds.lower, bounds.upper);
-    }
-}
-
-/// Replaces the costs of the programme by an objective.
-pub(crate) fn set_costs(program: &mut LinearProgram, objective: &Objective) {
-    for column in &mut program.columns {
-        column.cost = 0.0;
-    }
-    for &(column, weight) in objective {
-        program.columns[column].cost += weight;
     }
 }
 
@@ -349,11 +339,11 @@ mod tests {
     fn what_is_optimal_stays_so_under_other_costs() {
         let mut programme = programme([1, 3], [6, 0], 9);
         programme.columns[0].upper = 4.0;
-        set_costs(&mut programme, &vec![(2, 1.0)]);
+        programme.set_costs(&[(2, 1.0)]);
         let solution = programme.minimise().unwrap();
         keep_optimal(&mut programme, &solution);
         // 2 of 6 are missed. Whatever comes next, the first load draws its 4.
-        set_costs(&mut programme, &vec![(0, 1.0), (2, -1.0)]);
+        programme.set_costs(&[(0, 1.0), (2, -1.0)]);
         let next = programme.minimise().unwrap();
         assert!((next.values[0] - 4.0).abs() < 1e-9 && (next.values[2] - 2.0).abs() < 1e-9);
     }

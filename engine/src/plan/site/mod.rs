@@ -55,6 +55,8 @@
 //!    late shortfall.
 //! 2. Money: the least cost among those plans.
 //! 3. Preferences among plans of that cost, or of up to `preference_budget` more.
+//! 4. With a plan before, the least distance from it among the plans of up to its budget more
+//!    (`stay_near`).
 //!
 //! The first programme has a penalty on each quantity of stage 1. If its solution has none of
 //! them, it solves stages 1 and 2 together. Binaries (of the last row, of starts and of late
@@ -124,6 +126,7 @@ pub(crate) mod series;
 pub(crate) mod soft_bounds;
 pub(crate) mod soft_levels;
 pub(crate) mod solve;
+pub(crate) mod stay_near;
 pub(crate) mod storage;
 pub(crate) mod storage_limits;
 pub(crate) mod verify;
@@ -141,8 +144,8 @@ pub use plan::{
 pub use planner::plan_site;
 pub use problem::SiteProblem;
 pub use request::{
-    Carbon, CarbonSlot, DemandCharge, Effort, Group, Limit, Period, Preference, SiteRequest, Tier,
-    Tiers,
+    Carbon, CarbonSlot, DemandCharge, Effort, Group, Limit, Period, Preference, PreviousDevice,
+    PreviousSite, SiteRequest, Tier, Tiers,
 };
 pub use series::{PowerPeriod, Series, SeriesError};
 pub use verify::verify;

@@ -6,6 +6,7 @@ use crate::plan::interval::Interval;
 use crate::plan::search_status::SearchStatus;
 use crate::plan::site::certificate::SiteCertificate;
 use crate::plan::site::device::Phase;
+use crate::plan::stability::stay_close::Stability;
 use crate::units::{Energy, Money, Percent, Power, Price};
 
 /// Slot of a plan, with the prices and energies at the meter.
@@ -222,7 +223,8 @@ impl SiteBaseline {
     }
 }
 
-/// Plan of a site: the cheapest of those with the least shortfall.
+/// Plan of a site: of those with the least shortfall the cheapest, or the one that is nearest to a
+/// plan before within a budget.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -261,6 +263,9 @@ pub struct SitePlan {
     /// Hours from now to the last deadline without an import price, or without an export price if
     /// the request has any; see [`crate::plan::charge::gaps()`].
     pub unpriced_hours: f64,
+    /// Distance from the plan before; `None` if the request has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stability: Option<Stability>,
 }
 
 impl SitePlan {

@@ -24,6 +24,7 @@ use crate::plan::site::price_slots::SiteSlots;
 use crate::plan::site::problem::SiteProblem;
 use crate::plan::site::request::SiteRequest;
 use crate::plan::site::solve::{self, SiteSolution};
+use crate::plan::site::stay_near::stay_near;
 use crate::plan::site::storage::Storage;
 use crate::time::instant::{instant_at, micros_of};
 use crate::tolerance::{SITE_MIN_KWH, SOLVER_AGREEMENT, SOLVER_ROUNDING, allowed};
@@ -37,6 +38,10 @@ use crate::units::{Energy, Money, Percent, Power, Price};
 /// possible, by priority and then the earlier deadline first; the plan holds the shortfall and its
 /// causes. No storage charges and discharges in one slot, and the meter does not import and export
 /// in one slot. Time without a price is not used.
+///
+/// With [`SiteRequest::previous`] the plan is not the cheapest but the one that is nearest to the
+/// plan before, of those with no more shortfall and with a cost within the budget of the least one.
+/// Its shadow prices are those of the cheapest plan.
 ///
 /// # Example
 ///
@@ -85,13 +90,30 @@ pub(crate) fn plan_within(problem: &SiteProblem, limits: &Limits) -> SitePlan {
         && let Some(answer) = solve::solve(request, &model, limits)
         && (model.is_final || is_all_met(&model, &answer))
     {
-        return assemble_plan(request, &model, &answer);
+        return finish_plan(request, &model, answer, limits);
     }
     // With late goals: energy that misses a deadline is wanted by departure.
     let model = SiteModel::new(request, true);
     let answer = solve::solve(request, &model, limits);
     let answer = answer.unwrap_or_else(|| solve::unsolved(&model, SearchStatus::SolverFailed));
-    assemble_plan(request, &model, &answer)
+    finish_plan(request, &model, answer, limits)
+}
+
+/// Plan of a solution, or the one nearest to the plan before at a cost within the budget.
+fn finish_plan(
+    request: &SiteRequest,
+    model: &SiteModel,
+    cheapest: SiteSolution,
+    limits: &Limits,
+) -> SitePlan {
+    let Some(previous) = &request.previous else { return assemble_plan(request, model, &cheapest) };
+    let near = stay_near(request, model, previous, &cheapest, limits);
+    // The cost is proved whatever ended the search for the least distance, but a limit on seconds
+    // makes the plan depend on the machine.
+    let by_clock = near.status == SearchStatus::TimeReached;
+    let status = if by_clock { cheapest.status.max(near.status) } else { cheapest.status };
+    let answer = SiteSolution { values: near.values, status, ..cheapest };
+    SitePlan { stability: Some(near.stability), ..assemble_plan(request, model, &answer) }
 }
 
 /// True if each storage alone could meet its goals.
@@ -143,6 +165,7 @@ fn assemble_plan(request: &SiteRequest, model: &SiteModel, answer: &SiteSolution
         status,
         is_reproducible: status != SearchStatus::TimeReached,
         unpriced_hours: grid.unpriced_hours(),
+        stability: None,
     }
 }
 
@@ -168,7 +191,6 @@ fn certify(
     cost: Money,
 ) -> (SiteCertificate, SearchStatus) {
     let in_money = |bound: f64| money(bound * model.unit + model.constant);
-    let is_preferring = !request.preferences.is_empty();
     let before = before_money(model);
     let most: Vec<f64> = before.iter().map(|o| value_of(o, &answer.values)).collect();
     let by = |duals: &Duals| in_money(bound_by_duals(&model.program, &before, &most, duals));
@@ -180,7 +202,7 @@ fn certify(
         cost,
         // The two agree without binaries; the larger one proves more.
         bound: if by_duals > searched + tolerance { by_duals } else { searched },
-        allowance: if is_preferring { request.preference_budget } else { money(0.0) },
+        allowance: request.allowance(),
         tolerance,
         evidence: SiteEvidence::default(),
     };

@@ -15,9 +15,7 @@ use crate::lp::{Column, Limits, LinearProgram, LpError, Row};
 use crate::plan::search_status::SearchStatus;
 use crate::plan::site::demand_charge::add_up;
 use crate::plan::site::device::Device;
-use crate::plan::site::lexicographic::{
-    Objective, Solved, bound_row, keep_optimal, set_costs, value_of,
-};
+use crate::plan::site::lexicographic::{Objective, Solved, bound_row, keep_optimal, value_of};
 use crate::plan::site::model::{MissKind, SiteModel};
 use crate::plan::site::request::{Preference, SiteRequest};
 use crate::tolerance::SITE_MIN_KWH;
@@ -56,7 +54,7 @@ pub(crate) fn apply(
         if objective.is_empty() {
             continue;
         }
-        set_costs(&mut program, &objective);
+        program.set_costs(&objective);
         let solution = match program.minimise_within(limits) {
             Ok(solution) => solution,
             Err(error @ (LpError::IterationLimit | LpError::TimeLimit)) => {

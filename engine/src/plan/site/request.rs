@@ -2,8 +2,11 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use crate::plan::interval::Interval;
 use crate::plan::site::device::Device;
+use crate::plan::site::plan::SitePlan;
 use crate::plan::site::series::Series;
+use crate::plan::stability::budget::Budget;
 use crate::prices::curve::PriceCurve;
 use crate::units::{Energy, Money, Power, Price};
 
@@ -144,6 +147,41 @@ impl Default for Effort {
     }
 }
 
+/// Plan of the site before, near which a new plan stays within a budget.
+///
+/// Vehicles, batteries and shiftable loads that both plans have are matched by their names. Time
+/// that the intervals of a device do not cover counts as power 0.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PreviousSite {
+    /// Devices of the plan before.
+    pub devices: Vec<PreviousDevice>,
+    /// Money that the new plan may cost beyond the cheapest one.
+    pub budget: Budget,
+}
+
+/// Plan before of one device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PreviousDevice {
+    /// Name of the device.
+    pub name: String,
+    /// Periods of constant power, in time order; negative feeds.
+    pub intervals: Vec<Interval>,
+}
+
+impl PreviousSite {
+    /// The devices of a plan, with a budget.
+    #[must_use]
+    pub fn new(plan: &SitePlan, budget: Budget) -> Self {
+        let device = |device: &crate::plan::site::plan::DevicePlan| PreviousDevice {
+            name: device.name.clone(),
+            intervals: device.intervals.clone(),
+        };
+        Self { devices: plan.devices.iter().map(device).collect(), budget }
+    }
+}
+
 /// Request for a plan of all devices behind one meter, as the caller states it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -177,6 +215,9 @@ pub struct SiteRequest {
     pub preference_budget: Money,
     /// Limits on each search.
     pub effort: Effort,
+    /// Plan before, near which the plan stays; `None` for the cheapest plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<PreviousSite>,
 }
 
 impl SiteRequest {
@@ -199,7 +240,16 @@ impl SiteRequest {
             preferences: vec![Preference::Earlier],
             preference_budget: Money::ZERO,
             effort: Effort::default(),
+            previous: None,
         }
+    }
+
+    /// Most that a plan may cost above the least cost: for the preferences, and for staying near
+    /// the plan before.
+    pub(crate) fn allowance(&self) -> Money {
+        let preferences =
+            if self.preferences.is_empty() { Money::ZERO } else { self.preference_budget };
+        self.previous.as_ref().map_or(preferences, |before| preferences + before.budget.left())
     }
 }
 

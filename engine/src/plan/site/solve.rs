@@ -27,8 +27,8 @@ use crate::plan::site::certificate::{Duals, weak_bound};
 use crate::plan::site::exclusive_flows::settle;
 use crate::plan::site::first_come_first_served::first_come;
 use crate::plan::site::lexicographic::{
-    Objective, Solved, after_penalties, before_money, bound_row, forbid, least_money, set_costs,
-    slack_of, value_of, with_penalties,
+    Objective, Solved, after_penalties, before_money, bound_row, forbid, least_money, slack_of,
+    value_of, with_penalties,
 };
 use crate::plan::site::model::{Guard, Pair, Semi, SiteModel};
 use crate::plan::site::preferences;
@@ -62,7 +62,7 @@ pub(crate) struct SiteSolution {
 
 /// Families of binaries that are in the programme.
 #[derive(Debug, Clone, Default)]
-struct Active {
+pub(crate) struct Active {
     pairs: Vec<Pair>,
     /// True if all semicontinuous charges have their binaries. With those of one device alone, the
     /// charges below the least power would move to other devices.
@@ -75,7 +75,7 @@ struct Active {
 
 impl Active {
     /// All binaries of a model.
-    fn all(model: &SiteModel) -> Self {
+    pub(crate) fn all(model: &SiteModel) -> Self {
         Self { pairs: model.pairs.clone(), semis: true, guards: true, starts: true }
     }
 }
@@ -170,7 +170,7 @@ fn with_values(solved: &Solved, values: &[f64]) -> crate::lp::Solution {
 
 /// Returns true if the values are integral; otherwise activates the binaries that they violate.
 /// Opposite flows that can be removed at no cost are removed from the values first.
-fn is_whole(model: &SiteModel, values: &mut [f64], active: &mut Active) -> bool {
+pub(crate) fn is_whole(model: &SiteModel, values: &mut [f64], active: &mut Active) -> bool {
     let burning = settle(model, values);
     let semis = model.semis.iter().any(|semi| !model.keeps_least(semi, values));
     let is_part = |value: f64| value > SOLVER_AGREEMENT && value < 1.0 - SOLVER_AGREEMENT;
@@ -208,7 +208,7 @@ fn activate_paying_pairs(model: &SiteModel, active: &mut Active) {
 
 /// Mixed-integer programme with the active binaries. It starts from the values `start` of the
 /// model's columns and the binaries that belong to them.
-fn with_binaries(model: &SiteModel, active: &Active, start: &[f64]) -> MixedProgram {
+pub(crate) fn with_binaries(model: &SiteModel, active: &Active, start: &[f64]) -> MixedProgram {
     let linear = model.program.clone();
     let mut mixed = MixedProgram { linear, integers: Vec::new(), start: Some(start.to_vec()) };
     for pair in &active.pairs {
@@ -379,7 +379,7 @@ fn search(
             forbid(&mut mixed.linear, objective, &values);
             continue;
         }
-        set_costs(&mut mixed.linear, objective);
+        mixed.linear.set_costs(objective);
         let found = mixed.minimise(limits)?;
         status = status.max(found.status.into());
         // The value of the search may profit from the slack of earlier rows and from numbers that
@@ -414,7 +414,7 @@ fn search_earlier(
     let mut row = preferences::money_row(request, model, &mixed.linear, &found.values);
     row.upper += MONEY_SLACK;
     mixed.linear.rows.push(row);
-    set_costs(&mut mixed.linear, &preferences::earlier(model));
+    mixed.linear.set_costs(&preferences::earlier(model));
     mixed.start = Some(found.values.clone());
     let few = Limits { nodes: limits.nodes.min(PREFERENCE_NODES_MAX), ..*limits };
     match mixed.minimise(&few) {

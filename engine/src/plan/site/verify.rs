@@ -261,8 +261,7 @@ fn check_certificate(
         tolerance: rounding,
     };
     let priced: f64 = program.columns.iter().zip(columns).map(|(c, value)| c.cost * value).sum();
-    let budget =
-        if request.preferences.is_empty() { 0.0 } else { request.preference_budget.as_amount() };
+    let budget = request.allowance().as_amount();
     let (cost, bound) = (cost.as_amount(), bound.as_amount());
     let is_near = cost + rounding >= bound && cost - bound - allowance.as_amount() <= rounding;
     vec![

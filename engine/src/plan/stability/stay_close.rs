@@ -84,6 +84,12 @@ pub struct Stability {
 }
 
 impl Stability {
+    /// Returns `true` if the plan changes less than the cheapest one, so that it is another plan.
+    #[must_use]
+    pub fn is_closer(&self) -> bool {
+        self.change < self.cheapest_change
+    }
+
     /// Returns `true` if change and bound are equal but for rounding: no plan within the budget
     /// changes less.
     #[must_use]

@@ -40,6 +40,8 @@ words! {
         AboveValue = "above_value",
         /// Sold at a loss, to charge again at a negative price.
         MakeRoom = "make_room",
+        /// Charged or sold to stay near the plan before, within its budget.
+        PreviousPlan = "previous_plan",
     }
 }
 
@@ -100,7 +102,14 @@ pub fn explain(plan: &StoragePlan) -> Vec<StorageReason> {
         if end <= slot.start || !charges && slot.discharged <= Energy::ZERO {
             continue;
         }
-        let next = if charges { explain_purchase(plan, index) } else { explain_sale(plan, index) };
+        // Of the plan nearest to the one before, prices alone do not decide.
+        let next = if plan.stability.is_some_and(|near| near.is_closer()) {
+            reason(slot, StorageReasonCode::PreviousPlan)
+        } else if charges {
+            explain_purchase(plan, index)
+        } else {
+            explain_sale(plan, index)
+        };
         match reasons.last_mut() {
             Some(last)
                 if last.end == next.start
@@ -247,6 +256,9 @@ impl StorageReason {
             StorageReasonCode::BuyBack => write!(text, "and buys back at {at} ({deal})"),
             StorageReasonCode::AboveValue => {
                 write!(text, "while one more stored kWh is worth {value}")
+            }
+            StorageReasonCode::PreviousPlan => {
+                write!(text, "to stay near the plan before within its budget")
             }
             StorageReasonCode::MakeRoom => {
                 write!(text, "to have room at {at}, when the price is negative ({deal})")

@@ -45,6 +45,9 @@
 //! segments in the list, some tens. No branching is needed if `a_t ≥ b_t` in all slots and the
 //! battery is never above its charge limit. The certificate states cost and bound, so a search that
 //! a limit stopped reports its gap.
+//!
+//! With a plan before (`StorageRequest::previous`), the plan nearest to it within a budget follows
+//! from the cheapest one by a linear programme (`stay_near`, feature `lp`).
 pub(crate) mod baseline;
 pub(crate) mod behind_meter;
 pub(crate) mod branch_and_bound;
@@ -58,6 +61,8 @@ pub(crate) mod price_slots;
 pub(crate) mod request;
 pub(crate) mod segments;
 pub(crate) mod slots;
+#[cfg(feature = "lp")]
+pub(crate) mod stay_near;
 pub(crate) mod verify;
 
 pub use baseline::emissions;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::gaps::{Gap, MissedTarget, MissingPrice};
 use crate::plan::interval::Interval;
+use crate::plan::stability::stay_close::Stability;
 use crate::plan::storage::certificate::StorageCertificate;
 use crate::plan::storage::request::StorageRequest;
 use crate::time::instant::{instant_at, micros_between};
@@ -210,8 +211,12 @@ pub struct StoragePlan {
     /// Hours without a price to buy, or, if energy may be sold, without a price to sell; see
     /// [`crate::plan::charge::gaps()`].
     pub unpriced_hours: f64,
-    /// Cost of the plan and lower bound on it.
+    /// Cost of the plan and lower bound on it. The gap of a plan that stays near the one before is
+    /// its cost beyond the least.
     pub certificate: StorageCertificate,
+    /// Distance from the plan before; `None` if the request has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stability: Option<Stability>,
 }
 
 impl StoragePlan {

@@ -2,6 +2,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::plan::interval::Interval;
+#[cfg(feature = "lp")]
+use crate::plan::stability::stay_close::Stability;
 use crate::plan::storage::baseline::baseline;
 use crate::plan::storage::branch_and_bound::{StorageBuffers, solve};
 use crate::plan::storage::certificate::{Searched, StorageCertificate, StorageEvidence, certify};
@@ -12,6 +14,8 @@ use crate::plan::storage::plan::{
 use crate::plan::storage::price_slots::PriceSlots;
 use crate::plan::storage::request::StorageProblem;
 use crate::plan::storage::slots::Layout;
+#[cfg(feature = "lp")]
+use crate::plan::storage::stay_near::stay_near;
 use crate::prices::curve::PriceCurve;
 use crate::time::instant::instant_at;
 use crate::tolerance::{ENERGY_SHARE_MIN, SUM_ROUNDING};
@@ -30,6 +34,10 @@ const INTERVALS_EXPECTED: usize = 16;
 /// nothing is sold, and `discharge_max` is not used. A slot is used at full power from its
 /// start. Of two slots with equal price the earlier is used, and energy without gain is not
 /// moved.
+///
+/// With [`StorageRequest::previous`](crate::plan::storage::StorageRequest::previous) the plan is the
+/// one nearest to the plan before, of those that serve the wishes as well and cost at most the budget
+/// more. Its marginal values are those of the cheapest plan.
 ///
 /// # Example
 ///
@@ -88,11 +96,34 @@ pub fn plan_on(
 ) -> StoragePlan {
     let layout = Layout::new(grid, problem);
     let solution = solve(&layout.programme, &layout.import, &layout.export, buffers);
-    let (slots, intervals) = slots(&layout, buffers);
+    let plan = assemble_plan(grid, problem, &layout, solution, buffers);
+    #[cfg(feature = "lp")]
+    if let Some(previous) = &problem.request().previous {
+        let near = stay_near(&layout, &buffers.change, previous, problem.request().now);
+        if let Some(changes) = near.changes {
+            buffers.change = changes;
+        }
+        let nearest = assemble_plan(grid, problem, &layout, solution, buffers);
+        let extra_cost = (nearest.certificate.cost - plan.certificate.cost).max(Money::ZERO);
+        let stability = Some(Stability { extra_cost, ..near.stability });
+        return StoragePlan { stability, ..nearest };
+    }
+    plan
+}
+
+/// Makes the plan of the changes of stored energy in `buffers`.
+fn assemble_plan(
+    grid: &PriceSlots,
+    problem: &StorageProblem,
+    layout: &Layout,
+    solution: CostAndBound,
+    buffers: &StorageBuffers,
+) -> StoragePlan {
+    let (slots, intervals) = slots(layout, buffers);
     let request = problem.request();
     let certificate = certify_plan(&slots, solution, problem);
     let costs = costs(&slots, problem);
-    let baseline_cost = baseline(&layout, &slots);
+    let baseline_cost = baseline(layout, &slots);
     let sum = |of: fn(&StorageSlot) -> Energy| slots.iter().fold(Energy::ZERO, |a, s| a + of(s));
     let may_sell = grid.may_sell && request.discharge_max > Power::ZERO;
     // Driving that cannot be served, and levels that cannot be held.
@@ -114,6 +145,7 @@ pub fn plan_on(
         baseline_cost: Money::from_amount(baseline_cost).unwrap_or(Money::ZERO),
         unpriced_hours: unpriced_hours(&slots, may_sell),
         certificate,
+        stability: None,
         slots,
     };
     // Outcomes read levels from the plan, so they come after it.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::request::AfterDeadline;
 use crate::plan::charge::vehicle::{Battery, SocTarget, VehicleError, check_capacity};
+use crate::plan::stability::previous_powers::{PreviousPowers, check_intervals};
 use crate::plausibility::suggest_share;
 use crate::time::horizon::{Horizon, HorizonError};
 use crate::units::{Energy, Percent, Power, Price};
@@ -86,6 +87,10 @@ pub struct StorageRequest {
     pub wear_price: Price,
     /// Handling of a missed deadline.
     pub after_deadline: AfterDeadline,
+    /// Plan before, near which the plan stays; `None` for the cheapest plan. It needs the feature
+    /// `lp`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<PreviousPowers>,
 }
 
 impl StorageRequest {
@@ -106,6 +111,7 @@ impl StorageRequest {
             end_value: Price::ZERO,
             wear_price: Price::ZERO,
             after_deadline: AfterDeadline::Continue,
+            previous: None,
         }
     }
 }
@@ -164,6 +170,15 @@ pub enum StorageError {
         /// The energy as given.
         energy: Energy,
     },
+    /// Intervals of the plan before that overlap or have no length.
+    #[error("previous: {source}")]
+    PreviousPeriods {
+        /// Error of the intervals.
+        source: HorizonError,
+    },
+    /// A plan before, in an engine without a solver.
+    #[error("previous needs a linear programme; this engine is built without the feature `lp`")]
+    NeedsSolver,
     /// Negative wear price.
     #[error("wear_price_per_kwh is {} per kWh; it is 0 or more", price.as_per_kwh())]
     NegativeWear {
@@ -199,7 +214,8 @@ impl StorageProblem {
     /// # Errors
     /// The state of charge is not known; the battery has no capacity; an efficiency is outside
     /// 0.01 to 1; a power, consumption or wear is negative; the period of a limit has no length;
-    /// periods of consumption overlap.
+    /// periods of consumption, or of the plan before, overlap; a plan before needs the feature
+    /// `lp`, and it is off.
     pub fn new(request: StorageRequest) -> Result<Self, StorageError> {
         let battery = request.battery;
         check_capacity(battery.capacity)?;
@@ -211,6 +227,13 @@ impl StorageProblem {
             return Err(StorageError::NegativeWear { price: request.wear_price });
         }
         check_limits(&request.limits)?;
+        if let Some(previous) = &request.previous {
+            check_intervals(&previous.intervals)
+                .map_err(|source| StorageError::PreviousPeriods { source })?;
+            if !cfg!(feature = "lp") {
+                return Err(StorageError::NeedsSolver);
+            }
+        }
         for (index, period) in request.consumption.iter().enumerate() {
             if period.energy < Energy::ZERO {
                 return Err(StorageError::NegativeConsumption { index, energy: period.energy });

@@ -38,6 +38,8 @@ words! {
         RunLast = "run_last",
         /// The top-off: the last slot ends early, when the need is met.
         TopOff = "top_off",
+        /// The device runs then to stay near the plan before, within its budget.
+        PreviousPlan = "previous_plan",
     }
 }
 
@@ -116,6 +118,8 @@ fn reason(plan: &SwitchingPlan, index: usize, slot: &PlannedSlot) -> SwitchingRe
         (SwitchingReasonCode::RunLast, last)
     } else if is_missed {
         (SwitchingReasonCode::MissedDeadline, first.or(last))
+    } else if plan.stability.is_some_and(|near| near.is_closer()) {
+        (SwitchingReasonCode::PreviousPlan, last)
     } else if !overall.as_ref().is_some_and(is_dearer) {
         (SwitchingReasonCode::Cheapest, last)
     } else if first != last && !before.as_ref().is_some_and(is_dearer) {
@@ -214,6 +218,9 @@ impl SwitchingReason {
             ),
             SwitchingReasonCode::OnMin => {
                 write!(text, ", although {other}, because of the minimum time on")
+            }
+            SwitchingReasonCode::PreviousPlan => {
+                write!(text, ", to stay near the plan before within its budget")
             }
             SwitchingReasonCode::RunLast => {
                 write!(text, ", because the device must run until {by}")

@@ -85,7 +85,7 @@ pub(crate) struct SearchEffort<'e> {
 
 impl SearchEffort<'_> {
     /// Solver limits of one search that may take `share` of the seconds left.
-    fn limits(&self, share: f64) -> Limits {
+    pub(crate) fn limits(&self, share: f64) -> Limits {
         let left = (self.seconds_left)() * share;
         let seconds = self.seconds_max.map_or(left, |most| most.min(left));
         Limits {
@@ -108,10 +108,7 @@ pub(crate) fn solve(
     rules: Rules,
     effort: SearchEffort<'_>,
 ) -> Result<Option<Mixed>, SearchStatus> {
-    if timeline.carried_since.is_some()
-        && timeline.carried_may_stop().is_none()
-        && !rules.last_may_be_short
-    {
+    if timeline.breaks_carried_session(rules) {
         return Ok(None);
     }
     let mut model = SwitchingModel::new(timeline, rules);
@@ -142,8 +139,8 @@ pub(crate) fn solve(
 
 /// Positions of the columns of a step.
 #[derive(Debug, Clone, Copy)]
-struct Columns {
-    kwh: usize,
+pub(crate) struct Columns {
+    pub(crate) kwh: usize,
     on: usize,
     start: usize,
     short: usize,
@@ -155,26 +152,26 @@ struct Columns {
 }
 
 /// Programme of a timeline under one set of rules.
-struct SwitchingModel<'t> {
-    timeline: &'t Timeline,
+pub(crate) struct SwitchingModel<'t> {
+    pub(crate) timeline: &'t Timeline,
     rules: Rules,
-    programme: MixedProgram,
-    columns: Vec<Columns>,
+    pub(crate) programme: MixedProgram,
+    pub(crate) columns: Vec<Columns>,
     /// Column that is 1 if the carried session is the last one and may be short.
     carried_short: usize,
     /// Shortfall column of each level.
-    missing: Vec<usize>,
+    pub(crate) missing: Vec<usize>,
     /// Endings with their columns `z_k`.
     endings: Vec<(Ending, usize)>,
     /// Unit of energy, in kWh.
-    unit_kwh: f64,
+    pub(crate) unit_kwh: f64,
     /// Unit of the objective, in money.
-    unit_money: f64,
+    pub(crate) unit_money: f64,
 }
 
 impl<'t> SwitchingModel<'t> {
     /// Programme with all columns and rows, in which every level must be met.
-    fn new(timeline: &'t Timeline, rules: Rules) -> Self {
+    pub(crate) fn new(timeline: &'t Timeline, rules: Rules) -> Self {
         let largest = |of: &dyn Fn(usize) -> f64| {
             let most = (0..timeline.len()).fold(0.0, |most: f64, step| most.max(of(step)));
             if most > 0.0 { most } else { 1.0 }
@@ -503,7 +500,7 @@ impl<'t> SwitchingModel<'t> {
     }
 
     /// On-off pattern of a solution.
-    fn pattern(&self, solution: &MipSolution) -> Pattern {
+    pub(crate) fn pattern(&self, solution: &MipSolution) -> Pattern {
         let is_set = |column: usize| solution.values[column] > WHOLE;
         let top_off = self.columns.iter().position(|columns| is_set(columns.top_off));
         Pattern { on: self.columns.iter().map(|columns| is_set(columns.on)).collect(), top_off }

@@ -98,6 +98,8 @@ pub(crate) mod search;
 pub(crate) mod split_step;
 #[cfg(feature = "lp")]
 pub(crate) mod spread;
+#[cfg(feature = "lp")]
+pub(crate) mod stay_near;
 pub(crate) mod timeline;
 pub(crate) mod verify;
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::charge::plan::{Plan, PlannedSlot, TargetOutcome};
 use crate::plan::charge::request::ChargeRequest;
 use crate::plan::search_status::SearchStatus;
+use crate::plan::stability::stay_close::Stability;
 use crate::plan::switching::request::SwitchingRequest;
 use crate::tolerance::{GAP_MAX, SOLVER_AGREEMENT};
 use crate::units::{Energy, Money, Power, Price};
@@ -195,8 +196,12 @@ pub struct SwitchingPlan {
     pub free_request: ChargeRequest,
     /// Cheapest plan for `free_request`, without limits on switching.
     pub free_plan: Plan,
-    /// Cost, lower bound and status of the search.
+    /// Cost, lower bound and status of the search. The gap of a plan that stays near the one before
+    /// is its cost beyond the least.
     pub certificate: SwitchingCertificate,
+    /// Distance from the plan before; `None` if the request has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stability: Option<Stability>,
 }
 
 impl SwitchingPlan {

@@ -6,6 +6,12 @@ use crate::plan::charge::plan::{Plan, PlannedSlot, TargetOutcome};
 use crate::plan::charge::request::{AfterDeadline, ChargeProblem, ChargeRequest, Target};
 use crate::plan::charge::sub_slots::{SubSlot, sub_slots};
 use crate::plan::search_status::SearchStatus;
+#[cfg(feature = "lp")]
+use crate::plan::stability::distance::PreviousEnergies;
+#[cfg(feature = "lp")]
+use crate::plan::stability::previous_powers::PreviousPowers;
+#[cfg(feature = "lp")]
+use crate::plan::stability::stay_close::Stability;
 use crate::plan::switching::path_search::FoundSchedule;
 use crate::plan::switching::plan::{
     Method, Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, UnmetWish,
@@ -13,7 +19,11 @@ use crate::plan::switching::plan::{
 use crate::plan::switching::problem::SwitchingProblem;
 use crate::plan::switching::request::{DeviceState, SwitchingRequest};
 use crate::plan::switching::search::{EnergySchedule, search};
+#[cfg(feature = "lp")]
+use crate::plan::switching::stay_near::{cost_of, stay_near};
 use crate::time::instant::{instant_at, micros_of};
+#[cfg(feature = "lp")]
+use crate::tolerance::SOLVER_AGREEMENT;
 use crate::tolerance::{ENERGY_SHARE_MIN, INSTANT_MICROS};
 use crate::units::{Energy, Money, Power, Price};
 
@@ -22,6 +32,9 @@ use crate::units::{Energy, Money, Power, Price};
 /// Every problem has a plan. [`SwitchingPlan::unmet`] lists the relaxed rules and the shortfall,
 /// and [`SwitchingPlan::smoothness_cost`] is the extra energy cost against a plan without limits
 /// on switching. Of plans with equal cost the one that charges earlier is returned.
+///
+/// With [`SwitchingRequest::previous`] the plan is the one nearest to the plan before, of those with
+/// no more shortfall that cost at most the budget more.
 ///
 /// # Example
 ///
@@ -71,7 +84,69 @@ pub fn plan_switching_within(
     seconds_left: &dyn Fn() -> f64,
 ) -> SwitchingPlan {
     let schedule = search(problem, seconds_left);
-    Draft::new(problem, &schedule).finish(problem, &schedule)
+    let cheapest = Draft::new(problem, &schedule).finish(problem, &schedule);
+    #[cfg(feature = "lp")]
+    if let Some(previous) = &problem.request.previous {
+        return plan_near(problem, cheapest, &schedule, previous, seconds_left);
+    }
+    cheapest
+}
+
+/// Plan nearest to the plan before, at a cost of up to its budget above that of `cheapest`, which
+/// has the energies of `schedule`.
+#[cfg(feature = "lp")]
+fn plan_near(
+    problem: &SwitchingProblem<'_>,
+    cheapest: SwitchingPlan,
+    schedule: &EnergySchedule,
+    previous: &PreviousPowers,
+    seconds_left: &dyn Fn() -> f64,
+) -> SwitchingPlan {
+    let now = problem.request.now;
+    let steps = problem.timeline.steps.iter().map(|step| (step.start, step.end));
+    let energies = PreviousEnergies::new(&previous.intervals, steps, now);
+    let left = previous.budget.left().as_amount();
+    let near = stay_near(problem, &schedule.found, &energies, left, seconds_left);
+    let distance = |plan: &SwitchingPlan| {
+        let slots = plan.slots.iter().map(|slot| (micros_of(slot.start), micros_of(slot.end)));
+        let before = PreviousEnergies::new(&previous.intervals, slots, now);
+        let both = plan.slots.iter().zip(&before.by_slot);
+        before.outside + both.map(|(s, kwh)| (s.energy.as_kwh() - kwh).abs()).sum::<f64>()
+    };
+    let cheapest_change = distance(&cheapest);
+    let by_clock = near.status == SearchStatus::TimeReached;
+    let found = near.found.map(|found| {
+        let lagrangian_bound = schedule.found.lagrangian_bound;
+        // The least cost stays the bound, and the gap is what this plan costs more.
+        let least = cost_of(&problem.timeline, &schedule.found.kwh);
+        let schedule = EnergySchedule {
+            found: FoundSchedule { lagrangian_bound, ..found },
+            method: schedule.method,
+            status: if by_clock { schedule.status.max(near.status) } else { schedule.status },
+            bound: Some(schedule.bound.unwrap_or(least)),
+        };
+        Draft::new(problem, &schedule).finish(problem, &schedule)
+    });
+    let rounding = SOLVER_AGREEMENT * problem.request.power_max.as_kw();
+    let is_closer = |plan: &SwitchingPlan| distance(plan) < cheapest_change - rounding;
+    let least_cost = cheapest.cost;
+    let plan = found.filter(is_closer).unwrap_or(cheapest);
+    let change = distance(&plan);
+    // Energy of the plan before outside of the steps is a change, unless a shortfall is delivered
+    // after the last deadline.
+    let window = problem.timeline.window_end;
+    let is_closed = plan.slots.last().is_none_or(|slot| micros_of(slot.end) <= window);
+    let bound = near.bound + if is_closed { energies.outside } else { 0.0 };
+    let kwh = |kwh: f64| Energy::from_kwh(kwh).unwrap_or_default();
+    let stability = Stability {
+        budget: previous.budget,
+        extra_cost: (plan.cost - least_cost).max(Money::ZERO),
+        change: kwh(change),
+        change_bound: kwh(if change <= bound + rounding { change } else { bound.max(0.0) }),
+        cheapest_change: kwh(cheapest_change),
+        price_of_change: near.price_of_change,
+    };
+    SwitchingPlan { stability: Some(stability), ..plan }
 }
 
 /// Plan of slots with known energies: sessions, costs, outcomes and unmet wishes. Its certificate is
@@ -234,6 +309,7 @@ impl Draft {
             shortfall,
             targets,
             unmet: Vec::new(),
+            stability: None,
         };
         plan.unmet = unmet(problem, &plan);
         plan

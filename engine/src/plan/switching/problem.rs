@@ -2,6 +2,7 @@
 use chrono::TimeDelta;
 
 use crate::plan::charge::request::{ChargeProblem, Target};
+use crate::plan::stability::previous_powers::check_intervals;
 use crate::plan::switching::request::{SLOTS_MAX, SwitchingError, SwitchingRequest, Uneven};
 use crate::plan::switching::timeline::Timeline;
 use crate::prices::curve::PriceCurve;
@@ -32,6 +33,13 @@ impl<'c> SwitchingProblem<'c> {
         }
         if let Some(seconds) = request.seconds_max.filter(|s| !(0.0..=1e9).contains(s)) {
             return Err(SwitchingError::Seconds { seconds });
+        }
+        if let Some(previous) = &request.previous {
+            check_intervals(&previous.intervals)
+                .map_err(|source| SwitchingError::PreviousPeriods { source })?;
+            if !cfg!(feature = "lp") {
+                return Err(SwitchingError::NeedsSolver { why: Uneven::Previous });
+            }
         }
         // Checked before the timeline is built, whose time and memory grow with the slots.
         let slots =

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::plan::charge::request::{
     AfterDeadline, ChargeRequest, ChargeRequestError, PowerLimit, Target,
 };
+use crate::plan::stability::previous_powers::PreviousPowers;
+use crate::time::horizon::HorizonError;
 use crate::time::serde_micros;
 use crate::units::{Energy, Money, Power};
 
@@ -98,6 +100,10 @@ pub struct SwitchingRequest {
     /// to run, and its status is `TimeReached`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds_max: Option<f64>,
+    /// Plan before, near which the plan stays; `None` for the cheapest plan. It needs the feature
+    /// `lp`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<PreviousPowers>,
 }
 
 impl SwitchingRequest {
@@ -121,6 +127,7 @@ impl SwitchingRequest {
             after_deadline: AfterDeadline::Continue,
             nodes_max: 1000,
             seconds_max: None,
+            previous: None,
         }
     }
 
@@ -206,6 +213,12 @@ pub enum SwitchingError {
         /// The seconds as given.
         seconds: f64,
     },
+    /// Intervals of the plan before that overlap or have no length.
+    #[error("previous: {source}")]
+    PreviousPeriods {
+        /// Error of the intervals.
+        source: HorizonError,
+    },
     /// Problem that needs a mixed-integer programme, while the feature `lp` is off.
     #[error(
         "{why}: this needs a mixed-integer programme, and slackwater is built without its \
@@ -233,6 +246,9 @@ pub enum Uneven {
     /// Slots, steps of energy and sessions make too many states.
     #[error("slots, steps of energy and sessions make too many states")]
     States,
+    /// The plan stays near a plan before.
+    #[error("a plan stays near a previous one")]
+    Previous,
 }
 
 #[cfg(test)]

@@ -113,7 +113,7 @@ fn reserve_half(seconds_left: &dyn Fn() -> f64) -> impl Fn() -> f64 {
 }
 
 /// Combinations of rules to try, from all kept to all relaxed.
-fn attempts(timeline: &Timeline) -> Vec<Rules> {
+pub(crate) fn attempts(timeline: &Timeline) -> Vec<Rules> {
     let all = [(true, false), (true, true), (false, false), (false, true)];
     let rules = all.map(|(runs_last, last_may_be_short)| Rules { runs_last, last_may_be_short });
     let has_run = timeline.first_run < timeline.len();

@@ -209,6 +209,15 @@ impl Timeline {
         self.on_until(start, self.steps[start].start).map(|end| end.max(start + 1))
     }
 
+    /// True if the session that was running when the plan begins cannot last for its least time, and
+    /// may not be short under the rules.
+    #[cfg(feature = "lp")]
+    pub(crate) fn breaks_carried_session(&self, rules: Rules) -> bool {
+        self.carried_since.is_some()
+            && self.carried_may_stop().is_none()
+            && !rules.last_may_be_short
+    }
+
     /// First boundary at which the carried session may stop; `None` without one, or if it cannot
     /// last for `on_min`.
     pub(crate) fn carried_may_stop(&self) -> Option<usize> {

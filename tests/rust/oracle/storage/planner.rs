@@ -66,6 +66,7 @@ pub(crate) fn problem_of(case: &Case, origin: DateTime<Utc>) -> StorageProblem {
         end_value: per_kwh(case.end_value),
         wear_price: per_kwh(case.wear),
         after_deadline: if case.stops { AfterDeadline::Stop } else { AfterDeadline::Continue },
+        previous: None,
     };
     StorageProblem::new(request).expect("a case that makes sense")
 }
