@@ -43,7 +43,7 @@ pub(crate) struct NearSolution {
 }
 
 /// Values found, the bound on their distance in kWh, and the price of change.
-struct Found {
+struct NearestValues {
     /// Values of the columns of the model; `None` if the search ended without any.
     values: Option<Vec<f64>>,
     bound: f64,
@@ -135,20 +135,20 @@ fn distance_of(request: &SiteRequest, model: &SiteModel, previous: &PreviousSite
 
 impl NearSearch<'_> {
     /// Minimises the distance without binaries, and with them if the result needs them.
-    fn run(&self) -> Found {
+    fn run(&self) -> NearestValues {
         let mut program = self.model.program.clone();
         let money_row = self.restrict(&mut program);
         let objective = self.distance.add_to(&mut program);
         program.set_costs(&objective);
         let solution = match program.minimise_within(self.limits) {
             Ok(solution) => solution,
-            Err(error) => return Found::without_values(0.0, error),
+            Err(error) => return NearestValues::without_values(0.0, error),
         };
         let bound = solution.cost + self.distance.constant();
         // Flows in both directions that were undone may leave more distance than the solver counts.
         let is_as_near = |values: &Vec<f64>| self.distance.measure(values) <= bound + SITE_MIN_KWH;
         match self.read_values(&solution).filter(is_as_near) {
-            Some(values) => Found {
+            Some(values) => NearestValues {
                 values: Some(self.choose_cheapest(program, &solution, values)),
                 bound,
                 price_of_change: self.price_of_change(solution.duals[money_row]),
@@ -159,7 +159,7 @@ impl NearSearch<'_> {
     }
 
     /// Minimises the distance with all binaries. `relaxed` is the bound without them.
-    fn run_with_binaries(&self, relaxed: f64) -> Found {
+    fn run_with_binaries(&self, relaxed: f64) -> NearestValues {
         let mut mixed: MixedProgram =
             with_binaries(self.model, &Active::all(self.model), self.cheapest);
         let money_row = self.restrict(&mut mixed.linear);
@@ -170,7 +170,7 @@ impl NearSearch<'_> {
         }
         let found = match mixed.minimise(self.limits) {
             Ok(found) => found,
-            Err(error) => return Found::without_values(relaxed, error),
+            Err(error) => return NearestValues::without_values(relaxed, error),
         };
         let bound = (found.bound + self.distance.constant()).max(relaxed);
         let status = found.status.into();
@@ -178,12 +178,12 @@ impl NearSearch<'_> {
         let program = mixed.linear.with_whole(&mixed.integers, &found.values);
         let solution = match program.minimise_within(self.limits) {
             Ok(solution) => solution,
-            Err(error) => return Found::without_values(bound, error),
+            Err(error) => return NearestValues::without_values(bound, error),
         };
         let values = self.read_values(&solution);
         let price_of_change = self.price_of_change(solution.duals[money_row]);
         let values = values.map(|values| self.choose_cheapest(program, &solution, values));
-        Found { values, bound, price_of_change, status }
+        NearestValues { values, bound, price_of_change, status }
     }
 
     /// Bounds the objectives before money by their values in the cheapest plan, and the cost by its
@@ -232,7 +232,7 @@ impl NearSearch<'_> {
     }
 }
 
-impl Found {
+impl NearestValues {
     /// Result of a search that ended without values.
     fn without_values(bound: f64, error: LpError) -> Self {
         Self { values: None, bound, price_of_change: None, status: error.into() }

@@ -55,7 +55,7 @@ struct SlotColumns {
 }
 
 /// Programme of a battery, with the distance from the plan before as its objective.
-struct NearProgramme<'a> {
+struct NearStorage<'a> {
     layout: &'a Layout,
     program: LinearProgram,
     columns: Vec<SlotColumns>,
@@ -83,7 +83,7 @@ pub(crate) fn stay_near(
     let slots = layout.pieces.iter().map(|piece| (piece.start, piece.end));
     let energies = PreviousEnergies::new(&previous.intervals, slots, now);
     let left = previous.budget.left().as_amount();
-    let programme = NearProgramme::new(layout, cheapest, &energies, left);
+    let programme = NearStorage::new(layout, cheapest, &energies, left);
     let found = programme.minimise(cheapest);
     let cheapest_change = distance_of(layout, &energies, cheapest);
     let rounding = SOLVER_AGREEMENT * programme.unit_kwh;
@@ -113,13 +113,13 @@ fn distance_of(layout: &Layout, energies: &PreviousEnergies, changes: &[f64]) ->
 }
 
 /// Result of a search: changes, bound on the distance in units, and price of change.
-struct Found {
+struct FoundChanges {
     changes: Option<Vec<f64>>,
     bound: f64,
     price_of_change: Option<Price>,
 }
 
-impl<'a> NearProgramme<'a> {
+impl<'a> NearStorage<'a> {
     /// Programme of the distance from `energies`, at a cost of up to `left` above that of
     /// `cheapest`.
     fn new(
@@ -127,7 +127,7 @@ impl<'a> NearProgramme<'a> {
         cheapest: &[f64],
         energies: &PreviousEnergies,
         left: f64,
-    ) -> NearProgramme<'a> {
+    ) -> NearStorage<'a> {
         let programme = &layout.programme;
         let largest = programme.slots.iter().map(|slot| slot.largest_kwh());
         let largest = largest.fold(programme.stored_kwh, f64::max);
@@ -138,7 +138,7 @@ impl<'a> NearProgramme<'a> {
             .chain([&programme.end_value_per_kwh, &programme.wear_per_kwh]);
         let dearest = prices.filter(|price| !price.is_nan()).fold(0.0_f64, |m, p| m.max(p.abs()));
         let one_if_zero = |number: f64| if number > 0.0 { number } else { 1.0 };
-        let mut near = NearProgramme {
+        let mut near = NearStorage {
             layout,
             program: LinearProgram::default(),
             columns: Vec::with_capacity(programme.slots.len()),
@@ -228,9 +228,9 @@ impl<'a> NearProgramme<'a> {
     }
 
     /// Minimises the distance without binaries, and with them if a rule is broken.
-    fn minimise(&self, cheapest: &[f64]) -> Found {
+    fn minimise(&self, cheapest: &[f64]) -> FoundChanges {
         let limits = Limits::default();
-        let nothing = |bound: f64| Found { changes: None, bound, price_of_change: None };
+        let nothing = |bound: f64| FoundChanges { changes: None, bound, price_of_change: None };
         let Ok(relaxed) = self.program.minimise_within(&limits) else { return nothing(0.0) };
         let bound = relaxed.cost + self.distance.constant();
         if self.keeps_rules(&relaxed.values) {
@@ -295,7 +295,7 @@ impl<'a> NearProgramme<'a> {
     }
 
     /// Changes of the cheapest solution of the least distance.
-    fn read(&self, mut program: LinearProgram, nearest: &Solution, bound: f64) -> Found {
+    fn read(&self, mut program: LinearProgram, nearest: &Solution, bound: f64) -> FoundChanges {
         // Cost of a kWh less of change: the inverse of the change that a unit of money saves.
         let dual = nearest.duals[self.money_row];
         let price_of_change = (dual < -SOLVER_ROUNDING)
@@ -312,7 +312,7 @@ impl<'a> NearProgramme<'a> {
         });
         let changes = cheaper.and_then(|cheaper| self.changes_of(&cheaper.values));
         let changes = changes.or_else(|| self.changes_of(&nearest.values));
-        Found { changes, bound, price_of_change }
+        FoundChanges { changes, bound, price_of_change }
     }
 
     /// The objective of a programme as terms of a row.

@@ -58,7 +58,7 @@ pub(crate) fn stay_near(
         status: SearchStatus::Optimal,
     };
     for rules in attempts(timeline) {
-        let Some(programme) = NearProgramme::new(timeline, rules, cheapest, energies, cost_max)
+        let Some(programme) = NearSwitching::new(timeline, rules, cheapest, energies, cost_max)
         else {
             continue;
         };
@@ -82,7 +82,7 @@ pub(crate) fn cost_of(timeline: &Timeline, kwh: &[f64]) -> f64 {
 }
 
 /// Mixed-integer programme of a timeline whose objective is the distance from the plan before.
-struct NearProgramme<'t> {
+struct NearSwitching<'t> {
     model: SwitchingModel<'t>,
     distance: Distance,
     /// Cost of the schedule as terms, in units.
@@ -91,7 +91,7 @@ struct NearProgramme<'t> {
     money_row: usize,
 }
 
-impl<'t> NearProgramme<'t> {
+impl<'t> NearSwitching<'t> {
     /// Programme under one set of rules; `None` if a carried session cannot keep them.
     fn new(
         timeline: &'t Timeline,
