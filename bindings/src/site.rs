@@ -95,7 +95,8 @@ record! {
         energy_kwh: f64,
         /// Energy fed over the plan, in kWh, as a positive number.
         fed_kwh: f64,
-        /// One outcome per wish: energy targets, then targets of state of charge.
+        /// One outcome per wish: energy targets, then targets of state of charge, then drives, then
+        /// periods of wanted power.
         wishes: Vec<SiteWish>,
         /// Sum of what is missing at the deadlines, in kWh at the plug.
         shortfall_kwh: f64,
@@ -205,7 +206,7 @@ record! {
         /// slots that only export; `None` for time without a price.
         price_max_per_kwh: Option<f64>,
         /// The reason, such as `deadline`, `limit`, `peak`, `solar_surplus`, `priority`,
-        /// `soft_bound` or `no_price`.
+        /// `soft_bound`, `power_wanted` or `no_price`.
         code: String,
         /// Next deadline of the device, in UTC; `None` if it has none.
         deadline: Option<DateTime<Utc>>,

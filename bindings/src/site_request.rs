@@ -79,6 +79,8 @@ pub(crate) struct VehicleArgument {
     consumption: Vec<ConsumptionTuple>,
     soft_bounds: Vec<SoftBoundArgument>,
     limits: Vec<LimitTuple>,
+    #[pyo3(attribute("_power_wanted"))]
+    power_wanted: Option<SeriesArgument>,
     after_deadline: String,
 }
 
@@ -100,6 +102,8 @@ pub(crate) struct BatteryArgument {
     end_value_per_kwh: f64,
     soft_bounds: Vec<SoftBoundArgument>,
     limits: Vec<LimitTuple>,
+    #[pyo3(attribute("_power_wanted"))]
+    power_wanted: Option<SeriesArgument>,
 }
 
 #[derive(FromPyObject)]
@@ -254,6 +258,10 @@ fn discharge(given: &DischargeArgument) -> Result<Discharge, Refused> {
     })
 }
 
+fn power_wanted(given: Option<SeriesArgument>, device: &str) -> Result<Option<Series>, Refused> {
+    given.map(|given| series(given, &format!("{device}.power_wanted_kw"))).transpose()
+}
+
 fn soft_bounds(given: &[SoftBoundArgument]) -> Result<Vec<SoftBound>, Refused> {
     let bound = |(index, given): (usize, &SoftBoundArgument)| {
         let soc = |value: Option<f64>, field: &str| {
@@ -296,7 +304,9 @@ impl VehicleArgument {
             let (soc, power_max) = (percent(soc, "taper")?, power(kw, "taper")?);
             Ok::<_, Refused>(TaperPoint { soc, power_max })
         };
+        let power_wanted = power_wanted(self.power_wanted, &self.name)?;
         Ok(Device::Vehicle(Vehicle {
+            power_wanted,
             power_max: power(kw, "power_max_kw")?,
             power_min: power(self.power_min_kw, "power_min_kw")?,
             name: self.name,
@@ -331,6 +341,7 @@ fn device(given: DeviceArgument) -> Result<Device, Refused> {
     Ok(match given {
         DeviceArgument::Vehicle(given) => return given.into_device(),
         DeviceArgument::Battery(given) => Device::Battery(StationaryBattery {
+            power_wanted: power_wanted(given.power_wanted, &given.name)?,
             name: given.name,
             group: given.group,
             phases: phases(&given.phases)?,

@@ -77,6 +77,8 @@ class Store:
     """Hours, least and highest level, and the price of a kWh outside of them for an hour."""
 
     limits: tuple[StoreLimit, ...] = ()
+    wanted_power: tuple[float, ...] = ()
+    """Power by hour that is taken until the store is full."""
     stops: bool = False
     """Whether what a deadline missed is wanted no more."""
 
@@ -108,12 +110,27 @@ class Store:
         soft = [least for _, _, least, _, _ in self.soft]
         limits = [self.least_after(hour) for hour in range(self.first, self.last)]
         all_wanted = [self.level, self.reserve, self.wanted or 0.0, *wanted, *soft, *limits]
-        return min(most, max(all_wanted))
+        powers = self.efficiency * sum(self.asked(hour) for hour in range(self.first, self.last))
+        return min(most, max(all_wanted) + powers)
+
+    @property
+    def taper_lines(self) -> list[tuple[float, float]]:
+        """Power of each line of the taper at an empty battery, and its fall per kWh."""
+        lines = []
+        for (s0, p0), (s1, p1) in zip(self.taper, self.taper[1:], strict=False):
+            fall = (p0 - p1) / ((s1 - s0) / 100 * self.capacity)
+            lines.append((p0 + fall * s0 / 100 * self.capacity, fall))
+        return lines
+
+    def asked(self, slot: int) -> float:
+        """Power that is taken in an hour until the store is full."""
+        return self.wanted_power[slot] if self.wanted_power else 0.0
 
     def charges_until(self, slot: int) -> float:
         """Level at which charging ends in an hour, also for a store that stops at deadlines."""
         until = self.until_in(slot)
-        return min(until, self.wanted_from(slot)) if self.stops and not self.fills else until
+        stops = self.stops and not self.fills and not self.asked(slot)
+        return min(until, self.wanted_from(slot)) if stops else until
 
     def wanted_from(self, slot: int) -> float:
         """Highest level that is wanted after the start of an hour."""
@@ -264,6 +281,8 @@ def _vehicle(case: Case, store: Store) -> sw.Vehicle:
         phases=store.phases,
         power_min_kw=store.power_min,
         taper=store.taper,
+        power_wanted_kw=list(store.wanted_power) or None,
+        after_deadline="stop" if store.stops else "continue",
         reserve_percent=store.percent(store.reserve),
     )
 
@@ -311,6 +330,7 @@ def _battery(case: Case, store: Store) -> sw.StationaryBattery:
         end_value_per_kwh=store.end_value,
         soft_bounds=_soft_bounds(case, store),
         limits=_limits(case, store),
+        power_wanted_kw=list(store.wanted_power) or None,
         group=store.group,
         phases=store.phases,
     )
@@ -332,6 +352,7 @@ class Model:
         self.constant = 0.0
         self.breach: dict[int, float] = {}
         self.below: dict[int, float] = {}
+        self.unserved: dict[int, float] = {}
         self.miss: dict[int, float] = {}
         self.early: dict[int, float] = {}
         self.late: dict[int, float] = {}
@@ -413,6 +434,7 @@ class Model:
             self.row(terms, start, start)
             self.taper(store, charge, level)
             self.soft_bounds(store, slot, level)
+            self.wanted_power(store, slot, charge, level)
             self.draws[slot] |= {charge: 1.0, feed: -1.0}
             self.money[feed] = store.wear
             before = level
@@ -421,10 +443,24 @@ class Model:
 
     def taper(self, store: Store, charge: int, level: int) -> None:
         """The power that a level leaves."""
-        for (s0, p0), (s1, p1) in zip(store.taper, store.taper[1:], strict=False):
-            fall = (p0 - p1) / ((s1 - s0) / 100 * store.capacity)
-            at_zero = p0 + fall * s0 / 100 * store.capacity
+        for at_zero, fall in store.taper_lines:
             self.row({charge: 1, level: fall}, -np.inf, at_zero)
+
+    def wanted_power(self, store: Store, slot: int, charge: int, level: int) -> None:
+        """What is missing of the power that is wanted in an hour, unless the store takes no more."""
+        asked = store.asked(slot)
+        if not asked:
+            return
+        full = self.column("full", store.name, slot, upper=1, whole=True)
+        self.row({level: 1, full: -store.charges_until(slot)}, 0, np.inf)
+        spared = {full: asked}
+        for index, (at_zero, fall) in enumerate(store.taper_lines):
+            falls = self.column("tapers", store.name, slot, index, upper=1, whole=True)
+            self.row({charge: 1, level: fall, falls: -at_zero}, 0, np.inf)
+            spared[falls] = asked
+        missing = self.column("unserved", store.name, slot)
+        self.row(spared | {charge: 1, missing: 1}, asked, np.inf)
+        self.unserved[missing] = store.priority
 
     def soft_bounds(self, store: Store, slot: int, level: int) -> None:
         """What the energy outside of bounds costs in an hour."""
@@ -600,12 +636,13 @@ class Model:
         breach = self.least(self.breach) if self.breach else 0.0
         if self.below:
             self.least(self.below)
+        unserved = self.least(self.unserved) if self.unserved else 0.0
         miss = self.least(self.miss) if self.miss else 0.0
         if miss > 1e-5:
             self.least(self.early)
             if self.late:
                 self.least(self.late)
-        return breach, miss, self.least(self.money) + self.constant
+        return breach, miss + unserved, self.least(self.money) + self.constant
 
     def nearest(self, before: dict[str, list[float]], budget: float) -> float:
         """The least distance from earlier powers at a cost of up to a budget above the least."""

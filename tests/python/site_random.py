@@ -136,6 +136,20 @@ def random_stops(seed: int) -> Case:
     return case
 
 
+def random_wanted_power(seed: int) -> Case:
+    """A site whose stores are to take power in some hours, until they are full."""
+    draw, case = Draw(5000 + seed), random_bounds(seed)
+    for index, store in enumerate(case.stores):
+        if draw.flip(0.3):
+            continue
+        powers = [
+            draw.pick(store.power, draw.number(0, store.power)) if draw.flip(0.5) else 0.0
+            for _ in case.prices
+        ]
+        case.stores[index] = replace(store, wanted_power=tuple(powers))
+    return case
+
+
 def random_limits(seed: int) -> Case:
     """A site whose stores have limits in some of their hours."""
     draw, case = Draw(3000 + seed), random_bounds(seed)

@@ -23,6 +23,7 @@ from site_random import (
     random_limits,
     random_soft_bounds,
     random_stops,
+    random_wanted_power,
 )
 
 SEEDS = range(60)
@@ -126,6 +127,36 @@ def test_a_missed_deadline_ends_what_a_vehicle_wants() -> None:
     odd: Any = "never"
     with pytest.raises(sw.InputError, match="after_deadline is 'never'; it is one of 'continue'"):
         sw.plan_site(prices(0.1), now=START, devices=[replace(van, after_deadline=odd)])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_power_is_wanted_until_a_store_is_full_as_a_second_model_says(seed: int) -> None:
+    plan = check_against_second_model(random_wanted_power(seed))
+    assert sw.SitePlan.from_json(plan.to_json()) == plan
+
+
+def test_full_power_in_a_window_is_a_wish_and_a_reason() -> None:
+    window = (START + HOUR, START + 2 * HOUR, 4.0)
+    car = sw.Vehicle(
+        "car", power_max_kw=4, battery=sw.Battery(20, 10), power_wanted_kw=[window],
+        targets=[sw.SocTarget(None, 40)], fill_when_negative=False,
+    )  # fmt: skip
+    plan = sw.plan_site(prices(0.5, 0.9, 0.1), now=START, devices=[car], import_limit_kw=3)
+    assert plan.device("car").power_kw == pytest.approx([0, 3, 3])
+    target, wanted = plan.device("car").wishes
+    assert (wanted.by, wanted.wanted_kwh) == (START + 2 * HOUR, 4)
+    assert wanted.shortfall_kwh == pytest.approx(1)
+    assert [(cause.code, cause.limit) for cause in wanted.causes] == [("limit", "import")]
+    assert target.shortfall_kwh == 0
+    reason = plan.explain()[0]
+    assert reason.code == "power_wanted"
+    assert reason.sentence.endswith("car draws 3 kWh, because power is wanted in this time.")
+    assert plan.evaluate(prices(0.5, 0.9, 0.1)).cost == pytest.approx(plan.cost)
+    assert sw.replay(plan.to_json()).same
+    asked = plan.what_if(devices=[replace(car, power_wanted_kw=None)], import_limit_kw=None)
+    assert asked.plan.device("car").power_kw == pytest.approx([2, 0, 4])
+    with pytest.raises(sw.InputError, match=r"power_wanted_kw\[0\] is 5 kW; it is from 0 kW to"):
+        sw.plan_site(prices(0.1), now=START, devices=[replace(car, power_wanted_kw=5)])
 
 
 def test_limits_in_time_are_those_of_a_battery_alone() -> None:

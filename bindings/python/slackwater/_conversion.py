@@ -490,7 +490,12 @@ def hints_of(annotated: Any, names: Mapping[str, Any]) -> dict[str, Converter]:
             if name != "return" and not name.startswith("_")
         }
         if annotated.__name__ in LARGE:
-            undoubted = {name for name in known if name.endswith(("_kw", "_kwh"))}
+            # A power over time stays what it is.
+            undoubted = {
+                name
+                for name, hint in annotated.__annotations__.items()
+                if name.endswith(("_kw", "_kwh")) and "OverTime" not in str(hint)
+            }
             known |= {name: _union([UNDOUBTED, NOTHING]) for name in undoubted}
         if annotated.__name__ in MEASURED:
             hints = annotated.__annotations__

@@ -235,6 +235,10 @@ def _refuse_other_times(
 ) -> None:
     starts = [start for start, _, _ in prices.slots]
     powers = {f"{device.name}: power_kw": getattr(device, "power_kw", None) for device in devices}
+    powers |= {
+        f"{device.name}: power_wanted_kw": getattr(device, "power_wanted_kw", None)
+        for device in devices
+    }
     powers |= {f"{group.name}: limit_kw": group.limit_kw for group in groups}
     powers |= dict(zip(("import_limit_kw", "export_limit_kw"), limits, strict=True))
     for name, values in powers.items():

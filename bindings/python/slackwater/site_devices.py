@@ -37,6 +37,10 @@ def series(power: PowerOverTime, name: str = "power_kw") -> object:
     return list(power)
 
 
+def _wanted(device: str, power: PowerOverTime | None) -> object:
+    return None if power is None else series(power, f"{device}: power_wanted_kw")
+
+
 def _minutes(length: timedelta) -> float:
     return length / timedelta(minutes=1)
 
@@ -161,6 +165,14 @@ class Vehicle:
             ``StorageLimit``, or ``(start, end, power_max_kw)``. A state of
             charge that is wanted in a period comes before targets, and is
             reached as far as full power allows.
+        power_wanted_kw: Power that it is to take over time, at any price, until
+            it is at its charge limit, and as far as ``taper`` leaves it: one
+            number, one for each slot of the prices, or periods; between
+            periods none is wanted. It needs ``battery``, and is at most
+            ``power_max_kw``, which is full power. A demand in kWh is that
+            energy over the hours of its slot. It comes before targets and
+            counts towards them. What limits leave of it is a shortfall, an
+            entry of ``wishes`` after those of drives.
         after_deadline: Whether energy that misses a deadline is still wanted by
             departure (``"continue"``) or no more (``"stop"``).
 
@@ -214,6 +226,7 @@ class Vehicle:
     limits: Iterable[StorageLimit | tuple[datetime, datetime, float | None]] = field(
         default=(), kw_only=True
     )
+    power_wanted_kw: PowerOverTime | None = field(default=None, kw_only=True)
     after_deadline: AfterDeadline = field(default="continue", kw_only=True)
 
     _kind: ClassVar[str] = "vehicle"
@@ -225,6 +238,10 @@ class Vehicle:
         object.__setattr__(self, "targets", tuple(self.targets))
         drives = tuple(Consumption(*period) for period in self.consumption)
         object.__setattr__(self, "consumption", drives)
+
+    @property
+    def _power_wanted(self) -> object:
+        return _wanted(self.name, self.power_wanted_kw)
 
     @property
     def _phases(self) -> list[str]:
@@ -292,6 +309,12 @@ class StationaryBattery:
             ``StorageLimit``, or ``(start, end, power_max_kw)``. A state of
             charge that is wanted in a period comes before money, and is
             reached as far as full power allows.
+        power_wanted_kw: Power that it is to take over time, at any price, until
+            it is at its charge limit: one number, one for each slot of the
+            prices, or periods; between periods none is wanted. It is at most
+            ``power_max_kw``, which is full power. A demand in kWh is that
+            energy over the hours of its slot. What limits leave of it is a
+            shortfall, an entry of ``wishes`` after the target.
         group: Group whose limit it shares.
         phases: Phases that it loads, in equal parts.
 
@@ -330,6 +353,7 @@ class StationaryBattery:
     limits: Iterable[StorageLimit | tuple[datetime, datetime, float | None]] = field(
         default=(), kw_only=True
     )
+    power_wanted_kw: PowerOverTime | None = field(default=None, kw_only=True)
     group: str | None = field(default=None, kw_only=True)
     phases: Sequence[Phase] = field(default=THREE, kw_only=True)
 
@@ -339,6 +363,10 @@ class StationaryBattery:
         """Keep bounds and limits, so that an iterator can be read twice."""
         object.__setattr__(self, "soft_bounds", tuple(self.soft_bounds))
         object.__setattr__(self, "limits", tuple(StorageLimit(*limit) for limit in self.limits))
+
+    @property
+    def _power_wanted(self) -> object:
+        return _wanted(self.name, self.power_wanted_kw)
 
     @property
     def _soc_end(self) -> float | None:

@@ -101,6 +101,12 @@ fn with_facts(
         match device {
             Device::Solar(solar) => unroll(&mut solar.forecast, expected),
             Device::Load(load) => unroll(&mut load.forecast, expected),
+            Device::Vehicle(vehicle) => {
+                vehicle.power_wanted.iter_mut().for_each(|power| unroll(power, expected));
+            }
+            Device::Battery(battery) => {
+                battery.power_wanted.iter_mut().for_each(|power| unroll(power, expected));
+            }
             _ => {}
         }
     }

@@ -61,8 +61,16 @@ pub(crate) fn check(request: &SiteRequest) -> Checked {
         let field = format!("devices[{index}] ({})", device.name());
         check_phases(&field, device.phases())?;
         match device {
-            Device::Vehicle(vehicle) => check_vehicle(&field, vehicle)?,
-            Device::Battery(battery) => check_stationary(&field, battery)?,
+            Device::Vehicle(vehicle) => {
+                check_vehicle(&field, vehicle)?;
+                let power = (vehicle.power_wanted.as_ref(), vehicle.power_max);
+                check_power_wanted(request, &field, power)?;
+            }
+            Device::Battery(battery) => {
+                check_stationary(&field, battery)?;
+                let power = (battery.power_wanted.as_ref(), battery.power_max);
+                check_power_wanted(request, &field, power)?;
+            }
             Device::Solar(solar) => {
                 check_series(request, &format!("{field}.power_kw"), &solar.forecast)?;
             }
@@ -185,15 +193,26 @@ fn check_series(request: &SiteRequest, field: &str, series: &Series) -> Checked 
     series
         .check(request.import_prices.len())
         .map_err(|source| SiteError::Series { field: field.to_owned(), source })?;
-    let powers: Vec<Power> = match series {
-        Series::Constant(power) => vec![*power],
-        Series::PerSlot(powers) => powers.clone(),
-        Series::Periods(periods) => periods.iter().map(|period| period.power).collect(),
-    };
-    powers
-        .into_iter()
+    series
+        .powers()
         .enumerate()
         .try_for_each(|(index, value)| check_power(format!("{field}[{index}]"), value))
+}
+
+/// Checks a power that is wanted over time, which is at most the highest power of the device.
+fn check_power_wanted(
+    request: &SiteRequest,
+    field: &str,
+    (wanted, most): (Option<&Series>, Power),
+) -> Checked {
+    let Some(series) = wanted else { return Ok(()) };
+    let field = format!("{field}.power_wanted_kw");
+    check_series(request, &field, series)?;
+    let rule = "it is from 0 kW to power_max_kw";
+    series.powers().enumerate().try_for_each(|(index, power)| {
+        let range = (0.0, most.as_kw());
+        check_number(format!("{field}[{index}]"), power.as_kw(), "kW", range, rule)
+    })
 }
 
 /// Checks a limit over time, and the price of its breach.
@@ -271,6 +290,7 @@ fn check_vehicle(field: &str, vehicle: &Vehicle) -> Checked {
             ("consumption", !vehicle.consumption.is_empty()),
             ("soft_bounds", !vehicle.soft_bounds.is_empty()),
             ("limits in percent", vehicle.limits.iter().any(limits_soc)),
+            ("power_wanted_kw", vehicle.power_wanted.is_some()),
         ];
         if let Some((what, _)) = needs.into_iter().find(|&(_, is_asked)| is_asked) {
             return Err(SiteError::NeedsBattery { field: format!("{field}.{what}") });
@@ -736,6 +756,23 @@ mod tests {
     }
 
     #[test]
+    fn no_more_power_is_wanted_than_a_device_can_take() {
+        let refused = |series: Series| car(|car| car.power_wanted = Some(series.clone()));
+        let field = "devices[0] (car).power_wanted_kw";
+        let rule = "it is from 0 kW to power_max_kw";
+        let above = refused(powers(&[1.0, 11.5]));
+        assert_eq!(above, format!("{field}[1] is 11.5 kW; {rule}"));
+        assert_eq!(
+            refused(powers(&[1.0])),
+            format!("{field}: 1 values for 2 price slots; give one for each")
+        );
+        let mut battery = home(5.0, 10.0, 50.0);
+        battery.power_wanted = Some(Series::Constant(kw(6.0)));
+        let above = self::refused(Device::Battery(battery));
+        assert_eq!(above, format!("devices[0] (home).power_wanted_kw[0] is 6 kW; {rule}"));
+    }
+
+    #[test]
     fn percentages_need_a_battery_of_known_charge() {
         let without = |change: fn(&mut Vehicle)| {
             car(|car| {
@@ -754,6 +791,9 @@ mod tests {
             soc_max: None,
             price_per_kwh_hour: 0.1,
         };
+        let power = Series::Constant(kw(1.0));
+        let wanting = car(|car| (car.battery, car.power_wanted) = (None, Some(power.clone())));
+        assert_eq!(wanting, needs("power_wanted_kw"));
         let bounded = car(|car| (car.battery, car.soft_bounds) = (None, vec![bound]));
         assert_eq!(bounded, needs("soft_bounds"));
         let unknown = car(|car| car.battery.as_mut().unwrap().soc = None);

@@ -167,6 +167,11 @@ pub struct Vehicle {
     /// does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<StorageLimit>,
+    /// Power that the vehicle is to take over time, at any price, until it is at its charge limit,
+    /// and as far as the taper leaves it; `None` for none. It needs the battery. What other limits
+    /// leave of it is a shortfall. It comes after drives and the reserve, and before targets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_wanted: Option<Series>,
     /// Rule for a target that is missed: what is missing is wanted by departure, or no more.
     #[serde(default, skip_serializing_if = "is_default")]
     pub after_deadline: AfterDeadline,
@@ -197,6 +202,7 @@ impl Vehicle {
             consumption: Vec::new(),
             soft_bounds: Vec::new(),
             limits: Vec::new(),
+            power_wanted: None,
             after_deadline: AfterDeadline::Continue,
         }
     }
@@ -204,7 +210,7 @@ impl Vehicle {
     /// True if charging may be of use after the last target and drive.
     pub(crate) fn may_go_on(&self) -> bool {
         let wants = self.limits.iter().any(|limit| limit.soc_min.is_some());
-        self.may_fill() || wants || !self.soft_bounds.is_empty()
+        self.may_fill() || wants || self.power_wanted.is_some() || !self.soft_bounds.is_empty()
     }
 
     /// True if the vehicle may charge beyond its targets or discharge.
@@ -261,6 +267,10 @@ pub struct StationaryBattery {
     /// applies. A state of charge that is wanted in a period comes before money.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<StorageLimit>,
+    /// Power that the battery is to take over time, at any price, until it is at its charge limit;
+    /// `None` for none. What other limits leave of it is a shortfall.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_wanted: Option<Series>,
 }
 
 /// Solar system with a forecast of its power.

@@ -51,7 +51,7 @@ fn remove_opposite_flows(model: &SiteModel, values: &mut [f64]) -> Vec<Pair> {
 }
 
 /// Replaces the two flows of a storage by one with the same change of level. Returns false if that
-/// frees energy that would have to be paid for.
+/// frees energy that would have to be paid for, or takes from a charge that is wanted.
 fn merge_storage_flows(model: &SiteModel, values: &mut [f64], pair: &Pair) -> bool {
     let (charge, discharge) = (values[pair.first], values[pair.second]);
     let Some(storage) = pair.device.and_then(|device| model.storages[device].as_ref()) else {
@@ -68,7 +68,9 @@ fn merge_storage_flows(model: &SiteModel, values: &mut [f64], pair: &Pair) -> bo
         (0.0, -stored * storage.efficiency_out)
     };
     let freed = (charge - discharge) - (after.0 - after.1);
-    if charge.min(discharge) > SITE_MIN_KWH && !absorb_surplus(model, values, pair.slot, freed) {
+    let is_wanted = storage.power_wanted[pair.slot - storage.stay.start] > 0.0;
+    let keeps = |values: &mut [f64]| !is_wanted && absorb_surplus(model, values, pair.slot, freed);
+    if charge.min(discharge) > SITE_MIN_KWH && !keeps(values) {
         return false;
     }
     (values[pair.first], values[pair.second]) = after;

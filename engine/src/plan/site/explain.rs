@@ -2,9 +2,9 @@
 //!
 //! The reasons are derived from the finished plan, without the solver. The first rule that holds
 //! for a slot gives its code; adjacent slots with the same reason are joined. For a slot that
-//! draws, the rules are: below the reserve, a missed target, solar surplus, a negative price,
-//! a cheaper slot with capacity that a soft bound, a limit, the peak or a preference keeps free, all
-//! slots before the deadline full, and else a cheap slot. For a slot that feeds they are a limit, a
+//! draws, the rules are: below the reserve, power that is wanted, a missed target, solar surplus, a
+//! negative price, a cheaper slot with capacity that a soft bound, a limit, the peak or a preference
+//! keeps free, all slots before the deadline full, and else a cheap slot. For a slot that feeds they are a limit, a
 //! dearer slot that a soft bound keeps free, and else a high price.
 use std::fmt::Write as _;
 
@@ -18,11 +18,11 @@ use crate::plan::charge::explain::{
 use crate::plan::charge::gaps::{Gap, MissedTarget, MissingPrice};
 use crate::plan::site::device::{Device, Phase};
 use crate::plan::site::limits::is_member;
-use crate::plan::site::plan::{Cause, DevicePlan, LimitOutcome, SitePlan, SiteSlot};
+use crate::plan::site::plan::{Cause, DevicePlan, LimitOutcome, SitePlan, SiteSlot, WishOutcome};
 use crate::plan::site::price_slots::SiteSlots;
 use crate::plan::site::request::SiteRequest;
 use crate::plan::storage::request::StorageLimit;
-use crate::time::instant::instant_at;
+use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, Percent, Power, Price};
 use crate::words::words;
 
@@ -42,6 +42,8 @@ words! {
     pub enum SiteReasonCode {
         /// Charged as soon as can be, to the reserve.
         Reserve = "reserve",
+        /// Charged at any price, because this power is wanted in this time.
+        PowerWanted = "power_wanted",
         /// Charged where it can, because a deadline cannot be met in full.
         MissedDeadline = "missed_deadline",
         /// Charged where it can, because others that weigh more went first.
@@ -218,9 +220,36 @@ impl View<'_> {
     /// wants a higher state of charge.
     fn deadline(&self, slot: usize) -> Option<DateTime<Utc>> {
         let end = self.plan.slots[slot].end;
-        let deadlines = self.device.wishes.iter().filter_map(|wish| wish.by);
+        let deadlines = self.wishes().iter().filter_map(|wish| wish.by);
         let limits = self.limits().iter().filter(|limit| self.is_below(slot, limit.soc_min));
         deadlines.chain(limits.map(|limit| limit.start)).filter(|&by| by >= end).min()
+    }
+
+    /// Wishes with a deadline: all but the periods of wanted power, which come last.
+    fn wishes(&self) -> &[WishOutcome] {
+        let wishes = &self.device.wishes;
+        let count = match &self.request.devices[self.index] {
+            Device::Vehicle(vehicle) => {
+                vehicle.targets.len() + vehicle.soc_targets.len() + vehicle.consumption.len()
+            }
+            Device::Battery(battery) => usize::from(battery.soc_end.is_some()),
+            _ => wishes.len(),
+        };
+        &wishes[..count.min(wishes.len())]
+    }
+
+    /// True if a power is wanted in a slot.
+    fn is_power_wanted(&self, slot: usize) -> bool {
+        let wanted = match &self.request.devices[self.index] {
+            Device::Vehicle(vehicle) => &vehicle.power_wanted,
+            Device::Battery(battery) => &battery.power_wanted,
+            _ => &None,
+        };
+        let Some(series) = wanted else { return false };
+        let start = micros_of(self.plan.slots[slot].start);
+        let ends = self.request.import_prices.horizon().ends();
+        let price_slot = ends.partition_point(|&end| end <= start);
+        series.at(price_slot, start).is_some_and(|kw| kw > 0.0)
     }
 
     /// Limits of the device that vary in time.
@@ -264,8 +293,11 @@ impl View<'_> {
         if self.is_below_reserve(slot) {
             return (Code::Reserve, None);
         }
+        if self.is_power_wanted(slot) {
+            return (Code::PowerWanted, None);
+        }
         // A target above the charge limit is no reason to charge.
-        let missed = self.device.wishes.iter().find(|wish| {
+        let missed = self.wishes().iter().find(|wish| {
             let is_missed = wish.causes.iter().any(|cause| *cause != Cause::ChargeLimit);
             is_missed && wish.by.is_none_or(|by| by >= period.end)
         });
@@ -476,6 +508,7 @@ impl SiteReason {
         };
         match self.code {
             SiteReasonCode::Reserve => " as soon as possible, to reach its reserve".to_owned(),
+            SiteReasonCode::PowerWanted => ", because power is wanted in this time".to_owned(),
             SiteReasonCode::MissedDeadline => format!(", because {missed}"),
             SiteReasonCode::Priority => {
                 format!(", because {missed}: devices of higher priority come first")

@@ -43,8 +43,9 @@ pub(crate) fn value_of(objective: &Objective, values: &[f64]) -> f64 {
 }
 
 /// Objectives before money, the most important first: breaches of hard limits, energy that drives
-/// lack, energy below reserves, shortfall, and late shortfall. Shortfalls count by priority, and
-/// then with more weight on earlier deadlines. Empty objectives are left out.
+/// lack, energy below reserves, energy that misses to wanted power, shortfall, and late shortfall.
+/// Shortfalls count by priority, and then with more weight on earlier deadlines. Empty objectives
+/// are left out.
 ///
 /// Drives come before reserves and targets, so that a drive does not lack more, and charge more on
 /// the way, in favour of these.
@@ -53,7 +54,8 @@ pub(crate) fn before_money(model: &SiteModel) -> Vec<Objective> {
     let [lacks, earliest_lacks] = by_priority_then_deadline(model, MissKind::Drive);
     let [wishes, earliest] = by_priority_then_deadline(model, MissKind::Target);
     let [late, _] = by_priority_then_deadline(model, MissKind::Late);
-    [breaches, lacks, earliest_lacks, model.reserves.clone(), wishes, earliest, late]
+    let [powers, _] = by_priority_then_deadline(model, MissKind::Power);
+    [breaches, lacks, earliest_lacks, model.reserves.clone(), powers, wishes, earliest, late]
         .into_iter()
         .filter(|objective: &Objective| !objective.is_empty())
         .collect()

@@ -20,6 +20,7 @@ impl SiteModel {
         }
         self.guard_discharges(&storage, &columns);
         self.guard_charges(&storage, &columns);
+        columns.spared = self.add_power_wanted(index, &storage, &columns);
         self.add_semis(index, &storage, &columns);
         self.columns[index] = columns;
     }

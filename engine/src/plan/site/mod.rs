@@ -22,6 +22,7 @@
 //!             c·d = 0,  g·e = 0,  c ∈ {0} ∪ [least, most]    only where it matters
 //!             c·g = 0,  d·e = 0                       without leave to use the grid
 //!             c_it = 0  or  L_it ≤ U_it               no charging above the charge limit
+//!             c_it + m_it ≥ w_it  or  L_it ≥ U_it     wanted power, until full
 //! ```
 //!
 //! | Symbol | Field or function |
@@ -40,7 +41,7 @@
 //! | `s_it`, `outside_it` | `SoftLevels::price`, `SoftLevels::outside` |
 //! | `W_it`, `u_it` | `Drive::energy`, `Miss::column` |
 //! | `least` | `Storage::charge_min`; `most` is `charge_max` |
-//! | `U_it` | `Storage::charge_until` |
+//! | `U_it`, `w_it`, `m_it` | `Storage::{charge_until, power_wanted}`, `Miss::column` |
 //!
 //! A top-off may break `c ≥ least`. It is the last slot of a run, after which the level is a
 //! target, the reserve or a full battery. `plan::switching` has this exception for its one target.
@@ -50,9 +51,9 @@
 //!
 //! 1. Shortfall: the least breach of hard limits that cannot be kept, then the least energy that
 //!    drives lack, weighted by priority, and of equal sums less of it at earlier drives. Then the
-//!    least energy below reserves, then the least shortfall at deadlines, weighted by priority. Of
-//!    equal sums the one with less shortfall at earlier deadlines is taken, then the one with less
-//!    late shortfall.
+//!    least energy below reserves, then the least energy that misses to wanted power, then the
+//!    least shortfall at deadlines, weighted by priority. Of equal sums the one with less shortfall
+//!    at earlier deadlines is taken, then the one with less late shortfall.
 //! 2. Money: the least cost among those plans.
 //! 3. Preferences among plans of that cost, or of up to `preference_budget` more.
 //! 4. With a plan before, the least distance from it among the plans of up to its budget more
@@ -93,6 +94,7 @@
 //! | `exclusive_flows` | removal of opposite flows in one slot |
 //! | `storage_limits` | storages above the level up to which they charge |
 //! | `soft_bounds`, `soft_levels` | bounds on stored energy with a price |
+//! | `power_wanted` | power that is to be taken at any price until a storage is full |
 //! | `grid_use` | storages that may not charge from the grid, or not discharge into it |
 //! | `accounting`, `certificate`, `baseline` | cost, proof and comparison, without the solver |
 //! | `planner`, `plan` | from a problem to a plan |
@@ -118,6 +120,7 @@ pub(crate) mod lp_columns;
 pub(crate) mod model;
 pub(crate) mod plan;
 pub(crate) mod planner;
+pub(crate) mod power_wanted;
 pub(crate) mod preferences;
 pub(crate) mod price_slots;
 pub(crate) mod problem;

@@ -78,8 +78,13 @@ pub(crate) struct Guard {
 impl Guard {
     /// True if the gate is zero or the sum of the terms is high enough, to [`SITE_MIN_KWH`].
     pub(crate) fn is_kept(&self, values: &[f64]) -> bool {
+        values[self.gate] <= SITE_MIN_KWH || self.allows_gate(values)
+    }
+
+    /// True if the sum of the terms is high enough for any gate, to [`SITE_MIN_KWH`].
+    pub(crate) fn allows_gate(&self, values: &[f64]) -> bool {
         let sum: f64 = self.terms.iter().map(|&(column, weight)| weight * values[column]).sum();
-        values[self.gate] <= SITE_MIN_KWH || sum >= self.least - SITE_MIN_KWH
+        sum >= self.least - SITE_MIN_KWH
     }
 }
 
@@ -115,7 +120,8 @@ pub(crate) struct Miss {
     pub(crate) energy: f64,
     pub(crate) priority: f64,
     pub(crate) device: usize,
-    /// Position of the goal, or of the drive, in its storage; 0 for a shiftable load.
+    /// Position of the goal, or of the drive, in its storage, or of the slot in its session; 0 for
+    /// a shiftable load.
     pub(crate) goal: usize,
     /// Number of slots before the deadline.
     pub(crate) slots: usize,
@@ -131,6 +137,8 @@ pub(crate) enum MissKind {
     Late,
     /// Energy that the battery lacks for a drive.
     Drive,
+    /// Energy that misses to the power that is wanted in a slot.
+    Power,
 }
 
 /// Columns of a storage, one per slot of its session.
@@ -140,6 +148,9 @@ pub(crate) struct StorageColumns {
     pub(crate) discharge: Vec<Option<usize>>,
     /// Level after each slot; empty if the storage needs no levels.
     pub(crate) level: Vec<usize>,
+    /// Positions of the guards whose gates are the energy that was wanted in a slot, and that the
+    /// storage is spared.
+    pub(crate) spared: Vec<usize>,
 }
 
 /// Possible start of a shiftable load. The column is 1 if the load starts there, else 0.

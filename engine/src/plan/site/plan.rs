@@ -64,7 +64,8 @@ pub enum Cause {
     Priority,
 }
 
-/// Outcome of one wish: an energy target, a target of state of charge, a drive, or a run of a load.
+/// Outcome of one wish: an energy target, a target of state of charge, a drive, a period of wanted
+/// power, or a run of a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -113,8 +114,8 @@ pub struct DevicePlan {
     /// Energy fed, as a positive number.
     #[serde(rename = "fed_kwh")]
     pub fed: Energy,
-    /// One outcome per wish: energy targets, then targets of state of charge, then drives. What a
-    /// drive lacks is charged elsewhere, on the way.
+    /// One outcome per wish: energy targets, then targets of state of charge, then drives, then
+    /// periods of wanted power. What a drive lacks is charged elsewhere, on the way.
     pub wishes: Vec<WishOutcome>,
     /// Sum of the shortfalls at the deadlines.
     #[serde(rename = "shortfall_kwh")]

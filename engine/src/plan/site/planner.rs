@@ -4,6 +4,8 @@
 //! target is missed all the same, the model with late goals is solved (`plan_within`). The values
 //! of the columns become energies by device (`collect_accounts`). Costs, breaches and outcomes are
 //! added up from these, without the solver (`assemble_plan`).
+use std::ops::Range;
+
 use chrono::{DateTime, Utc};
 
 use crate::lp::Limits;
@@ -18,8 +20,9 @@ use crate::plan::site::course::Course;
 use crate::plan::site::device::{Device, ShiftableLoad};
 use crate::plan::site::goal::Goal;
 use crate::plan::site::lexicographic::{before_money, value_of};
-use crate::plan::site::model::{Miss, SiteModel};
+use crate::plan::site::model::{Miss, MissKind, SiteModel};
 use crate::plan::site::plan::{Cause, DevicePlan, LimitOutcome, SitePlan, SiteSlot, WishOutcome};
+use crate::plan::site::power_wanted::report_power_wishes;
 use crate::plan::site::price_slots::SiteSlots;
 use crate::plan::site::problem::SiteProblem;
 use crate::plan::site::request::SiteRequest;
@@ -124,7 +127,9 @@ fn is_reachable(model: &SiteModel) -> bool {
 
 /// True if no target is missed, to [`SITE_MIN_KWH`] kWh.
 fn is_all_met(model: &SiteModel, answer: &SiteSolution) -> bool {
-    let is_met = |miss: &Miss| answer.values[miss.column] * miss.energy <= SITE_MIN_KWH;
+    let is_met = |miss: &Miss| {
+        miss.kind == MissKind::Power || answer.values[miss.column] * miss.energy <= SITE_MIN_KWH
+    };
     model.misses.iter().all(is_met)
 }
 
@@ -366,7 +371,7 @@ fn is_same(one: Power, other: Power) -> bool {
 }
 
 /// Outcomes of the targets of a storage, in the order of the request: energy targets, then states
-/// of charge, then drives.
+/// of charge, then drives, then periods of wanted power.
 fn report_storage_wishes(
     request: &SiteRequest,
     model: &SiteModel,
@@ -416,7 +421,8 @@ fn report_storage_wishes(
     let drives = drives.map(|drive| outcome(&drive.goal, drive.energy / storage.efficiency_in));
     let mut drives: Vec<(Option<usize>, WishOutcome)> = drives.collect();
     drives.sort_by_key(|(position, _)| *position);
-    wishes.into_iter().chain(drives).map(|(_, wish)| wish).collect()
+    let powers = report_power_wishes(request, model, accounts, books, (device, storage, course));
+    wishes.into_iter().chain(drives).map(|(_, wish)| wish).chain(powers).collect()
 }
 
 /// Causes of the energy that is missing at the deadline of a goal, in kWh at the plug, without the
@@ -438,8 +444,10 @@ fn find_causes(
     }
     let by_others = missing - (goal.wanted - goal.reachable) / storage.efficiency_in;
     if by_others > SITE_MIN_KWH {
+        let slots = storage.stay.start..goal.slots.min(storage.stay.end);
         let limits = |at_full_power: bool| {
-            find_binding_limits(request, model, accounts, books, device, goal.slots, at_full_power)
+            let slots = slots.clone();
+            find_binding_limits(request, model, accounts, books, device, slots, at_full_power)
         };
         let held = limits(false);
         // Residual capacity below its least power is of no use to a device.
@@ -454,17 +462,16 @@ fn find_causes(
     causes
 }
 
-/// Limits that bound the charging of a device in the first `slots` slots, as causes. A limit binds
-/// in a slot if it has no residual capacity, or less than the least power of an idle device; with
+/// Limits that bound the charging of a device in some slots, as causes. A limit binds in a slot if it has no residual capacity, or less than the least power of an idle device; with
 /// `at_full_power`, less than the device needs for its full power. [`Cause::Priority`] is added if
 /// a device of higher priority charges in such a slot.
-fn find_binding_limits(
+pub(crate) fn find_binding_limits(
     request: &SiteRequest,
     model: &SiteModel,
     accounts: &[Account],
     books: &Books,
     device: usize,
-    slots: usize,
+    slots: Range<usize>,
     at_full_power: bool,
 ) -> Vec<Cause> {
     let Some(storage) = &model.storages[device] else { return Vec::new() };
@@ -474,7 +481,6 @@ fn find_binding_limits(
         if limit.shares[device] == 0.0 {
             continue;
         }
-        // Slots before the deadline in which the limit binds for this device.
         let binds = |slot: usize| {
             let most = limit.limit_kw[slot].unwrap_or(f64::INFINITY);
             let index = slot - storage.stay.start;
@@ -489,8 +495,7 @@ fn find_binding_limits(
             drawn < storage.charge_max[index] - SITE_MIN_KWH
                 && next >= most - SOLVER_AGREEMENT * most.max(1.0)
         };
-        let held: Vec<usize> =
-            (storage.stay.start..slots.min(storage.stay.end)).filter(|&slot| binds(slot)).collect();
+        let held: Vec<usize> = slots.clone().filter(|&slot| binds(slot)).collect();
         if held.is_empty() {
             continue;
         }

@@ -201,7 +201,8 @@ fn fairer(
     program: &mut LinearProgram,
     values: &[f64],
 ) -> Objective {
-    let wishes: Vec<_> = model.misses.iter().filter(|miss| miss.kind != MissKind::Late).collect();
+    let is_wish = |kind| !matches!(kind, MissKind::Late | MissKind::Power);
+    let wishes: Vec<_> = model.misses.iter().filter(|miss| is_wish(miss.kind)).collect();
     if wishes.iter().all(|miss| values[miss.column] * miss.energy <= SITE_MIN_KWH) {
         return Objective::new();
     }

@@ -263,13 +263,17 @@ fn device_cuts(device: &Device, cuts: &mut Vec<i64>) {
             let drives = vehicle.consumption.iter().flat_map(|period| [period.start, period.end]);
             cuts.extend(drives.map(micros_of));
             bound_cuts(&vehicle.soft_bounds, &vehicle.limits, cuts);
+            vehicle.power_wanted.iter().for_each(|power| power.cuts(cuts));
         }
         Device::Solar(solar) => solar.forecast.cuts(cuts),
         Device::Load(load) => load.forecast.cuts(cuts),
         Device::Shiftable(load) => {
             cuts.extend([load.earliest, load.latest].into_iter().flatten().map(micros_of));
         }
-        Device::Battery(battery) => bound_cuts(&battery.soft_bounds, &battery.limits, cuts),
+        Device::Battery(battery) => {
+            bound_cuts(&battery.soft_bounds, &battery.limits, cuts);
+            battery.power_wanted.iter().for_each(|power| power.cuts(cuts));
+        }
     }
 }
 

@@ -319,6 +319,7 @@ pub(crate) mod tests {
             end_value: Price::ZERO,
             soft_bounds: Vec::new(),
             limits: Vec::new(),
+            power_wanted: None,
         }
     }
 

@@ -81,6 +81,16 @@ impl Series {
         }
     }
 
+    /// Powers in the order of the series.
+    pub(crate) fn powers(&self) -> impl Iterator<Item = Power> + '_ {
+        let (own, periods): (&[Power], &[PowerPeriod]) = match self {
+            Self::Constant(power) => (std::slice::from_ref(power), &[]),
+            Self::PerSlot(powers) => (powers, &[]),
+            Self::Periods(periods) => (&[], periods),
+        };
+        own.iter().copied().chain(periods.iter().map(|period| period.power))
+    }
+
     /// Adds the instants (in microseconds) at which the power may change, except the borders of
     /// price slots.
     pub(crate) fn cuts(&self, cuts: &mut Vec<i64>) {

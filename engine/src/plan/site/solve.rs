@@ -30,7 +30,7 @@ use crate::plan::site::lexicographic::{
     Objective, Solved, after_penalties, before_money, bound_row, forbid, least_money, slack_of,
     value_of, with_penalties,
 };
-use crate::plan::site::model::{Guard, Pair, Semi, SiteModel};
+use crate::plan::site::model::{Guard, MissKind, Pair, Semi, SiteModel};
 use crate::plan::site::preferences;
 use crate::plan::site::request::{Preference, SiteRequest};
 use crate::tolerance::{SITE_MIN_KWH, SOLVER_AGREEMENT};
@@ -94,8 +94,10 @@ pub(crate) fn solve(
         Ok(solution) => solution,
         Err(error) => return Some(unsolved(model, error.into())),
     };
-    let is_missed =
-        model.misses.iter().any(|miss| solution.values[miss.column] * miss.energy > SITE_MIN_KWH);
+    let is_missed = model.misses.iter().any(|miss| {
+        let kwh = solution.values[miss.column] * miss.energy;
+        miss.kind != MissKind::Power && kwh > SITE_MIN_KWH
+    });
     if is_missed && !model.is_final {
         return None;
     }

@@ -91,6 +91,9 @@ pub(crate) struct Storage {
     pub(crate) end_value: f64,
     /// Upper bounds on the charging power that fall with the level.
     pub(crate) taper: Vec<TaperLine>,
+    /// Energy in each slot of the session that is to be charged until the storage is full, in kWh
+    /// at the plug; zero for none.
+    pub(crate) power_wanted: Vec<f64>,
     /// Bounds on the level with a price.
     pub(crate) soft_bounds: Vec<SoftLevels>,
 }
@@ -106,7 +109,6 @@ impl Storage {
         let to = vehicle.departure.map_or(i64::MAX, micros_of);
         let kept = capacity.map_or(0.0, |kwh| vehicle.reserve.as_percent() / 100.0 * kwh);
         let (discharge_kw, efficiency_out, soc_min, wear) = discharging(vehicle);
-        let soc_min = soc_min / 100.0 * capacity.unwrap_or(0.0);
         let mut stay = grid.between(from, to);
         let first = Bounds::on_arrival(soc_min.max(kept), start, limit);
         let drives = drives(vehicle, grid, stay.start, limit, first);
@@ -128,7 +130,6 @@ impl Storage {
             goals.push(Goal::new((None, None), (stay.end, drives.len()), wanted, wanted));
         }
         let energies = |kw: f64| stay.clone().map(|slot| kw * grid.hours[slot]).collect();
-        let soft_bounds = soft_levels(&vehicle.soft_bounds, capacity, grid, &stay);
         let mut storage = Self {
             may_go_on: continues && late.is_some(),
             charge_max: energies(vehicle.power_max.as_kw()),
@@ -137,6 +138,7 @@ impl Storage {
             charge_until: vec![limit; stay.len()],
             level_min: vec![0.0; stay.len()],
             levels_of_limits: Vec::new(),
+            power_wanted: vec![0.0; stay.len()],
             charges_from_grid: vehicle.charge_from_grid,
             discharges_to_grid: vehicle.discharge.as_ref().is_none_or(|d| d.discharge_to_grid),
             stay,
@@ -154,10 +156,12 @@ impl Storage {
             wear,
             end_value: vehicle.end_value.as_per_kwh(),
             taper: taper_lines(vehicle, capacity.unwrap_or(0.0)),
-            soft_bounds,
+            soft_bounds: Vec::new(),
         };
+        storage.soft_bounds = soft_levels(&vehicle.soft_bounds, capacity, grid, &storage.stay);
         storage.stay_away(grid);
         storage.apply_limits(&vehicle.limits, grid);
+        storage.want_power(vehicle.power_wanted.as_ref(), grid);
         storage.set_wanted(vehicle.may_fill());
         if !continues && !vehicle.may_fill() {
             storage.stop_at_deadlines();
@@ -185,9 +189,10 @@ impl Storage {
 
     /// Sets the level that is wanted in each stay, from the last stay to the first. The next drive
     /// wants its energy and all that is wanted after it. Without leave to fill up, the ceiling is
-    /// the level that is wanted, or that a soft bound asks for.
+    /// the level that is wanted, or that a soft bound asks for, and the power that is wanted.
     fn set_wanted(&mut self, may_fill: bool) {
         let soft = self.soft_bounds.iter().map(|bound| bound.least).fold(0.0, f64::max);
+        let powers = self.efficiency_in * self.power_wanted.iter().sum::<f64>();
         // Energy of the next drive and what is wanted after it.
         let mut later = 0.0;
         for count in (0..=self.drives.len()).rev() {
@@ -197,7 +202,7 @@ impl Storage {
             let bounds = self.bounds_mut(count);
             bounds.wanted = wanted.min(bounds.ceiling);
             if !may_fill {
-                let most = bounds.wanted.max(bounds.uncharged).max(soft);
+                let most = bounds.wanted.max(bounds.uncharged).max(soft) + powers;
                 bounds.ceiling = bounds.ceiling.min(most);
             }
             later = bounds.wanted;
@@ -218,7 +223,10 @@ impl Storage {
             let due = self.goals.iter().filter(|goal| goal.drives == count && goal.slots > slot);
             let due = due.map(|goal| goal.wanted).fold(soft.max(next), f64::max);
             let most = due.max(self.most_wanted_in(count));
-            self.charge_until[index] = self.charge_until[index].min(most);
+            // A power that is wanted ends at the charge limit.
+            if self.power_wanted[index] <= 0.0 {
+                self.charge_until[index] = self.charge_until[index].min(most);
+            }
         }
     }
 
@@ -306,6 +314,7 @@ impl Storage {
             charge_until: vec![limit; grid.len()],
             level_min: vec![0.0; grid.len()],
             levels_of_limits: Vec::new(),
+            power_wanted: vec![0.0; grid.len()],
             charges_from_grid: device.charge_from_grid,
             discharges_to_grid: device.discharge.discharge_to_grid,
             stay,
@@ -325,6 +334,7 @@ impl Storage {
             soft_bounds,
         };
         storage.apply_limits(&device.limits, grid);
+        storage.want_power(device.power_wanted.as_ref(), grid);
         storage.find_reachable(grid, device.power_max.as_kw(), (i64::MIN, i64::MAX));
         storage
     }
@@ -349,6 +359,7 @@ impl Storage {
             || !self.taper.is_empty()
             || self.has_least_power()
             || !self.soft_bounds.is_empty()
+            || self.wants_power()
             || self.may_pass_limit()
     }
 
@@ -454,13 +465,14 @@ fn levels(vehicle: &Vehicle) -> (f64, Option<f64>, f64, f64) {
     (start, Some(capacity), limit, battery.efficiency)
 }
 
-/// Discharging power in kW, energy at the plug per stored energy, least state of charge in percent
-/// and wear per kWh of a vehicle.
+/// Discharging power in kW, energy at the plug per stored energy, least level in stored kWh and wear
+/// per kWh of a vehicle.
 fn discharging(vehicle: &Vehicle) -> (f64, f64, f64, f64) {
     vehicle.discharge.as_ref().map_or((0.0, 1.0, 0.0, 0.0), |discharge| {
         let kw = discharge.power_max.as_kw();
-        let (soc_min, wear) = (discharge.soc_min.as_percent(), discharge.wear.as_per_kwh());
-        (kw, discharge.efficiency, soc_min, wear)
+        let capacity = vehicle.battery.as_ref().map_or(0.0, |battery| battery.capacity.as_kwh());
+        let least = discharge.soc_min.as_percent() / 100.0 * capacity;
+        (kw, discharge.efficiency, least, discharge.wear.as_per_kwh())
     })
 }
 

@@ -376,6 +376,11 @@ impl<'m> Values<'m> {
                 self.set(level, Some(device), course.levels[slot + 1]);
             }
         }
+        for guard in columns.spared.iter().map(|&position| &model.guards[position]) {
+            let most = model.program.columns[guard.gate].upper;
+            let is_spared = guard.allows_gate(&self.columns);
+            self.set(guard.gate, Some(device), if is_spared { most } else { 0.0 });
+        }
         let lacks = model.misses.iter().filter(|miss| miss.kind == MissKind::Drive);
         for miss in lacks.filter(|miss| miss.device == device) {
             let driven = course.driven(miss.goal + 1) - course.driven(miss.goal);

@@ -421,6 +421,7 @@ impl Home {
             end_value: Price::ZERO,
             soft_bounds: Vec::new(),
             limits: Vec::new(),
+            power_wanted: None,
         }
     }
 }
