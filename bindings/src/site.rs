@@ -143,7 +143,7 @@ record! {
         energy: f64,
         /// Exported energy, in units of the currency; negative where it earns.
         export: f64,
-        /// Demand charge for the peak above the one that is paid for already.
+        /// Demand charges for the peaks above those that are paid for already, of import and export.
         demand: f64,
         /// Surcharges of the blocks of imported energy.
         tiers: f64,
@@ -205,8 +205,8 @@ record! {
         /// Highest price of the period, per kWh: of import with its emissions, or of export in
         /// slots that only export; `None` for time without a price.
         price_max_per_kwh: Option<f64>,
-        /// The reason, such as `deadline`, `limit`, `peak`, `solar_surplus`, `priority`,
-        /// `soft_bound`, `power_wanted` or `no_price`.
+        /// The reason, such as `deadline`, `limit`, `peak`, `export_peak`, `solar_surplus`,
+        /// `priority`, `soft_bound`, `power_wanted` or `no_price`.
         code: String,
         /// Next deadline of the device, in UTC; `None` if it has none.
         deadline: Option<DateTime<Utc>>,
@@ -392,10 +392,16 @@ impl SitePlan {
         self.intended().shortfall.as_kwh()
     }
 
-    /// Peak that a demand charge counts; ``None`` without one.
+    /// Peak of the import that a demand charge counts; ``None`` without one.
     #[getter]
     fn peak_kw(&self) -> Option<f64> {
         self.intended().peak.map(Power::as_kw)
+    }
+
+    /// Peak of the export that a demand charge on it counts; ``None`` without one.
+    #[getter]
+    fn export_peak_kw(&self) -> Option<f64> {
+        self.intended().export_peak.map(Power::as_kw)
     }
 
     /// Emissions of the imported energy in kg; 0 if no intensity was given.
@@ -713,7 +719,7 @@ impl SitePlan {
 #[pyfunction]
 #[pyo3(signature = (
     prices, *, export_prices, now, until, devices, groups, import_limit, export_limit,
-    demand_charge, tiers, carbon, prefer, preference_budget, nodes_max, time_max
+    demand_charge, export_demand_charge, tiers, carbon, prefer, preference_budget, nodes_max, time_max
 ))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
 pub(crate) fn plan_site(
@@ -727,6 +733,7 @@ pub(crate) fn plan_site(
     import_limit: Option<LimitArgument>,
     export_limit: Option<LimitArgument>,
     demand_charge: Option<DemandChargeArgument>,
+    export_demand_charge: Option<DemandChargeArgument>,
     tiers: Option<TiersArgument>,
     carbon: Option<CarbonArgument>,
     prefer: Vec<String>,
@@ -740,7 +747,8 @@ pub(crate) fn plan_site(
         (now, until),
         (devices, groups),
         (import_limit, export_limit),
-        (demand_charge, tiers, carbon),
+        (demand_charge, export_demand_charge),
+        (tiers, carbon),
         (prefer, preference_budget),
         (nodes_max, time_max),
     )?;

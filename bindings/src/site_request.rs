@@ -395,14 +395,14 @@ fn group(given: GroupArgument) -> Result<Group, Refused> {
     Ok(Group { limit: whole, phase_limit, name: given.name, parent: given.parent })
 }
 
-fn demand_charge(given: DemandChargeArgument) -> Result<DemandCharge, Refused> {
+fn demand_charge(given: DemandChargeArgument, field: &str) -> Result<DemandCharge, Refused> {
     let periods = given.periods.into_iter();
     Ok(DemandCharge {
         price_per_kw: given.peak_price_per_kw,
-        peak: power(given.peak_incurred_kw, "demand_charge.peak_incurred_kw")?,
+        peak: power(given.peak_incurred_kw, &format!("{field}.peak_incurred_kw"))?,
         window_minutes: given.window_minutes,
         window_energy: Energy::from_kwh(given.window_energy_kwh)
-            .named("demand_charge.window_energy_kwh")?,
+            .named(&format!("{field}.window_energy_kwh"))?,
         periods: periods.map(|(start, end)| Period { start: start.0, end: end.0 }).collect(),
     })
 }
@@ -444,11 +444,8 @@ pub(crate) fn request(
     (now, until): (Instant, Option<Instant>),
     (devices, groups): (Vec<DeviceArgument>, Vec<GroupArgument>),
     (import_limit, export_limit): (Option<LimitArgument>, Option<LimitArgument>),
-    (demand, blocks, emissions): (
-        Option<DemandChargeArgument>,
-        Option<TiersArgument>,
-        Option<CarbonArgument>,
-    ),
+    (demand, export_demand): (Option<DemandChargeArgument>, Option<DemandChargeArgument>),
+    (blocks, emissions): (Option<TiersArgument>, Option<CarbonArgument>),
     (prefer, budget): (Vec<String>, f64),
     (nodes_max, time_max): (u32, Option<TimeDelta>),
 ) -> Result<SiteRequest, Refused> {
@@ -469,7 +466,10 @@ pub(crate) fn request(
         export_limit: export_limit
             .map(|given| limit(given, ("export_limit_kw", "export_breach_price_per_kwh")))
             .transpose()?,
-        demand_charge: demand.map(demand_charge).transpose()?,
+        demand_charge: demand.map(|given| demand_charge(given, "demand_charge")).transpose()?,
+        export_demand_charge: export_demand
+            .map(|given| demand_charge(given, "export_demand_charge"))
+            .transpose()?,
         tiers: blocks.map(tiers).transpose()?,
         carbon: emissions.map(carbon),
         preferences: prefer.iter().map(|name| preference(name)).collect::<Result<_, _>>()?,

@@ -184,6 +184,9 @@ class Case:
     peak_price: float = 0.0
     peak_paid: float = 0.0
     peak_hours: int = 1
+    feed_peak_price: float = 0.0
+    feed_peak_paid: float = 0.0
+    feed_peak_hours: int = 1
     tiers: list[tuple[float | None, float]] = field(default_factory=list)
     carbon_price: float = 0.0
     carbon: list[float] = field(default_factory=list)
@@ -227,6 +230,12 @@ class Case:
                 peak_price_per_kw=self.peak_price,
                 peak_incurred_kw=self.peak_paid,
                 window=self.peak_hours * HOUR,
+            )
+        if self.feed_peak_price:
+            arguments["export_demand_charge"] = sw.DemandCharge(
+                peak_price_per_kw=self.feed_peak_price,
+                peak_incurred_kw=self.feed_peak_paid,
+                window=self.feed_peak_hours * HOUR,
             )
         if self.tiers:
             arguments["tiers"] = sw.Tiers(blocks=self.tiers)
@@ -447,7 +456,7 @@ class Model:
             self.row({charge: 1, level: fall}, -np.inf, at_zero)
 
     def wanted_power(self, store: Store, slot: int, charge: int, level: int) -> None:
-        """What is missing of the power that is wanted in an hour, unless the store takes no more."""
+        """What is missing of wanted power in an hour, unless the store takes no more."""
         asked = store.asked(slot)
         if not asked:
             return
@@ -586,16 +595,23 @@ class Model:
         return terms
 
     def charges(self) -> None:
-        """Peak and blocks."""
+        """Peaks and blocks."""
         case = self.case
-        if case.peak_price:
-            peak = self.column("peak", lower=case.peak_paid)
-            self.money[peak] = case.peak_price
-            self.constant -= case.peak_price * case.peak_paid
-            for first in range(0, len(case.prices), case.peak_hours):
-                window = range(first, min(first + case.peak_hours, len(case.prices)))
-                terms: dict[int, float] = {self.columns["import", slot]: 1.0 for slot in window}
-                self.row(terms | {peak: -case.peak_hours}, -np.inf, 0)
+        for name, price, paid, hours in (
+            ("import", case.peak_price, case.peak_paid, case.peak_hours),
+            ("export", case.feed_peak_price, case.feed_peak_paid, case.feed_peak_hours),
+        ):
+            if not price:
+                continue
+            peak = self.column("peak", name, lower=paid)
+            self.money[peak] = price
+            self.constant -= price * paid
+            # Windows begin at whole multiples of their length since midnight in UTC.
+            first = case.start.astimezone(UTC).hour % hours
+            for begin in range(-first, len(case.prices), hours):
+                window = range(max(begin, 0), min(begin + hours, len(case.prices)))
+                terms: dict[int, float] = {self.columns[name, slot]: 1.0 for slot in window}
+                self.row(terms | {peak: -hours}, -np.inf, 0)
         if case.tiers:
             total: dict[int, float] = {self.columns["import", slot]: 1.0 for slot in self.slots}
             before = 0.0

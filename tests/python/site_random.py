@@ -150,6 +150,19 @@ def random_wanted_power(seed: int) -> Case:
     return case
 
 
+def random_feed_peaks(seed: int) -> Case:
+    """A site that sells at a price on the peak of its export, beside others."""
+    draw, case = Draw(6000 + seed), random_bounds(seed)
+    if case.export is None:
+        case.export = [round(price - 0.03, 3) for price in case.prices]
+    if case.solar is None:
+        case.solar = draw.numbers(len(case.prices), 0, 14)
+        case.is_curtailable = draw.flip(0.5)
+    case.feed_peak_price, case.feed_peak_paid = draw.pick(0.05, 0.3, 2.0), draw.pick(0.0, 2.5)
+    case.feed_peak_hours = draw.whole(1, 4)
+    return case
+
+
 def random_limits(seed: int) -> Case:
     """A site whose stores have limits in some of their hours."""
     draw, case = Draw(3000 + seed), random_bounds(seed)

@@ -20,6 +20,7 @@ from site_random import (
     random_bounds,
     random_case,
     random_depot,
+    random_feed_peaks,
     random_limits,
     random_soft_bounds,
     random_stops,
@@ -133,6 +134,69 @@ def test_a_missed_deadline_ends_what_a_vehicle_wants() -> None:
 def test_power_is_wanted_until_a_store_is_full_as_a_second_model_says(seed: int) -> None:
     plan = check_against_second_model(random_wanted_power(seed))
     assert sw.SitePlan.from_json(plan.to_json()) == plan
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_price_on_the_peak_export_is_weighed_as_a_second_model_says(seed: int) -> None:
+    plan = check_against_second_model(random_feed_peaks(seed))
+    assert plan.export_peak_kw is not None
+    assert sw.SitePlan.from_json(plan.to_json()) == plan
+
+
+def test_a_dear_peak_of_the_export_spreads_what_is_sold() -> None:
+    battery = sw.StationaryBattery(
+        "home", capacity_kwh=12, soc_percent=75, power_max_kw=6, end_value_per_kwh=0.0
+    )
+    curve, charge = prices(0.1, 0.3, 0.2), sw.DemandCharge(peak_price_per_kw=1, window=HOUR)
+    given: dict[str, Any] = {"now": START, "devices": [battery], "export_prices": curve}
+    free = sw.plan_site(curve, **given)
+    assert free.device("home").power_kw == pytest.approx([3, -6, -6])
+    assert (free.export_peak_kw, free.costs.demand) == (None, 0)
+    assert "export_peak_kw" not in free.to_json()
+    plan = free.what_if(export_demand_charge=charge).plan
+    # All that is sold in three hours earns 0.60 a kW, less than the price of a kW.
+    assert plan.device("home").power_kw == [0, 0, 0]
+    some = sw.DemandCharge(peak_price_per_kw=0.45, peak_incurred_kw=1, window=HOUR)
+    plan = free.what_if(export_demand_charge=some).plan
+    assert plan.device("home").power_kw == pytest.approx([-3, -3, -3])
+    assert plan.export_peak_kw == pytest.approx(3)
+    assert plan.costs.demand == pytest.approx(0.9)
+    assert plan.cost == pytest.approx(0.9 - 3 * 0.6)
+    reasons = plan.explain()
+    assert {reason.code for reason in reasons} == {"export_peak"}
+    end = "because feeding more would raise the demand charge on the export."
+    assert reasons[0].sentence.endswith(end)
+    assert plan.verify().holds
+    assert plan.evaluate(curve).cost == pytest.approx(plan.cost)
+    assert sw.replay(plan.to_json()).same
+    wrong = plan.to_json().replace('"export_peak_kw": 3.0', '"export_peak_kw": 2.0')
+    assert sw.SitePlan.from_json(wrong).verify().failed == ["export_peak_kw"]
+    never = sw.DemandCharge(peak_price_per_kw=1, periods=[])
+    assert free.what_if(export_demand_charge=never).plan.cost == free.cost
+    odd = sw.DemandCharge(peak_price_per_kw=-1)
+    with pytest.raises(
+        sw.InputError, match=r"export_demand_charge\.peak_price_per_kw is -1 per kW"
+    ):
+        sw.plan_site(curve, export_demand_charge=odd, **given)
+
+
+def test_solar_power_is_curtailed_for_the_peak_of_the_export() -> None:
+    charge = sw.DemandCharge(peak_price_per_kw=0.3, window=2 * HOUR)
+    plan = sw.plan_site(
+        prices(0.2, 0.2), now=START, devices=[sw.Solar("roof", power_kw=[4, 6])],
+        export_prices=prices(0.1, 0.1), export_demand_charge=charge,
+    )  # fmt: skip
+    # A kW over the two hours sells for 0.20 and costs 0.30.
+    assert plan.export_peak_kw == 0
+    (reason,) = plan.explain()
+    assert (reason.code, reason.energy_kwh) == ("curtailed", 10)
+    paid = plan.what_if(export_demand_charge=replace(charge, peak_incurred_kw=2)).plan
+    assert sum(slot.export_kwh for slot in paid.slots) == pytest.approx(4)
+    reasons = paid.explain()
+    assert {reason.code for reason in reasons} == {"export_peak"}
+    assert sum(reason.energy_kwh for reason in reasons) == pytest.approx(6)
+    end = "of solar, because feeding it would raise the demand charge on the export."
+    assert reasons[0].sentence.endswith(end)
 
 
 def test_full_power_in_a_window_is_a_wish_and_a_reason() -> None:

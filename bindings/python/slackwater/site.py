@@ -134,6 +134,7 @@ def plan_site(
     export_breach_price_per_kwh: float | None = None,
     groups: Iterable[Group] = (),
     demand_charge: DemandCharge | None = None,
+    export_demand_charge: DemandCharge | None = None,
     tiers: Tiers | None = None,
     carbon: Carbon | None = None,
     prefer: Sequence[Preference] = ("earlier",),
@@ -164,7 +165,9 @@ def plan_site(
         export_limit_kw: Limit on the power into the grid.
         export_breach_price_per_kwh: Price of each kWh above it.
         groups: Limits inside the site; a group may be a part of another.
-        demand_charge: Price of the peak.
+        demand_charge: Price of the peak of the import.
+        export_demand_charge: Price of the peak of the export; its peak and its
+            energies are exported ones, as positive numbers.
         tiers: Blocks of imported energy, of rising surcharges.
         carbon: Price of emissions.
         prefer: What decides between plans of one cost, the first one first.
@@ -216,7 +219,8 @@ def plan_site(
         groups=groups,
         import_limit=_limit("import", import_limit_kw, import_breach_price_per_kwh),
         export_limit=_limit("export", export_limit_kw, export_breach_price_per_kwh),
-        demand_charge=None if demand_charge is None or demand_charge.is_never else demand_charge,
+        demand_charge=_charged(demand_charge),
+        export_demand_charge=_charged(export_demand_charge),
         tiers=tiers,
         carbon=carbon,
         prefer=list(prefer),
@@ -243,6 +247,10 @@ def _refuse_other_times(
     powers |= dict(zip(("import_limit_kw", "export_limit_kw"), limits, strict=True))
     for name, values in powers.items():
         refuse_other_times(name, values, starts)
+
+
+def _charged(charge: DemandCharge | None) -> DemandCharge | None:
+    return None if charge is None or charge.is_never else charge
 
 
 def _limit(

@@ -535,15 +535,19 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class DemandCharge:
-    """A price on the highest mean power of the import over windows of time.
+    """A price on the highest mean power at the meter over windows of time.
+
+    It counts the import, or the export as ``export_demand_charge`` of
+    ``plan_site``.
 
     Attributes:
         peak_price_per_kw: Price of each kW of the peak above ``peak_incurred_kw``.
         peak_incurred_kw: Peak that is paid for already.
         window: Length of a window, in whole minutes. Windows begin at whole
             multiples of it since midnight in UTC.
-        window_energy_kwh: Energy imported so far in the window of ``now``.
-        periods: Periods ``(start, end)`` whose import counts; ``None`` for all,
+        window_energy_kwh: Energy imported, or exported, so far in the window of
+            ``now``.
+        periods: Periods ``(start, end)`` whose energy counts; ``None`` for all,
             an empty list for never.
     """
 
@@ -555,7 +559,7 @@ class DemandCharge:
 
     @property
     def is_never(self) -> bool:
-        """Whether no import counts, because there is no period."""
+        """Whether no energy counts, because there is no period."""
         return self.periods is not None and not list(self.periods)
 
     @property

@@ -2,7 +2,7 @@
 //!
 //! The linear programme plays no part in it, so that a plan's cost is independent of the solver.
 use crate::plan::site::course::Course;
-use crate::plan::site::demand_charge::demand_windows;
+use crate::plan::site::demand_charge::{Direction, demand_windows, window_powers};
 use crate::plan::site::device::Phase;
 use crate::plan::site::model::{LimitKind, LimitRows, SiteModel};
 use crate::plan::site::plan::{Breach, Costs};
@@ -39,6 +39,7 @@ pub(crate) struct Books {
     pub(crate) costs: Costs,
     pub(crate) stored_value: f64,
     pub(crate) peak: Option<f64>,
+    pub(crate) export_peak: Option<f64>,
     pub(crate) carbon_kg: f64,
     /// Power through each limit in kW.
     pub(crate) loads: Vec<Vec<f64>>,
@@ -80,6 +81,7 @@ impl Books {
             costs: Costs::default(),
             stored_value: 0.0,
             peak: None,
+            export_peak: None,
             carbon_kg: 0.0,
             loads: Vec::new(),
             breaches: Vec::new(),
@@ -130,24 +132,13 @@ impl Books {
         }
         self.costs.wear = money(wear);
         self.costs.breach = money(outside);
-        self.price_peak(request, model);
+        let peaks = [(Direction::Import, &self.import), (Direction::Export, &self.export)];
+        let [import, export] =
+            peaks.map(|(direction, energies)| peak_of(request, model, direction, energies));
+        self.peak = import.map(|(peak, _)| peak);
+        self.export_peak = export.map(|(peak, _)| peak);
+        self.costs.demand = money(import.into_iter().chain(export).map(|(_, cost)| cost).sum());
         self.price_tiers(request);
-    }
-
-    /// Sets the peak and its cost.
-    fn price_peak(&mut self, request: &SiteRequest, model: &SiteModel) {
-        let Some(charge) = &request.demand_charge else { return };
-        let hours = f64::from(charge.window_minutes) / 60.0;
-        let windows = demand_windows(request, &model.grid);
-        let mean = windows.iter().map(|window| {
-            let imported: f64 = window.slots.iter().map(|&slot| self.import[slot]).sum();
-            (imported + window.energy) / hours
-        });
-        // Only a peak above the one that is paid for already costs more.
-        let paid = charge.peak.as_kw();
-        let peak = mean.fold(paid, f64::max);
-        self.costs.demand = money(charge.price_per_kw * (peak - paid));
-        self.peak = Some(peak);
     }
 
     /// Sets the cost of the blocks of energy, which fill in their order.
@@ -193,6 +184,21 @@ impl Books {
         }
         self.costs.breach = self.costs.breach + money(cost);
     }
+}
+
+/// Peak in one direction in kW, at least the one that is paid for already, and its cost in money.
+fn peak_of(
+    request: &SiteRequest,
+    model: &SiteModel,
+    direction: Direction,
+    energies: &[f64],
+) -> Option<(f64, f64)> {
+    let charge = direction.charge(request)?;
+    let windows = demand_windows(charge, request, &model.grid);
+    // Only a peak above the one that is paid for already costs more.
+    let paid = charge.peak.as_kw();
+    let peak = window_powers(charge, &windows, energies).fold(paid, f64::max);
+    Some((peak, charge.price_per_kw * (peak - paid)))
 }
 
 #[cfg(test)]

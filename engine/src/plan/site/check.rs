@@ -95,7 +95,12 @@ pub(crate) fn check(request: &SiteRequest) -> Checked {
             limit.as_ref().map_or(Ok(()), check)?;
         }
     }
-    request.demand_charge.as_ref().map_or(Ok(()), check_demand_charge)?;
+    for (field, charge) in [
+        ("demand_charge", &request.demand_charge),
+        ("export_demand_charge", &request.export_demand_charge),
+    ] {
+        charge.as_ref().map_or(Ok(()), |charge| check_demand_charge(field, charge))?;
+    }
     request.tiers.as_ref().map_or(Ok(()), check_tiers)?;
     request.carbon.as_ref().map_or(Ok(()), check_carbon)?;
     let budget = request.preference_budget.as_amount();
@@ -444,29 +449,23 @@ fn check_shiftable(field: &str, now: DateTime<Utc>, load: &ShiftableLoad) -> Che
 }
 
 /// Checks the numbers and periods of a demand charge. A whole number of windows must be a day.
-fn check_demand_charge(charge: &DemandCharge) -> Checked {
+fn check_demand_charge(field: &str, charge: &DemandCharge) -> Checked {
     let rule = "it is from 0 to 1e6 per kW";
     let range = (0.0, MAGNITUDE_MAX);
-    check_number(
-        "demand_charge.peak_price_per_kw".into(),
-        charge.price_per_kw,
-        "per kW",
-        range,
-        rule,
-    )?;
-    check_power("demand_charge.peak_incurred_kw".into(), charge.peak)?;
-    check_energy("demand_charge.window_energy_kwh".into(), charge.window_energy)?;
+    check_number(format!("{field}.peak_price_per_kw"), charge.price_per_kw, "per kW", range, rule)?;
+    check_power(format!("{field}.peak_incurred_kw"), charge.peak)?;
+    check_energy(format!("{field}.window_energy_kwh"), charge.window_energy)?;
     let minutes = f64::from(charge.window_minutes);
     let rule = "it is from 1 minute to a day";
-    check_number("demand_charge.window".into(), minutes, "minutes", (1.0, 1440.0), rule)?;
+    check_number(format!("{field}.window"), minutes, "minutes", (1.0, 1440.0), rule)?;
     if 1440 % charge.window_minutes != 0 {
-        let (field, unit) = ("demand_charge.window".into(), "minutes");
+        let (field, unit) = (format!("{field}.window"), "minutes");
         let rule = "a whole number of windows is a day";
         return Err(SiteError::Number { field, value: minutes, unit, rule });
     }
     Horizon::new(charge.periods.iter().map(|period| (period.start, period.end)))
         .map(|_| ())
-        .map_err(|source| SiteError::Periods { field: "demand_charge.periods".into(), source })
+        .map_err(|source| SiteError::Periods { field: format!("{field}.periods"), source })
 }
 
 /// Checks that blocks grow, that none is cheaper than the one before, and that only the last one

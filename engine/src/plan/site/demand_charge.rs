@@ -1,57 +1,101 @@
-//! Columns and rows of the demand charge and of blocks of energy.
+//! Columns and rows of the demand charges on import and export, and of blocks of energy.
 //!
 //! ```text
-//! cost D·(P − P₀),  P ≥ P₀,   energy_w + Σ_{t in w} g_t ≤ hours·P        for each window w
+//! cost D·(P − P₀),  P ≥ P₀,   energy_w + Σ_{t in w} f_t ≤ hours·P        for each window w
 //! cost Σ_k r_k·v_k,           Σ_t g_t = Σ_k v_k,   0 ≤ v_k ≤ width of block k
 //! ```
+//!
+//! The energy `f_t` of slot `t` is the import `g_t` or the export `e_t`, by [`Direction`].
 //!
 //! | Symbol | Field |
 //! |---|---|
 //! | `D`, `P₀`, `hours` | `DemandCharge::{price_per_kw, peak, window_minutes / 60}` |
-//! | `P` | `SiteModel::peak`, in kW |
-//! | `energy_w` | `ChargeWindow::energy`, imported before now, in kWh |
+//! | `P` | `SiteModel::peak`, `SiteModel::export_peak`, in kW |
+//! | `energy_w` | `ChargeWindow::energy`, imported or exported before now, in kWh |
 //! | `r_k` | `Tier::surcharge` |
 //!
 //! The surcharges rise from block to block, so that a least cost fills the blocks in their order.
 use crate::plan::site::model::SiteModel;
 use crate::plan::site::price_slots::SiteSlots;
-use crate::plan::site::request::SiteRequest;
+use crate::plan::site::request::{DemandCharge, SiteRequest};
 use crate::time::instant::{instant_at, micros_of};
 
-impl SiteModel {
-    /// Adds the column of the peak, and a row for each window that can raise it.
-    pub(crate) fn add_demand_charge(&mut self, request: &SiteRequest) {
-        let Some(charge) = &request.demand_charge else { return };
-        if charge.price_per_kw == 0.0 {
-            return;
+/// Direction of the energy at the meter whose peak costs money.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Direction {
+    Import,
+    Export,
+}
+
+impl Direction {
+    /// Demand charge of a request on this direction.
+    pub(crate) fn charge(self, request: &SiteRequest) -> Option<&DemandCharge> {
+        match self {
+            Self::Import => request.demand_charge.as_ref(),
+            Self::Export => request.export_demand_charge.as_ref(),
         }
-        let windows = demand_windows(request, &self.grid);
-        // Most energy that a window can import, for the upper bound of the peak.
-        let highest = windows.iter().map(|window| {
-            window.slots.iter().map(|&slot| self.most_import(slot)).sum::<f64>() + window.energy
-        });
+    }
+}
+
+impl SiteModel {
+    /// Adds the columns and rows of the peaks of import and export.
+    pub(crate) fn add_demand_charges(&mut self, request: &SiteRequest) {
+        self.peak = self.add_demand_charge(request, Direction::Import);
+        self.export_peak = self.add_demand_charge(request, Direction::Export);
+    }
+
+    /// Adds the column of a peak, and a row for each window that can raise it. Returns the column.
+    fn add_demand_charge(&mut self, request: &SiteRequest, direction: Direction) -> Option<usize> {
+        let charge = direction.charge(request).filter(|charge| charge.price_per_kw != 0.0)?;
+        let windows = demand_windows(charge, request, &self.grid);
+        // Most energy that a window can count, for the upper bound of the peak.
+        let most_in = |model: &Self, window: &ChargeWindow| {
+            let most = window.slots.iter().map(|&slot| model.most_energy(slot, direction));
+            most.sum::<f64>() + window.energy
+        };
+        let highest: Vec<f64> = windows.iter().map(|window| most_in(self, window)).collect();
         let hours = f64::from(charge.window_minutes) / 60.0;
         let paid = charge.peak.as_kw();
-        let most = highest.fold(0.0, f64::max) / hours;
+        let most = highest.iter().copied().fold(0.0, f64::max) / hours;
         let peak = self.add_column(charge.price_per_kw, paid, paid.max(most));
         // The peak that is paid for already is no cost of the plan.
         self.constant -= charge.price_per_kw * paid;
-        self.peak = Some(peak);
-        for window in windows {
+        for (window, highest) in windows.into_iter().zip(highest) {
+            // Any other window stays below the paid peak and needs no row.
+            if highest <= paid * hours {
+                continue;
+            }
             let mut terms = Vec::new();
             let mut known = window.energy;
-            let mut highest = window.energy;
             for &slot in &window.slots {
-                let (import, fixed) = self.import_terms(slot);
-                terms.extend(import);
+                let (energy, fixed) = self.energy_terms(slot, direction);
+                terms.extend(energy);
                 known += fixed;
-                highest += self.most_import(slot);
             }
-            // Any other window stays below the paid peak and needs no row.
-            if highest > paid * hours {
-                add_up(&mut terms);
-                terms.push((peak, -hours));
-                self.add_row(f64::NEG_INFINITY, -known, terms);
+            add_up(&mut terms);
+            terms.push((peak, -hours));
+            self.add_row(f64::NEG_INFINITY, -known, terms);
+        }
+        Some(peak)
+    }
+
+    /// Energy of a slot in one direction in kWh, as terms `(column, weight)` and a constant.
+    fn energy_terms(&self, slot: usize, direction: Direction) -> (Vec<(usize, f64)>, f64) {
+        match direction {
+            Direction::Import => self.import_terms(slot),
+            // A slot without a meter cannot export.
+            Direction::Export => {
+                (self.meters[slot].iter().map(|meter| (meter.export, 1.0)).collect(), 0.0)
+            }
+        }
+    }
+
+    /// Upper bound on the energy of a slot in one direction in kWh.
+    fn most_energy(&self, slot: usize, direction: Direction) -> f64 {
+        match direction {
+            Direction::Import => self.most_import(slot),
+            Direction::Export => {
+                self.meters[slot].map_or(0.0, |meter| self.program.columns[meter.export].upper)
             }
         }
     }
@@ -83,16 +127,32 @@ impl SiteModel {
     }
 }
 
-/// Window of a demand charge: its slots, and the energy imported before now in kWh.
+/// Window of a demand charge: its slots, and the energy that counts from before now in kWh.
 #[derive(Debug, Clone)]
 pub(crate) struct ChargeWindow {
     pub(crate) slots: Vec<usize>,
     pub(crate) energy: f64,
 }
 
-/// Windows of the demand charge in time order, each with the slots that lie in its periods.
-pub(crate) fn demand_windows(request: &SiteRequest, grid: &SiteSlots) -> Vec<ChargeWindow> {
-    let Some(charge) = &request.demand_charge else { return Vec::new() };
+/// Mean power of each window in kW, from the energies of all slots in one direction, in kWh.
+pub(crate) fn window_powers<'w>(
+    charge: &DemandCharge,
+    windows: &'w [ChargeWindow],
+    energies: &'w [f64],
+) -> impl Iterator<Item = f64> + 'w {
+    let hours = f64::from(charge.window_minutes) / 60.0;
+    windows.iter().map(move |window| {
+        let sum: f64 = window.slots.iter().map(|&slot| energies[slot]).sum();
+        (sum + window.energy) / hours
+    })
+}
+
+/// Windows of a demand charge in time order, each with the slots that lie in its periods.
+pub(crate) fn demand_windows(
+    charge: &DemandCharge,
+    request: &SiteRequest,
+    grid: &SiteSlots,
+) -> Vec<ChargeWindow> {
     let length = i64::from(charge.window_minutes) * 60_000_000;
     let counts = |slot: usize| {
         let start = instant_at(grid.starts[slot]);
@@ -105,7 +165,7 @@ pub(crate) fn demand_windows(request: &SiteRequest, grid: &SiteSlots) -> Vec<Cha
     for slot in (0..grid.len()).filter(|&slot| counts(slot)) {
         let index = grid.starts[slot].div_euclid(length);
         if last != Some(index) {
-            // The window that is running at the start has imported energy before it.
+            // The window that is running at the start has energy from before it.
             let energy = if index == now { charge.window_energy.as_kwh() } else { 0.0 };
             windows.push(ChargeWindow { slots: Vec::new(), energy });
             last = Some(index);
@@ -135,8 +195,9 @@ mod tests {
     use crate::plan::site::device::Device;
     use crate::plan::site::planner::tests::{planned, powers_of};
     use crate::plan::site::request::Period;
-    use crate::plan::site::request::tests::{at, demand, house, site, tiers, van};
-    use crate::units::kwh;
+    use crate::plan::site::request::tests::{at, demand, home, house, site, tiers, van};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kw, kwh};
 
     /// Slots and energy of each window of a site without devices.
     fn windows(minutes: u32, adjust: impl Fn(&mut SiteRequest)) -> Vec<(Vec<usize>, f64)> {
@@ -145,7 +206,8 @@ mod tests {
         (charge.window_minutes, charge.window_energy) = (minutes, kwh(1.5));
         request.demand_charge = Some(charge);
         adjust(&mut request);
-        let windows = demand_windows(&request, &SiteSlots::new(&request)).into_iter();
+        let charge = request.demand_charge.as_ref().unwrap();
+        let windows = demand_windows(charge, &request, &SiteSlots::new(&request)).into_iter();
         windows.map(|window| (window.slots, window.energy)).collect()
     }
 
@@ -225,5 +287,20 @@ mod tests {
         assert_eq!(powers_of(&planned(&request), "van"), [4.5, 4.5, 0.0]);
         request.demand_charge = Some(demand(0.05, 0.0));
         assert_eq!(powers_of(&planned(&request), "van"), [9.0, 0.0, 0.0]);
+    }
+    #[test]
+    fn a_dear_peak_of_the_export_spreads_what_is_sold() {
+        let cents = [10, 30, 20];
+        let mut request = site(&cents, &[Device::Battery(home(6.0, 12.0, 75.0))]);
+        request.export_prices = Some(curve_of(60, &cents));
+        assert_eq!(powers_of(&planned(&request), "home"), [3.0, -6.0, -6.0]);
+        // 3 kW in each hour: a kW more earns 0.50 in the last two hours, for 2 kWh that the first one
+        // sells at 0.10.
+        request.export_demand_charge = Some(demand(0.45, 1.0));
+        let plan = planned(&request);
+        assert_eq!(powers_of(&plan, "home"), [-3.0, -3.0, -3.0]);
+        assert!((plan.costs.demand.as_amount() - 0.9).abs() < 1e-9);
+        assert_eq!((plan.peak, plan.export_peak), (None, Some(kw(3.0))));
+        assert!(plan.certificate.is_proved());
     }
 }

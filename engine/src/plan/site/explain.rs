@@ -5,7 +5,7 @@
 //! draws, the rules are: below the reserve, power that is wanted, a missed target, solar surplus, a
 //! negative price, a cheaper slot with capacity that a soft bound, a limit, the peak or a preference
 //! keeps free, all slots before the deadline full, and else a cheap slot. For a slot that feeds they are a limit, a
-//! dearer slot that a soft bound keeps free, and else a high price.
+//! dearer slot that a soft bound or the peak of the export keeps free, and else a high price.
 use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
@@ -16,6 +16,7 @@ use crate::plan::charge::explain::{
     END_OF_PRICES, format_price, format_price_number, rounded, wall_clock,
 };
 use crate::plan::charge::gaps::{Gap, MissedTarget, MissingPrice};
+use crate::plan::site::demand_charge::{demand_windows, window_powers};
 use crate::plan::site::device::{Device, Phase};
 use crate::plan::site::limits::is_member;
 use crate::plan::site::plan::{Cause, DevicePlan, LimitOutcome, SitePlan, SiteSlot, WishOutcome};
@@ -56,6 +57,9 @@ words! {
         Limit = "limit",
         /// A cheaper time would raise the peak that is charged for.
         Peak = "peak",
+        /// Feeding more, here or in dearer time, would raise the peak of the export that is charged
+        /// for.
+        ExportPeak = "export_peak",
         /// A cheaper or dearer time is later, and the energy would be outside of a soft bound until
         /// then.
         SoftBound = "soft_bound",
@@ -121,10 +125,11 @@ pub struct SiteReason {
 #[must_use]
 pub fn explain(request: &SiteRequest, plan: &SitePlan) -> Vec<SiteReason> {
     let mut reasons: Vec<SiteReason> = Vec::new();
+    let at_export_peak = find_export_peak(request, plan);
     for (index, device) in plan.devices.iter().enumerate() {
         // Only reasons of one device are merged.
         let first = reasons.len();
-        let view = View { request, plan, device, index };
+        let view = View { request, plan, device, index, at_export_peak: &at_export_peak };
         for slot in 0..plan.slots.len() {
             let Some(next) = view.reason(slot) else { continue };
             match reasons[first..].last_mut() {
@@ -138,6 +143,24 @@ pub fn explain(request: &SiteRequest, plan: &SitePlan) -> Vec<SiteReason> {
         }
     }
     reasons
+}
+
+/// For each slot, true if the export of its window is the peak that is charged for.
+fn find_export_peak(request: &SiteRequest, plan: &SitePlan) -> Vec<bool> {
+    let mut at_peak = vec![false; plan.slots.len()];
+    let charge = request.export_demand_charge.as_ref().filter(|c| c.price_per_kw > 0.0);
+    let Some((charge, peak)) = charge.zip(plan.export_peak) else { return at_peak };
+    let windows = demand_windows(charge, request, &SiteSlots::new(request));
+    let exported: Vec<f64> = plan.slots.iter().map(|slot| slot.export.as_kwh()).collect();
+    let powers = window_powers(charge, &windows, &exported);
+    for (window, kw) in windows.iter().zip(powers) {
+        if kw > 0.0 && kw >= peak.as_kw() - SAME_KW {
+            for &slot in &window.slots {
+                at_peak[slot] = true;
+            }
+        }
+    }
+    at_peak
 }
 
 /// Periods up to the last deadline without a price, each with the wishes that are missed because
@@ -179,6 +202,8 @@ struct View<'a> {
     plan: &'a SitePlan,
     device: &'a DevicePlan,
     index: usize,
+    /// For each slot, true if the export of its window is the peak that is charged for.
+    at_export_peak: &'a [bool],
 }
 
 /// Code of a reason with the limit that causes it, if one does.
@@ -351,6 +376,12 @@ impl View<'_> {
             {
                 (SiteReasonCode::SoftBound, None)
             }
+            // A dearer slot, or this one, exports as much as the peak.
+            None if (0..self.plan.slots.len())
+                .any(|other| self.at_export_peak[other] && (other == slot || is_dearer(other))) =>
+            {
+                (SiteReasonCode::ExportPeak, None)
+            }
             None => (SiteReasonCode::HighPrice, None),
         }
     }
@@ -378,7 +409,10 @@ impl View<'_> {
 
     /// Reason of a slot in which solar power is curtailed.
     fn explain_curtailing(&self, slot: usize) -> LimitedReason {
-        (SiteReasonCode::Curtailed, self.binding_at(slot))
+        match self.binding_at(slot) {
+            None if self.at_export_peak[slot] => (SiteReasonCode::ExportPeak, None),
+            limit => (SiteReasonCode::Curtailed, limit),
+        }
     }
 
     /// True if the state of charge at the start of a slot is below the reserve, or below what a limit
@@ -473,8 +507,8 @@ impl SiteReason {
         let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
         let energy = rounded(self.energy.as_kwh().abs(), 2);
         let verb = match self.code {
-            SiteReasonCode::Curtailed => "curtails",
             _ if self.energy < Energy::ZERO => "discharges",
+            SiteReasonCode::Curtailed | SiteReasonCode::ExportPeak => "curtails",
             _ => "draws",
         };
         let mut text = format!(
@@ -525,6 +559,14 @@ impl SiteReason {
                 " at up to {price}, because drawing more in cheaper hours would raise the \
                  demand charge"
             ),
+            SiteReasonCode::ExportPeak if self.energy < Energy::ZERO => format!(
+                " at up to {price}, because feeding more would raise the demand charge on the \
+                 export"
+            ),
+            SiteReasonCode::ExportPeak => {
+                let charge = "the demand charge on the export";
+                format!(" of solar, because feeding it would raise {charge}")
+            }
             SiteReasonCode::SoftBound if self.energy < Energy::ZERO => {
                 " to come back within a soft bound".to_owned()
             }

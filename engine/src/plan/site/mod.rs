@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! minimise    Σ_t (p_t + κ·I_t)·g_t − q_t·e_t                energy and emissions
-//!             + D·(P − P₀) + Σ_k r_k·v_k                     peak and blocks of energy
+//!             + D·(P − P₀) + Σ_k r_k·v_k                     peaks and blocks of energy
 //!             + Σ_i,t w_i·d_it − Σ_i V_i·L_iT                wear, value of stored energy
 //!             + Σ_i,t s_it·h_t·outside_it                    stored energy out of soft bounds
 //! subject to  g_t − e_t = fixed_t + Σ_i (c_it − d_it)        the meter
@@ -18,7 +18,7 @@
 //!             c_it ≤ h_t·(a_ij − b_ij·L_it)                  taper
 //!             L_ik ≥ wanted_ik − η_i·s_ik                    targets and shortfall
 //!             g_t ≤ h_t·limit_t, |Σ_i∈group (c − d)| ≤ ...   limits, per phase too
-//!             Σ_t∈window g_t ≤ hours·P;  Σ_t g_t = Σ_k v_k   peak and blocks
+//!             Σ_t∈window g_t ≤ hours·P;  Σ_t g_t = Σ_k v_k   peak and blocks; a peak of e_t too
 //!             c·d = 0,  g·e = 0,  c ∈ {0} ∪ [least, most]    only where it matters
 //!             c·g = 0,  d·e = 0                       without leave to use the grid
 //!             c_it = 0  or  L_it ≤ U_it               no charging above the charge limit
@@ -32,7 +32,7 @@
 //! | `g_t`, `e_t` | `Meter::{import, export}` |
 //! | `fixed_t` | `SiteModel::fixed_in`: forecasts that no decision changes |
 //! | `c_it`, `d_it`, `L_it` | `StorageColumns::{charge, discharge, level}` |
-//! | `D`, `P₀`, `P` | `DemandCharge::{price_per_kw, peak}`, `SiteModel::peak` |
+//! | `D`, `P₀`, `P` | `DemandCharge::{price_per_kw, peak}`, `SiteModel::{peak, export_peak}` |
 //! | `r_k`, `v_k` | `Tier::surcharge`, the columns of `SiteModel::add_tiers` |
 //! | `w_i`, `V_i` | `Storage::{wear, end_value}` |
 //! | `η_i`, `ζ_i` | `Storage::{efficiency_in, efficiency_out}` |

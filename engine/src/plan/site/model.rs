@@ -1,7 +1,7 @@
 //! Linear programme of a site: columns and rows.
 //!
 //! Columns are energies per slot in kWh at the plug, levels in stored kWh, shortfalls, breaches
-//! and the peak in kW. The balance of the meter in slot `t` is
+//! and the peaks in kW. The balance of the meter in slot `t` is
 //!
 //! ```text
 //! g_t − e_t = fixed_t + Σ_f weight_f·x_f      over the flows f of the slot
@@ -202,8 +202,10 @@ pub(crate) struct SiteModel {
     pub(crate) breaches: Vec<usize>,
     /// Columns of the stored kWh below a reserve, each with the hours of its slot.
     pub(crate) reserves: Vec<(usize, f64)>,
-    /// Column of the peak in kW.
+    /// Column of the peak import in kW.
     pub(crate) peak: Option<usize>,
+    /// Column of the peak export in kW.
+    pub(crate) export_peak: Option<usize>,
 }
 
 impl SiteModel {
@@ -240,16 +242,17 @@ impl SiteModel {
             breaches: Vec::new(),
             reserves: Vec::new(),
             peak: None,
+            export_peak: None,
             grid,
         };
         for (index, device) in request.devices.iter().enumerate() {
             model.add_device(index, device);
         }
-        // The meter needs all flows; the peak, blocks and limits need the columns of the meter.
+        // The meter needs all flows; peaks, blocks and limits need the columns of the meter.
         model.bound_grid_use();
         model.add_meters(request);
         model.guard_grid_use();
-        model.add_demand_charge(request);
+        model.add_demand_charges(request);
         model.add_tiers(request);
         model.add_limits(request);
         model.set_unit();

@@ -176,7 +176,7 @@ pub struct Costs {
     pub energy: Money,
     /// Exported energy; negative if it earns money.
     pub export: Money,
-    /// Peak above the one that is paid for already.
+    /// Peaks of import and export above those that are paid for already.
     pub demand: Money,
     /// Surcharges of the blocks of energy.
     pub tiers: Money,
@@ -251,6 +251,10 @@ pub struct SitePlan {
     /// paid for already; `None` without a demand charge.
     #[serde(rename = "peak_kw")]
     pub peak: Option<Power>,
+    /// Highest mean export power over the windows of the demand charge on the export, at least the
+    /// peak that is paid for already; `None` without that charge.
+    #[serde(rename = "export_peak_kw", default, skip_serializing_if = "Option::is_none")]
+    pub export_peak: Option<Power>,
     /// Emissions of the imported energy in kg.
     pub carbon_kg: f64,
     /// Baseline of the request.

@@ -165,6 +165,7 @@ fn assemble_plan(request: &SiteRequest, model: &SiteModel, answer: &SiteSolution
         cost,
         stored_value,
         peak: books.peak.map(power),
+        export_peak: books.export_peak.map(power),
         carbon_kg: books.carbon_kg,
         baseline: baseline::without_plan(request, model),
         status,

@@ -202,7 +202,7 @@ fn cuts(request: &SiteRequest) -> Vec<i64> {
         let borders = carbon.intensity.iter().flat_map(|slot| [slot.start, slot.end]);
         cuts.extend(borders.map(micros_of));
     }
-    if let Some(charge) = &request.demand_charge {
+    for charge in [&request.demand_charge, &request.export_demand_charge].into_iter().flatten() {
         let borders = charge.periods.iter().flat_map(|period| [period.start, period.end]);
         cuts.extend(borders.map(micros_of));
         let window = i64::from(charge.window_minutes) * MICROS_PER_MINUTE;

@@ -36,7 +36,7 @@ pub struct Group {
     pub phase_limit: Option<Limit>,
 }
 
-/// Price of the highest mean import power over windows of time.
+/// Price of the highest mean power at the meter over windows of time, of import or export.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DemandCharge {
@@ -50,10 +50,10 @@ pub struct DemandCharge {
     /// since midnight in UTC. In a time zone with an offset of half an hour, a window of an hour
     /// therefore begins at half past on the local clock.
     pub window_minutes: u32,
-    /// Energy imported so far in the window that contains [`SiteRequest::now`].
+    /// Energy imported, or exported, so far in the window that contains [`SiteRequest::now`].
     #[serde(rename = "window_energy_kwh")]
     pub window_energy: Energy,
-    /// Periods whose import counts; empty for all times.
+    /// Periods whose energy counts; empty for all times.
     pub periods: Vec<Period>,
 }
 
@@ -204,6 +204,9 @@ pub struct SiteRequest {
     pub export_limit: Option<Limit>,
     /// Price of the peak import.
     pub demand_charge: Option<DemandCharge>,
+    /// Price of the peak export.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub export_demand_charge: Option<DemandCharge>,
     /// Blocks of imported energy.
     pub tiers: Option<Tiers>,
     /// Price of emissions.
@@ -235,6 +238,7 @@ impl SiteRequest {
             import_limit: None,
             export_limit: None,
             demand_charge: None,
+            export_demand_charge: None,
             tiers: None,
             carbon: None,
             preferences: vec![Preference::Earlier],

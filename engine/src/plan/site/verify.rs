@@ -223,11 +223,12 @@ fn check_costs(books: &Books, plan: &SitePlan) -> Vec<Check> {
     let excess =
         |breaches: &[Breach]| breaches.iter().map(|breach| breach.energy.as_kwh()).sum::<f64>();
     let paid = |peak: Option<Power>| peak.map_or(0.0, Power::as_kw);
-    let peak = books.peak.unwrap_or(0.0);
+    let [peak, export_peak] = [books.peak, books.export_peak].map(Option::unwrap_or_default);
     checks.extend([
         equal("total_cost", plan.cost.as_amount(), books.costs.total().as_amount(), scale),
         equal("stored_value", plan.stored_value.as_amount(), books.stored_value, scale),
         equal("peak_kw", paid(plan.peak), peak, peak),
+        equal("export_peak_kw", paid(plan.export_peak), export_peak, export_peak),
         equal("carbon_kg", plan.carbon_kg, books.carbon_kg, 0.0),
         Check::rule("breaches", plan.breaches.len().abs_diff(books.breaches.len()) as f64, 0.0),
         equal("breaches.energy_kwh", excess(&plan.breaches), excess(&books.breaches), 0.0),
@@ -519,10 +520,11 @@ impl<'m> Values<'m> {
 
     /// Device that all columns of a row belong to, but for one that is open.
     fn owner_of(&self, terms: &[(usize, f64)]) -> Option<usize> {
+        let peaks = [self.model.peak, self.model.export_peak];
         let mut owner = None;
         for &(column, _) in terms {
             match self.owners[column] {
-                None if self.is_open[column] && Some(column) != self.model.peak => {}
+                None if self.is_open[column] && !peaks.contains(&Some(column)) => {}
                 None => return None,
                 own if owner.is_none() || own == owner => owner = own,
                 Some(_) => return None,
@@ -700,6 +702,9 @@ mod tests {
         peak.demand_charge = Some(demand(1.0, 1.0));
         peak.tiers = Some(tiers(&[(2.0, 0.01), (6.0, 0.03), (f64::INFINITY, 0.2)], 1.0));
         all.push(("peak", peak));
+        let mut feeding = everything(&CENTS);
+        feeding.export_demand_charge = Some(demand(0.1, 0.5));
+        all.push(("export peak", feeding));
         let mut breach = everything(&CENTS);
         breach.import_limit = Some(hard(1.0));
         breach.import_limit.as_mut().unwrap().breach_price = Some(per_kwh(0.05));
