@@ -427,6 +427,11 @@ swagger-ui: ## Fetch Swagger UI from npm for /docs; VERSION=5.35.0
 	cp "$$folder/package/LICENSE" $(SWAGGER)/LICENSE
 
 .PHONY: races
+.PHONY: oracle
+oracle: tools ## Compare plans with HiGHS on many more random cases; SCALE=20 ONLY=heat::agreement
+	$(call step,plans against HiGHS)
+	ORACLE_SCALE=$(or $(SCALE),10) cargo test $(WORKSPACE) --test oracle $(ONLY)
+
 races: tools ## Race commands against each other; ROUNDS=1000 of each
 	SLACKWATER_RACE_ROUNDS=$(or $(ROUNDS),1000) cargo test $(WORKSPACE) --test service races::
 

@@ -454,7 +454,7 @@ pub(crate) fn plan_row(
             requests.push(request.named(&format!("vehicle {vehicle:?}"))?);
         }
     }
-    planned(py, prices, take_only(requests, vehicle)?, Charged::Charge)
+    planned(py, prices, take_only(requests, ("vehicle", vehicle))?, Charged::Charge)
 }
 
 /// Rows of a vehicle, by its `id`.
@@ -464,14 +464,14 @@ pub(crate) fn find_rows(ids: &ArrayRef, vehicle: &str) -> Result<Vec<usize>, Ref
     Ok(rows.filter(|(_, name)| *name == Some(vehicle)).map(|(row, _)| row).collect())
 }
 
-/// What was found of the only row of a vehicle.
-pub(crate) fn take_only<T>(mut found: Vec<T>, vehicle: &str) -> Result<T, Refused> {
+/// What was found of the only row of a vehicle or room: the name of the argument, and its value.
+pub(crate) fn take_only<T>(mut found: Vec<T>, (argument, id): (&str, &str)) -> Result<T, Refused> {
     match (found.pop(), found.len()) {
-        (None, _) => Err(Refused::Input(format!("vehicle is {vehicle:?}; no row has this id"))),
+        (None, _) => Err(Refused::Input(format!("{argument} is {id:?}; no row has this id"))),
         (Some(one), 0) => Ok(one),
         (Some(_), others) => {
             let rows = others + 1;
-            Err(Refused::Input(format!("vehicle is {vehicle:?}; {rows} rows have this id")))
+            Err(Refused::Input(format!("{argument} is {id:?}; {rows} rows have this id")))
         }
     }
 }

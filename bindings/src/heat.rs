@@ -555,10 +555,10 @@ impl HeatPlan {
 }
 
 /// Number in a period.
-type NumberTuple = (Instant, Instant, f64);
+pub(crate) type NumberTuple = (Instant, Instant, f64);
 
 /// Time of day from and to, lowest and highest temperature.
-type SetBackTuple = (String, String, f64, f64);
+pub(crate) type SetBackTuple = (String, String, f64, f64);
 
 fn band((min, max): (f64, f64), field: &str) -> Result<ComfortBand, Refused> {
     Ok(ComfortBand {
@@ -588,6 +588,35 @@ fn gain((index, given): (usize, &NumberTuple)) -> Result<HeatGain, Refused> {
 
 fn cop_point((index, given): (usize, &(f64, f64))) -> Result<CopPoint, Refused> {
     Ok(CopPoint { outdoor: celsius(given.0, &format!("cop[{index}]"))?, cop: given.1 })
+}
+
+/// Request with what many rooms and tanks of a place have in common. The plan has no length yet, and
+/// the store is none in particular.
+pub(crate) fn shared_request(
+    (mode, cop): (&str, &[(f64, f64)]),
+    (outdoor, gains): (&[NumberTuple], &[NumberTuple]),
+    (set_backs, time_zone): (&[SetBackTuple], &str),
+    end_value_per_kwh: f64,
+) -> Result<HeatRequest, Refused> {
+    let now = outdoor.first().map_or(DateTime::UNIX_EPOCH, |first| first.0.0);
+    let comfort = ComfortBand { min: Temperature::default(), max: Temperature::default() };
+    Ok(HeatRequest {
+        now,
+        until: Some(now),
+        store: store(1.0, 0.0)?,
+        temperature: Temperature::default(),
+        mode: self::mode(mode)?,
+        power_max: Power::ZERO,
+        power_limits: Vec::new(),
+        cop: cop.iter().enumerate().map(cop_point).collect::<Result<_, _>>()?,
+        outdoor: outdoor.iter().enumerate().map(self::outdoor).collect::<Result<_, _>>()?,
+        gains: gains.iter().enumerate().map(gain).collect::<Result<_, _>>()?,
+        comfort,
+        set_backs: set_backs.iter().enumerate().map(set_back).collect::<Result<_, _>>()?,
+        time_zone: self::time_zone(time_zone)?,
+        end_value: Price::from_per_kwh(end_value_per_kwh).named("end_value_per_kwh")?,
+        on_off: None,
+    })
 }
 
 #[pyfunction]
@@ -632,17 +661,16 @@ pub(crate) fn plan_heat(
         until: until.map(|until| until.0),
         store: store(capacity_kwh_per_k, loss_kw_per_k)?,
         temperature: celsius(temperature_celsius, "temperature_celsius")?,
-        mode: self::mode(mode)?,
         power_max: Power::from_kw(power_max_kw).named("power_max_kw")?,
         power_limits: limits(&power_limits)?,
-        cop: cop.iter().enumerate().map(cop_point).collect::<Result<_, _>>()?,
-        outdoor: outdoor.iter().enumerate().map(self::outdoor).collect::<Result<_, _>>()?,
-        gains: gains.iter().enumerate().map(gain).collect::<Result<_, _>>()?,
         comfort: band(comfort, "comfort")?,
-        set_backs: set_backs.iter().enumerate().map(set_back).collect::<Result<_, _>>()?,
-        time_zone: self::time_zone(time_zone)?,
-        end_value: Price::from_per_kwh(end_value_per_kwh).named("end_value_per_kwh")?,
         on_off: on_off.then_some(unit),
+        ..shared_request(
+            (mode, &cop),
+            (&outdoor, &gains),
+            (&set_backs, time_zone),
+            end_value_per_kwh,
+        )?
     };
     let curve = prices.curve.clone();
     let run = py.detach(|| SavedRun::new(curve, request))?;

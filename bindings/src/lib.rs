@@ -30,6 +30,7 @@ mod evaluate;
 mod flex;
 mod forecast;
 mod heat;
+mod heat_batch;
 mod import;
 mod interrupt;
 mod keys;
@@ -121,6 +122,8 @@ mod _engine {
         Estimate, HeatBaseline, HeatCertificate, HeatFit, HeatOnOff, HeatPlan, HeatReason,
         HeatReasons, HeatSlot, identify_heat, plan_heat,
     };
+    #[pymodule_export]
+    use crate::heat_batch::{heat_row, plan_heat_batch};
     #[pymodule_export]
     use crate::import::{
         prices_from_civil_rows, prices_from_instant_rows, prices_from_point_periods,

@@ -168,7 +168,7 @@ pub(crate) fn storage_row(
             found.push(columns.row(row)?);
         }
     }
-    take_only(found, vehicle)
+    take_only(found, ("vehicle", vehicle))
 }
 
 fn answer_schema(id: &DataType, currency: &str, has_emissions: bool) -> SchemaRef {

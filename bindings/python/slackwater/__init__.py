@@ -126,7 +126,14 @@ from slackwater.forecasts import (
     issue_forecasts,
     publish_day_ahead,
 )
-from slackwater.heat import HeatPlan, SetBack, identify_heat, plan_heat
+from slackwater.heat import (
+    HeatPlan,
+    SetBack,
+    identify_heat,
+    plan_heat,
+    plan_heat_batch,
+    plan_heat_row,
+)
 from slackwater.plan import (
     Battery,
     Plan,
@@ -399,6 +406,8 @@ __all__ = [
     "plan_charge",
     "plan_duration",
     "plan_heat",
+    "plan_heat_batch",
+    "plan_heat_row",
     "plan_policy",
     "plan_row",
     "plan_site",

@@ -4081,6 +4081,11 @@ class SitePlan:
         """
     def explain(self, /, *, time_zone: str) -> SiteReasons: ...
     @property
+    def export_peak_kw(self, /) -> float | None:
+        """
+        Peak of the export that a demand charge on it counts; ``None`` without one.
+        """
+    @property
     def export_sources(self, /) -> list[SourceShare]:
         """
         What is exported at the prices of each source, with what that earns.
@@ -4112,7 +4117,7 @@ class SitePlan:
     @property
     def peak_kw(self, /) -> float | None:
         """
-        Peak that a demand charge counts; ``None`` without one.
+        Peak of the import that a demand charge counts; ``None`` without one.
         """
     @property
     def savings(self, /) -> float:
@@ -6081,6 +6086,11 @@ def heat_emissions(plan: HeatPlan, intensity: Series) -> tuple[float, float]:
     Emissions in kg of a plan of a room or tank, and of its baseline.
     """
 
+def heat_row(rooms: Incomplete, room: str) -> tuple[datetime, datetime, dict[str, float]]:
+    """
+    What the row of a room says, for a plan of it alone; see `slackwater.plan_heat_row`.
+    """
+
 def hem_battery_level(readings: SupportsGetItem[int, tuple[Incomplete, SupportsFloat | SupportsIndex]] | None, *, period: str, value: str, time_zone: str, bucket_minutes: SupportsIndex) -> tuple[str | None, list[tuple[datetime, float | None]], str | None]: ...
 def hem_flow(samples: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None, SupportsFloat | SupportsIndex | None]], *, period: str, value: str, time_zone: str, bucket_minutes: SupportsIndex) -> tuple[str | None, list[tuple[datetime, float | None]], str | None]: ...
 
@@ -6162,6 +6172,11 @@ def plan_from_json(text: str) -> Any:
 
 def plan_heat(prices: Prices, *, now: Incomplete, until: Incomplete | None, capacity_kwh_per_k: SupportsFloat | SupportsIndex, loss_kw_per_k: SupportsFloat | SupportsIndex, temperature_celsius: SupportsFloat | SupportsIndex, mode: str, power_max_kw: SupportsFloat | SupportsIndex, power_limits: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], cop: SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], outdoor: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], gains: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], comfort: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex], set_backs: SupportsGetItem[int, tuple[str, str, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], time_zone: str, end_value_per_kwh: SupportsFloat | SupportsIndex, on_off: bool, on_min: timedelta | None, off_min: timedelta | None, running_since: Incomplete | None, stopped_since: Incomplete | None) -> HeatPlan: ...
 
+def plan_heat_batch(rooms: Incomplete, prices: SupportsGetItem[int, Prices], names: SupportsGetItem[int, str] | None, *, mode: str, cop: SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], outdoor: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], gains: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], set_backs: SupportsGetItem[int, tuple[str, str, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], time_zone: str, end_value_per_kwh: SupportsFloat | SupportsIndex, intensity: Series | None = None) -> PlanTable:
+    """
+    See `slackwater.plan_heat_batch`. Without names all rows pay the first prices.
+    """
+
 def plan_load(plan: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan, resolution: timedelta) -> Table:
     """
     See `slackwater.Plan.load`.
@@ -6187,7 +6202,7 @@ def plan_row(vehicles: Incomplete, prices: Prices, vehicle: str) -> Plan:
     Plans the row of a vehicle; see `slackwater.plan_row`.
     """
 
-def plan_site(prices: Prices, *, export_prices: Prices | None, now: Incomplete, until: Incomplete | None, devices: SupportsGetItem[int, Incomplete], groups: SupportsGetItem[int, Incomplete], import_limit: tuple[SupportsFloat | SupportsIndex | SupportsGetItem[int, SupportsFloat | SupportsIndex] | SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], SupportsFloat | SupportsIndex | None] | None, export_limit: tuple[SupportsFloat | SupportsIndex | SupportsGetItem[int, SupportsFloat | SupportsIndex] | SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], SupportsFloat | SupportsIndex | None] | None, demand_charge: Incomplete | None, tiers: Incomplete | None, carbon: Incomplete | None, prefer: SupportsGetItem[int, str], preference_budget: SupportsFloat | SupportsIndex, nodes_max: SupportsIndex, time_max: timedelta | None) -> SitePlan:
+def plan_site(prices: Prices, *, export_prices: Prices | None, now: Incomplete, until: Incomplete | None, devices: SupportsGetItem[int, Incomplete], groups: SupportsGetItem[int, Incomplete], import_limit: tuple[SupportsFloat | SupportsIndex | SupportsGetItem[int, SupportsFloat | SupportsIndex] | SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], SupportsFloat | SupportsIndex | None] | None, export_limit: tuple[SupportsFloat | SupportsIndex | SupportsGetItem[int, SupportsFloat | SupportsIndex] | SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], SupportsFloat | SupportsIndex | None] | None, demand_charge: Incomplete | None, export_demand_charge: Incomplete | None, tiers: Incomplete | None, carbon: Incomplete | None, prefer: SupportsGetItem[int, str], preference_budget: SupportsFloat | SupportsIndex, nodes_max: SupportsIndex, time_max: timedelta | None) -> SitePlan:
     """
     See `slackwater.plan_site`.
     """
@@ -6576,6 +6591,7 @@ __all__ = [
     "freeze_session",
     "freeze_sessions",
     "heat_emissions",
+    "heat_row",
     "hem_battery_level",
     "hem_flow",
     "hold_table",
@@ -6597,6 +6613,7 @@ __all__ = [
     "plan_duration",
     "plan_from_json",
     "plan_heat",
+    "plan_heat_batch",
     "plan_load",
     "plan_policy",
     "plan_near",

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from slackwater import _engine, _view
 from slackwater._drawn import Drawn
 from slackwater._power import power_periods
 from slackwater._saved_plan import SavedPlan
-from slackwater.prices import priced
+from slackwater.prices import emission_price, priced
 from slackwater.questions import Compared
 
 if TYPE_CHECKING:
-    from datetime import datetime
     from zoneinfo import ZoneInfo
 
-    from slackwater._engine import HeatFit, HeatReasons
+    from slackwater._engine import HeatFit, HeatReasons, PlanTable
     from slackwater._timeline import Picture
     from slackwater.plan import PowerLimit
     from slackwater.prices import Prices
     from slackwater.site_devices import Carbon, PowerOverTime
     from slackwater.typing import ArrowTable
+
+
+_ALL_TIMES = (datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC))
+"""First and last instant of a number that is the same at all times."""
 
 
 class SetBack(NamedTuple):
@@ -229,7 +232,7 @@ until when this is the cheapest time.
         mode=mode,
         power_max_kw=power_max_kw,
         power_limits=list(power_limits),
-        cop=[(0.0, float(cop))] if isinstance(cop, int | float) else list(cop),
+        cop=_points(cop),
         outdoor=outdoor,
         gains=power_periods("gains_kw", gains_kw, prices) or [],
         comfort=comfort_celsius,
@@ -243,6 +246,225 @@ until when this is the cheapest time.
         stopped_since=stopped_since,
     )
     return HeatPlan(native, prices)
+
+
+def plan_heat_row(
+    rooms: ArrowTable,
+    prices: Prices,
+    *,
+    room: object,
+    outdoor_celsius: PowerOverTime,
+    gains_kw: PowerOverTime | ArrowTable | None = None,
+    cop: float | Sequence[tuple[float, float]] = 1.0,
+    mode: Literal["heat", "cool"] = "heat",
+    set_backs: Iterable[SetBack | tuple[str, str, float, float]] = (),
+    time_zone: str = "UTC",
+    end_value_per_kwh: float = 0.0,
+    carbon: Carbon | None = None,
+) -> HeatPlan:
+    """Plan one room or tank of a table, with all that a single plan can tell.
+
+    The same plan as in its row of :func:`plan_heat_batch`, with its slots, its reasons and its
+    proof.
+
+    Args:
+        rooms: As :func:`plan_heat_batch` takes them.
+        prices: What a kWh of electricity costs.
+        room: Its ``id``.
+        outdoor_celsius: As in :func:`plan_heat_batch`, and so are the following.
+        gains_kw: Heat from elsewhere, in kW.
+        cop: Heat moved per electrical energy, where the column has none.
+        mode: ``"heat"`` or ``"cool"``.
+        set_backs: Periods of every day with bands of their own.
+        time_zone: IANA name of the zone on whose clock set-backs are.
+        end_value_per_kwh: Value of a kWh of heat stored at the end, where the column has none.
+        carbon: As in :func:`slackwater.plan_charge`.
+
+    Returns:
+        The plan.
+
+    Raises:
+        InputError: No row has this id, or several; a value of the row is missing or invalid; or
+            as :func:`plan_heat`.
+
+    Warns:
+        PlausibilityWarning: A power looks like one in W.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from datetime import UTC, datetime, timedelta
+        >>> from slackwater import Prices
+        >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+        >>> prices = Prices.from_values(six, [0.10, 0.40, 0.40], currency="EUR")
+        >>> rooms = pa.table(
+        ...     {
+        ...         "id": ["hall"],
+        ...         "now": [six],
+        ...         "until": [six + timedelta(hours=3)],
+        ...         "capacity_kwh_per_k": [5.0],
+        ...         "loss_kw_per_k": [0.2],
+        ...         "temperature_celsius": [20.0],
+        ...         "min_celsius": [20.0],
+        ...         "max_celsius": [23.0],
+        ...         "power_max_kw": [3.0],
+        ...     }
+        ... )
+        >>> plan_heat_row(rooms, prices, room="hall", outdoor_celsius=5, cop=3)
+        HeatPlan(uses 3.11456 kWh, costs 0.3458 EUR, saves 0.5542, proved optimal)
+    """
+    now, until, row = _engine.heat_row(rooms, str(room))
+    gains = list(_periods("gains_kw", gains_kw, [prices]))
+    if "gain_kw" in row and now < until:
+        gains.append((now, until, row["gain_kw"]))
+    return plan_heat(
+        prices,
+        now=now,
+        until=until,
+        capacity_kwh_per_k=row["capacity_kwh_per_k"],
+        loss_kw_per_k=row["loss_kw_per_k"],
+        temperature_celsius=row["temperature_celsius"],
+        comfort_celsius=(row["min_celsius"], row["max_celsius"]),
+        set_backs=set_backs,
+        time_zone=time_zone,
+        power_max_kw=row["power_max_kw"],
+        cop=row.get("cop", cop),
+        outdoor_celsius=_periods("outdoor_celsius", outdoor_celsius, [prices]),
+        gains_kw=gains or None,
+        mode=mode,
+        end_value_per_kwh=row.get("end_value_per_kwh", end_value_per_kwh),
+        carbon=carbon,
+    )
+
+
+def plan_heat_batch(
+    rooms: ArrowTable,
+    prices: Prices | Mapping[str, Prices],
+    *,
+    outdoor_celsius: PowerOverTime,
+    gains_kw: PowerOverTime | ArrowTable | None = None,
+    cop: float | Sequence[tuple[float, float]] = 1.0,
+    mode: Literal["heat", "cool"] = "heat",
+    set_backs: Iterable[SetBack | tuple[str, str, float, float]] = (),
+    time_zone: str = "UTC",
+    end_value_per_kwh: float = 0.0,
+    carbon: Carbon | None = None,
+) -> PlanTable:
+    """Plan every room or tank of a table, each as if it were alone.
+
+    As :func:`plan_heat` from ``now`` to ``until``, for units that modulate, in parallel and
+    without the interpreter lock. The rooms of a call share their weather. An invalid row fills
+    its ``error`` column; the other rows are planned.
+
+    Args:
+        rooms: Anything with ``__arrow_c_stream__``, one row a room or tank:
+
+            ======================= =================================== ========
+            column                  meaning                             required
+            ======================= =================================== ========
+            ``id``                  any type, handed back as it is      yes
+            ``now``                 first usable instant, with a zone   yes
+            ``until``               end of the plan, with a zone        yes
+            ``capacity_kwh_per_k``  heat that warms it by one degree    yes
+            ``loss_kw_per_k``       heat lost per degree                yes
+            ``temperature_celsius`` temperature at ``now``              yes
+            ``min_celsius``         lowest wanted temperature           yes
+            ``max_celsius``         highest wanted temperature          yes
+            ``power_max_kw``        highest electrical power            yes
+            ``cop``                 heat per electrical energy          no, ``cop``
+            ``gain_kw``             heat beside ``gains_kw``, constant  no, 0
+            ``end_value_per_kwh``   of a kWh of heat stored at the end  no, as given
+            ``price_id``            name of the prices                  with a mapping
+            ======================= =================================== ========
+
+            Other columns are ignored. Refused are those that are arguments here, those that
+            other functions honour (``arrival``, ...), earlier names, and names close to that of
+            a column which is not there.
+        prices: One curve for all, or curves by their ``price_id``.
+        outdoor_celsius: Temperature outside, or around the tanks, in °C: a number, one for each
+            slot of the prices, or periods ``(start, end, celsius)``.
+        gains_kw: Heat from sun, people or devices of every room, in kW, in the same form, or a
+            table with ``start``, ``end`` and ``power_kw``; negative is drawn.
+        cop: As in :func:`plan_heat`, for rows without a number in the column.
+        mode: ``"heat"``, or ``"cool"`` for units that take heat out.
+        set_backs: As in :func:`plan_heat`, for all rows.
+        time_zone: IANA name of the zone on whose clock set-backs are.
+        end_value_per_kwh: As in :func:`plan_heat`, for rows without a number in the column.
+        carbon: As in :func:`slackwater.plan_charge`. With it the table has the columns
+            ``carbon_kg`` and ``baseline_carbon_kg``.
+
+    Returns:
+        A table with ``id``, ``cost``, ``used_kwh``, ``heat_kwh``, ``below_celsius_hours``,
+        ``above_celsius_hours``, ``temperature_celsius`` (at the end), ``baseline_cost``,
+        ``savings``, ``gap``, ``unpriced_hours``, ``intervals`` (list of
+        ``{start, end, power_kw}``), ``status`` (``shortfall`` for a band that is not held) and
+        ``error``.
+
+    Raises:
+        InputError: A column is missing or of a wrong type; prices are in different currencies;
+            an argument that all rows share is invalid, as in :func:`plan_heat`; numbers for each
+            slot meet prices with different slots; the carbon intensity is missing at a time that
+            has a price.
+
+    Warns:
+        PlausibilityWarning: A power looks like one in W.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from datetime import UTC, datetime, timedelta
+        >>> from slackwater import Prices
+        >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+        >>> prices = Prices.from_values(six, [0.10, 0.40, 0.40], currency="EUR")
+        >>> rooms = pa.table(
+        ...     {
+        ...         "id": ["hall", "tank"],
+        ...         "now": [six, six],
+        ...         "until": [six + timedelta(hours=3)] * 2,
+        ...         "capacity_kwh_per_k": [5.0, 0.35],
+        ...         "loss_kw_per_k": [0.2, 0.002],
+        ...         "temperature_celsius": [20.0, 50.0],
+        ...         "min_celsius": [20.0, 50.0],
+        ...         "max_celsius": [23.0, 60.0],
+        ...         "power_max_kw": [3.0, 2.0],
+        ...         "cop": [3.0, None],
+        ...     }
+        ... )
+        >>> plans = pa.table(plan_heat_batch(rooms, prices, outdoor_celsius=5))
+        >>> [round(kwh, 3) for kwh in plans["used_kwh"].to_pylist()]
+        [3.115, 0.272]
+        >>> plans["status"].to_pylist()
+        ['optimal', 'optimal']
+    """
+    names = list(prices) if isinstance(prices, Mapping) else None
+    curves = list(prices.values()) if isinstance(prices, Mapping) else [prices]
+    return _engine.plan_heat_batch(
+        rooms,
+        [priced(curve, carbon)._native for curve in curves],
+        names,
+        mode=mode,
+        cop=_points(cop),
+        outdoor=_periods("outdoor_celsius", outdoor_celsius, curves),
+        gains=_periods("gains_kw", gains_kw, curves),
+        set_backs=[SetBack(*period) for period in set_backs],
+        time_zone=time_zone,
+        end_value_per_kwh=end_value_per_kwh,
+        intensity=None if carbon is None else emission_price(carbon).intensity,
+    )
+
+
+def _points(cop: float | Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    return [(0.0, float(cop))] if isinstance(cop, int | float) else list(cop)
+
+
+def _periods(
+    name: str, values: PowerOverTime | ArrowTable | None, curves: Sequence[Prices]
+) -> list[tuple[datetime, datetime, float]]:
+    if isinstance(values, int | float):
+        return [(*_ALL_TIMES, float(values))]
+    found, *others = [power_periods(name, values, curve) or [] for curve in curves] or [[]]
+    if any(other != found for other in others):
+        message = f"{name} has a number for each slot, and the slots of the prices differ"
+        raise _engine.InputError(f"{message}; give periods")
+    return found
 
 
 def identify_heat(

@@ -12,15 +12,22 @@ use crate::units::{Power, Price};
 ///
 /// A row that could not be planned has NaN in every column of numbers, no interval, and its error
 /// in `errors`.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct PlanTable<N> {
-    /// Columns of numbers: [`ChargeNumbers`], [`StorageNumbers`] or those of an area.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanTable<N, E = RowError> {
+    /// Columns of numbers: [`ChargeNumbers`], [`StorageNumbers`], [`HeatNumbers`] or those of an area.
     pub numbers: N,
     /// Intervals of constant power.
     pub intervals: IntervalColumns,
     /// Rows that could not be planned, by their position in this run. Errors of an area are in the
     /// area's plan.
-    pub errors: Vec<(usize, RowError)>,
+    pub errors: Vec<(usize, E)>,
+}
+
+impl<N: Default, E> Default for PlanTable<N, E> {
+    fn default() -> Self {
+        let (numbers, intervals) = (N::default(), IntervalColumns::default());
+        Self { numbers, intervals, errors: Vec::new() }
+    }
 }
 
 /// Struct of columns that grow together.
@@ -29,7 +36,7 @@ pub(crate) trait NumberColumns {
     fn columns(&mut self) -> impl Iterator<Item = &mut Vec<f64>>;
 }
 
-impl<N> PlanTable<N> {
+impl<N, E> PlanTable<N, E> {
     /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -57,8 +64,8 @@ impl<N> PlanTable<N> {
         self.intervals.end_row();
     }
 
-    /// Adds the row of a vehicle that cannot be planned, and removes what was written of it.
-    pub(crate) fn push_error(&mut self, error: RowError)
+    /// Adds a row that cannot be planned, and removes what was written of it.
+    pub(crate) fn push_error(&mut self, error: E)
     where
         N: NumberColumns,
     {
@@ -223,6 +230,55 @@ impl NumberColumns for StorageNumbers {
             &mut self.baseline_cost,
             &mut self.savings,
             &mut self.gap,
+        ]
+        .into_iter()
+    }
+}
+
+/// Numbers of heat plans.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HeatNumbers {
+    /// Cost, in units of the currency, less the value of the heat stored at the end.
+    pub cost: Vec<f64>,
+    /// Electrical energy used, in kWh.
+    pub used_kwh: Vec<f64>,
+    /// Heat moved, in kWh.
+    pub heat_kwh: Vec<f64>,
+    /// Degree-hours below the band, in °C·h.
+    pub below_celsius_hours: Vec<f64>,
+    /// Degree-hours above the band, in °C·h.
+    pub above_celsius_hours: Vec<f64>,
+    /// Temperature at the end, in °C.
+    pub temperature_celsius: Vec<f64>,
+    /// Cost of a thermostat.
+    pub baseline_cost: Vec<f64>,
+    /// Baseline cost minus cost.
+    pub savings: Vec<f64>,
+    /// Cost minus the lower bound on the cost of any plan with as few degree-hours.
+    pub gap: Vec<f64>,
+    /// Hours without a price, in which the unit is off.
+    pub unpriced_hours: Vec<f64>,
+    /// Emissions in kg; NaN without an intensity.
+    pub carbon_kg: Vec<f64>,
+    /// Emissions of the thermostat in kg; NaN without an intensity.
+    pub baseline_carbon_kg: Vec<f64>,
+}
+
+impl NumberColumns for HeatNumbers {
+    fn columns(&mut self) -> impl Iterator<Item = &mut Vec<f64>> {
+        [
+            &mut self.cost,
+            &mut self.used_kwh,
+            &mut self.heat_kwh,
+            &mut self.below_celsius_hours,
+            &mut self.above_celsius_hours,
+            &mut self.temperature_celsius,
+            &mut self.baseline_cost,
+            &mut self.savings,
+            &mut self.gap,
+            &mut self.unpriced_hours,
+            &mut self.carbon_kg,
+            &mut self.baseline_carbon_kg,
         ]
         .into_iter()
     }
