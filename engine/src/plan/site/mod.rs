@@ -97,11 +97,13 @@
 //! | `power_wanted` | power that is to be taken at any price until a storage is full |
 //! | `grid_use` | storages that may not charge from the grid, or not discharge into it |
 //! | `accounting`, `certificate`, `baseline` | cost, proof and comparison, without the solver |
+//! | `binding_limits` | limits that are the cause of a shortfall |
 //! | `planner`, `plan` | from a problem to a plan |
 //! | `verify` | a plan and its certificate, computed anew from the request and the duals |
 //! | `explain` | reason for each period of a plan |
 pub(crate) mod accounting;
 pub(crate) mod baseline;
+pub(crate) mod binding_limits;
 pub(crate) mod certificate;
 pub(crate) mod check;
 pub(crate) mod course;

@@ -27,10 +27,10 @@
 use std::ops::Range;
 
 use crate::plan::site::accounting::{Account, Books, energy};
+use crate::plan::site::binding_limits::find_binding_limits;
 use crate::plan::site::course::Course;
 use crate::plan::site::model::{Guard, Miss, MissKind, SiteModel, StorageColumns};
 use crate::plan::site::plan::{Cause, WishOutcome};
-use crate::plan::site::planner::find_binding_limits;
 use crate::plan::site::price_slots::SiteSlots;
 use crate::plan::site::request::SiteRequest;
 use crate::plan::site::series::Series;
