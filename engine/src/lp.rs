@@ -253,6 +253,12 @@ impl LinearProgram {
         }
     }
 
+    /// Objective as terms of a row: each column with a cost, and the cost.
+    pub(crate) fn objective(&self) -> Vec<(usize, f64)> {
+        let columns = self.columns.iter().enumerate();
+        columns.filter(|(_, c)| c.cost != 0.0).map(|(index, c)| (index, c.cost)).collect()
+    }
+
     /// Solves the programme.
     ///
     /// # Errors

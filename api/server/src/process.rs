@@ -40,7 +40,7 @@ pub fn run(registry: &Registry) -> ExitCode {
 async fn obey(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     let file = arguments.config.as_deref();
     match arguments.command {
-        Command::Serve(arguments) => serve::run_service(file, &arguments, registry).await,
+        Command::Serve(arguments) => Box::pin(serve::run_service(file, &arguments, registry)).await,
         Command::Client(line) => client::run_client_command(file, line).await,
         Command::Charger(line) => charger::run_charger_command(file, line).await,
         Command::Tell(line) => command::run_device_command(file, line).await,

@@ -1339,7 +1339,8 @@ class DevicePlan:
     @property
     def wishes(self, /) -> list[SiteWish]:
         """
-        One outcome per wish: energy targets, then targets of state of charge.
+        One outcome per wish: energy targets, then targets of state of charge, then drives, then
+        periods of wanted power.
         """
 
 @final
@@ -3941,7 +3942,7 @@ class SiteCosts:
     @property
     def demand(self, /) -> float:
         """
-        Demand charge for the peak above the one that is paid for already.
+        Demand charges for the peaks above those that are paid for already, of import and export.
         """
     @property
     def energy(self, /) -> float:
@@ -4218,8 +4219,8 @@ class SiteReason:
     @property
     def code(self, /) -> str:
         """
-        The reason, such as `deadline`, `limit`, `peak`, `solar_surplus`, `priority`,
-        `soft_bound` or `no_price`.
+        The reason, such as `deadline`, `limit`, `peak`, `export_peak`, `solar_surplus`,
+        `priority`, `soft_bound`, `power_wanted` or `no_price`.
         """
     @property
     def deadline(self, /) -> datetime | None:
@@ -6182,14 +6183,14 @@ def plan_load(plan: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan, re
     See `slackwater.Plan.load`.
     """
 
-def plan_policy(prices: ScenarioPrices, *, now: Incomplete, power_max_kw: SupportsFloat | SupportsIndex, energy_kwh: SupportsFloat | SupportsIndex, shortfall_price_per_kwh: SupportsFloat | SupportsIndex, departures: SupportsGetItem[int, tuple[Incomplete, SupportsFloat | SupportsIndex]], power_limits: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]]) -> ChargePolicy:
-    """
-    See `slackwater.plan_policy`.
-    """
-
 def plan_near(plan: StoragePlan | SwitchingPlan | SitePlan, previous: StoragePlan | SwitchingPlan | SitePlan, *, budget: SupportsFloat | SupportsIndex) -> StoragePlan | SwitchingPlan | SitePlan:
     """
     See `slackwater.SitePlan.close_to`.
+    """
+
+def plan_policy(prices: ScenarioPrices, *, now: Incomplete, power_max_kw: SupportsFloat | SupportsIndex, energy_kwh: SupportsFloat | SupportsIndex, shortfall_price_per_kwh: SupportsFloat | SupportsIndex, departures: SupportsGetItem[int, tuple[Incomplete, SupportsFloat | SupportsIndex]], power_limits: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]]) -> ChargePolicy:
+    """
+    See `slackwater.plan_policy`.
     """
 
 def plan_power_changes(before: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan, after: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan, *, time_zone: str) -> PowerChanges:
@@ -6615,8 +6616,8 @@ __all__ = [
     "plan_heat",
     "plan_heat_batch",
     "plan_load",
-    "plan_policy",
     "plan_near",
+    "plan_policy",
     "plan_power_changes",
     "plan_row",
     "plan_site",

@@ -24,6 +24,13 @@ type Script = Result<Reading, VendorError>;
 pub(crate) type Outcome = Result<Option<Reading>, VendorError>;
 
 #[derive(Debug)]
+struct Site {
+    power: Option<Power>,
+    /// The last grid limit that the site was told.
+    limit: Option<GridLimit>,
+}
+
+#[derive(Debug)]
 pub(crate) struct Scripted {
     profile: Arc<Profile>,
     scripts: Mutex<BTreeMap<String, Script>>,
@@ -38,8 +45,7 @@ pub(crate) struct Scripted {
     log_ins: watch::Sender<usize>,
     outcomes: Mutex<BTreeMap<String, VecDeque<Outcome>>>,
     sent: Mutex<Vec<(String, Command)>>,
-    /// Power of each site, and the grid limit that it follows.
-    sites: Mutex<BTreeMap<String, (Option<Power>, Option<GridLimit>)>>,
+    sites: Mutex<BTreeMap<String, Site>>,
     /// While true, polls and log-ins wait.
     hangs: watch::Sender<bool>,
     /// While true, whoever polls panics.
@@ -109,12 +115,12 @@ impl Scripted {
 
     /// From now on there is a site that draws a power, and follows no limit yet.
     pub(crate) fn has_site(&self, name: &str, power: Option<Power>) {
-        self.sites.lock().unwrap().insert(name.to_owned(), (power, None));
+        self.sites.lock().unwrap().insert(name.to_owned(), Site { power, limit: None });
     }
 
     /// Limit of a grid operator that a site follows.
     pub(crate) fn followed(&self, name: &str) -> Option<GridLimit> {
-        self.sites.lock().unwrap()[name].1
+        self.sites.lock().unwrap()[name].limit
     }
 
     pub(crate) fn hang(&self, hangs: bool) {
@@ -213,10 +219,10 @@ impl Vendor for Scripted {
 
     fn follow_grid_limit(&self, site: &str, limit: GridLimit) -> bool {
         let mut sites = self.sites.lock().unwrap();
-        sites.get_mut(site).map(|site| site.1 = Some(limit)).is_some()
+        sites.get_mut(site).map(|site| site.limit = Some(limit)).is_some()
     }
 
     fn site_power(&self, site: &str) -> Option<Power> {
-        self.sites.lock().unwrap().get(site)?.0
+        self.sites.lock().unwrap().get(site)?.power
     }
 }

@@ -125,7 +125,7 @@ fn measure_area(app: &App, (zone, area): &Pair) -> Measured {
 fn measure_site(worlds: &[App], site: &str) -> Measured {
     let vendors = worlds.iter().flat_map(App::vendors);
     let powers: Vec<Option<Power>> =
-        vendors.map(|vendor| vendor.site_power(site)).filter(Option::is_some).collect();
+        vendors.filter_map(|vendor| vendor.site_power(site)).map(Some).collect();
     if powers.is_empty() { add_powers(&[None]) } else { add_powers(&powers) }
 }
 

@@ -57,29 +57,7 @@ pub(crate) fn check(request: &SiteRequest) -> Checked {
     // Names first, because the fields in other errors contain them.
     check_names(request)?;
     check_prices(request)?;
-    for (index, device) in request.devices.iter().enumerate() {
-        let field = format!("devices[{index}] ({})", device.name());
-        check_phases(&field, device.phases())?;
-        match device {
-            Device::Vehicle(vehicle) => {
-                check_vehicle(&field, vehicle)?;
-                let power = (vehicle.power_wanted.as_ref(), vehicle.power_max);
-                check_power_wanted(request, &field, power)?;
-            }
-            Device::Battery(battery) => {
-                check_stationary(&field, battery)?;
-                let power = (battery.power_wanted.as_ref(), battery.power_max);
-                check_power_wanted(request, &field, power)?;
-            }
-            Device::Solar(solar) => {
-                check_series(request, &format!("{field}.power_kw"), &solar.forecast)?;
-            }
-            Device::Load(load) => {
-                check_series(request, &format!("{field}.power_kw"), &load.forecast)?;
-            }
-            Device::Shiftable(load) => check_shiftable(&field, request.now, load)?,
-        }
-    }
+    check_devices(request)?;
     for (name, limit) in
         [("import", request.import_limit.as_ref()), ("export", request.export_limit.as_ref())]
     {
@@ -123,6 +101,33 @@ pub(crate) fn check(request: &SiteRequest) -> Checked {
     }
     // Forecasts come last, because the slots need valid series.
     check_forecasts(request)
+}
+
+fn check_devices(request: &SiteRequest) -> Checked {
+    for (index, device) in request.devices.iter().enumerate() {
+        let field = format!("devices[{index}] ({})", device.name());
+        check_phases(&field, device.phases())?;
+        match device {
+            Device::Vehicle(vehicle) => {
+                check_vehicle(&field, vehicle)?;
+                let power = (vehicle.power_wanted.as_ref(), vehicle.power_max);
+                check_power_wanted(request, &field, power)?;
+            }
+            Device::Battery(battery) => {
+                check_stationary(&field, battery)?;
+                let power = (battery.power_wanted.as_ref(), battery.power_max);
+                check_power_wanted(request, &field, power)?;
+            }
+            Device::Solar(solar) => {
+                check_series(request, &format!("{field}.power_kw"), &solar.forecast)?;
+            }
+            Device::Load(load) => {
+                check_series(request, &format!("{field}.power_kw"), &load.forecast)?;
+            }
+            Device::Shiftable(load) => check_shiftable(&field, request.now, load)?,
+        }
+    }
+    Ok(())
 }
 
 /// Checks that names are unique and not empty, and that groups exist and form no cycle.

@@ -125,7 +125,7 @@ impl SiteModel {
 }
 
 /// Adjacent slots that want power: their positions, the energy that they want and what misses.
-struct Period {
+struct WantedPeriod {
     slots: Range<usize>,
     wanted: f64,
     missing: f64,
@@ -140,7 +140,7 @@ pub(crate) fn report_power_wishes(
     (device, storage, course): (usize, &Storage, &Course),
 ) -> Vec<WishOutcome> {
     let periods = find_periods(model, &accounts[device], storage, course).into_iter();
-    let outcome = |Period { slots, wanted, missing }: Period| {
+    let outcome = |WantedPeriod { slots, wanted, missing }: WantedPeriod| {
         let by = instant_at(model.grid.ends[slots.end - 1]);
         let missing = if missing > SITE_MIN_KWH { missing } else { 0.0 };
         let mut causes = Vec::new();
@@ -171,8 +171,8 @@ fn find_periods(
     account: &Account,
     storage: &Storage,
     course: &Course,
-) -> Vec<Period> {
-    let mut periods: Vec<Period> = Vec::new();
+) -> Vec<WantedPeriod> {
+    let mut periods: Vec<WantedPeriod> = Vec::new();
     for (index, slot) in storage.stay.clone().enumerate() {
         let wanted = storage.power_wanted[index];
         if wanted <= 0.0 {
@@ -182,7 +182,7 @@ fn find_periods(
         let is_spared = storage.is_spared((index, hours), (drawn, course.levels[slot + 1]));
         let taken = drawn.min(wanted);
         let wanted = if is_spared { taken } else { wanted };
-        let joins = |period: &&mut Period| {
+        let joins = |period: &&mut WantedPeriod| {
             let end = period.slots.end;
             end == slot && model.grid.ends[end - 1] == model.grid.starts[slot]
         };
@@ -191,7 +191,7 @@ fn find_periods(
             period.wanted += wanted;
             period.missing += wanted - taken;
         } else {
-            periods.push(Period { slots: slot..slot + 1, wanted, missing: wanted - taken });
+            periods.push(WantedPeriod { slots: slot..slot + 1, wanted, missing: wanted - taken });
         }
     }
     periods
@@ -210,6 +210,7 @@ mod tests {
     use crate::plan::site::series::PowerPeriod;
     use crate::plan::site::verify::verify;
     use crate::plan::storage::request::StorageLimit;
+    use crate::plan::verification::Check;
     use crate::units::{kw, percent};
 
     /// Powers of a device and its last wish, of a plan whose certificate and verification hold.
@@ -217,7 +218,7 @@ mod tests {
         let plan = planned(request);
         assert!(plan.certificate.is_proved(), "{:?}", plan.certificate);
         let checks = verify(&SiteProblem::new(request.clone()).unwrap(), &plan);
-        assert!(checks.iter().all(|check| check.holds()), "{checks:?}");
+        assert!(checks.iter().all(Check::holds), "{checks:?}");
         let device = plan.devices.iter().find(|device| device.name == name).unwrap();
         (powers_of(&plan, name), device.wishes.last().unwrap().clone())
     }

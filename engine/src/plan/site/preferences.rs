@@ -89,9 +89,7 @@ pub(crate) fn money_row(
     program: &LinearProgram,
     values: &[f64],
 ) -> Row {
-    let costs = program.columns.iter().enumerate();
-    let money: Objective =
-        costs.filter(|(_, c)| c.cost != 0.0).map(|(index, c)| (index, c.cost)).collect();
+    let money = program.objective();
     let budget = request.preference_budget.as_amount() / model.unit;
     bound_row(&money, value_of(&money, values) + budget)
 }

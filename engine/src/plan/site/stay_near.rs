@@ -76,9 +76,7 @@ pub(crate) fn stay_near(
     cheapest: &SiteSolution,
     limits: &Limits,
 ) -> NearSolution {
-    let columns = model.program.columns.iter().enumerate();
-    let money: Objective =
-        columns.filter(|(_, c)| c.cost != 0.0).map(|(index, c)| (index, c.cost)).collect();
+    let money = model.program.objective();
     let least = value_of(&money, &cheapest.values);
     let search = NearSearch {
         model,

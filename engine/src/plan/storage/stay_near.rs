@@ -31,6 +31,7 @@ use crate::lp::{Column, Limits, LinearProgram, MixedProgram, Row, Solution};
 use crate::plan::stability::distance::{Distance, PreviousEnergies};
 use crate::plan::stability::previous_powers::PreviousPowers;
 use crate::plan::stability::stay_close::Stability;
+use crate::plan::storage::dynamic_programme::ProgrammeSlot;
 use crate::plan::storage::slots::Layout;
 use crate::tolerance::{
     SOLVER_AGREEMENT, SOLVER_ROUNDING, SOLVER_SLACK, SUM_DRIFT, SUM_ROUNDING, allowed,
@@ -129,7 +130,7 @@ impl<'a> NearStorage<'a> {
         left: f64,
     ) -> NearStorage<'a> {
         let programme = &layout.programme;
-        let largest = programme.slots.iter().map(|slot| slot.largest_kwh());
+        let largest = programme.slots.iter().map(ProgrammeSlot::largest_kwh);
         let largest = largest.fold(programme.stored_kwh, f64::max);
         let prices = layout
             .import
@@ -302,7 +303,7 @@ impl<'a> NearStorage<'a> {
             .then(|| Price::from_per_kwh(self.unit_price / -dual).ok())
             .flatten();
         let least = self.distance.measure(&nearest.values);
-        let terms = self.distance_terms(&program);
+        let terms = program.objective();
         let most = nearest.cost + allowed(SOLVER_ROUNDING, nearest.cost);
         program.rows.push(Row { lower: f64::NEG_INFINITY, upper: most, terms });
         program.set_costs(&self.money);
@@ -313,12 +314,6 @@ impl<'a> NearStorage<'a> {
         let changes = cheaper.and_then(|cheaper| self.changes_of(&cheaper.values));
         let changes = changes.or_else(|| self.changes_of(&nearest.values));
         FoundChanges { changes, bound, price_of_change }
-    }
-
-    /// The objective of a programme as terms of a row.
-    fn distance_terms(&self, program: &LinearProgram) -> Vec<(usize, f64)> {
-        let columns = program.columns.iter().enumerate();
-        columns.filter(|(_, column)| column.cost != 0.0).map(|(at, c)| (at, c.cost)).collect()
     }
 
     /// Changes of the stored energy for values of the columns; `None` if they miss a level by more

@@ -135,8 +135,8 @@ fn plan_near(
     // Energy of the plan before outside of the steps is a change, unless a shortfall is delivered
     // after the last deadline.
     let window = problem.timeline.window_end;
-    let is_closed = plan.slots.last().is_none_or(|slot| micros_of(slot.end) <= window);
-    let bound = near.bound + if is_closed { energies.outside } else { 0.0 };
+    let ends_in_window = plan.slots.last().is_none_or(|slot| micros_of(slot.end) <= window);
+    let bound = near.bound + if ends_in_window { energies.outside } else { 0.0 };
     let kwh = |kwh: f64| Energy::from_kwh(kwh).unwrap_or_default();
     let stability = Stability {
         budget: previous.budget,

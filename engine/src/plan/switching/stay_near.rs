@@ -110,9 +110,7 @@ impl<'t> NearSwitching<'t> {
             let most = missing / unit_kwh;
             linear.columns[column].upper = if most > 0.0 { most + SOLVER_SLACK } else { 0.0 };
         }
-        let costs = linear.columns.iter().enumerate();
-        let money: Vec<(usize, f64)> =
-            costs.filter(|(_, c)| c.cost != 0.0).map(|(at, c)| (at, c.cost)).collect();
+        let money = linear.objective();
         let most = cost_max / model.unit_money;
         let upper = most + allowed(SOLVER_ROUNDING, most);
         let money_row = linear.rows.len();
@@ -235,14 +233,14 @@ mod tests {
         plan
     }
 
-    fn previous(before: &SwitchingPlan, total: f64) -> Option<PreviousPowers> {
+    fn previous(before: &SwitchingPlan, total: f64) -> PreviousPowers {
         let interval = |i: &crate::plan::switching::plan::SwitchingInterval| Interval {
             start: i.start,
             end: i.end,
             power: i.power,
         };
         let budget = Budget::new(money(total), Money::ZERO).unwrap();
-        Some(PreviousPowers { intervals: before.intervals.iter().map(interval).collect(), budget })
+        PreviousPowers { intervals: before.intervals.iter().map(interval).collect(), budget }
     }
 
     fn near(
@@ -251,7 +249,10 @@ mod tests {
         before: &SwitchingPlan,
         total: f64,
     ) -> SwitchingPlan {
-        plan(cents, &SwitchingRequest { previous: previous(before, total), ..request.clone() })
+        plan(
+            cents,
+            &SwitchingRequest { previous: Some(previous(before, total)), ..request.clone() },
+        )
     }
 
     fn energies(plan: &SwitchingPlan) -> Vec<f64> {
@@ -290,7 +291,7 @@ mod tests {
     fn overlapping_intervals_are_refused() {
         let request = request_of(6.0);
         let before = plan(&[10, 20], &request);
-        let mut twice = previous(&before, 1.0).unwrap();
+        let mut twice = previous(&before, 1.0);
         twice.intervals.push(twice.intervals[0]);
         let curve = curve_of(60, &[10, 20]);
         let request = SwitchingRequest { previous: Some(twice), ..request };
