@@ -27,7 +27,7 @@ pub trait HomePolicy: Sync {
     }
 
     /// Writes the commands to the battery from now on into `commands`, in time order and without
-    /// overlap. What lies after [`HomeView::until`] is forgotten; time without a command is rest.
+    /// overlap. What lies after [`Moment::until`](super::Moment::until) is forgotten; time without a command is rest.
     ///
     /// # Errors
     /// The policy fails.

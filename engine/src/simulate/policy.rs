@@ -22,7 +22,7 @@ pub trait Policy: Sync {
     fn is_sequential(&self) -> bool;
 
     /// Writes the commands from now on into `commands`, in time order and without overlap. What
-    /// lies after [`View::until`] is forgotten; time without a command is off.
+    /// lies after [`Moment::until`](super::Moment::until) is forgotten; time without a command is off.
     ///
     /// # Errors
     /// The policy fails.
