@@ -4,18 +4,20 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::Method;
+use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
 use axum::response::Response;
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use metrics_process::Collector;
 use tokio::time::interval;
-use tracing::{Instrument, info, info_span};
+use tracing::field::Empty;
+use tracing::{Instrument, Span, info, info_span};
 use uuid::Uuid;
 
 use slackwater_service::config::proxies::Peer;
 use slackwater_service::state::App;
+use slackwater_store::trace::{TRACEPARENT, TRACES, continue_trace};
 
 /// Upper ends of the buckets of answer times, in seconds.
 const TIMES: &[f64] =
@@ -106,6 +108,12 @@ const FAMILIES: &[(Kind, &str, &str)] = &[
     (Kind::Counter, "slackwater_polls_total", "Reads of devices at manufacturers, by outcome."),
     (Kind::Counter, "slackwater_price_changes_total", "Changes of market prices and tariffs."),
     (Kind::Counter, "slackwater_replica_keys_total", "Rows read again that replicas changed."),
+    (
+        Kind::Counter,
+        "slackwater_trace_spans_total",
+        "Spans of traces that ended, by outcome: sent to the collector, failed to be sent, or \
+         dropped because too many waited.",
+    ),
 ];
 
 /// A process has one recorder, whoever starts it first.
@@ -180,10 +188,13 @@ pub(crate) struct AnsweredClient(pub(crate) Arc<str>);
 /// as the settings want it; and counts the answer and its time.
 pub async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     let line = AccessLine::of(&request);
+    let trace = line.span(request.headers());
     let span = info_span!("request", id = %line.id);
     let start = Instant::now();
-    let response = next.run(request).instrument(span).await;
+    // The span of the trace is the inner one: what is written continues from the present span.
+    let response = next.run(request).instrument(trace.clone()).instrument(span).await;
     let took = start.elapsed();
+    end_span(&trace, &response);
     if app.config().serve.access_log.takes(response.status().as_u16()) {
         line.write(&response, took);
     }
@@ -211,6 +222,20 @@ impl AccessLine {
         }
     }
 
+    /// Span of the request in traces. The socket leaves `traceparent` to requests of trusted proxies
+    /// only.
+    fn span(&self, headers: &HeaderMap) -> Span {
+        let Self { id, route, method, .. } = self;
+        let span = info_span!(
+            target: TRACES, parent: None, "request", otel.name = %format_args!("{method} {route}"),
+            otel.kind = "server", http.request.method = *method, http.route = route.as_str(),
+            http.response.status_code = Empty, otel.status_code = Empty, request.id = %id
+        );
+        let traceparent = headers.get(TRACEPARENT).and_then(|value| value.to_str().ok());
+        continue_trace(&span, traceparent);
+        span
+    }
+
     fn write(&self, response: &Response, took: Duration) {
         let Self { id, route, method, peer } = self;
         let status = response.status().as_u16();
@@ -219,6 +244,16 @@ impl AccessLine {
         let client = client.map_or("", |AnsweredClient(client)| client);
         let peer = peer.map(|peer| peer.to_string()).unwrap_or_default();
         info!(request = %id, method, route, status, seconds, client, peer, "answered");
+    }
+}
+
+/// Adds the status to the span of a request. Those from 500 on are errors of the service.
+fn end_span(span: &Span, response: &Response) {
+    let status = response.status();
+    // OpenTelemetry knows signed numbers only.
+    span.record("http.response.status_code", i64::from(status.as_u16()));
+    if status.is_server_error() {
+        span.record("otel.status_code", "ERROR");
     }
 }
 

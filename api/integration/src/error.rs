@@ -63,6 +63,23 @@ pub enum VendorError {
 }
 
 impl VendorError {
+    /// The word that stands for the failure in stored and sent data, without its details.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Unreachable => "unreachable",
+            Self::Asleep { .. } => "asleep",
+            Self::Refused { .. } => "refused",
+            Self::RateLimited { .. } => "rate_limited",
+            Self::PreconditionLost { .. } => "precondition_lost",
+            Self::Outage => "outage",
+            Self::TimedOut => "timed_out",
+            Self::Unauthorised => "unauthorised",
+            Self::ChallengeFailed => "challenge_failed",
+            Self::NoSuchDevice => "no_such_device",
+        }
+    }
+
     /// Returns `true` if the device was not reached: its last reading stays, and it shows as not
     /// reachable.
     #[must_use]
@@ -75,5 +92,35 @@ impl VendorError {
                 | Self::TimedOut
                 | Self::RateLimited { .. }
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn the_word_of_a_failure_is_that_of_its_json() {
+        let detail = String::new;
+        for failure in [
+            VendorError::Unreachable,
+            VendorError::Asleep { may_be_woken: true },
+            VendorError::Refused { detail: detail() },
+            VendorError::RateLimited { retry_after_seconds: None },
+            VendorError::PreconditionLost { detail: detail() },
+            VendorError::Outage,
+            VendorError::TimedOut,
+            VendorError::Unauthorised,
+            VendorError::ChallengeFailed,
+            VendorError::NoSuchDevice,
+        ] {
+            let word = match serde_json::to_value(&failure).unwrap() {
+                Value::String(word) => word,
+                other => other.as_object().unwrap().keys().next().unwrap().clone(),
+            };
+            assert_eq!(failure.as_str(), word);
+        }
     }
 }

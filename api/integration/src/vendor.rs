@@ -164,13 +164,23 @@ pub struct Linked {
     pub connection: Connection,
     /// Identifier of the device at the manufacturer.
     pub device: String,
+    /// Trace context of the call, for the header `traceparent` of requests to a gateway of the
+    /// operator's own ([W3C Trace Context](https://www.w3.org/TR/trace-context/)); `None` while the
+    /// service sends no traces. Strangers need not be told.
+    pub traceparent: Option<String>,
 }
 
 impl Linked {
     /// Device with an identifier of the manufacturer.
     #[must_use]
     pub fn new(connection: Connection, device: impl Into<String>) -> Self {
-        Self { connection, device: device.into() }
+        Self { connection, device: device.into(), traceparent: None }
+    }
+
+    /// The device, called as part of a trace.
+    #[must_use]
+    pub fn with_traceparent(self, traceparent: Option<String>) -> Self {
+        Self { traceparent, ..self }
     }
 }
 

@@ -22,6 +22,7 @@ pub mod schema;
 mod secret_file;
 pub mod secrets;
 pub mod serving;
+pub mod telemetry;
 pub mod text;
 pub mod texts;
 
@@ -48,6 +49,7 @@ pub use crate::config::log::{log_filter, unknown_crates};
 use crate::config::plans::PlanSettings;
 use crate::config::prices::{StatisticsSettings, ZoneSettings};
 use crate::config::serving::{AuthSettings, ServeSettings};
+use crate::config::telemetry::TelemetrySettings;
 use crate::config::text::{Listen, PublicUrl, as_optional_text, as_text};
 use slackwater_integration::registry::Settings as IntegrationSettings;
 use slackwater_store::keyring::Keyring;
@@ -286,6 +288,8 @@ pub struct Config {
     pub grid: BTreeMap<String, GridSettings>,
     /// Devices of one user in Home Assistant, by a broker of MQTT. Off without this table.
     pub home_assistant: Option<HomeAssistantSettings>,
+    /// Traces.
+    pub telemetry: TelemetrySettings,
     /// Sandbox.
     pub sandbox: SandboxSettings,
     /// Market zones, by their names.
@@ -369,6 +373,7 @@ impl Default for Config {
             events: EventSettings::default(),
             grid: BTreeMap::new(),
             home_assistant: None,
+            telemetry: TelemetrySettings::default(),
             sandbox: SandboxSettings::default(),
             zones: BTreeMap::new(),
             statistics: StatisticsSettings::default(),
@@ -407,6 +412,9 @@ impl Config {
         if let Some(home_assistant) = &self.home_assistant {
             home_assistant.check()?;
         }
+        if let Some(traces) = &self.telemetry.traces {
+            traces.check()?;
+        }
         self.check_sandbox()?;
         if self.statistics.power_max <= Power::ZERO {
             let given = self.statistics.power_max.as_kw();
@@ -439,6 +447,10 @@ impl Config {
             ("serve.connections_of_peer_max", self.serve.connections_of_peer_max.unwrap_or(1)),
             ("serve.requests_max", self.serve.requests_max),
             ("sandbox.homes", self.sandbox.homes.unwrap_or(1)),
+            (
+                "telemetry.traces.timeout_seconds",
+                self.telemetry.traces.as_ref().map_or(1, |traces| traces.timeout_seconds),
+            ),
         ];
         let zero = positive.into_iter().find(|(_, value)| *value == 0);
         match zero.map(|(name, _)| name.to_owned()).or_else(|| self.limits.empty_budget()) {

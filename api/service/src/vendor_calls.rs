@@ -1,4 +1,4 @@
-//! Calls of manufacturers: the vendor, the connection of the account, and the time limit.
+//! Calls of manufacturers: the vendor, and the time limit.
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,8 +7,7 @@ use tokio::time::timeout;
 use crate::state::App;
 use slackwater_integration::error::VendorError;
 use slackwater_integration::profile::VendorCode;
-use slackwater_integration::vendor::{Linked, Vendor};
-use slackwater_store::devices::Device;
+use slackwater_integration::vendor::Vendor;
 
 /// Calls a manufacturer, and stops waiting after `time_limit`.
 ///
@@ -26,29 +25,4 @@ where
 {
     let vendor = app.vendor(code).ok_or(VendorError::Outage)?;
     timeout(time_limit, call(vendor)).await.unwrap_or(Err(VendorError::TimedOut))
-}
-
-/// Calls the manufacturer of a device by the connection of the owner's account.
-///
-/// # Errors
-/// As [`call_vendor`]; or the account has no connection, and must be linked again
-/// ([`VendorError::Unauthorised`]).
-pub async fn call_device<T, F>(
-    app: &App,
-    device: &Device,
-    call: impl FnOnce(Arc<dyn Vendor>, Linked) -> F,
-) -> Result<T, VendorError>
-where
-    F: Future<Output = Result<T, VendorError>>,
-{
-    let time_limit = Duration::from_secs(app.config().polling.timeout_seconds.into());
-    call_vendor(app, &device.vendor, time_limit, |vendor| async {
-        let connection = app.cache().read(|tables| {
-            let user = tables.user(&device.client_id, &device.user_id)?;
-            user.accounts.get(&device.vendor)?.connection.clone()
-        });
-        let connection = connection.ok_or(VendorError::Unauthorised)?;
-        call(vendor, Linked::new(connection, &device.vendor_device)).await
-    })
-    .await
 }

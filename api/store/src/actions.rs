@@ -16,6 +16,7 @@ use uuid::Uuid;
 use crate::database::Store;
 use crate::error::StoreError;
 use crate::rows::{Cells, Json, as_text, of_keys};
+use crate::trace::current_traceparent;
 
 /// Origin of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,8 +81,8 @@ pub async fn insert_action(to: &mut AnyConnection, row: &Action) -> Result<(), S
     sqlx::query(
         "insert into actions
              (id, client_id, user_id, target_id, kind, command, origin, state,
-              created_at, updated_at, sent_count, rival_created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11)",
+              created_at, updated_at, sent_count, rival_created_at, traceparent)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11, $12)",
     )
     .bind(row.id.to_string())
     .bind(&*row.client_id)
@@ -94,9 +95,23 @@ pub async fn insert_action(to: &mut AnyConnection, row: &Action) -> Result<(), S
     .bind(row.progress.created_at.timestamp_micros())
     .bind(row.progress.updated_at.timestamp_micros())
     .bind(row.attempts.rival_created_at.map(|at| at.timestamp_micros()))
+    .bind(current_traceparent())
     .execute(to)
     .await?;
     Ok(())
+}
+
+/// Trace context of the work that began an action; `None` if it was not part of a trace.
+///
+/// # Errors
+/// The database failed.
+pub async fn traceparent_of_action(store: &Store, id: Uuid) -> Result<Option<String>, StoreError> {
+    let query = sqlx::query("select traceparent from actions where id = $1");
+    let row = query.bind(id.to_string()).fetch_optional(store.reader()).await?;
+    let found = row
+        .map(|row| Cells::new("actions", &row).get::<Option<String>>("traceparent"))
+        .transpose()?;
+    Ok(found.flatten())
 }
 
 /// Marks a pending action as ended. Returns `false` if it had ended already (compare and set), so

@@ -5,7 +5,8 @@ use std::time::Duration;
 use sqlx::{AnyConnection, Executor};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
-use tracing::warn;
+use tracing::field::Empty;
+use tracing::{Span, info_span, warn};
 use uuid::Uuid;
 
 use crate::commit_log::CommitLog;
@@ -13,6 +14,7 @@ use crate::connect::{Connector, PATIENCE, Use};
 use crate::error::StoreError;
 use crate::finish::Finish;
 use crate::health::Health;
+use crate::trace::TRACES;
 use crate::writer::WriterGuard;
 
 /// Time after which the outcome of a commit counts as unknown.
@@ -25,6 +27,17 @@ pub struct Change {
     turn: Option<WriterGuard>,
     log: Option<CommitLog>,
     health: Health,
+    /// From the wait for the turn to the end, in traces.
+    span: Span,
+}
+
+/// Span of a change, from before the wait for its turn. Disabled where it would be a trace of its
+/// own, as in the loops of the service.
+pub(super) fn transaction_span() -> Span {
+    if Span::current().is_none() {
+        return Span::none();
+    }
+    info_span!(target: TRACES, "store transaction", otel.kind = "client", outcome = Empty)
 }
 
 impl Change {
@@ -33,13 +46,13 @@ impl Change {
     /// # Errors
     /// The database does not answer, or another process writes.
     pub(super) async fn begin(
-        turn: WriterGuard,
+        (turn, span): (WriterGuard, Span),
         connector: &Connector,
         log: Option<CommitLog>,
         health: Health,
     ) -> Result<Self, StoreError> {
         // From here on it undoes itself when it is dropped.
-        let mut change = Self { turn: Some(turn), log, health };
+        let mut change = Self { turn: Some(turn), log, health, span };
         timeout(PATIENCE, change.open(connector)).await.map_err(|_| StoreError::silent())??;
         Ok(change)
     }
@@ -118,7 +131,7 @@ impl Change {
         self,
         show: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, StoreError> {
-        let log = self.log.clone();
+        let (log, _span) = (self.log.clone(), self.span.clone());
         let (shown, number) = self.make(show).await?;
         if let (Some(log), Some(number)) = (log, number) {
             log.checkpointer.after_commit(number);
@@ -139,6 +152,7 @@ impl Change {
             let turn = self.turn.take();
             let number = self.log.as_ref().map(|log| log.flusher.committed());
             self.health.was_made();
+            self.span.record("outcome", "committed");
             let shown = show();
             drop(turn);
             Ok((shown, number))
@@ -150,6 +164,7 @@ impl Drop for Change {
     fn drop(&mut self) {
         let Some(mut turn) = self.turn.take() else { return };
         self.health.was_undone();
+        self.span.record("outcome", "undone");
         // Taken out, so that a rollback that is cut short leaves no connection behind.
         let Some(connection) = turn.take() else { return };
         if let Ok(runtime) = Handle::try_current() {

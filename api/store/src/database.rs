@@ -6,9 +6,10 @@ use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::{AnyPool, Connection};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
-use tracing::warn;
+use tracing::{Span, warn};
 
 pub use crate::change::Change;
+use crate::change::transaction_span;
 use crate::commit_log::CommitLog;
 use crate::connect::{Connector, PATIENCE, Use};
 use crate::error::{StoreError, silence};
@@ -35,6 +36,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (14, "limits", include_str!("migrations/0014_limits.sql")),
     (16, "secret keys", include_str!("migrations/0016_secret_keys.sql")),
     (19, "grid orders", include_str!("migrations/0019_grid_orders.sql")),
+    (17, "traces", include_str!("migrations/0017_traces.sql")),
 ];
 
 /// Those of a server only, where several processes may work on the same rows.
@@ -166,8 +168,9 @@ impl Store {
     /// # Errors
     /// The turn did not come, or the database does not answer.
     pub async fn begin(&self) -> Result<Change, StoreError> {
+        let span = transaction_span();
         let turn = self.writer.turn().await?;
-        self.begin_in(turn).await
+        self.begin_in(turn, span).await
     }
 
     /// Waits for the turn to write, and begins a change if `is_needed` still holds. Returns `None`
@@ -179,9 +182,10 @@ impl Store {
         &self,
         is_needed: impl FnOnce() -> bool,
     ) -> Result<Option<Change>, StoreError> {
+        let span = transaction_span();
         let turn = self.writer.turn().await?;
         if is_needed() {
-            return self.begin_in(turn).await.map(Some);
+            return self.begin_in(turn, span).await.map(Some);
         }
         drop(turn);
         if let Some(CommitLog { flusher, .. }) = &self.log {
@@ -190,7 +194,7 @@ impl Store {
         Ok(None)
     }
 
-    async fn begin_in(&self, turn: WriterGuard) -> Result<Change, StoreError> {
+    async fn begin_in(&self, turn: WriterGuard, span: Span) -> Result<Change, StoreError> {
         if let Some(CommitLog { flusher, checkpointer }) = &self.log
             && flusher.has_failed()
         {
@@ -198,7 +202,8 @@ impl Store {
             checkpointer.take_over_all().await?;
             flusher.heal().await;
         }
-        Change::begin(turn, &self.connector, self.log.clone(), self.health.clone()).await
+        let log = self.log.clone();
+        Change::begin((turn, span), &self.connector, log, self.health.clone()).await
     }
 
     /// Returns `true` if the last write failed, so that it is open whether the next succeeds.

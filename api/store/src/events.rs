@@ -9,6 +9,7 @@ use uuid::Uuid;
 use crate::database::Store;
 use crate::error::StoreError;
 use crate::rows::{Cells, Json};
+use crate::trace::current_traceparent;
 
 /// Something that happened to a user of a client.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,6 +49,8 @@ pub struct Event {
     pub at: DateTime<Utc>,
     /// Data of the event.
     pub body: Value,
+    /// Trace context of the work that caused it, if that was part of a trace.
+    pub traceparent: Option<String>,
 }
 
 /// Keeps what happened, in the change in which it happened. Nothing is kept of
@@ -60,12 +63,12 @@ pub async fn record_event(to: &mut AnyConnection, happening: &NewEvent) -> Resul
     let seq: i64 = sqlx::query(counted).fetch_one(&mut *to).await?.try_get("value")?;
     sqlx::query(
         "insert into events
-             (seq, id, client_id, user_id, target_id, name, version, happened_at, body)
-         select $1, $2, clients.id, $3, $4, $5, clients.version, $6, $7
+             (seq, id, client_id, user_id, target_id, name, version, happened_at, body, traceparent)
+         select $1, $2, clients.id, $3, $4, $5, clients.version, $6, $7, $8
          from clients
-         where clients.id = $8 and not exists (
+         where clients.id = $9 and not exists (
              select 1 from users
-             where users.client_id = $9 and users.id = $10 and users.deauthorised_at is not null)",
+             where users.client_id = $10 and users.id = $11 and users.deauthorised_at is not null)",
     )
     .bind(seq)
     .bind(Uuid::new_v4().to_string())
@@ -74,6 +77,7 @@ pub async fn record_event(to: &mut AnyConnection, happening: &NewEvent) -> Resul
     .bind(happening.name)
     .bind(happening.at.timestamp_micros())
     .bind(happening.body.to_string())
+    .bind(current_traceparent())
     .bind(&happening.client_id)
     .bind(&happening.client_id)
     .bind(&happening.user_id)
@@ -118,6 +122,7 @@ impl FromRow<'_, AnyRow> for Event {
             version: row.get("version")?,
             at: row.get("happened_at")?,
             body: row.get::<Json<Value>>("body")?.0,
+            traceparent: row.get("traceparent")?,
         })
     }
 }

@@ -45,6 +45,7 @@ pub mod subscription;
 pub mod tariffs;
 pub mod template;
 pub mod tokens;
+pub mod trace;
 pub mod url;
 pub mod users;
 pub mod writer;

@@ -235,6 +235,7 @@ mod tests {
             version: ApiVersion::LATEST,
             at: "2026-01-05T18:00:00Z".parse().unwrap(),
             body: json!({ "changed": ["soc"], "deep": { "er": 1.5 } }),
+            traceparent: None,
         }
     }
 

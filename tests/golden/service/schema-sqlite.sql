@@ -21,7 +21,7 @@ CREATE TABLE actions (
     failure text,
     sent_count bigint not null,
     sent_at bigint
-, rival_created_at bigint);
+, rival_created_at bigint, traceparent text);
 CREATE UNIQUE INDEX actions_pending on actions (target_id) where state = 'pending';
 CREATE INDEX actions_told on actions (target_id, sent_at) where sent_at is not null;
 CREATE TABLE area_jobs (
@@ -116,7 +116,7 @@ CREATE TABLE events (
     version text not null,
     happened_at bigint not null,
     body text not null
-);
+, traceparent text);
 CREATE INDEX events_by_client on events (client_id, seq);
 CREATE TABLE flex_policies (
     id text primary key,

@@ -11,6 +11,7 @@ use slackwater_service::auth::secret::NoRandomness;
 use slackwater_service::clock::ClockError;
 use slackwater_service::config::error::ConfigError;
 use slackwater_service::outbox::subscribing::SubscribeError;
+use slackwater_service::traces::TracesError;
 use slackwater_store::error::StoreError;
 use slackwater_store::evidence::EvidenceLogError;
 use slackwater_store::signing::SecretError;
@@ -22,6 +23,8 @@ pub(crate) enum Failure {
     Config(#[from] ConfigError),
     #[error(transparent)]
     Clock(#[from] ClockError),
+    #[error(transparent)]
+    Traces(#[from] TracesError),
     #[error(transparent)]
     Service(Box<ServiceError>),
     #[error(transparent)]

@@ -21,11 +21,15 @@ use slackwater_service::config::text::Listen;
 use slackwater_service::config::{Config, log_filter, unknown_crates};
 use slackwater_service::state::App;
 use slackwater_service::supervise::keep_running;
+use slackwater_service::traces::TraceExport;
 use slackwater_store::client::{Client, Environment};
 use slackwater_store::clients;
+use slackwater_store::trace::TRACES;
 use tokio::signal;
 use tokio::signal::unix::SignalKind;
 use tracing::{info, warn};
+use tracing_subscriber::filter::{EnvFilter, filter_fn};
+use tracing_subscriber::prelude::*;
 
 use crate::commands::arguments::Serve;
 use crate::commands::failure::Failure;
@@ -41,8 +45,9 @@ pub(crate) async fn run_service(
     registry: &Registry,
 ) -> Result<(), Failure> {
     let filter = log_filter(&arguments.log)?;
-    let json = tracing_subscriber::fmt().json().flatten_event(true);
-    json.with_env_filter(filter).with_writer(io::stderr).init();
+    let config = apply_arguments(Config::load(file)?, arguments)?;
+    let traces = config.telemetry.traces.as_ref().map(TraceExport::start).transpose()?;
+    subscribe(filter, traces.as_ref());
     telemetry::install();
     let ignored = ignored_variables();
     if !ignored.is_empty() {
@@ -52,7 +57,6 @@ pub(crate) async fn run_service(
     if !unknown.is_empty() {
         warn!(crates = unknown.join(" "), "these crates in the log filter are not of the service");
     }
-    let config = apply_arguments(Config::load(file)?, arguments)?;
     for open in config.open_files(file) {
         warn!(setting = open.name, file = %open.file.display(), "a file with a secret is open to all");
     }
@@ -103,7 +107,30 @@ pub(crate) async fn run_service(
             stop
         })
         .await?;
+    if let Some(traces) = traces {
+        traces.shut_down().await;
+    }
     Ok(())
+}
+
+/// Writes the log as JSON to the standard error, and sends traces if they are set.
+fn subscribe(filter: EnvFilter, traces: Option<&TraceExport>) {
+    let Some(traces) = traces else {
+        let lines = tracing_subscriber::fmt().json().flatten_event(true);
+        return lines.with_env_filter(filter).with_writer(io::stderr).init();
+    };
+    let lines = tracing_subscriber::fmt::layer().json().flatten_event(true);
+    let lines = lines.with_writer(io::stderr).with_filter(filter);
+    let spans = tracing_opentelemetry::layer()
+        .with_tracer(traces.tracer())
+        .with_location(false)
+        .with_threads(false)
+        .with_level(false)
+        .with_target(false)
+        .with_tracked_inactivity(false)
+        .with_context_activation(false)
+        .with_filter(filter_fn(|metadata| metadata.target() == TRACES));
+    tracing_subscriber::registry().with(lines).with(spans).init();
 }
 
 /// Settings with what the command line says instead.

@@ -28,6 +28,7 @@ use super::stream::TimedStream;
 use slackwater_http::problem::Problem;
 use slackwater_service::config::admin::ClientCertificate;
 use slackwater_service::config::proxies::{Peer, Proxies};
+use slackwater_store::trace::TRACEPARENT;
 
 /// Most bytes of a head. A longer one is refused with 431.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
@@ -104,6 +105,10 @@ impl Answerer {
         let (mut parts, incoming) = request.into_parts();
         let flaw = host_flaw(parts.version, &parts.headers);
         parts.extensions.insert(Peer(self.proxies.client(client.peer, &parts.headers)));
+        if !self.proxies.contain(client.peer) {
+            // Others would choose which traces are sent, and join traces of strangers.
+            parts.headers.remove(TRACEPARENT);
+        }
         if let Some(certificate) = &client.certificate {
             parts.extensions.insert(certificate.clone());
         }

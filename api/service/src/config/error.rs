@@ -34,6 +34,9 @@ pub enum ConfigError {
     /// Settings of Home Assistant.
     #[error("home_assistant.{0}")]
     HomeAssistant(String),
+    /// Settings of traces.
+    #[error("telemetry.traces.{0}")]
+    Traces(String),
     /// The token of the operators' address.
     #[error("admin.token: {0}")]
     Token(#[from] TokenError),

@@ -43,6 +43,11 @@ pub(super) fn redirects() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
     BTreeMap::from([(CLIENT, BTreeSet::from(["https://app.example.org/linked"]))])
 }
 
+/// Attributes of the service on its spans, as an example.
+pub(super) fn trace_attributes() -> BTreeMap<&'static str, &'static str> {
+    BTreeMap::from([("deployment.environment.name", "production")])
+}
+
 /// Assumptions about vehicles. They are of the rules, which know no schemas.
 pub(super) fn assumptions(_: &mut SchemaGenerator) -> Schema {
     let usual = serde_json::to_value(Assumptions::default()).unwrap_or_default();

@@ -1,8 +1,9 @@
 //! Log filters: a level, or levels per module.
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{Directive, LevelFilter};
 
 use crate::config::error::ConfigError;
+use slackwater_store::trace::TRACES;
 
 /// Crates of the service that write to the log, and libraries whose lines help operators.
 const CRATES: &[&str] = &[
@@ -44,6 +45,9 @@ pub fn log_filter(given: &str) -> Result<EnvFilter, ConfigError> {
         return Err(refused("it is empty".to_owned()));
     }
     let filter = EnvFilter::try_new(given).map_err(|error| refused(error.to_string()))?;
+    // Spans of traces are not for the log, whose lines have the identifier of the request.
+    let no_traces = format!("{TRACES}=off").parse::<Directive>();
+    let filter = filter.add_directive(no_traces.map_err(|error| refused(error.to_string()))?);
     let is_unknown = |directive: &&str| crate_of(directive).is_some_and(|name| !is_known(name));
     if let Some(word) = directives(given).filter(is_unknown).find(|word| !word.contains('=')) {
         let levels = "one of error, warn, info, debug, trace, off";
@@ -106,6 +110,17 @@ mod tests {
         ] {
             let error = log_filter(bad).unwrap_err().to_string();
             assert!(error.contains("is not a log filter") && error.contains(reason), "{error}");
+        }
+    }
+
+    #[test]
+    fn spans_of_traces_are_not_in_the_log() {
+        for given in ["trace", "info,slackwater_service=trace"] {
+            let lines = tracing_subscriber::fmt().with_env_filter(log_filter(given).unwrap());
+            tracing::subscriber::with_default(lines.with_writer(std::io::sink).finish(), || {
+                assert!(tracing::info_span!(target: TRACES, "request").is_disabled());
+                assert!(!tracing::info_span!("request").is_disabled());
+            });
         }
     }
 

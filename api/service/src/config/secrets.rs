@@ -44,6 +44,9 @@ impl Config {
         if let Some(home_assistant) = &mut self.home_assistant {
             home_assistant.read_password_file()?;
         }
+        if let Some(traces) = &mut self.telemetry.traces {
+            traces.read_headers_file()?;
+        }
         for (index, subscription) in self.events.subscriptions.iter_mut().enumerate() {
             let name = format!("events.subscriptions[{index}].secret");
             let Some(file) = &subscription.secret_file else { continue };
@@ -72,6 +75,10 @@ impl Config {
             (
                 "home_assistant.password_file",
                 self.home_assistant.as_ref().and_then(|own| own.password_file.as_deref()),
+            ),
+            (
+                "telemetry.traces.headers_file",
+                self.telemetry.traces.as_ref().and_then(|own| own.headers_file.as_deref()),
             ),
         ];
         let named = named.into_iter().filter_map(|(name, file)| Some((name, file?)));

@@ -5,9 +5,9 @@ use chrono::TimeDelta;
 use slackwater_control::device::polling::{Found, wait};
 use slackwater_control::device::power_state::PowerState;
 
+use crate::device_calls::call_device;
 use crate::jobs::keeping;
 use crate::state::App;
-use crate::vendor_calls::call_device;
 use slackwater_integration::error::VendorError;
 use slackwater_integration::reading::{Facts, Reading};
 use slackwater_integration::vendor::Vendor;
@@ -21,7 +21,7 @@ use slackwater_store::devices::{Device, DeviceState};
 pub async fn refresh(app: &App, device: &Device) -> Result<(), VendorError> {
     let now = app.now();
     let call = |vendor: Arc<dyn Vendor>, linked| async move { vendor.poll(&linked, now).await };
-    let read = call_device(app, device, call).await.map(Arc::new);
+    let read = call_device(app, (device, "poll"), call).await.map(Arc::new);
     if matches!(read, Err(VendorError::Unauthorised)) {
         keeping::refuse_account(app, device).await;
     }

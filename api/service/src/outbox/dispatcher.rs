@@ -9,7 +9,8 @@ use slackwater_engine::time::backoff;
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
-use tracing::{error, warn};
+use tracing::field::Empty;
+use tracing::{Instrument, error, info_span, warn};
 
 use super::names::public;
 use super::post::{Http, PostError, WebhookRequest};
@@ -22,6 +23,7 @@ use slackwater_store::error::StoreError;
 use slackwater_store::events::Event;
 use slackwater_store::lease::Lease;
 use slackwater_store::signing::SigningSecret;
+use slackwater_store::trace::{TRACES, continue_trace, traceparent_of};
 
 /// Interval between two looks at the outbox, in time of the machine.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -286,9 +288,21 @@ impl Dispatcher {
         let (id, body) = (event.id.to_string(), template.body(&shown));
         let timestamp = self.machine.now().timestamp();
         let url = subscription.url.as_str();
-        let letter = WebhookRequest { url, id: &id, timestamp, body: &body, secret };
-        let posted = self.http.post(&letter).await;
+        let span = info_span!(
+            target: TRACES, parent: None, "deliver event", otel.kind = "client", event.id = id,
+            event.name = name, attempt = i64::from(subscription.failures) + 1, outcome = Empty,
+            otel.status_code = Empty
+        );
+        continue_trace(&span, event.traceparent.as_deref());
+        let traceparent = traceparent_of(&span);
+        let traceparent = traceparent.as_deref();
+        let letter = WebhookRequest { url, id: &id, timestamp, body: &body, secret, traceparent };
+        let posted = self.http.post(&letter).instrument(span.clone()).await;
         let outcome = if posted.is_ok() { "posted" } else { "failed" };
+        span.record("outcome", outcome);
+        if posted.is_err() {
+            span.record("otel.status_code", "ERROR");
+        }
         counter!("slackwater_deliveries_total", "outcome" => outcome).increment(1);
         posted.map_or_else(Outcome::Failed, |()| Outcome::Posted)
     }

@@ -8,6 +8,7 @@ use tokio::time::timeout;
 
 use crate::https::{HttpsClient, TlsError, USER_AGENT, connect_https, error_in_full};
 use slackwater_store::signing::SigningSecret;
+use slackwater_store::trace::TRACEPARENT;
 
 /// Longest part of an answer that is read, so that its connection can be used again.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
@@ -53,6 +54,8 @@ pub struct WebhookRequest<'a> {
     pub body: &'a str,
     /// Secret that signs the request.
     pub secret: Option<&'a SigningSecret>,
+    /// Trace context, if the delivery is part of a trace.
+    pub traceparent: Option<&'a str>,
 }
 
 /// Connections to receivers, kept open between requests.
@@ -108,6 +111,9 @@ fn request(letter: &WebhookRequest<'_>) -> Result<Request<Full<Bytes>>, http::Er
         headers.insert(ID, HeaderValue::from_str(letter.id)?);
         headers.insert(TIMESTAMP, HeaderValue::from(letter.timestamp));
         headers.insert(SIGNATURE, HeaderValue::from_str(&signature)?);
+    }
+    if let Some(traceparent) = letter.traceparent {
+        request.headers_mut().insert(TRACEPARENT, HeaderValue::from_str(traceparent)?);
     }
     Ok(request)
 }

@@ -16,11 +16,11 @@ use uuid::Uuid;
 use crate::cache::device_change::DeviceChange;
 use crate::cache::recorders::{Recorded, Recorder};
 use crate::control::facts::ControlContext;
+use crate::device_calls::call_device;
 use crate::plans::wanted_in;
 use crate::samples::prices_at;
 use crate::samples::waiting;
 use crate::state::App;
-use crate::vendor_calls::call_device;
 use slackwater_integration::reading::{Facts, Reading};
 use slackwater_integration::vendor::{Metered, Vendor};
 use slackwater_store::devices::Device;
@@ -134,7 +134,7 @@ async fn flowed(
     let call = |vendor: Arc<dyn Vendor>, linked| async move {
         vendor.metered(&linked, from, to, now).await
     };
-    let periods = call_device(app, device, call).await.ok()?;
+    let periods = call_device(app, (device, "metered"), call).await.ok()?;
     if let Some(last) = periods.last() {
         let until = last.end;
         let period = |row: Metered| {

@@ -5,20 +5,21 @@ use chrono::{DateTime, TimeDelta, Utc};
 use metrics::counter;
 use slackwater_control::device::action::ActionEvent;
 use slackwater_control::device::pursuit::{Attempts, Step, next_step};
-use tracing::{error, info};
+use tracing::{Instrument, Span, debug, error, info, info_span};
 use uuid::Uuid;
 
 use crate::control::actions::{self, PendingUpdates};
 use crate::control::facts::ControlContext;
+use crate::device_calls::call_device;
 use crate::jobs::reading::refresh;
 use crate::state::App;
-use crate::vendor_calls::call_device;
 use slackwater_integration::error::VendorError;
 use slackwater_integration::vendor::Vendor;
 use slackwater_store::actions as rows;
 use slackwater_store::actions::Action;
 use slackwater_store::devices::Device;
 use slackwater_store::error::StoreError;
+use slackwater_store::trace::{TRACES, continue_trace};
 
 /// When a turn that the database cut short is taken again.
 const COMMAND_RETRY: TimeDelta = TimeDelta::seconds(5);
@@ -27,13 +28,32 @@ const COMMAND_RETRY: TimeDelta = TimeDelta::seconds(5);
 /// the action, sends the command, or waits. Returns when the next turn is; `None`
 /// if there is nothing more to do.
 pub(crate) async fn pursue_action(app: &App, device_id: Uuid) -> Option<DateTime<Utc>> {
-    match try_pursue(app, device_id).await {
+    let action = app.cache().read(|tables| tables.control().pending(device_id).cloned());
+    let span = span_of(app, action.as_deref()).await;
+    match try_pursue(app, device_id).instrument(span).await {
         Ok(next) => next,
         Err(failure) => {
             error!(%failure, device = %device_id, "an action was not pursued");
             app.now().checked_add_signed(COMMAND_RETRY)
         }
     }
+}
+
+/// Span of a turn, in the trace of the request that made the action; disabled without an action.
+async fn span_of(app: &App, action: Option<&Action>) -> Span {
+    let Some(action) = action else { return Span::none() };
+    let span = info_span!(
+        target: TRACES, parent: None, "pursue action", otel.kind = "consumer",
+        action.id = %action.id, device.id = %action.target_id, attempts = i64::from(action.attempts.count)
+    );
+    if span.is_disabled() {
+        return span;
+    }
+    match rows::traceparent_of_action(app.store(), action.id).await {
+        Ok(traceparent) => continue_trace(&span, traceparent.as_deref()),
+        Err(failure) => debug!(%failure, "a turn is not part of the trace of its request"),
+    }
+    span
 }
 
 async fn try_pursue(app: &App, device_id: Uuid) -> Result<Option<DateTime<Utc>>, StoreError> {
@@ -68,7 +88,7 @@ async fn send_command(
     let command = &action.command;
     let call =
         |vendor: Arc<dyn Vendor>, linked| async move { vendor.send(&linked, command, now).await };
-    let sent = call_device(app, device, call).await;
+    let sent = call_device(app, (device, "send"), call).await;
     count_command(device, &sent);
     if let Some(event) = sent.as_ref().err().and_then(hopeless) {
         log_failure(device, &action, &sent, None);
