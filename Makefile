@@ -270,9 +270,13 @@ rust-lint: tools
 	$(call step,workspace: lints)
 	cargo clippy $(WORKSPACE) --all-targets -- -D warnings
 
-# Some tests read the library that Python loads, and start the server: `build` makes both.
+tests/oidc/node_modules/.package-lock.json: tests/oidc/package-lock.json | $(VENV)/.tools-installed
+	npm --prefix tests/oidc ci --no-audit --no-fund --ignore-scripts
+
+# Some tests read the library that Python loads, and start the server: `build` makes both. One needs an identity
+# provider of npm, and fails without it.
 .PHONY: rust-test
-rust-test: build
+rust-test: build tests/oidc/node_modules/.package-lock.json
 	$(call step,workspace: tests)
 	cargo nextest run $(WORKSPACE) --filterset 'not package(slackwater-tree)'
 	cargo test $(WORKSPACE) --doc

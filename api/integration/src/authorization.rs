@@ -139,6 +139,32 @@ impl AccountTokens {
     }
 }
 
+/// Tokens as they are kept, in a connection.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeptTokens {
+    access_token: String,
+    refresh_token: Option<String>,
+    expires_at: Option<DateTime<Utc>>,
+}
+
+impl AccountTokens {
+    /// The text that is kept of them.
+    pub(crate) fn to_json(&self) -> String {
+        let Self { access_token, refresh_token, expires_at } = self.clone();
+        let kept = KeptTokens { access_token, refresh_token, expires_at };
+        // Texts and a time always have a JSON form.
+        serde_json::to_string(&kept).unwrap_or_default()
+    }
+
+    /// Tokens of a kept text; `None` if it is another.
+    pub(crate) fn from_json(text: &str) -> Option<Self> {
+        let KeptTokens { access_token, refresh_token, expires_at } =
+            serde_json::from_str(text).ok()?;
+        Some(Self { access_token, refresh_token, expires_at })
+    }
+}
+
 impl fmt::Debug for AccountTokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AccountTokens")
@@ -150,6 +176,7 @@ impl fmt::Debug for AccountTokens {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vendor::Connection;
 
     #[test]
     fn endpoints_have_tls_or_are_on_this_machine() {
@@ -181,6 +208,22 @@ mod tests {
             assert!(error.starts_with(&format!("{bad:?} is not an address")), "{error}");
         }
         assert!(serde_json::from_str::<Endpoint>("\"http://example.org\"").is_err());
+    }
+
+    #[test]
+    fn a_connection_of_tokens_yields_them_and_no_other_does() {
+        let full = AccountTokens {
+            refresh_token: Some("r \"1\"".to_owned()),
+            expires_at: Some("2026-01-05T18:00:00Z".parse().unwrap()),
+            ..AccountTokens::new("a")
+        };
+        for tokens in [full, AccountTokens::new("a")] {
+            let connection = Connection::of_tokens(&tokens);
+            assert_eq!(Connection::new(connection.secret()).tokens(), Some(tokens));
+        }
+        for other in ["", "key", "{}", r#"{"access_token": "a", "more": 1}"#] {
+            assert_eq!(Connection::new(other).tokens(), None, "{other}");
+        }
     }
 
     #[test]

@@ -143,6 +143,21 @@ impl Connection {
         Self(secret.into())
     }
 
+    /// A connection made of tokens. The service renews them before they expire, and when the
+    /// manufacturer refuses them, by the token endpoint of
+    /// [`authorization`](Vendor::authorization); also those of a manufacturer that replaces the
+    /// refresh token at each use.
+    #[must_use]
+    pub fn of_tokens(tokens: &AccountTokens) -> Self {
+        Self(tokens.to_json())
+    }
+
+    /// The tokens of a connection that was made of tokens; `None` for any other.
+    #[must_use]
+    pub fn tokens(&self) -> Option<AccountTokens> {
+        AccountTokens::from_json(&self.0)
+    }
+
     /// Text to store.
     #[must_use]
     pub fn secret(&self) -> &str {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tracing::field::Empty;
 use tracing::{Instrument, info_span};
 
+use crate::linking::renewal::{connection_after_refusal, current_connection};
 use crate::state::App;
 use crate::vendor_calls::call_vendor;
 use slackwater_integration::error::VendorError;
@@ -21,7 +22,7 @@ use slackwater_store::trace::{TRACES, current_traceparent};
 pub async fn call_device<T, F>(
     app: &App,
     (device, operation): (&Device, &'static str),
-    call: impl FnOnce(Arc<dyn Vendor>, Linked) -> F,
+    call: impl Fn(Arc<dyn Vendor>, Linked) -> F,
 ) -> Result<T, VendorError>
 where
     F: Future<Output = Result<T, VendorError>>,
@@ -40,24 +41,29 @@ where
     called
 }
 
-/// Calls the manufacturer of a device by the connection of the owner's account.
+/// Calls the manufacturer of a device, once more by renewed tokens if it refuses those that are kept.
 async fn call_linked<T, F>(
     app: &App,
     device: &Device,
-    call: impl FnOnce(Arc<dyn Vendor>, Linked) -> F,
+    call: impl Fn(Arc<dyn Vendor>, Linked) -> F,
 ) -> Result<T, VendorError>
 where
     F: Future<Output = Result<T, VendorError>>,
 {
     let time_limit = Duration::from_secs(app.config().polling.timeout_seconds.into());
-    call_vendor(app, &device.vendor, time_limit, |vendor| async {
-        let connection = app.cache().read(|tables| {
-            let user = tables.user(&device.client_id, &device.user_id)?;
-            user.accounts.get(&device.vendor)?.connection.clone()
-        });
-        let connection = connection.ok_or(VendorError::Unauthorised)?;
+    let called = async |connection| {
         let linked = Linked::new(connection, &device.vendor_device);
-        call(vendor, linked.with_traceparent(current_traceparent())).await
-    })
-    .await
+        let linked = linked.with_traceparent(current_traceparent());
+        call_vendor(app, &device.vendor, time_limit, |vendor| call(vendor, linked)).await
+    };
+    let connection = current_connection(app, device).await?;
+    match called(connection.clone()).await {
+        Err(VendorError::Unauthorised) => {
+            match connection_after_refusal(app, device, connection).await? {
+                Some(renewed) => called(renewed).await,
+                None => Err(VendorError::Unauthorised),
+            }
+        }
+        done => done,
+    }
 }

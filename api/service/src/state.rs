@@ -23,6 +23,7 @@ use crate::https::{HttpsClient, TlsError, connect_https};
 use crate::queue::orders::OrderQueue;
 use crate::queue::plans::PlanQueue;
 use crate::queue::polls::PollQueue;
+use crate::queue::renewals::Renewals;
 use slackwater_engine::shared_supply::SharedLimit;
 use slackwater_integration::profile::VendorCode;
 use slackwater_integration::registry::Vendors;
@@ -76,6 +77,7 @@ struct Shared {
     verified: Verified,
     budgets: Budgets,
     https: OnceLock<HttpsClient>,
+    renewals: Renewals,
     cursor_key: String,
     started: Instant,
     stopping: AtomicBool,
@@ -128,6 +130,7 @@ impl App {
             verified: Verified::new()?,
             budgets: Budgets::default(),
             https: OnceLock::new(),
+            renewals: Renewals::default(),
             started: Instant::now(),
             stopping: AtomicBool::new(false),
         };
@@ -296,6 +299,11 @@ impl App {
         }
         let client = connect_https()?;
         Ok(self.shared.https.get_or_init(|| client).clone())
+    }
+
+    /// Accounts whose tokens are renewed in this process.
+    pub(crate) fn renewals(&self) -> &Renewals {
+        &self.shared.renewals
     }
 
     /// The key that cursors are signed with.

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use crate::database::Store;
 use crate::error::StoreError;
 use crate::keyring::{Keyring, StoredSecret};
+use crate::lease::{Lease, LeasedTable};
 use crate::rekey::CONNECTIONS;
 use crate::rows::{Cells, Pair, of_keys};
 use crate::samples;
@@ -32,7 +33,8 @@ pub struct Account {
     pub created_at: DateTime<Utc>,
 }
 
-/// Keeps an account, in place of what was kept of it. Its connection is encrypted.
+/// Keeps an account, in place of what was kept of it. Its connection is encrypted. Whoever renews
+/// the tokens of the connection before loses the lease.
 ///
 /// # Errors
 /// The database failed, or the system has no random numbers.
@@ -50,7 +52,8 @@ pub async fn upsert_account(
          values ($1, $2, $3, $4, $5, $6, $7)
          on conflict (client_id, user_id, vendor)
          do update set secret = excluded.secret, secret_key = excluded.secret_key,
-                       is_valid = excluded.is_valid, created_at = excluded.created_at",
+                       is_valid = excluded.is_valid, created_at = excluded.created_at,
+                       renewed_by = null, renewed_until = 0",
     )
     .bind(&row.client_id)
     .bind(&row.user_id)
@@ -62,6 +65,79 @@ pub async fn upsert_account(
     .execute(to)
     .await?;
     Ok(())
+}
+
+/// Leases of accounts whose tokens are renewed.
+const RENEWALS: LeasedTable = LeasedTable {
+    name: "connections",
+    key: &["client_id", "user_id", "vendor"],
+    holder: "renewed_by",
+    until: "renewed_until",
+    has_work: "is_valid = 1 and secret is not null",
+};
+
+/// Acquires the lease of an account, so that its tokens are renewed by one process. Returns the
+/// account as it is kept; `None` if another process renews it, or nothing is to be renewed.
+///
+/// # Errors
+/// The database failed, or the connection cannot be decrypted.
+pub async fn acquire_account(
+    to: &mut AnyConnection,
+    account: &Account,
+    lease: &Lease<'_>,
+    keys: &Keyring,
+) -> Result<Option<Account>, StoreError> {
+    let row: Option<EncryptedAccount> = RENEWALS.acquire(to, &account.key(), lease).await?;
+    row.map(|row| row.decrypt(keys)).transpose()
+}
+
+/// Gives the lease of an account back, with its new connection if there is one. Returns `false` if
+/// the process does not hold the lease any more: then the change must not be committed.
+///
+/// # Errors
+/// The database failed, or the system has no random numbers.
+pub async fn release_account(
+    to: &mut AnyConnection,
+    (account, renewed): (&Account, Option<&Connection>),
+    holder: &str,
+    keys: &Keyring,
+) -> Result<bool, StoreError> {
+    if let Some(connection) = renewed {
+        let stored = keys.encrypt(&account.cipher_row(), connection.secret())?;
+        sqlx::query(
+            "update connections set secret = $1, secret_key = $2
+             where client_id = $3 and user_id = $4 and vendor = $5 and renewed_by = $6",
+        )
+        .bind(stored.text)
+        .bind(stored.key)
+        .bind(&account.client_id)
+        .bind(&account.user_id)
+        .bind(account.vendor.as_str())
+        .bind(holder)
+        .execute(&mut *to)
+        .await?;
+    }
+    RENEWALS.release(to, &account.key(), holder).await
+}
+
+/// Remembers that the manufacturer does not accept an account. What is kept of its connection
+/// stays as it is. Returns `false` if that was known, or the account was linked anew or deleted.
+///
+/// # Errors
+/// The database failed.
+pub async fn refuse_account(to: &mut AnyConnection, account: &Account) -> Result<bool, StoreError> {
+    let done = sqlx::query(
+        "update connections set is_valid = 0
+         where client_id = $1 and user_id = $2 and vendor = $3 and created_at = $4
+             and is_valid = 1",
+    )
+    .bind(&account.client_id)
+    .bind(&account.user_id)
+    .bind(account.vendor.as_str())
+    .bind(account.created_at.timestamp_micros())
+    .execute(to)
+    .await?;
+    Ok(done.rows_affected() == 1)
 }
 
 /// Deletes an account, the devices on it, and what was recorded of them (LNK-33).
@@ -133,6 +209,11 @@ impl EncryptedAccount {
 }
 
 impl Account {
+    /// Key of the row.
+    fn key(&self) -> [&str; 3] {
+        [&self.client_id, &self.user_id, self.vendor.as_str()]
+    }
+
     /// Table and key of the row, as the cipher authenticates them.
     fn cipher_row(&self) -> Vec<&str> {
         CONNECTIONS.row(&[&self.client_id, &self.user_id, self.vendor.as_str()])

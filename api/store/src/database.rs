@@ -37,6 +37,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (16, "secret keys", include_str!("migrations/0016_secret_keys.sql")),
     (19, "grid orders", include_str!("migrations/0019_grid_orders.sql")),
     (17, "traces", include_str!("migrations/0017_traces.sql")),
+    (18, "renewals", include_str!("migrations/0018_renewals.sql")),
 ];
 
 /// Those of a server only, where several processes may work on the same rows.

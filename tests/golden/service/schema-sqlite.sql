@@ -80,7 +80,7 @@ CREATE TABLE connections (
     vendor text not null,
     secret text,
     is_valid bigint not null,
-    created_at bigint not null, secret_key text,
+    created_at bigint not null, secret_key text, renewed_by text, renewed_until bigint,
     primary key (client_id, user_id, vendor),
     foreign key (client_id, user_id) references users (client_id, id) on delete cascade
 );

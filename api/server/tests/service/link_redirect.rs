@@ -22,18 +22,23 @@ use crate::tab::{Seen, Tab};
 const END: &str = "https://app.example.org/linked";
 
 /// A service with a manufacturer whose owners log in elsewhere.
-struct Scene {
-    stage: Stage,
-    asker: Asker,
-    provider: Provider,
+pub(crate) struct Scene {
+    pub(crate) stage: Stage,
+    pub(crate) asker: Asker,
+    pub(crate) provider: Provider,
 }
 
 impl Scene {
-    async fn set(on: On) -> Self {
+    pub(crate) async fn set(on: On) -> Self {
+        Self::set_patient(on, 1).await
+    }
+
+    /// A scene in which the manufacturer may take so many seconds to let somebody in.
+    pub(crate) async fn set_patient(on: On, seconds: u32) -> Self {
         let keys = Keyring::new(Some(STANDARD.encode([1; 32]).parse().unwrap()), Vec::new());
         let stage = Stage::with(on, |config| {
             config.store.keys = keys;
-            config.link.login_timeout_seconds = 1;
+            config.link.login_timeout_seconds = seconds;
         })
         .await;
         let provider = Provider::start().await;
@@ -52,7 +57,7 @@ impl Scene {
     }
 
     /// A browser at a new session, and its page of the manufacturer.
-    async fn at_log_in(&self) -> (Tab, Seen) {
+    pub(crate) async fn at_log_in(&self) -> (Tab, Seen) {
         let body = json!({
             "scopes": ["vehicle:read:data"], "redirectUri": END, "vendor": "FJORD",
         });
@@ -63,7 +68,7 @@ impl Scene {
     }
 
     /// Follows the button of a page to the manufacturer's, and returns where that leads back.
-    async fn goes_there(&self, tab: &mut Tab, page: &Seen) -> String {
+    pub(crate) async fn goes_there(&self, tab: &mut Tab, page: &Seen) -> String {
         let sent = tab.send(page, &[]).await;
         assert_eq!(sent.status, 303, "{}", sent.html);
         self.provider.authorize(sent.header("location"))
@@ -75,7 +80,7 @@ impl Scene {
 }
 
 /// The page at another path in the same browser.
-async fn opens(tab: &Tab, path: &str) -> Seen {
+pub(crate) async fn opens(tab: &Tab, path: &str) -> Seen {
     Tab { path: path.to_owned(), ..tab.clone() }.open().await
 }
 

@@ -33,6 +33,8 @@ pub(crate) enum Does {
     Down,
     /// The token endpoint does not know the client.
     Forget,
+    /// The token endpoint issues tokens, and its answer is lost on the way.
+    Lose,
 }
 
 /// A code that was issued, with its challenge.
@@ -47,7 +49,13 @@ struct Provided {
     does: Does,
     codes: BTreeMap<String, Issued>,
     /// Requests for tokens so far.
-    asked: usize,
+    asked: watch::Sender<usize>,
+    /// Number of times that the refresh token was replaced.
+    rotations: usize,
+    /// The refresh token before the present one is accepted, too, and yields the present one.
+    has_grace: bool,
+    /// A refresh token was used twice: all tokens of the log-in are void (RFC 9700, section 4.14.2).
+    is_revoked: bool,
 }
 
 /// An authorization server. Its page is called by [`authorize`](Self::authorize), as a browser
@@ -67,7 +75,14 @@ struct Served {
 
 impl Provider {
     pub(crate) async fn start() -> Self {
-        let provided = Provided { does: Does::Allow, codes: BTreeMap::new(), asked: 0 };
+        let provided = Provided {
+            does: Does::Allow,
+            codes: BTreeMap::new(),
+            asked: watch::Sender::new(0),
+            rotations: 0,
+            has_grace: false,
+            is_revoked: false,
+        };
         let (state, hangs) = (Arc::new(Mutex::new(provided)), watch::Sender::new(false));
         let served = Served { state: Arc::clone(&state), hangs: hangs.subscribe() };
         let router = Router::new().route("/token", post(issue_tokens)).with_state(served);
@@ -101,7 +116,29 @@ impl Provider {
 
     /// Requests for tokens so far.
     pub(crate) fn asked(&self) -> usize {
-        self.state.lock().unwrap().asked
+        *self.state.lock().unwrap().asked.borrow()
+    }
+
+    /// Waits until it was asked for tokens so often.
+    pub(crate) async fn was_asked(&self, count: usize) {
+        let mut asked = self.state.lock().unwrap().asked.subscribe();
+        asked.wait_for(|asked| *asked >= count).await.unwrap();
+    }
+
+    /// From now on the refresh token before the present one is accepted, too.
+    pub(crate) fn gives_grace(&self) {
+        self.state.lock().unwrap().has_grace = true;
+    }
+
+    /// Other tokens take the place of the present ones, as at a log-in elsewhere.
+    pub(crate) fn rotates(&self) {
+        self.state.lock().unwrap().rotations += 1;
+    }
+
+    /// Number of times that the refresh token was replaced; `None` after one was used twice.
+    pub(crate) fn rotations(&self) -> Option<usize> {
+        let provided = self.state.lock().unwrap();
+        (!provided.is_revoked).then_some(provided.rotations)
     }
 
     /// The page: checks the address that a browser was sent to, and returns the path to which it
@@ -149,8 +186,8 @@ fn pairs(text: &[u8]) -> BTreeMap<String, String> {
 /// The token endpoint (RFC 6749, section 4.1.3; RFC 7636, section 4.6).
 async fn issue_tokens(State(served): State<Served>, headers: HeaderMap, body: String) -> Response {
     let does = {
-        let mut provided = served.state.lock().unwrap();
-        provided.asked += 1;
+        let provided = served.state.lock().unwrap();
+        provided.asked.send_modify(|asked| *asked += 1);
         provided.does
     };
     served.hangs.clone().wait_for(|hangs| !hangs).await.unwrap();
@@ -159,26 +196,61 @@ async fn issue_tokens(State(served): State<Served>, headers: HeaderMap, body: St
     match does {
         Does::Down => return StatusCode::SERVICE_UNAVAILABLE.into_response(),
         Does::Forget => return refused(StatusCode::UNAUTHORIZED, "invalid_client"),
-        Does::Allow | Does::Fail(_) => {}
+        Does::Allow | Does::Fail(_) | Does::Lose => {}
     }
     // The secret is encoded before it is joined to the name.
     let credentials = format!("Basic {}", STANDARD.encode(format!("{CLIENT}:s%3Acr%2Ft")));
     let given = headers.get(header::AUTHORIZATION).map_or("", |value| value.to_str().unwrap());
     assert_eq!(given, credentials);
     let form = pairs(body.as_bytes());
-    assert_eq!(form["grant_type"], "authorization_code");
-    let mut provided = served.state.lock().unwrap();
-    let Some(issued) = provided.codes.get_mut(&form["code"]) else {
-        return refused(StatusCode::BAD_REQUEST, "invalid_grant");
-    };
-    let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(&form["code_verifier"]));
-    if issued.is_used || challenge != issued.challenge || form["redirect_uri"] != REDIRECT {
-        return refused(StatusCode::BAD_REQUEST, "invalid_grant");
+    let number = served.state.lock().unwrap().tokens_for(&form);
+    if does == Does::Lose {
+        std::future::pending::<()>().await;
     }
-    issued.is_used = true;
+    let Some(number) = number else { return refused(StatusCode::BAD_REQUEST, "invalid_grant") };
     Json(json!({
-        "access_token": "access-token-of-ada", "refresh_token": "refresh-token-of-ada",
+        "access_token": token("access", number), "refresh_token": token("refresh", number),
         "token_type": "Bearer", "expires_in": 3600,
     }))
     .into_response()
+}
+
+/// Token after so many rotations.
+pub(crate) fn token(kind: &str, number: usize) -> String {
+    if number == 0 {
+        format!("{kind}-token-of-ada")
+    } else {
+        format!("{kind}-token-of-ada-{number}")
+    }
+}
+
+impl Provided {
+    /// Number of the tokens that a grant yields; `None` if it is not accepted.
+    fn tokens_for(&mut self, form: &BTreeMap<String, String>) -> Option<usize> {
+        match form["grant_type"].as_str() {
+            "authorization_code" => {
+                let issued = self.codes.get_mut(&form["code"])?;
+                let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(&form["code_verifier"]));
+                let is_its_own = challenge == issued.challenge && form["redirect_uri"] == REDIRECT;
+                if issued.is_used || !is_its_own {
+                    return None;
+                }
+                issued.is_used = true;
+                self.is_revoked = false;
+                Some(self.rotations)
+            }
+            "refresh_token" => self.rotate(&form["refresh_token"]),
+            other => panic!("{other}"),
+        }
+    }
+
+    fn rotate(&mut self, given: &str) -> Option<usize> {
+        let is_before = self.rotations > 0 && given == token("refresh", self.rotations - 1);
+        if given == token("refresh", self.rotations) && !self.is_revoked {
+            self.rotations += 1;
+        } else if !is_before || !self.has_grace {
+            self.is_revoked = true;
+        }
+        (!self.is_revoked).then_some(self.rotations)
+    }
 }

@@ -41,6 +41,9 @@ pub(crate) struct Scripted {
     page: Mutex<Option<Authorization>>,
     /// Tokens that accounts were connected by.
     tokens: Mutex<Vec<AccountTokens>>,
+    /// The one access token that calls need, or any if it is empty. Connections are made of tokens
+    /// if there is one.
+    accepted: Mutex<Option<String>>,
     polls: AtomicUsize,
     log_ins: watch::Sender<usize>,
     outcomes: Mutex<BTreeMap<String, VecDeque<Outcome>>>,
@@ -69,6 +72,7 @@ impl Scripted {
             door: Mutex::new(Err(VendorError::Unauthorised)),
             page: Mutex::default(),
             tokens: Mutex::default(),
+            accepted: Mutex::default(),
             polls: AtomicUsize::new(0),
             log_ins: watch::Sender::new(0),
             outcomes: Mutex::default(),
@@ -96,6 +100,22 @@ impl Scripted {
     /// Tokens that accounts were connected by.
     pub(crate) fn tokens(&self) -> Vec<AccountTokens> {
         self.tokens.lock().unwrap().clone()
+    }
+
+    /// From now on calls need this access token, or any if it is empty, and connections are made of tokens.
+    pub(crate) fn accepts(&self, access_token: &str) {
+        *self.accepted.lock().unwrap() = Some(access_token.to_owned());
+    }
+
+    fn check_token(&self, connection: &Connection) -> Result<(), VendorError> {
+        let accepted = self.accepted.lock().unwrap().clone();
+        let given = connection.tokens().map(|tokens| tokens.access_token);
+        let is_any = accepted.as_deref() == Some("") && given.is_some();
+        if accepted.is_none() || is_any || given == accepted {
+            Ok(())
+        } else {
+            Err(VendorError::Unauthorised)
+        }
     }
 
     pub(crate) fn does(&self, devices: Health, linking: Health) {
@@ -179,7 +199,12 @@ impl Vendor for Scripted {
     ) -> Result<(Connection, Vec<Offer>), VendorError> {
         self.tokens.lock().unwrap().push(tokens.clone());
         match self.door.lock().unwrap().clone()? {
-            LogIn::Connected { offers, .. } => Ok((Connection::new(&tokens.access_token), offers)),
+            LogIn::Connected { offers, .. } => {
+                let is_of_tokens = self.accepted.lock().unwrap().is_some();
+                let plain = || Connection::new(&tokens.access_token);
+                let connection = if is_of_tokens { Connection::of_tokens(tokens) } else { plain() };
+                Ok((connection, offers))
+            }
             LogIn::CodeNeeded { .. } => Err(VendorError::ChallengeFailed),
         }
     }
@@ -188,6 +213,7 @@ impl Vendor for Scripted {
         self.polls.fetch_add(1, Ordering::SeqCst);
         assert!(!self.breaks.load(Ordering::SeqCst), "a vendor that breaks");
         self.hangs.subscribe().wait_for(|hangs| !hangs).await.unwrap();
+        self.check_token(&device.connection)?;
         let script = self.scripts.lock().unwrap().get(&device.device).cloned();
         script.unwrap_or(Err(VendorError::NoSuchDevice))
     }
@@ -198,6 +224,7 @@ impl Vendor for Scripted {
         command: &Command,
         _: DateTime<Utc>,
     ) -> Result<(), VendorError> {
+        self.check_token(&device.connection)?;
         self.sent.lock().unwrap().push((device.device.clone(), *command));
         let mut outcomes = self.outcomes.lock().unwrap();
         let outcome = outcomes.get_mut(&device.device).and_then(VecDeque::pop_front);

@@ -285,6 +285,15 @@ impl Tables {
         }
     }
 
+    /// Remembers that the manufacturer does not accept an account, unless it was linked anew.
+    pub fn refuse_account(&mut self, refused: &Account) {
+        let user = self.user_mut(&refused.client_id, &refused.user_id);
+        let account = user.and_then(|user| user.accounts.get_mut(&refused.vendor));
+        if let Some(account) = account.filter(|known| known.created_at == refused.created_at) {
+            account.is_valid = false;
+        }
+    }
+
     /// Keeps a place of a user who is known.
     pub fn keep_location(&mut self, location: Location) {
         self.plans.keep_place(&location);

@@ -11,8 +11,7 @@ use crate::control::observed::observed;
 use crate::outbox::changes;
 use crate::plans::planner;
 use crate::state::App;
-use slackwater_store::accounts::{self, Account};
-use slackwater_store::devices::{self, Device, DeviceState};
+use slackwater_store::devices::{self, DeviceState};
 use slackwater_store::error::StoreError;
 use slackwater_store::events;
 
@@ -69,25 +68,4 @@ fn look_at_all(app: &App, ids: &[Uuid]) {
         devices.filter_map(|device| tables.other_end(device)).map(|other| other.id).collect()
     });
     ids.iter().chain(&others).for_each(|id| app.control().schedule_evaluation(*id));
-}
-
-/// Remembers that the manufacturer does not accept the account of a device.
-pub async fn refuse_account(app: &App, device: &Device) {
-    let account = app.cache().read(|tables| {
-        let user = tables.user(&device.client_id, &device.user_id)?;
-        user.accounts.get(&device.vendor).filter(|account| account.is_valid).cloned()
-    });
-    let Some(account) = account else { return };
-    let refused = Account { is_valid: false, ..account };
-    if let Err(failure) = keep_account(app, refused).await {
-        error!(%failure, "a refused account was not kept");
-    }
-}
-
-async fn keep_account(app: &App, account: Account) -> Result<(), StoreError> {
-    let mut change = app.store().begin().await?;
-    accounts::upsert_account(change.connection(), &account, app.store().keys()).await?;
-    events::record_event(change.connection(), &changes::of_account(&account, app.now())).await?;
-    let app = app.clone();
-    change.commit(move || app.cache().write(|tables| tables.keep_account(account))).await
 }

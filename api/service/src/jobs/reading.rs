@@ -7,6 +7,7 @@ use slackwater_control::device::power_state::PowerState;
 
 use crate::device_calls::call_device;
 use crate::jobs::keeping;
+use crate::linking::connect::refuse_account_of;
 use crate::state::App;
 use slackwater_integration::error::VendorError;
 use slackwater_integration::reading::{Facts, Reading};
@@ -23,7 +24,7 @@ pub async fn refresh(app: &App, device: &Device) -> Result<(), VendorError> {
     let call = |vendor: Arc<dyn Vendor>, linked| async move { vendor.poll(&linked, now).await };
     let read = call_device(app, (device, "poll"), call).await.map(Arc::new);
     if matches!(read, Err(VendorError::Unauthorised)) {
-        keeping::refuse_account(app, device).await;
+        refuse_account_of(app, device).await;
     }
     let state = after(&device.state, &read);
     keeping::keep_state(app, device.id, state).await;

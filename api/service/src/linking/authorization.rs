@@ -5,6 +5,7 @@
 //! | [`authorization_address`]: address of the page, with `state` and the challenge of a fresh verifier | RFC 6749, section 4.1.1; RFC 7636, section 4 |
 //! | return to the one redirect URI of the manufacturer | RFC 9700, sections 2.1 and 4.4.2.2 |
 //! | [`exchange_code`]: the code and the verifier for tokens | RFC 6749, section 4.1.3; RFC 7636, section 4.5 |
+//! | [`refresh_tokens`]: the refresh token for further tokens | RFC 6749, section 6 |
 //!
 //! Each manufacturer has a redirect URI of its own, so that the code of one is never sent to another
 //! (mix-up). The verifier is made for one attempt and forgotten with it.
@@ -117,12 +118,44 @@ pub async fn exchange_code(
     authorization: &Authorization,
     grant: CodeGrant<'_>,
 ) -> Result<AccountTokens, VendorError> {
+    let form = [
+        ("grant_type", "authorization_code"),
+        ("code", grant.code),
+        ("redirect_uri", grant.redirect_uri),
+        ("code_verifier", grant.verifier),
+    ];
+    ask_for_tokens(app, vendor, authorization, &form).await
+}
+
+/// Asks for further tokens by a refresh token. An answer without another refresh token leaves the
+/// one that was sent in use.
+///
+/// # Errors
+/// As [`exchange_code`]; [`VendorError::Unauthorised`] if the server does not accept the refresh
+/// token: the owner must log in again.
+pub async fn refresh_tokens(
+    app: &App,
+    vendor: &VendorCode,
+    authorization: &Authorization,
+    refresh_token: &str,
+) -> Result<AccountTokens, VendorError> {
+    let form = [("grant_type", "refresh_token"), ("refresh_token", refresh_token)];
+    let mut tokens = ask_for_tokens(app, vendor, authorization, &form).await?;
+    tokens.refresh_token.get_or_insert_with(|| refresh_token.to_owned());
+    Ok(tokens)
+}
+
+async fn ask_for_tokens(
+    app: &App,
+    vendor: &VendorCode,
+    authorization: &Authorization,
+    form: &[(&str, &str)],
+) -> Result<AccountTokens, VendorError> {
     let failed = |reason: &str| {
-        warn!(%vendor, reason, "a code was not exchanged for tokens");
+        warn!(%vendor, reason, "a manufacturer issued no tokens");
         VendorError::Outage
     };
-    let request =
-        token_request(authorization, grant).map_err(|error| failed(&error.to_string()))?;
+    let request = token_request(authorization, form).map_err(|error| failed(&error.to_string()))?;
     let client = app.https().map_err(|error| failed(&error.to_string()))?;
     let answer = client.request(request).await;
     let answer = answer.map_err(|error| failed(&error_in_full(&error)))?;
@@ -140,12 +173,10 @@ pub async fn exchange_code(
 
 fn token_request(
     authorization: &Authorization,
-    grant: CodeGrant<'_>,
+    form: &[(&str, &str)],
 ) -> Result<Request<Full<Bytes>>, http::Error> {
-    let mut form = Serializer::new(String::new());
-    form.append_pair("grant_type", "authorization_code").append_pair("code", grant.code);
-    form.append_pair("redirect_uri", grant.redirect_uri);
-    form.append_pair("code_verifier", grant.verifier);
+    let mut body = Serializer::new(String::new());
+    body.extend_pairs(form);
     let mut request = Request::builder()
         .method(Method::POST)
         .uri(authorization.token_endpoint.as_str())
@@ -162,13 +193,13 @@ fn token_request(
             request = request.header(header::AUTHORIZATION, format!("Basic {credentials}"));
         }
         Some(ClientSecret::Post(secret)) => {
-            form.append_pair("client_id", client_id).append_pair("client_secret", secret);
+            body.append_pair("client_id", client_id).append_pair("client_secret", secret);
         }
         None => {
-            form.append_pair("client_id", client_id);
+            body.append_pair("client_id", client_id);
         }
     }
-    request.body(Full::new(Bytes::from(form.finish())))
+    request.body(Full::new(Bytes::from(body.finish())))
 }
 
 /// Refusal of a token endpoint (RFC 6749, section 5.2), or the reason to log. The reason has the word
@@ -275,9 +306,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_proves_itself_in_the_header_or_in_the_body() {
-        let grant = CodeGrant { code: "c/1", verifier: "v", redirect_uri: "https://l.org/r" };
-        let usual = "grant_type=authorization_code&code=c%2F1&redirect_uri=https%3A%2F%2Fl.org%2Fr\
-             &code_verifier=v";
+        let usual = "grant_type=refresh_token&refresh_token=r%2F1";
         let secret = || "s:1&é".to_owned();
         // The base64 of `slack+water:s%3A1%26%C3%A9`.
         let header = "Basic c2xhY2srd2F0ZXI6cyUzQTElMjYlQzMlQTk=";
@@ -290,7 +319,8 @@ mod tests {
                 "&client_id=slack+water&client_secret=s%3A1%26%C3%A9",
             ),
         ] {
-            let request = token_request(&authorization("https://a.org", secret), grant).unwrap();
+            let form = [("grant_type", "refresh_token"), ("refresh_token", "r/1")];
+            let request = token_request(&authorization("https://a.org", secret), &form).unwrap();
             let shown = request.headers().get(header::AUTHORIZATION);
             assert_eq!(shown.map(|value| value.to_str().unwrap()), proof);
             let body = request.into_body().collect().await.unwrap().to_bytes();

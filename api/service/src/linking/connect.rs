@@ -4,11 +4,13 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use slackwater_control::device::action::ActionEvent;
 use slackwater_control::device::scope::{DeviceKind, Granted};
+use tracing::error;
 use uuid::Uuid;
 
 use crate::cache::device_change::DeviceChange;
 use crate::cache::tables::OfUser;
 use crate::control::actions::{self, PendingUpdates};
+use crate::outbox::changes;
 use crate::plans::planner;
 use crate::state::App;
 use slackwater_integration::profile::VendorCode;
@@ -17,6 +19,7 @@ use slackwater_store::accounts::{self, Account};
 use slackwater_store::database::Change;
 use slackwater_store::devices::{self, Device, DeviceState, SetLocation};
 use slackwater_store::error::StoreError;
+use slackwater_store::events;
 use slackwater_store::locations::{self, Location};
 use slackwater_store::users;
 
@@ -289,4 +292,35 @@ async fn gone(
         actions::end_pending(change, effects, *id, |_| true, event).await?;
     }
     Ok(ids)
+}
+
+/// Remembers that the manufacturer does not accept the account of a device. A failure of the
+/// database is logged: the next call finds the same again.
+pub async fn refuse_account_of(app: &App, device: &Device) {
+    let account = app.cache().read(|tables| {
+        let user = tables.user(&device.client_id, &device.user_id)?;
+        user.accounts.get(&device.vendor).filter(|account| account.is_valid).cloned()
+    });
+    if let Some(account) = account {
+        refuse_account(app, &account).await;
+    }
+}
+
+/// Remembers that the manufacturer does not accept an account, and tells whoever wants to know.
+pub async fn refuse_account(app: &App, account: &Account) {
+    if let Err(failure) = try_refuse_account(app, account).await {
+        error!(%failure, "a refused account was not kept");
+    }
+}
+
+async fn try_refuse_account(app: &App, account: &Account) -> Result<(), StoreError> {
+    let mut change = app.store().begin().await?;
+    if !accounts::refuse_account(change.connection(), account).await? {
+        return Ok(());
+    }
+    let refused = Account { is_valid: false, ..account.clone() };
+    events::record_event(change.connection(), &changes::of_account(&refused, app.now())).await?;
+    let app = app.clone();
+    let show = move || app.cache().write(|tables| tables.refuse_account(&refused));
+    change.commit(show).await
 }

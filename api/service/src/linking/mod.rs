@@ -7,6 +7,7 @@
 //! | [`session`] | link session, and the steps of a user in it |
 //! | [`authorization`] | log-in at a manufacturer's own page |
 //! | [`flow`] | log-in, acceptance and refusal within a session |
+//! | `renewal` | tokens of accounts, renewed before they expire |
 //! | [`connect`] | accounts and devices of users: made and ended |
 //! | [`ending`] | address to which the browser returns, with a failure |
 
@@ -14,4 +15,5 @@ pub mod authorization;
 pub mod connect;
 pub mod ending;
 pub mod flow;
+pub(crate) mod renewal;
 pub mod session;

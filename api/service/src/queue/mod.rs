@@ -6,10 +6,12 @@
 //! | [`polls`] | polls of devices |
 //! | [`orders`] | pursuits of actions, and evaluations of controls |
 //! | [`plans`] | plans of devices, and bells of areas |
+//! | `renewals` | accounts whose tokens are renewed, and tokens that are not stored yet |
 //! | [`waiting`] | results that wait for a common commit |
 
 pub mod due;
 pub mod orders;
 pub mod plans;
 pub mod polls;
+pub(crate) mod renewals;
 pub mod waiting;
