@@ -487,6 +487,12 @@ crash-short: build
 	$(call step,failures of disk and process)
 	$(PYTHON) scripts/crash.py $(SERVER) --states 100 --kills 4 --torn 100
 
+# Part of `test` with a few dozen seeds; see api/server/tests/simulation.
+.PHONY: simulate
+simulate: tools ## Simulate the service under faults from seeds, each the same every time; SEED=1 SEEDS=1000
+	SEED='$(SEED)' SEEDS='$(or $(SEEDS),$(if $(SEED),1,1000))' cargo nextest run --locked --no-capture \
+		-p slackwater-server --test simulation the_service_keeps_its_promises_whatever_fails
+
 # A debug build is slower than what ships, and leaks as much.
 .PHONY: load
 load: build ## Ask a sandbox for an hour, then four times as much, and judge it; MINUTES=60 CONNECTIONS=64

@@ -11,7 +11,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 /// Fastest clock: a day in a tenth of a second.
@@ -201,7 +201,7 @@ struct Shared {
     /// `None` for the system's clock.
     pace: Option<Mutex<Pace>>,
     /// Told of each step and change of speed, so that who waits looks again.
-    changes: watch::Sender<()>,
+    changes: Notify,
 }
 
 /// A clock. Clones show the same time.
@@ -228,8 +228,7 @@ impl Clock {
     }
 
     fn on(machine: Machine, pace: Option<Pace>) -> Self {
-        let changes = watch::Sender::new(());
-        Self(Arc::new(Shared { machine, pace: pace.map(Mutex::new), changes }))
+        Self(Arc::new(Shared { machine, pace: pace.map(Mutex::new), changes: Notify::new() }))
     }
 
     /// The machine under the clock, which no step of the clock moves.
@@ -295,8 +294,9 @@ impl Clock {
     ///
     /// On a clock that stands still this waits for a step.
     pub async fn until(&self, at: DateTime<Utc>) {
-        let mut changes = self.0.changes.subscribe();
         loop {
+            // Made before the look, so that no change is missed.
+            let changed = self.0.changes.notified();
             let missing = at - self.now();
             if missing <= TimeDelta::zero() {
                 return;
@@ -304,7 +304,7 @@ impl Clock {
             let seconds = missing.as_seconds_f64() / self.speed().0;
             let wait = Duration::try_from_secs_f64(seconds).unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN);
             // Either ends the wait: time passes, or somebody changes the clock.
-            let _: Result<_, _> = timeout(wait.max(TICK), changes.changed()).await;
+            let _: Result<(), _> = timeout(wait.max(TICK), changed).await;
         }
     }
 
@@ -321,7 +321,7 @@ impl Clock {
             *pace = changed;
             now
         };
-        self.0.changes.send_replace(());
+        self.0.changes.notify_waiters();
         Ok(now)
     }
 }

@@ -140,14 +140,24 @@ impl Change {
         Ok(shown)
     }
 
+    /// Commits. A failure of the connection leaves open whether a server made the change.
+    async fn end(&mut self) -> Result<(), StoreError> {
+        let committed = timeout(COMMIT_WITHIN, self.connection().execute("commit")).await;
+        committed.map_err(|_| StoreError::silent())??;
+        Ok(())
+    }
+
     /// Makes the change and shows it, whoever waits. Returns its number in the log.
     fn make<T: Send + 'static>(
         mut self,
         show: impl FnOnce() -> T + Send + 'static,
     ) -> Finish<Result<(T, Option<u64>), StoreError>> {
         Finish::new(async move {
-            let committed = timeout(COMMIT_WITHIN, self.connection().execute("commit")).await;
-            committed.map_err(|_| StoreError::silent())??;
+            let committed = self.end().await;
+            if let (Err(StoreError::Down(_)), None) = (&committed, &self.log) {
+                self.health.has_lost_answer();
+            }
+            committed?;
             // Nothing is left to be undone. The turn is held until all is shown.
             let turn = self.turn.take();
             let number = self.log.as_ref().map(|log| log.flusher.committed());

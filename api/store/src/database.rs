@@ -1,7 +1,7 @@
 //! The database: opened, migrated, and its failures told apart.
 use std::sync::Arc;
 
-use sqlx::any::{AnyPoolOptions, install_default_drivers};
+use sqlx::any::{AnyPoolOptions, install_drivers};
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::{AnyPool, Connection};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -16,6 +16,7 @@ use crate::error::{StoreError, silence};
 use crate::file::{self, FileLock};
 use crate::health::Health;
 use crate::keyring::Keyring;
+use crate::notes::{Listen, listen_to_server};
 use crate::url::StoreUrl;
 use crate::writer::{Writer, WriterGuard};
 
@@ -70,6 +71,8 @@ pub struct Store {
     lock: Option<FileLock>,
     /// Keys of secrets in rows.
     keys: Arc<Keyring>,
+    /// Way to listen to notes of a server.
+    listen: Listen,
 }
 
 impl Store {
@@ -93,7 +96,9 @@ impl Store {
     }
 
     async fn open_with(url: &StoreUrl, lock: Option<FileLock>) -> Result<Self, StoreError> {
-        install_default_drivers();
+        // A program may have installed drivers of its own, which stay.
+        let _: Result<(), _> =
+            install_drivers(&[sqlx::postgres::any::DRIVER, sqlx::sqlite::any::DRIVER]);
         file::make(url)?;
         let connector = Connector::new(url);
         // Before the pool, which would try for as long as a request waits, and then
@@ -120,14 +125,32 @@ impl Store {
         // What is told to a server before this is not asked for any more.
         let _: Result<(), sqlx::Error> = first.close().await;
         let (health, dumps) = (Health::default(), Arc::new(Semaphore::new(DUMPS_MAX)));
-        let keys = Arc::default();
-        Ok(Self { readers, connector, writer, health, dumps, log, lock, keys })
+        let (keys, listen): (_, Listen) = (Arc::default(), listen_to_server);
+        Ok(Self { readers, connector, writer, health, dumps, log, lock, keys, listen })
     }
 
     /// The database with keys of secrets in its rows.
     #[must_use]
     pub fn with_keys(self, keys: Keyring) -> Self {
         Self { keys: Arc::new(keys), ..self }
+    }
+
+    /// The database with another way to listen to notes than LISTEN of PostgreSQL, which a driver
+    /// of the program's own may not have.
+    #[must_use]
+    pub fn with_listen(self, listen: Listen) -> Self {
+        Self { listen, ..self }
+    }
+
+    /// Way to listen to notes of a server.
+    pub(super) const fn listen(&self) -> Listen {
+        self.listen
+    }
+
+    /// Waits for a commit whose answer was lost since the last one: its change may have been made,
+    /// and is not shown.
+    pub async fn wait_for_lost_answer(&self) {
+        self.health.wait_for_lost_answer().await;
     }
 
     /// Keys of secrets in rows.

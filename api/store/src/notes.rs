@@ -6,11 +6,13 @@
 //! change touched. It says which rows to read again, not what is in them: whoever
 //! reads late reads what is there by then.
 use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::pin::Pin;
 use std::{io, iter};
 
 use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::postgres::{PgListener, PgNotification};
+use sqlx::postgres::PgListener;
 use uuid::Uuid;
 
 use crate::database::Store;
@@ -20,12 +22,44 @@ use crate::rows::Pair;
 /// The channel of the notes.
 const CHANNEL: &str = "slackwater";
 
+/// Future of a connection on which notes arrive.
+pub type Arrival<'a, T> = Pin<Box<dyn Future<Output = Result<T, sqlx::Error>> + Send + 'a>>;
+
+/// Connects to the server at an address, and listens to its notes from then on.
+pub type Listen = for<'a> fn(&'a str) -> Arrival<'a, Box<dyn NoteSource>>;
+
+/// Connection on which notes arrive.
+pub trait NoteSource: Debug + Send + Sync {
+    /// Waits for the next note; `None` if the connection is lost. May be dropped while it waits;
+    /// then nothing is lost.
+    fn receive(&mut self) -> Arrival<'_, Option<String>>;
+}
+
+impl NoteSource for PgListener {
+    fn receive(&mut self) -> Arrival<'_, Option<String>> {
+        Box::pin(async {
+            let note = self.try_recv().await?;
+            Ok(note.map(|note| note.payload().to_owned()))
+        })
+    }
+}
+
+/// Listens by LISTEN of PostgreSQL.
+pub(super) fn listen_to_server(address: &str) -> Arrival<'_, Box<dyn NoteSource>> {
+    Box::pin(async move {
+        let mut listener = PgListener::connect(address).await?;
+        listener.eager_reconnect(false);
+        listener.listen(CHANNEL).await?;
+        Ok(Box::new(listener) as Box<dyn NoteSource>)
+    })
+}
+
 /// A connection on which notes arrive.
 #[derive(Debug)]
 pub struct ChangeNotifications {
     /// `None` once it is lost: it would connect anew by itself, and hide that
     /// something was missed.
-    listener: Option<PgListener>,
+    source: Option<Box<dyn NoteSource>>,
     /// The name of this process, whose own notes say nothing new.
     replica: String,
 }
@@ -72,18 +106,16 @@ impl ChangeNotifications {
     /// # Errors
     /// The database does not answer.
     pub async fn listen(store: &Store) -> Result<Option<Self>, StoreError> {
-        let Some((url, replica)) = store.server() else { return Ok(None) };
-        let mut listener = PgListener::connect(url).await?;
-        listener.eager_reconnect(false);
-        listener.listen(CHANNEL).await?;
-        Ok(Some(Self { listener: Some(listener), replica: replica.to_owned() }))
+        let Some((address, replica)) = store.server() else { return Ok(None) };
+        let source = (store.listen())(address).await?;
+        Ok(Some(Self { source: Some(source), replica: replica.to_owned() }))
     }
 
     /// A connection that is lost already. `None` for a file.
     #[must_use]
     pub fn lost(store: &Store) -> Option<Self> {
         let (_, replica) = store.server()?;
-        Some(Self { listener: None, replica: replica.to_owned() })
+        Some(Self { source: None, replica: replica.to_owned() })
     }
 
     /// Waits for the next note of another process, or mark of this one. May be
@@ -94,7 +126,7 @@ impl ChangeNotifications {
     pub async fn hear(&mut self, touched: &mut ChangedKeys) -> Result<Notification, StoreError> {
         loop {
             let note = self.next().await?;
-            let words: Vec<String> = serde_json::from_str(note.payload()).unwrap_or_default();
+            let words: Vec<String> = serde_json::from_str(&note).unwrap_or_default();
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             match words.as_slice() {
                 [origin, "mark", mark] if *origin == self.replica => {
@@ -109,12 +141,11 @@ impl ChangeNotifications {
         }
     }
 
-    async fn next(&mut self) -> Result<PgNotification, StoreError> {
+    async fn next(&mut self) -> Result<String, StoreError> {
         let gone = || sqlx::Error::Io(io::ErrorKind::ConnectionAborted.into());
-        let listener = self.listener.as_mut().ok_or_else(gone)?;
-        let note = listener.try_recv().await;
+        let note = self.source.as_mut().ok_or_else(gone)?.receive().await;
         if !matches!(note, Ok(Some(_))) {
-            self.listener = None;
+            self.source = None;
         }
         Ok(note?.ok_or_else(gone)?)
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use metrics::{counter, gauge};
+use sha2::{Digest, Sha256};
 use slackwater_engine::time::backoff;
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 use tokio::task::JoinSet;
@@ -13,8 +14,8 @@ use tracing::field::Empty;
 use tracing::{Instrument, error, info_span, warn};
 
 use super::names::public;
-use super::post::{Http, PostError, WebhookRequest};
-use crate::auth::secret::{NoRandomness, generate, random};
+use super::post::{Http, PostError, Transport, WebhookRequest};
+use crate::auth::secret::{NoRandomness, generate};
 use crate::clock::Clock;
 use crate::https::TlsError;
 use crate::state::App;
@@ -58,11 +59,18 @@ pub enum DispatcherError {
     Randomness(#[from] NoRandomness),
 }
 
+/// Draws a number for the pause after a failed attempt, from what names the attempt: processes and
+/// receivers draw different ones, and a simulation draws the same in each run.
+fn draw(attempt: &str) -> u16 {
+    let [first, second, ..] = <[u8; 32]>::from(Sha256::digest(attempt.as_bytes()));
+    u16::from_le_bytes([first, second])
+}
+
 /// Posts the events of one environment.
 #[derive(Debug, Clone)]
 pub struct Dispatcher {
     app: App,
-    http: Http,
+    transport: Arc<dyn Transport>,
     /// Name of this process in leases.
     holder: Arc<str>,
     /// Receivers, and leases, live in the machine's time: a sandbox's clock may
@@ -139,13 +147,18 @@ impl Dispatcher {
     /// There is no TLS, or the system has no random numbers.
     pub fn new(app: App, machine: Clock) -> Result<Self, DispatcherError> {
         let seconds = app.config().events.timeout_seconds;
-        Ok(Self {
-            http: Http::new(Duration::from_secs(seconds.into()))?,
-            holder: generate()?.into(),
-            places: DeliverySlots::default(),
-            app,
-            machine,
-        })
+        let http = Http::new(Duration::from_secs(seconds.into()))?;
+        Ok(Self::with_transport(app, machine, (Arc::new(http), &generate()?)))
+    }
+
+    /// A poster by another way than the network, with the name of this process in leases.
+    #[must_use]
+    pub fn with_transport(
+        app: App,
+        machine: Clock,
+        (transport, holder): (Arc<dyn Transport>, &str),
+    ) -> Self {
+        Self { app, transport, holder: holder.into(), machine, places: DeliverySlots::default() }
     }
 
     /// Posts until the task is dropped.
@@ -297,7 +310,7 @@ impl Dispatcher {
         let traceparent = traceparent_of(&span);
         let traceparent = traceparent.as_deref();
         let letter = WebhookRequest { url, id: &id, timestamp, body: &body, secret, traceparent };
-        let posted = self.http.post(&letter).instrument(span.clone()).await;
+        let posted = self.transport.post(&letter).instrument(span.clone()).await;
         let outcome = if posted.is_ok() { "posted" } else { "failed" };
         span.record("outcome", outcome);
         if posted.is_err() {
@@ -329,9 +342,8 @@ impl Dispatcher {
         } else {
             warn!(subscription = name, event = %event.id, failures, %failure, "not posted");
         }
-        // Without random numbers all come at once, which is no reason to stop.
-        let dice = random::<2>().map_or(0, u16::from_le_bytes);
-        let wait = backoff::wait(failures, dice);
+        let attempt = format!("{} {name} {seq} {failures}", self.holder);
+        let wait = backoff::wait(failures, draw(&attempt));
         DeliveryProgress {
             posted_seq: if is_over { event.seq } else { seq },
             failures: if is_over { 0 } else { failures },

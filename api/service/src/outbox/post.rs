@@ -1,4 +1,6 @@
 //! One request to a receiver.
+use std::fmt;
+use std::pin::Pin;
 use std::time::Duration;
 
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
@@ -58,6 +60,15 @@ pub struct WebhookRequest<'a> {
     pub traceparent: Option<&'a str>,
 }
 
+/// Future of a request to a receiver.
+pub type Posting<'a> = Pin<Box<dyn Future<Output = Result<(), PostError>> + Send + 'a>>;
+
+/// Way to the receivers: the network, or that of a simulation.
+pub trait Transport: fmt::Debug + Send + Sync {
+    /// Posts a letter. Only a status from 200 to 299 says that it arrived.
+    fn post<'a>(&'a self, letter: &'a WebhookRequest<'a>) -> Posting<'a>;
+}
+
 /// Connections to receivers, kept open between requests.
 #[derive(Debug, Clone)]
 pub struct Http {
@@ -75,12 +86,8 @@ impl Http {
         Ok(Self { client: connect_https()?, patience })
     }
 
-    /// Posts a letter. Only a status from 200 to 299 says that it arrived;
-    /// other addresses are not followed.
-    ///
-    /// # Errors
-    /// It did not arrive, or nobody said so.
-    pub async fn post(&self, letter: &WebhookRequest<'_>) -> Result<(), PostError> {
+    /// Sends a letter. Other addresses are not followed.
+    async fn send(&self, letter: &WebhookRequest<'_>) -> Result<(), PostError> {
         let unreached = |reason: String| PostError::Unreached { reason };
         let request = request(letter).map_err(|error| unreached(error.to_string()))?;
         let answered = async {
@@ -94,6 +101,12 @@ impl Http {
         };
         let seconds = self.patience.as_secs();
         timeout(self.patience, answered).await.unwrap_or(Err(PostError::TimedOut { seconds }))
+    }
+}
+
+impl Transport for Http {
+    fn post<'a>(&'a self, letter: &'a WebhookRequest<'a>) -> Posting<'a> {
+        Box::pin(self.send(letter))
     }
 }
 

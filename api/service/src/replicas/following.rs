@@ -3,10 +3,10 @@ use std::io;
 use std::time::Duration;
 
 use metrics::counter;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::select;
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tracing::{error, info, warn};
 
-use crate::clock::Clock;
 use crate::replicas::learning::{apply_changes, clients_met};
 use crate::replicas::rows::ReloadedRows;
 use crate::replicas::telling::Environments;
@@ -27,7 +27,7 @@ const SILENCE: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Pause between the loss of a connection and the next attempt.
-const RECONNECT_DELAY: chrono::TimeDelta = chrono::TimeDelta::seconds(1);
+const RECONNECT_DELAY: Duration = Duration::from_secs(1);
 
 /// Rows of other processes that this one keeps in memory.
 #[derive(Debug)]
@@ -41,16 +41,21 @@ pub struct Replicas {
 /// has none. The notes must have been listened to since before the tables were
 /// filled; without them all is looked at anew.
 pub async fn run(apps: Vec<App>, notes: Option<ChangeNotifications>) {
-    let machine = Clock::system();
-    let lost = || ChangeNotifications::lost(apps.first()?.store());
+    let Some(store) = apps.first().map(|app| app.store().clone()) else { return };
+    let lost = || ChangeNotifications::lost(&store);
     let Some(notes) = notes.or_else(lost) else { return };
     let mut replicas = Replicas::new(apps, notes);
     loop {
-        let failure = replicas.follow().await;
-        error!(%failure, "changes of other replicas were missed, and are looked for");
+        let failure = select! {
+            biased;
+            failure = replicas.follow() => failure,
+            // What was committed is not shown, and the process does not hear its own notes.
+            () = store.wait_for_lost_answer() => silent(),
+        };
+        error!(%failure, "changes may have been missed, and are looked for");
         while let Err(failure) = replicas.start_again().await {
             warn!(%failure, "changes of other replicas are not seen");
-            machine.until(machine.now() + RECONNECT_DELAY).await;
+            sleep_until(Instant::now() + RECONNECT_DELAY).await;
         }
         info!("changes of other replicas are seen again");
     }
