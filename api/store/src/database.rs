@@ -36,9 +36,9 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (13, "audit", include_str!("migrations/0013_audit.sql")),
     (14, "limits", include_str!("migrations/0014_limits.sql")),
     (16, "secret keys", include_str!("migrations/0016_secret_keys.sql")),
-    (19, "grid orders", include_str!("migrations/0019_grid_orders.sql")),
     (17, "traces", include_str!("migrations/0017_traces.sql")),
     (18, "renewals", include_str!("migrations/0018_renewals.sql")),
+    (19, "grid orders", include_str!("migrations/0019_grid_orders.sql")),
 ];
 
 /// Those of a server only, where several processes may work on the same rows.
