@@ -131,21 +131,21 @@ impl Judge {
             let body: Value = serde_json::from_str(&body).unwrap();
             let [action, target, state] =
                 ["id", "targetId", "state"].map(|key| body[key].as_str().unwrap().to_owned());
-            self.follow(action, target, &state)?;
+            self.follow(&action, &target, &state)?;
         }
         Ok(())
     }
 
-    fn follow(&mut self, action: String, target: String, state: &str) -> Verdict {
+    fn follow(&mut self, action: &str, target: &str, state: &str) -> Verdict {
         if state == "PENDING" {
-            if let Some(open) = self.open.insert(target.clone(), action.clone()) {
+            if let Some(open) = self.open.insert(target.to_owned(), action.to_owned()) {
                 return Err(format!("{action} began while {open} was pending for {target}"));
             }
-            let life = Life { target, has_ended: false };
-            let before = self.seen.insert(action.clone(), life);
+            let life = Life { target: target.to_owned(), has_ended: false };
+            let before = self.seen.insert(action.to_owned(), life);
             return before.map_or(Ok(()), |_| Err(format!("{action} began twice")));
         }
-        let Some(life) = self.seen.get_mut(&action) else {
+        let Some(life) = self.seen.get_mut(action) else {
             return Err(format!("{action} ended before it began"));
         };
         if std::mem::replace(&mut life.has_ended, true) {

@@ -66,8 +66,8 @@ pub(crate) fn scenario() -> Scenario {
         vendors: [{code: VOLTBOX, display_name: Voltbox, kinds: [charger, vehicle]}]\n"
         .to_owned();
     let mut list = |name: &str, line: &dyn Fn(&str) -> String| {
-        text += &format!("{name}:\n");
-        HOMES.iter().for_each(|user| text += &format!("  - {{{}}}\n", line(user)));
+        let homes = HOMES.iter().map(|user| format!("  - {{{}}}\n", line(user)));
+        text.extend([format!("{name}:\n")].into_iter().chain(homes));
     };
     list("users", &|user| format!("id: {user}"));
     list("locations", &|user| {
@@ -325,7 +325,9 @@ impl Process {
     /// Replies since the last look.
     pub(crate) fn replies(&mut self) -> Vec<Reply> {
         let replies: Vec<Reply> = std::mem::take(&mut *self.replies.lock().unwrap());
-        replies.iter().for_each(|reply| drop(self.requests.remove(&reply.number)));
+        for reply in &replies {
+            self.requests.remove(&reply.number);
+        }
         replies
     }
 
