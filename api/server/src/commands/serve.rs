@@ -49,17 +49,7 @@ pub(crate) async fn run_service(
     let traces = config.telemetry.traces.as_ref().map(TraceExport::start).transpose()?;
     subscribe(filter, traces.as_ref());
     telemetry::install();
-    let ignored = ignored_variables();
-    if !ignored.is_empty() {
-        warn!(variables = ignored.join(" "), "these variables are no settings and are ignored");
-    }
-    let unknown = unknown_crates(&arguments.log);
-    if !unknown.is_empty() {
-        warn!(crates = unknown.join(" "), "these crates in the log filter are not of the service");
-    }
-    for open in config.open_files(file) {
-        warn!(setting = open.name, file = %open.file.display(), "a file with a secret is open to all");
-    }
+    warn_about(&config, file, arguments);
     let scenario = read_scenario(&config)?;
     check_zones(&config, scenario.as_ref())?;
     let clock = sandbox_clock(&config, scenario.as_ref())?;
@@ -111,6 +101,22 @@ pub(crate) async fn run_service(
         traces.shut_down().await;
     }
     Ok(())
+}
+
+/// Logs settings that are valid and probably not meant: unknown variables and crates, files with
+/// secrets that anybody can read.
+fn warn_about(config: &Config, file: Option<&Path>, arguments: &Serve) {
+    let ignored = ignored_variables();
+    if !ignored.is_empty() {
+        warn!(variables = ignored.join(" "), "these variables are no settings and are ignored");
+    }
+    let unknown = unknown_crates(&arguments.log);
+    if !unknown.is_empty() {
+        warn!(crates = unknown.join(" "), "these crates in the log filter are not of the service");
+    }
+    for open in config.open_files(file) {
+        warn!(setting = open.name, file = %open.file.display(), "a file with a secret is open to all");
+    }
 }
 
 /// Writes the log as JSON to the standard error, and sends traces if they are set.

@@ -31,7 +31,7 @@ const OURS: &str = "http://link.localhost";
 struct Independent {
     process: Child,
     address: String,
-    /// What it writes goes on after its address, and must find a reader.
+    /// Kept open: the provider writes on after its address, and ends if nobody reads.
     _output: BufReader<ChildStdout>,
 }
 

@@ -237,7 +237,7 @@ async fn renewed_tokens_that_the_database_refuses_are_used_and_stored_when_it_ta
     }
 }
 
-/// Who links anew meanwhile has newer tokens than those that were not stored.
+/// A user who links anew meanwhile has newer tokens than those that were not stored.
 #[tokio::test]
 async fn tokens_that_were_not_stored_do_not_replace_those_of_a_new_log_in() {
     let (scene, id) = Scene::linked(On::Sqlite).await;

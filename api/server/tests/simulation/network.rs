@@ -1,4 +1,4 @@
-//! What the service reaches over the network: manufacturers, and receivers of events.
+//! Network of the simulation: manufacturers, and receivers of events.
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

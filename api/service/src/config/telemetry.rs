@@ -11,7 +11,7 @@ use crate::config::error::ConfigError;
 use crate::config::forms;
 use crate::config::secret_file::read_secret;
 
-/// What the service tells of itself beyond log and metrics.
+/// Telemetry beyond log and metrics.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TelemetrySettings {
