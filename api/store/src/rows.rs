@@ -192,7 +192,7 @@ mod tests {
         let query = format!(
             "select {columns}, 7 as seq, '67e55044-10b1-426f-9247-bb680e5fe0c8' as id,
                  'c' as client_id, 'u' as user_id, 'n' as name, '2024-10-01' as version,
-                 '{{}}' as body"
+                 '{{}}' as body, null as traceparent"
         );
         let query = sqlx::query_as(sqlx::AssertSqlSafe(query));
         Ok(query.fetch_one(store.reader()).await?)

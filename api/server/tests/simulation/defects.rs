@@ -28,13 +28,13 @@ const fn defect(name: &'static str, find: &'static str, replace: &'static str) -
 pub(crate) const DEFECTS: [Defect; 12] = [
     defect(
         "the beginning of an action has no event",
-        "where clients.id = $8",
-        "where $7 not like '%PENDING%' and clients.id = $8",
+        "where clients.id = $9",
+        "where $7 not like '%PENDING%' and clients.id = $9",
     ),
     defect(
         "the end of an action has no event",
-        "where clients.id = $8",
-        "where $7 like '%PENDING%' and clients.id = $8",
+        "where clients.id = $9",
+        "where $7 like '%PENDING%' and clients.id = $9",
     ),
     defect(
         "the end of an action is not kept",

@@ -239,7 +239,7 @@ async fn store_tokens(app: &App, account: &Account, renewed: &Connection, failur
     }
 }
 
-/// What became of renewed tokens.
+/// Outcome of storing renewed tokens.
 enum Stored {
     /// They are in the database, and calls use them.
     Kept,
