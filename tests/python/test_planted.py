@@ -20,6 +20,7 @@ AREAS = {
     "wire",
     "store",
     "service",
+    "simulation",
     "http",
     "server",
     "link",

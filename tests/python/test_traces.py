@@ -219,15 +219,8 @@ def test_a_request_to_a_device_gives_one_connected_tree_of_spans(
         (line,) = answered_lines(running)
         token = running.token
     spans = collector.of_trace(TRACE)
-    by_id = {span.span_id: span for span in spans}
     (request,) = [span for span in spans if span.name == f"POST {ROUTE}"]
-    assert request.parent_span_id.hex() == CALLER
-    assert request.kind == Span.SPAN_KIND_SERVER
-    of_request = values(request.attributes)
-    assert of_request["http.request.method"] == "POST"
-    assert of_request["http.route"] == ROUTE
-    assert of_request["http.response.status_code"] == 200
-    assert of_request["request.id"] == line["request"]
+    check_request(request, line)
     # The request waits for its transaction, and nobody waits for the device.
     changes = [span for span in spans if span.parent_span_id == request.span_id]
     assert {span.name for span in changes} >= {"store transaction", "pursue action"}
@@ -236,16 +229,7 @@ def test_a_request_to_a_device_gives_one_connected_tree_of_spans(
     turn = next(span for span in changes if span.name == "pursue action")
     assert values(turn.attributes)["device.id"] == CHARGER
     assert values(turn.attributes)["attempts"] in {0, 1}
-    calls = [span for span in spans if span.name == "call device"]
-    for call in calls:
-        attributes = values(call.attributes)
-        assert attributes["device.id"] == CHARGER
-        assert attributes["vendor"]
-        assert by_id[call.parent_span_id].name == "pursue action"
-        assert depth(call, by_id) == 2
-        assert (attributes["outcome"] == "answered") != (
-            call.status.code == Status.STATUS_CODE_ERROR
-        )
+    check_calls(spans)
     delivered = [span for span in spans if span.name == "deliver event"]
     sent = {one["traceparent"] for one in collector.events if TRACE in one.get("traceparent", "")}
     assert sent <= {f"00-{TRACE}-{span.span_id.hex()}-01" for span in delivered}
@@ -259,6 +243,32 @@ def answered_lines(running: sandboxes.Running) -> list[sandboxes.Json]:
     """Lines of the access log about orders to the charger."""
     lines = [event for event in running.log if event.get("message") == "answered"]
     return [line for line in lines if line["route"] == ROUTE and line["method"] == "POST"]
+
+
+def check_request(request: Span, line: sandboxes.Json) -> None:
+    """The span of a request continues the trace of its caller, and has the id of its log line."""
+    assert request.parent_span_id.hex() == CALLER
+    assert request.kind == Span.SPAN_KIND_SERVER
+    of_request = values(request.attributes)
+    assert of_request["http.request.method"] == "POST"
+    assert of_request["http.route"] == ROUTE
+    assert of_request["http.response.status_code"] == 200
+    assert of_request["request.id"] == line["request"]
+
+
+def check_calls(spans: list[Span]) -> None:
+    """Calls of the device belong to a turn of its action, and say how they ended."""
+    by_id = {span.span_id: span for span in spans}
+    calls = [span for span in spans if span.name == "call device"]
+    for call in calls:
+        attributes = values(call.attributes)
+        assert attributes["device.id"] == CHARGER
+        assert attributes["vendor"]
+        assert by_id[call.parent_span_id].name == "pursue action"
+        assert depth(call, by_id) == 2
+        assert (attributes["outcome"] == "answered") != (
+            call.status.code == Status.STATUS_CODE_ERROR
+        )
 
 
 def check_what_is_told(collector: Collector, secrets: tuple[str, ...]) -> None:
