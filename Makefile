@@ -347,7 +347,7 @@ bills: build ## Compare bills of a thousand random loads with Utilityrate5 of nr
 .PHONY: ocpp-faults
 ocpp-faults: ## Balance a site of chargers under faults, with 1,000 seeds
 	$(call step,faults of a site with chargers)
-	OCPP_FAULT_SEEDS=1000 cargo test --locked -p slackwater-ocpp --test faults -- --nocapture
+	OCPP_FAULT_SEEDS=1000 cargo test $(WORKSPACE) --test faults -- --nocapture
 
 # Not part of `test`: it measures. POINTS=10000 needs as many file descriptors for each side.
 .PHONY: ocpp-load
@@ -430,12 +430,12 @@ swagger-ui: ## Fetch Swagger UI from npm for /docs; VERSION=5.35.0
 	done; \
 	cp "$$folder/package/LICENSE" $(SWAGGER)/LICENSE
 
-.PHONY: races
 .PHONY: oracle
 oracle: tools ## Compare plans with HiGHS on many more random cases; SCALE=20 ONLY=heat::agreement
 	$(call step,plans against HiGHS)
 	ORACLE_SCALE=$(or $(SCALE),10) cargo test $(WORKSPACE) --test oracle $(ONLY)
 
+.PHONY: races
 races: tools ## Race commands against each other; ROUNDS=1000 of each
 	SLACKWATER_RACE_ROUNDS=$(or $(ROUNDS),1000) cargo test $(WORKSPACE) --test service races::
 
