@@ -6,9 +6,11 @@
 //! | File | Content |
 //! |---|---|
 //! | [`limit`] | the limit in force after orders, heartbeats and silence |
+//! | [`schedule`] | the order in force out of limits with priorities that are known beforehand |
 //! | [`dimming`] | the least power of several devices by section 14a of the German energy act |
 //!
 //! The limit is on the power drawn from the grid: power of solar panels and batteries comes on top.
 //! [`balance`](crate::load_balancing::balance) divides it over charge points.
 pub mod dimming;
 pub mod limit;
+pub mod schedule;
