@@ -16,7 +16,7 @@ use crate::vtn::{Credentials, Vtn};
 #[command(name = "slackwater-openadr", version)]
 #[expect(clippy::doc_markdown, reason = "these lines are the help of the command")]
 pub struct Arguments {
-    /// Address of the VTN, such as https://vtn.example.org/openadr3/3.1.0.
+    /// Address of the VTN, such as `https://vtn.example.org/openadr3/3.1.0`.
     #[arg(long, value_name = "URL", value_parser = parse_url)]
     vtn: String,
 
