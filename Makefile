@@ -338,6 +338,17 @@ home-assistant-core: build $(HOME_ASSISTANT)/.installed ## Show a home of the sa
 	$(call step,Home Assistant itself)
 	HOME_ASSISTANT=$(HOME_ASSISTANT)/bin/python $(PYTHON) -m pytest tests/home_assistant_core
 
+# Not part of `test`: the VTN is a program of another project, of 262 crates, and needs libssl-dev.
+OPENLEADR := $(TARGET)/openleadr
+$(OPENLEADR)/bin/openleadr-vtn: | tools
+	CARGO_PROFILE_DEV_DEBUG=0 cargo install openleadr-vtn --version 0.2.8 --debug --no-default-features \
+		--features postgres,internal-oauth --target-dir $(OPENLEADR)/build --root $(OPENLEADR)
+
+.PHONY: openadr
+openadr: build $(OPENLEADR)/bin/openleadr-vtn ## Follow events at the OpenADR 3 server of another project (needs libssl-dev)
+	$(call step,events of OpenADR 3)
+	$(PYTHON) -m pytest tests/openadr
+
 .PHONY: bills
 bills: build ## Compare bills of a thousand random loads with Utilityrate5 of nrel-pysam
 	$(call step,bills against another calculator)
