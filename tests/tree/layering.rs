@@ -22,6 +22,7 @@ const SIBLINGS: [(&str, &[&str]); 16] = [
     ("slackwater-evcc", &["slackwater-engine"]),
     ("slackwater-openadr", &["slackwater-control", "slackwater-engine"]),
     ("slackwater-ocpp", &["slackwater-control", "slackwater-engine", "slackwater-integration"]),
+    ("slackwater-sunspec", &["slackwater-control", "slackwater-engine", "slackwater-integration"]),
     (
         "slackwater-store",
         &["slackwater-control", "slackwater-engine", "slackwater-integration", "slackwater-wire"],
@@ -62,6 +63,7 @@ const SIBLINGS: [(&str, &[&str]); 16] = [
             "slackwater-sandbox",
             "slackwater-service",
             "slackwater-store",
+            "slackwater-sunspec",
             "slackwater-wire",
         ],
     ),
@@ -122,6 +124,8 @@ const STAYS_AT_ITS_EDGE: [(&str, &[&str]); 13] = [
     ("slackwater-integration", &["axum", "clap", "hyper", "pyo3", "sqlx", "tokio", "tower"]),
     // It has sockets of its own, for chargers.
     ("slackwater-ocpp", &["axum", "clap", "hyper", "pyo3", "sqlx", "tower"]),
+    // It opens connections to devices, and answers nobody.
+    ("slackwater-sunspec", &["axum", "clap", "hyper", "pyo3", "sqlx", "tower"]),
     ("slackwater-evcc", &["hyper", "maud", "pyo3", "sqlx"]),
     // It asks two servers, by `hyper`, and answers nobody.
     ("slackwater-openadr", &["axum", "maud", "pyo3", "sqlx", "tower"]),

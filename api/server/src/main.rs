@@ -1,4 +1,4 @@
-//! The program, with the integration of chargers by OCPP. Its sandbox simulates devices.
+//! The program, with the integrations of chargers by OCPP and of inverters by SunSpec. Its sandbox simulates devices.
 use std::process::ExitCode;
 
 use mimalloc::MiMalloc;
@@ -9,6 +9,8 @@ use slackwater_integration::registry::Registry;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
-    let registry = Registry::new().with("ocpp", slackwater_ocpp::vendor::open);
+    let registry = Registry::new()
+        .with("ocpp", slackwater_ocpp::vendor::open)
+        .with("sunspec", slackwater_sunspec::vendor::open);
     slackwater_server::process::run(&registry)
 }

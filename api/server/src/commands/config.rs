@@ -9,6 +9,7 @@ use slackwater_service::config::load::ignored_variables;
 use slackwater_service::config::schema::schema_text;
 use slackwater_service::prices::keep::read_file;
 use slackwater_store::evidence::EvidenceKey;
+use slackwater_sunspec::settings::SunSpecSettings;
 
 use crate::commands::arguments::ConfigCommand;
 use crate::commands::failure::Failure;
@@ -80,6 +81,10 @@ fn faults(config: &Config, registry: &Registry) -> Vec<String> {
             "ocpp" => settings
                 .read::<OcppSettings>()
                 .and_then(|own| own.check().and_then(|()| own.security()).map(|_| ()))
+                .map_err(|fault| format!("{name}: {fault}")),
+            "sunspec" => settings
+                .read::<SunSpecSettings>()
+                .and_then(|own| own.check())
                 .map_err(|fault| format!("{name}: {fault}")),
             _ => Ok(()),
         });

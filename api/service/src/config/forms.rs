@@ -19,7 +19,7 @@ pub(super) fn integrations(_: &mut SchemaGenerator) -> Schema {
             "properties": { "type": {
                 "type": "string",
                 "description": "Type of the integration; the other settings are those of the type.",
-                "examples": ["ocpp"],
+                "examples": ["ocpp", "sunspec"],
             } },
             "required": ["type"],
         },

@@ -17,6 +17,7 @@ const CRATES: &[&str] = &[
     "slackwater_server",
     "slackwater_service",
     "slackwater_store",
+    "slackwater_sunspec",
     "axum",
     "figment",
     "h2",

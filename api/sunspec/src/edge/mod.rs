@@ -1,0 +1,4 @@
+//! Connections to devices.
+
+pub mod line;
+mod session;
