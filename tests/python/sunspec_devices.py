@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import struct
 import threading
@@ -137,6 +138,8 @@ class Devices:
             loop, end = ending
             loop.call_soon_threadsafe(end.set)
             thread.join()
+            # Connections that the server was about to accept are left to the collector.
+            gc.collect()
 
 
 def make_devices() -> Devices:
