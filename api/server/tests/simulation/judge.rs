@@ -90,6 +90,53 @@ impl Judge {
         self.pending().into_iter().find(is_its).map(|row| row.id)
     }
 
+    /// Pending actions of a device at the instants since one: a process that follows the rows within
+    /// that time shows one of them.
+    pub(crate) fn pending_since(
+        &self,
+        target: Uuid,
+        since: DateTime<Utc>,
+    ) -> BTreeSet<Option<String>> {
+        let query = "select id, target_id, created_at, completed_at as ended_at from actions";
+        self.open_since(query, target, since)
+    }
+
+    /// Active overrides of a device at the instants since one.
+    pub(crate) fn overridden_since(
+        &self,
+        target: Uuid,
+        since: DateTime<Utc>,
+    ) -> BTreeSet<Option<String>> {
+        let query = "select id, target_id, created_at, ended_at from overrides";
+        self.open_since(query, target, since)
+    }
+
+    fn open_since(
+        &self,
+        query: &str,
+        target: Uuid,
+        since: DateTime<Utc>,
+    ) -> BTreeSet<Option<String>> {
+        let since = since.timestamp_micros();
+        let target = target.to_string();
+        let lives = self.rows(query, |row| {
+            let (began, ended): (i64, Option<i64>) = (row.get("created_at"), row.get("ended_at"));
+            (row.get::<String, _>("id"), row.get::<String, _>("target_id"), began, ended)
+        });
+        let mut open = BTreeSet::new();
+        let mut is_always_one = false;
+        for (id, _, began, ended) in lives.into_iter().filter(|life| life.1 == target) {
+            if ended.is_none_or(|ended| ended >= since) {
+                is_always_one |= began < since && ended.is_none();
+                open.insert(Some(id));
+            }
+        }
+        if !is_always_one {
+            open.insert(None);
+        }
+        open
+    }
+
     /// Devices with an active override.
     pub(crate) fn overridden(&self) -> Vec<String> {
         let query = "select target_id from overrides where ended_at is null order by target_id";

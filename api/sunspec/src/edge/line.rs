@@ -28,7 +28,7 @@ pub struct Line {
     state: Mutex<State>,
 }
 
-/// What is known of the way, and of orders.
+/// State of the connection, and of orders.
 #[derive(Debug, Default)]
 struct State {
     failures: u32,

@@ -38,7 +38,7 @@ const BATTERY_BASE: u16 = 802;
 /// Inverters in integers with scale factors: one phase, split phase, three phases.
 const INTEGER_INVERTERS: [u16; 3] = [101, 102, 103];
 
-/// The same in floating point.
+/// Models of inverters in floating point.
 const FLOAT_INVERTERS: [u16; 3] = [111, 112, 113];
 
 /// Power of ten from W to kW, and from Wh to kWh.
