@@ -18,7 +18,7 @@ pub struct Order {
     pub ends_at: DateTime<Utc>,
 }
 
-/// What to do about an order after a poll.
+/// Decision about an order after a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// Write it again.
@@ -38,7 +38,7 @@ impl Order {
         (mode != OperationMode::SelfReliance).then_some(order)
     }
 
-    /// What to do after a poll in which the device showed a mode, or none that is known.
+    /// Decides after a poll in which the device showed a mode, or none that is known.
     #[must_use]
     pub fn judge(&self, shown: Option<OperationMode>, now: DateTime<Utc>) -> Next {
         match (shown == Some(self.mode), self.is_shown) {
