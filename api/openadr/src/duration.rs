@@ -42,9 +42,9 @@ impl CalendarDuration {
 
     /// End of an interval that begins at an instant; `None` if it has no end.
     ///
-    /// "A duration of PT0S indicates instantaneous or infinity, depending on payloadType" (`OpenADR`
-    /// 3.0.1, Definition, `intervalPeriod`): a limit that holds for no time would be none, so it is
-    /// infinity here.
+    /// No duration may mean an instant or no end, by the type of the payload (`OpenADR` 3.0.1,
+    /// Definition, `intervalPeriod`). A limit that holds for no time would be none, so there is no
+    /// end here.
     #[must_use]
     pub fn end_from(self, start: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let is_zero = self.months == 0 && self.time.is_zero();

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! So a limit of a higher priority holds also where it is above one of a lower priority. Source:
-//! `OpenADR` 3.1.0, `event.priority`: "A lower number is a higher priority." Two limits of
-//! equal priority are not decided there: the lower one holds, because it keeps both.
+//! `OpenADR` 3.1.0, `event.priority`, where lower numbers go first. Two limits of equal priority
+//! are not decided there: the lower one holds, because it keeps both.
 use std::cmp::Reverse;
 
 use chrono::{DateTime, Utc};

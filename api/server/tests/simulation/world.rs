@@ -35,8 +35,9 @@ const ARRIVED_WITHIN: u32 = 900;
 /// Steps without an arrival, after which none comes again.
 const QUIET: u32 = 20;
 
-/// A process shows what another one changed so long after it at the latest, if nothing fails.
-const FOLLOWED_WITHIN: TimeDelta = TimeDelta::seconds(1);
+/// A process shows what another one changed so long after it at the latest, if nothing fails: the
+/// second that is promised, and a step, in which the processes run one after the other.
+const FOLLOWED_WITHIN: TimeDelta = TimeDelta::seconds(2);
 
 /// An action ends so long after its time-out at the latest, if nothing fails.
 const ENDED_WITHIN: TimeDelta = TimeDelta::seconds(80);
