@@ -324,7 +324,7 @@ tests/ocpp/rpc/node_modules/.package-lock.json: tests/ocpp/rpc/package-lock.json
 ocpp: build tests/ocpp/rpc/node_modules/.package-lock.json ## Let chargers of other projects talk to the integration of OCPP
 	$(call step,chargers by OCPP)
 	cargo build $(WORKSPACE) --example central
-	$(PYTHON) -m pytest tests/ocpp
+	$(PYTHON) -m pytest --numprocesses auto --dist loadfile tests/ocpp
 
 # The home of tests/home_assistant at Debian's mosquitto, which is installed where it is missing.
 .PHONY: home-assistant

@@ -1,9 +1,13 @@
-//! Heat plans over a day of quarter hours: a band that is held, a cold start, and traded degree-hours.
+//! Heat plans over a day of quarter hours: a band that is held, a cold start, traded degree-hours, and
+//! a table of rooms.
 use std::hint::black_box;
 
 use chrono::TimeDelta;
-use criterion::{Criterion, criterion_group, criterion_main};
-use slackwater_benches::{curve, noon};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use rayon::ThreadPoolBuilder;
+use slackwater_benches::{Random, curve, noon};
+use slackwater_engine::batch::plan_heat_batch;
+use slackwater_engine::columns::Rooms;
 use slackwater_engine::plan::heat::{
     ComfortBand, CopPoint, HeatBuffers, HeatProblem, HeatRequest, OnOff, OutdoorPeriod, SetBack,
     ThermalStore, plan_heat, plan_heat_in,
@@ -56,5 +60,41 @@ fn single(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, single);
+const ROWS: usize = 10_000;
+
+/// Rooms of several sizes that share a day of weather, so that every plan has 96 slots.
+fn batch(criterion: &mut Criterion) {
+    let mut random = Random::new(5);
+    let start = noon().timestamp_micros();
+    let mut draw = |low, high| (0..ROWS).map(|_| random.between(low, high)).collect();
+    let (capacity, loss, temperature): (Vec<f64>, Vec<f64>, Vec<f64>) =
+        (draw(3.0, 12.0), draw(0.1, 0.3), draw(19.0, 22.0));
+    let power: Vec<f64> = draw(2.0, 5.0);
+    let (now, until) = (vec![start; ROWS], vec![start + 86_400_000_000; ROWS]);
+    let (least, most) = (vec![20.0; ROWS], vec![23.0; ROWS]);
+    let rooms = Rooms {
+        now: &now,
+        until: &until,
+        capacity_kwh_per_k: &capacity,
+        loss_kw_per_k: &loss,
+        temperature_celsius: &temperature,
+        min_celsius: &least,
+        max_celsius: &most,
+        power_max_kw: &power,
+        ..Rooms::default()
+    };
+    let (shared, prices) = (request(21.0, 3.0), [curve(96)]);
+    let one = ThreadPoolBuilder::new().num_threads(1).build().expect("one thread can be had");
+    let mut group = criterion.benchmark_group("heat");
+    group.sample_size(10).throughput(Throughput::Elements(ROWS as u64));
+    group.bench_function("batch-columns/10000", |bencher| {
+        bencher.iter(|| plan_heat_batch(black_box(&rooms), &shared, &prices, None));
+    });
+    group.bench_function("one-core-columns/10000", |bencher| {
+        bencher.iter(|| one.install(|| plan_heat_batch(black_box(&rooms), &shared, &prices, None)));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, single, batch);
 criterion_main!(benches);
