@@ -40,6 +40,12 @@ impl CalendarDuration {
         Some(Self { months: all_months as u32, time })
     }
 
+    /// Returns true for no time at all.
+    #[must_use]
+    pub fn is_zero(self) -> bool {
+        self.months == 0 && self.time.is_zero()
+    }
+
     /// End of an interval that begins at an instant; `None` if it has no end.
     ///
     /// No duration may mean an instant or no end, by the type of the payload (`OpenADR` 3.0.1,
@@ -47,8 +53,7 @@ impl CalendarDuration {
     /// end here.
     #[must_use]
     pub fn end_from(self, start: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        let is_zero = self.months == 0 && self.time.is_zero();
-        if is_zero || self.months >= ENDLESS_MONTHS {
+        if self.is_zero() || self.months >= ENDLESS_MONTHS {
             return None;
         }
         start.checked_add_months(Months::new(self.months))?.checked_add_signed(self.time)

@@ -1,7 +1,7 @@
 //! One turn: ask the VTN, decide, tell the service.
 //!
-//! A heartbeat follows each successful reading of the events, and nothing else. The order is sent where
-//! the service keeps another one, so that nothing of earlier turns is kept here: a service that was
+//! A heartbeat follows each successful reading of the events whose order the service took, and nothing
+//! else. The order is sent where the service keeps another one, so that nothing of earlier turns is kept here: a service that was
 //! down, that lost its database, or that another program told something has the right order again after
 //! one turn.
 use std::time::Duration;
@@ -87,14 +87,25 @@ async fn tell_service(
     wanted: Option<GridOrder>,
     is_alive: bool,
 ) -> Result<(), ServiceError> {
-    let state = if is_alive {
-        service.send_message(GridMessage::Heartbeat).await?
-    } else {
-        service.read_sender().await?
-    };
-    let Some(message) = next_message(state, wanted, is_alive) else { return Ok(()) };
+    // The order goes first: a heartbeat would keep the fail-safe away from an order that is refused.
+    let state = service.read_sender().await?;
+    if let Some(message) = next_message(state, wanted, is_alive) {
+        send_order(service, message).await?;
+    }
+    if !is_alive {
+        return Ok(());
+    }
+    let state = service.send_message(GridMessage::Heartbeat).await?;
+    // A fail-safe ends by an order or a release after the heartbeat.
+    if state.reason == GridReason::FailSafe {
+        send_order(service, message_of(wanted)).await?;
+    }
+    Ok(())
+}
+
+async fn send_order(service: &Service, message: GridMessage) -> Result<(), ServiceError> {
     service.send_message(message).await?;
-    if let Some(GridOrder { limit, until }) = wanted {
+    if let GridMessage::Order(GridOrder { limit, until }) = message {
         let until = until.map(|until| until.to_rfc3339());
         info!(limit_kw = limit.as_kw(), until, "ordered");
     } else {
@@ -103,16 +114,21 @@ async fn tell_service(
     Ok(())
 }
 
-/// Message that makes the service keep an order, or none; `None` if it does already. A fail-safe ends
-/// only by an order or a release after the heartbeat, so it is sent again then.
+fn message_of(wanted: Option<GridOrder>) -> GridMessage {
+    wanted.map_or(GridMessage::Release, GridMessage::Order)
+}
+
+/// Message that makes the service keep an order, or none; `None` if it does already.
+///
+/// While the VTN is silent, nothing is ordered once the fail-safe has ended by its own time: an order
+/// without a heartbeat could not be taken back, and would hold until the VTN returns.
 fn next_message(
     state: SenderState,
     wanted: Option<GridOrder>,
     is_alive: bool,
 ) -> Option<GridMessage> {
-    let ends_fail_safe = is_alive && state.reason == GridReason::FailSafe;
     let is_new = state.order != wanted;
-    (is_new || ends_fail_safe).then(|| wanted.map_or(GridMessage::Release, GridMessage::Order))
+    (is_new && (is_alive || !state.has_given_up())).then(|| message_of(wanted))
 }
 
 #[cfg(test)]
@@ -124,19 +140,34 @@ mod tests {
     #[test]
     fn an_order_is_sent_where_the_service_keeps_another() {
         let order = GridOrder { limit: kw(4.2), until: None };
+        let later = "2026-01-05T18:00:00Z".parse().ok();
         let send = |order, reason, wanted, is_alive| {
-            next_message(SenderState { order, reason }, wanted, is_alive)
+            let state = SenderState { order, reason, fail_safe: Some(kw(3.0)), next_change: later };
+            next_message(state, wanted, is_alive)
         };
         let (free, ordered) = (GridReason::Free, GridReason::Ordered);
         assert_eq!(send(None, free, None, true), None);
         assert_eq!(send(None, free, Some(order), true), Some(GridMessage::Order(order)));
+        assert_eq!(send(None, free, Some(order), false), Some(GridMessage::Order(order)));
         assert_eq!(send(Some(order), ordered, Some(order), true), None);
         assert_eq!(send(Some(order), ordered, None, true), Some(GridMessage::Release));
-        // The end of a fail-safe needs a message after the heartbeat, and none without one.
         let lost = GridReason::FailSafe;
-        assert_eq!(send(Some(order), lost, Some(order), true), Some(GridMessage::Order(order)));
-        assert_eq!(send(None, lost, None, true), Some(GridMessage::Release));
         assert_eq!(send(None, lost, None, false), None);
         assert_eq!(send(None, lost, Some(order), false), Some(GridMessage::Order(order)));
+    }
+
+    #[test]
+    fn nothing_is_ordered_without_a_heartbeat_once_the_fail_safe_is_over() {
+        let order = Some(GridOrder { limit: kw(0.0), until: None });
+        let state = SenderState {
+            order: None,
+            reason: GridReason::Free,
+            fail_safe: Some(kw(3.0)),
+            next_change: None,
+        };
+        assert_eq!(next_message(state, order, false), None);
+        assert_eq!(next_message(state, order, true), Some(message_of(order)));
+        let without = SenderState { fail_safe: None, ..state };
+        assert_eq!(next_message(without, order, false), Some(message_of(order)));
     }
 }

@@ -162,11 +162,14 @@ fn place_intervals(
     let modified = read_instant("modificationDateTime", &event.modification_date_time)?;
     let common = event.interval_period.clone().unwrap_or_default();
     let event_start = read_start(&common, modified)?;
-    let event_end = match (&event.duration, event_start) {
-        (Some(text), Some(start)) => read_duration("duration", text)?.end_from(start),
-        _ => None,
+    let duration = event.duration.as_deref().map(|text| read_duration("duration", text));
+    let duration = duration.transpose()?.filter(|duration| !duration.is_zero());
+    let event_end =
+        duration.zip(event_start).and_then(|(duration, start)| duration.end_from(start));
+    let has_start = |interval: &Interval| {
+        interval.interval_period.as_ref().is_some_and(|period| period.start.is_some())
     };
-    let has_periods = intervals.iter().any(|interval| interval.interval_period.is_some());
+    let repeats = duration.is_some() && !intervals.iter().any(has_start);
     let mut placed = Vec::new();
     let mut next = event_start;
     loop {
@@ -189,9 +192,11 @@ fn place_intervals(
                 return Err(EventFault::TooMany);
             }
         }
-        // Intervals with periods of their own have fixed places, and one without end fills the rest.
+        // Intervals with starts of their own have fixed places, and one without end fills the rest.
         match (next, event_end) {
-            (Some(next), Some(end)) if next < end && !has_periods => {}
+            (Some(next), Some(end)) if next < end && repeats => {}
+            // A duration without end would repeat them for ever.
+            (Some(_), None) if repeats => return Err(EventFault::TooMany),
             _ => return Ok(placed),
         }
     }
@@ -340,10 +345,21 @@ mod tests {
         let short = limits(json!({"duration": "PT30M"}));
         assert_eq!(short, [row(4.2, "05 17:00", Some("05 17:30"))]);
         assert_eq!(limits(json!({"duration": "PT0S"})).len(), 2);
-        assert_eq!(
-            fault(json!({"duration": "P90Y"})),
-            r#"event "e1": it has more than 10000 intervals"#
-        );
+        for duration in ["P90Y", "P9999Y"] {
+            assert_eq!(
+                fault(json!({ "duration": duration })),
+                r#"event "e1": it has more than 10000 intervals"#
+            );
+        }
+        // Intervals with durations of their own, and without starts, repeat as well.
+        let own = |kw: f64| {
+            json!({
+                "intervalPeriod": {"duration": "PT1H"},
+                "payloads": [{"type": "IMPORT_CAPACITY_LIMIT", "values": [kw]}],
+            })
+        };
+        let changes = json!({"duration": "PT3H30M", "intervals": [own(4.2), own(10.0)]});
+        assert_eq!(limits(changes), expected);
     }
 
     #[test]

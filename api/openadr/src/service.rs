@@ -1,8 +1,10 @@
 //! Orders and heartbeats at the operators' address of the service.
+use chrono::{DateTime, Utc};
 use http::{Method, Request, header};
 use serde::Deserialize;
 use serde_json::json;
 use slackwater_control::grid_order::limit::{GridMessage, GridOrder, GridReason};
+use slackwater_engine::units::Power;
 
 use crate::http::{Body, Https, RequestError};
 
@@ -24,6 +26,21 @@ pub struct SenderState {
     pub order: Option<GridOrder>,
     /// Reason of the limit in force.
     pub reason: GridReason,
+    /// Limit while nothing is heard; `None` without a fail-safe.
+    #[serde(rename = "fail_safe_kw")]
+    pub fail_safe: Option<Power>,
+    /// Next change of the limit by the passing of time alone.
+    pub next_change: Option<DateTime<Utc>>,
+}
+
+impl SenderState {
+    /// Returns true if the fail-safe has ended by its own time: a sender that is heard has the loss of
+    /// its heartbeat as next change.
+    #[must_use]
+    pub fn has_given_up(&self) -> bool {
+        let is_free = self.reason == GridReason::Free && self.next_change.is_none();
+        self.fail_safe.is_some() && is_free
+    }
 }
 
 /// A sender `[grid.NAME]` at the operators' address.

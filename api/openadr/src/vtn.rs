@@ -2,6 +2,7 @@
 //!
 //! The token is that of the client credentials grant (RFC 6749, section 4.4), with name and secret by
 //! HTTP Basic. It is asked for again a minute before it expires, and after the VTN refused it.
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use base64::Engine;
@@ -92,18 +93,28 @@ impl Vtn {
     /// # Errors
     /// No token is given, or a page does not arrive or cannot be read.
     pub async fn read_events(&mut self) -> Result<Vec<Event>, VtnError> {
-        let mut events = Vec::new();
-        for page in 0..PAGES_MAX {
-            let read = self.read_page(page * PAGE_EVENTS).await;
+        let (mut events, mut seen, mut skip) = (Vec::new(), BTreeSet::new(), 0);
+        for _ in 0..PAGES_MAX {
+            let read = self.read_page(skip).await;
             if matches!(&read, Err(VtnError::Request(error)) if error.is_unauthorized()) {
                 self.token = None;
             }
             let read = read?;
-            let is_last = read.len() < PAGE_EVENTS;
-            // A VTN may ignore the parameter.
-            events.extend(read.into_iter().filter(|event| event.program_id == self.program));
-            if is_last {
+            // A VTN may give fewer events than a page has room for: the last page has none.
+            if read.is_empty() {
                 return Ok(events);
+            }
+            skip += read.len();
+            let count = seen.len();
+            for event in read.into_iter().filter(|event| seen.insert(event.id.clone())) {
+                // A VTN may ignore the parameter of the program.
+                if event.program_id == self.program {
+                    events.push(event);
+                }
+            }
+            // One that ignores `skip` gives the same events again, all of them or the first ones.
+            if seen.len() == count {
+                return if count < PAGE_EVENTS { Ok(events) } else { Err(VtnError::TooMany) };
             }
         }
         Err(VtnError::TooMany)

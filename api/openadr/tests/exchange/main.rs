@@ -172,3 +172,47 @@ async fn all_pages_of_events_are_read_and_other_programs_are_not_followed() {
     world.turn(0).await;
     assert_eq!(world.in_force(), ordered(4.2));
 }
+
+#[tokio::test]
+async fn a_vtn_that_gives_fewer_events_at_once_is_read_to_its_end() {
+    let mut world = World::start().await;
+    world.servers().page_max = 25;
+    let past = (0..60).map(|place| event(&format!("past-{place}"), 1, -600, 60, &[1.0]));
+    world.servers().events = past.chain([event("last", 9, 0, 3600, &[4.2])]).collect();
+    world.turn(0).await;
+    assert_eq!(world.in_force(), ordered(4.2));
+}
+
+#[tokio::test]
+async fn a_vtn_that_never_returns_leaves_no_order_behind_the_fail_safe() {
+    let mut world = World::start().await;
+    world.servers().events = vec![event("e1", 1, 0, 36_000, &[0.0])];
+    world.turn(0).await;
+    world.servers().is_vtn_down = true;
+    world.turn(120).await;
+    assert_eq!(world.in_force(), (Some(3.0), GridReason::FailSafe));
+    for at in [7319, 7320, 7325, 9000] {
+        world.turn(at).await;
+    }
+    assert_eq!(world.in_force(), FREE);
+    // The order is in force again with the heartbeat.
+    world.servers().is_vtn_down = false;
+    world.turn(9030).await;
+    assert_eq!(world.in_force(), ordered(0.0));
+}
+
+#[tokio::test]
+async fn an_order_that_the_service_refuses_is_followed_by_no_heartbeat() {
+    let mut world = World::start().await;
+    world.servers().events = vec![event("e1", 1, 0, 3600, &[4.2])];
+    world.servers().refuses_orders = true;
+    for at in [0, 30, 60, 90] {
+        world.turn(at).await;
+    }
+    assert_eq!(world.heartbeats(), 0);
+    world.servers().now = second(120);
+    assert_eq!(world.in_force(), (Some(3.0), GridReason::FailSafe));
+    world.servers().refuses_orders = false;
+    world.turn(125).await;
+    assert_eq!((world.in_force(), world.heartbeats()), (ordered(4.2), 1));
+}

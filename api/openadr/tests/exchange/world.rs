@@ -35,6 +35,10 @@ pub(crate) struct Servers {
     pub(crate) events: Vec<Value>,
     pub(crate) is_vtn_down: bool,
     pub(crate) is_service_down: bool,
+    /// While true, the service answers orders with 422.
+    pub(crate) refuses_orders: bool,
+    /// Most events that the VTN gives at once.
+    pub(crate) page_max: usize,
     /// Number of tokens that were given; only the last one is good.
     pub(crate) tokens: u32,
     pub(crate) heartbeats: u32,
@@ -93,6 +97,8 @@ impl World {
             events: Vec::new(),
             is_vtn_down: false,
             is_service_down: false,
+            refuses_orders: false,
+            page_max: 50,
             tokens: 0,
             heartbeats: 0,
             messages: Vec::new(),
@@ -185,7 +191,7 @@ async fn list_events(
         return Err(StatusCode::UNAUTHORIZED);
     }
     assert_eq!(page.program, "p1");
-    let events = servers.events.iter().skip(page.skip).take(page.limit);
+    let events = servers.events.iter().skip(page.skip).take(page.limit.min(servers.page_max));
     Ok(Json(events.cloned().collect()))
 }
 
@@ -207,6 +213,9 @@ async fn take_message(
         servers.heartbeats += 1;
         Some(GridMessage::Heartbeat)
     } else if method == Method::POST {
+        if servers.refuses_orders {
+            return Err(StatusCode::UNPROCESSABLE_ENTITY);
+        }
         let order: GridOrder = serde_json::from_slice(&body).unwrap();
         servers.messages.push(Some(order));
         Some(GridMessage::Order(order))
@@ -222,5 +231,8 @@ async fn take_message(
     }
     let in_force = servers.limit.in_force(now);
     let order = servers.limit.order(now);
-    Ok(Json(json!({"name": "dso", "order": order, "reason": in_force.reason, "since": now})))
+    Ok(Json(json!({
+        "name": "dso", "order": order, "reason": in_force.reason, "since": now,
+        "fail_safe_kw": FAIL_SAFE.limit, "next_change": servers.limit.next_change(now),
+    })))
 }
