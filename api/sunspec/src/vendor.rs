@@ -174,7 +174,7 @@ impl Vendor for SunSpec {
 
     async fn poll(&self, device: &Linked, now: DateTime<Utc>) -> Result<Reading, VendorError> {
         let (name, line, kind) = self.find_device(device)?;
-        let read = line.read(now).await?;
+        let read = line.read(kind == DeviceKind::Battery, now).await?;
         let own = line.device();
         let (facts, counters) = match (kind, own.installed_on) {
             (DeviceKind::Inverter, Some(installed_on)) => {

@@ -26,6 +26,9 @@ type Registers = Arc<Mutex<BTreeMap<u16, u16>>>;
 /// First register of the model with storage control.
 const CONTROL: u16 = 40_122;
 
+/// Holds the address of a register that takes writes and keeps its value.
+const STUCK: u16 = 65_000;
+
 /// A hybrid: models 1, 103 and 124.
 fn hybrid() -> Registers {
     let mut all = vec![0x5375, 0x6E53, 1, 66];
@@ -98,7 +101,9 @@ fn answer(request: &[u8], registers: &mut BTreeMap<u16, u16>) -> Vec<u8> {
         }
         16 => {
             for n in 0..count {
-                registers.insert(start + n, word(6 + usize::from(n) * 2));
+                if registers.get(&STUCK) != Some(&(start + n)) {
+                    registers.insert(start + n, word(6 + usize::from(n) * 2));
+                }
             }
             request[..5].to_vec()
         }
@@ -260,6 +265,36 @@ async fn commands_without_a_way_back_are_refused() {
     let told = refuse(Command::OperationMode(OperationMode::Idle)).await;
     assert_eq!(told, "the device has no timer that ends a limit (InOutWRte_RvrtTms of model 124)");
     assert_eq!(registers.lock().unwrap()[&(CONTROL + 5)], 0);
+}
+
+#[tokio::test]
+async fn a_timer_that_takes_no_time_switches_nothing_on() {
+    let registers = hybrid();
+    registers.lock().unwrap().insert(STUCK, CONTROL + 15);
+    let (address, _) = serve(&registers).await;
+    let vendor = open(&address, &json!({}));
+    let battery = link(&vendor, "roof/battery").await;
+    let order = Command::OperationMode(OperationMode::ImportFocus);
+    let refused = vendor.send(&battery, &order, now()).await;
+    assert!(matches!(refused, Err(VendorError::PreconditionLost { .. })), "{refused:?}");
+    assert_eq!(registers.lock().unwrap()[&(CONTROL + 5)], 0);
+}
+
+#[tokio::test]
+async fn polls_of_the_inverter_renew_no_order_to_the_battery() {
+    let registers = hybrid();
+    let (address, _) = serve(&registers).await;
+    let vendor = open(&address, &json!({}));
+    let battery = link(&vendor, "roof/battery").await;
+    let order = Command::OperationMode(OperationMode::Idle);
+    vendor.send(&battery, &order, now()).await.unwrap();
+    let timer_after = async |device: &str| {
+        registers.lock().unwrap().insert(CONTROL + 15, 7);
+        vendor.poll(&link(&vendor, device).await, now()).await.unwrap();
+        registers.lock().unwrap()[&(CONTROL + 15)]
+    };
+    assert_eq!(timer_after("roof/inverter").await, 7);
+    assert_eq!(timer_after("roof/battery").await, 1800);
 }
 
 #[tokio::test]

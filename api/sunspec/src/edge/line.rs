@@ -10,7 +10,7 @@ use tracing::{info, warn};
 
 use crate::edge::session::{Session, SessionError};
 use crate::map::chain::Place;
-use crate::map::control::ControlError;
+use crate::map::control::{ControlError, REVERT_SECONDS};
 use crate::map::facts::{DeviceFacts, STORAGE_CONTROL};
 use crate::map::order::{Next, Order};
 use crate::settings::DeviceSettings;
@@ -93,25 +93,27 @@ impl Line {
         Session::open(&self.device.address, self.device.unit_id, self.patience).await
     }
 
-    /// Reads all facts of the device, and renews the order that it was given.
+    /// Reads all facts of the device. With `renews`, the order that it was given is renewed: of a
+    /// hybrid, polls of the battery do that, and those of the inverter leave it alone.
     ///
     /// # Errors
     /// The device does not answer, or its registers are no models.
-    pub async fn read(&self, now: DateTime<Utc>) -> Result<DeviceFacts, VendorError> {
+    pub async fn read(&self, renews: bool, now: DateTime<Utc>) -> Result<DeviceFacts, VendorError> {
         let mut state = self.state.lock().await;
         state.check_pause(now)?;
-        let read = self.read_and_renew(&mut state.order, now).await;
+        let read = self.read_and_renew(&mut state.order, renews, now).await;
         self.end_call(&mut state, read, now)
     }
 
     async fn read_and_renew(
         &self,
         order: &mut Option<Order>,
+        renews: bool,
         now: DateTime<Utc>,
     ) -> Result<DeviceFacts, SessionError> {
         let mut session = self.open_session().await?;
         let (facts, place) = read_device(&mut session, &self.device).await?;
-        if let Some(given) = *order {
+        if let Some(given) = order.filter(|_| renews) {
             match given.judge(facts.operation_mode(), now) {
                 Next::Renew => {
                     let renewed = self.write_mode(&mut session, &facts, place, given.mode).await;
@@ -170,7 +172,14 @@ impl Line {
     ) -> Result<(), SessionError> {
         let (control, place) = facts.control.zip(place).ok_or(ControlError::NoModel)?;
         let writes = control.list_writes(mode, self.revert_seconds)?;
-        session.write_all(place, &writes).await
+        for write in writes {
+            session.write(place, &write).await?;
+            // A timer that stays at 0 ends nothing: no limit is switched on over it.
+            if write.offset == REVERT_SECONDS && !session.holds_timer(place).await? {
+                return Err(ControlError::NoTimer.into());
+            }
+        }
+        Ok(())
     }
 
     fn end_call<T>(

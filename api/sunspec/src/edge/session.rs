@@ -12,7 +12,7 @@ use tokio_modbus::client::{Client, Context};
 use tokio_modbus::{ExceptionCode, Request, Response, Slave};
 
 use crate::map::chain::{BASES, ChainError, MARKER, Place, Walk};
-use crate::map::control::{ControlError, Write};
+use crate::map::control::{ControlError, REVERT_SECONDS, Write};
 use crate::map::facts::is_read;
 use crate::map::points::Points;
 
@@ -154,21 +154,25 @@ impl Session {
         Ok(models)
     }
 
-    /// Writes registers of a model, in their order.
-    pub(crate) async fn write_all(
-        &mut self,
-        place: Place,
-        writes: &[Write],
-    ) -> Result<(), SessionError> {
-        for write in writes {
-            let address = place.address.checked_add(write.offset).ok_or(SessionError::Malformed)?;
-            let request = Request::WriteMultipleRegisters(address, Cow::Borrowed(&write.values));
-            match self.call(request).await? {
-                Response::WriteMultipleRegisters(start, count)
-                    if (start, usize::from(count)) == (address, write.values.len()) => {}
-                _ => return Err(SessionError::Malformed),
+    /// Writes registers of a model.
+    pub(crate) async fn write(&mut self, place: Place, write: &Write) -> Result<(), SessionError> {
+        let address = place.address.checked_add(write.offset).ok_or(SessionError::Malformed)?;
+        let request = Request::WriteMultipleRegisters(address, Cow::Borrowed(&write.values));
+        match self.call(request).await? {
+            Response::WriteMultipleRegisters(start, count)
+                if (start, usize::from(count)) == (address, write.values.len()) =>
+            {
+                Ok(())
             }
+            _ => Err(SessionError::Malformed),
         }
-        Ok(())
+    }
+
+    /// Returns true if the timer of storage control has a time. A device may count it down, or round
+    /// it.
+    pub(crate) async fn holds_timer(&mut self, place: Place) -> Result<bool, SessionError> {
+        let address = place.address.checked_add(REVERT_SECONDS).ok_or(SessionError::Malformed)?;
+        let seconds = self.read(address, 1).await?;
+        Ok(!matches!(seconds[..], [0 | 0xFFFF]))
     }
 }

@@ -22,7 +22,7 @@ use crate::map::points::{Points, scale};
 const STORAGE_CONTROL_MODE: u16 = 5;
 const DISCHARGE_RATE: u16 = 12;
 const CHARGE_RATE: u16 = 13;
-const REVERT_SECONDS: u16 = 15;
+pub(crate) const REVERT_SECONDS: u16 = 15;
 const RATE_SCALE_FACTOR: u16 = 25;
 
 /// Bit of a limit of the charging power.
