@@ -198,9 +198,6 @@ async fn advance(
         show(worlds, sender, next, now);
         return Ok(());
     }
-    if let Some(message) = message {
-        record_message(sender, message, now).await;
-    }
     let mut change = app.store().begin().await?;
     // Another process may have changed it meanwhile.
     let before = lock_grid_state(change.connection(), &sender.name, &before).await?;
@@ -220,6 +217,10 @@ async fn advance(
         }
     };
     change.commit(show_next).await?;
+    // What was not kept is no order, and a log that cannot be written delays none.
+    if let Some(message) = message {
+        record_message(sender, message, now).await;
+    }
     if let (true, Some(in_force)) = (is_changed, next.in_force) {
         log_change(sender, &in_force);
         record_limit(sender, &next.limit, &in_force, now).await;
