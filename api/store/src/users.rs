@@ -92,7 +92,8 @@ pub async fn deauthorise_user(
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
     let statements = [
-        "update connections set secret = null, secret_key = null, is_valid = 0
+        "update connections set secret = null, secret_key = null, is_valid = 0,
+             renewed_by = null, renewed_until = 0
          where client_id = $1 and user_id = $2",
         "delete from link_sessions where client_id = $1 and user_id = $2",
     ];

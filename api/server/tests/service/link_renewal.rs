@@ -10,6 +10,7 @@ use slackwater_integration::authorization::AccountTokens;
 use slackwater_integration::vendor::{Connection, Vendor};
 use slackwater_service::device_calls::call_device;
 use slackwater_service::jobs::poller::poll_now;
+use slackwater_service::linking::connect::deauthorise;
 use slackwater_service::state::App;
 use slackwater_store::accounts::all_accounts;
 use slackwater_store::events::latest_events;
@@ -255,6 +256,30 @@ async fn tokens_that_were_not_stored_do_not_replace_those_of_a_new_log_in() {
     scene.expires(3);
     assert!(is_reached(app, id).await);
     assert_eq!(kept(&scene.stage).await.0.refresh_token, Some(token("refresh", 3)));
+}
+
+#[tokio::test]
+async fn tokens_of_a_user_who_withdrew_meanwhile_are_not_stored() {
+    let lines = Lines::default();
+    let written = lines.clone();
+    let log = tracing_subscriber::fmt().json().with_writer(move || written.clone());
+    let _log = tracing::subscriber::set_default(log.finish());
+    let (scene, id) = Scene::linked(On::Sqlite).await;
+    let app = &scene.stage.app;
+    let (fails, works) = fault(On::Sqlite);
+    app.store().reader().execute(fails[0]).await.unwrap();
+    scene.expires(1);
+    assert!(is_reached(app, id).await);
+    lines.wait_for("renewed tokens are not stored yet", 1).await;
+    app.store().reader().execute(works).await.unwrap();
+    let account = all_accounts(app.store()).await.unwrap().remove(0);
+    deauthorise(app, &account.client_id, &account.user_id).await.unwrap();
+    app.clock().step(TimeDelta::seconds(30)).unwrap();
+    lines.wait_for("renewed tokens are given up: the account has others", 1).await;
+    let query =
+        "select count(*) as stored from connections where secret is not null or is_valid = 1";
+    let row = app.store().reader().fetch_one(query).await.unwrap();
+    assert_eq!(row.get::<i64, _>("stored"), 0);
 }
 
 /// Without grace the manufacturer ends the log-in when it sees the old refresh token again.
