@@ -118,6 +118,19 @@ impl GridLimit {
         Self { fail_safe, ..self }
     }
 
+    /// State on a clock that may have been set back: nothing was heard or lost after `now`. Otherwise a
+    /// heartbeat of a clock that was ahead would keep the fail-safe away until then, and a loss by that
+    /// clock could not end.
+    #[must_use]
+    pub fn set_back_to(self, now: DateTime<Utc>) -> Self {
+        Self {
+            heard_at: self.heard_at.min(now),
+            since: self.since.min(now),
+            lost_at: self.lost_at.map(|lost_at| lost_at.min(now)),
+            ..self
+        }
+    }
+
     /// Order that is kept, and has not ended at an instant. It holds unless a fail-safe does.
     #[must_use]
     pub fn order(self, at: DateTime<Utc>) -> Option<GridOrder> {
@@ -302,6 +315,29 @@ mod tests {
             let wanted = (limit.map(kw), reason, second(since));
             assert_eq!((found.limit, found.reason, found.since), wanted, "at {at} s");
         }
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_neither_delays_nor_holds_the_fail_safe() {
+        // A day ahead: a heartbeat and an order, and then their loss.
+        let day = 86_400;
+        let ahead = GridLimit::new(Some(FAIL_SAFE), second(0))
+            .after(GridMessage::Heartbeat, second(day))
+            .after(order(10.0, None), second(day));
+        let back = ahead.set_back_to(second(10));
+        let reason = |state: GridLimit, at| state.in_force(second(at)).reason;
+        assert_eq!(
+            (reason(back, 129), reason(back, 130)),
+            (GridReason::Ordered, GridReason::FailSafe)
+        );
+        assert_eq!(reason(ahead, 130), GridReason::Ordered, "the clock that was ahead");
+        let lost = ahead.after(order(10.0, None), second(day + 200)).set_back_to(second(20));
+        assert_eq!(reason(lost, 20), GridReason::FailSafe);
+        let heard =
+            lost.after(GridMessage::Heartbeat, second(21)).after(order(5.0, None), second(22));
+        assert_eq!(reason(heard, 22), GridReason::Ordered);
+        // On a clock that goes on, nothing changes.
+        assert_eq!(heard.set_back_to(second(22)), heard);
     }
 
     #[test]

@@ -235,7 +235,7 @@ fn next_state(
     input: Input,
     now: DateTime<Utc>,
 ) -> (GridState, Option<GridMessage>) {
-    let limit = kept.limit.with_fail_safe(sender.settings.fail_safe());
+    let limit = kept.limit.with_fail_safe(sender.settings.fail_safe()).set_back_to(now);
     let (limit, message) = match input {
         Input::Time => (limit, None),
         Input::Message(message) => (limit.after(message, now), Some(message)),
