@@ -1,9 +1,9 @@
 //! One turn: ask the VTN, decide, tell the service.
 //!
 //! A heartbeat follows each successful reading of the events whose order the service took, and nothing
-//! else. The order is sent where the service keeps another one, so that nothing of earlier turns is kept here: a service that was
-//! down, that lost its database, or that another program told something has the right order again after
-//! one turn.
+//! else. The order is sent where the service keeps another one, so that nothing of earlier turns is
+//! kept here: a service that was down, that lost its database, or that another program told something
+//! has the right order again after one turn.
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
