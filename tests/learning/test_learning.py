@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from stable_baselines3 import PPO
 from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.monitor import Monitor
 
 import slackwater as sw
 from slackwater.gym import ChargingEnv
@@ -37,7 +38,7 @@ def environment() -> ChargingEnv:
 def test_a_policy_learns_to_wait_for_the_cheap_hours() -> None:
     env = environment()
     model = PPO("MlpPolicy", env, n_steps=126, batch_size=63, seed=0, device="cpu")
-    before, _ = evaluate_policy(model, environment(), n_eval_episodes=14)
+    before, _ = evaluate_policy(model, Monitor(environment()), n_eval_episodes=14)
     model.learn(20_000)
-    after, _ = evaluate_policy(model, environment(), n_eval_episodes=14)
+    after, _ = evaluate_policy(model, Monitor(environment()), n_eval_episodes=14)
     assert float(np.mean(after)) > float(np.mean(before))
