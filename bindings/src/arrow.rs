@@ -78,6 +78,20 @@ impl<'a> Columns<'a> {
         })
     }
 
+    /// Refuses columns that other functions honour: ignoring them would plan something else.
+    pub(crate) fn refuse_foreign<'b>(
+        &self,
+        foreign: impl IntoIterator<Item = &'b &'b str>,
+        function: &str,
+    ) -> Result<(), Refused> {
+        match foreign.into_iter().find(|name| self.find(name).is_some()) {
+            None => Ok(()),
+            Some(name) => Err(Refused::Input(format!(
+                "column {name:?} is not something {function} can honour; drop it"
+            ))),
+        }
+    }
+
     /// Refuses a column that nothing reads, but that has the earlier name of a
     /// known one, or looks like one of `known` that is not there: a slip of the
     /// pen, or the name that another function has for it. Ignoring it would

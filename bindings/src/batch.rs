@@ -22,6 +22,7 @@ use crate::interrupt;
 use crate::plan::{Plan, planned};
 use crate::plan_table::PlanTable;
 use crate::prices::{PriceCurves, Prices};
+use crate::row_fields::{find_rows, take_only};
 use crate::series::Series;
 
 /// Columns that belong to other functions; ignoring them would plan something else.
@@ -185,10 +186,7 @@ impl Vehicles {
     ) -> Result<Self, Refused> {
         let columns = Columns::new(batch);
         let not_here = NOT_HERE.iter().filter(|name| !honoured.contains(name));
-        if let Some(name) = not_here.into_iter().find(|name| columns.find(name).is_some()) {
-            let text = format!("column {name:?} is not something {function} can honour; drop it");
-            return Err(Refused::Input(text));
-        }
+        columns.refuse_foreign(not_here, function)?;
         columns.refuse_lookalikes(&[&KNOWN[..], honoured].concat())?;
         let needs = if columns.find("energy_kwh").is_some() {
             if let Some(name) = IN_PERCENT.iter().find(|name| columns.find(name).is_some()) {
@@ -455,25 +453,6 @@ pub(crate) fn plan_row(
         }
     }
     planned(py, prices, take_only(requests, ("vehicle", vehicle))?, Charged::Charge)
-}
-
-/// Rows of a vehicle, by its `id`.
-pub(crate) fn find_rows(ids: &ArrayRef, vehicle: &str) -> Result<Vec<usize>, Refused> {
-    let names = arrow_cast::cast(ids, &DataType::Utf8).map_err(refused)?;
-    let rows = names.as_string::<i32>().iter().enumerate();
-    Ok(rows.filter(|(_, name)| *name == Some(vehicle)).map(|(row, _)| row).collect())
-}
-
-/// What was found of the only row of a vehicle or room: the name of the argument, and its value.
-pub(crate) fn take_only<T>(mut found: Vec<T>, (argument, id): (&str, &str)) -> Result<T, Refused> {
-    match (found.pop(), found.len()) {
-        (None, _) => Err(Refused::Input(format!("{argument} is {id:?}; no row has this id"))),
-        (Some(one), 0) => Ok(one),
-        (Some(_), others) => {
-            let rows = others + 1;
-            Err(Refused::Input(format!("{argument} is {id:?}; {rows} rows have this id")))
-        }
-    }
 }
 
 /// The intensity on the slots of a curve.

@@ -1,25 +1,24 @@
 //! Heat plans of many rooms and tanks, Arrow to Arrow.
-use std::collections::HashMap;
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, SchemaRef};
-use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::batch as engine;
-use slackwater_engine::columns::{HeatNumbers, NO_TIME, PlanTable as PlanRows, RoomError, Rooms};
+use slackwater_engine::columns::{HeatNumbers, PlanTable as PlanRows, RoomError, Rooms};
 use slackwater_engine::plan::heat::{HeatProblem, HeatRequest};
 use slackwater_engine::prices::curve::PriceCurve;
 
 use crate::answer::{self, numbers};
 use crate::arrow::{Columns, Table, refused, schema};
-use crate::batch::{Numbers, Times, find_price_rows, find_rows, take_only};
+use crate::batch::{Numbers, Times, find_price_rows};
 use crate::doubts::warn_of_columns;
 use crate::error::Refused;
 use crate::heat::{NumberTuple, SetBackTuple, shared_request};
 use crate::interrupt;
 use crate::plan_table::PlanTable;
 use crate::prices::Prices;
+use crate::row_fields::{RowFields, find_rows, read_row, take_only};
 use crate::series::Series;
 
 /// Columns that are arguments here, or that other functions honour; ignoring them would plan
@@ -75,11 +74,7 @@ struct Rows {
 impl Rows {
     fn new(batch: &RecordBatch, names: Option<&[String]>) -> Result<Self, Refused> {
         let columns = Columns::new(batch);
-        if let Some(name) = NOT_HERE.iter().find(|name| columns.find(name).is_some()) {
-            let text =
-                format!("column {name:?} is not something plan_heat_batch can honour; drop it");
-            return Err(Refused::Input(text));
-        }
+        columns.refuse_foreign(&NOT_HERE, "plan_heat_batch")?;
         columns.refuse_lookalikes(&KNOWN)?;
         let required = |name: &str| columns.numbers(name).map(Numbers::new);
         Ok(Self {
@@ -123,31 +118,13 @@ impl Rows {
         }
     }
 
-    /// What a row says; its optional columns are left out where they are null.
-    fn row(&self, row: usize) -> Result<RowTuple, Refused> {
-        let missing = |name: &str| Refused::Input(format!("column {name:?} is null for the room"));
-        let time = |name: &str, times: &Times| match times.values()[row] {
-            NO_TIME => Err(missing(name)),
-            micros => DateTime::from_timestamp_micros(micros).ok_or_else(|| missing(name)),
-        };
-        let mut numbers = HashMap::new();
-        for (name, column) in KNOWN[3..9].iter().zip(&self.required) {
-            let number = column.values()[row];
-            if number.is_nan() {
-                return Err(missing(name));
-            }
-            numbers.insert(*name, number);
-        }
-        for (name, column) in KNOWN[9..].iter().zip(&self.optional) {
-            let number = column.as_ref().map(|numbers| numbers[row]);
-            numbers.extend(number.filter(|number| !number.is_nan()).map(|number| (*name, number)));
-        }
-        Ok((time("now", &self.now)?, time("until", &self.until)?, numbers))
+    /// Values of a row; optional columns are left out where they are null.
+    fn row(&self, row: usize) -> Result<RowFields, Refused> {
+        let times = [("now", &self.now), ("until", &self.until)];
+        let required = KNOWN[3..9].iter().copied().zip(&self.required);
+        read_row((row, "room"), times, required, KNOWN[9..].iter().copied().zip(&self.optional))
     }
 }
-
-/// First instant, end, and numbers by their columns.
-type RowTuple = (DateTime<Utc>, DateTime<Utc>, HashMap<&'static str, f64>);
 
 /// What the row of a room says, for a plan of it alone; see `slackwater.plan_heat_row`.
 #[pyfunction]
@@ -155,7 +132,7 @@ pub(crate) fn heat_row(
     py: Python<'_>,
     rooms: AnyRecordBatch,
     room: &str,
-) -> Result<RowTuple, Refused> {
+) -> Result<RowFields, Refused> {
     let rooms = crate::arrow::batches(rooms)?;
     warn_of_columns(py, &rooms, &DOUBTED)?;
     let mut found = Vec::new();

@@ -46,6 +46,7 @@ mod power;
 mod prices;
 mod provenance;
 mod questions;
+mod row_fields;
 mod saved;
 mod schedule;
 mod series;

@@ -126,10 +126,7 @@ impl ReadStays {
 
     fn add(&mut self, batch: &RecordBatch) -> Result<(), Refused> {
         let (columns, first) = (Columns::new(batch), self.stays.len());
-        if let Some(name) = NOT_HERE.iter().find(|name| columns.find(name).is_some()) {
-            let text = format!("column {name:?} is not something simulate can honour; drop it");
-            return Err(Refused::Input(text));
-        }
+        columns.refuse_foreign(&NOT_HERE, "simulate")?;
         let vehicles = Vehicles::new(batch, None, ("simulate", &OWN))?;
         let homes = self.homes.encode(batch, first)?.unwrap_or_default();
         let numbers = |name: &str| columns.optional_numbers(name);

@@ -1,27 +1,24 @@
 //! Storage plans of many batteries, Arrow to Arrow.
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, SchemaRef};
-use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::batch as engine;
-use slackwater_engine::columns::{Batteries, NO_TIME, PlanTable as PlanRows, StorageNumbers};
+use slackwater_engine::columns::{Batteries, PlanTable as PlanRows, StorageNumbers};
 use slackwater_engine::plan::storage::PriceSlots;
 use slackwater_engine::prices::curve::PriceCurve;
 
 use crate::answer::{self, numbers};
 use crate::arrow::{Columns, Table, refused, schema};
-use crate::batch::{
-    NUMBERS, Numbers, Times, find_price_rows, find_rows, intensity_by_slot, take_only,
-};
+use crate::batch::{NUMBERS, Numbers, Times, find_price_rows, intensity_by_slot};
 use crate::doubts::warn_of_columns;
 use crate::error::Refused;
 use crate::interrupt;
 use crate::plan_table::PlanTable;
 use crate::prices::Prices;
+use crate::row_fields::{RowFields, find_rows, read_row, take_only};
 use crate::series::Series;
 
 /// Columns that other functions honour; ignoring them would plan something else.
@@ -74,11 +71,7 @@ struct Rows {
 impl Rows {
     fn new(batch: &RecordBatch, names: Option<&[String]>) -> Result<Self, Refused> {
         let columns = Columns::new(batch);
-        if let Some(name) = NOT_HERE.iter().find(|name| columns.find(name).is_some()) {
-            let text =
-                format!("column {name:?} is not something plan_storage_batch can honour; drop it");
-            return Err(Refused::Input(text));
-        }
+        columns.refuse_foreign(&NOT_HERE, "plan_storage_batch")?;
         columns.refuse_lookalikes(&KNOWN)?;
         let required = |name: &str| columns.numbers(name).map(Numbers::new);
         Ok(Self {
@@ -102,29 +95,12 @@ impl Rows {
         })
     }
 
-    /// What a row says; its optional columns are left out where they are null.
-    fn row(&self, row: usize) -> Result<RowTuple, Refused> {
-        let missing =
-            |name: &str| Refused::Input(format!("column {name:?} is null for the vehicle"));
-        let time = |name: &str, times: &Times| match times.values()[row] {
-            NO_TIME => Err(missing(name)),
-            micros => DateTime::from_timestamp_micros(micros).ok_or_else(|| missing(name)),
-        };
-        let required = [&self.capacity, &self.soc, &self.charge_max, &self.discharge_max];
-        let mut numbers = HashMap::new();
-        for (name, column) in KNOWN[3..7].iter().zip(required) {
-            let number = column.values()[row];
-            if number.is_nan() {
-                return Err(missing(name));
-            }
-            numbers.insert(*name, number);
-        }
-        for (name, column) in KNOWN[7..].iter().zip(&self.optional) {
-            let number = column.as_ref().map(|numbers| numbers[row]);
-            numbers.extend(number.filter(|number| !number.is_nan()).map(|number| (*name, number)));
-        }
-        let arrival = time("arrival", &self.arrival)?;
-        Ok((arrival, time("departure", &self.departure)?, numbers))
+    /// Values of a row; optional columns are left out where they are null.
+    fn row(&self, row: usize) -> Result<RowFields, Refused> {
+        let times = [("arrival", &self.arrival), ("departure", &self.departure)];
+        let numbers = [&self.capacity, &self.soc, &self.charge_max, &self.discharge_max];
+        let required = KNOWN[3..7].iter().copied().zip(numbers);
+        read_row((row, "vehicle"), times, required, KNOWN[7..].iter().copied().zip(&self.optional))
     }
 
     fn batteries(&self) -> Batteries<'_> {
@@ -149,16 +125,13 @@ impl Rows {
     }
 }
 
-/// Arrival, departure, and numbers by their columns.
-type RowTuple = (DateTime<Utc>, DateTime<Utc>, HashMap<&'static str, f64>);
-
 /// What the row of a battery says, for a plan of it alone; see `slackwater.plan_storage_row`.
 #[pyfunction]
 pub(crate) fn storage_row(
     py: Python<'_>,
     vehicles: AnyRecordBatch,
     vehicle: &str,
-) -> Result<RowTuple, Refused> {
+) -> Result<RowFields, Refused> {
     let vehicles = crate::arrow::batches(vehicles)?;
     warn_of_columns(py, &vehicles, &NUMBERS)?;
     let mut found = Vec::new();
