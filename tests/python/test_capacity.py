@@ -55,6 +55,15 @@ def test_a_reserve_that_is_not_reached_in_time_has_a_value() -> None:
     assert (plan(reserve_percent=40).floor_shortfall_kwh, plan().floor_shortfall_kwh) == (0, 0)
 
 
+def test_time_without_a_price_is_told() -> None:
+    found = plan(targets=[sw.SocTarget(SIX + 40 * HOUR, 80)])
+    assert found.unpriced_hours == 4
+    assert ", 4 h without a price, proved optimal)" in repr(found)
+    assert ", 4 h without a price" in found.to_html()
+    assert plan().unpriced_hours == 0
+    assert "without a price" not in repr(plan())
+
+
 def test_a_plan_has_the_charge_of_its_bill() -> None:
     found = plan()
     start = datetime(2026, 6, 30, 22, tzinfo=UTC)

@@ -87,6 +87,30 @@ def test_the_departure_and_the_end_count_as_the_deadline_does(plan: Planned, hou
     assert plan.unpriced_hours == hours
 
 
+def test_a_device_that_switches_tells_the_time_without_a_price() -> None:
+    def switch(by: int | None, until: int | None = None) -> sw.SwitchingPlan:
+        return sw.plan_switching(
+            TWO,
+            now=SIX,
+            power_max_kw=10,
+            power_min_kw=2,
+            targets=[(None if by is None else SIX + by * HOUR, 5)],
+            until=None if until is None else SIX + until * HOUR,
+        )
+
+    plan = switch(4)
+    assert plan.unpriced_hours == 2
+    assert ", 2 h without a price, proved optimal)" in repr(plan)
+    assert ", 2 h without a price" in plan._repr_html_().partition("</strong>")[0]
+    assert [switch(*ends).unpriced_hours for ends in ((None, 3), (4, 3), (2,), (None,))] == [
+        1,
+        1,
+        0,
+        0,
+    ]
+    assert "without a price" not in repr(switch(2))
+
+
 def test_a_target_missed_for_want_of_prices_says_so() -> None:
     told = "nothing is planned, because no price is known; the target for Mon 22:00 is missed."
     for plan in (charge(TWO, 25), store(TWO, 100)):

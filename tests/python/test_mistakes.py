@@ -353,6 +353,21 @@ ROWS_OF_VEHICLES: list[Row] = [
         "targets.0. is a SocTarget; give a Target, which is in kWh",
     ),
     (
+        "a percentage for a device that switches",
+        lambda: sw.plan_switching(PRICES, now=SIX, power_max_kw=7, targets=[sw.SocTarget(BY, 20)]),
+        "targets.0. is a SocTarget; give a Target, which is in kWh",
+    ),
+    (
+        "a unit for a currency",
+        lambda: sw.Prices.from_values(SIX, [8.0], currency="EUR/MWh"),
+        "currency is 'EUR/MWh'; give its name alone, such as EUR, with prices per kWh",
+    ),
+    (
+        "no currency",
+        lambda: sw.Prices.from_slots([(SIX, BY, 0.3)], currency=" "),
+        "currency is ' '; give its name alone",
+    ),
+    (
         "energy for percent",
         lambda: vehicle(targets=[sw.Target(BY, 20)]),
         "targets.0. is a Target; give a SocTarget .*percent",

@@ -103,8 +103,9 @@ def capacity_picture(plan: CapacityPlan, zone: ZoneInfo) -> Picture:
     price = Panel(name="price", title="Price", unit=f"{plan.currency}/kWh", weight=1.5)
     level = Panel(name="level", title="Stored energy", unit="kWh", weight=2)
     saves = f"saves {_view.number(plan.savings)} {plan.currency}"
+    sums = f"{_view.number(plan.cost.total)} {plan.currency} for energy and power"
     picture = Picture(
-        title=f"{_view.number(plan.cost.total)} {plan.currency} for energy and power, {saves}",
+        title=", ".join([sums, saves, *_view.unpriced(plan)]),
         facts=["proved optimal" if plan.certificate.is_proved else "not proved"],
         warning=f"{_view.energy(plan.shortfall_kwh)} short of a target"
         if plan.shortfall_kwh > 0

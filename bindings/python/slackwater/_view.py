@@ -11,6 +11,7 @@ from slackwater._engine import InputError
 
 if TYPE_CHECKING:
     from slackwater._engine import Reason, SourceShare, StorageOutcome, TargetOutcome
+    from slackwater.capacity import CapacityPlan
     from slackwater.heat import HeatPlan
     from slackwater.plan import Plan
     from slackwater.site import SitePlan
@@ -173,7 +174,9 @@ def sessions(count: int) -> str:
     return "1 session" if count == 1 else f"{count} sessions"
 
 
-def unpriced(plan: Plan | StoragePlan | HeatPlan | SitePlan) -> list[str]:
+def unpriced(
+    plan: Plan | StoragePlan | HeatPlan | SitePlan | SwitchingPlan | CapacityPlan,
+) -> list[str]:
     """Tell the time without a price, if there is any."""
     hours = number(plan.unpriced_hours, 1).removesuffix(".0")
     return [f"{hours} h without a price"] if plan.unpriced_hours > 0 else []
@@ -288,11 +291,12 @@ def heat_proof(plan: HeatPlan) -> str:
 
 
 def switching_headline(plan: SwitchingPlan) -> str:
-    """Tell energy, cost and the number of sessions of a plan of switching."""
-    return (
+    """Tell energy, cost, the number of sessions, and the time without a price."""
+    sums = (
         f"{energy(plan.energy_kwh)} for {number(plan.cost)} {plan.currency} "
         f"in {sessions(len(plan.sessions))}"
     )
+    return ", ".join([sums, *unpriced(plan)])
 
 
 def switching_facts(plan: SwitchingPlan) -> list[str]:

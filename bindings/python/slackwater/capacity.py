@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from slackwater import _engine
+from slackwater import _engine, _view
 from slackwater._drawn import Drawn
 from slackwater._power import power_periods
 from slackwater._row import native_battery
@@ -29,6 +30,12 @@ class CapacityPlan(_engine.CapacityPlan, Drawn):
     """The cheapest plan of a battery for energy and power together. Cannot be changed."""
 
     __slots__ = ()
+
+    @property
+    def unpriced_hours(self) -> float:
+        """Time without a price to buy at, in hours, in which the battery is idle."""
+        unknown = [slot for slot in self.slots if slot.import_price_per_kwh is None]
+        return sum((slot.end - slot.start) / timedelta(hours=1) for slot in unknown)
 
     def explain(self) -> CapacityReasons:
         """Give a reason for each period in which the battery runs, on the tariff's clocks."""
@@ -56,6 +63,7 @@ class CapacityPlan(_engine.CapacityPlan, Drawn):
         short = f", {self.shortfall_kwh:g} kWh short" if self.shortfall_kwh > 0 else ""
         if self.floor_shortfall_kwh > 0:
             short += f", {self.floor_shortfall_kwh:g} kWh below the reserve"
+        short += "".join(f", {note}" for note in _view.unpriced(self))
         certificate = self.certificate
         gap = f"within {certificate.gap:.4f} of the optimum"
         proof = "proved optimal" if certificate.is_proved else gap

@@ -69,7 +69,7 @@ class Prices(Series):
                 a price is NaN or infinite.
             TypeError: A time has no zone.
         """
-        return cls._wrap(_engine.Prices.from_slots(list(slots), currency=currency))
+        return cls._wrap(_engine.Prices.from_slots(list(slots), currency=_named(currency)))
 
     @classmethod
     def from_values(  # type: ignore[override]
@@ -97,7 +97,7 @@ class Prices(Series):
             TypeError: ``start`` has no zone.
         """
         numbers = numbers_at(start, prices_per_kwh, slot, "prices_per_kwh")
-        native = _engine.Prices.from_steps(start, numbers, slot=slot, currency=currency)
+        native = _engine.Prices.from_steps(start, numbers, slot=slot, currency=_named(currency))
         return cls._wrap(native)
 
     @classmethod
@@ -206,7 +206,7 @@ class Prices(Series):
                 :meth:`from_slots`.
         """
         native = _engine.Prices.from_arrow(
-            data, currency=currency, start=start, end=end, price=price
+            data, currency=_named(currency), start=start, end=end, price=price
         )
         return cls._wrap(native)
 
@@ -385,6 +385,20 @@ def refuse_other_kinds(given: object, name: str) -> None:
         what = f"{kind} in {given.unit}" if isinstance(given, Series) else kind
         message = f"{name} is a {what}; give Prices, such as Prices.from_series(..., unit=...)"
         raise TypeError(message)
+
+
+def _named(currency: str) -> str:
+    """The name of a currency, which prices per kWh have beside them.
+
+    Raises:
+        InputError: It is a unit, or no name.
+    """
+    if "/" in currency or not currency.strip():
+        raise _engine.InputError(
+            f"currency is {currency!r}; give its name alone, such as EUR, with prices per kWh, or "
+            "Prices.from_series(..., unit='EUR/MWh'), which converts"
+        )
+    return currency
 
 
 _Slots: TypeAlias = list[tuple[datetime, datetime, float]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slackwater import _engine, _view
 from slackwater._drawn import Drawn
 from slackwater._saved_plan import SavedPlan
-from slackwater.plan import Plan
+from slackwater.plan import Plan, Target, list_targets
 from slackwater.prices import priced
 from slackwater.questions import Replanned
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         SwitchingReasons,
     )
     from slackwater._timeline import Picture
-    from slackwater.plan import AfterDeadline, PowerLimit, Target
+    from slackwater.plan import AfterDeadline, PowerLimit
     from slackwater.prices import Prices
     from slackwater.site_devices import Carbon
 
@@ -43,6 +43,11 @@ class SwitchingPlan(_engine.SwitchingPlan, Replanned, Drawn, SavedPlan):
     def free_plan(self) -> Plan:
         """The cheapest plan for the same energy without limits on switching."""
         return Plan(super().free_plan, self._prices)
+
+    @property
+    def unpriced_hours(self) -> float:
+        """Time without a price before the last deadline, in hours, as of :attr:`free_plan`."""
+        return self.free_plan.unpriced_hours
 
     def _emissions_kg(self, intensity: _engine.Series) -> tuple[float, float]:
         periods = [(own.start, own.end, own.power_kw) for own in self.intervals]
@@ -75,10 +80,11 @@ class SwitchingPlan(_engine.SwitchingPlan, Replanned, Drawn, SavedPlan):
         """Tell energy, cost, sessions and shortfall in one line."""
         proof = "proved optimal" if self.certificate.is_proved else "not proved"
         short = f", {self.shortfall_kwh:g} kWh short" if self.shortfall_kwh > 0 else ""
+        notes = "".join(f", {note}" for note in _view.unpriced(self))
         return (
             f"SwitchingPlan({self.energy_kwh:.6g} kWh for {self.cost:.4f} {self.currency} "
             f"in {_view.sessions(len(self.sessions))}, smoothness costs "
-            f"{round(self.smoothness_cost, 4) + 0.0:.4f}{short}, {proof})"
+            f"{round(self.smoothness_cost, 4) + 0.0:.4f}{short}{notes}, {proof})"
         )
 
 
@@ -157,7 +163,7 @@ def plan_switching(
         InputError: A number is negative, NaN, infinite or beyond all measure;
             ``power_min_kw`` is above ``power_max_kw``; a state lies in the
             future; there are more than 1,500 slots before the last deadline.
-        TypeError: A time has no zone.
+        TypeError: A time has no zone, or a target is in percent.
 
     Example:
         Four hours at 0.10, 0.30, 0.10 and 0.20. A second start for 1.50 costs
@@ -187,7 +193,7 @@ def plan_switching(
         now=now,
         power_max_kw=power_max_kw,
         power_min_kw=power_min_kw,
-        targets=list(targets),
+        targets=list_targets(Target, targets, unit="kWh"),
         until=until,
         power_limits=list(power_limits),
         start_cost=start_cost,
