@@ -103,12 +103,20 @@ def heat(prices: sw.Prices, carbon: sw.Carbon | None) -> sw.HeatPlan:
     )
 
 
+def duration(prices: sw.Prices, carbon: sw.Carbon | None) -> sw.Plan:
+    """A device that is on for so long."""
+    return sw.plan_duration(
+        prices, now=NOON, duration=3 * HOUR, by=NOON + 8 * HOUR, power_kw=7, carbon=carbon
+    )
+
+
 PLANNERS: list[Callable[[sw.Prices, sw.Carbon | None], Any]] = [
     charge,
     vehicle,
     storage,
     heat,
     switching,
+    duration,
 ]
 
 

@@ -329,6 +329,7 @@ def plan_duration(
     duration: timedelta,
     by: datetime | None,
     power_kw: float = 1.0,
+    carbon: Carbon | None = None,
 ) -> Plan:
     """Plan the cheapest time to be switched on for so long before a deadline.
 
@@ -341,12 +342,14 @@ def plan_duration(
         by: The deadline, aware; ``None`` is the end of the known prices.
         power_kw: Power while on. With the default of 1 kW the cost reads as
             price times hours and the energy as hours.
+        carbon: As in :func:`plan_charge`.
 
     Returns:
         The plan.
 
     Raises:
-        InputError: ``duration`` or ``power_kw`` is negative.
+        InputError: ``duration`` or ``power_kw`` is negative, or the carbon
+            intensity is missing at a time that has a price.
         TypeError: A time has no zone.
 
     Example:
@@ -361,6 +364,7 @@ def plan_duration(
     if duration < timedelta(0):
         hours = duration / timedelta(hours=1)
         raise _engine.InputError(f"duration is {hours:g} h; it is 0 h or more")
+    prices = priced(prices, carbon)
     native = _engine.plan_duration(
         prices._native, now=now, duration=duration, by=by, power_kw=power_kw
     )
