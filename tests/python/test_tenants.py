@@ -149,6 +149,7 @@ class Client:
         connection.close()
         told = {name.lower(): value for name, value in answer.headers.items()}
         told.pop("date")
+        told.pop("x-request-id")
         return Answer(answer.status, told, content)
 
     def read(self, path: str) -> Any:

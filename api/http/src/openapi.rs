@@ -24,7 +24,8 @@ use crate::problem::Problem;
 const ABOUT: &str = "Read and control the energy devices of your users. Get a token: \
     `curl -u CLIENT_ID:CLIENT_SECRET -d grant_type=client_credentials AUTH_URL/oauth2/token`, and \
     send it as `Authorization: Bearer TOKEN`. Every answer says in `Service-Version` which dated \
-    version it is in; every failure is a problem of RFC 7807 (`application/problem+json`).";
+    version it is in, and in `X-Request-Id` how the log of the service names the request; every \
+    failure is a problem of RFC 7807 (`application/problem+json`).";
 
 /// Addresses of a service that runs with its defaults.
 const DEFAULT_BASE: &str = "http://127.0.0.1:8080";

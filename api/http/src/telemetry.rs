@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderMap, Method};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::Response;
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
@@ -184,15 +184,21 @@ pub fn render() -> String {
 #[derive(Debug, Clone)]
 pub(crate) struct AnsweredClient(pub(crate) Arc<str>);
 
-/// Gives a request an identifier, which all log lines about it carry; writes the access log, as far
-/// as the settings want it; and counts the answer and its time.
+/// Header of an answer with the identifier of its request.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Gives a request an identifier, which all log lines about it and its answer carry; writes the
+/// access log, as far as the settings want it; and counts the answer and its time.
 pub async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     let line = AccessLine::of(&request);
     let trace = line.span(request.headers());
     let span = info_span!("request", id = %line.id);
     let start = Instant::now();
     // The span of the trace is the inner one: what is written continues from the present span.
-    let response = next.run(request).instrument(trace.clone()).instrument(span).await;
+    let mut response = next.run(request).instrument(trace.clone()).instrument(span).await;
+    if let Ok(id) = HeaderValue::try_from(line.id.to_string()) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
     let took = start.elapsed();
     end_span(&trace, &response);
     if app.config().serve.access_log.takes(response.status().as_u16()) {

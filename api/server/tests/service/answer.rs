@@ -118,6 +118,7 @@ pub(crate) fn send(router: Router, request: Request<Body>) -> impl Future<Output
 /// ENV-01, ENV-21, VER-04, ERR-01, ERR-02, ERR-31: what holds for every answer.
 fn check(what: &str, answer: &Answer) {
     assert!(answer.headers.contains_key("service-version"), "{what} has no version");
+    assert!(answer.headers.contains_key("x-request-id"), "{what} has no identifier");
     let status = StatusCode::from_u16(answer.status).unwrap();
     let media_type = answer.header("content-type");
     if status == StatusCode::NO_CONTENT {
