@@ -57,6 +57,8 @@ def test_blocks_are_pairs_of_any_kind() -> None:
         ({"base_kw": [[1.0]]}, r"base_kw in slot 0 of node 'a' is \[1.0\]"),
         ({"limit_kw": math.nan}, 'limit_kw of node "a": NaN kW is not a finite number'),
         ({"limit_kw": 10**400}, "it is a number of kW"),
+        ({"limit_kw": [1.0, 2.0]}, r'limit_kw of node "a" has 2 slots; the prices have \d'),
+        ({"base_kw": [1.0]}, r'base_kw of node "a" has 1 slots; the prices have \d'),
         ({"peak_incurred_kw": None}, "peak_incurred_kw of node 'a' is None; it is a number of kW"),
         ({"peak_price_per_kw": "1"}, "peak_price_per_kw of node 'a' is '1'; it is a price of a kW"),
         ({"blocks": None}, "blocks of node 'a' is None; it is pairs"),

@@ -25,10 +25,12 @@ pub enum AreaError {
         node: String,
     },
     /// The length of a profile is not the number of slots of the prices.
-    #[error("node {node:?} has a profile of {found} slots; the prices have {expected}")]
+    #[error("{field} of node {node:?} has {found} slots; the prices have {expected}")]
     BadProfile {
         /// Name of the node.
         node: String,
+        /// Name of the profile.
+        field: &'static str,
         /// Slots of the profile.
         found: usize,
         /// Slots of the prices.
@@ -280,9 +282,10 @@ fn check_tree(nodes: &[Node]) -> Result<(), AreaError> {
 
 /// Checks the lengths of the profiles of a node, and the numbers of its limits.
 fn check_node(node: &Node, slots: usize) -> Result<(), AreaError> {
-    let length = |profile: &Profile| match profile {
+    let length = |field, profile: &Profile| match profile {
         Profile::PerSlot(powers) if powers.len() != slots => Err(AreaError::BadProfile {
             node: node.name.clone(),
+            field,
             found: powers.len(),
             expected: slots,
         }),
@@ -296,7 +299,7 @@ fn check_node(node: &Node, slots: usize) -> Result<(), AreaError> {
     let check_range = |field, value: f64| {
         number(field, value, "a number from 0 to 1e12", (0.0..=1e12).contains(&value))
     };
-    node.base.as_ref().map_or(Ok(()), length)?;
+    node.base.as_ref().map_or(Ok(()), |base| length("base_kw", base))?;
     for limit in &node.limits {
         match limit {
             Limit::Import { power_max, price } | Limit::Export { power_max, price } => {
@@ -305,7 +308,7 @@ fn check_node(node: &Node, slots: usize) -> Result<(), AreaError> {
                 } else {
                     ("export_limit_kw", "export_breach_price_per_kwh")
                 };
-                length(power_max)?;
+                length(limit, power_max)?;
                 check_range(breach, price.map_or(0.0, Price::as_per_kwh))?;
                 for power in (0..slots).filter_map(|slot| power_max.at(slot)) {
                     let is_good = power >= Power::ZERO;
@@ -326,11 +329,11 @@ fn check_node(node: &Node, slots: usize) -> Result<(), AreaError> {
                 }
             }
             Limit::Follow { power, price } => {
-                length(power)?;
+                length("target_kw", power)?;
                 check_range("target_price_per_kwh", price.as_per_kwh())?;
             }
             Limit::FollowSquares { power, weight } => {
-                length(power)?;
+                length("target_kw", power)?;
                 let is_good = *weight > 0.0 && *weight <= 1e12;
                 number("target_square_price", *weight, "above 0 and at most 1e12", is_good)?;
             }
