@@ -70,6 +70,10 @@ $(VENV)/.tools-installed: requirements-build.txt requirements-dev.txt | $(VENV)/
 	uv pip install --quiet --python $(PYTHON) -r requirements-dev.txt
 	@touch $@
 
+$(VENV)/.cross-installed: requirements-cross.txt | $(VENV)/.tools-installed
+	uv pip install --quiet --python $(PYTHON) -r requirements-cross.txt
+	@touch $@
+
 $(VENV)/.peers-installed: requirements-bench.txt | $(VENV)/.tools-installed
 	uv pip install --quiet --python $(PYTHON) -r requirements-bench.txt
 	@touch $@
@@ -95,6 +99,8 @@ $(HOME_ASSISTANT)/.installed: requirements-home-assistant.txt | $(VENV)/.tools-i
 
 # OCHRE binds older versions of numpy and others. Of ev2gym only its file of prices is read, so what it
 # imports is not installed.
+# A Debian for arm64, whose Python runs the wheel for ARM.
+ARM_ROOT := $(TARGET)/arm64
 HOUSES := .venv-houses
 $(HOUSES)/.installed: requirements-houses.txt | $(VENV)/.tools-installed
 	uv venv --quiet --clear --python $(PYTHON) $(HOUSES)
@@ -130,6 +136,9 @@ lock: setup ## Resolve the Python requirements anew, from pyproject.toml
 		--constraints requirements-dev.txt --no-annotate \
 		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
 		pyproject.toml --output-file requirements-cluster.txt
+	uv pip compile --quiet --universal --python-version 3.11 --upgrade --group cross --no-annotate \
+		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
+		pyproject.toml --output-file requirements-cross.txt
 	uv pip compile --quiet --universal --python-version 3.11 --upgrade --group learning \
 		--constraints requirements-dev.txt --no-annotate \
 		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
@@ -193,6 +202,32 @@ wheel-short: build
 	rm -rf $(TARGET)/wheel
 	maturin build --quiet --locked --profile dev --auditwheel skip --out $(TARGET)/wheel
 	$(PYTHON) scripts/check_wheel.py --size-max-mb 100 $(TARGET)/wheel/*.whl
+
+# zig links against an old C library, and against musl. Rust has no musl for ARMv7 everywhere, so
+# that program is linked with Debian's C library, statically.
+.PHONY: arm
+arm: export CARGO_TARGET_ARMV7_UNKNOWN_LINUX_GNUEABIHF_LINKER := arm-linux-gnueabihf-g++
+arm: export CARGO_TARGET_ARMV7_UNKNOWN_LINUX_GNUEABIHF_RUSTFLAGS := -C target-feature=+crt-static
+arm: export CMAKE_TOOLCHAIN_FILE_armv7_unknown_linux_gnueabihf := $(CURDIR)/.cargo/armv7.cmake
+arm: export BINDGEN_EXTRA_CLANG_ARGS_armv7_unknown_linux_gnueabihf := --sysroot=/usr/arm-linux-gnueabihf -I/usr/arm-linux-gnueabihf/include
+arm: build $(VENV)/.cross-installed $(ARM_ROOT) ## Cross-build the wheel and slackwater-evcc for ARM, and try them in QEMU (root or packages of Debian)
+	rustup target add aarch64-unknown-linux-gnu aarch64-unknown-linux-musl armv7-unknown-linux-gnueabihf
+	rm -rf dist/arm
+	maturin build --locked --profile dist --zig --target aarch64-unknown-linux-gnu \
+		--compatibility manylinux_2_28 --out dist/arm
+	cargo zigbuild --locked --profile dist -p slackwater-evcc --target aarch64-unknown-linux-musl
+	cargo build --locked --profile dist -p slackwater-evcc --target armv7-unknown-linux-gnueabihf
+	cp $(TARGET)/aarch64-unknown-linux-musl/dist/slackwater-evcc dist/arm/slackwater-evcc-aarch64
+	cp $(TARGET)/armv7-unknown-linux-gnueabihf/dist/slackwater-evcc dist/arm/slackwater-evcc-armv7
+	$(PYTHON) scripts/check_arm.py $(ARM_ROOT) --wheel dist/arm/*.whl --native $(TARGET)/debug/slackwater-evcc \
+		--emulated aarch64=dist/arm/slackwater-evcc-aarch64 arm=dist/arm/slackwater-evcc-armv7
+
+$(ARM_ROOT):
+	@missing=''; for package in debootstrap g++-arm-linux-gnueabihf qemu-user-static; do \
+		dpkg-query --status $$package > /dev/null 2>&1 || missing="$$missing $$package"; done; \
+	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ]; then apt-get install --quiet --yes $$missing; \
+	elif [ -n "$$missing" ]; then echo "error: apt-get install$$missing" >&2; exit 1; fi
+	debootstrap --foreign --arch=arm64 --variant=minbase --include=python3 bookworm $@
 
 .PHONY: deb
 deb: dist ## Write a Debian package of the service into dist/
