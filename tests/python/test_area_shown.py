@@ -171,12 +171,19 @@ def test_the_command_says_that_savings_are_unknown(tmp_path: Path) -> None:
     assert savings("9").split()[1:] == ["1.90", "EUR"]
 
 
+def test_the_line_of_an_area_counts_rows_that_are_not_planned() -> None:
+    assert "errors" not in repr(sw.plan_area(fleet(2), PRICES, limit_kw=12))
+    broken = sw.plan_area(fleet(2, energy_kwh=[-1.0, 6.0]), PRICES, limit_kw=12)
+    assert repr(broken).startswith("AreaPlan(1 vehicle, ")
+    assert repr(broken).endswith(", errors=1)")
+
+
 def test_an_area_explains_what_one_vehicle_misses() -> None:
     cars = fleet(2, id=[621, 622], departure=[SIX + HOUR] * 2, energy_kwh=[20.0, 6.0])
     area = sw.plan_area(cars, PRICES, limit_kw=12)
     taken, own, withheld, cost = area.explain(621, time_zone="Europe/Oslo")
     assert taken == "It takes 7.5 kWh in 1 period; 12.5 kWh are missing."
-    assert own.startswith("10 kWh are beyond its own stay, charger or charge limit")
+    assert own.startswith("10 kWh are beyond its own stay as far as prices are known, its charger")
     assert withheld.startswith(
         "2.5 kWh are withheld by the limit of area, which its load reaches in 1 of 4 slots, "
         "first from 2026-01-05 19:00 CET and last until 2026-01-05 20:00 CET"

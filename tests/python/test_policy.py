@@ -57,6 +57,13 @@ def policy(prices: Any = None, **changes: Any) -> sw.ChargePolicy:
     return sw.plan_policy(tree() if prices is None else prices, **given | changes)
 
 
+def test_the_line_of_a_policy_tells_what_is_expected_to_be_missing() -> None:
+    idle = policy(shortfall_price_per_kwh=0)
+    assert idle.expected_shortfall_kwh == WANTED
+    assert f", {WANTED} kWh short expected, " in repr(idle)
+    assert "short" not in repr(policy(shortfall_price_per_kwh=1000))
+
+
 def departures() -> list[tuple[datetime, float]]:
     return [(SIX + (slot + 1) * HOUR, share) for slot, share in enumerate(LEAVING)]
 

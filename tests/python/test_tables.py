@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import slackwater as sw
+import test_capacity
 import test_heat
 import test_policy
 from slackwater import statistics
@@ -242,6 +243,8 @@ RESULTS: list[Callable[[], Any]] = [
     saved_plans.site,
     area,
     batch,
+    test_capacity.plan,
+    test_policy.policy,
 ]
 
 
@@ -256,7 +259,7 @@ def can(result: Any, name: str) -> bool:
 
 def test_the_page_tells_what_each_result_can_do() -> None:
     page = (Path(__file__).parents[2] / "docs/tables.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `([\w.]+)` ((?:\| (?:yes)? ?){7})\|$", page, re.MULTILINE)
+    rows = re.findall(r"^\| `([\w.]+)` ((?:\| (?:yes)? ?){9})\|$", page, re.MULTILINE)
     assert len(rows) >= 20
     made = [make() for make in RESULTS]
     for name, cells in rows:

@@ -61,8 +61,8 @@ def _energy_sentence(plan: dict[str, Any]) -> str:
 def _shortfall_sentence(area: AreaPlan, need: Shortfall, zone: ZoneInfo) -> str:
     if need.node is None:
         return (
-            f"{need.energy_kwh:.3g} kWh are beyond its own stay, charger or charge limit, "
-            "whatever the other vehicles do."
+            f"{need.energy_kwh:.3g} kWh are beyond its own stay as far as prices are known, its "
+            "charger or its charge limit, whatever the other vehicles do."
         )
     names = [node.name for node in area.nodes]
     at = names.index(need.node)

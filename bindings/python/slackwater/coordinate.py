@@ -450,12 +450,15 @@ class AreaPlan(_engine.AreaNumbers, Drawn, Asked):
         return self.plans.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        """Tell cost, gap and what is not met."""
+        """Tell cost, gap, what is not met, and how many rows are not planned."""
         text = (
-            f"AreaPlan({self.vehicles} vehicles, cost={self.cost:.2f} {self.currency}, "
-            f"relative_gap={self.relative_gap:.1e}, rounds={self.rounds}, status={self.status!r}"
+            f"AreaPlan({self.vehicles} vehicle{'s' * (self.vehicles != 1)}, "
+            f"cost={self.cost:.2f} {self.currency}, relative_gap={self.relative_gap:.1e}, "
+            f"rounds={self.rounds}, status={self.status!r}"
         )
-        return f"{text}, shortfall_kwh={self.shortfall_kwh:.3f})" if self.shortfalls else f"{text})"
+        short = f", shortfall_kwh={self.shortfall_kwh:.3f}" if self.shortfalls else ""
+        errors = f", errors={self.errors}" if self.errors else ""
+        return f"{text}{short}{errors})"
 
     def _picture(
         self, zone: ZoneInfo, *, node: str | None = None, vehicles: bool = False

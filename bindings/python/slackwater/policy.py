@@ -266,13 +266,15 @@ class ChargePolicy(_engine.ChargePolicy, Frozen):
         return _planned, (self._given,)
 
     def __repr__(self) -> str:
-        """Tell energy, expected cost and size in one line."""
+        """Tell energy, expected cost and shortfall, and size in one line."""
         slots = self.slots
         starts = len({slot.start for slot in slots})
         states = max(slot.state for slot in slots) + 1
+        missing = self.expected_shortfall_kwh
+        short = f", {missing:.6g} kWh short" if missing > 0 else ""
         return (
             f"ChargePolicy({self._given['energy_kwh']:.6g} kWh for "
-            f"{round(self.expected_cost, 4) + 0.0:.4f} {self.currency} expected, "
+            f"{round(self.expected_cost, 4) + 0.0:.4f} {self.currency}{short} expected, "
             f"{starts} slots, up to {states} states)"
         )
 
