@@ -197,6 +197,11 @@ def test_commands_of_every_form() -> None:
         cost(lambda _: overlap)
     with pytest.raises(sw.InputError, match="power_kw of the policy: NaN kW"):
         cost(lambda _: float("nan"))
+    feeding = "the policy answers -3 kW; a power is 0 kW or more"
+    with pytest.raises(sw.InputError, match=feeding):
+        cost(lambda _: -3.0)
+    with pytest.raises(sw.InputError, match=feeding):
+        cost(lambda _: [(SIX, SIX + HOUR, 7.0), (SIX + HOUR, SIX + 2 * HOUR, -3.0)])
 
 
 def test_an_error_of_the_policy_is_raised_as_it_is() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from numbers import Real
 from typing import TYPE_CHECKING, TypeAlias
 
 from slackwater import _engine
@@ -607,14 +608,16 @@ def _periods(
     if isinstance(command, Plan | StoragePlan):
         command = command.intervals
     if isinstance(command, Iterable):
-        return [_period(period) for period in command]
+        periods = [_period(period) for period in command]
+        for period in () if may_discharge else periods:
+            _refuse_discharging(*period[2:3])
+        return periods
     try:
         power_kw = float(command)
     except (TypeError, ValueError):
         raise _no_command(command) from None
-    if power_kw < 0 and not may_discharge:
-        message = f"the policy answers {power_kw:g} kW; a power is 0 kW or more"
-        raise InputError(message)
+    if not may_discharge:
+        _refuse_discharging(power_kw)
     return [(view.now, view.until, power_kw)]
 
 
@@ -627,6 +630,13 @@ def _period(
     if not isinstance(period, tuple):
         raise _no_command(period)
     return period
+
+
+def _refuse_discharging(power_kw: object = None) -> None:
+    """Refuse a negative power for a vehicle; the native part refuses what is no number."""
+    if isinstance(power_kw, Real) and power_kw < 0:
+        message = f"the policy answers {float(power_kw):g} kW; a power is 0 kW or more"
+        raise InputError(message)
 
 
 def _no_command(answer: object) -> TypeError:
