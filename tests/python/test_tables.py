@@ -195,6 +195,37 @@ def test_records_are_a_table_and_a_sequence(name: str) -> None:
         records[len(records)]
 
 
+# Rows of the page of tables by their first words, and a table of each.
+TOLD: dict[str, Callable[[], Any]] = {
+    "`Prices`": lambda: saved_plans.charge().prices,
+    "`Plan`": saved_plans.charge,
+    "`plan.intervals` of `Plan`": lambda: saved_plans.charge().intervals,
+    "`plan.explain()` of `Plan`": lambda: saved_plans.charge().explain(),
+    "`StoragePlan`": saved_plans.storage,
+    "`plan.explain()` of `StoragePlan`": lambda: saved_plans.storage().explain(),
+    "`HeatPlan`": test_heat.plan,
+    "`plan.explain()` of `HeatPlan`": lambda: test_heat.plan().explain(),
+    "`ChargePolicy`": test_policy.policy,
+    "`policy.explain()`": lambda: test_policy.policy().explain(),
+    "`plan.slots` of `CapacityPlan`": lambda: test_capacity.plan().slots,
+    "`plan.explain()` of `CapacityPlan`": lambda: test_capacity.plan().explain(),
+    "`plan.intervals` of `SwitchingPlan`": lambda: saved_plans.switching().intervals,
+    "`plan.explain()` of `SwitchingPlan`": lambda: saved_plans.switching().explain(),
+    "`SitePlan`": saved_plans.site,
+    "`plan.limits_table()`": lambda: saved_plans.site().limits_table(),
+    "`plan.explain()` of `SitePlan`": lambda: saved_plans.site().explain(),
+    "`plans.intervals_table()`": lambda: batch().intervals_table(),
+    "`plans.load(resolution)`": lambda: batch().load(QUARTER),
+}
+
+
+@pytest.mark.parametrize("row", TOLD)
+def test_the_page_tells_the_columns_of_each_table(row: str) -> None:
+    page = (Path(__file__).parents[2] / "docs/tables.md").read_text(encoding="utf-8")
+    (told,) = re.findall(rf"^\| {re.escape(row)}[^|]*\|[^|]*\|([^|]*)\|$", page, re.MULTILINE)
+    assert re.findall(r"`([a-z_]+)`", told) == pa.table(TOLD[row]()).column_names
+
+
 def test_columns_of_reasons_have_their_types() -> None:
     schema = pa.table(saved_plans.charge().explain()).schema
     assert schema.field("start").type == UTC_MICROS

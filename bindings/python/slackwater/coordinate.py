@@ -630,6 +630,10 @@ def plan_area(
     Reserves and needs have equal weight in a shortage; only missing need is
     reported as unmet.
 
+    Vehicles that only charge buy their need and no more, also at negative
+    prices, where :func:`slackwater.plan_batch` fills the battery: with a
+    ``discharge_max_kw`` of 0 they are planned as batteries, and are filled.
+
     Ctrl-C ends the work, and the plan so far is returned with the status
     ``stopped``: within a second up to about 100,000 vehicles.
 
