@@ -393,7 +393,7 @@ def _named(currency: str) -> str:
     Raises:
         InputError: It is a unit, or no name.
     """
-    if "/" in currency or not currency.strip():
+    if currency.lower().rstrip().endswith("wh") or not currency.strip():
         raise _engine.InputError(
             f"currency is {currency!r}; give its name alone, such as EUR, with prices per kWh, or "
             "Prices.from_series(..., unit='EUR/MWh'), which converts"
