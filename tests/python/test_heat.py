@@ -10,12 +10,16 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
 import slackwater as sw
+from slackwater._pictures import heat_picture
+from slackwater._timeline import Steps
 
 SIX = datetime(2026, 1, 5, 18, tzinfo=UTC)
+HOUR = timedelta(hours=1)
 PRICES = sw.Prices.from_values(SIX, [0.10, 0.40, 0.40, 0.10], currency="EUR")
 
 
@@ -42,6 +46,50 @@ def test_heat_is_stored_before_dear_hours() -> None:
     assert found.below_celsius_hours == found.above_celsius_hours == 0
     assert found.savings > 0
     assert found.temperature_celsius_at(SIX + timedelta(hours=9)) == pytest.approx(20)
+
+
+def test_a_picture_has_the_price_of_heat_the_reasons_and_the_band() -> None:
+    # Clocks in Oslo are an hour ahead: from 20:00 to 22:00 UTC rooms may be colder.
+    prices = sw.Prices.from_values(SIX, [0.10, 0.40, 0.40, 0.40, 0.10], currency="EUR")
+    found = plan(prices, set_backs=[("21:00", "22:30", 18, 23)], time_zone="Europe/Oslo")
+    price, power, level = heat_picture(found, ZoneInfo("UTC")).panels
+
+    _, heat = price.curves
+    assert isinstance(heat, Steps)
+    assert heat.values == pytest.approx([(slot.price_per_kwh or 0) / 3 for slot in found.slots])
+
+    assert [curve.label for curve in power.curves] == [
+        "to hold the band",
+        "ahead, at the cheapest time",
+    ]
+    running = [
+        sum(values)
+        for values in zip(
+            *(curve.values for curve in power.curves if isinstance(curve, Steps)), strict=True
+        )
+    ]
+    used = [slot.used_kwh * (HOUR / (slot.end - slot.start)) for slot in found.slots]
+    assert running == pytest.approx(used)
+
+    band, _ = level.curves
+    assert isinstance(band, Steps)
+    lows = {end: low for (_, end), low in zip(band.periods, band.base or [], strict=True)}
+    assert lows == {
+        SIX + 1 * HOUR: 20,
+        SIX + 2 * HOUR: 20,
+        SIX + 3 * HOUR: 18,
+        SIX + 3.5 * HOUR: 18,
+        SIX + 4 * HOUR: 20,
+        SIX + 5 * HOUR: 20,
+    }
+    low, high = level.bounds or (0, 0)
+    assert 17 < low < 18
+    assert 23 < high < 24
+
+
+def test_electric_heat_has_one_price() -> None:
+    (price, *_) = heat_picture(plan(cop=1), ZoneInfo("UTC")).panels
+    assert len(price.curves) == 1
 
 
 def test_a_changed_certificate_does_not_hold() -> None:

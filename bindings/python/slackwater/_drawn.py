@@ -44,12 +44,14 @@ class Drawn:
 
         A plan of a vehicle has the panels ``price`` and ``level``; charging is the space below
         the price, in the colour of its reason. A plan of a battery has ``price``, ``power`` and
-        ``level``, and one of switching ``price`` and ``power``. A plan of a site has ``power``,
-        with devices on top of each other, ``price``, for more than eight vehicles ``vehicles``,
-        a heat map of them by time, and ``level`` for the state of charge of batteries. A bill has
-        ``cost``, its months with the amounts of each recipient on top of each other. A dot
-        with a tick is a target that is met, one with a cross a target that is missed. Estimated
-        prices are dotted, time without a price is hatched.
+        ``level``, and one of switching ``price`` and ``power``. A plan of heat has ``price`` with
+        the price of a kWh of heat, ``power`` in the colour of its reason, and ``level``, the
+        temperature within its band. A plan of a site has ``power``, with devices on top of each
+        other, ``price``, for more than eight vehicles ``vehicles``, a heat map of them by time,
+        and ``level`` for the state of charge of batteries. A bill has ``cost``, its months with
+        the amounts of each recipient on top of each other. A dot with a tick is a target that is
+        met, one with a cross a target that is missed. Estimated prices are dotted, time without a
+        price is hatched.
 
         Time runs on the clocks of ``time_zone`` but in elapsed time: the day on which clocks go
         back is an hour longer. More than 1,000 slots are drawn as means of hours or days, and the

@@ -68,6 +68,14 @@ REASONS = {
     "negative_price": Look("paid to charge", GREEN),
     "kept": Look("as planned before", GREY),
 }
+HEAT_REASONS = {
+    "hold": Look("to hold the band", PURPLE),
+    "ahead": Look("ahead, at the cheapest time", BLUE),
+    "recover": Look("back into the band", RED),
+    "negative_price": Look("paid to run", GREEN),
+    "end_value": Look("for the heat at the end", GREY),
+    "on_min": Look("least time on", ORANGE),
+}
 DEVICES = {
     "load": Look("loads", GREY),
     "vehicle": Look("vehicles", BLUE),

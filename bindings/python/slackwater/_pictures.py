@@ -1,7 +1,8 @@
-"""Plans of vehicles and batteries as pictures: which curves, bands and marks they have."""
+"""Plans of vehicles, batteries and heat as pictures: their curves, bands and marks."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -10,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from slackwater import _view
-from slackwater._palette import BLUE, FAINT, GREEN, INK, ORANGE, PURPLE, REASONS
+from slackwater._palette import (
+    BLUE,
+    FAINT,
+    GREEN,
+    HEAT_REASONS,
+    INK,
+    ORANGE,
+    PURPLE,
+    REASONS,
+)
 from slackwater._timeline import (
     Band,
     Line,
@@ -288,7 +298,7 @@ def storage_picture(plan: StoragePlan, zone: ZoneInfo) -> Picture:
 
 
 def heat_picture(plan: HeatPlan, zone: ZoneInfo) -> Picture:
-    """Prices, electrical power, and the temperature within its band."""
+    """Prices of electricity and heat, power by its reason, and the temperature within its band."""
     slots = plan.slots
     price = Panel(
         name="price",
@@ -312,10 +322,6 @@ def heat_picture(plan: HeatPlan, zone: ZoneInfo) -> Picture:
         return picture
     first, last = slots[0].start, slots[-1].end
     buying = priced(plan.prices, first, last)
-    used = [slot.used_kwh * (HOUR / (slot.end - slot.start)) for slot in slots]
-    powers = Steps(
-        name="running", ink=BLUE, periods=spans(slots), values=used, is_filled=True, label="running"
-    )
     return coarse(
         replace(
             picture,
@@ -324,11 +330,11 @@ def heat_picture(plan: HeatPlan, zone: ZoneInfo) -> Picture:
             panels=[
                 replace(
                     price,
-                    curves=prices_in("price", buying, INK, label="price"),
+                    curves=[*prices_in("price", buying, INK, label="price"), *_heat_price(plan)],
                     note="" if buying else price.note,
                 ),
-                replace(power, curves=[powers]),
-                replace(level, curves=_temperatures(plan)),
+                replace(power, curves=_heat_powers(plan)),
+                _temperature_panel(level, plan),
             ],
             bands=[*unpriced_between(spans(slots)), *estimates(buying)],
             slots=spans(slots),
@@ -336,19 +342,75 @@ def heat_picture(plan: HeatPlan, zone: ZoneInfo) -> Picture:
     )
 
 
-def _temperatures(plan: HeatPlan) -> list[Steps | Line]:
+def _heat_price(plan: HeatPlan) -> list[Steps]:
+    """Price of a kWh of heat, which the plan compares; none where it is that of electricity."""
+    if all(slot.cop == 1 for slot in plan.slots):
+        return []
+    prices = [(slot.price_per_kwh, slot.cop) for slot in plan.slots]
+    return [
+        Steps(
+            name="heat-price",
+            ink=ORANGE,
+            periods=spans(plan.slots),
+            values=[None if price is None or cop == 0 else price / cop for price, cop in prices],
+            label="price of heat" if plan.mode == "heat" else "price of cold",
+            dash="dashed",
+        )
+    ]
+
+
+def _heat_powers(plan: HeatPlan) -> list[Steps]:
+    """Power of each slot in the colour of its reason."""
+    reasons = plan.explain(time_zone="UTC")
+    starts = [reason.start for reason in reasons]
+    powers: dict[str, list[float]] = {code: [0.0] * len(plan.slots) for code in HEAT_REASONS}
+    for index, slot in enumerate(plan.slots):
+        if slot.used_kwh > 0:
+            code = reasons[bisect_right(starts, slot.start) - 1].code
+            powers[code][index] = slot.used_kwh * (HOUR / (slot.end - slot.start))
+    return [
+        Steps(
+            name=f"running-{code}",
+            ink=look.ink,
+            periods=spans(plan.slots),
+            values=powers[code],
+            is_filled=True,
+            label=look.label,
+        )
+        for code, look in HEAT_REASONS.items()
+        if any(powers[code])
+    ]
+
+
+def _temperature_panel(panel: Panel, plan: HeatPlan) -> Panel:
+    """Temperature and its band, on an axis that need not begin at zero."""
     slots = plan.slots
-    band = Line(
+    # A slot has the narrower one of the bands before and after its end. What holds within the slot
+    # is the wider one of those at its two ends.
+    befores = [slots[0], *slots[:-1]]
+    pairs = list(zip(befores, slots, strict=True))
+    lows = [min(old.temperature_min_celsius, new.temperature_min_celsius) for old, new in pairs]
+    highs = [max(old.temperature_max_celsius, new.temperature_max_celsius) for old, new in pairs]
+    band = Steps(
         name="band",
         ink=INK,
-        points=[(slot.end, slot.temperature_max_celsius) for slot in slots],
-        lows=[slot.temperature_min_celsius for slot in slots],
+        periods=spans(slots),
+        values=highs,
+        base=lows,
+        is_filled=True,
         opacity=0.1,
         label="comfort band",
+        told=[None] * len(slots),
     )
     times = [slots[0].start, *(slot.end for slot in slots)]
     points = [(at, plan.temperature_celsius_at(at)) for at in times]
-    return [band, Line(name="temperature", ink=INK, points=points, tip="temperature")]
+    found = [*lows, *highs, *(celsius for _, celsius in points)]
+    room = max(0.08 * (max(found) - min(found)), 0.1)
+    return replace(
+        panel,
+        curves=[band, Line(name="temperature", ink=INK, points=points, tip="temperature")],
+        bounds=(min(found) - room, max(found) + room),
+    )
 
 
 def _powers(plan: StoragePlan) -> list[Steps]:
