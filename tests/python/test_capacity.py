@@ -5,11 +5,15 @@ from __future__ import annotations
 import pickle
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import polars as pl
 import pytest
+from matplotlib.text import Text
 
 import slackwater as sw
+from slackwater._bill_picture import capacity_picture
+from slackwater._timeline import Line, Steps
 
 SIX = datetime(2026, 7, 6, 18, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -96,6 +100,36 @@ def test_a_plan_is_drawn_with_its_level() -> None:
     labels = [axes.get_ylabel().replace("\n", " ") for axes in figure.axes]
     assert labels == ["Power (kW)", "Price (NOK/kWh)", "Stored energy (kWh)"]
     assert "power of the tariff" in plan().to_html()
+    assert "nothing is planned" not in {text.get_text() for text in figure.findobj(Text)}
+
+
+def test_a_picture_fills_what_the_battery_takes_and_gives() -> None:
+    prices = sw.Prices.from_values(SIX, [1.5, 0.5, 1.5, 1.5], currency="NOK")
+    found = sw.plan_capacity(
+        prices,
+        ELVIA,
+        now=SIX,
+        battery=sw.Battery(capacity_kwh=10, soc_percent=50),
+        power_max_kw=3,
+        discharge_max_kw=3,
+        load_kw=[4.0, 1.0, 5.0, 2.0],
+    )
+    power, _, level = capacity_picture(found, ZoneInfo("UTC")).panels
+    curves = {curve.name: curve for curve in power.curves if isinstance(curve, Steps)}
+    charging, discharging = curves["charging"], curves["discharging"]
+    assert charging.base == discharging.base == pytest.approx([4, 1, 5, 2])
+    assert charging.told == pytest.approx([slot.charged_kwh for slot in found.slots])
+    assert discharging.told == pytest.approx([slot.discharged_kwh for slot in found.slots])
+    net = [
+        (top or 0) + (bottom or 0) - load
+        for top, bottom, load in zip(
+            charging.values, discharging.values, charging.base or [], strict=True
+        )
+    ]
+    assert net == pytest.approx(curves["meter"].values)
+    (stored,) = level.curves
+    assert isinstance(stored, Line)
+    assert stored.points[0] == (SIX, 5)
 
 
 def peaks_alone() -> sw.BillingTariff:

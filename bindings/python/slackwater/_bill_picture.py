@@ -36,14 +36,13 @@ def bill_picture(bill: Bill, zone: ZoneInfo) -> Picture:
         curves=_stacks(bill),
         note="" if periods else "no month is billed",
     )
-    gaps = len(bill.missing)
     return Picture(
         title=f"{_view.number(bill.total)} {bill.currency} by {bill.tariff.name}",
         facts=[
             *([_view.dates(periods[0][0], periods[-1][1], zone)] if periods else []),
             f"source {bill.tariff.sources[0].url}",
         ],
-        warning=f"{gaps} periods without readings" if gaps else "",
+        warning=_view.readings_missing(len(bill.missing)),
         zone=zone,
         period=(periods[0][0], periods[-1][1]) if periods else None,
         panels=[panel],
@@ -118,7 +117,10 @@ def capacity_picture(plan: CapacityPlan, zone: ZoneInfo) -> Picture:
     if not periods:
         return picture
     first, last = periods[0][0], periods[-1][1]
-    stored = [(slot.end, slot.stored_kwh) for slot in slots]
+    stored = [
+        (first, plan.certificate.stored_start_kwh),
+        *((slot.end, slot.stored_kwh) for slot in slots),
+    ]
     prices = [slot.import_price_per_kwh for slot in slots]
     return coarse(
         replace(
@@ -126,7 +128,7 @@ def capacity_picture(plan: CapacityPlan, zone: ZoneInfo) -> Picture:
             facts=[_view.dates(first, last, zone), *picture.facts],
             period=(first, last),
             panels=[
-                replace(power, curves=_powers(plan, periods)),
+                replace(power, curves=_powers(plan, periods), note=""),
                 replace(
                     price,
                     curves=[Steps(name="price", ink=INK, periods=periods, values=prices)],
@@ -139,18 +141,27 @@ def capacity_picture(plan: CapacityPlan, zone: ZoneInfo) -> Picture:
 
 
 def _powers(plan: CapacityPlan, periods: list[Period]) -> list[Steps]:
-    """Other load, power through the meter, and the level of the tariff."""
+    """Other load, charging above it, discharging below it, and the level of the tariff."""
     hours = [(end - start) / timedelta(hours=1) for start, end in periods]
+    load = [slot.load_kwh / length for slot, length in zip(plan.slots, hours, strict=True)]
+    meter = [slot.metered_kwh / length for slot, length in zip(plan.slots, hours, strict=True)]
 
     def steps(name: str, ink: Ink, values: Sequence[float | None], label: str) -> Steps:
         return Steps(name=name, ink=ink, periods=periods, values=values, label=label, tip=label)
 
-    load = [slot.load_kwh / length for slot, length in zip(plan.slots, hours, strict=True)]
-    meter = [slot.metered_kwh / length for slot, length in zip(plan.slots, hours, strict=True)]
     curves = []
+    for name, ink, energies, sign in (
+        ("charging", BLUE, [slot.charged_kwh for slot in plan.slots], 1),
+        ("discharging", ORANGE, [slot.discharged_kwh for slot in plan.slots], -1),
+    ):
+        powers = [energy / length for energy, length in zip(energies, hours, strict=True)]
+        if any(powers):
+            edges = [base + sign * power for base, power in zip(load, powers, strict=True)]
+            area = replace(steps(name, ink, edges, name), base=load, told=powers)
+            curves.append(replace(area, is_filled=True))
     if any(load):
         curves.append(replace(steps("load", FAINT, load, "other load"), dash="dotted"))
-    curves.append(steps("meter", BLUE, meter, "meter"))
+    curves.append(steps("meter", INK, meter, "meter"))
     levels = [slot.level_kw for slot in plan.slots]
     curves.append(replace(steps("level", RED, levels, "power of the tariff"), dash="dashed"))
     return curves

@@ -269,6 +269,13 @@ def storage_headline(plan: StoragePlan) -> str:
     return ", ".join([f"Buys {buys}", f"sells {sells}", saves, *notes(plan)])
 
 
+def readings_missing(periods: int) -> str:
+    """Tell how many periods of a bill have no readings; empty if none."""
+    if periods == 0:
+        return ""
+    return "1 period without readings" if periods == 1 else f"{periods} periods without readings"
+
+
 def heat_headline(plan: HeatPlan) -> str:
     """Tell what a heat plan uses, costs and saves, guesses, and the time without a price."""
     uses = f"Uses {energy(plan.used_kwh)} for {number(plan.cost)} {plan.currency}"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
-from slackwater import _engine
+from slackwater import _engine, _view
 from slackwater._drawn import Drawn
 from slackwater._engine import BillingTariff, InputError
 from slackwater.series import Series
@@ -52,8 +52,9 @@ class Bill(_engine.Bill, Drawn):
         span = "no month" if not names else names[0]
         if len(names) > 1:
             span = f"{names[0]} to {names[-1]}, {len(names)} months"
-        gaps = f", {len(self.missing)} periods without readings" if self.missing else ""
-        return f"Bill({self.total:.2f} {self.currency} for {span}, {self.tariff.name!r}{gaps})"
+        gaps = _view.readings_missing(len(self.missing))
+        parts = [f"{self.total:.2f} {self.currency} for {span}", repr(self.tariff.name), gaps]
+        return f"Bill({', '.join(part for part in parts if part)})"
 
 
 def billing_tariff(tariff: BillingTariff | str) -> BillingTariff:
