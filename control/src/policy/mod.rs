@@ -1,7 +1,9 @@
-//! Charging policies of users, and their conversion into requests for plans.
+//! Policies for charging and comfort, and their conversion into requests for plans.
 pub mod ask;
 pub mod assumptions;
 pub mod charger;
+pub mod comfort;
+pub mod comfort_move;
 pub mod cycle;
 pub mod flex;
 pub mod flex_facts;
