@@ -113,6 +113,7 @@ impl From<PolicyError> for Problem {
             PolicyError::Missing(what) => Self::no_entity(what),
             PolicyError::Flex(issues) => issues.into(),
             PolicyError::Vehicle(error) => Self::bad_request(error.to_string()),
+            PolicyError::Comfort(error) => Self::bad_request(error.to_string()),
             PolicyError::Store(error) => error.into(),
         }
     }

@@ -86,6 +86,7 @@ const FAMILIES: &[(Kind, &str, &str)] = &[
         "slackwater_grid_limit_kw",
         "Limit of a grid operator in force, in kW; infinite without one.",
     ),
+    (Kind::Counter, "slackwater_heat_plans_total", "Plans of heating and cooling units."),
     (
         Kind::Gauge,
         "slackwater_home_assistant_connected",

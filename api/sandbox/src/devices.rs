@@ -8,11 +8,13 @@ use slackwater_control::device::battery::OperationMode;
 use slackwater_control::device::capability::Ability;
 use slackwater_control::device::hvac::{Hold, Mode};
 use slackwater_control::device::scope::{DeviceKind, Permission};
+use slackwater_control::policy::comfort::ComfortPolicy;
 use slackwater_engine::time::hour_minute::HourMinute;
 use slackwater_engine::units::{Current, Energy, Percent, Power, Temperature};
 
 use slackwater_integration::profile::VendorCode;
 use slackwater_integration::reading::HvacCategory;
+use slackwater_service::config::comfort::describe_policy;
 
 use super::conduct::Conduct;
 use super::defaults;
@@ -298,6 +300,10 @@ device!(
         #[serde(default = "defaults::all_modes")]
         #[schemars(schema_with = "words::modes")]
         pub modes: Vec<Mode>,
+        /// Comfort policy by which the service plans it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(schema_with = "describe_policy")]
+        pub comfort: Option<Box<ComfortPolicy>>,
         /// True if its vendor reports its consumption.
         #[serde(default)]
         pub tells_consumption: bool,

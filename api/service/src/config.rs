@@ -6,6 +6,7 @@
 
 pub mod admin;
 pub mod brand;
+pub mod comfort;
 pub mod error;
 pub mod events;
 mod forms;
@@ -34,6 +35,7 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slackwater_control::device::pursuit::Persistence;
+use slackwater_control::policy::comfort::ComfortPolicy;
 use slackwater_control::schedule::steer::Patience;
 use slackwater_engine::units::Power;
 use slackwater_wire::version::dated::ApiVersion;
@@ -55,6 +57,7 @@ use slackwater_integration::registry::Settings as IntegrationSettings;
 use slackwater_store::keyring::Keyring;
 use slackwater_store::subscription::SubscriptionError;
 use slackwater_store::url::StoreUrl;
+use uuid::Uuid;
 
 /// Address on which a service listens, and the address at which its users reach it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -286,6 +289,11 @@ pub struct Config {
     pub events: EventSettings,
     /// Senders of orders of grid operators, by names of the operator's choice.
     pub grid: BTreeMap<String, GridSettings>,
+    /// Comfort policies of heating and cooling units, by the identifiers of the devices: their power
+    /// is planned over prices within a band of temperatures. One that was set while the service ran
+    /// (`slackwater-api policy set`) comes first.
+    #[schemars(schema_with = "comfort::describe_policies")]
+    pub comfort: BTreeMap<Uuid, ComfortPolicy>,
     /// Devices of one user in Home Assistant, by a broker of MQTT. Off without this table.
     pub home_assistant: Option<HomeAssistantSettings>,
     /// Traces.
@@ -372,6 +380,7 @@ impl Default for Config {
             link: LinkSettings::default(),
             events: EventSettings::default(),
             grid: BTreeMap::new(),
+            comfort: BTreeMap::new(),
             home_assistant: None,
             telemetry: TelemetrySettings::default(),
             sandbox: SandboxSettings::default(),
@@ -407,6 +416,9 @@ impl Config {
         }
         if let Some(flaw) = grid::find_flaw(&self.grid) {
             return Err(ConfigError::Grid(flaw));
+        }
+        if let Some(flaw) = comfort::find_flaw(&self.comfort) {
+            return Err(ConfigError::Comfort(flaw));
         }
         self.admin.check()?;
         if let Some(home_assistant) = &self.home_assistant {

@@ -17,6 +17,7 @@ pub mod patching;
 pub mod planner;
 pub mod pricing;
 pub mod show;
+pub mod unit;
 
 pub use crate::plans::follow::{PlanOrder, is_in_force, wanted, wanted_in};
 pub use crate::plans::planner::{replan, schedule_plan};

@@ -17,6 +17,7 @@ use crate::cache::price_book::Prices;
 use crate::cache::price_lookup::{PriceBook, PriceLookup};
 use crate::cache::recorders::Recorders;
 use crate::cache::tables::Cache;
+use crate::cache::unit_plans::UnitPlans;
 use crate::clock::Clock;
 use crate::config::{Config, RateLimitClass};
 use crate::https::{HttpsClient, TlsError, connect_https};
@@ -92,6 +93,7 @@ struct EnvironmentState {
     poller: PollQueue,
     control: OrderQueue,
     planner: PlanQueue,
+    units: UnitPlans,
     price_book: RwLock<Arc<dyn PriceBook>>,
 }
 
@@ -115,9 +117,11 @@ impl App {
         let fresh_key = generate()?;
         let prices = Arc::new(Prices::load(&store).await?);
         let price_lookup = Arc::new(PriceLookup::new(Arc::clone(&prices), config.zones.clone()));
+        let cache = Cache::load(&store).await?;
+        cache.write(|tables| tables.plans.set_configured(config.comfort.clone()));
         let shared = Shared {
             cursor_key: get_or_insert_setting(&store, CURSOR_KEY, &fresh_key).await?,
-            cache: Cache::load(&store).await?,
+            cache,
             prices,
             price_lookup,
             recorders: Recorders::load(&store).await?,
@@ -157,6 +161,7 @@ impl App {
             poller: PollQueue::new(shared.config.polling),
             control: OrderQueue::new(shared.config.action.concurrency),
             planner: PlanQueue::default(),
+            units: UnitPlans::default(),
             price_book: RwLock::new(Arc::clone(&shared.price_lookup) as _),
         };
         Self { shared, world: Arc::new(world) }
@@ -269,6 +274,12 @@ impl App {
     #[must_use]
     pub fn planner(&self) -> &PlanQueue {
         &self.world.planner
+    }
+
+    /// Plans of heating and cooling units.
+    #[must_use]
+    pub fn units(&self) -> &UnitPlans {
+        &self.world.units
     }
 
     /// Prices of locations.

@@ -212,12 +212,34 @@ pub async fn last_sent_action(
     from: &mut AnyConnection,
     target_id: Uuid,
 ) -> Result<Option<Action>, StoreError> {
+    let last = last_told_action(from, target_id).await?;
+    Ok(last.filter(|action| action.progress.state != ActionState::Confirmed))
+}
+
+/// The pending action of a device; without one the action of which it was told last, however that
+/// ended.
+///
+/// # Errors
+/// The database failed.
+pub async fn latest_action(
+    from: &mut AnyConnection,
+    target_id: Uuid,
+) -> Result<Option<Action>, StoreError> {
+    match pending_action(from, target_id).await? {
+        Some(pending) => Ok(Some(pending)),
+        None => last_told_action(from, target_id).await,
+    }
+}
+
+async fn last_told_action(
+    from: &mut AnyConnection,
+    target_id: Uuid,
+) -> Result<Option<Action>, StoreError> {
     let query = sqlx::query_as(
         "select * from actions where target_id = $1 and sent_at is not null
          order by sent_at desc, id desc limit 1",
     );
-    let last: Option<Action> = query.bind(target_id.to_string()).fetch_optional(from).await?;
-    Ok(last.filter(|action| action.progress.state != ActionState::Confirmed))
+    Ok(query.bind(target_id.to_string()).fetch_optional(from).await?)
 }
 
 /// All pending actions.

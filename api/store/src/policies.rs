@@ -1,4 +1,4 @@
-//! Rows of smart charging policies and flex policies.
+//! Rows of smart charging policies, comfort policies and flex policies.
 //!
 //! Changes of one policy are made from its row, under the lock of the row, so
 //! that those of other replicas are not lost.
@@ -8,6 +8,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use slackwater_control::policy::charger::ChargerPolicy;
+use slackwater_control::policy::comfort::ComfortPolicy;
 use slackwater_control::policy::flex::FlexRequest;
 use slackwater_control::policy::vehicle::VehiclePolicyRequest;
 use sqlx::any::AnyRow;
@@ -18,8 +19,8 @@ use crate::database::Store;
 use crate::error::StoreError;
 use crate::rows::{Cells, Json, as_text, of_keys};
 
-/// The smart charging policy of a device.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// The standing policy of a device: smart charging, or comfort.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum SmartPolicy {
     /// Of a charger.
     #[serde(rename = "charger")]
@@ -27,6 +28,9 @@ pub enum SmartPolicy {
     /// Of a vehicle.
     #[serde(rename = "vehicle")]
     Vehicle(VehiclePolicyRequest),
+    /// Of a heating or cooling unit.
+    #[serde(rename = "comfort")]
+    Comfort(Box<ComfortPolicy>),
 }
 
 /// A flex policy of a vehicle.
@@ -63,6 +67,19 @@ pub async fn upsert_smart_policy(
     .bind(as_text(policy))
     .execute(to)
     .await?;
+    Ok(())
+}
+
+/// Deletes the standing policy of a device.
+///
+/// # Errors
+/// The database failed.
+pub async fn delete_smart_policy(
+    from: &mut AnyConnection,
+    device_id: Uuid,
+) -> Result<(), StoreError> {
+    let query = sqlx::query("delete from smart_charging_policies where device_id = $1");
+    query.bind(device_id.to_string()).execute(from).await?;
     Ok(())
 }
 

@@ -249,6 +249,9 @@ impl Checker<'_> {
                     self.wrong(format!("hvacs[{index}].{member}"), "the number is above zero");
                 }
             }
+            if let Some(error) = hvac.comfort.as_ref().and_then(|policy| policy.check().err()) {
+                self.wrong(format!("hvacs[{index}].comfort"), error.to_string());
+            }
         }
     }
 

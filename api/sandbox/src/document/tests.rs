@@ -160,6 +160,30 @@ samples:
 }
 
 #[test]
+fn comfort_policies_are_checked() {
+    let unit = r#"
+hvacs:
+  - id: pump
+    user: ada
+    location: home
+    comfort:
+      comfort: {min_celsius: 20, max_celsius: 20.5}
+      capacity_kwh_per_k: 5
+      loss_kw_per_k: 0.2
+      power_max_kw: 2
+      cop: [{outdoor_celsius: 5, cop: 3}]
+      outdoor_celsius: [5]
+"#;
+    check(
+        &format!("{HOME}{unit}"),
+        &expect![[r#"
+        line 21: hvacs[0].comfort: comfort is 20 to 20.5 °C; with deadband_celsius of 0.5 °C on both sides it is 1 °C wide or more"#]],
+    );
+    let wider = unit.replace("20.5", "21");
+    check(&format!("{HOME}{wider}"), &expect!["fine"]);
+}
+
+#[test]
 fn a_patch_is_checked_with_what_there_is() {
     let home = Scenario::parse(HOME).unwrap();
     let patched = home.parse_patch("users: [{id: bo}]\n").unwrap();

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use slackwater_control::device::scope::DeviceKind;
 use slackwater_control::policy::charger::{Change, ChargerPatch, ChargerPolicy};
+use slackwater_control::policy::comfort::ComfortPolicy;
 use slackwater_control::policy::flex::FlexRequest;
 use slackwater_control::policy::vehicle::VehiclePolicyRequest;
 use uuid::Uuid;
@@ -15,8 +16,11 @@ use crate::admin::control::device_of;
 use slackwater_http::problem::Problem;
 use slackwater_http::request::Path;
 use slackwater_service::plans::flex_body::FlexPolicyBody;
-use slackwater_service::plans::patching::{keep_flex, patch_charger, set_vehicle};
-use slackwater_service::plans::show::{ShownPlan, plan_of};
+use slackwater_service::plans::patching::{
+    PolicyError, keep_flex, patch_charger, set_comfort, set_vehicle,
+};
+use slackwater_service::plans::show::plan_of;
+use slackwater_service::plans::unit::show_unit;
 use slackwater_service::state::App;
 
 /// A flex policy as an operator states it.
@@ -46,6 +50,10 @@ async fn show_policies(
     Path(device): Path<String>,
 ) -> Result<Json<Value>, Problem> {
     let (app, device) = device_of(&worlds, &device).await?;
+    if device.kind == DeviceKind::Hvac {
+        let comfort = app.cache().read(|tables| tables.plans.comfort(device.id).cloned());
+        return Ok(Json(json!({ "comfort": comfort })));
+    }
     let (charger, vehicle, flex) = app.cache().read(|tables| {
         let flex = tables.plans.flex_of(device.id).map(|row| FlexPolicyBody::from_row(row));
         let plans = &tables.plans;
@@ -57,7 +65,8 @@ async fn show_policies(
     }))
 }
 
-/// Sets the smart charging policy of a device, in the members of its kind.
+/// Sets the standing policy of a device, in the members of its kind. For a heating or cooling unit
+/// `null` goes back to the policy of the settings.
 async fn set_policy(
     State(worlds): State<Vec<App>>,
     Path(device): Path<String>,
@@ -73,8 +82,15 @@ async fn set_policy(
         };
         return Ok(Json(json!(patch_charger(&app, device.id, patch).await?)));
     }
+    if device.kind == DeviceKind::Hvac {
+        let policy: Option<ComfortPolicy> = read(&body)?;
+        set_comfort(&app, device.id, policy).await?;
+        let comfort = app.cache().read(|tables| tables.plans.comfort(device.id).cloned());
+        return Ok(Json(json!({ "comfort": comfort })));
+    }
     if device.kind != DeviceKind::Vehicle {
-        return Err(Problem::bad_request("only vehicles and chargers have policies"));
+        let reason = "only vehicles, chargers, and heating and cooling units have policies";
+        return Err(Problem::bad_request(reason));
     }
     let policy: VehiclePolicyRequest = read(&body)?;
     set_vehicle(&app, &device, policy).await?;
@@ -97,9 +113,13 @@ async fn set_flex(
 async fn show_plan(
     State(worlds): State<Vec<App>>,
     Path(device): Path<String>,
-) -> Result<Json<ShownPlan>, Problem> {
+) -> Result<Json<Value>, Problem> {
     let (app, device) = device_of(&worlds, &device).await?;
-    Ok(Json(plan_of(&app, device.id).await?))
+    if device.kind == DeviceKind::Hvac {
+        let shown = show_unit(&app, device.id).ok_or(PolicyError::Missing("plan"))?;
+        return Ok(Json(json!(shown)));
+    }
+    Ok(Json(json!(plan_of(&app, device.id).await?)))
 }
 
 fn read<T: serde::de::DeserializeOwned>(body: &str) -> Result<T, Problem> {

@@ -362,13 +362,15 @@ pub(crate) enum PolicyCommand {
         /// Its identifier, or its manufacturer's name of it.
         device: String,
     },
-    /// Set the smart charging policy of a vehicle or charger.
+    /// Set the smart charging policy of a vehicle or charger, or the comfort policy of a heating or
+    /// cooling unit.
     Set {
         /// Its identifier, or its manufacturer's name of it.
         device: String,
         /// The policy as JSON; `-` reads the standard input. Of a vehicle:
         /// `is_enabled`, `deadline`, `minimum_charge_limit_percent`; of a charger:
-        /// `is_enabled`, `deadline`, `charging_duration`.
+        /// `is_enabled`, `deadline`, `charging_duration`; of a heating or cooling unit: the members
+        /// of the settings below `comfort`, or `null` to go back to the settings.
         file: PathBuf,
     },
     /// Make a flex policy, or put it in the place of one.

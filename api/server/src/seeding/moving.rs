@@ -22,7 +22,9 @@ use slackwater_sandbox::generate::text_of;
 use slackwater_sandbox::scenario::Scenario;
 use slackwater_service::auth::secret::digest;
 use slackwater_service::linking::connect::{NewAccount, NewDevice, NewUser, connect};
-use slackwater_service::plans::patching::{PolicyError, keep_flex, patch_charger, set_vehicle};
+use slackwater_service::plans::patching::{
+    PolicyError, keep_flex, patch_charger, set_comfort, set_vehicle,
+};
 use slackwater_store::error::StoreError;
 use slackwater_store::locations::{Location, LocationFacts};
 use slackwater_store::settings;
@@ -109,6 +111,11 @@ impl SandboxSeeder {
                 tables.device(client_id, id).filter(|_| is_meant).cloned()
             })
         };
+        for hvac in &what.hvacs {
+            let Some(unit) = linked(&hvac.id).filter(|_| hvac.comfort.is_some()) else { continue };
+            let policy = hvac.comfort.as_deref().cloned();
+            skip_misfit(&hvac.id, set_comfort(&self.app, unit.id, policy).await)?;
+        }
         for policy in &what.charger_policies {
             let Some(charger) = linked(&policy.charger) else { continue };
             let patch = ChargerPatch {

@@ -5,6 +5,7 @@ mod actions;
 mod admin_tls;
 mod answer;
 mod areas;
+mod comfort;
 mod command_line;
 mod commands;
 mod devices;

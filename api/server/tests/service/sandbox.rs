@@ -5,6 +5,7 @@ use axum::{Router, http::StatusCode};
 use serde_json::{Value, json};
 use slackwater_sandbox::generate::street;
 use slackwater_sandbox::handle::Sandbox;
+use slackwater_sandbox::scenario::Scenario;
 use slackwater_sandbox::words::uuid_of;
 use slackwater_server::admin;
 use slackwater_server::seeding::residents::SandboxSeeder;
@@ -20,7 +21,7 @@ pub(crate) struct Street {
     pub(crate) stage: Stage,
     pub(crate) asker: Asker,
     strings: Router,
-    residents: SandboxSeeder,
+    pub(crate) residents: SandboxSeeder,
 }
 
 async fn settled() -> Street {
@@ -29,8 +30,13 @@ async fn settled() -> Street {
 
 /// The street of twenty homes at a service, when all devices were read once.
 pub(crate) async fn settled_on(stage: Stage) -> Street {
+    settled_in(stage, &street()).await
+}
+
+/// A scenario at a service, when all devices were read once.
+pub(crate) async fn settled_in(stage: Stage, scenario: &Scenario) -> Street {
     let asker = stage.client("a").await;
-    let sandbox = Sandbox::new(&street(), stage.app.clock().clone());
+    let sandbox = Sandbox::new(scenario, stage.app.clock().clone());
     let (client_id, first_id) = (asker.id.as_str().into(), asker.id.as_str().into());
     let residents = SandboxSeeder { app: stage.app.clone(), sandbox, client_id, first_id };
     residents.seed().await.unwrap();
@@ -45,7 +51,7 @@ pub(crate) async fn settled_on(stage: Stage) -> Street {
 }
 
 impl Street {
-    async fn pull(&self, method: Method, path: &str, body: &str) -> (StatusCode, Value) {
+    pub(crate) async fn pull(&self, method: Method, path: &str, body: &str) -> (StatusCode, Value) {
         let request = Request::builder()
             .method(method)
             .uri(path)

@@ -13,3 +13,4 @@ pub mod price_book;
 pub mod price_lookup;
 pub mod recorders;
 pub mod tables;
+pub mod unit_plans;

@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use slackwater_control::policy::charger::ChargerPolicy;
+use slackwater_control::policy::comfort::ComfortPolicy;
 use slackwater_control::policy::vehicle::VehiclePolicyRequest;
 use uuid::Uuid;
 
@@ -19,6 +20,8 @@ type Resident = (Arc<str>, Arc<str>);
 #[derive(Debug, Default)]
 pub struct PlanTables {
     smart: HashMap<Uuid, SmartPolicy>,
+    /// Comfort policies of the settings.
+    configured: BTreeMap<Uuid, ComfortPolicy>,
     flex: HashMap<Uuid, Arc<FlexRow>>,
     flex_of: HashMap<Uuid, BTreeSet<Uuid>>,
     plans: HashMap<Uuid, Arc<KeptPlan>>,
@@ -69,6 +72,21 @@ impl PlanTables {
         self.smart.get(&device_id)
     }
 
+    /// The comfort policy of a unit: one that was set while the service ran, else that of the
+    /// settings.
+    #[must_use]
+    pub fn comfort(&self, device_id: Uuid) -> Option<&ComfortPolicy> {
+        match self.smart.get(&device_id) {
+            Some(SmartPolicy::Comfort(policy)) => Some(policy),
+            _ => self.configured.get(&device_id),
+        }
+    }
+
+    /// Sets the comfort policies of the settings.
+    pub fn set_configured(&mut self, policies: BTreeMap<Uuid, ComfortPolicy>) {
+        self.configured = policies;
+    }
+
     /// A flex policy.
     #[must_use]
     pub fn flex(&self, id: Uuid) -> Option<&Arc<FlexRow>> {
@@ -84,12 +102,14 @@ impl PlanTables {
     /// Returns `true` if a policy was ever set for a device.
     #[must_use]
     pub fn has_policy(&self, device_id: Uuid) -> bool {
-        self.smart.contains_key(&device_id) || self.flex_of.contains_key(&device_id)
+        self.smart.contains_key(&device_id)
+            || self.flex_of.contains_key(&device_id)
+            || self.configured.contains_key(&device_id)
     }
 
     /// All devices that have a policy, in no order.
     pub fn with_policy(&self) -> impl Iterator<Item = Uuid> {
-        self.smart.keys().chain(self.flex_of.keys()).copied()
+        self.smart.keys().chain(self.flex_of.keys()).chain(self.configured.keys()).copied()
     }
 
     /// The last plan of a device.
@@ -140,6 +160,11 @@ impl PlanTables {
         self.smart.insert(device_id, policy);
     }
 
+    /// Forgets the standing policy of a device.
+    pub fn remove_smart(&mut self, device_id: Uuid) {
+        self.smart.remove(&device_id);
+    }
+
     /// Keeps a flex policy.
     pub fn keep_flex(&mut self, row: FlexRow) {
         if let Some(before) = self.flex.get(&row.id).map(|before| before.vehicle_id)
@@ -164,11 +189,11 @@ impl PlanTables {
         smart: Option<SmartPolicy>,
         flex: Vec<FlexRow>,
     ) -> bool {
-        let before = match smart {
-            Some(policy) => self.smart.insert(device_id, policy),
-            None => self.smart.remove(&device_id),
-        };
-        let mut has_changed = before != smart;
+        let mut has_changed = self.smart.get(&device_id) != smart.as_ref();
+        match smart {
+            Some(policy) => self.keep_smart(device_id, policy),
+            None => self.remove_smart(device_id),
+        }
         let own: Vec<Uuid> = self.flex_of.get(&device_id).into_iter().flatten().copied().collect();
         for id in own.into_iter().filter(|id| flex.iter().all(|kept| kept.id != *id)) {
             self.remove_flex(id);

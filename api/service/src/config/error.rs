@@ -111,6 +111,9 @@ pub enum ConfigError {
     /// A sender of grid orders.
     #[error("{0}")]
     Grid(String),
+    /// A comfort policy.
+    #[error("{0}")]
+    Comfort(String),
     /// Two services share a socket and cannot be told apart.
     #[error("{listen} has two services at {host}; give them hosts of their own by `url`, or ports")]
     Ambiguous {

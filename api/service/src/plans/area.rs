@@ -18,7 +18,7 @@ use crate::clock::Clock;
 use crate::plans::beside;
 use crate::plans::limits;
 use crate::plans::making::{PlannedDevices, make};
-use crate::plans::planner::{TURN, apply_to_memory};
+use crate::plans::planner::{TURN, apply_to_memory, look_at_units};
 use crate::plans::pricing::Pricer;
 use crate::prices::replicas::catch_up;
 use crate::queue::plans::Due;
@@ -93,6 +93,7 @@ pub async fn work(app: &App) -> Result<Option<usize>, StoreError> {
     catch_up(app).await?;
     let due = devices(app, &job);
     waiting(app).set(due.len() as f64);
+    look_at_units(app, &due);
     let planned = match app.area_limit(&job.zone_id, &job.area_id) {
         None => plan_each(app, &job, &due).await?,
         Some(limit) => limits::plan_within(app, &job, &due, limit).await?,

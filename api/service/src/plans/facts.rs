@@ -69,6 +69,8 @@ fn smart_policy(policy: &SmartPolicy) -> Option<DevicePolicy> {
         SmartPolicy::Vehicle(request) => {
             VehiclePolicy::new(*request, None).ok().map(DevicePolicy::Vehicle)
         }
+        // Units have plans of their own kind.
+        SmartPolicy::Comfort(_) => None,
     }
 }
 

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use slackwater_control::policy::ask::{Cause, DeviceFacts};
 use slackwater_control::policy::charger::{ChargerPatch, ChargerPolicy};
+use slackwater_control::policy::comfort::{ComfortError, ComfortPolicy};
 use slackwater_control::policy::flex::{FlexPatch, FlexPolicy, FlexRequest, ReserveRule};
 use slackwater_control::policy::flex_issue::FlexIssues;
 use slackwater_control::policy::flex_status::{FlexState, flex_state};
@@ -48,6 +49,9 @@ pub enum PolicyError {
     /// A smart charging policy of a vehicle makes no sense.
     #[error(transparent)]
     Vehicle(#[from] VehiclePolicyError),
+    /// A comfort policy of a heating or cooling unit makes no sense.
+    #[error(transparent)]
+    Comfort(#[from] ComfortError),
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -93,6 +97,38 @@ pub async fn set_vehicle(
         let change = app.store().begin().await?;
         keep_smart(&app, change, id, SmartPolicy::Vehicle(request)).await?;
         plan_for(&app, id, Cause::Policy).await;
+        Ok(())
+    })
+    .await
+}
+
+/// Sets the comfort policy of a heating or cooling unit; `None` goes back to that of the settings,
+/// and leaves the unit at its last setting if these have none.
+///
+/// # Errors
+/// The policy makes no sense, or the database failed.
+pub async fn set_comfort(
+    app: &App,
+    device_id: Uuid,
+    policy: Option<ComfortPolicy>,
+) -> Result<(), PolicyError> {
+    policy.as_ref().map_or(Ok(()), ComfortPolicy::check)?;
+    let app = app.clone();
+    Finish::new(async move {
+        let mut change = app.store().begin().await?;
+        if let Some(policy) = policy {
+            keep_smart(&app, change, device_id, SmartPolicy::Comfort(policy.into())).await?;
+        } else {
+            policies::delete_smart_policy(change.connection(), device_id).await?;
+            let shown = app.clone();
+            let show = move || {
+                shown.cache().write(|tables| tables.plans.remove_smart(device_id));
+            };
+            change.commit(show).await?;
+        }
+        plan_for(&app, device_id, Cause::Policy).await;
+        // Also for a unit that has no policy any more.
+        app.control().schedule_evaluation(device_id);
         Ok(())
     })
     .await

@@ -9,6 +9,7 @@ use crate::cache::tables::Tables;
 use crate::plans::facts::device_facts;
 use crate::plans::making::{PlannedDevices, make};
 use crate::plans::pricing::Pricer;
+use crate::plans::unit::is_unit;
 use crate::queue::plans::Due;
 use crate::state::App;
 use crate::supervise::{OnPanic, RESTART_DELAY};
@@ -54,10 +55,19 @@ pub async fn plan_now(app: &App, due: &[Due]) -> Result<(), StoreError> {
         // Under the writer's turn, so that what is read stays as it is.
         let mut pricer = Pricer::new(app, app.now());
         let made = make(app, &mut change, &mut pricer, due).await?;
-        let app = app.clone();
-        change.commit(move || apply_to_memory(&app, made)).await?;
+        let shown = app.clone();
+        change.commit(move || apply_to_memory(&shown, made)).await?;
+        look_at_units(app, due);
     }
     Ok(())
+}
+
+/// Looks at the heating and cooling units among devices. Their plans are made when they are steered.
+pub(crate) fn look_at_units(app: &App, due: &[Due]) {
+    let is_unit = |id: &Uuid| app.cache().read(|tables| is_unit(tables, *id));
+    for id in due.iter().map(|(id, _)| *id).filter(is_unit) {
+        app.control().schedule_evaluation(id);
+    }
 }
 
 /// Shows what was planned, and looks at it again in its time.

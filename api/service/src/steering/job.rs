@@ -2,10 +2,12 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use tracing::warn;
 
+use crate::plans::unit::is_unit;
 use crate::queue::orders::{Due, Task};
 use crate::state::App;
-use crate::steering::{evaluate, pursuit};
+use crate::steering::{evaluate, pursuit, unit};
 use crate::supervise::{OnPanic, RESTART_DELAY, log_panic};
 
 /// Puts into the queue what a restart interrupted: the pending actions of the
@@ -21,6 +23,11 @@ pub fn resume(app: &App, is_ours: impl Fn(&str) -> bool) {
         let is_watched = |id: &uuid::Uuid| {
             tables.any_device(*id).is_some_and(|device| is_ours(&device.client_id))
         };
+        for id in app.config().comfort.keys().filter(|id| is_watched(id)) {
+            if !is_unit(tables, *id) {
+                warn!(device = %id, "comfort: the device is no heating or cooling unit");
+            }
+        }
         for id in control.scheduled().chain(tables.plans.with_policy()).filter(is_watched) {
             app.control().put(Task::Look(id), first);
         }
@@ -57,6 +64,8 @@ async fn work(app: &App, due: Due) {
         }
         Due::Look(ids) => {
             for (id, next) in evaluate::evaluate_devices(app, &ids).await {
+                let of_unit = unit::steer_unit(app, id).await;
+                let next = [next, of_unit].into_iter().flatten().min();
                 app.control().done(Task::Look(id), next);
             }
         }

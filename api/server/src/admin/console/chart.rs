@@ -28,7 +28,7 @@ pub(crate) enum Drawing {
     Area,
 }
 
-/// Level that a curve should not exceed.
+/// Level that a curve should not exceed, or not fall below.
 #[derive(Debug, Clone)]
 pub(crate) struct Level {
     pub(crate) name: String,
@@ -42,7 +42,7 @@ pub(crate) struct Panel {
     pub(crate) title: String,
     pub(crate) drawing: Drawing,
     pub(crate) steps: Vec<Step>,
-    /// A level that the curve should not exceed.
+    /// A level that the curve should keep.
     pub(crate) limit: Option<Level>,
 }
 

@@ -25,6 +25,7 @@ use slackwater_store::locations::Location;
 
 use crate::admin::console::chart::{Chart, Drawing, Panel, Step};
 use crate::admin::console::frame::{Page, address, render};
+use crate::admin::console::unit;
 use crate::admin::console::words::{
     Tone, ago, badge, cause, clock, command, controller, energy, idle, kind, money, name, percent,
     state, trimmed,
@@ -69,6 +70,9 @@ pub(crate) async fn show_device(
             h2 { "Plan" }
             (view.show_plan())
             (view.show_commands())
+        } @else if device.kind == DeviceKind::Hvac {
+            h2 { "Plan" }
+            (unit::show_plan(&app, device.id, view.time_zone))
         }
     };
     Ok(render(&name(device), Some("/console/homes"), &content))

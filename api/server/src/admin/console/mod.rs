@@ -12,6 +12,7 @@
 //! | [`frame`] | layout, navigation, headers, refusals as pages |
 //! | [`words`] | times, quantities and states for people |
 //! | [`chart`] | curves over time as SVG |
+//! | [`unit`] | plan of a heating or cooling unit, on the page of the device |
 //! | [`overview`], [`homes`], [`device`], [`area`], [`partners`], [`events`] | the pages |
 
 pub(crate) mod area;
@@ -23,5 +24,6 @@ pub(crate) mod homes;
 pub(crate) mod overview;
 pub(crate) mod partners;
 pub(crate) mod routes;
+pub(crate) mod unit;
 pub(crate) mod words;
 pub(crate) mod worlds;
