@@ -11,6 +11,7 @@ use slackwater_engine::plan::capacity::verify::verify;
 use slackwater_engine::plan::capacity::{
     certificate as proof, plan as engine, planned_slot as planned,
 };
+use slackwater_engine::plan::questions;
 use slackwater_engine::plan::storage::Searched;
 use slackwater_engine::units::{Energy, Money, Power, Price};
 
@@ -18,6 +19,7 @@ use crate::bill::BillingTariff;
 use crate::error::{Named, Refused};
 use crate::plan::BatteryTuple;
 use crate::prices::Prices;
+use crate::provenance::SourceShare;
 use crate::record;
 use crate::storage::{ConsumptionTuple, LimitTuple, storage_request};
 use crate::time::Instant;
@@ -212,6 +214,12 @@ pub(crate) struct CapacityPlan {
     /// Largest shortfall of the reserve or of the lowest state of charge of a period, in kWh of
     /// stored energy, at the end of a slot: what full power does not reach in time.
     floor_shortfall_kwh: f64,
+    /// What the battery is charged with at the prices of each source, in the order of the layers.
+    ///
+    /// Prices without layers are one known source, `"prices"`.
+    sources: Vec<SourceShare>,
+    /// What the battery is discharged at prices to sell of each source; empty without such prices.
+    export_sources: Vec<SourceShare>,
 }
 
 impl CapacityPlan {
@@ -224,9 +232,15 @@ impl CapacityPlan {
         "certificate",
         "shortfall_kwh",
         "floor_shortfall_kwh",
+        "sources",
+        "export_sources",
     ];
 
-    fn new(plan: &engine::CapacityPlan, tariff: BillingTariff) -> Self {
+    fn new(
+        plan: &engine::CapacityPlan,
+        tariff: BillingTariff,
+        [sources, export_sources]: [Vec<SourceShare>; 2],
+    ) -> Self {
         let reasons = explain(plan, tariff.tariff.time_zone());
         let reason = |reason: explained::CapacityReason| CapacityReason {
             start: reason.start,
@@ -245,6 +259,8 @@ impl CapacityPlan {
             certificate: CapacityCertificate::new(plan),
             shortfall_kwh: plan.shortfall.as_kwh(),
             floor_shortfall_kwh: plan.floor_shortfall.as_kwh(),
+            sources,
+            export_sources,
         }
     }
 }
@@ -411,8 +427,9 @@ impl CapacityPlan {
     #[new]
     #[pyo3(signature = (
         *, tariff, reasons, cost, energy_alone, savings, certificate, shortfall_kwh,
-        floor_shortfall_kwh
+        floor_shortfall_kwh, sources, export_sources
     ))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python class")]
     fn from_fields(
         tariff: BillingTariff,
         reasons: CapacityReasons,
@@ -422,6 +439,8 @@ impl CapacityPlan {
         certificate: CapacityCertificate,
         shortfall_kwh: f64,
         floor_shortfall_kwh: f64,
+        sources: Vec<SourceShare>,
+        export_sources: Vec<SourceShare>,
     ) -> Self {
         Self {
             tariff,
@@ -432,6 +451,8 @@ impl CapacityPlan {
             certificate,
             shortfall_kwh,
             floor_shortfall_kwh,
+            sources,
+            export_sources,
         }
     }
 
@@ -528,5 +549,17 @@ pub(crate) fn plan_capacity(
     let export = export_prices.map(|export| &*export.curve);
     let plan = py
         .detach(|| engine::plan_capacity(&prices.curve, export, &CapacityProblem::new(request)?))?;
-    Ok(CapacityPlan::new(&plan, tariff))
+    let price = |price: Option<Price>| price.unwrap_or(Price::ZERO);
+    let slots = plan.slots.iter();
+    let bought = slots.map(|slot| (slot.start, slot.charged, price(slot.import_price)));
+    let bought = SourceShare::all(questions::shares(&prices.layered()?, bought));
+    let sold = match export_prices {
+        None => Vec::new(),
+        Some(export) => {
+            let sold =
+                plan.slots.iter().map(|slot| (slot.start, slot.discharged, slot.export_price));
+            SourceShare::all(questions::shares(&export.layered()?, sold))
+        }
+    };
+    Ok(CapacityPlan::new(&plan, tariff, [bought, sold]))
 }

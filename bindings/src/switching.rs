@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use slackwater_engine::plan::charge::Target;
 use slackwater_engine::plan::evaluation::{ConnectionFacts, Evaluation, evaluate_switching};
+use slackwater_engine::plan::questions;
 use slackwater_engine::plan::record::SavedRun;
 use slackwater_engine::plan::stability::{Budget, PreviousPowers};
 use slackwater_engine::plan::switching::{
@@ -22,6 +23,7 @@ use crate::plan::{
     LimitTuple, Plan, PlannedSlot, TargetOutcome, after_deadline, limits, outcomes, planned_slots,
 };
 use crate::prices::Prices;
+use crate::provenance::SourceShare;
 use crate::record;
 use crate::saved::Terms;
 use crate::steady;
@@ -286,6 +288,15 @@ impl SwitchingPlan {
     #[getter]
     fn slots(&self) -> Vec<PlannedSlot> {
         planned_slots(&self.intended().slots)
+    }
+
+    /// What is bought at the prices of each source, in the order of the layers.
+    ///
+    /// Prices without layers are one known source, ``"prices"``.
+    #[getter]
+    fn sources(&self) -> Result<Vec<SourceShare>, Refused> {
+        let bought = self.intended().slots.iter().map(|slot| (slot.start, slot.energy, slot.price));
+        Ok(SourceShare::all(questions::shares(&self.prices().layered()?, bought)))
     }
 
     /// How close the plan was kept to the one before; ``None`` if it was not.

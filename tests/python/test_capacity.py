@@ -34,6 +34,32 @@ def plan(**changes: Any) -> sw.CapacityPlan:
     return sw.plan_capacity(prices, ELVIA, **{**request, **changes})
 
 
+def test_estimates_are_told() -> None:
+    def prices(values: list[float]) -> sw.Prices:
+        return sw.Prices.from_values(SIX, values, currency="NOK")
+
+    known, guess = prices(PRICES[:12]), prices(PRICES)
+    guessed = sw.plan_capacity(
+        known.with_estimates(guess, source="last week"),
+        ELVIA,
+        export_prices=(known * 0).with_estimates(guess * 0.9, source="a guess"),
+        now=SIX,
+        battery=sw.Battery(capacity_kwh=60, soc_percent=30),
+        power_max_kw=11,
+        discharge_max_kw=11,
+    )
+    assert [share.source for share in guessed.sources] == ["prices", "last week"]
+    bought, sold = guessed.sources[1].energy_kwh, guessed.export_sources[1].energy_kwh
+    assert bought > 0 or sold > 0
+    assert ", optimal for these estimates)" in repr(guessed)
+    assert f"{sold:.6g} kWh sold on estimates (a guess)" in repr(guessed)
+    assert guessed == pickle.loads(pickle.dumps(guessed))
+    assert sum(share.energy_kwh for share in guessed.sources) == pytest.approx(
+        sum(slot.charged_kwh for slot in guessed.slots)
+    )
+    assert "estimate" not in repr(plan())
+
+
 def test_a_step_is_kept_where_it_is_worth_it() -> None:
     found = plan()
     month = found.cost.months[0]

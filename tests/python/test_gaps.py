@@ -180,6 +180,15 @@ def test_estimates_are_told_by_plans_of_batteries() -> None:
     assert "estimated price" in legend(plan, 0)
 
 
+def test_estimates_are_told_by_plans_of_devices_that_switch() -> None:
+    target = [(SIX + 3 * HOUR, 5)]
+    plan = sw.plan_switching(GUESSED, now=SIX, power_max_kw=10, power_min_kw=2, targets=target)
+    words = "5 kWh on estimates (last week)"
+    assert f", {words}, optimal for these estimates)" in repr(plan)
+    assert f", {words}" in plan._repr_html_().partition("</strong>")[0]
+    assert [share.is_estimate for share in plan.sources] == [False, True]
+
+
 def test_energy_sold_at_estimates_is_told_apart() -> None:
     export = prices(0.1).with_estimates(prices(0.0, 0.9), source="a guess")
     plan = store(TWO, 0, 2, export_prices=export)

@@ -104,8 +104,8 @@ def capacity_picture(plan: CapacityPlan, zone: ZoneInfo) -> Picture:
     saves = f"saves {_view.number(plan.savings)} {plan.currency}"
     sums = f"{_view.number(plan.cost.total)} {plan.currency} for energy and power"
     picture = Picture(
-        title=", ".join([sums, saves, *_view.unpriced(plan)]),
-        facts=["proved optimal" if plan.certificate.is_proved else "not proved"],
+        title=", ".join([sums, saves, *_view.on_estimates(plan), *_view.unpriced(plan)]),
+        facts=[_view.proved(plan) if plan.certificate.is_proved else "not proved"],
         warning=f"{_view.energy(plan.shortfall_kwh)} short of a target"
         if plan.shortfall_kwh > 0
         else "",

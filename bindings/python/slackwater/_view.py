@@ -182,7 +182,9 @@ def unpriced(
     return [f"{hours} h without a price"] if plan.unpriced_hours > 0 else []
 
 
-def on_estimates(plan: Plan | StoragePlan | HeatPlan | SitePlan) -> list[str]:
+def on_estimates(
+    plan: Plan | StoragePlan | HeatPlan | SitePlan | SwitchingPlan | CapacityPlan,
+) -> list[str]:
     """Tell what is bought and sold at prices that are guesses, and whose, if anything is."""
     sold = getattr(plan, "export_sources", [])
     return _guesses(plan.sources, "on estimates") + _guesses(sold, "sold on estimates")
@@ -209,7 +211,9 @@ def forgone(plan: Plan | StoragePlan | HeatPlan | SitePlan) -> list[str]:
     return [f"up to {number(revenue)} {plan.currency} at negative prices not used"]
 
 
-def proved(plan: Plan | StoragePlan | HeatPlan | SitePlan) -> str:
+def proved(
+    plan: Plan | StoragePlan | HeatPlan | SitePlan | SwitchingPlan | CapacityPlan,
+) -> str:
     """Tell for which prices a plan is proved to be the cheapest."""
     return "optimal for these estimates" if on_estimates(plan) else "proved optimal"
 
@@ -298,12 +302,12 @@ def heat_proof(plan: HeatPlan) -> str:
 
 
 def switching_headline(plan: SwitchingPlan) -> str:
-    """Tell energy, cost, the number of sessions, and the time without a price."""
+    """Tell energy, cost, the number of sessions, what is a guess, and the time without a price."""
     sums = (
         f"{energy(plan.energy_kwh)} for {number(plan.cost)} {plan.currency} "
         f"in {sessions(len(plan.sessions))}"
     )
-    return ", ".join([sums, *unpriced(plan)])
+    return ", ".join([sums, *on_estimates(plan), *unpriced(plan)])
 
 
 def switching_facts(plan: SwitchingPlan) -> list[str]:
@@ -314,7 +318,7 @@ def switching_facts(plan: SwitchingPlan) -> list[str]:
             f"smoothness costs {number(plan.smoothness_cost)} {plan.currency} "
             f"beside {sessions(plan.free_sessions)}"
         ),
-        "proved optimal" if plan.certificate.is_proved else "not proved",
+        proved(plan) if plan.certificate.is_proved else "not proved",
         *(f"not kept: {wish.wish}" for wish in plan.unmet),
     ]
 

@@ -63,10 +63,11 @@ class CapacityPlan(_engine.CapacityPlan, Drawn):
         short = f", {self.shortfall_kwh:g} kWh short" if self.shortfall_kwh > 0 else ""
         if self.floor_shortfall_kwh > 0:
             short += f", {self.floor_shortfall_kwh:g} kWh below the reserve"
-        short += "".join(f", {note}" for note in _view.unpriced(self))
+        notes = [*_view.on_estimates(self), *_view.unpriced(self)]
+        short += "".join(f", {note}" for note in notes)
         certificate = self.certificate
         gap = f"within {certificate.gap:.4f} of the optimum"
-        proof = "proved optimal" if certificate.is_proved else gap
+        proof = _view.proved(self) if certificate.is_proved else gap
         return (
             f"CapacityPlan(costs {round(self.cost.total, 4) + 0.0:.4f} {self.currency}{powers}, "
             f"saves {round(self.savings, 4) + 0.0:.4f}{short}, {proof})"

@@ -78,9 +78,9 @@ class SwitchingPlan(_engine.SwitchingPlan, Replanned, Drawn, SavedPlan):
 
     def __repr__(self) -> str:
         """Tell energy, cost, sessions and shortfall in one line."""
-        proof = "proved optimal" if self.certificate.is_proved else "not proved"
+        proof = _view.proved(self) if self.certificate.is_proved else "not proved"
         short = f", {self.shortfall_kwh:g} kWh short" if self.shortfall_kwh > 0 else ""
-        notes = "".join(f", {note}" for note in _view.unpriced(self))
+        notes = "".join(f", {note}" for note in [*_view.on_estimates(self), *_view.unpriced(self)])
         return (
             f"SwitchingPlan({self.energy_kwh:.6g} kWh for {self.cost:.4f} {self.currency} "
             f"in {_view.sessions(len(self.sessions))}, smoothness costs "
