@@ -41,20 +41,24 @@ fn example() -> Value {
     })
 }
 
+/// Form of an object.
+fn object(required: &[&str], properties: Value) -> Value {
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+/// Form with a description.
+fn said(mut form: Value, description: &str) -> Value {
+    form["description"] = description.into();
+    form
+}
+
 /// Form of a policy. It is of the rules, which know no schemas.
 pub fn describe_policy(_: &mut SchemaGenerator) -> Schema {
-    let object = |required: &[&str], properties: Value| {
-        json!({
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": false,
-        })
-    };
-    let said = |mut form: Value, description: &str| {
-        form["description"] = description.into();
-        form
-    };
     let number = || json!({ "type": "number" });
     let clock = || json!({ "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$" });
     let band = || {
