@@ -12,6 +12,7 @@
 //! | `heat` | heat plans as linear programmes in temperatures |
 //! | `capacity` | plans under a price of power as mixed-integer programmes on HiGHS |
 //! | `policy` | policies under uncertain prices as their deterministic equivalents on HiGHS |
+//! | `rolling_intrinsic` | trades against an order book as mixed-integer programmes on HiGHS |
 //! | `site` | sites as a mixed-integer programme, and every rule of a site |
 //! | `switching` | all ways to switch of a tiny problem, one by one |
 //! | `switching_levels` | the same with an early deadline, which may be missed |
@@ -43,6 +44,7 @@ mod lp;
 mod planner;
 mod policy;
 mod random;
+mod rolling_intrinsic;
 mod runner;
 mod site;
 mod steady;
