@@ -45,6 +45,13 @@ TOPICS: Mapping[str, tuple[str, list[str]]] = {
             "plan_policy", "MarkovPrices", "PriceTree", "ChargePolicy", "BidCurve", "BidStep",
         ],
     ),
+    "intraday": (
+        "Order books",
+        [
+            "trade_rolling_intrinsic", "RollingIntrinsicTrading", "IntradayTrade",
+            "IntradayUpdate", "IntradayPosition",
+        ],
+    ),
     "bills": (
         "Bills",
         [

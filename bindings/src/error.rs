@@ -27,6 +27,7 @@ use slackwater_engine::plan::policy::{
 };
 use slackwater_engine::plan::questions::{ChangeError, DepartureError};
 use slackwater_engine::plan::record::{RefusedRequest, TimeError};
+use slackwater_engine::plan::rolling_intrinsic::RollingIntrinsicError;
 use slackwater_engine::plan::site::SiteError;
 use slackwater_engine::plan::stability::BudgetError;
 use slackwater_engine::plan::storage::StorageError;
@@ -161,6 +162,7 @@ refuse!(
     RefusedRequest,
     ReleasesError,
     RiskError,
+    RollingIntrinsicError,
     ChargeRequestError,
     RulesError,
     SampleError,

@@ -47,6 +47,7 @@ mod prices;
 mod provenance;
 mod questions;
 mod row_fields;
+mod rolling_intrinsic;
 mod saved;
 mod schedule;
 mod series;
@@ -165,6 +166,11 @@ mod _engine {
     use crate::questions::{
         DepartureOutcome, EnergyAtRisk, InsuranceFrontier, InsurancePoint, SocPoint,
         compare_totals, costs, energy_at_risk, insurance_frontier, what_if,
+    };
+    #[pymodule_export]
+    use crate::rolling_intrinsic::{
+        IntradayPosition, IntradayPositions, IntradayTrade, IntradayTrades, IntradayUpdate,
+        IntradayUpdates, RollingIntrinsicTrading, trade_rolling_intrinsic,
     };
     #[pymodule_export]
     use crate::saved::{

@@ -50,6 +50,12 @@ from slackwater._engine import (
     InsurancePoint,
     Interval,
     Intervals,
+    IntradayPosition,
+    IntradayPositions,
+    IntradayTrade,
+    IntradayTrades,
+    IntradayUpdate,
+    IntradayUpdates,
     LookAheadError,
     MissingFact,
     MonthBill,
@@ -74,6 +80,7 @@ from slackwater._engine import (
     Reasons,
     Replay,
     Requirement,
+    RollingIntrinsicTrading,
     Session,
     Shortfall,
     SimulationTable,
@@ -147,6 +154,7 @@ from slackwater.plan import (
 from slackwater.policy import ChargePolicy, MarkovPrices, PriceTree, plan_policy
 from slackwater.prices import Prices, PriceSlot
 from slackwater.questions import Departure, InsuranceFrontier, WhatIf, insurance_frontier
+from slackwater.rolling_intrinsic import trade_rolling_intrinsic
 from slackwater.saved import load_area, load_plan, replay
 from slackwater.series import Series, SeriesSlot
 from slackwater.simulation import (
@@ -296,6 +304,12 @@ __all__ = [
     "InsurancePoint",
     "Interval",
     "Intervals",
+    "IntradayPosition",
+    "IntradayPositions",
+    "IntradayTrade",
+    "IntradayTrades",
+    "IntradayUpdate",
+    "IntradayUpdates",
     "Load",
     "LookAheadError",
     "MarkovPrices",
@@ -331,6 +345,7 @@ __all__ = [
     "Replan",
     "Replay",
     "Requirement",
+    "RollingIntrinsicTrading",
     "RoundMemory",
     "SeasonalNaive",
     "Series",
@@ -425,6 +440,7 @@ __all__ = [
     "simulate_homes",
     "statistics",
     "tariffs",
+    "trade_rolling_intrinsic",
     "versions",
 ]
 
