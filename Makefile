@@ -112,6 +112,10 @@ $(VENV)/.learning-installed: requirements-learning.txt | $(VENV)/.tools-installe
 	uv pip install --quiet --python $(PYTHON) -r requirements-learning.txt
 	@touch $@
 
+$(VENV)/.intraday-installed: requirements-intraday.txt | $(VENV)/.tools-installed
+	uv pip install --quiet --python $(PYTHON) -r requirements-intraday.txt
+	@touch $@
+
 # HiGHS compiles for minutes before its bindings are generated. What they need
 # is looked for first, so that a gap costs a second and not those minutes.
 .PHONY: tools
@@ -143,6 +147,10 @@ lock: setup ## Resolve the Python requirements anew, from pyproject.toml
 		--constraints requirements-dev.txt --no-annotate \
 		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
 		pyproject.toml --output-file requirements-learning.txt
+	uv pip compile --quiet --universal --python-version 3.11 --upgrade --group intraday \
+		--constraints requirements-dev.txt --no-annotate \
+		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
+		pyproject.toml --output-file requirements-intraday.txt
 	uv pip compile --quiet --universal --python-version 3.11 --upgrade \
 		--extra flexmeasures --group flexmeasures --no-annotate \
 		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
@@ -388,6 +396,12 @@ openadr: build $(OPENLEADR)/bin/openleadr-vtn ## Follow events at the OpenADR 3 
 bills: build ## Compare bills of a thousand random loads with Utilityrate5 of nrel-pysam
 	$(call step,bills against another calculator)
 	BILL_LOADS=1000 $(PYTHON) -m pytest tests/python/test_bill_peer.py -n auto -q
+
+# Not part of `test`: bitepy has wheels for few platforms.
+.PHONY: intraday
+intraday: build $(VENV)/.intraday-installed ## Compare rolling intrinsic trades with bitepy, update by update
+	$(call step,rolling intrinsic trades against bitepy)
+	$(PYTHON) -m pytest tests/intraday -q
 
 # Not part of `test`, which runs the first seeds: minutes.
 .PHONY: ocpp-faults
