@@ -35,28 +35,28 @@ pub(crate) struct GainAndBound {
 
 /// Open node of the branch and bound: signs of products, with the cost of their relaxation.
 #[derive(Debug, Clone)]
-struct Node {
+struct SignNode {
     bound: f64,
     signs: Vec<Sign>,
     /// Product to decide next.
     split: usize,
 }
 
-impl PartialEq for Node {
+impl PartialEq for SignNode {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Node {}
+impl Eq for SignNode {}
 
-impl PartialOrd for Node {
+impl PartialOrd for SignNode {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Node {
+impl Ord for SignNode {
     /// Order for a max-heap: the node with the least bound is the greatest.
     fn cmp(&self, other: &Self) -> Ordering {
         other.bound.total_cmp(&self.bound)
@@ -65,7 +65,7 @@ impl Ord for Node {
 
 /// Solved relaxation.
 #[derive(Debug, Clone, Copy)]
-struct Relaxed {
+struct RelaxedTrades {
     /// Cost with the hulls, a lower bound.
     bound: f64,
     /// Cost of the trades as they are executed.
@@ -113,7 +113,7 @@ impl OptimalTrades {
         if let Some(split) = root.split
             && is_below(root.bound, best)
         {
-            open.push(Node { bound: root.bound, signs, split });
+            open.push(SignNode { bound: root.bound, signs, split });
         } else {
             bound = best.min(root.bound);
         }
@@ -133,7 +133,7 @@ impl OptimalTrades {
                 if let Some(split) = relaxed.split
                     && is_below(bound, best)
                 {
-                    open.push(Node { bound, signs, split });
+                    open.push(SignNode { bound, signs, split });
                 }
             }
             // Without an open node the best trades are optimal.
@@ -143,7 +143,7 @@ impl OptimalTrades {
     }
 
     /// Keeps the changes of a relaxation if they cost least so far.
-    fn keep_best(&mut self, relaxed: Relaxed, best: &mut f64) {
+    fn keep_best(&mut self, relaxed: RelaxedTrades, best: &mut f64) {
         if is_below(relaxed.cost, *best) {
             *best = relaxed.cost;
             self.changes.clone_from(&self.relaxed_changes);
@@ -156,7 +156,7 @@ impl OptimalTrades {
         costs: &TradeCosts,
         limits: StoredLimits,
         signs: &[Sign],
-    ) -> Option<Relaxed> {
+    ) -> Option<RelaxedTrades> {
         self.hulls.clear();
         for (product, &sign) in costs.products.iter().zip(signs) {
             if !costs.write_hull(product, sign, &mut self.hulls) {
@@ -221,9 +221,9 @@ impl OptimalTrades {
     }
 
     /// Reads changes and costs from the energy used.
-    fn read_changes(&mut self, costs: &TradeCosts, limits: StoredLimits) -> Relaxed {
+    fn read_changes(&mut self, costs: &TradeCosts, limits: StoredLimits) -> RelaxedTrades {
         self.relaxed_changes.clear();
-        let mut relaxed = Relaxed { bound: 0.0, cost: 0.0, split: None };
+        let mut relaxed = RelaxedTrades { bound: 0.0, cost: 0.0, split: None };
         let mut worst = 0.0;
         for (index, product) in costs.products.iter().enumerate() {
             let hull = self.hulls.products[index];

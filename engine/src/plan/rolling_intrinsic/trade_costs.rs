@@ -9,7 +9,7 @@ use crate::tolerance::SUM_ROUNDING;
 
 /// Stored energy at one cost per kWh.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct CostPiece {
+pub(crate) struct TradePiece {
     /// Cost per stored kWh.
     pub(crate) slope: f64,
     /// Stored kWh.
@@ -47,7 +47,7 @@ pub(crate) struct CostRange {
 /// Costs of products: a list of pieces, and the range of each product in it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TradeCosts {
-    pieces: Vec<CostPiece>,
+    pieces: Vec<TradePiece>,
     pub(crate) products: Vec<CostRange>,
 }
 
@@ -65,7 +65,7 @@ impl TradeCosts {
 
     /// Pieces of a product by rising energy.
     #[inline]
-    pub(crate) fn pieces(&self, product: &CostRange) -> &[CostPiece] {
+    pub(crate) fn pieces(&self, product: &CostRange) -> &[TradePiece] {
         &self.pieces[product.first..product.last]
     }
 
@@ -133,7 +133,7 @@ impl TradeCosts {
             Some(last) if last.slope.to_bits() == slope.to_bits() && last.charges == charges => {
                 last.length += length;
             }
-            _ => self.pieces.push(CostPiece { slope, length, is_kept, charges }),
+            _ => self.pieces.push(TradePiece { slope, length, is_kept, charges }),
         }
     }
 
@@ -188,7 +188,7 @@ impl TradeCosts {
             {
                 let length = before.length + pooled.length;
                 let cost = before.slope * before.length + pooled.slope * pooled.length;
-                pooled = CostPiece { slope: cost / length, length, is_kept: false, ..pooled };
+                pooled = TradePiece { slope: cost / length, length, is_kept: false, ..pooled };
                 hulls.pieces.pop();
             }
             hulls.pieces.push(pooled);
