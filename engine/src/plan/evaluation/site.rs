@@ -107,6 +107,11 @@ fn with_facts(
             Device::Battery(battery) => {
                 battery.power_wanted.iter_mut().for_each(|power| unroll(power, expected));
             }
+            // The facts may know prices for longer than the outdoor temperature is known.
+            Device::Heat(unit) => {
+                let end = request.until.or_else(|| expected.horizon().end());
+                unit.heat.until = unit.heat.until.or(end);
+            }
             _ => {}
         }
     }

@@ -130,6 +130,10 @@ impl Books {
             outside += storage.soft_cost(&course, grid);
             self.stored_value += storage.end_value * (storage.start + stored - driven);
         }
+        for (room, account) in model.rooms.iter().zip(accounts) {
+            self.stored_value +=
+                room.as_ref().map_or(0.0, |room| room.stored_value(&account.drawn));
+        }
         self.costs.wear = money(wear);
         self.costs.breach = money(outside);
         let peaks = [(Direction::Import, &self.import), (Direction::Export, &self.export)];

@@ -8,8 +8,8 @@ use crate::plan::site::storage::Storage;
 
 /// Baseline of a request. Vehicles charge at full power from plug-in until their targets are met
 /// and their drives are provided for,
-/// stationary batteries are idle, shiftable loads run as early as possible, and no solar power is
-/// curtailed. Limits are ignored, and breaches of them listed; who may not charge from the grid
+/// stationary batteries are idle, shiftable loads run as early as possible, thermostats hold the edge of
+/// the comfort band, and no solar power is curtailed. Limits are ignored, and breaches of them listed; who may not charge from the grid
 /// does so all the same.
 pub(crate) fn without_plan(request: &SiteRequest, model: &SiteModel) -> SiteBaseline {
     let account = |(index, device): (usize, &Device)| {
@@ -26,6 +26,11 @@ pub(crate) fn without_plan(request: &SiteRequest, model: &SiteModel) -> SiteBase
                     let most = own.map(|flow| model.program.columns[flow.column].upper);
                     *fed = most.sum::<f64>() - model.fixed[index][slot];
                 }
+            }
+            (Device::Heat(_), _) => {
+                let room = model.rooms[index].as_ref();
+                let used = room.map(|room| room.thermostat(slots, |_| f64::INFINITY));
+                account.drawn = used.unwrap_or(account.drawn);
             }
             (Device::Load(_), _) => account.drawn.clone_from(&model.fixed[index]),
             _ => {}

@@ -18,7 +18,8 @@ use crate::units::Money;
 
 /// Certificate of a plan of a site: its cost and a lower bound on the cost of any plan.
 ///
-/// The bound holds for plans with no more shortfall than this one. It is a sum over rows, columns
+/// The bound holds for plans with no more shortfall, and no more degree-hours outside comfort bands,
+/// than this one. It is a sum over rows, columns
 /// and shadow prices, and does not use the optimum of the solver. Only for a plan that needed
 /// binaries is it the bound of the solver's search. [`verify`](super::verify::verify) computes it
 /// anew from the request and the duals.

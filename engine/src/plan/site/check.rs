@@ -5,7 +5,8 @@ use chrono::{DateTime, Utc};
 
 use crate::plan::charge::vehicle::{Battery, VehicleError, check_capacity};
 use crate::plan::site::device::{
-    Device, Discharge, Phase, ShiftableLoad, SoftBound, StationaryBattery, TaperPoint, Vehicle,
+    Device, Discharge, HeatUnit, Phase, ShiftableLoad, SoftBound, StationaryBattery, TaperPoint,
+    Vehicle,
 };
 use crate::plan::site::error::SiteError;
 use crate::plan::site::price_slots::SiteSlots;
@@ -125,6 +126,7 @@ fn check_devices(request: &SiteRequest) -> Checked {
                 check_series(request, &format!("{field}.power_kw"), &load.forecast)?;
             }
             Device::Shiftable(load) => check_shiftable(&field, request.now, load)?,
+            Device::Heat(unit) => check_heat_unit(request, &field, unit)?,
         }
     }
     Ok(())
@@ -451,6 +453,35 @@ fn check_shiftable(field: &str, now: DateTime<Utc>, load: &ShiftableLoad) -> Che
         }
         _ => Ok(()),
     }
+}
+
+/// Checks a heat unit over the time of the site. Larger numbers than those would exceed what the
+/// tolerances of the solver are negligible for.
+fn check_heat_unit(request: &SiteRequest, field: &str, unit: &HeatUnit) -> Checked {
+    let heat = &unit.heat;
+    if heat.now != request.now {
+        let (at, now) = (heat.now, request.now);
+        return Err(SiteError::HeatNow { field: field.to_owned(), at, now });
+    }
+    if heat.on_off.is_some() {
+        return Err(SiteError::HeatOnOff { field: field.to_owned() });
+    }
+    check_priority(field, unit.priority)?;
+    check_end_value(field, heat.end_value.as_per_kwh())?;
+    let rule = "a site is planned with 0.0001 to 1e6 kWh/K";
+    let (capacity, range) = (heat.store.capacity.as_kwh_per_k(), (1e-4, MAGNITUDE_MAX));
+    check_number(format!("{field}.capacity_kwh_per_k"), capacity, "kWh/K", range, rule)?;
+    let rule = "a site is planned with 0 to 1e6 kW/K";
+    let (loss, range) = (heat.store.loss.as_kw_per_k(), (0.0, MAGNITUDE_MAX));
+    check_number(format!("{field}.loss_kw_per_k"), loss, "kW/K", range, rule)?;
+    check_power(format!("{field}.power_max_kw"), heat.power_max)?;
+    for (index, gain) in heat.gains.iter().enumerate() {
+        let (rule, range) = ("it is from -1e6 to 1e6 kW", (-MAGNITUDE_MAX, MAGNITUDE_MAX));
+        check_number(format!("{field}.gains_kw[{index}]"), gain.power.as_kw(), "kW", range, rule)?;
+    }
+    let end = request.until.or_else(|| request.import_prices.horizon().end());
+    let checked = unit.problem(end.unwrap_or(request.now));
+    checked.map(|_| ()).map_err(|source| SiteError::Heat { field: field.to_owned(), source })
 }
 
 /// Checks the numbers and periods of a demand charge. A whole number of windows must be a day.

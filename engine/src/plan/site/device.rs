@@ -1,9 +1,10 @@
-//! Devices behind the meter: vehicles, batteries, solar systems and loads.
+//! Devices behind the meter: vehicles, batteries, solar systems, loads and heat units.
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::request::{AfterDeadline, Target};
 use crate::plan::charge::vehicle::{Battery, SocTarget};
+use crate::plan::heat::request::{HeatError, HeatProblem, HeatRequest};
 use crate::plan::site::series::Series;
 use crate::plan::storage::request::{Consumption, StorageLimit};
 use crate::time::instant::micros_of;
@@ -340,6 +341,38 @@ impl ShiftableLoad {
     }
 }
 
+/// Heat pump, heater or air conditioner with the room or tank that it heats or cools.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeatUnit {
+    /// Name, unique among the devices and groups of the site.
+    pub name: String,
+    /// Group whose limit it shares; `None` is the site itself.
+    pub group: Option<String>,
+    /// Phases that it loads, in equal parts.
+    pub phases: Vec<Phase>,
+    /// Weight of a degree-hour outside the band, relative to other heat units.
+    pub priority: f64,
+    /// Room or tank, comfort band and unit. Its `now` is that of the site. The unit is planned to its
+    /// `until`, or to the end of the plan of the site if that is earlier. It modulates.
+    pub heat: HeatRequest,
+}
+
+impl HeatUnit {
+    /// Heat unit on all three phases.
+    #[must_use]
+    pub fn new(name: impl Into<String>, heat: HeatRequest) -> Self {
+        let phases = Phase::ALL.to_vec();
+        Self { name: name.into(), group: None, phases, priority: 1.0, heat }
+    }
+
+    /// Checked request of the unit on a site whose plan ends at `end`.
+    pub(crate) fn problem(&self, end: DateTime<Utc>) -> Result<HeatProblem, HeatError> {
+        let until = self.heat.until.map_or(end, |own| own.min(end)).max(self.heat.now);
+        HeatProblem::new(HeatRequest { until: Some(until), ..self.heat.clone() })
+    }
+}
+
 /// Device behind the meter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind")]
@@ -360,6 +393,9 @@ pub enum Device {
     /// A load that runs once, at a time that the planner chooses.
     #[serde(rename = "shiftable_load")]
     Shiftable(ShiftableLoad),
+    /// A unit that heats or cools a room or tank.
+    #[serde(rename = "heat_unit")]
+    Heat(HeatUnit),
 }
 
 impl Device {
@@ -372,6 +408,7 @@ impl Device {
             Self::Solar(device) => &device.name,
             Self::Load(device) => &device.name,
             Self::Shiftable(device) => &device.name,
+            Self::Heat(device) => &device.name,
         }
     }
 
@@ -384,6 +421,7 @@ impl Device {
             Self::Solar(_) => "solar",
             Self::Load(_) => "load",
             Self::Shiftable(_) => "shiftable_load",
+            Self::Heat(_) => "heat_unit",
         }
     }
 
@@ -396,6 +434,7 @@ impl Device {
             Self::Solar(device) => device.group.as_deref(),
             Self::Load(device) => device.group.as_deref(),
             Self::Shiftable(device) => device.group.as_deref(),
+            Self::Heat(device) => device.group.as_deref(),
         }
     }
 
@@ -408,6 +447,7 @@ impl Device {
             Self::Solar(device) => &device.phases,
             Self::Load(device) => &device.phases,
             Self::Shiftable(device) => &device.phases,
+            Self::Heat(device) => &device.phases,
         }
     }
 }
@@ -416,7 +456,7 @@ impl Device {
 mod tests {
     use super::*;
     use crate::plan::site::request::tests::{at, battery_of, discharge, home, house, sun};
-    use crate::plan::site::request::tests::{van, washer};
+    use crate::plan::site::request::tests::{pump, van, washer};
     use crate::units::{kwh, per_kwh};
 
     #[test]
@@ -431,6 +471,7 @@ mod tests {
             sun(&[1.0], true),
             house(&[1.0]),
             Device::Shiftable(washer(2.0, 90.0)),
+            Device::Heat(pump(3.0)),
         ];
         for device in &devices {
             let value = serde_json::to_value(device).unwrap();

@@ -2,6 +2,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::plan::charge::vehicle::VehicleError;
+use crate::plan::heat::request::HeatError;
 use crate::plan::site::series::SeriesError;
 use crate::plausibility::suggest_share;
 use crate::time::horizon::HorizonError;
@@ -94,6 +95,33 @@ pub enum SiteError {
         field: String,
         /// Error of the battery.
         source: VehicleError,
+    },
+    /// An invalid heat unit.
+    #[error("{field}.{source}")]
+    Heat {
+        /// The device.
+        field: String,
+        /// Error of its request.
+        source: HeatError,
+    },
+    /// A heat unit that begins at another instant than the site.
+    #[error("{field}.now is {at}; it is the now of the site, {now}")]
+    HeatNow {
+        /// The device.
+        field: String,
+        /// Its present time.
+        at: DateTime<Utc>,
+        /// Present time of the site.
+        now: DateTime<Utc>,
+    },
+    /// A heat unit that is on or off.
+    #[error(
+        "{field}.on_off: a unit that is on or off cannot be planned on a site; leave it out, so that \
+         the unit modulates, or plan the unit alone"
+    )]
+    HeatOnOff {
+        /// The device.
+        field: String,
     },
     /// A field in percent for a vehicle without a battery.
     #[error("{field} needs the vehicle's battery")]

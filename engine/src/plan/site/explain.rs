@@ -4,7 +4,8 @@
 //! for a slot gives its code; adjacent slots with the same reason are joined. For a slot that
 //! draws, the rules are: below the reserve, power that is wanted, a missed target, solar surplus, a
 //! negative price, a cheaper slot with capacity that a soft bound, a limit, the peak or a preference
-//! keeps free, all slots before the deadline full, and else a cheap slot. For a slot that feeds they are a limit, a
+//! keeps free, all slots before the deadline full, and else a cheap slot. Those of heat units are in
+//! `heat_reasons`. For a slot that feeds they are a limit, a
 //! dearer slot that a soft bound or the peak of the export keeps free, and else a high price.
 use std::fmt::Write as _;
 
@@ -28,10 +29,10 @@ use crate::units::{Energy, Percent, Power, Price};
 use crate::words::words;
 
 /// Tolerance between equal powers in kW: a tenth of a watt.
-const SAME_KW: f64 = 1e-4;
+pub(crate) const SAME_KW: f64 = 1e-4;
 
 /// Tolerance between equal prices per kWh.
-const SAME_PRICE: f64 = 1e-9;
+pub(crate) const SAME_PRICE: f64 = 1e-9;
 
 /// Tolerance between equal states of charge in percent.
 const SAME_SOC: f64 = 1e-6;
@@ -69,6 +70,12 @@ words! {
         Preference = "preference",
         /// Drawn or fed to stay near the plan before, within its budget.
         PreviousPlan = "previous_plan",
+        /// Holds the edge of the comfort band.
+        Hold = "hold",
+        /// Heated or cooled ahead, in the cheapest time until the heat is needed.
+        Ahead = "ahead",
+        /// Heated or cooled because the temperature is outside the comfort band.
+        Recover = "recover",
         /// Among the cheapest time there is.
         Cheap = "cheap",
         /// Gives back because energy is dear.
@@ -197,17 +204,17 @@ enum Side {
 }
 
 /// One device in the context of its request and plan.
-struct View<'a> {
-    request: &'a SiteRequest,
-    plan: &'a SitePlan,
-    device: &'a DevicePlan,
-    index: usize,
+pub(crate) struct View<'a> {
+    pub(crate) request: &'a SiteRequest,
+    pub(crate) plan: &'a SitePlan,
+    pub(crate) device: &'a DevicePlan,
+    pub(crate) index: usize,
     /// For each slot, true if the export of its window is the peak that is charged for.
     at_export_peak: &'a [bool],
 }
 
 /// Code of a reason with the limit that causes it, if one does.
-type LimitedReason = (SiteReasonCode, Option<LimitReason>);
+pub(crate) type LimitedReason = (SiteReasonCode, Option<LimitReason>);
 
 impl View<'_> {
     /// Reason of the device in a slot; `None` if it is idle or an inflexible load.
@@ -215,6 +222,7 @@ impl View<'_> {
         let power = self.device.power[slot].as_kw();
         let period = &self.plan.slots[slot];
         let length = period.end - period.start;
+        let mut due = None;
         let (code, limit, energy) = match &self.request.devices[self.index] {
             Device::Load(_) => return None,
             Device::Solar(_) => {
@@ -224,6 +232,11 @@ impl View<'_> {
                 (code, limit, Power::from_kw(lost).unwrap_or_default().over(length))
             }
             _ if power.abs() <= SAME_KW => return None,
+            Device::Heat(unit) => {
+                let ((code, limit), needed) = self.explain_heating(slot, unit);
+                due = needed;
+                (code, limit, self.device.power[slot].over(length))
+            }
             _ => {
                 let (code, limit) = if power > 0.0 {
                     self.explain_drawing(slot)
@@ -234,7 +247,7 @@ impl View<'_> {
             }
         };
         let price_max = Price::from_per_kwh(self.price(slot)).unwrap_or_default();
-        let deadline = self.deadline(slot);
+        let deadline = due.or_else(|| self.deadline(slot));
         let is_drive = deadline.is_some_and(|by| self.is_drive(by));
         let device = self.device.name.clone();
         let (start, end) = (period.start, period.end);
@@ -300,7 +313,7 @@ impl View<'_> {
 
     /// Marginal price per kWh in a slot: of export if the site only exports, else of import with
     /// its emissions.
-    fn price(&self, slot: usize) -> f64 {
+    pub(crate) fn price(&self, slot: usize) -> f64 {
         let SiteSlot { import, export, import_price, export_price, carbon_kg_per_kwh, .. } =
             &self.plan.slots[slot];
         if *import <= Energy::ZERO && *export > Energy::ZERO {
@@ -334,10 +347,7 @@ impl View<'_> {
         if self.stays_near() {
             return (Code::PreviousPlan, None);
         }
-        let sun =
-            self.plan.devices.iter().any(|d| d.kind == "solar" && d.power[slot] < Power::ZERO);
-        // Where the site imports nothing, the energy is that of the sun.
-        if period.import <= Energy::ZERO && sun {
+        if self.is_solar(slot) {
             return (Code::SolarSurplus, None);
         }
         if self.price(slot) < 0.0 {
@@ -357,8 +367,14 @@ impl View<'_> {
         (code, None)
     }
 
+    /// True if the site imports nothing while the sun shines, so that the energy is that of the sun.
+    pub(crate) fn is_solar(&self, slot: usize) -> bool {
+        let shines = |d: &DevicePlan| d.kind == "solar" && d.power[slot] < Power::ZERO;
+        self.plan.slots[slot].import <= Energy::ZERO && self.plan.devices.iter().any(shines)
+    }
+
     /// True if the plan stays near the plan before, so that prices alone do not decide.
-    fn stays_near(&self) -> bool {
+    pub(crate) fn stays_near(&self) -> bool {
         self.plan.stability.is_some_and(|near| near.is_closer())
     }
 
@@ -451,7 +467,7 @@ impl View<'_> {
     }
 
     /// Reason for which the device does not use the cheaper slot `cheaper`.
-    fn explain_unused(&self, cheaper: usize) -> LimitedReason {
+    pub(crate) fn explain_unused(&self, cheaper: usize) -> LimitedReason {
         use SiteReasonCode as Code;
         // A limit shows in the plan. The other reasons follow by exclusion.
         if let Some(limit) = self.binding_at(cheaper) {
@@ -466,7 +482,7 @@ impl View<'_> {
     }
 
     /// Limit of the device that binds in a slot; of several, the one with the highest shadow price.
-    fn binding_at(&self, slot: usize) -> Option<LimitReason> {
+    pub(crate) fn binding_at(&self, slot: usize) -> Option<LimitReason> {
         let binds = |limit: &&LimitOutcome| {
             let is_full = limit.limit[slot].is_some_and(|most| {
                 limit.power[slot].as_kw().abs() >= most.as_kw() - SAME_KW * most.as_kw().max(1.0)
@@ -580,6 +596,11 @@ impl SiteReason {
             SiteReasonCode::PreviousPlan => {
                 ", to stay near the plan before within its budget".to_owned()
             }
+            SiteReasonCode::Hold => " to hold the edge of its comfort band".to_owned(),
+            SiteReasonCode::Ahead => {
+                format!(" ahead of {due}, until when this is the cheapest time (up to {price})")
+            }
+            SiteReasonCode::Recover => ", because it is outside its comfort band".to_owned(),
             SiteReasonCode::Cheap => {
                 format!(" in the cheapest hours before {due} (up to {price})")
             }

@@ -5,7 +5,8 @@ use crate::tolerance::SITE_MIN_KWH;
 
 /// Values of a plan in which storages charge as early as the limits allow. A higher priority comes
 /// first, then an earlier deadline, then the order of the request. No storage discharges, no
-/// shiftable load runs, and solar power is used as far as the limits allow.
+/// shiftable load runs, solar power is used as far as the limits allow, and thermostats run within what
+/// all others leave.
 pub(crate) fn first_come(model: &SiteModel) -> Vec<f64> {
     let mut values: Vec<f64> = model.program.columns.iter().map(|column| column.lower).collect();
     // Shortfalls are at their upper bounds: the rows of the targets hold for any charge.
@@ -29,6 +30,9 @@ pub(crate) fn first_come(model: &SiteModel) -> Vec<f64> {
     });
     for (device, storage) in order {
         charge(model, device, storage, &mut values);
+    }
+    for device in 0..model.rooms.len() {
+        hold_band(model, device, &mut values);
     }
     for slot in 0..model.grid.len() {
         if let Some(meter) = model.meters[slot] {
@@ -85,6 +89,28 @@ fn charge(model: &SiteModel, device: usize, storage: &Storage, values: &mut [f64
         if let Some(&column) = model.columns[device].level.get(index) {
             values[column] = level;
         }
+    }
+}
+
+/// Runs a heat unit by a thermostat, within the limits that the values leave.
+fn hold_band(model: &SiteModel, device: usize, values: &mut [f64]) {
+    let Some(room) = &model.rooms[device] else { return };
+    let left = |slot| residual_capacity(model, values, slot, (device, 1.0));
+    let used = room.thermostat(model.grid.len(), left);
+    let columns = &model.room_columns[device];
+    for (&column, &slot) in columns.used.iter().zip(&room.slots) {
+        if let Some((column, slot)) = column.zip(slot) {
+            values[column] = used[slot];
+        }
+    }
+    for (&column, kwh) in columns.added.iter().zip(room.added(&used)) {
+        if let Some(column) = column {
+            values[column] = kwh;
+        }
+    }
+    // The largest energies outside the band: their rows hold for any level.
+    for &(column, _) in &model.discomfort {
+        values[column] = model.program.columns[column].upper;
     }
 }
 

@@ -43,19 +43,26 @@ pub(crate) fn value_of(objective: &Objective, values: &[f64]) -> f64 {
 }
 
 /// Objectives before money, the most important first: breaches of hard limits, energy that drives
-/// lack, energy below reserves, energy that misses to wanted power, shortfall, and late shortfall.
+/// lack, energy below reserves, energy that misses to wanted power, shortfall, degree-hours outside
+/// comfort bands, and late shortfall.
 /// Shortfalls count by priority, and then with more weight on earlier deadlines. Empty objectives
 /// are left out.
 ///
 /// Drives come before reserves and targets, so that a drive does not lack more, and charge more on
-/// the way, in favour of these.
+/// the way, in favour of these. Degree-hours come after deadlines: a room is warm again later, and a
+/// departure is not made good. They come before late shortfall, which missed its time anyway.
 pub(crate) fn before_money(model: &SiteModel) -> Vec<Objective> {
     let breaches = model.breaches.iter().map(|&column| (column, 1.0)).collect();
     let [lacks, earliest_lacks] = by_priority_then_deadline(model, MissKind::Drive);
     let [wishes, earliest] = by_priority_then_deadline(model, MissKind::Target);
     let [late, _] = by_priority_then_deadline(model, MissKind::Late);
     let [powers, _] = by_priority_then_deadline(model, MissKind::Power);
-    [breaches, lacks, earliest_lacks, model.reserves.clone(), powers, wishes, earliest, late]
+    let reserves = model.reserves.clone();
+    // Degree-hours in units of the heaviest column, which is then one of kWh as elsewhere.
+    let heaviest = model.discomfort.iter().map(|&(_, weight)| weight).fold(0.0, f64::max);
+    let in_units = |&(column, weight): &(usize, f64)| (column, weight / heaviest);
+    let discomfort = model.discomfort.iter().map(in_units).collect();
+    [breaches, lacks, earliest_lacks, reserves, powers, wishes, earliest, discomfort, late]
         .into_iter()
         .filter(|objective: &Objective| !objective.is_empty())
         .collect()

@@ -1,5 +1,5 @@
-//! Plan of one site: the vehicles, batteries, solar systems and loads behind one meter, which
-//! share limits, a demand charge and a tariff.
+//! Plan of one site: the vehicles, batteries, heat units, solar systems and loads behind one meter,
+//! which share limits, a demand charge and a tariff.
 //!
 //! # The problem
 //!
@@ -17,6 +17,7 @@
 //!                    − W_it + η_i·u_it                       driving, and what it lacks
 //!             c_it ≤ h_t·(a_ij − b_ij·L_it)                  taper
 //!             L_ik ≥ wanted_ik − η_i·s_ik                    targets and shortfall
+//!             e_it = a_it·e_i,t−1 + η_it·c_it + g_it         heat of rooms and tanks
 //!             g_t ≤ h_t·limit_t, |Σ_i∈group (c − d)| ≤ ...   limits, per phase too
 //!             Σ_t∈window g_t ≤ hours·P;  Σ_t g_t = Σ_k v_k   peak and blocks; a peak of e_t too
 //!             c·d = 0,  g·e = 0,  c ∈ {0} ∪ [least, most]    only where it matters
@@ -53,7 +54,8 @@
 //!    drives lack, weighted by priority, and of equal sums less of it at earlier drives. Then the
 //!    least energy below reserves, then the least energy that misses to wanted power, then the
 //!    least shortfall at deadlines, weighted by priority. Of equal sums the one with less shortfall
-//!    at earlier deadlines is taken, then the one with less late shortfall.
+//!    at earlier deadlines is taken, then the one with the fewest degree-hours outside comfort bands,
+//!    weighted by priority, then the one with less late shortfall.
 //! 2. Money: the least cost among those plans.
 //! 3. Preferences among plans of that cost, or of up to `preference_budget` more.
 //! 4. With a plan before, the least distance from it among the plans of up to its budget more
@@ -85,6 +87,7 @@
 //! | `request`, `device`, `series`, `problem` | the request and its parts |
 //! | `check`, `error` | validation of a request |
 //! | `price_slots` | the slots |
+//! | `room`, `comfort` | rooms and tanks of heat units, and degree-hours outside their bands |
 //! | `storage`, `goal`, `driving` | vehicles and batteries as storages, and what each reaches alone |
 //! | `course` | levels of a storage from the energies at its plug |
 //! | `model`, `lp_columns`, `limits`, `demand_charge` | columns and rows |
@@ -100,12 +103,13 @@
 //! | `binding_limits` | limits that are the cause of a shortfall |
 //! | `planner`, `plan` | from a problem to a plan |
 //! | `verify` | a plan and its certificate, computed anew from the request and the duals |
-//! | `explain` | reason for each period of a plan |
+//! | `explain`, `heat_reasons` | reason for each period of a plan |
 pub(crate) mod accounting;
 pub(crate) mod baseline;
 pub(crate) mod binding_limits;
 pub(crate) mod certificate;
 pub(crate) mod check;
+pub(crate) mod comfort;
 pub(crate) mod course;
 pub(crate) mod demand_charge;
 pub(crate) mod device;
@@ -116,6 +120,7 @@ pub(crate) mod explain;
 pub(crate) mod first_come_first_served;
 pub(crate) mod goal;
 pub(crate) mod grid_use;
+pub(crate) mod heat_reasons;
 pub(crate) mod lexicographic;
 pub(crate) mod limits;
 pub(crate) mod lp_columns;
@@ -127,6 +132,7 @@ pub(crate) mod preferences;
 pub(crate) mod price_slots;
 pub(crate) mod problem;
 pub(crate) mod request;
+pub(crate) mod room;
 pub(crate) mod series;
 pub(crate) mod soft_bounds;
 pub(crate) mod soft_levels;
@@ -138,13 +144,14 @@ pub(crate) mod verify;
 
 pub use certificate::{SiteCertificate, SiteEvidence};
 pub use device::{
-    Device, Discharge, Load, Phase, ShiftableLoad, SoftBound, Solar, StationaryBattery, TaperPoint,
-    Vehicle, power_of,
+    Device, Discharge, HeatUnit, Load, Phase, ShiftableLoad, SoftBound, Solar, StationaryBattery,
+    TaperPoint, Vehicle, power_of,
 };
 pub use error::SiteError;
 pub use explain::{LimitReason, SiteReason, SiteReasonCode, explain, gaps};
 pub use plan::{
-    Breach, Cause, Costs, DevicePlan, LimitOutcome, SiteBaseline, SitePlan, SiteSlot, WishOutcome,
+    Breach, Cause, Costs, DevicePlan, HeatOutcome, LimitOutcome, RoomSlot, SiteBaseline, SitePlan,
+    SiteSlot, WishOutcome,
 };
 pub use planner::plan_site;
 pub use problem::SiteProblem;

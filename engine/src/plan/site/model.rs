@@ -20,6 +20,7 @@ use crate::lp::{Column, LinearProgram, Row};
 use crate::plan::site::device::{Device, Phase};
 use crate::plan::site::price_slots::SiteSlots;
 use crate::plan::site::request::SiteRequest;
+use crate::plan::site::room::Room;
 use crate::plan::site::storage::Storage;
 use crate::time::instant::micros_of;
 use crate::tolerance::SITE_MIN_KWH;
@@ -153,6 +154,15 @@ pub(crate) struct StorageColumns {
     pub(crate) spared: Vec<usize>,
 }
 
+/// Columns of a heat unit, one per step of its room.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RoomColumns {
+    /// Electrical energy; `None` in a step in which the unit cannot run.
+    pub(crate) used: Vec<Option<usize>>,
+    /// Energy that the unit has added and that is left after the step; `None` where there is none.
+    pub(crate) added: Vec<Option<usize>>,
+}
+
 /// Possible start of a shiftable load. The column is 1 if the load starts there, else 0.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Start {
@@ -178,6 +188,12 @@ pub(crate) struct SiteModel {
     /// Storage of each device; `None` for other kinds of device.
     pub(crate) storages: Vec<Option<Storage>>,
     pub(crate) columns: Vec<StorageColumns>,
+    /// Room or tank of each heat unit; `None` for other kinds of device.
+    pub(crate) rooms: Vec<Option<Room>>,
+    pub(crate) room_columns: Vec<RoomColumns>,
+    /// Columns of the stored kWh outside comfort bands, beyond those that no plan avoids, each with
+    /// its degree-hours per kWh times the priority of the unit.
+    pub(crate) discomfort: Vec<(usize, f64)>,
     pub(crate) program: LinearProgram,
     /// Money per unit of cost in the programme: the largest power of two up to the highest price.
     /// The tolerances of the solver are thereby relative to the prices.
@@ -219,6 +235,11 @@ impl SiteModel {
             _ => None,
         };
         let storages: Vec<Option<Storage>> = request.devices.iter().map(storage).collect();
+        let room = |device: &Device| match device {
+            Device::Heat(unit) => Some(Room::new(unit, &grid)),
+            _ => None,
+        };
+        let rooms = request.devices.iter().map(room).collect();
         // Late goals change nothing if no storage can charge after a deadline.
         let is_final = goes_on || !storages.iter().flatten().any(|storage| storage.may_go_on);
         let mut model = Self {
@@ -226,6 +247,9 @@ impl SiteModel {
             is_final,
             storages,
             columns: vec![StorageColumns::default(); count],
+            rooms,
+            room_columns: vec![RoomColumns::default(); count],
+            discomfort: Vec::new(),
             program: LinearProgram::default(),
             unit: 1.0,
             constant: 0.0,
@@ -286,6 +310,7 @@ impl SiteModel {
     fn add_device(&mut self, index: usize, device: &Device) {
         match device {
             Device::Vehicle(_) | Device::Battery(_) => self.add_storage(index),
+            Device::Heat(_) => self.add_room(index),
             Device::Solar(solar) => {
                 let powers = self.grid.powers(&solar.forecast);
                 for (slot, power) in powers.into_iter().enumerate() {

@@ -2,12 +2,14 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use crate::plan::heat::planned_slot::DegreeHours;
+use crate::plan::heat::request::HeatMode;
 use crate::plan::interval::Interval;
 use crate::plan::search_status::SearchStatus;
 use crate::plan::site::certificate::SiteCertificate;
 use crate::plan::site::device::Phase;
 use crate::plan::stability::stay_close::Stability;
-use crate::units::{Energy, Money, Percent, Power, Price};
+use crate::units::{Energy, Money, Percent, Power, Price, Temperature};
 
 /// Slot of a plan, with the prices and energies at the meter.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -87,6 +89,60 @@ pub struct WishOutcome {
     pub causes: Vec<Cause>,
 }
 
+/// Period of constant prices, temperatures outdoors and limits of a heat unit on a site.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct RoomSlot {
+    /// First instant.
+    pub start: DateTime<Utc>,
+    /// First instant after it.
+    pub end: DateTime<Utc>,
+    /// Outdoor temperature.
+    #[serde(rename = "outdoor_celsius")]
+    pub outdoor: Temperature,
+    /// Heat from elsewhere; negative is drawn.
+    #[serde(rename = "gain_kw")]
+    pub gain: Power,
+    /// Heat moved per electrical energy.
+    pub cop: f64,
+    /// Electrical energy used, at constant power.
+    #[serde(rename = "used_kwh")]
+    pub used: Energy,
+    /// Temperature at the end.
+    #[serde(rename = "temperature_celsius")]
+    pub temperature: Temperature,
+    /// Lowest temperature of the band at the end: the higher one of those before and after it.
+    #[serde(rename = "temperature_min_celsius")]
+    pub temperature_min: Temperature,
+    /// Highest temperature of the band at the end: the lower one of those before and after it, but
+    /// not below `temperature_min`.
+    #[serde(rename = "temperature_max_celsius")]
+    pub temperature_max: Temperature,
+}
+
+/// Temperatures of the room or tank of a heat unit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct HeatOutcome {
+    /// Direction of the unit.
+    pub mode: HeatMode,
+    /// Temperature at the start.
+    #[serde(rename = "temperature_start_celsius")]
+    pub temperature_start: Temperature,
+    /// Slots that follow each other from the start of the plan to its end: those of the site, and time
+    /// without a price, in which the unit is off.
+    pub slots: Vec<RoomSlot>,
+    /// Heat moved.
+    #[serde(rename = "heat_kwh")]
+    pub heat: Energy,
+    /// Value of the heat stored at the end above that at the start.
+    pub stored_value: Money,
+    /// Degree-hours outside the band. Zero if the band is held throughout.
+    pub discomfort: DegreeHours,
+}
+
 /// Plan of one device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -120,6 +176,9 @@ pub struct DevicePlan {
     /// Sum of the shortfalls at the deadlines.
     #[serde(rename = "shortfall_kwh")]
     pub shortfall: Energy,
+    /// Temperatures of a heat unit; `None` for other devices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heat: Option<HeatOutcome>,
 }
 
 /// Outcome of a limit by slot: the limit, the power and the shadow price.
@@ -198,7 +257,7 @@ impl Costs {
 }
 
 /// Baseline: each vehicle at full power from plug-in, batteries idle, shiftable loads as early as
-/// possible, regardless of the limits.
+/// possible, heat units on a thermostat, regardless of the limits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -242,7 +301,8 @@ pub struct SitePlan {
     pub costs: Costs,
     /// Sum of the parts.
     pub cost: Money,
-    /// Value of the energy stored at the end, not part of the cost.
+    /// Value of the energy stored at the end, not part of the cost. Of rooms and tanks the heat above
+    /// that at the start counts.
     pub stored_value: Money,
     /// Sum of the shortfalls of all devices at their deadlines.
     #[serde(rename = "shortfall_kwh")]

@@ -38,7 +38,8 @@ use crate::units::{Energy, Money, Percent, Power, Price};
 /// Limits hold for the mean power of each slot. A hard limit that fixed loads exceed is exceeded by
 /// as little as possible, and listed in `breaches`. A target that cannot be met is met as far as
 /// possible, by priority and then the earlier deadline first; the plan holds the shortfall and its
-/// causes. No storage charges and discharges in one slot, and the meter does not import and export
+/// causes. Comfort bands of heat units come after deadlines and before money: of the plans with the
+/// least shortfall those with the least degree-hours outside the bands are taken. No storage charges and discharges in one slot, and the meter does not import and export
 /// in one slot. Time without a price is not used.
 ///
 /// With [`SiteRequest::previous`] the plan is not the cheapest but the one that is nearest to the
@@ -338,6 +339,10 @@ pub(crate) fn report_device(
         fed: energy(account.fed.iter().sum()),
         shortfall: wishes.iter().fold(Energy::ZERO, |sum, wish| sum + wish.shortfall),
         wishes,
+        heat: match (device, &model.rooms[index]) {
+            (Device::Heat(unit), Some(room)) => Some(room.report(unit, &account.drawn)),
+            _ => None,
+        },
     }
 }
 

@@ -137,7 +137,7 @@ fn keep_switching(model: &SiteModel, program: &mut LinearProgram, values: &[f64]
     }
 }
 
-/// Objective of `Earlier`: kWh charged times the hours from the first slot to the middle of its
+/// Objective of `Earlier`: kWh charged, or used by heat units, times the hours from the first slot to the middle of its
 /// slot. Gaps do not count.
 pub(crate) fn earlier(model: &SiteModel) -> Objective {
     let mut objective = Objective::new();
@@ -151,6 +151,11 @@ pub(crate) fn earlier(model: &SiteModel) -> Objective {
         let Some(storage) = storage else { continue };
         let slots = storage.stay.clone();
         objective.extend(columns.charge.iter().zip(slots).map(|(&c, slot)| (c, by_slot[slot])));
+    }
+    for (room, columns) in model.rooms.iter().zip(&model.room_columns) {
+        let steps = room.iter().flat_map(|room| &room.slots).zip(&columns.used);
+        let runs = steps.filter_map(|(slot, used)| slot.zip(*used));
+        objective.extend(runs.map(|(slot, used)| (used, by_slot[slot])));
     }
     objective
 }

@@ -1,18 +1,20 @@
 //! Slots of a site: the price slots, cut wherever any other input changes.
 //!
 //! A cut is an instant at which a forecast, limit, carbon intensity, window or period of the
-//! demand charge, session, drive or deadline begins or ends. A [`ShiftableLoad`] of duration `D` adds the
+//! demand charge, session, drive or deadline begins or ends, or at which the outdoor temperature, a gain
+//! or the comfort band of a heat unit changes. A [`ShiftableLoad`] of duration `D` adds the
 //! instants `b − D` of all borders `b`: between two adjacent cuts the cost of a run is a linear
 //! function of its start, so that a cheapest run starts at a cut.
 //!
 //! [`ShiftableLoad`]: crate::plan::site::device::ShiftableLoad
-use crate::plan::site::device::{Device, SoftBound};
+use crate::plan::heat::slots::HeatLayout;
+use crate::plan::site::device::{Device, HeatUnit, SoftBound};
 use crate::plan::site::request::SiteRequest;
 use crate::plan::site::series::Series;
 use crate::plan::storage::request::StorageLimit;
 use crate::prices::curve::PriceCurve;
 use crate::time::horizon::Horizon;
-use crate::time::instant::micros_of;
+use crate::time::instant::{instant_at, micros_of};
 use crate::units::MICROS_PER_HOUR;
 
 /// Microseconds in a minute.
@@ -181,7 +183,7 @@ fn last_deadline(request: &SiteRequest, open_end: i64) -> i64 {
         Device::Vehicle(vehicle) => vehicle.last_deadline().min(until),
         Device::Shiftable(load) => load.latest.map_or(i64::MAX, micros_of).min(until),
         // These have no deadline, and go on to the end of the prices.
-        Device::Battery(_) | Device::Solar(_) | Device::Load(_) => i64::MAX,
+        Device::Battery(_) | Device::Solar(_) | Device::Load(_) | Device::Heat(_) => i64::MAX,
     };
     let ends = request.devices.iter().map(end);
     ends.map(|end| if end == i64::MAX { open_end } else { end }).max().unwrap_or(open_end)
@@ -191,7 +193,7 @@ fn last_deadline(request: &SiteRequest, open_end: i64) -> i64 {
 fn cuts(request: &SiteRequest) -> Vec<i64> {
     let mut cuts = Vec::new();
     for device in &request.devices {
-        device_cuts(device, &mut cuts);
+        device_cuts(request, device, &mut cuts);
     }
     let groups = request.groups.iter().flat_map(|group| [&group.limit, &group.phase_limit]);
     for limit in [&request.import_limit, &request.export_limit].into_iter().chain(groups).flatten()
@@ -253,7 +255,7 @@ const WINDOWS_MAX: usize = 30_000;
 
 /// Adds the instants (microseconds) at which the session, drives, forecast or targets of a device
 /// change.
-fn device_cuts(device: &Device, cuts: &mut Vec<i64>) {
+fn device_cuts(request: &SiteRequest, device: &Device, cuts: &mut Vec<i64>) {
     match device {
         Device::Vehicle(vehicle) => {
             let by = vehicle.targets.iter().map(|target| target.by);
@@ -274,7 +276,19 @@ fn device_cuts(device: &Device, cuts: &mut Vec<i64>) {
             bound_cuts(&battery.soft_bounds, &battery.limits, cuts);
             battery.power_wanted.iter().for_each(|power| power.cuts(cuts));
         }
+        Device::Heat(unit) => heat_cuts(request, unit, cuts),
     }
+}
+
+/// Adds the instants (microseconds) at which the outdoor temperature, gains, power limits or the band
+/// of a heat unit change. The slots of an invalid request are cut nowhere.
+fn heat_cuts(request: &SiteRequest, unit: &HeatUnit, cuts: &mut Vec<i64>) {
+    let Ok(problem) = unit.problem(instant_at(open_end(request).max(micros_of(request.now))))
+    else {
+        return;
+    };
+    let layout = HeatLayout::new(&request.import_prices, &problem);
+    cuts.extend(layout.parts.iter().flat_map(|part| [part.start, part.end]));
 }
 
 /// Adds the instants (microseconds) at which soft bounds and limits begin and end.

@@ -149,7 +149,7 @@ impl Default for Effort {
 
 /// Plan of the site before, near which a new plan stays within a budget.
 ///
-/// Vehicles, batteries and shiftable loads that both plans have are matched by their names. Time
+/// Vehicles, batteries, shiftable loads and heat units that both plans have are matched by name. Time
 /// that the intervals of a device do not cover counts as power 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -263,7 +263,7 @@ pub(crate) mod tests {
     use crate::plan::charge::request::Target;
     use crate::plan::charge::vehicle::Battery;
     use crate::plan::site::device::{
-        Device, Discharge, Load, Phase, ShiftableLoad, Solar, StationaryBattery, Vehicle,
+        Device, Discharge, HeatUnit, Load, Phase, ShiftableLoad, Solar, StationaryBattery, Vehicle,
     };
     use crate::plan::site::price_slots::SiteSlots;
     use crate::plan::site::problem::SiteProblem;
@@ -325,6 +325,14 @@ pub(crate) mod tests {
             limits: Vec::new(),
             power_wanted: None,
         }
+    }
+
+    /// A room of 5 kWh/K and 0.2 kW/K at 20 °C, wanted between 20 and 23 °C, at 5 °C outdoors for a
+    /// week. To hold it takes a third of 3 kW.
+    pub(crate) fn pump(power: f64) -> HeatUnit {
+        let mut heat = crate::plan::heat::request::tests::room(168);
+        (heat.power_max, heat.until) = (kw(power), None);
+        HeatUnit::new("pump", heat)
     }
 
     /// One power per price slot.

@@ -67,7 +67,7 @@ struct NearSearch<'a> {
 /// Finds the plan that is nearest to `previous` at no more shortfall than `cheapest` and at a cost
 /// of up to the budget above it. If none is nearer, the values are those of `cheapest`.
 ///
-/// Vehicles, batteries and shiftable loads of both plans count. A device without a plan before has
+/// Vehicles, batteries, shiftable loads and heat units of both plans count. A device without a plan before has
 /// no distance, and what only follows forecasts has none either.
 pub(crate) fn stay_near(
     request: &SiteRequest,
@@ -112,7 +112,8 @@ pub(crate) fn stay_near(
 fn distance_of(request: &SiteRequest, model: &SiteModel, previous: &PreviousSite) -> Distance {
     let mut distance = Distance::default();
     for (index, device) in request.devices.iter().enumerate() {
-        let is_planned = model.storages[index].is_some() || matches!(device, Device::Shiftable(_));
+        let is_planned = model.storages[index].is_some()
+            || matches!(device, Device::Shiftable(_) | Device::Heat(_));
         let before = previous.devices.iter().find(|before| before.name == device.name());
         let Some(before) = before.filter(|_| is_planned) else { continue };
         let slots = model.grid.starts.iter().copied().zip(model.grid.ends.iter().copied());

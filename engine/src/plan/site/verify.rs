@@ -15,12 +15,15 @@
 //! | shadow prices of limits | not: the bound does not use them |
 use std::collections::BTreeMap;
 
+use crate::plan::heat::planned_slot::DegreeHours;
 use crate::plan::site::accounting::{Account, Books, money};
 use crate::plan::site::certificate::{Duals, SiteCertificate, bound_by_duals};
 use crate::plan::site::course::Course;
 use crate::plan::site::lexicographic::{Objective, before_money, value_of};
 use crate::plan::site::model::{Guard, MissKind, SiteModel};
-use crate::plan::site::plan::{Breach, Costs, DevicePlan, SitePlan, SiteSlot};
+use crate::plan::site::plan::{
+    Breach, Costs, DevicePlan, HeatOutcome, RoomSlot, SitePlan, SiteSlot,
+};
 use crate::plan::site::planner::{report_device, tolerance_of};
 use crate::plan::site::problem::SiteProblem;
 use crate::plan::site::request::SiteRequest;
@@ -176,7 +179,36 @@ fn check_device(index: usize, own: &DevicePlan, again: &DevicePlan) -> Vec<Check
         // A shortfall of less than the least energy that counts is none.
         Check::rule(line("wishes"), farthest(&missing(own), &missing(again)), SITE_MIN_KWH),
         equal("shortfall_kwh", own.shortfall, again.shortfall),
+        Check::rule(line("heat"), differ_in_heat(own.heat.as_ref(), again.heat.as_ref()), HEAT_MAX),
     ]
+}
+
+/// Difference of two temperatures in K, or of two sums of degree-hours in K·h, that counts as rounding.
+const HEAT_MAX: f64 = 1e-4;
+
+/// Largest difference of two outcomes of a room: of temperatures in K, of degree-hours in K·h and of
+/// heat in kWh. One that has no room, or other slots, differs by 1 at least.
+fn differ_in_heat(own: Option<&HeatOutcome>, again: Option<&HeatOutcome>) -> f64 {
+    let (Some(own), Some(again)) = (own, again) else {
+        return f64::from(u8::from(own.is_some() != again.is_some()));
+    };
+    let slots = own.slots.iter().zip(&again.slots);
+    let facts = |slot: &RoomSlot| {
+        let RoomSlot { start, end, outdoor, gain, temperature_min, temperature_max, .. } = *slot;
+        (start, end, outdoor, gain, temperature_min, temperature_max)
+    };
+    let are_same = own.slots.len() == again.slots.len()
+        && (own.mode, own.temperature_start) == (again.mode, again.temperature_start)
+        && slots.clone().all(|(own, again)| facts(own) == facts(again));
+    let numbers = |slot: &RoomSlot| [slot.temperature.as_celsius(), slot.cop, slot.used.as_kwh()];
+    let outside = |heat: &HeatOutcome| {
+        let DegreeHours { below, above } = heat.discomfort;
+        [below, above, heat.heat.as_kwh(), heat.stored_value.as_amount()]
+    };
+    let of_slots = slots.flat_map(|(own, again)| numbers(own).into_iter().zip(numbers(again)));
+    let of_sums = outside(own).into_iter().zip(outside(again));
+    let differences = of_slots.chain(of_sums).map(|(own, again)| (own - again).abs());
+    differences.fold(f64::from(u8::from(!are_same)), f64::max)
 }
 
 /// Checks of each limit: its powers, and that it is kept where a hard limit can be.
@@ -341,6 +373,7 @@ impl<'m> Values<'m> {
             values.set_storage(device, account);
             values.set_solar(device, account);
             values.set_start(device, account);
+            values.set_room(device, account);
         }
         for (slot, meter) in model.meters.iter().enumerate() {
             if let Some(meter) = meter {
@@ -387,6 +420,23 @@ impl<'m> Values<'m> {
             let driven = course.driven(miss.goal + 1) - course.driven(miss.goal);
             let lack = storage.drives[miss.goal].energy - driven;
             self.set(miss.column, Some(device), lack / storage.efficiency_in);
+        }
+    }
+
+    /// Energies of a heat unit, and what they add to its room.
+    fn set_room(&mut self, device: usize, account: &Account) {
+        let model = self.model;
+        let Some(room) = &model.rooms[device] else { return };
+        let columns = &model.room_columns[device];
+        for (&used, &slot) in columns.used.iter().zip(&room.slots) {
+            if let Some((used, slot)) = used.zip(slot) {
+                self.set(used, Some(device), account.drawn[slot]);
+            }
+        }
+        for (&added, kwh) in columns.added.iter().zip(room.added(&account.drawn)) {
+            if let Some(added) = added {
+                self.set(added, Some(device), kwh);
+            }
         }
     }
 
