@@ -68,8 +68,8 @@ TOPICS: Mapping[str, tuple[str, list[str]]] = {
         "Sites",
         [
             "plan_site", "SitePlan", "Vehicle", "Discharge", "StationaryBattery", "SoftBound",
-            "Solar", "Load", "ShiftableLoad", "Group", "DemandCharge", "Tiers", "Carbon",
-            "DevicePlan",
+            "Solar", "Load", "ShiftableLoad", "HeatUnit", "Group", "DemandCharge", "Tiers",
+            "Carbon", "DevicePlan", "HeatOutcome", "RoomSlot",
         ],
     ),
     "batches": (

@@ -241,7 +241,7 @@ fn mode(word: &str) -> Result<HeatMode, Refused> {
     }
 }
 
-const fn word_of(mode: HeatMode) -> &'static str {
+pub(crate) const fn word_of(mode: HeatMode) -> &'static str {
     match mode {
         HeatMode::Heat => "heat",
         HeatMode::Cool => "cool",
@@ -551,6 +551,50 @@ impl HeatPlan {
         ])
         .map_err(refused)?;
         Table::from_batch(batch).stream(py, requested_schema)
+    }
+}
+
+/// Room or tank with its unit, as a device of a site has it.
+#[derive(FromPyObject)]
+pub(crate) struct RoomArgument {
+    capacity_kwh_per_k: f64,
+    loss_kw_per_k: f64,
+    temperature_celsius: f64,
+    comfort_celsius: (f64, f64),
+    #[pyo3(attribute("_set_backs"))]
+    set_backs: Vec<SetBackTuple>,
+    time_zone: String,
+    power_max_kw: f64,
+    #[pyo3(attribute("_power_limits"))]
+    power_limits: Vec<LimitTuple>,
+    #[pyo3(attribute("_cop"))]
+    cop: Vec<(f64, f64)>,
+    #[pyo3(attribute("_outdoor"))]
+    outdoor: Vec<NumberTuple>,
+    #[pyo3(attribute("_gains"))]
+    gains: Vec<NumberTuple>,
+    mode: String,
+    end_value_per_kwh: f64,
+}
+
+impl RoomArgument {
+    /// The request from `now` to the end of the plan of the site.
+    pub(crate) fn request(&self, now: DateTime<Utc>) -> Result<HeatRequest, Refused> {
+        Ok(HeatRequest {
+            now,
+            until: None,
+            store: store(self.capacity_kwh_per_k, self.loss_kw_per_k)?,
+            temperature: celsius(self.temperature_celsius, "temperature_celsius")?,
+            power_max: Power::from_kw(self.power_max_kw).named("power_max_kw")?,
+            power_limits: limits(&self.power_limits)?,
+            comfort: band(self.comfort_celsius, "comfort")?,
+            ..shared_request(
+                (&self.mode, &self.cop),
+                (&self.outdoor, &self.gains),
+                (&self.set_backs, &self.time_zone),
+                self.end_value_per_kwh,
+            )?
+        })
     }
 }
 

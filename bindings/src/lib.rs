@@ -193,8 +193,8 @@ mod _engine {
     use crate::simulate_view::{Episode, View, count_stays};
     #[pymodule_export]
     use crate::site::{
-        DevicePlan, SiteBaseline, SiteBreach, SiteCause, SiteCertificate, SiteCosts, SiteLimit,
-        SitePlan, SiteReason, SiteReasons, SiteSlot, SiteWish, plan_site,
+        DevicePlan, HeatOutcome, RoomSlot, SiteBaseline, SiteBreach, SiteCause, SiteCertificate,
+        SiteCosts, SiteLimit, SitePlan, SiteReason, SiteReasons, SiteSlot, SiteWish, plan_site,
     };
     #[pymodule_export]
     use crate::statistics::{

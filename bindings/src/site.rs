@@ -14,6 +14,7 @@ use slackwater_engine::units::{Money, Percent, Power, Price};
 
 use crate::arrow::{Table, utc};
 use crate::error::Refused;
+use crate::heat::word_of;
 use crate::interrupt;
 use crate::plan::{Interval, NO_PRICE};
 use crate::prices::Prices;
@@ -75,6 +76,49 @@ record! {
         causes: Vec<SiteCause>,
     }
 
+    /// A period of constant prices, outdoor temperature and limits of a room or tank of a site.
+    pub(crate) struct RoomSlot {
+        /// First instant, in UTC.
+        start: DateTime<Utc>,
+        /// First instant after the slot, in UTC.
+        end: DateTime<Utc>,
+        /// Outdoor temperature, or that around a tank, in °C.
+        outdoor_celsius: f64,
+        /// Heat from elsewhere over the slot, in kW; negative is drawn.
+        gain_kw: f64,
+        /// Heat moved per electrical energy (coefficient of performance).
+        cop: f64,
+        /// Electrical energy used over the slot, in kWh, at constant power.
+        used_kwh: f64,
+        /// Temperature at the end of the slot, in °C.
+        temperature_celsius: f64,
+        /// Lowest temperature of the band at the end of the slot, in °C: the higher one of those
+        /// before and after that instant.
+        temperature_min_celsius: f64,
+        /// Highest temperature of the band at the end of the slot, in °C: the lower one of those
+        /// before and after that instant, but not below `temperature_min_celsius`.
+        temperature_max_celsius: f64,
+    }
+
+    /// Temperatures of the room or tank of a heat unit.
+    pub(crate) struct HeatOutcome {
+        /// Direction of the unit: `heat` or `cool`.
+        mode: String,
+        /// Temperature at the start, in °C.
+        temperature_start_celsius: f64,
+        /// Heat moved, in kWh.
+        heat_kwh: f64,
+        /// Value of the heat stored at the end above that at the start, in units of the currency.
+        stored_value: f64,
+        /// Degree-hours below the band, in °C·h; 0 if it is held.
+        below_celsius_hours: f64,
+        /// Degree-hours above the band, in °C·h; 0 if it is held.
+        above_celsius_hours: f64,
+        /// Slots that follow each other: those of the site, and time without a price, in which the
+        /// unit is off.
+        slots: Vec<RoomSlot>,
+    }
+
     /// What one device is to do.
     pub(crate) struct DevicePlan {
         /// Name of the device.
@@ -100,6 +144,8 @@ record! {
         wishes: Vec<SiteWish>,
         /// Sum of what is missing at the deadlines, in kWh at the plug.
         shortfall_kwh: f64,
+        /// Temperatures and degree-hours of a heat unit; `None` for other devices.
+        heat: Option<HeatOutcome>,
     }
 
     /// A limit over time: what it allows, what passes, what more would save.
@@ -206,7 +252,8 @@ record! {
         /// slots that only export; `None` for time without a price.
         price_max_per_kwh: Option<f64>,
         /// The reason, such as `deadline`, `limit`, `peak`, `export_peak`, `solar_surplus`,
-        /// `priority`, `soft_bound`, `power_wanted` or `no_price`.
+        /// `priority`, `soft_bound`, `power_wanted` or `no_price`; of heat units also `hold`,
+        /// `ahead` or `recover`.
         code: String,
         /// Next deadline of the device, in UTC; `None` if it has none.
         deadline: Option<DateTime<Utc>>,
@@ -298,6 +345,30 @@ fn device(device: &engine::DevicePlan) -> DevicePlan {
         fed_kwh: device.fed.as_kwh(),
         wishes: device.wishes.iter().map(wish).collect(),
         shortfall_kwh: device.shortfall.as_kwh(),
+        heat: device.heat.as_ref().map(heat),
+    }
+}
+
+fn heat(outcome: &engine::HeatOutcome) -> HeatOutcome {
+    let slot = |slot: &engine::RoomSlot| RoomSlot {
+        start: slot.start,
+        end: slot.end,
+        outdoor_celsius: slot.outdoor.as_celsius(),
+        gain_kw: slot.gain.as_kw(),
+        cop: slot.cop,
+        used_kwh: slot.used.as_kwh(),
+        temperature_celsius: slot.temperature.as_celsius(),
+        temperature_min_celsius: slot.temperature_min.as_celsius(),
+        temperature_max_celsius: slot.temperature_max.as_celsius(),
+    };
+    HeatOutcome {
+        mode: word_of(outcome.mode).to_owned(),
+        temperature_start_celsius: outcome.temperature_start.as_celsius(),
+        heat_kwh: outcome.heat.as_kwh(),
+        stored_value: outcome.stored_value.as_amount(),
+        below_celsius_hours: outcome.discomfort.below,
+        above_celsius_hours: outcome.discomfort.above,
+        slots: outcome.slots.iter().map(slot).collect(),
     }
 }
 
@@ -699,6 +770,13 @@ impl SitePlan {
             let values = rows.flat_map(|device| slots.clone().map(move |slot| at(device, slot)));
             Arc::new(Float64Array::from(values.collect::<Vec<Option<f64>>>()))
         };
+        // Temperature at the end of each slot of a room or tank.
+        let temperatures = rows().map(|(device, slot)| {
+            let room = &device.heat.as_ref()?.slots;
+            let at = room.binary_search_by_key(&slot.start, |own| own.start).ok()?;
+            Some(room[at].temperature.as_celsius())
+        });
+        let temperatures = Arc::new(Float64Array::from(temperatures.collect::<Vec<_>>()));
         let table = Table::of_columns([
             ("device", names(|device| &device.name), false),
             ("kind", names(|device| &device.kind), false),
@@ -710,6 +788,7 @@ impl SitePlan {
             ("export_price_per_kwh", price(|slot| slot.export_price), false),
             ("soc_start_percent", soc(0), true),
             ("soc_end_percent", soc(1), true),
+            ("temperature_end_celsius", temperatures, true),
         ])?;
         table.stream(py, requested_schema)
     }

@@ -1,16 +1,17 @@
 //! A site as Python describes it, on its way to the engine.
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use slackwater_engine::plan::charge::{SocTarget, Target};
 use slackwater_engine::plan::site::{
-    Carbon, CarbonSlot, DemandCharge, Device, Discharge, Effort, Group, Limit, Load, Period, Phase,
-    PowerPeriod, Preference, Series, ShiftableLoad, SiteRequest, SoftBound, Solar,
+    Carbon, CarbonSlot, DemandCharge, Device, Discharge, Effort, Group, HeatUnit, Limit, Load,
+    Period, Phase, PowerPeriod, Preference, Series, ShiftableLoad, SiteRequest, SoftBound, Solar,
     StationaryBattery, TaperPoint, Tier, Tiers, Vehicle, power_of,
 };
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::units::{Energy, Money, Percent, Power, Price};
 
 use crate::error::{Named, Refused};
+use crate::heat::RoomArgument;
 use crate::plan::{BatteryTuple, after_deadline, battery};
 use crate::prices::Prices;
 use crate::storage::{ConsumptionTuple, LimitTuple, consumption, storage_limit};
@@ -141,6 +142,17 @@ pub(crate) struct ShiftableArgument {
     priority: f64,
 }
 
+#[derive(FromPyObject)]
+pub(crate) struct HeatUnitArgument {
+    name: String,
+    group: Option<String>,
+    #[pyo3(attribute("_phases"))]
+    phases: Vec<String>,
+    priority: f64,
+    #[pyo3(attribute("_room"))]
+    room: RoomArgument,
+}
+
 /// Any device; `_kind` tells which, so that a mistake in one is not reported
 /// as being none of the others.
 pub(crate) enum DeviceArgument {
@@ -149,6 +161,7 @@ pub(crate) enum DeviceArgument {
     Solar(SolarArgument),
     Load(LoadArgument),
     Shiftable(ShiftableArgument),
+    Heat(HeatUnitArgument),
 }
 
 impl<'py> FromPyObject<'_, 'py> for DeviceArgument {
@@ -161,6 +174,7 @@ impl<'py> FromPyObject<'_, 'py> for DeviceArgument {
             "battery" => Self::Battery(value.extract()?),
             "solar" => Self::Solar(value.extract()?),
             "load" => Self::Load(value.extract()?),
+            "heat_unit" => Self::Heat(value.extract()?),
             _ => Self::Shiftable(value.extract()?),
         })
     }
@@ -337,7 +351,7 @@ impl VehicleArgument {
     }
 }
 
-fn device(given: DeviceArgument) -> Result<Device, Refused> {
+fn device(given: DeviceArgument, now: DateTime<Utc>) -> Result<Device, Refused> {
     Ok(match given {
         DeviceArgument::Vehicle(given) => return given.into_device(),
         DeviceArgument::Battery(given) => Device::Battery(StationaryBattery {
@@ -376,6 +390,13 @@ fn device(given: DeviceArgument) -> Result<Device, Refused> {
             earliest: given.earliest.map(|at| at.0),
             latest: given.latest.map(|at| at.0),
             priority: given.priority,
+        }),
+        DeviceArgument::Heat(given) => Device::Heat(HeatUnit {
+            phases: phases(&given.phases)?,
+            group: given.group,
+            priority: given.priority,
+            heat: given.room.request(now)?,
+            name: given.name,
         }),
     })
 }
@@ -458,7 +479,7 @@ pub(crate) fn request(
         export_prices: export_prices.map(|prices| PriceCurve::clone(&prices.curve)),
         now: now.0,
         until: until.map(|until| until.0),
-        devices: devices.into_iter().map(device).collect::<Result<_, _>>()?,
+        devices: devices.into_iter().map(|given| device(given, now.0)).collect::<Result<_, _>>()?,
         groups: groups.into_iter().map(group).collect::<Result<_, _>>()?,
         import_limit: import_limit
             .map(|given| limit(given, ("import_limit_kw", "import_breach_price_per_kwh")))

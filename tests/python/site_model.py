@@ -7,6 +7,7 @@ which both this model and the package are fed.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -155,6 +156,34 @@ class Store:
 
 
 @dataclass(frozen=True)
+class Room:
+    """A room or tank with a unit that heats or cools it, over all hours of a case."""
+
+    name: str
+    capacity: float
+    loss: float
+    start: float
+    band: tuple[float, float]
+    power: float
+    cop: tuple[float, ...]
+    """Heat per electrical energy in each hour."""
+    outdoor: tuple[float, ...]
+    gain: tuple[float, ...]
+    cools: bool = False
+    end_value: float = 0.0
+    priority: float = 1.0
+    set_back: tuple[int, int, float, float] | None = None
+    """Hours of the day from and to, on the clocks of the case, with a band of its own."""
+
+    def band_in(self, hour_of_day: int) -> tuple[float, float]:
+        """Band of an hour of the day."""
+        if self.set_back is None:
+            return self.band
+        begin, end, low, high = self.set_back
+        return (low, high) if (hour_of_day - begin) % 24 < (end - begin) % 24 else self.band
+
+
+@dataclass(frozen=True)
 class Run:
     """A load that runs once for whole hours."""
 
@@ -172,6 +201,7 @@ class Case:
     prices: list[float]
     stores: list[Store] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
+    rooms: list[Room] = field(default_factory=list)
     export: list[float] | None = None
     load: list[float] | None = None
     solar: list[float] | None = None
@@ -196,6 +226,31 @@ class Case:
         """The start of an hour, on the clocks of the start."""
         return (self.start.astimezone(UTC) + hour * HOUR).astimezone(self.start.tzinfo)
 
+    def heat_unit(self, room: Room) -> sw.HeatUnit:
+        """A room as the package takes it."""
+        set_backs = []
+        if room.set_back is not None:
+            begin, end, low, high = room.set_back
+            set_backs = [sw.SetBack(f"{begin:02}:00", f"{end:02}:00", low, high)]
+        zone = self.start.tzinfo
+        return sw.HeatUnit(
+            room.name,
+            capacity_kwh_per_k=room.capacity,
+            loss_kw_per_k=room.loss,
+            temperature_celsius=room.start,
+            comfort_celsius=room.band,
+            set_backs=set_backs,
+            time_zone=zone.key if isinstance(zone, ZoneInfo) else "UTC",
+            power_max_kw=room.power,
+            # Each outdoor temperature of the model is a point of the data sheet.
+            cop=sorted(set(zip(room.outdoor, room.cop, strict=True))),
+            outdoor_celsius=list(room.outdoor),
+            gains_kw=list(room.gain),
+            mode="cool" if room.cools else "heat",
+            end_value_per_kwh=room.end_value,
+            priority=room.priority,
+        )
+
     def plan(self, **more: Any) -> sw.SitePlan:
         """The package's answer."""
         devices: list[sw.site_devices.Device] = [
@@ -203,6 +258,7 @@ class Case:
             for store in self.stores
         ]
         devices.extend(_run(self, run) for run in self.runs)
+        devices.extend(self.heat_unit(room) for room in self.rooms)
         if self.load is not None:
             devices.append(sw.Load("house", power_kw=self.load))
         if self.solar is not None:
@@ -365,9 +421,13 @@ class Model:
         self.miss: dict[int, float] = {}
         self.early: dict[int, float] = {}
         self.late: dict[int, float] = {}
+        self.outside: dict[int, float] = {}
+        self.degree_hours = 0.0
         self.draws: list[dict[int, float]] = [{} for _ in self.slots]
         self.stores()
         self.runs()
+        for room in self.case.rooms:
+            self.temperatures(room)
         self.meter()
         self.grid_limits()
         self.group_limits()
@@ -528,6 +588,39 @@ class Model:
             self.miss[miss] = run.power * run.hours
             self.early[miss] = run.power * run.hours * self.weight[run.last]
 
+    def temperatures(self, room: Room) -> None:
+        """Temperature after each hour, and how far it is outside the band there."""
+        sign = -1.0 if room.cools else 1.0
+        before: int | None = None
+        start = room.start
+        count = len(self.slots)
+        for slot in self.slots:
+            power = self.column("power", room.name, slot, upper=room.power)
+            after = self.column("temperature", room.name, slot, lower=-FAR)
+            # A constant heat moves the temperature towards a limit that it would reach in time.
+            rest = math.exp(-room.loss / room.capacity)
+            warmer = (1 - rest) / room.loss if room.loss else 1 / room.capacity
+            constant = (1 - rest) * room.outdoor[slot] + warmer * room.gain[slot]
+            terms = {after: 1.0, power: -sign * warmer * room.cop[slot]}
+            if before is None:
+                constant += rest * start
+            else:
+                terms[before] = -rest
+            self.row(terms, constant, constant)
+            bands = [room.band_in(self.case.at(at).hour) for at in (slot, slot + 1) if at < count]
+            low = max(band[0] for band in bands)
+            high = max(low, min(band[1] for band in bands))
+            cold, hot = (self.column(side, room.name, slot) for side in ("cold", "hot"))
+            self.row({after: 1, cold: 1}, low, np.inf)
+            self.row({after: 1, hot: -1}, -np.inf, high)
+            self.outside |= {cold: room.priority, hot: room.priority}
+            self.draws[slot][power] = 1.0
+            before = after
+        if before is not None:
+            value = sign * room.end_value * room.capacity
+            self.money[before] = -value
+            self.constant += value * start
+
     def fixed(self, slot: int) -> float:
         """Load less sunshine that cannot be turned down."""
         load = self.case.load[slot] if self.case.load else 0.0
@@ -656,8 +749,9 @@ class Model:
         miss = self.least(self.miss) if self.miss else 0.0
         if miss > 1e-5:
             self.least(self.early)
-            if self.late:
-                self.least(self.late)
+        self.degree_hours = self.least(self.outside) if self.outside else 0.0
+        if miss > 1e-5 and self.late:
+            self.least(self.late)
         return breach, miss + unserved, self.least(self.money) + self.constant
 
     def nearest(self, before: dict[str, list[float]], budget: float) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from site_model import CLOCK_CHANGES, START, Case, Run, Store, StoreLimit
+from site_model import CLOCK_CHANGES, START, Case, Room, Run, Store, StoreLimit
 
 
 class Draw:
@@ -168,6 +168,46 @@ def random_limits(seed: int) -> Case:
     draw, case = Draw(3000 + seed), random_bounds(seed)
     case.stores = [_limited(draw, store) for store in case.stores]
     return case
+
+
+def random_rooms(seed: int) -> Case:
+    """A site of vehicles, batteries, sunshine and one or two rooms behind one limit.
+
+    Two of three begin hours before a change of the clocks.
+    """
+    case = random_case(seed)
+    draw = Draw(seed + 40_000)
+    case.start = (START, *CLOCK_CHANGES)[seed % 3]
+    if draw.flip(0.5):
+        case.import_limit = draw.number(1, 8)
+    case.rooms = [_room(draw, f"room {index}", case) for index in range(draw.whole(1, 3))]
+    return case
+
+
+def _room(draw: Draw, name: str, case: Case) -> Room:
+    count, low = len(case.prices), draw.number(17, 21)
+    width = draw.pick(0.0, 1.0, 3.0)
+    begin = draw.whole(0, 24)
+    dropped = low - draw.pick(-1.0, 2.0, 4.0)
+    outdoor = draw.numbers(count, -12, 34 if draw.flip(0.3) else 10)
+    capacity = draw.number(0.2, 8)
+    return Room(
+        name=name,
+        capacity=capacity,
+        loss=round(capacity * draw.pick(0.0, 0.02, 0.1, 0.4), 4),
+        start=low + draw.number(-3, 3),
+        band=(low, low + width),
+        power=draw.number(0, 4),
+        cop=tuple(round(2 + (celsius + 12) / 20, 6) for celsius in outdoor),
+        outdoor=tuple(outdoor),
+        gain=tuple(draw.numbers(count, -1, 2)),
+        cools=draw.flip(0.3),
+        end_value=draw.pick(0.0, 0.0, 0.05, 0.2),
+        priority=draw.pick(1.0, 1.0, 3.0),
+        set_back=None
+        if draw.flip(0.4)
+        else (begin, (begin + draw.whole(1, 9)) % 24, dropped, dropped + width),
+    )
 
 
 def _limited(draw: Draw, store: Store) -> Store:

@@ -17,6 +17,7 @@ import test_bill
 import test_capacity
 import test_heat
 import test_policy
+import test_site_rooms
 from slackwater import _engine
 
 import fleets
@@ -59,6 +60,8 @@ def results() -> Iterator[object]:
     yield (verified, verified.vehicles_table())
     site = saved_plans.site()
     yield site.diff(site.what_if(import_limit_kw=22).plan)
+    warm = test_site_rooms.prices(0.1, 0.2)
+    yield sw.plan_site(warm, now=test_site_rooms.START, devices=[test_site_rooms.pump()]).devices
     heat = test_heat.plan()
     yield (heat.slots, heat.certificate, heat.explain(), heat.baseline)
     compressor = test_heat.plan(on_off=True, running_since=test_heat.SIX - timedelta(minutes=10))

@@ -81,6 +81,8 @@ def site_picture(plan: SitePlan, zone: ZoneInfo) -> Picture:
     named = [d for d in plan.devices if d.soc_percent and not (is_fleet and d.kind == "vehicle")]
     below = [_heat_panel(plan, vehicles)] if is_fleet else []
     below += [_soc_panel(plan, named)] if named else []
+    rooms = [device for device in plan.devices if device.heat is not None]
+    below += [_temperature_panel(plan, rooms)] if 0 < len(rooms) <= NAMED_MAX else []
     curves = [*_stack(plan), *_curtailed(plan), *_meter(plan)]
     return coarse(
         replace(
@@ -252,6 +254,33 @@ def _soc_panel(plan: SitePlan, devices: Sequence[DevicePlan]) -> Panel:
         bounds=SOC_BOUNDS,
         ticks=SOC_TICKS,
     )
+
+
+def _temperature_panel(plan: SitePlan, devices: Sequence[DevicePlan]) -> Panel:
+    """Temperature of each room or tank; the comfort band where there is one room."""
+    curves = []
+    looks = {name: (look.ink, shade) for name, _, look, shade, _ in _groups(plan)}
+    for device in devices:
+        heat = device.heat
+        if heat is None or not heat.slots:
+            continue
+        if len(devices) == 1:
+            curves.append(
+                Line(
+                    name="band",
+                    ink=INK,
+                    points=[(slot.end, slot.temperature_max_celsius) for slot in heat.slots],
+                    lows=[slot.temperature_min_celsius for slot in heat.slots],
+                    opacity=0.1,
+                    label="comfort band",
+                )
+            )
+        ink, shade = looks.get(device.name, (DEVICES[device.kind].ink, 1.0))
+        start = (heat.slots[0].start, heat.temperature_start_celsius)
+        points = [start, *((slot.end, slot.temperature_celsius) for slot in heat.slots)]
+        name, tip = f"temperature-{device.name}", f"{device.name}, temperature"
+        curves.append(Line(name=name, ink=ink, points=points, tip=tip, opacity=shade))
+    return Panel(name="temperature", title="Temperature", unit="°C", weight=1.6, curves=curves)
 
 
 def _soc_marks(device: DevicePlan, points: Sequence[tuple[datetime, float]]) -> list[Mark]:

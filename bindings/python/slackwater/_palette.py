@@ -81,6 +81,7 @@ DEVICES = {
     "vehicle": Look("vehicles", BLUE),
     "battery": Look("batteries", GREEN),
     "shiftable_load": Look("shiftable loads", PURPLE),
+    "heat_unit": Look("heat units", RED),
     "solar": Look("solar", ORANGE),
 }
 # Loads of one fleet, in reports of areas and in the demonstration alike.

@@ -292,6 +292,16 @@ def heat_missing(plan: HeatPlan) -> list[str]:
     return [f"{degrees:.3g} °C·h {side} the band" for degrees, side in sides if degrees > 0]
 
 
+def site_discomfort(plan: SitePlan) -> list[str]:
+    """Describe the degree-hours of all heat units of a site outside their bands."""
+    rooms = [device.heat for device in plan.devices if device.heat is not None]
+    sides = [
+        (sum(room.below_celsius_hours for room in rooms), "below"),
+        (sum(room.above_celsius_hours for room in rooms), "above"),
+    ]
+    return [f"{degrees:.3g} °C·h {side} the band" for degrees, side in sides if degrees > 0]
+
+
 def heat_proof(plan: HeatPlan) -> str:
     """Tell whether a heat plan is proved, or what another schedule may save."""
     if plan.certificate.is_proved:
@@ -356,7 +366,7 @@ def _site_sums(plan: SitePlan) -> str:
 
 
 def site_facts(plan: SitePlan) -> list[str]:
-    """Tell proof, peak, shortfall, breaches and the baseline's breaches."""
+    """Tell proof, peak, shortfall, discomfort, breaches and the baseline's breaches."""
     above = f"at most {number(plan.gap, 3)} {plan.currency} above the best"
     words = [proved(plan) if plan.certificate.is_proved else above]
     hours = ((slot.end - slot.start) / timedelta(hours=1) for slot in plan.slots)
@@ -366,6 +376,7 @@ def site_facts(plan: SitePlan) -> list[str]:
         words.append(f"import peak {number(max(powers), 0)} kW (baseline {baseline} kW)")
     if plan.shortfall_kwh > 0:
         words.append(f"{energy(plan.shortfall_kwh)} short of targets")
+    words += site_discomfort(plan)
     if plan.breaches:
         words.append(f"{len(plan.breaches)} slots above a limit")
     if plan.baseline.breaches:

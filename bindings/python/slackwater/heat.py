@@ -215,13 +215,6 @@ until when this is the cheapest time.
             message = f"{name} is given for a unit that modulates; it needs on_off=True"
             raise _engine.InputError(message)
     prices = priced(prices, carbon)
-    if isinstance(outdoor_celsius, int | float):
-        # One number holds at all times, in gaps of the prices as well.
-        ends = [end for _, end, _ in prices.slots[-1:]] + ([] if until is None else [until])
-        last = max([now + timedelta(microseconds=1), *ends])
-        outdoor = [(now, last, float(outdoor_celsius))]
-    else:
-        outdoor = power_periods("outdoor_celsius", outdoor_celsius, prices) or []
     native = _engine.plan_heat(
         prices._native,
         now=now,
@@ -232,8 +225,8 @@ until when this is the cheapest time.
         mode=mode,
         power_max_kw=power_max_kw,
         power_limits=list(power_limits),
-        cop=_points(cop),
-        outdoor=outdoor,
+        cop=cop_points(cop),
+        outdoor=outdoor_periods(outdoor_celsius, prices, (now, until)),
         gains=power_periods("gains_kw", gains_kw, prices) or [],
         comfort=comfort_celsius,
         set_backs=[SetBack(*period) for period in set_backs],
@@ -246,6 +239,23 @@ until when this is the cheapest time.
         stopped_since=stopped_since,
     )
     return HeatPlan(native, prices)
+
+
+def outdoor_periods(
+    outdoor_celsius: PowerOverTime, prices: Prices, time: tuple[datetime, datetime | None]
+) -> list[tuple[datetime, datetime, float]]:
+    """Turn an outdoor temperature into periods; ``time`` is the present and the end of a plan.
+
+    Raises:
+        InputError: There are not as many numbers as slots, or a series is in another unit.
+    """
+    if not isinstance(outdoor_celsius, int | float):
+        return power_periods("outdoor_celsius", outdoor_celsius, prices) or []
+    # One number holds at all times, in gaps of the prices as well.
+    now, until = time
+    ends = [end for _, end, _ in prices.slots[-1:]] + ([] if until is None else [until])
+    last = max([now + timedelta(microseconds=1), *ends])
+    return [(now, last, float(outdoor_celsius))]
 
 
 def plan_heat_row(
@@ -441,7 +451,7 @@ def plan_heat_batch(
         [priced(curve, carbon)._native for curve in curves],
         names,
         mode=mode,
-        cop=_points(cop),
+        cop=cop_points(cop),
         outdoor=_periods("outdoor_celsius", outdoor_celsius, curves),
         gains=_periods("gains_kw", gains_kw, curves),
         set_backs=[SetBack(*period) for period in set_backs],
@@ -451,7 +461,8 @@ def plan_heat_batch(
     )
 
 
-def _points(cop: float | Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+def cop_points(cop: float | Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Turn a coefficient of performance into points ``(outdoor_celsius, cop)``."""
     return [(0.0, float(cop))] if isinstance(cop, int | float) else list(cop)
 
 

@@ -1,4 +1,4 @@
-"""Plans of everything behind one meter: vehicles, batteries, solar power and loads."""
+"""Plans of everything behind one meter: vehicles, batteries, heat units, solar power and loads."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from slackwater.site_devices import (
     DemandCharge,
     Device,
     Group,
+    HeatUnit,
     PowerOverTime,
     Tiers,
     series,
@@ -114,6 +115,7 @@ class SitePlan(_engine.SitePlan, Replanned, Drawn, SavedPlan):
         ]
         if self.shortfall_kwh > 0:
             parts.append(f"{self.shortfall_kwh:g} kWh short")
+        parts += _view.site_discomfort(self)
         if self.breaches:
             parts.append(f"{len(self.breaches)} breaches")
         parts += _view.notes(self)
@@ -150,7 +152,9 @@ def plan_site(
     equal priorities the earlier deadline first. An infeasible limit is exceeded
     as little as possible and listed in :attr:`SitePlan.breaches`. No battery
     charges and discharges in the same slot; the site never imports and exports
-    in the same slot. Time without a price is not used; with ``export_prices``,
+    in the same slot. The comfort bands of heat units come after deadlines and
+    before money: of the plans with the least shortfall those with the least
+    degree-hours outside the bands count. Time without a price is not used; with ``export_prices``,
     neither is time without one of the two prices.
 
     Args:
@@ -183,7 +187,8 @@ def plan_site(
         InputError: A number is out of range; names repeat or are not there; a
             forecast is not known while there is a price; later blocks of
             energy are cheaper; a drive overlaps another one, lies outside the
-            session of its vehicle or holds a deadline; currencies differ.
+            session of its vehicle or holds a deadline; the room of a heat unit
+            is refused by :func:`slackwater.plan_heat`; currencies differ.
         TypeError: A time has no zone.
 
     Example:
@@ -210,12 +215,16 @@ def plan_site(
     devices, groups = list(devices), list(groups)
     given = dict(locals())
     _refuse_other_times(prices, devices, groups, (import_limit_kw, export_limit_kw))
+    placed = [
+        device._placed(prices, now, until) if isinstance(device, HeatUnit) else device
+        for device in devices
+    ]
     native = _engine.plan_site(
         prices._native,
         export_prices=None if export_prices is None else export_prices._native,
         now=now,
         until=until,
-        devices=devices,
+        devices=placed,
         groups=groups,
         import_limit=_limit("import", import_limit_kw, import_breach_price_per_kwh),
         export_limit=_limit("export", export_limit_kw, export_breach_price_per_kwh),

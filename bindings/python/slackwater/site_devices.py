@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from slackwater import _engine
 from slackwater._conversion import warn_of_largest
+from slackwater._power import power_periods
 from slackwater._row import native_battery
-from slackwater.plan import AfterDeadline, Battery, SocTarget, Target
+from slackwater.heat import SetBack, cop_points, outdoor_periods
+from slackwater.plan import AfterDeadline, Battery, PowerLimit, SocTarget, Target
 from slackwater.series import Series, periods_in
 from slackwater.storage import Consumption, StorageLimit
+
+if TYPE_CHECKING:
+    from slackwater.prices import Prices
 
 Phase = Literal["L1", "L2", "L3"]
 
@@ -500,7 +505,133 @@ class ShiftableLoad:
         return _minutes(self.duration)
 
 
-Device = Vehicle | StationaryBattery | Solar | Load | ShiftableLoad
+@dataclass(frozen=True)
+class HeatUnit:
+    """A heat pump, heater or air conditioner with its room or tank.
+
+    The room is that of :func:`slackwater.plan_heat`: one heat capacity with one loss, solved
+    exactly within each slot. The unit runs at any power up to ``power_max_kw``. A unit that is on
+    or off cannot be planned on a site.
+
+    The comfort band comes after drives, reserves and targets by their deadlines, and before money:
+    where a limit leaves too little for a deadline and the band, the deadline is met and the room is
+    outside the band for as few degree-hours as possible. ``SitePlan.device(name).heat`` has its
+    temperatures and degree-hours.
+
+    Attributes:
+        name: Name, unlike all others of the site.
+        capacity_kwh_per_k: Heat that warms the room or tank by one degree, in
+            kWh per K.
+        loss_kw_per_k: Heat lost for each degree above the outside, in kW per K.
+        temperature_celsius: Temperature at ``now``, in °C.
+        comfort_celsius: Lowest and highest wanted temperature, in °C.
+        power_max_kw: Highest electrical power of the unit, in kW.
+        outdoor_celsius: Temperature outside, or around a tank, in °C: a number,
+            one for each slot of the prices, or periods ``(start, end, celsius)``.
+            It covers the plan, time without a price included.
+        cop: Heat moved per electrical energy: a number, or pairs
+            ``(outdoor_celsius, cop)`` with rising temperatures.
+        gains_kw: Heat from sun, people or devices, in kW, in the form of
+            ``outdoor_celsius``; negative is drawn, as hot water is.
+        set_backs: Periods of every day with bands of their own: ``SetBack``, or
+            ``(start, end, min_celsius, max_celsius)``.
+        time_zone: IANA name of the zone on whose clock set-backs are.
+        power_limits: Periods ``(start, end, power_max_kw)`` with a lower one.
+        mode: ``"heat"``, or ``"cool"`` for a unit that takes heat out.
+        end_value_per_kwh: Value of a kWh of heat (of cold) stored at the end.
+            With 0 the plan ends at the edge of the band.
+        priority: Weight of a degree-hour against those of other heat units.
+        group: Group whose limit it shares.
+        phases: Phases that it loads, in equal parts.
+
+    Example:
+        A van wants 4 kWh in the cheap hour, of which the connection leaves a heat pump 1 kW:
+
+        >>> from datetime import UTC, datetime, timedelta
+        >>> from slackwater import Prices, plan_site
+        >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+        >>> prices = Prices.from_values(six, [0.10, 0.40], currency="EUR")
+        >>> van = Vehicle("van", power_max_kw=4, targets=[Target(six + timedelta(hours=1), 4)])
+        >>> pump = HeatUnit(
+        ...     "pump",
+        ...     capacity_kwh_per_k=5,
+        ...     loss_kw_per_k=0.2,
+        ...     temperature_celsius=20,
+        ...     comfort_celsius=(20, 23),
+        ...     power_max_kw=3,
+        ...     cop=3,
+        ...     outdoor_celsius=5,
+        ... )
+        >>> plan = plan_site(prices, now=six, devices=[van, pump], import_limit_kw=5)
+        >>> [round(power, 6) for power in plan.device("pump").power_kw]
+        [1.0, 1.0]
+        >>> plan.device("pump").heat.slots[-1].temperature_celsius
+        20.0
+    """
+
+    name: str
+    capacity_kwh_per_k: float = field(kw_only=True)
+    loss_kw_per_k: float = field(kw_only=True)
+    temperature_celsius: float = field(kw_only=True)
+    comfort_celsius: tuple[float, float] = field(kw_only=True)
+    power_max_kw: float = field(kw_only=True)
+    outdoor_celsius: PowerOverTime = field(kw_only=True)
+    cop: float | Sequence[tuple[float, float]] = field(default=1.0, kw_only=True)
+    gains_kw: PowerOverTime | None = field(default=None, kw_only=True)
+    set_backs: Iterable[SetBack | tuple[str, str, float, float]] = field(default=(), kw_only=True)
+    time_zone: str = field(default="UTC", kw_only=True)
+    power_limits: Iterable[PowerLimit | tuple[datetime, datetime, float]] = field(
+        default=(), kw_only=True
+    )
+    mode: Literal["heat", "cool"] = field(default="heat", kw_only=True)
+    end_value_per_kwh: float = field(default=0.0, kw_only=True)
+    priority: float = field(default=1.0, kw_only=True)
+    group: str | None = field(default=None, kw_only=True)
+    phases: Sequence[Phase] = field(default=THREE, kw_only=True)
+
+    _kind: ClassVar[str] = "heat_unit"
+
+    def __post_init__(self) -> None:
+        """Keep set-backs and power limits, so that an iterator can be read twice."""
+        object.__setattr__(self, "set_backs", tuple(SetBack(*period) for period in self.set_backs))
+        object.__setattr__(self, "power_limits", tuple(self.power_limits))
+
+    def _placed(self, prices: Prices, now: datetime, until: datetime | None) -> HeatUnit:
+        """This unit with its series as periods, from the present to the end of a plan."""
+        outdoor = outdoor_periods(self.outdoor_celsius, prices, (now, until))
+        gains = power_periods("gains_kw", self.gains_kw, prices)
+        return replace(self, outdoor_celsius=outdoor, gains_kw=gains)
+
+    @property
+    def _phases(self) -> list[str]:
+        return list(self.phases)
+
+    @property
+    def _room(self) -> HeatUnit:
+        return self
+
+    @property
+    def _set_backs(self) -> list[object]:
+        return list(self.set_backs)
+
+    @property
+    def _power_limits(self) -> list[object]:
+        return list(self.power_limits)
+
+    @property
+    def _cop(self) -> list[tuple[float, float]]:
+        return cop_points(self.cop)
+
+    @property
+    def _outdoor(self) -> object:
+        return self.outdoor_celsius
+
+    @property
+    def _gains(self) -> object:
+        return self.gains_kw or []
+
+
+Device = Vehicle | StationaryBattery | Solar | Load | ShiftableLoad | HeatUnit
 
 
 @dataclass(frozen=True)
