@@ -13,7 +13,7 @@ use slackwater_engine::units::{kw, kwh, per_kwh};
 const PRODUCTS: usize = 96;
 const ORDERS: usize = 10_000;
 
-/// Battery of 10 MWh and 5 MW at a day of quarter hours that begins twelve hours later.
+/// Battery of 10,000 kWh and 5,000 kW at a day of quarter hours that begins twelve hours later.
 fn trader() -> RollingIntrinsic {
     let start = noon() + TimeDelta::hours(12);
     let battery = TradingBattery {
@@ -33,7 +33,7 @@ fn trader() -> RollingIntrinsic {
     RollingIntrinsic::new(request).expect("a battery")
 }
 
-/// Orders of 0.1 to 5 MWh around a price with two waves a day, three seconds apart; each stays for
+/// Orders of 100 to 5,000 kWh around a price with two waves a day, three seconds apart; each stays for
 /// twenty minutes to two hours.
 fn orders() -> Vec<Order> {
     let mut seed = 7_u64;

@@ -191,7 +191,7 @@ fn outcome(
     retrades: &[Retrade],
 ) -> RollingIntrinsicTrading {
     let products = trader.products();
-    let trades = retrades.iter().flat_map(|retrade| {
+    let done = retrades.iter().flat_map(|retrade| {
         retrade.trades.iter().map(|trade| {
             let (delivery_start, delivery_end) = products.period(trade.product);
             IntradayTrade {
@@ -230,7 +230,7 @@ fn outcome(
         gap_max: trader.gap_max().as_amount(),
         orders,
         searches: trader.searches(),
-        trades: trades.collect(),
+        trades: done.collect(),
         updates: retrades.iter().map(update).collect(),
         positions: positions.collect(),
     }

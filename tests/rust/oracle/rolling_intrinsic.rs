@@ -99,9 +99,9 @@ impl TradingCase {
             }
             let charged = model.add(variable().min(0.0).max(energy_max));
             let discharged = model.add(variable().min(0.0).max(energy_max));
-            let charges = model.add(variable().binary());
-            rows.push(constraint!(charged <= energy_max * charges));
-            rows.push(constraint!(discharged + energy_max * charges <= energy_max));
+            let is_charging = model.add(variable().binary());
+            rows.push(constraint!(charged <= energy_max * is_charging));
+            rows.push(constraint!(discharged + energy_max * is_charging <= energy_max));
             rows.push(constraint!(traded == charged - discharged));
             stored += self.efficiency * charged - discharged * (1.0 / self.efficiency_discharge);
             rows.push(constraint!(stored.clone() >= 0.0));

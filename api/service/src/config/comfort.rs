@@ -42,7 +42,7 @@ fn example() -> Value {
 }
 
 /// Form of an object.
-fn object(required: &[&str], properties: Value) -> Value {
+fn object(required: &[&str], properties: &Value) -> Value {
     json!({
         "type": "object",
         "properties": properties,
@@ -64,20 +64,20 @@ pub fn describe_policy(_: &mut SchemaGenerator) -> Schema {
     let band = || {
         object(
             &["min_celsius", "max_celsius"],
-            json!({ "min_celsius": number(), "max_celsius": number() }),
+            &json!({ "min_celsius": number(), "max_celsius": number() }),
         )
     };
     let above_zero = || json!({ "type": "number", "exclusiveMinimum": 0 });
     let words = Construction::ALL.map(Construction::as_str);
     let building = object(
         &["construction", "floor_area_m2"],
-        json!({ "construction": { "type": "string", "enum": words }, "floor_area_m2": above_zero() }),
+        &json!({ "construction": { "type": "string", "enum": words }, "floor_area_m2": above_zero() }),
     );
     let set_back =
-        object(&["from", "to", "band"], json!({ "from": clock(), "to": clock(), "band": band() }));
+        object(&["from", "to", "band"], &json!({ "from": clock(), "to": clock(), "band": band() }));
     let point = object(
         &["outdoor_celsius", "cop"],
-        json!({ "outdoor_celsius": number(), "cop": above_zero() }),
+        &json!({ "outdoor_celsius": number(), "cop": above_zero() }),
     );
     let list = |items: Value| json!({ "type": "array", "items": items });
     let half = |mut form: Value| {
@@ -117,7 +117,7 @@ pub fn describe_policy(_: &mut SchemaGenerator) -> Schema {
             "Time for which the unit is left alone after a person or a client has set it."),
     });
     let required = ["comfort", "loss_kw_per_k", "power_max_kw", "cop", "outdoor_celsius"];
-    Schema::try_from(object(&required, members)).unwrap_or_default()
+    Schema::try_from(object(&required, &members)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Reasons for which a heat unit runs.
 //!
-//! The first rule that holds for a slot gives its code: the temperature is outside the band at its end, a plan
-//! before, solar surplus, a negative price, a time in which the same heat would cost less and that a
+//! The first rule that holds for a slot gives its code: the temperature is outside the band at its start
+//! or end, a plan before, solar surplus, a negative price, a time in which the same heat would cost less and that a
 //! limit, the peak or a preference keeps free, the edge of the band at the end of the slot, an edge that
 //! is reached later, and else a cheap slot.
 //!
@@ -32,7 +32,12 @@ impl View<'_> {
         let start = self.plan.slots[slot].start;
         let at = room.partition_point(|own| own.end <= start);
         let Some(own) = room.get(at) else { return ((Code::Cheap, None), None) };
-        if to_edges(unit, own).0 < -SAME_KELVIN {
+        // The temperature before the slot, against the band at its end for the first slot.
+        let first =
+            self.device.heat.as_ref().map_or(own.temperature, |heat| heat.temperature_start);
+        let before =
+            at.checked_sub(1).map_or(RoomSlot { temperature: first, ..*own }, |at| room[at]);
+        if to_edges(unit, own).0.min(to_edges(unit, &before).0) < -SAME_KELVIN {
             return ((Code::Recover, self.binding_at(slot)), None);
         }
         if self.stays_near() {
