@@ -478,6 +478,21 @@ impl CapacityPlan {
     }
 }
 
+/// What the battery takes and gives at the prices of each source.
+fn source_shares(
+    plan: &engine::CapacityPlan,
+    prices: &Prices,
+    export: Option<&Prices>,
+) -> Result<[Vec<SourceShare>; 2], Refused> {
+    let bought = plan.slots.iter();
+    let bought =
+        bought.map(|slot| (slot.start, slot.charged, slot.import_price.unwrap_or(Price::ZERO)));
+    let bought = SourceShare::all(questions::shares(&prices.layered()?, bought));
+    let Some(export) = export else { return Ok([bought, Vec::new()]) };
+    let sold = plan.slots.iter().map(|slot| (slot.start, slot.discharged, slot.export_price));
+    Ok([bought, SourceShare::all(questions::shares(&export.layered()?, sold))])
+}
+
 /// See `slackwater.plan_capacity`.
 #[pyfunction]
 #[pyo3(signature = (
@@ -549,17 +564,6 @@ pub(crate) fn plan_capacity(
     let export = export_prices.map(|export| &*export.curve);
     let plan = py
         .detach(|| engine::plan_capacity(&prices.curve, export, &CapacityProblem::new(request)?))?;
-    let price = |price: Option<Price>| price.unwrap_or(Price::ZERO);
-    let slots = plan.slots.iter();
-    let bought = slots.map(|slot| (slot.start, slot.charged, price(slot.import_price)));
-    let bought = SourceShare::all(questions::shares(&prices.layered()?, bought));
-    let sold = match export_prices {
-        None => Vec::new(),
-        Some(export) => {
-            let sold =
-                plan.slots.iter().map(|slot| (slot.start, slot.discharged, slot.export_price));
-            SourceShare::all(questions::shares(&export.layered()?, sold))
-        }
-    };
-    Ok(CapacityPlan::new(&plan, tariff, [bought, sold]))
+    let shares = source_shares(&plan, prices, export_prices)?;
+    Ok(CapacityPlan::new(&plan, tariff, shares))
 }

@@ -750,7 +750,7 @@ class CapacityPlan:
     def __eq__(self, value: object, /) -> bool: ...
     def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, tariff: BillingTariff, reasons: CapacityReasons, cost: CapacityCost, energy_alone: CapacityCost, savings: SupportsFloat | SupportsIndex, certificate: CapacityCertificate, shortfall_kwh: SupportsFloat | SupportsIndex, floor_shortfall_kwh: SupportsFloat | SupportsIndex) -> CapacityPlan: ...
+    def __new__(cls, /, *, tariff: BillingTariff, reasons: CapacityReasons, cost: CapacityCost, energy_alone: CapacityCost, savings: SupportsFloat | SupportsIndex, certificate: CapacityCertificate, shortfall_kwh: SupportsFloat | SupportsIndex, floor_shortfall_kwh: SupportsFloat | SupportsIndex, sources: SupportsGetItem[int, SourceShare], export_sources: SupportsGetItem[int, SourceShare]) -> CapacityPlan: ...
     @property
     def certificate(self, /) -> CapacityCertificate:
         """
@@ -770,6 +770,11 @@ class CapacityPlan:
     def energy_alone(self, /) -> CapacityCost:
         """
         Cost of the plan that is cheapest in energy, without regard to power.
+        """
+    @property
+    def export_sources(self, /) -> list[SourceShare]:
+        """
+        What the battery is discharged at prices to sell of each source; empty without such prices.
         """
     @property
     def floor_shortfall_kwh(self, /) -> float:
@@ -796,6 +801,13 @@ class CapacityPlan:
     def slots(self, /) -> CapacitySlots:
         """
         All slots, in time order.
+        """
+    @property
+    def sources(self, /) -> list[SourceShare]:
+        """
+        What the battery is charged with at the prices of each source, in the order of the layers.
+
+        Prices without layers are one known source, `"prices"`.
         """
     @property
     def tariff(self, /) -> BillingTariff:
@@ -1283,7 +1295,7 @@ class DevicePlan:
     def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
     def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, name: str, kind: str, power_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], power_max_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], soc_percent: SupportsGetItem[int, SupportsFloat | SupportsIndex], intervals: SupportsGetItem[int, Interval], energy_kwh: SupportsFloat | SupportsIndex, fed_kwh: SupportsFloat | SupportsIndex, wishes: SupportsGetItem[int, SiteWish], shortfall_kwh: SupportsFloat | SupportsIndex) -> DevicePlan: ...
+    def __new__(cls, /, *, name: str, kind: str, power_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], power_max_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], soc_percent: SupportsGetItem[int, SupportsFloat | SupportsIndex], intervals: SupportsGetItem[int, Interval], energy_kwh: SupportsFloat | SupportsIndex, fed_kwh: SupportsFloat | SupportsIndex, wishes: SupportsGetItem[int, SiteWish], shortfall_kwh: SupportsFloat | SupportsIndex, heat: HeatOutcome | None) -> DevicePlan: ...
     def __repr__(self, /) -> str: ...
     @property
     def energy_kwh(self, /) -> float:
@@ -1294,6 +1306,11 @@ class DevicePlan:
     def fed_kwh(self, /) -> float:
         """
         Energy fed over the plan, in kWh, as a positive number.
+        """
+    @property
+    def heat(self, /) -> HeatOutcome | None:
+        """
+        Temperatures and degree-hours of a heat unit; `None` for other devices.
         """
     @property
     def intervals(self, /) -> list[Interval]:
@@ -1845,6 +1862,62 @@ class HeatOnOff:
         Return the fields as a dictionary; records inside of it become dictionaries, too.
         """
 
+@final
+class HeatOutcome:
+    """
+    Temperatures of the room or tank of a heat unit.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, mode: str, temperature_start_celsius: SupportsFloat | SupportsIndex, heat_kwh: SupportsFloat | SupportsIndex, stored_value: SupportsFloat | SupportsIndex, below_celsius_hours: SupportsFloat | SupportsIndex, above_celsius_hours: SupportsFloat | SupportsIndex, slots: SupportsGetItem[int, RoomSlot]) -> HeatOutcome: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def above_celsius_hours(self, /) -> float:
+        """
+        Degree-hours above the band, in °C·h; 0 if it is held.
+        """
+    @property
+    def below_celsius_hours(self, /) -> float:
+        """
+        Degree-hours below the band, in °C·h; 0 if it is held.
+        """
+    @property
+    def heat_kwh(self, /) -> float:
+        """
+        Heat moved, in kWh.
+        """
+    @property
+    def mode(self, /) -> str:
+        """
+        Direction of the unit: `heat` or `cool`.
+        """
+    @property
+    def slots(self, /) -> list[RoomSlot]:
+        """
+        Slots that follow each other: those of the site, and time without a price, in which the
+        unit is off.
+        """
+    @property
+    def stored_value(self, /) -> float:
+        """
+        Value of the heat stored at the end above that at the start, in units of the currency.
+        """
+    @property
+    def temperature_start_celsius(self, /) -> float:
+        """
+        Temperature at the start, in °C.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
 @disjoint_base
 class HeatPlan:
     """
@@ -2318,6 +2391,229 @@ class Intervals:
     def __iter__(self, /) -> Iterator[Interval]: ...
     def __len__(self, /) -> int: ...
     def __new__(cls, /, records: SupportsGetItem[int, Interval]) -> Intervals: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
+class IntradayPosition:
+    """
+    Position of the battery in a delivery product.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, delivery_start: datetime, delivery_end: datetime, position_kwh: SupportsFloat | SupportsIndex, stored_kwh: SupportsFloat | SupportsIndex, marginal_value_per_kwh: SupportsFloat | SupportsIndex | None) -> IntradayPosition: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def delivery_end(self, /) -> datetime:
+        """
+        End of the delivery, in UTC.
+        """
+    @property
+    def delivery_start(self, /) -> datetime:
+        """
+        Start of the delivery, in UTC.
+        """
+    @property
+    def marginal_value_per_kwh(self, /) -> float | None:
+        """
+        Value of one more stored kWh after the delivery, by the last search; `None` if its gate
+        was closed then.
+        """
+    @property
+    def position_kwh(self, /) -> float:
+        """
+        Energy in kWh at the grid, positive bought and negative sold.
+        """
+    @property
+    def stored_kwh(self, /) -> float:
+        """
+        Stored energy at the end of the delivery, in kWh.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class IntradayPositions:
+    """
+    Sequence of `IntradayPosition` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> IntradayPosition: ...
+    def __getnewargs__(self, /) -> tuple[list[IntradayPosition]]: ...
+    def __iter__(self, /) -> Iterator[IntradayPosition]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, IntradayPosition]) -> IntradayPositions: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
+class IntradayTrade:
+    """
+    A trade with one order of the book.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, time: datetime, delivery_start: datetime, delivery_end: datetime, order: SupportsIndex, energy_kwh: SupportsFloat | SupportsIndex, price_per_kwh: SupportsFloat | SupportsIndex) -> IntradayTrade: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def delivery_end(self, /) -> datetime:
+        """
+        End of the delivery, in UTC.
+        """
+    @property
+    def delivery_start(self, /) -> datetime:
+        """
+        Start of the delivery, in UTC.
+        """
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy in kWh at the grid, positive bought and negative sold.
+        """
+    @property
+    def order(self, /) -> int:
+        """
+        Row of the order in the table of orders, from 0.
+        """
+    @property
+    def price_per_kwh(self, /) -> float:
+        """
+        Price of the order, in units of the currency.
+        """
+    @property
+    def time(self, /) -> datetime:
+        """
+        Instant of the trade, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class IntradayTrades:
+    """
+    Sequence of `IntradayTrade` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> IntradayTrade: ...
+    def __getnewargs__(self, /) -> tuple[list[IntradayTrade]]: ...
+    def __iter__(self, /) -> Iterator[IntradayTrade]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, IntradayTrade]) -> IntradayTrades: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
+class IntradayUpdate:
+    """
+    Trades of one update of the book, together.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, time: datetime, trades: SupportsIndex, gain: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, is_proved: bool) -> IntradayUpdate: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def bound(self, /) -> float:
+        """
+        Upper bound on the gain of all trades that the book allowed.
+        """
+    @property
+    def gain(self, /) -> float:
+        """
+        Money received less money paid, fees and wear, in units of the currency.
+        """
+    @property
+    def is_proved(self, /) -> bool:
+        """
+        True if bound and gain differ by rounding only: at most 1e-9 of the gain, or of 1 if the
+        gain is less.
+        """
+    @property
+    def time(self, /) -> datetime:
+        """
+        Instant of the update, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def trades(self, /) -> int:
+        """
+        Number of trades.
+        """
+
+@final
+class IntradayUpdates:
+    """
+    Sequence of `IntradayUpdate` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> IntradayUpdate: ...
+    def __getnewargs__(self, /) -> tuple[list[IntradayUpdate]]: ...
+    def __iter__(self, /) -> Iterator[IntradayUpdate]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, IntradayUpdate]) -> IntradayUpdates: ...
     def __repr__(self, /) -> str: ...
     @property
     def column_names(self, /) -> list[str]:
@@ -3548,6 +3844,140 @@ class Requirement:
         """
 
 @final
+class RollingIntrinsicTrading:
+    """
+    Outcome of rolling intrinsic trading; see `slackwater.trade_rolling_intrinsic`.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, profit: SupportsFloat | SupportsIndex, fees: SupportsFloat | SupportsIndex, wear_cost: SupportsFloat | SupportsIndex, gap_max: SupportsFloat | SupportsIndex, orders: SupportsIndex, searches: SupportsIndex, trades: IntradayTrades, updates: IntradayUpdates, positions: IntradayPositions) -> RollingIntrinsicTrading: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def fees(self, /) -> float:
+        """
+        Fees of all trades, in units of the currency.
+        """
+    @property
+    def gap_max(self, /) -> float:
+        """
+        Largest difference between the bound of an update and its gain; 0 up to rounding if
+        each update is proved optimal.
+        """
+    @property
+    def orders(self, /) -> int:
+        """
+        Number of orders.
+        """
+    @property
+    def positions(self, /) -> IntradayPositions:
+        """
+        Positions at the end, by delivery.
+        """
+    @property
+    def profit(self, /) -> float:
+        """
+        Money received less money paid, fees and wear, in units of the currency.
+        """
+    @property
+    def searches(self, /) -> int:
+        """
+        Number of orders after which trades were searched; all others were known to add
+        nothing.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def trades(self, /) -> IntradayTrades:
+        """
+        All trades, in time order.
+        """
+    @property
+    def updates(self, /) -> IntradayUpdates:
+        """
+        Updates with trades, in time order.
+        """
+    @property
+    def wear_cost(self, /) -> float:
+        """
+        Wear of the positions, less that of the positions at the start.
+        """
+
+@final
+class RoomSlot:
+    """
+    A period of constant prices, outdoor temperature and limits of a room or tank of a site.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, outdoor_celsius: SupportsFloat | SupportsIndex, gain_kw: SupportsFloat | SupportsIndex, cop: SupportsFloat | SupportsIndex, used_kwh: SupportsFloat | SupportsIndex, temperature_celsius: SupportsFloat | SupportsIndex, temperature_min_celsius: SupportsFloat | SupportsIndex, temperature_max_celsius: SupportsFloat | SupportsIndex) -> RoomSlot: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def cop(self, /) -> float:
+        """
+        Heat moved per electrical energy (coefficient of performance).
+        """
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the slot, in UTC.
+        """
+    @property
+    def gain_kw(self, /) -> float:
+        """
+        Heat from elsewhere over the slot, in kW; negative is drawn.
+        """
+    @property
+    def outdoor_celsius(self, /) -> float:
+        """
+        Outdoor temperature, or that around a tank, in °C.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant, in UTC.
+        """
+    @property
+    def temperature_celsius(self, /) -> float:
+        """
+        Temperature at the end of the slot, in °C.
+        """
+    @property
+    def temperature_max_celsius(self, /) -> float:
+        """
+        Highest temperature of the band at the end of the slot, in °C: the lower one of those
+        before and after that instant, but not below `temperature_min_celsius`.
+        """
+    @property
+    def temperature_min_celsius(self, /) -> float:
+        """
+        Lowest temperature of the band at the end of the slot, in °C: the higher one of those
+        before and after that instant.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def used_kwh(self, /) -> float:
+        """
+        Electrical energy used over the slot, in kWh, at constant power.
+        """
+
+@final
 class ScenarioPrices:
     """
     Prices that may come true, in a currency; see `slackwater.MarkovPrices` and
@@ -4220,7 +4650,8 @@ class SiteReason:
     def code(self, /) -> str:
         """
         The reason, such as `deadline`, `limit`, `peak`, `export_peak`, `solar_surplus`,
-        `priority`, `soft_bound`, `power_wanted` or `no_price`.
+        `priority`, `soft_bound`, `power_wanted` or `no_price`; of heat units also `hold`,
+        `ahead` or `recover`.
         """
     @property
     def deadline(self, /) -> datetime | None:
@@ -5308,6 +5739,13 @@ class SwitchingPlan:
     def smoothness_cost(self, /) -> float:
         """
         What the energy costs more than with free choice of hours; starts are not in it.
+        """
+    @property
+    def sources(self, /) -> list[SourceShare]:
+        """
+        What is bought at the prices of each source, in the order of the layers.
+
+        Prices without layers are one known source, ``"prices"``.
         """
     @property
     def stability(self, /) -> Stability | None:
@@ -6399,6 +6837,11 @@ def time_zone_version() -> str:
     See `slackwater.TIME_ZONE_VERSION`.
     """
 
+def trade_rolling_intrinsic(orders: Incomplete, *, start: Incomplete, until: Incomplete, product_length: timedelta, battery: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex], gate_closure: timedelta, positions_kwh: SupportsGetItem[int, SupportsFloat | SupportsIndex], trade_from: Incomplete | None) -> RollingIntrinsicTrading:
+    """
+    See `slackwater.trade_rolling_intrinsic`.
+    """
+
 def utc_offset_minutes(hours: SupportsFloat | SupportsIndex) -> int: ...
 def vehicle_policy_check(policy: tuple[bool, Incomplete | None, SupportsFloat | SupportsIndex], *, charge_limit_percent: SupportsFloat | SupportsIndex | None) -> None: ...
 def vehicle_policy_deadline(policy: tuple[bool, Incomplete | None, SupportsFloat | SupportsIndex], *, time_zone: str, now: Incomplete) -> datetime | None: ...
@@ -6469,6 +6912,7 @@ __all__ = [
     "HeatCertificate",
     "HeatFit",
     "HeatOnOff",
+    "HeatOutcome",
     "HeatPlan",
     "HeatReason",
     "HeatReasons",
@@ -6479,6 +6923,12 @@ __all__ = [
     "InsurancePoint",
     "Interval",
     "Intervals",
+    "IntradayPosition",
+    "IntradayPositions",
+    "IntradayTrade",
+    "IntradayTrades",
+    "IntradayUpdate",
+    "IntradayUpdates",
     "LookAheadError",
     "MissingFact",
     "MonthBill",
@@ -6507,6 +6957,8 @@ __all__ = [
     "Reasons",
     "Replay",
     "Requirement",
+    "RollingIntrinsicTrading",
+    "RoomSlot",
     "ScenarioPrices",
     "Series",
     "Session",
@@ -6668,6 +7120,7 @@ __all__ = [
     "table_emissions",
     "tariff_prices",
     "time_zone_version",
+    "trade_rolling_intrinsic",
     "utc_offset_minutes",
     "vehicle_policy_check",
     "vehicle_policy_deadline",

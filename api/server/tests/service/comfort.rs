@@ -196,6 +196,6 @@ async fn a_policy_of_a_scenario_survives_a_restart() {
     let _working = stage.work();
     stage.settle().await;
     // No prices are known, so the thermostat keeps the band.
-    let state = stage.app.units().state(id).unwrap();
-    assert!(state.planned.plan.used.is_zero());
+    let unit = stage.app.units().state(id).unwrap();
+    assert!(unit.planned.plan.used.is_zero());
 }
