@@ -101,6 +101,10 @@ macro_rules! record_table {
                 other.extract::<Vec<$name>>().is_ok_and(|list| self.0 == list)
             }
 
+            fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+                pyo3::types::PyTuple::new(py, self.0.clone())?.hash()
+            }
+
             fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
                 let list = pyo3::types::PyList::new(py, self.0.clone())?;
                 Ok(format!("{}({})", stringify!($table), crate::record::shown(&list)?))

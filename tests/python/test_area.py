@@ -429,7 +429,7 @@ def test_remembered_rounds_are_not_asked_again() -> None:
         ({}, "give either limit_kw or nodes"),
         ({"limit_kw": 1, "nodes": []}, "give either limit_kw or nodes"),
         ({"nodes": []}, "an area needs at least one node"),
-        ({"limit_kw": [1.0, 2.0]}, "profile of 2 slots; the prices have 4"),
+        ({"limit_kw": [1.0, 2.0]}, 'limit_kw of node "area" has 2 slots; the prices have 4'),
         ({"limit_kw": -1.0}, 'limit_kw of node "area" is -1'),
         ({"limit_kw": math.nan}, 'limit_kw of node "area": NaN kW is not a finite number'),
         ({"limit_kw": 5, "relative_gap": -1}, "relative_gap is -1"),

@@ -100,7 +100,7 @@ def test_a_limit_holds_and_the_summary_says_what_it_costs(vehicles: Path, tmp_pa
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[1, 2]", "profile of 2 slots; the prices have 3"),
+        ("[1, 2]", "has 2 slots; the prices have 3"),
         ('{"limit_kw": 5}', "neither a list of kW"),
         ('[{"name": "a", "limit": 5}]', "a node has no 'limit'"),
         ('[{"limit_kw": 5}]', "a node needs a name"),

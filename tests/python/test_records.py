@@ -17,11 +17,13 @@ import test_bill
 import test_capacity
 import test_heat
 import test_policy
+import test_rolling_intrinsic
 import test_site_rooms
 from slackwater import _engine
 
 import fleets
 import saved_plans
+import site_model
 from fleets import NOON
 from saved_plans import HOUR, pickled
 
@@ -61,7 +63,7 @@ def results() -> Iterator[object]:
     site = saved_plans.site()
     yield site.diff(site.what_if(import_limit_kw=22).plan)
     warm = test_site_rooms.prices(0.1, 0.2)
-    yield sw.plan_site(warm, now=test_site_rooms.START, devices=[test_site_rooms.pump()]).devices
+    yield sw.plan_site(warm, now=site_model.START, devices=[test_site_rooms.pump()]).devices
     heat = test_heat.plan()
     yield (heat.slots, heat.certificate, heat.explain(), heat.baseline)
     compressor = test_heat.plan(on_off=True, running_since=test_heat.SIX - timedelta(minutes=10))
@@ -74,6 +76,7 @@ def results() -> Iterator[object]:
     bill = sw.bill(test_bill.flat(), test_bill.ELVIA)
     yield (bill.months, bill.lines, bill.tariff.sources, bill.tariff.components)
     yield sw.tariffs.list_tariffs(country="BE")
+    yield test_rolling_intrinsic.trade(test_rolling_intrinsic.PAIR)
     under_tariff = test_capacity.plan()
     yield (under_tariff.slots, under_tariff.reasons, under_tariff.cost, under_tariff.certificate)
     for area in areas():

@@ -138,7 +138,7 @@ def test_a_plan_with_a_room_is_saved_replayed_evaluated_drawn_and_a_table() -> N
     heat = plan.device("pump").heat
     assert heat is not None
     assert pickle.loads(pickle.dumps(heat)) == heat  # noqa: S301  our own
-    assert heat.to_dict()["slots"][0]["outdoor_celsius"] == 5
+    assert heat.slots[0].to_dict()["outdoor_celsius"] == 5
     table = pa.table(plan)
     temperatures = [slot.temperature_celsius for slot in heat.slots]
     assert table["temperature_end_celsius"].to_pylist() == temperatures

@@ -214,12 +214,8 @@ async fn a_device_of_another_kind_is_not_found() {
 async fn a_panic_says_nothing() {
     let stage = Stage::new().await;
     let broken = axum::Router::new()
-        .route("/", axum::routing::get(async || -> &'static str { panic!("the secret is 42") }))
-        .layer(tower_http::catch_panic::CatchPanicLayer::custom(slackwater_http::problem::of_panic))
-        .layer(axum::middleware::from_fn_with_state(
-            stage.app.clone(),
-            slackwater_http::version::add_version_header,
-        ));
+        .route("/", axum::routing::get(async || -> &'static str { panic!("the secret is 42") }));
+    let broken = slackwater_http::with_shared_layers(broken, stage.app.clone());
     let answer = send(broken, request(Method::GET, "/", None)).await;
     assert_eq!((answer.status, answer.title()), (500, "Server Error"));
     assert!(!answer.body.to_string().contains("42"));

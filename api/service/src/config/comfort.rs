@@ -64,14 +64,21 @@ pub fn describe_policy(_: &mut SchemaGenerator) -> Schema {
     let band = || {
         object(
             &["min_celsius", "max_celsius"],
-            &json!({ "min_celsius": number(), "max_celsius": number() }),
+            &json!({
+                "min_celsius": said(number(), "Lowest temperature."),
+                "max_celsius": said(number(), "Highest temperature."),
+            }),
         )
     };
     let above_zero = || json!({ "type": "number", "exclusiveMinimum": 0 });
     let words = Construction::ALL.map(Construction::as_str);
     let building = object(
         &["construction", "floor_area_m2"],
-        &json!({ "construction": { "type": "string", "enum": words }, "floor_area_m2": above_zero() }),
+        &json!({
+            "construction": said(json!({ "type": "string", "enum": words }),
+                "Class of the construction, by the mass of its walls and floors."),
+            "floor_area_m2": said(above_zero(), "Heated floor area."),
+        }),
     );
     let set_back =
         object(&["from", "to", "band"], &json!({ "from": clock(), "to": clock(), "band": band() }));
