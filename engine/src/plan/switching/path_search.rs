@@ -66,7 +66,7 @@ pub(crate) struct FoundSchedule {
 }
 
 /// Most table cells that one search fills: some ten seconds of work.
-const WORK_MAX: usize = 10_000_000_000;
+const WORK_MAX: u64 = 10_000_000_000;
 
 /// Returns the cheapest plan with the least shortfall; `None` if no pattern keeps the rules.
 ///
@@ -162,7 +162,7 @@ struct PathSearch<'t> {
     /// Highest cost of the plans that are searched.
     limit: f64,
     /// Cells filled so far.
-    work: usize,
+    work: u64,
     seconds_left: &'t dyn Fn() -> f64,
 }
 
@@ -202,7 +202,7 @@ impl<'t> PathSearch<'t> {
     /// # Errors
     /// The work exceeds `WORK_MAX`, or no seconds are left.
     fn count_work(&mut self, cells: usize) -> Result<(), SearchStatus> {
-        self.work = self.work.saturating_add(cells);
+        self.work = self.work.saturating_add(cells as u64);
         if self.work > WORK_MAX {
             Err(SearchStatus::LimitReached)
         } else if (self.seconds_left)() <= 0.0 {
