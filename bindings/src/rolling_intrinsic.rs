@@ -34,7 +34,7 @@ record! {
     /// A trade with one order of the book.
     pub(crate) struct IntradayTrade in IntradayTrades {
         /// Instant of the trade, in UTC.
-        time: DateTime<Utc>,
+        at: DateTime<Utc>,
         /// Start of the delivery, in UTC.
         delivery_start: DateTime<Utc>,
         /// End of the delivery, in UTC.
@@ -50,7 +50,7 @@ record! {
     /// Trades of one update of the book, together.
     pub(crate) struct IntradayUpdate in IntradayUpdates {
         /// Instant of the update, in UTC.
-        time: DateTime<Utc>,
+        at: DateTime<Utc>,
         /// Number of trades.
         trades: usize,
         /// Money received less money paid, fees and wear, in units of the currency.
@@ -195,7 +195,7 @@ fn outcome(
         retrade.trades.iter().map(|trade| {
             let (delivery_start, delivery_end) = products.period(trade.product);
             IntradayTrade {
-                time: retrade.time,
+                at: retrade.time,
                 delivery_start,
                 delivery_end,
                 order: trade.order as usize,
@@ -205,7 +205,7 @@ fn outcome(
         })
     });
     let update = |retrade: &Retrade| IntradayUpdate {
-        time: retrade.time,
+        at: retrade.time,
         trades: retrade.trades.len(),
         gain: retrade.gain.as_amount(),
         bound: retrade.bound.as_amount(),

@@ -84,7 +84,7 @@ def test_positions_of_an_auction_are_traded_against() -> None:
 def test_orders_before_trading_fill_the_book() -> None:
     orders = table((60, 0, "sell", 0.10, 4.0), (50, 2, "buy", 0.30, 3.0), (10, 3, "buy", 0.01, 1.0))
     day = trade(orders, trade_from=SIX - 30 * MINUTE)
-    assert [update.time for update in day.updates] == [SIX - 10 * MINUTE]
+    assert [update.at for update in day.updates] == [SIX - 10 * MINUTE]
 
 
 def random_day(seed: int) -> Any:

@@ -2496,8 +2496,13 @@ class IntradayTrade:
     def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
     def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, time: datetime, delivery_start: datetime, delivery_end: datetime, order: SupportsIndex, energy_kwh: SupportsFloat | SupportsIndex, price_per_kwh: SupportsFloat | SupportsIndex) -> IntradayTrade: ...
+    def __new__(cls, /, *, at: datetime, delivery_start: datetime, delivery_end: datetime, order: SupportsIndex, energy_kwh: SupportsFloat | SupportsIndex, price_per_kwh: SupportsFloat | SupportsIndex) -> IntradayTrade: ...
     def __repr__(self, /) -> str: ...
+    @property
+    def at(self, /) -> datetime:
+        """
+        Instant of the trade, in UTC.
+        """
     @property
     def delivery_end(self, /) -> datetime:
         """
@@ -2522,11 +2527,6 @@ class IntradayTrade:
     def price_per_kwh(self, /) -> float:
         """
         Price of the order, in units of the currency.
-        """
-    @property
-    def time(self, /) -> datetime:
-        """
-        Instant of the trade, in UTC.
         """
     def to_dict(self, /) -> dict[str, object]:
         """
@@ -2574,8 +2574,13 @@ class IntradayUpdate:
     def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
     def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, time: datetime, trades: SupportsIndex, gain: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, is_proved: bool) -> IntradayUpdate: ...
+    def __new__(cls, /, *, at: datetime, trades: SupportsIndex, gain: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, is_proved: bool) -> IntradayUpdate: ...
     def __repr__(self, /) -> str: ...
+    @property
+    def at(self, /) -> datetime:
+        """
+        Instant of the update, in UTC.
+        """
     @property
     def bound(self, /) -> float:
         """
@@ -2591,11 +2596,6 @@ class IntradayUpdate:
         """
         True if bound and gain differ by rounding only: at most 1e-9 of the gain, or of 1 if the
         gain is less.
-        """
-    @property
-    def time(self, /) -> datetime:
-        """
-        Instant of the update, in UTC.
         """
     def to_dict(self, /) -> dict[str, object]:
         """
