@@ -5,6 +5,7 @@
 pub mod action;
 pub mod action_log;
 pub mod battery;
+pub mod battery_order;
 pub mod capability;
 pub mod charge_state;
 pub mod command;

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use slackwater_control::device::battery::OperationMode;
+use slackwater_control::device::battery_order::{BatteryOrder, Renewal};
 use slackwater_engine::time::backoff;
 use slackwater_integration::error::VendorError;
 use tokio::sync::Mutex;
@@ -12,7 +13,6 @@ use crate::edge::session::{Session, SessionError};
 use crate::map::chain::Place;
 use crate::map::control::{ControlError, REVERT_SECONDS};
 use crate::map::facts::{DeviceFacts, STORAGE_CONTROL};
-use crate::map::order::{Next, Order};
 use crate::settings::DeviceSettings;
 
 /// Failures that count for the length of a pause: it stays below 160 s, and so below the time
@@ -33,7 +33,7 @@ pub struct Line {
 struct State {
     failures: u32,
     next_attempt: Option<DateTime<Utc>>,
-    order: Option<Order>,
+    order: Option<BatteryOrder>,
 }
 
 impl State {
@@ -107,7 +107,7 @@ impl Line {
 
     async fn read_and_renew(
         &self,
-        order: &mut Option<Order>,
+        order: &mut Option<BatteryOrder>,
         renews: bool,
         now: DateTime<Utc>,
     ) -> Result<DeviceFacts, SessionError> {
@@ -115,12 +115,12 @@ impl Line {
         let (facts, place) = read_device(&mut session, &self.device).await?;
         if let Some(given) = order.filter(|_| renews) {
             match given.judge(facts.operation_mode(), now) {
-                Next::Renew => {
+                Renewal::Renew => {
                     let renewed = self.write_mode(&mut session, &facts, place, given.mode).await;
                     match renewed {
                         Ok(()) => {
-                            let next = Order::begin(given.mode, self.revert_seconds, now);
-                            *order = next.map(|next| Order { is_shown: true, ..next });
+                            let next = BatteryOrder::begin(given.mode, self.revert_seconds, now);
+                            *order = next.map(|next| BatteryOrder { is_shown: true, ..next });
                         }
                         // What was read is right all the same. The device's timer goes on.
                         Err(error) => {
@@ -128,8 +128,8 @@ impl Line {
                         }
                     }
                 }
-                Next::Wait => {}
-                Next::GiveUp => {
+                Renewal::Wait => {}
+                Renewal::GiveUp => {
                     info!(device = self.device.address, "the device has ended an order");
                     *order = None;
                 }
@@ -150,7 +150,7 @@ impl Line {
         state.order = None;
         let ordered = self.read_and_write(mode).await;
         if ordered.is_ok() {
-            state.order = Order::begin(mode, self.revert_seconds, now);
+            state.order = BatteryOrder::begin(mode, self.revert_seconds, now);
         }
         self.end_call(&mut state, ordered, now)
     }

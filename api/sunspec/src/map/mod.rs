@@ -8,5 +8,4 @@
 pub mod chain;
 pub mod control;
 pub mod facts;
-pub mod order;
 pub mod points;

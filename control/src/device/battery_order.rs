@@ -1,15 +1,16 @@
 //! Orders to a battery that last: each poll renews them while the device shows them.
 //!
-//! A device ends the limits of an order by itself (see [`control`](crate::map::control)), so an order
-//! is written again at each poll, until there is another one. It is given up where the device no
+//! A device ends the limits of an order by itself, when its timer has run out. An order is therefore
+//! written again at each poll, until there is another one. It is given up where the device no
 //! longer shows it, since its owner or another controller changed it, and where no poll succeeded
 //! for as long as the device's timer runs: after that the device is on its own, and stays so.
 use chrono::{DateTime, TimeDelta, Utc};
-use slackwater_control::device::battery::OperationMode;
 
-/// Order that a device was given.
+use crate::device::battery::OperationMode;
+
+/// Order that a battery was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Order {
+pub struct BatteryOrder {
     /// Mode that was ordered.
     pub mode: OperationMode,
     /// True if the device has shown the mode since.
@@ -20,7 +21,7 @@ pub struct Order {
 
 /// Decision about an order after a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum Renewal {
     /// Write it again.
     Renew,
     /// Leave the device alone: it has yet to show the mode.
@@ -29,7 +30,7 @@ pub enum Next {
     GiveUp,
 }
 
-impl Order {
+impl BatteryOrder {
     /// Order of a mode that was written at `now`. A device in its own control needs none.
     #[must_use]
     pub fn begin(mode: OperationMode, revert_seconds: u16, now: DateTime<Utc>) -> Option<Self> {
@@ -40,12 +41,12 @@ impl Order {
 
     /// Decides after a poll in which the device showed a mode, or none that is known.
     #[must_use]
-    pub fn judge(&self, shown: Option<OperationMode>, now: DateTime<Utc>) -> Next {
+    pub fn judge(&self, shown: Option<OperationMode>, now: DateTime<Utc>) -> Renewal {
         match (shown == Some(self.mode), self.is_shown) {
-            _ if now >= self.ends_at => Next::GiveUp,
-            (true, _) => Next::Renew,
-            (false, false) => Next::Wait,
-            (false, true) => Next::GiveUp,
+            _ if now >= self.ends_at => Renewal::GiveUp,
+            (true, _) => Renewal::Renew,
+            (false, false) => Renewal::Wait,
+            (false, true) => Renewal::GiveUp,
         }
     }
 }
@@ -57,22 +58,26 @@ mod tests {
     #[test]
     fn an_order_is_renewed_while_the_device_shows_it() {
         let now: DateTime<Utc> = "2026-01-05T18:00:00Z".parse().unwrap();
-        let order = Order::begin(OperationMode::Idle, 1800, now).unwrap();
-        let judged =
-            |order: &Order, shown, seconds| order.judge(shown, now + TimeDelta::seconds(seconds));
+        let order = BatteryOrder::begin(OperationMode::Idle, 1800, now).unwrap();
+        let judged = |order: &BatteryOrder, shown, seconds| {
+            order.judge(shown, now + TimeDelta::seconds(seconds))
+        };
         let (idle, own) = (Some(OperationMode::Idle), Some(OperationMode::SelfReliance));
-        assert_eq!((judged(&order, idle, 60), judged(&order, own, 60)), (Next::Renew, Next::Wait));
-        assert_eq!(judged(&order, None, 60), Next::Wait);
-        let shown = Order { is_shown: true, ..order };
+        assert_eq!(
+            (judged(&order, idle, 60), judged(&order, own, 60)),
+            (Renewal::Renew, Renewal::Wait)
+        );
+        assert_eq!(judged(&order, None, 60), Renewal::Wait);
+        let shown = BatteryOrder { is_shown: true, ..order };
         assert_eq!(
             (judged(&shown, idle, 1799), judged(&shown, own, 60)),
-            (Next::Renew, Next::GiveUp)
+            (Renewal::Renew, Renewal::GiveUp)
         );
         // The timer of the device has ended.
         assert_eq!(
             (judged(&shown, idle, 1800), judged(&order, own, 1800)),
-            (Next::GiveUp, Next::GiveUp)
+            (Renewal::GiveUp, Renewal::GiveUp)
         );
-        assert_eq!(Order::begin(OperationMode::SelfReliance, 1800, now), None);
+        assert_eq!(BatteryOrder::begin(OperationMode::SelfReliance, 1800, now), None);
     }
 }
