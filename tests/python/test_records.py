@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import doctest
+import importlib
 import inspect
 import json
+import pkgutil
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -20,6 +23,8 @@ import test_policy
 import test_rolling_intrinsic
 import test_site_rooms
 from slackwater import _engine
+from slackwater._record import Record
+from slackwater.io.simbev import VehicleStay
 
 import fleets
 import saved_plans
@@ -250,3 +255,105 @@ def _run_examples(name: str, value: object) -> int:
     result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples)
     assert result.failed == 0, name
     return 1
+
+
+# Modules that need an extra.
+OPTIONAL = {"cli", "flexmeasures", "gym", "html", "plot", "ray"}
+
+
+def rows() -> dict[str, Any]:
+    """Named tuples that users make or get, by module and name."""
+    names = [info.name for info in pkgutil.walk_packages(sw.__path__, "slackwater.")]
+    modules = [sw, *(importlib.import_module(name) for name in names if is_public(name))]
+    kinds = {value for module in modules for value in vars(module).values() if is_row(value)}
+    return {f"{kind.__module__}.{kind.__name__}": kind for kind in kinds}
+
+
+def is_public(module: str) -> bool:
+    parts = module.split(".")
+    return not any(part.startswith("_") or part in OPTIONAL for part in parts)
+
+
+def is_row(value: object) -> bool:
+    return (
+        inspect.isclass(value)
+        and issubclass(value, tuple)
+        and hasattr(value, "_fields")
+        and value.__module__.startswith("slackwater")
+        and not value.__name__.startswith("_")
+        and (value.__module__ == "slackwater._pareto" or is_public(value.__module__))
+    )
+
+
+ROWS = rows()
+
+
+@pytest.mark.parametrize("name", sorted(ROWS))
+def test_a_named_tuple_becomes_a_dictionary_and_is_copied(name: str) -> None:
+    kind = ROWS[name]
+    values = [f"value {index}" for index, _ in enumerate(kind._fields)]
+    record = kind(*values)
+    assert issubclass(kind, Record)
+    assert record.to_dict() == dict(zip(kind._fields, values, strict=True))
+    assert list(record.to_dict()) == list(kind.__match_args__)
+    assert not hasattr(record, "__dict__")
+    for twin in (
+        copy.copy(record),
+        copy.deepcopy(record),
+        pickled(record),
+        kind(**record.to_dict()),
+    ):
+        assert type(twin) is kind
+        assert twin == record
+        assert hash(twin) == hash(record)
+    assert kind(*["another", *values[1:]]) != record
+    assert repr(record).startswith(f"{kind.__name__}({kind._fields[0]}=")
+    # A keyword that is none of the fields is refused by the name of the class that users know.
+    with pytest.raises(TypeError, match=rf"^{kind.__name__}\(\) takes no 'no_such_field'"):
+        kind(*values, no_such_field=1)
+    with pytest.raises(TypeError, match=rf"^{kind.__name__}\.__new__\(\) takes "):
+        kind(*values, "one too many")
+
+
+def test_there_are_as_many_named_tuples_as_before() -> None:
+    assert len(ROWS) >= 70
+
+
+INPUTS = [
+    sw.Vehicle(
+        "van",
+        power_max_kw=11,
+        targets=[sw.Target(NOON, 7)],
+        discharge=sw.Discharge(discharge_max_kw=5),
+    ),
+    sw.StationaryBattery("store", capacity_kwh=10, soc_percent=50, power_max_kw=4),
+    sw.Solar("roof", power_kw=[1.0]),
+    sw.Load("house", power_kw=0.5),
+    sw.Group("garage", limit_kw=11),
+    sw.DemandCharge(peak_price_per_kw=5),
+    sw.Carbon(price_per_kg=0.1, intensity=[(NOON, NOON + HOUR, 0.3)]),
+    sw.Node(name="street", limit_kw=400.0),
+    sw.Replan(),
+    sw.Persistence(),
+    sw.SeasonalNaive(time_zone="Europe/Oslo"),
+    VehicleStay("blue/1", "blue", "home", NOON, NOON + HOUR, 1.0, 2.0, 50.0, None),
+]
+
+
+@pytest.mark.parametrize("record", INPUTS, ids=lambda record: type(record).__name__)
+def test_an_input_becomes_a_dictionary_and_is_copied(record: Any) -> None:
+    plain = record.to_dict()
+    names = [field.name for field in dataclasses.fields(record) if field.name[0] != "_"]
+    assert list(plain) == names
+    for twin in (copy.copy(record), copy.deepcopy(record), pickled(record)):
+        assert twin == record
+
+
+def test_records_within_records_become_dictionaries() -> None:
+    van = sw.Vehicle("van", power_max_kw=11, targets=[sw.Target(NOON, 7)])
+    (target,) = van.to_dict()["targets"]
+    assert target == {"by": NOON, "energy_kwh": 7}
+    answer = saved_plans.charge().what_if(more_kwh=1)
+    assert answer.to_dict()["plan"] is answer.plan
+    facts = sw.devices.Pairing(*[None] * len(sw.devices.Pairing._fields))
+    assert facts.to_dict() == facts._asdict()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from slackwater._engine import InputError
+from slackwater._record import Record
 from slackwater.prices import emission_price
 from slackwater.site_devices import Carbon
 
@@ -15,7 +16,13 @@ if TYPE_CHECKING:
     from slackwater.series import Series
 
 
-class ParetoPoint(NamedTuple):
+class _ParetoPointFields(NamedTuple):
+    price_per_kg: float
+    cost: float
+    carbon_kg: float
+
+
+class ParetoPoint(_ParetoPointFields, Record):
     """A plan for one price of emissions.
 
     Attributes:
@@ -24,9 +31,7 @@ class ParetoPoint(NamedTuple):
         carbon_kg: Emissions of the plan, in kg.
     """
 
-    price_per_kg: float
-    cost: float
-    carbon_kg: float
+    __slots__ = ()
 
 
 class _Planned(Protocol):

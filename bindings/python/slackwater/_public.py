@@ -105,7 +105,8 @@ def _guard_class(kind: type[Any]) -> None:
         return
     guard_attributes(kind)
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        _guard_row(kind)
+        if not kind.__name__.startswith("_"):
+            _guard_row(kind)
         return
     for name, value in list(vars(kind).items()):
         if name.startswith("_"):

@@ -21,6 +21,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple, TypeAlias, cast
 
 from slackwater import _engine, _public
+from slackwater._record import Record
 from slackwater.devices import Command, PowerState
 
 ActionState = Literal["pending", "confirmed", "failed", "cancelled"]
@@ -48,7 +49,15 @@ OverrideEventKind = Literal[
 ]
 
 
-class ActionEvent(NamedTuple):
+class _ActionEventFields(NamedTuple):
+    at: datetime
+    kind: ActionEventKind
+    action_id: str | None = None
+    target_id: str | None = None
+    detail: str | None = None
+
+
+class ActionEvent(_ActionEventFields, Record):
     """Something that happened to an action.
 
     Attributes:
@@ -65,14 +74,15 @@ class ActionEvent(NamedTuple):
         detail: Words for people, for an unmet precondition.
     """
 
-    at: datetime
-    kind: ActionEventKind
-    action_id: str | None = None
-    target_id: str | None = None
-    detail: str | None = None
+    __slots__ = ()
 
 
-class Failure(NamedTuple):
+class _FailureFields(NamedTuple):
+    kind: FailureKind
+    detail: str
+
+
+class Failure(_FailureFields, Record):
     """Why an action did not end as wished.
 
     Attributes:
@@ -80,11 +90,20 @@ class Failure(NamedTuple):
         detail: The reason in a sentence.
     """
 
-    kind: FailureKind
-    detail: str
+    __slots__ = ()
 
 
-class Action(NamedTuple):
+class _ActionFields(NamedTuple):
+    id: str
+    target_id: str
+    state: ActionState
+    created_at: datetime
+    updated_at: datetime
+    completed_at: datetime | None
+    failure: Failure | None
+
+
+class Action(_ActionFields, Record):
     """How far an action has come.
 
     Attributes:
@@ -97,16 +116,16 @@ class Action(NamedTuple):
         failure: Why it did not end as wished; ``None`` while pending and if confirmed.
     """
 
-    id: str
-    target_id: str
-    state: ActionState
-    created_at: datetime
-    updated_at: datetime
-    completed_at: datetime | None
-    failure: Failure | None
+    __slots__ = ()
 
 
-class ActionReplay(NamedTuple):
+class _ActionReplayFields(NamedTuple):
+    actions: dict[str, Action]
+    notifications: list[tuple[str, ActionState]]
+    cancel_answers: list[Literal["cancelled", "already_resolved", "not_found"]]
+
+
+class ActionReplay(_ActionReplayFields, Record):
     """What a log of events made of many actions.
 
     Attributes:
@@ -116,12 +135,16 @@ class ActionReplay(NamedTuple):
             for each time somebody called an action off by hand, in order.
     """
 
-    actions: dict[str, Action]
-    notifications: list[tuple[str, ActionState]]
-    cancel_answers: list[Literal["cancelled", "already_resolved", "not_found"]]
+    __slots__ = ()
 
 
-class Step(NamedTuple):
+class _StepFields(NamedTuple):
+    kind: Literal["send", "wait", "confirmed", "failed", "cancelled"]
+    until: datetime | None
+    failure: FailureKind | None
+
+
+class Step(_StepFields, Record):
     """What to do next about a pending action.
 
     Attributes:
@@ -130,12 +153,17 @@ class Step(NamedTuple):
         failure: Why it ends otherwise than confirmed.
     """
 
-    kind: Literal["send", "wait", "confirmed", "failed", "cancelled"]
-    until: datetime | None
-    failure: FailureKind | None
+    __slots__ = ()
 
 
-class OverrideEvent(NamedTuple):
+class _OverrideEventFields(NamedTuple):
+    at: datetime
+    kind: OverrideEventKind
+    is_charging: bool | None = None
+    stop_until: datetime | None = None
+
+
+class OverrideEvent(_OverrideEventFields, Record):
     """Something that happened to a target that may have a smart override.
 
     Attributes:
@@ -149,13 +177,17 @@ class OverrideEvent(NamedTuple):
             until then, aware. It is started then, and the override stays.
     """
 
-    at: datetime
-    kind: OverrideEventKind
-    is_charging: bool | None = None
-    stop_until: datetime | None = None
+    __slots__ = ()
 
 
-class Override(NamedTuple):
+class _OverrideFields(NamedTuple):
+    created_at: datetime
+    ended_at: datetime | None
+    has_start_action: bool
+    has_charged: bool
+
+
+class Override(_OverrideFields, Record):
     """A smart override, active or ended.
 
     Attributes:
@@ -165,13 +197,15 @@ class Override(NamedTuple):
         has_charged: Whether charging was observed while it was active.
     """
 
-    created_at: datetime
-    ended_at: datetime | None
-    has_start_action: bool
-    has_charged: bool
+    __slots__ = ()
 
 
-class OverrideReplay(NamedTuple):
+class _OverrideReplayFields(NamedTuple):
+    overrides: list[Override]
+    answers: list[Literal["created", "already_active", "ended", "not_found"]]
+
+
+class OverrideReplay(_OverrideReplayFields, Record):
     """What a log of events made of a target's overrides.
 
     Attributes:
@@ -180,8 +214,7 @@ class OverrideReplay(NamedTuple):
             for each request, in order.
     """
 
-    overrides: list[Override]
-    answers: list[Literal["created", "already_active", "ended", "not_found"]]
+    __slots__ = ()
 
 
 # Members of an action and of its failure, as the native part gives them.

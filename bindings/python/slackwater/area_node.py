@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, NoReturn
 
 from slackwater._engine import InputError
+from slackwater._record import Record
 from slackwater.series import Series, means_in
 
 Profile = float | Series | Sequence[float | None]
@@ -32,7 +33,7 @@ NEEDED = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class Node(Record):
     """A point of the grid whose load is limited: an area, a feeder, a site.
 
     A load is the mean power of a slot; positive is import. Profiles are one

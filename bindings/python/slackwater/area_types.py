@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from slackwater._record import Record
 
-class AreaProgress(NamedTuple):
+
+class _AreaProgressFields(NamedTuple):
+    rounds: int
+    cost: float
+    bound: float
+    relative_gap: float
+
+
+class AreaProgress(_AreaProgressFields, Record):
     """Progress of the rounds.
 
     Attributes:
@@ -15,10 +24,7 @@ class AreaProgress(NamedTuple):
         relative_gap: Their distance in proportion to the cost.
     """
 
-    rounds: int
-    cost: float
-    bound: float
-    relative_gap: float
+    __slots__ = ()
 
 
 class RoundMemory(Protocol):

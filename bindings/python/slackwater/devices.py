@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple, cast
 
 from slackwater import _engine, _public
+from slackwater._record import Record
 from slackwater._row import entries, row
 
 PowerState = Literal[
@@ -57,7 +58,18 @@ Command = Literal[
 HvacMode = Literal["off", "auto", "cool", "heat"]
 
 
-class ChargeState(NamedTuple):
+class _ChargeStateFields(NamedTuple):
+    power_state: PowerState = "unknown"
+    is_plugged_in: bool | None = None
+    is_charging: bool | None = None
+    is_fully_charged: bool | None = None
+    charge_rate_kw: float | None = None
+    charge_time_remaining_minutes: float | None = None
+    charge_rate_limit_kw: float | None = None
+    last_updated: datetime | None = None
+
+
+class ChargeState(_ChargeStateFields, Record):
     """A charge state as reported, or as shown; ``None`` is not known.
 
     Attributes:
@@ -71,17 +83,15 @@ class ChargeState(NamedTuple):
         last_updated: When all of this was read, aware.
     """
 
-    power_state: PowerState = "unknown"
-    is_plugged_in: bool | None = None
-    is_charging: bool | None = None
-    is_fully_charged: bool | None = None
-    charge_rate_kw: float | None = None
-    charge_time_remaining_minutes: float | None = None
-    charge_rate_limit_kw: float | None = None
-    last_updated: datetime | None = None
+    __slots__ = ()
 
 
-class Owned(NamedTuple):
+class _OwnedFields(NamedTuple):
+    id: str
+    user_id: str
+
+
+class Owned(_OwnedFields, Record):
     """A device and the user who linked it.
 
     Attributes:
@@ -89,11 +99,15 @@ class Owned(NamedTuple):
         user_id: The user.
     """
 
-    id: str
-    user_id: str
+    __slots__ = ()
 
 
-class Pairing(NamedTuple):
+class _PairingFields(NamedTuple):
+    plugged_in_charger_id: str | None
+    plugged_in_vehicle_id: str | None
+
+
+class Pairing(_PairingFields, Record):
     """What a vehicle and a charger show of each other.
 
     Attributes:
@@ -101,11 +115,15 @@ class Pairing(NamedTuple):
         plugged_in_vehicle_id: What the charger shows.
     """
 
-    plugged_in_charger_id: str | None
-    plugged_in_vehicle_id: str | None
+    __slots__ = ()
 
 
-class PowerRange(NamedTuple):
+class _PowerRangeFields(NamedTuple):
+    min_kw: float | None = None
+    max_kw: float | None = None
+
+
+class PowerRange(_PowerRangeFields, Record):
     """Powers between which a limit can be set; ``None`` is not known.
 
     Attributes:
@@ -113,11 +131,17 @@ class PowerRange(NamedTuple):
         max_kw: Highest limit.
     """
 
-    min_kw: float | None = None
-    max_kw: float | None = None
+    __slots__ = ()
 
 
-class Whereabouts(NamedTuple):
+class _WhereaboutsFields(NamedTuple):
+    longitude: float | None = None
+    latitude: float | None = None
+    last_updated: datetime | None = None
+    location_id: str | None = None
+
+
+class Whereabouts(_WhereaboutsFields, Record):
     """Where a device is; ``None`` is not known, or not shown.
 
     Attributes:
@@ -127,13 +151,16 @@ class Whereabouts(NamedTuple):
         location_id: The location of its user that it is at.
     """
 
-    longitude: float | None = None
-    latitude: float | None = None
-    last_updated: datetime | None = None
-    location_id: str | None = None
+    __slots__ = ()
 
 
-class Capability(NamedTuple):
+class _CapabilityFields(NamedTuple):
+    is_capable: bool
+    intervention_ids: Sequence[str] = ()
+    allowed_range: PowerRange | None = None
+
+
+class Capability(_CapabilityFields, Record):
     """Whether a device can do something, and what a person could do about it.
 
     Attributes:
@@ -142,12 +169,15 @@ class Capability(NamedTuple):
         allowed_range: For a limit of the charge rate.
     """
 
-    is_capable: bool
-    intervention_ids: Sequence[str] = ()
-    allowed_range: PowerRange | None = None
+    __slots__ = ()
 
 
-class Refusal(NamedTuple):
+class _RefusalFields(NamedTuple):
+    code: str
+    detail: str
+
+
+class Refusal(_RefusalFields, Record):
     """Why a command is not sent.
 
     Attributes:
@@ -157,8 +187,7 @@ class Refusal(NamedTuple):
         detail: The reason as a clause.
     """
 
-    code: str
-    detail: str
+    __slots__ = ()
 
 
 def shown_charge_state(

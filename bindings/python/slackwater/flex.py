@@ -7,6 +7,7 @@ from datetime import datetime, time
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from slackwater import _engine, _public
+from slackwater._record import Record
 from slackwater._row import entries, native_prices, row
 from slackwater.plan import Plan
 from slackwater.prices import Prices
@@ -16,7 +17,12 @@ StateName: TypeAlias = Literal[
 ]
 
 
-class Day(NamedTuple):
+class _DayFields(NamedTuple):
+    deadline: time | str | None = None
+    target_percent: float | None = None
+
+
+class Day(_DayFields, Record):
     """The target of a weekday. Both members are needed.
 
     Attributes:
@@ -24,11 +30,16 @@ class Day(NamedTuple):
         target_percent: Least state of charge by then.
     """
 
-    deadline: time | str | None = None
-    target_percent: float | None = None
+    __slots__ = ()
 
 
-class FlexPolicy(NamedTuple):
+class _FlexPolicyFields(NamedTuple):
+    reserve_percent: float
+    schedule: Mapping[str, Day]
+    observed_limit_percent: float = 100.0
+
+
+class FlexPolicy(_FlexPolicyFields, Record):
     """A reserve, and targets by the name of the day, ``"monday"`` to ``"sunday"``.
 
     Attributes:
@@ -38,12 +49,18 @@ class FlexPolicy(NamedTuple):
             seen at the location.
     """
 
-    reserve_percent: float
-    schedule: Mapping[str, Day]
-    observed_limit_percent: float = 100.0
+    __slots__ = ()
 
 
-class VehicleFacts(NamedTuple):
+class _VehicleFactsFields(NamedTuple):
+    policy_location: str
+    vehicle_location: str | None
+    is_plugged_in: bool | None
+    soc_percent: float | None
+    charge_limit_percent: float | None = None
+
+
+class VehicleFacts(_VehicleFactsFields, Record):
     """What is known of the vehicle. ``None`` is not known.
 
     Attributes:
@@ -54,14 +71,15 @@ class VehicleFacts(NamedTuple):
         charge_limit_percent: Charge limit now; ``None`` counts as 100 %.
     """
 
-    policy_location: str
-    vehicle_location: str | None
-    is_plugged_in: bool | None
-    soc_percent: float | None
-    charge_limit_percent: float | None = None
+    __slots__ = ()
 
 
-class State(NamedTuple):
+class _StateFields(NamedTuple):
+    name: StateName
+    public_name: str | None
+
+
+class State(_StateFields, Record):
     """What a policy is doing.
 
     Attributes:
@@ -70,11 +88,17 @@ class State(NamedTuple):
             specification prints no name.
     """
 
-    name: StateName
-    public_name: str | None
+    __slots__ = ()
 
 
-class Deadline(NamedTuple):
+class _DeadlineFields(NamedTuple):
+    at: datetime
+    weekday: int
+    wanted_percent: float
+    target_percent: float
+
+
+class Deadline(_DeadlineFields, Record):
     """A deadline of the schedule on its date.
 
     Attributes:
@@ -84,13 +108,18 @@ class Deadline(NamedTuple):
         target_percent: What can be asked: at most the charge limit.
     """
 
-    at: datetime
-    weekday: int
-    wanted_percent: float
-    target_percent: float
+    __slots__ = ()
 
 
-class Intent(NamedTuple):
+class _IntentFields(NamedTuple):
+    state: State
+    next_deadline: Deadline | None
+    is_next_met: bool | None
+    reserve_percent: float
+    deadlines: list[Deadline]
+
+
+class Intent(_IntentFields, Record):
     """What a policy asks of a plan.
 
     Attributes:
@@ -103,18 +132,18 @@ class Intent(NamedTuple):
         deadlines: What to plan for; none while it does not control it.
     """
 
-    state: State
-    next_deadline: Deadline | None
-    is_next_met: bool | None
-    reserve_percent: float
-    deadlines: list[Deadline]
+    __slots__ = ()
 
 
-class FlexPlan(NamedTuple):
-    """A plan with the intent that it follows."""
-
+class _FlexPlanFields(NamedTuple):
     plan: Plan
     intent: Intent
+
+
+class FlexPlan(_FlexPlanFields, Record):
+    """A plan with the intent that it follows."""
+
+    __slots__ = ()
 
 
 def check(policy: FlexPolicy, *, fixed_reserve_percent: float | None = None) -> None:

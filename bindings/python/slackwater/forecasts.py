@@ -9,6 +9,7 @@ from typing import Self, TypeAlias
 
 from slackwater import _engine
 from slackwater._engine import InputError
+from slackwater._record import Record
 from slackwater.prices import Prices
 
 MEDIAN = 0.5
@@ -139,7 +140,7 @@ def publish_day_ahead(
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeasonalNaive:
+class SeasonalNaive(Record):
     """A forecaster: the price at the same wall-clock time some days before.
 
     If that is not known, the one as many days before it. A quantile is this price plus
@@ -170,7 +171,7 @@ class SeasonalNaive:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Persistence:
+class Persistence(Record):
     """A forecaster: the last known price goes on.
 
     A quantile is this price plus the quantile of the rule's own errors as far ahead, in

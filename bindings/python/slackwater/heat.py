@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from slackwater import _engine, _view
 from slackwater._drawn import Drawn
 from slackwater._power import power_periods
+from slackwater._record import Record
 from slackwater._saved_plan import SavedPlan
 from slackwater.prices import emission_price, priced
 from slackwater.questions import Compared
@@ -28,7 +29,14 @@ _ALL_TIMES = (datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 """First and last instant of a number that is the same at all times."""
 
 
-class SetBack(NamedTuple):
+class _SetBackFields(NamedTuple):
+    start: str
+    end: str
+    min_celsius: float
+    max_celsius: float
+
+
+class SetBack(_SetBackFields, Record):
     """A period of every day, on the wall clock, with a comfort band of its own.
 
     In the night in which clocks go forward a set-back within the skipped hour does not happen, and
@@ -41,10 +49,7 @@ class SetBack(NamedTuple):
         max_celsius: Highest temperature, in °C.
     """
 
-    start: str
-    end: str
-    min_celsius: float
-    max_celsius: float
+    __slots__ = ()
 
 
 class HeatPlan(_engine.HeatPlan, Compared, Drawn, SavedPlan):

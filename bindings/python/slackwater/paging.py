@@ -7,9 +7,15 @@ from datetime import datetime
 from typing import Literal, NamedTuple, cast
 
 from slackwater import _engine, _public
+from slackwater._record import Record
 
 
-class Item(NamedTuple):
+class _ItemFields(NamedTuple):
+    created_at: datetime
+    id: str
+
+
+class Item(_ItemFields, Record):
     """What orders an item of a list.
 
     Attributes:
@@ -18,11 +24,16 @@ class Item(NamedTuple):
             identifier sorts last comes first.
     """
 
+    __slots__ = ()
+
+
+class _CursorFields(NamedTuple):
     created_at: datetime
     id: str
+    side: Literal["above", "below"]
 
 
-class Cursor(NamedTuple):
+class Cursor(_CursorFields, Record):
     """A place between two items of a list, named by one of them.
 
     Attributes:
@@ -31,12 +42,16 @@ class Cursor(NamedTuple):
         side: Which side of it.
     """
 
-    created_at: datetime
-    id: str
-    side: Literal["above", "below"]
+    __slots__ = ()
 
 
-class Page(NamedTuple):
+class _PageFields(NamedTuple):
+    items: list[Item]
+    before: Cursor | None
+    after: Cursor | None
+
+
+class Page(_PageFields, Record):
     """One page, newest item first.
 
     Attributes:
@@ -45,9 +60,7 @@ class Page(NamedTuple):
         after: Leads to the next page; ``None`` if nothing older exists.
     """
 
-    items: list[Item]
-    before: Cursor | None
-    after: Cursor | None
+    __slots__ = ()
 
 
 def _cursor(given: tuple[datetime, str, str] | None) -> Cursor | None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from slackwater import _engine, _public
 from slackwater._engine import Table
+from slackwater._record import Record
 from slackwater.area import plan_batch
 from slackwater.area_node import Node, Profile, area_nodes
 from slackwater.area_types import AreaProgress, RoundMemory
@@ -40,7 +41,7 @@ ROW = "area_row"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AreaTerms:
+class AreaTerms(Record):
     """What all parts of an area share.
 
     Attributes:
@@ -55,7 +56,7 @@ class AreaTerms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Record):
     """A request to all parts.
 
     It has all inputs of a response besides the rows, and can be pickled: sent
@@ -95,7 +96,7 @@ class Crew(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class AreaInParts:
+class AreaInParts(Record):
     """The plan of an area whose vehicles were priced in parts.
 
     Attributes:

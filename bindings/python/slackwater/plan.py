@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from slackwater import _engine, _view
 from slackwater._drawn import Drawn
+from slackwater._record import Record
 from slackwater._row import native_battery
 from slackwater._saved_plan import SavedPlan
 from slackwater.prices import priced
@@ -24,7 +25,12 @@ if TYPE_CHECKING:
 AfterDeadline = Literal["continue", "stop"]
 
 
-class Target(NamedTuple):
+class _TargetFields(NamedTuple):
+    by: datetime | None
+    energy_kwh: float
+
+
+class Target(_TargetFields, Record):
     """Energy wanted by a deadline.
 
     Targets are levels counted from ``now``, not portions: 10 kWh by six and
@@ -35,11 +41,15 @@ class Target(NamedTuple):
         energy_kwh: Energy at the plug.
     """
 
+    __slots__ = ()
+
+
+class _SocTargetFields(NamedTuple):
     by: datetime | None
-    energy_kwh: float
+    soc_percent: float | None = None
 
 
-class SocTarget(NamedTuple):
+class SocTarget(_SocTargetFields, Record):
     """A state of charge wanted by a deadline.
 
     Attributes:
@@ -47,8 +57,7 @@ class SocTarget(NamedTuple):
         soc_percent: State of charge; ``None`` is the charge limit.
     """
 
-    by: datetime | None
-    soc_percent: float | None = None
+    __slots__ = ()
 
 
 def list_targets(
@@ -74,7 +83,13 @@ def list_targets(
     return targets
 
 
-class PowerLimit(NamedTuple):
+class _PowerLimitFields(NamedTuple):
+    start: datetime
+    end: datetime
+    power_max_kw: float
+
+
+class PowerLimit(_PowerLimitFields, Record):
     """A period with a power limit of its own.
 
     Attributes:
@@ -83,12 +98,18 @@ class PowerLimit(NamedTuple):
         power_max_kw: Highest power; 0 forbids charging.
     """
 
-    start: datetime
-    end: datetime
-    power_max_kw: float
+    __slots__ = ()
 
 
-class Battery(NamedTuple):
+class _BatteryFields(NamedTuple):
+    capacity_kwh: float
+    soc_percent: float | None
+    charge_limit_percent: float = 100.0
+    efficiency: float = 1.0
+    soc_fallback_percent: float | None = None
+
+
+class Battery(_BatteryFields, Record):
     """What is known of a vehicle's battery.
 
     Attributes:
@@ -100,11 +121,7 @@ class Battery(NamedTuple):
             known. Without it such a vehicle is refused, never read as empty.
     """
 
-    capacity_kwh: float
-    soc_percent: float | None
-    charge_limit_percent: float = 100.0
-    efficiency: float = 1.0
-    soc_fallback_percent: float | None = None
+    __slots__ = ()
 
 
 class Plan(Questions, Drawn, SavedPlan):

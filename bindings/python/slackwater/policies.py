@@ -6,6 +6,7 @@ from datetime import datetime, time, timedelta
 from typing import Literal, NamedTuple, TypeAlias, cast
 
 from slackwater import _engine, _public
+from slackwater._record import Record
 from slackwater._row import native_battery, native_prices, row
 from slackwater.plan import AfterDeadline, Battery, Plan
 from slackwater.prices import Prices
@@ -20,7 +21,13 @@ ChargerStateName: TypeAlias = Literal[
 ]
 
 
-class VehiclePolicy(NamedTuple):
+class _VehiclePolicyFields(NamedTuple):
+    is_enabled: bool = False
+    deadline: time | str | None = None
+    minimum_charge_limit_percent: float = 0.0
+
+
+class VehiclePolicy(_VehiclePolicyFields, Record):
     """Smart charging of a vehicle: a floor at once, the charge limit by a deadline.
 
     Attributes:
@@ -31,12 +38,16 @@ class VehiclePolicy(NamedTuple):
             price; at most the charge limit.
     """
 
+    __slots__ = ()
+
+
+class _ChargerPolicyFields(NamedTuple):
     is_enabled: bool = False
     deadline: time | str | None = None
-    minimum_charge_limit_percent: float = 0.0
+    charging_duration: timedelta | str | None = None
 
 
-class ChargerPolicy(NamedTuple):
+class ChargerPolicy(_ChargerPolicyFields, Record):
     """Smart charging of a charger: so long switched on before a deadline.
 
     Attributes:
@@ -48,12 +59,16 @@ class ChargerPolicy(NamedTuple):
             ``None`` plans nothing.
     """
 
-    is_enabled: bool = False
-    deadline: time | str | None = None
-    charging_duration: timedelta | str | None = None
+    __slots__ = ()
 
 
-class ChargerFacts(NamedTuple):
+class _ChargerFactsFields(NamedTuple):
+    is_reachable: bool | None
+    is_plugged_in: bool | None
+    is_charging: bool | None
+
+
+class ChargerFacts(_ChargerFactsFields, Record):
     """What is known of a charger. ``None`` is not known, which counts as no.
 
     Attributes:
@@ -62,12 +77,16 @@ class ChargerFacts(NamedTuple):
         is_charging: Whether it is charging.
     """
 
-    is_reachable: bool | None
-    is_plugged_in: bool | None
-    is_charging: bool | None
+    __slots__ = ()
 
 
-class ChargingInterval(NamedTuple):
+class _ChargingIntervalFields(NamedTuple):
+    start: datetime
+    end: datetime
+    status: str | None
+
+
+class ChargingInterval(_ChargingIntervalFields, Record):
     """A period in which a charger is to be on.
 
     Attributes:
@@ -77,16 +96,18 @@ class ChargingInterval(NamedTuple):
             specification prints no name.
     """
 
-    start: datetime
-    end: datetime
-    status: str | None
+    __slots__ = ()
 
 
-class ChargerStatus(NamedTuple):
-    """What smart charging of a charger is doing, and what it intends."""
-
+class _ChargerStatusFields(NamedTuple):
     state: ChargerStateName
     intervals: list[ChargingInterval]
+
+
+class ChargerStatus(_ChargerStatusFields, Record):
+    """What smart charging of a charger is doing, and what it intends."""
+
+    __slots__ = ()
 
 
 def check_vehicle(policy: VehiclePolicy, *, charge_limit_percent: float | None = None) -> None:

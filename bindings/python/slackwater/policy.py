@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slackwater import _engine
 from slackwater._frozen import Frozen
+from slackwater._record import Record
 from slackwater.prices import Prices
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ Matrix = Sequence[Sequence[float]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class MarkovPrices:
+class MarkovPrices(Record):
     """Prices that are in one of several states and change it from slot to slot.
 
     Each state is a price curve; all have the same slots and currency. When a slot ends, the state
@@ -84,7 +85,7 @@ def _is_deep(transitions: Matrix | Sequence[Matrix]) -> bool:
 
 
 @dataclass(frozen=True)
-class PriceTree:
+class PriceTree(Record):
     """Prices that are certain for a while and then branch.
 
     A branch is known when its first slot starts. All branches end with the same slot.

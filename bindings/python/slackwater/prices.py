@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 from slackwater import _engine
+from slackwater._record import Record
 from slackwater._series_input import Meaning, read_rows, read_table
 from slackwater.series import Series, numbers_at
 
@@ -17,7 +18,13 @@ if TYPE_CHECKING:
     from slackwater.typing import ArrowTable
 
 
-class PriceSlot(NamedTuple):
+class _PriceSlotFields(NamedTuple):
+    start: datetime
+    end: datetime
+    price_per_kwh: float
+
+
+class PriceSlot(_PriceSlotFields, Record):
     """A period of constant price.
 
     Attributes:
@@ -26,9 +33,7 @@ class PriceSlot(NamedTuple):
         price_per_kwh: Price in the currency of its prices.
     """
 
-    start: datetime
-    end: datetime
-    price_per_kwh: float
+    __slots__ = ()
 
 
 class Prices(Series):

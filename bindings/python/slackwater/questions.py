@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 from slackwater import _engine
 from slackwater._engine import InputError
 from slackwater._frozen import Frozen
+from slackwater._record import Record
 from slackwater._saved_plan import SavedPlan
 
 if TYPE_CHECKING:
@@ -31,7 +32,12 @@ if TYPE_CHECKING:
 _Asked = TypeVar("_Asked")
 
 
-class Departure(NamedTuple):
+class _DepartureFields(NamedTuple):
+    at: datetime
+    weight: float = 1.0
+
+
+class Departure(_DepartureFields, Record):
     """A time at which the vehicle may leave.
 
     Attributes:
@@ -39,11 +45,18 @@ class Departure(NamedTuple):
         weight: How likely that is, in any measure: only the ratios count.
     """
 
-    at: datetime
-    weight: float = 1.0
+    __slots__ = ()
 
 
-class WhatIf(NamedTuple, Generic[_Asked]):
+class _WhatIfFields(NamedTuple, Generic[_Asked]):
+    plan: _Asked
+    cost_change: float
+    energy_change_kwh: float
+    shortfall_change_kwh: float
+    sentence: str
+
+
+class WhatIf(_WhatIfFields[_Asked], Record):
     """The answer to a question about a plan.
 
     Attributes:
@@ -54,11 +67,7 @@ class WhatIf(NamedTuple, Generic[_Asked]):
         sentence: The answer in words.
     """
 
-    plan: _Asked
-    cost_change: float
-    energy_change_kwh: float
-    shortfall_change_kwh: float
-    sentence: str
+    __slots__ = ()
 
 
 class Questions(_engine.Plan):

@@ -19,6 +19,7 @@ from datetime import datetime, time
 from typing import Any, Literal, NamedTuple, cast
 
 from slackwater import _engine, _public
+from slackwater._record import Record
 from slackwater._row import row
 
 TargetType = Literal["vehicle", "charger"]
@@ -33,7 +34,15 @@ State = Literal[
 ]
 
 
-class Rule(NamedTuple):
+class _RuleFields(NamedTuple):
+    should_charge: bool
+    hour_minute: Sequence[str | time] | None = None
+    from_timestamp: datetime | None = None
+    to_timestamp: datetime | None = None
+    weekdays: Sequence[int] | None = None
+
+
+class Rule(_RuleFields, Record):
     """A verdict, and filters that all have to hold.
 
     A rule without filters always holds. Times of day and weekdays are those
@@ -51,14 +60,15 @@ class Rule(NamedTuple):
         weekdays: 0 for Monday to 6 for Sunday. The empty list never holds.
     """
 
+    __slots__ = ()
+
+
+class _TransitionFields(NamedTuple):
+    at: datetime
     should_charge: bool
-    hour_minute: Sequence[str | time] | None = None
-    from_timestamp: datetime | None = None
-    to_timestamp: datetime | None = None
-    weekdays: Sequence[int] | None = None
 
 
-class Transition(NamedTuple):
+class Transition(_TransitionFields, Record):
     """An instant from which on the rules say something else.
 
     Attributes:
@@ -66,11 +76,20 @@ class Transition(NamedTuple):
         should_charge: What they say from then on.
     """
 
-    at: datetime
-    should_charge: bool
+    __slots__ = ()
 
 
-class TargetReading(NamedTuple):
+class _TargetReadingFields(NamedTuple):
+    is_plugged_in: bool | None = None
+    is_charging: bool | None = None
+    soc_percent: float | None = None
+    charge_limit_percent: float | None = None
+    is_fully_charged: bool | None = None
+    location_id: str | None = None
+    is_capable: bool = True
+
+
+class TargetReading(_TargetReadingFields, Record):
     """What was last read from a vehicle or charger; ``None`` is not known.
 
     Attributes:
@@ -83,16 +102,16 @@ class TargetReading(NamedTuple):
         is_capable: Whether it can be both started and stopped.
     """
 
-    is_plugged_in: bool | None = None
-    is_charging: bool | None = None
-    soc_percent: float | None = None
-    charge_limit_percent: float | None = None
-    is_fully_charged: bool | None = None
-    location_id: str | None = None
-    is_capable: bool = True
+    __slots__ = ()
 
 
-class ExpectedParts(NamedTuple):
+class _ExpectedPartsFields(NamedTuple):
+    needs_charge: bool
+    is_plugged_in: bool
+    should_charge: bool
+
+
+class ExpectedParts(_ExpectedPartsFields, Record):
     """What has to hold together so that charging is expected.
 
     Attributes:
@@ -101,12 +120,18 @@ class ExpectedParts(NamedTuple):
         should_charge: The rules want it.
     """
 
-    needs_charge: bool
-    is_plugged_in: bool
-    should_charge: bool
+    __slots__ = ()
 
 
-class Status(NamedTuple):
+class _StatusFields(NamedTuple):
+    state: State
+    is_charging: bool
+    is_charging_expected: bool
+    parts: ExpectedParts
+    command: Literal["start", "stop"] | None
+
+
+class Status(_StatusFields, Record):
     """How a schedule stands.
 
     Attributes:
@@ -117,14 +142,16 @@ class Status(NamedTuple):
         command: ``"start"`` or ``"stop"`` where the schedule sends one now.
     """
 
-    state: State
-    is_charging: bool
-    is_charging_expected: bool
-    parts: ExpectedParts
-    command: Literal["start", "stop"] | None
+    __slots__ = ()
 
 
-class Snapshot(NamedTuple):
+class _SnapshotFields(NamedTuple):
+    status: Status
+    upcoming: Sequence[Transition] = ()
+    override_created_at: datetime | None = None
+
+
+class Snapshot(_SnapshotFields, Record):
     """All of a schedule's status that a reader can see change.
 
     Attributes:
@@ -133,22 +160,31 @@ class Snapshot(NamedTuple):
         override_created_at: When the active smart override was created, if there is one.
     """
 
-    status: Status
-    upcoming: Sequence[Transition] = ()
-    override_created_at: datetime | None = None
+    __slots__ = ()
 
 
-class Place(NamedTuple):
+class _PlaceFields(NamedTuple):
+    time_zone: str | None = None
+
+
+class Place(_PlaceFields, Record):
     """What is known of a location's clocks.
 
     Attributes:
         time_zone: IANA name of its zone, if one is set.
     """
 
-    time_zone: str | None = None
+    __slots__ = ()
 
 
-class Candidate(NamedTuple):
+class _CandidateFields(NamedTuple):
+    id: str
+    created_at: datetime
+    is_enabled: bool = True
+    location_id: str | None = None
+
+
+class Candidate(_CandidateFields, Record):
     """A schedule among others of one target.
 
     Attributes:
@@ -159,13 +195,16 @@ class Candidate(NamedTuple):
             any known location for a vehicle.
     """
 
-    id: str
-    created_at: datetime
-    is_enabled: bool = True
-    location_id: str | None = None
+    __slots__ = ()
 
 
-class Controller(NamedTuple):
+class _ControllerFields(NamedTuple):
+    kind: Literal["override", "schedule", "smart_charging", "nobody"]
+    schedule_id: str | None
+    refuses_commands: bool
+
+
+class Controller(_ControllerFields, Record):
     """Who decides whether a target charges.
 
     Attributes:
@@ -174,9 +213,7 @@ class Controller(NamedTuple):
         refuses_commands: Whether a start or stop by hand is refused.
     """
 
-    kind: Literal["override", "schedule", "smart_charging", "nobody"]
-    schedule_id: str | None
-    refuses_commands: bool
+    __slots__ = ()
 
 
 def _rules(rules: Iterable[Rule]) -> list[Any]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, Supp
 from slackwater import _engine, _view
 from slackwater._engine import InputError
 from slackwater._index import refuse_other_times
+from slackwater._record import Record
 from slackwater._series_input import Meaning, numbers_of, read_rows, read_table
 
 if TYPE_CHECKING:
@@ -30,7 +31,13 @@ How: TypeAlias = Literal["mean", "min", "max"]
 NO_CURRENCY = "XXX"
 
 
-class SeriesSlot(NamedTuple):
+class _SeriesSlotFields(NamedTuple):
+    start: datetime
+    end: datetime
+    value: float
+
+
+class SeriesSlot(_SeriesSlotFields, Record):
     """A period of constant value.
 
     Attributes:
@@ -39,9 +46,7 @@ class SeriesSlot(NamedTuple):
         value: The value, in the unit of its series.
     """
 
-    start: datetime
-    end: datetime
-    value: float
+    __slots__ = ()
 
 
 class Series:

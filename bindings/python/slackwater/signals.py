@@ -7,11 +7,17 @@ from datetime import datetime
 from typing import NamedTuple
 
 from slackwater import _engine, _public
+from slackwater._record import Record
 from slackwater._row import native_prices, row
 from slackwater.prices import Prices
 
 
-class SignalValue(NamedTuple):
+class _SignalValueFields(NamedTuple):
+    at: datetime
+    price_per_kwh: float
+
+
+class SignalValue(_SignalValueFields, Record):
     """One step: the price holds from ``at`` until the next value.
 
     Attributes:
@@ -19,11 +25,16 @@ class SignalValue(NamedTuple):
         price_per_kwh: Price per kWh; may be negative.
     """
 
-    at: datetime
-    price_per_kwh: float
+    __slots__ = ()
 
 
-class PriceSignal(NamedTuple):
+class _PriceSignalFields(NamedTuple):
+    currency: str
+    to: datetime
+    values: Sequence[SignalValue]
+
+
+class PriceSignal(_PriceSignalFields, Record):
     """Prices for one window, from the first value until ``to``.
 
     Attributes:
@@ -32,12 +43,15 @@ class PriceSignal(NamedTuple):
         values: The steps, oldest first; at least one.
     """
 
+    __slots__ = ()
+
+
+class _ZoneFields(NamedTuple):
     currency: str
-    to: datetime
-    values: Sequence[SignalValue]
+    is_activated: bool = True
 
 
-class Zone(NamedTuple):
+class Zone(_ZoneFields, Record):
     """A market zone as an operator configures it.
 
     Attributes:
@@ -45,8 +59,7 @@ class Zone(NamedTuple):
         is_activated: Whether price signals are taken for it.
     """
 
-    currency: str
-    is_activated: bool = True
+    __slots__ = ()
 
 
 def check(signal: PriceSignal, *, zone: Zone | None = None) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from slackwater import _engine
 from slackwater._engine import InputError, Interval, SimulationTable
+from slackwater._record import Record
 from slackwater.forecasts import Forecast, Persistence, SeasonalNaive
 from slackwater.plan import Plan
 from slackwater.prices import Prices
@@ -81,7 +82,7 @@ class View(_engine.View):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replan:
+class Replan(Record):
     """The built-in planner: the cheapest plan on what is known, made anew at every decision.
 
     A need is bought before the departure or the end of the known prices, whichever

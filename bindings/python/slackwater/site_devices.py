@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from slackwater import _engine
 from slackwater._conversion import warn_of_largest
 from slackwater._power import power_periods
+from slackwater._record import Record
 from slackwater._row import native_battery
 from slackwater.heat import SetBack, cop_points, outdoor_periods
 from slackwater.plan import AfterDeadline, Battery, PowerLimit, SocTarget, Target
@@ -51,7 +52,7 @@ def _minutes(length: timedelta) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Discharge:
+class Discharge(Record):
     """Limits of discharging a vehicle's battery.
 
     Attributes:
@@ -71,7 +72,7 @@ class Discharge:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SoftBound:
+class SoftBound(Record):
     """Bounds on the state of charge that cost money to leave.
 
     Each stored kWh outside of them costs ``price_per_kwh_hour`` an hour, by the
@@ -115,7 +116,7 @@ class SoftBound:
 
 
 @dataclass(frozen=True)
-class Vehicle:
+class Vehicle(Record):
     """A vehicle at the plug from arrival to departure, except while it drives.
 
     Its power is ``power_max_kw``, or amps times volts times phases.
@@ -282,7 +283,7 @@ class Vehicle:
 
 
 @dataclass(frozen=True)
-class StationaryBattery:
+class StationaryBattery(Record):
     """A stationary battery.
 
     Attributes:
@@ -410,7 +411,7 @@ class StationaryBattery:
 
 
 @dataclass(frozen=True)
-class Solar:
+class Solar(Record):
     """Solar power as forecast.
 
     Attributes:
@@ -440,7 +441,7 @@ class Solar:
 
 
 @dataclass(frozen=True)
-class Load:
+class Load(Record):
     """An inflexible load, as forecast.
 
     Attributes:
@@ -468,7 +469,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class ShiftableLoad:
+class ShiftableLoad(Record):
     """A load that runs once, without pause, such as a dishwasher.
 
     It starts with a slot, or so that it ends at ``latest``.
@@ -506,7 +507,7 @@ class ShiftableLoad:
 
 
 @dataclass(frozen=True)
-class HeatUnit:
+class HeatUnit(Record):
     """A heat pump, heater or air conditioner with its room or tank.
 
     The room is that of :func:`slackwater.plan_heat`: one heat capacity with one loss, solved
@@ -635,7 +636,7 @@ Device = Vehicle | StationaryBattery | Solar | Load | ShiftableLoad | HeatUnit
 
 
 @dataclass(frozen=True)
-class Group:
+class Group(Record):
     """Devices that share a limit, such as a fuse. Power counts in either direction.
 
     Attributes:
@@ -665,7 +666,7 @@ class Group:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DemandCharge:
+class DemandCharge(Record):
     """A price on the highest mean power at the meter over windows of time.
 
     It counts the import, or the export as ``export_demand_charge`` of
@@ -707,7 +708,7 @@ class DemandCharge:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tiers:
+class Tiers(Record):
     """Blocks of imported energy, of rising surcharges.
 
     Attributes:
@@ -726,7 +727,7 @@ class Tiers:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Carbon:
+class Carbon(Record):
     """A price on the emissions of imported energy.
 
     Attributes:

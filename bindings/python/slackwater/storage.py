@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from slackwater import _engine, _view
 from slackwater._drawn import Drawn
 from slackwater._engine import PlanTable
+from slackwater._record import Record
 from slackwater._row import native_battery
 from slackwater._saved_plan import SavedPlan
 from slackwater.plan import Battery, SocTarget, list_targets
@@ -28,7 +29,16 @@ if TYPE_CHECKING:
     from slackwater.typing import ArrowTable
 
 
-class StorageLimit(NamedTuple):
+class _StorageLimitFields(NamedTuple):
+    start: datetime
+    end: datetime
+    power_max_kw: float | None = None
+    discharge_max_kw: float | None = None
+    soc_min_percent: float | None = None
+    soc_max_percent: float | None = None
+
+
+class StorageLimit(_StorageLimitFields, Record):
     """A period with limits of its own; where periods overlap the tightest holds.
 
     Attributes:
@@ -42,15 +52,17 @@ class StorageLimit(NamedTuple):
             battery above it is not forced down.
     """
 
+    __slots__ = ()
+
+
+class _ConsumptionFields(NamedTuple):
     start: datetime
     end: datetime
-    power_max_kw: float | None = None
-    discharge_max_kw: float | None = None
-    soc_min_percent: float | None = None
-    soc_max_percent: float | None = None
+    energy_kwh: float
+    is_plugged_in: bool = False
 
 
-class Consumption(NamedTuple):
+class Consumption(_ConsumptionFields, Record):
     """A period in which stored energy is used up, evenly, for something else.
 
     Attributes:
@@ -61,10 +73,7 @@ class Consumption(NamedTuple):
             A vehicle that drives cannot.
     """
 
-    start: datetime
-    end: datetime
-    energy_kwh: float
-    is_plugged_in: bool = False
+    __slots__ = ()
 
 
 class StoragePlan(_engine.StoragePlan, Replanned, Drawn, SavedPlan):

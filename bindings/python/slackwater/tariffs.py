@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 from slackwater import _engine, _public
 from slackwater._engine import BillingTariff, InputError
+from slackwater._record import Record
 from slackwater._row import native_prices, row
 from slackwater.prices import Prices
 
@@ -23,7 +24,12 @@ if TYPE_CHECKING:
 Source: TypeAlias = Literal["price_signal", "tariff", "market"]
 
 
-class Rate(NamedTuple):
+class _RateFields(NamedTuple):
+    name: str
+    cost: str | Decimal
+
+
+class Rate(_RateFields, Record):
     """A named price.
 
     Attributes:
@@ -32,11 +38,17 @@ class Rate(NamedTuple):
             ``"0.25"``. A float is refused, because it is not exact.
     """
 
+    __slots__ = ()
+
+
+class _TariffIntervalFields(NamedTuple):
     name: str
-    cost: str | Decimal
+    weekdays: Sequence[int] | None = None
+    start: time | str | None = None
+    end: time | str | None = None
 
 
-class TariffInterval(NamedTuple):
+class TariffInterval(_TariffIntervalFields, Record):
     """When a rate holds, by the clocks of the location.
 
     Each instant is looked at by itself: 22:00 to 06:00 on weekday 4 is from
@@ -50,13 +62,17 @@ class TariffInterval(NamedTuple):
             equals ``start`` the interval is the whole day.
     """
 
-    name: str
-    weekdays: Sequence[int] | None = None
-    start: time | str | None = None
-    end: time | str | None = None
+    __slots__ = ()
 
 
-class Tariff(NamedTuple):
+class _TariffFields(NamedTuple):
+    rates: Sequence[Rate]
+    intervals: Sequence[TariffInterval]
+    currency: str
+    time_zone: str = "UTC"
+
+
+class Tariff(_TariffFields, Record):
     """Rates on a weekly schedule. Where no interval holds there is no price.
 
     Attributes:
@@ -66,29 +82,39 @@ class Tariff(NamedTuple):
         time_zone: IANA name of the zone of the location.
     """
 
-    rates: Sequence[Rate]
-    intervals: Sequence[TariffInterval]
-    currency: str
-    time_zone: str = "UTC"
+    __slots__ = ()
 
 
-class ResolvedSlot(NamedTuple):
-    """A period of constant price, and where the price came from."""
-
+class _ResolvedSlotFields(NamedTuple):
     start: datetime
     end: datetime
     price_per_kwh: float
     source: Source
 
 
-class ResolvedPrice(NamedTuple):
-    """The price at an instant, and where it came from."""
+class ResolvedSlot(_ResolvedSlotFields, Record):
+    """A period of constant price, and where the price came from."""
 
+    __slots__ = ()
+
+
+class _ResolvedPriceFields(NamedTuple):
     price_per_kwh: float
     source: Source
 
 
-class ResolvedPrices(NamedTuple):
+class ResolvedPrice(_ResolvedPriceFields, Record):
+    """The price at an instant, and where it came from."""
+
+    __slots__ = ()
+
+
+class _ResolvedPricesFields(NamedTuple):
+    prices: Prices
+    sources: list[Source]
+
+
+class ResolvedPrices(_ResolvedPricesFields, Record):
     """Prices of several sources laid over each other.
 
     Attributes:
@@ -96,8 +122,7 @@ class ResolvedPrices(NamedTuple):
         sources: Where the price of each slot came from.
     """
 
-    prices: Prices
-    sources: list[Source]
+    __slots__ = ()
 
     @property
     def slots(self) -> list[ResolvedSlot]:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple, cast
 
 from slackwater import _engine, _public
+from slackwater._record import Record
 
 VERSIONS: tuple[str, ...] = tuple(_engine.version_dates())
 """All dated versions, oldest first."""
@@ -17,7 +18,13 @@ LATEST: str = VERSIONS[-1]
 StageName = Literal["unreleased", "current", "deprecated", "legacy", "legacy_brownouts", "upgraded"]
 
 
-class Stage(NamedTuple):
+class _StageFields(NamedTuple):
+    stage: StageName
+    may_be_chosen: bool
+    served: str | None
+
+
+class Stage(_StageFields, Record):
     """Where a version stands.
 
     Attributes:
@@ -27,9 +34,7 @@ class Stage(NamedTuple):
             before the first release.
     """
 
-    stage: StageName
-    may_be_chosen: bool
-    served: str | None
+    __slots__ = ()
 
 
 def fields(version: str) -> dict[str, bool]:

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from slackwater import _engine
 from slackwater._engine import InputError
+from slackwater._record import Record
 from slackwater.io._text import ClockTime
 from slackwater.prices import Prices
 
@@ -15,7 +16,7 @@ Imported: TypeAlias = tuple[_engine.Prices, list[Gap], list[str]]
 
 
 @dataclass(frozen=True, repr=False)
-class PriceImport:
+class PriceImport(Record):
     """Prices from a file, and what became of the rest of the file.
 
     Attributes:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from slackwater import _engine
 from slackwater._engine import InputError
+from slackwater._record import Record
 from slackwater.io._text import StrPath, TextTable, numbers_of, read_table, times_of
 
 # Row, timestamp, start and length in steps, location, fractions of charge at
@@ -28,7 +29,7 @@ _NUMBERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class VehicleStay:
+class VehicleStay(Record):
     """A stay at a charger, and what it has to put into the battery.
 
     Attributes:
@@ -56,7 +57,7 @@ class VehicleStay:
 
 
 @dataclass(frozen=True, repr=False)
-class VehicleStays:
+class VehicleStays(Record):
     """Stays of one or more vehicles, ready for `plan_batch`.
 
     Any Arrow library reads them as a table, and `plan_batch` takes them as

@@ -6,6 +6,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
+from slackwater._record import Record
+
 if TYPE_CHECKING:
     from slackwater._engine import Table
 
@@ -13,7 +15,15 @@ RESOLUTIONS = ("quarter_hour", "half_hour", "hour", "day", "week", "month", "yea
 """Lengths of buckets; weeks start on Monday."""
 
 
-class Sample(NamedTuple):
+class _SampleFields(NamedTuple):
+    start: datetime
+    end: datetime
+    power_kw: float | None
+    price_per_kwh: float | None = None
+    non_smart_kw: float | None = None
+
+
+class Sample(_SampleFields, Record):
     """A period of constant power, with the price that held then.
 
     Attributes:
@@ -26,22 +36,29 @@ class Sample(NamedTuple):
             included; ``None`` where smart charging had no part in it.
     """
 
-    start: datetime
-    end: datetime
-    power_kw: float | None
-    price_per_kwh: float | None = None
-    non_smart_kw: float | None = None
+    __slots__ = ()
 
 
-class Spread(NamedTuple):
-    """Least, largest and mean of a quantity over the samples of a bucket."""
-
+class _SpreadFields(NamedTuple):
     min: float
     max: float
     mean: float
 
 
-class NonSmart(NamedTuple):
+class Spread(_SpreadFields, Record):
+    """Least, largest and mean of a quantity over the samples of a bucket."""
+
+    __slots__ = ()
+
+
+class _NonSmartFields(NamedTuple):
+    energy_kwh: float
+    price_per_kwh: Spread | None
+    cost: Decimal
+    savings: Decimal
+
+
+class NonSmart(_NonSmartFields, Record):
     """What would have been without smart charging.
 
     Attributes:
@@ -52,13 +69,20 @@ class NonSmart(NamedTuple):
             controlled; negative where smart charging cost more.
     """
 
+    __slots__ = ()
+
+
+class _TotalsFields(NamedTuple):
+    power_kw: Spread
+    hours: float
     energy_kwh: float
+    priced_kwh: float
     price_per_kwh: Spread | None
     cost: Decimal
-    savings: Decimal
+    non_smart: NonSmart | None
 
 
-class Totals(NamedTuple):
+class Totals(_TotalsFields, Record):
     """What samples sum up to.
 
     ``power_kw.mean * hours`` is ``energy_kwh``, and ``price_per_kwh.mean *
@@ -76,16 +100,15 @@ class Totals(NamedTuple):
             part in it.
     """
 
-    power_kw: Spread
-    hours: float
-    energy_kwh: float
-    priced_kwh: float
-    price_per_kwh: Spread | None
-    cost: Decimal
-    non_smart: NonSmart | None
+    __slots__ = ()
 
 
-class Item(NamedTuple):
+class _ItemFields(NamedTuple):
+    date: datetime
+    totals: Totals
+
+
+class Item(_ItemFields, Record):
     """One bucket of a series.
 
     Attributes:
@@ -94,11 +117,16 @@ class Item(NamedTuple):
         totals: What it sums up to.
     """
 
-    date: datetime
+    __slots__ = ()
+
+
+class _SessionItemFields(NamedTuple):
+    start: datetime
+    end: datetime
     totals: Totals
 
 
-class SessionItem(NamedTuple):
+class SessionItem(_SessionItemFields, Record):
     """The sums of one charging session.
 
     Attributes:
@@ -107,12 +135,15 @@ class SessionItem(NamedTuple):
         totals: What it sums up to.
     """
 
-    start: datetime
-    end: datetime
-    totals: Totals
+    __slots__ = ()
 
 
-class FrozenSession(NamedTuple):
+class _FrozenSessionFields(NamedTuple):
+    samples: list[Sample]
+    savings: Decimal | None
+
+
+class FrozenSession(_FrozenSessionFields, Record):
     """A session as the ledger keeps it: no later price changes it.
 
     Attributes:
@@ -122,11 +153,15 @@ class FrozenSession(NamedTuple):
             in it or a price is not known.
     """
 
-    samples: list[Sample]
-    savings: Decimal | None
+    __slots__ = ()
 
 
-class Ledger(NamedTuple):
+class _LedgerFields(NamedTuple):
+    rows: Table
+    sessions: Table
+
+
+class Ledger(_LedgerFields, Record):
     """Many sessions as the ledger keeps them.
 
     Attributes:
@@ -139,11 +174,22 @@ class Ledger(NamedTuple):
             null where it is not known.
     """
 
-    rows: Table
-    sessions: Table
+    __slots__ = ()
 
 
-class Findings(NamedTuple):
+class _FindingsFields(NamedTuple):
+    rows: int
+    out_of_order: int
+    repeated: int
+    replaced: int
+    resets: int
+    gaps: int
+    gap_hours: float
+    without_length: int
+    implausible: int
+
+
+class Findings(_FindingsFields, Record):
     """What was odd about measurements, and how often.
 
     Attributes:
@@ -159,18 +205,15 @@ class Findings(NamedTuple):
             energies over more than ten years; dropped.
     """
 
-    rows: int
-    out_of_order: int
-    repeated: int
-    replaced: int
-    resets: int
-    gaps: int
-    gap_hours: float
-    without_length: int
-    implausible: int
+    __slots__ = ()
 
 
-class Measured(NamedTuple):
+class _MeasuredFields(NamedTuple):
+    samples: Table
+    findings: Findings
+
+
+class Measured(_MeasuredFields, Record):
     """Samples as a table, with what was found on the way.
 
     Attributes:
@@ -178,11 +221,15 @@ class Measured(NamedTuple):
         findings: What was odd, over all devices.
     """
 
-    samples: Table
-    findings: Findings
+    __slots__ = ()
 
 
-class Point(NamedTuple):
+class _PointFields(NamedTuple):
+    at: datetime
+    value: float | None
+
+
+class Point(_PointFields, Record):
     """One number of a home's series.
 
     Attributes:
@@ -190,11 +237,17 @@ class Point(NamedTuple):
         value: The number; ``None`` where nothing was measured.
     """
 
-    at: datetime
-    value: float | None
+    __slots__ = ()
 
 
-class HomeSeries(NamedTuple):
+class _HomeSeriesFields(NamedTuple):
+    unit: str | None
+    data: list[Point]
+    is_available: bool
+    reason: str | None
+
+
+class HomeSeries(_HomeSeriesFields, Record):
     """A series of a home's energy system over a day, a month or a year.
 
     Attributes:
@@ -204,7 +257,4 @@ class HomeSeries(NamedTuple):
         reason: Why not.
     """
 
-    unit: str | None
-    data: list[Point]
-    is_available: bool
-    reason: str | None
+    __slots__ = ()
