@@ -185,6 +185,7 @@ impl AreaNumbers {
             drawn: Energy::from_kwh(self.energy_kwh).named("energy_kwh")?,
             fed: Energy::from_kwh(self.discharged_kwh).named("discharged_kwh")?,
             shortfall: Energy::from_kwh(self.shortfall_kwh).named("shortfall_kwh")?,
+            degree_hours: 0.0,
         })
     }
 

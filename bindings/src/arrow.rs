@@ -16,6 +16,7 @@ use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::error::Refused;
 use crate::names::{Meant, find_meant};
+use crate::record;
 
 /// Timestamps as the engine counts them.
 pub(crate) fn timestamp() -> DataType {
@@ -221,7 +222,8 @@ pub(crate) fn or_nan(column: &Float64Array) -> Vec<f64> {
 /// Columns with names, which any Arrow library reads: ``pyarrow.table(table)``,
 /// ``polars.DataFrame(table)`` and so on.
 ///
-/// A table can be pickled, so it can be handed to other processes.
+/// A table can be pickled, so it can be handed to other processes. Two tables are equal if they have
+/// the same columns and rows.
 #[pyclass(frozen, subclass, module = "slackwater")]
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
@@ -238,9 +240,10 @@ impl Table {
         Self { schema: batch.schema(), batches: vec![batch] }
     }
 
-    /// A table of columns, each with its name and whether it may hold nulls.
-    pub(crate) fn of_columns(
-        columns: impl IntoIterator<Item = (&'static str, ArrayRef, bool)>,
+    /// A table of columns, each with its name and whether it may hold nulls. That is a property of
+    /// the table, not of the rows at hand, so that all tables of a kind have one schema.
+    pub(crate) fn of_columns<N: AsRef<str>>(
+        columns: impl IntoIterator<Item = (N, ArrayRef, bool)>,
     ) -> Result<Self, Refused> {
         let batch = RecordBatch::try_from_iter_with_nullable(columns).map_err(refused)?;
         Ok(Self::from_batch(batch))
@@ -282,6 +285,30 @@ impl Table {
         let schema = Arc::new(batch.schema().as_ref().clone().with_metadata(metadata));
         let batch = batch.with_schema(schema.clone()).map_err(refused)?;
         Ok(Self { schema, batches: vec![batch] })
+    }
+
+    /// True if both tables have the same columns and rows, however the rows are split into batches.
+    fn holds_same(&self, other: &Self) -> bool {
+        let filled = |table: &Self| {
+            let batches = table.batches.iter().filter(|batch| batch.num_rows() > 0);
+            batches.cloned().collect::<Vec<_>>().into_iter()
+        };
+        let rest = |batch: &RecordBatch, rows: usize| {
+            let left = batch.num_rows() - rows;
+            (left > 0).then(|| batch.slice(rows, left))
+        };
+        let (mut own, mut others) = (filled(self), filled(other));
+        let (mut next, mut next_other) = (own.next(), others.next());
+        while let (Some(batch), Some(other)) = (&next, &next_other) {
+            let rows = batch.num_rows().min(other.num_rows());
+            if batch.slice(0, rows).columns() != other.slice(0, rows).columns() {
+                return false;
+            }
+            let left = (rest(batch, rows), rest(other, rows));
+            next = left.0.or_else(|| own.next());
+            next_other = left.1.or_else(|| others.next());
+        }
+        self.schema == other.schema && next.is_none() && next_other.is_none()
     }
 
     /// One line with the number of rows and the names of the columns.
@@ -344,6 +371,14 @@ impl Table {
 
     fn __len__(&self) -> usize {
         self.num_rows()
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.holds_same(other)
+    }
+
+    fn __hash__(slf: &Bound<'_, Self>) -> PyResult<isize> {
+        record::hash(slf.as_any(), &["num_rows", "column_names"])
     }
 
     fn __repr__(&self) -> String {

@@ -1,6 +1,10 @@
 //! Plans of a battery under a tariff with a price of power.
+use std::sync::Arc;
+
 use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use slackwater_engine::bill::load::EarlierPeak;
 use slackwater_engine::bill::month::Month;
 use slackwater_engine::bill::tariff as checked;
@@ -12,17 +16,19 @@ use slackwater_engine::plan::capacity::{
     certificate as proof, plan as engine, planned_slot as planned,
 };
 use slackwater_engine::plan::questions;
+use slackwater_engine::plan::record::{GridPrices, SavedRun};
 use slackwater_engine::plan::storage::Searched;
 use slackwater_engine::units::{Energy, Money, Power, Price};
 
 use crate::bill::BillingTariff;
 use crate::error::{Named, Refused};
-use crate::plan::BatteryTuple;
+use crate::plan::{BatteryTuple, Interval, Intervals};
 use crate::prices::Prices;
 use crate::provenance::SourceShare;
 use crate::record;
+use crate::saved::Terms;
 use crate::storage::{ConsumptionTuple, LimitTuple, storage_request};
-use crate::time::Instant;
+use crate::time::{Instant, time_zone};
 use crate::verification::Verification;
 
 record! {
@@ -193,33 +199,12 @@ record! {
     }
 }
 
-/// Plan of a battery at the least cost of energy and power; see `slackwater.CapacityPlan`.
-#[pyclass(frozen, subclass, eq, get_all, module = "slackwater._engine")]
-#[derive(Debug, Clone, PartialEq)]
+/// Plan of a battery with its request, tariff, prices and currency; see `slackwater.CapacityPlan`.
+#[pyclass(frozen, subclass, module = "slackwater._engine")]
+#[derive(Debug, Clone)]
 pub(crate) struct CapacityPlan {
-    /// The tariff whose price of power counts.
-    tariff: BillingTariff,
-    /// Reasons of the periods in which the battery runs, in time order.
-    reasons: CapacityReasons,
-    /// Cost of energy and of the power above that of before.
-    cost: CapacityCost,
-    /// Cost of the plan that is cheapest in energy, without regard to power.
-    energy_alone: CapacityCost,
-    /// Cost of the plan that is cheapest in energy alone, minus that of this plan.
-    savings: f64,
-    /// The proof: cost with its bound, and all slots.
-    certificate: CapacityCertificate,
-    /// Largest shortfall of a target, in kWh of stored energy.
-    shortfall_kwh: f64,
-    /// Largest shortfall of the reserve or of the lowest state of charge of a period, in kWh of
-    /// stored energy, at the end of a slot: what full power does not reach in time.
-    floor_shortfall_kwh: f64,
-    /// What the battery is charged with at the prices of each source, in the order of the layers.
-    ///
-    /// Prices without layers are one known source, `"prices"`.
-    sources: Vec<SourceShare>,
-    /// What the battery is discharged at prices to sell of each source; empty without such prices.
-    export_sources: Vec<SourceShare>,
+    run: Arc<SavedRun<CapacityRequest>>,
+    terms: Terms,
 }
 
 impl CapacityPlan {
@@ -236,12 +221,30 @@ impl CapacityPlan {
         "export_sources",
     ];
 
-    fn new(
-        plan: &engine::CapacityPlan,
-        tariff: BillingTariff,
-        [sources, export_sources]: [Vec<SourceShare>; 2],
-    ) -> Self {
-        let reasons = explain(plan, tariff.tariff.time_zone());
+    /// A plan on the terms of its prices.
+    pub(crate) fn new(run: SavedRun<CapacityRequest>, terms: Terms) -> Self {
+        Self { run: Arc::new(run), terms }
+    }
+
+    /// The plan, to be evaluated under other facts.
+    pub(crate) fn intended(&self) -> &engine::CapacityPlan {
+        self.run.plan()
+    }
+
+    /// First instant that the plan could use.
+    pub(crate) fn begins_at(&self) -> DateTime<Utc> {
+        self.run.request().storage.now
+    }
+
+    /// Slots of the plan that is cheapest in energy, which is the baseline.
+    pub(crate) fn energy_alone_slots(&self) -> Result<Vec<planned::CapacitySlot>, Refused> {
+        let problem = CapacityProblem::new(self.run.request().clone())?;
+        let prices = self.run.prices();
+        Ok(engine::plan_energy_alone(&prices.import, prices.export.as_deref(), &problem)?)
+    }
+
+    /// Reasons with times on the wall clock of a zone.
+    fn reasons_in(&self, zone: Tz) -> CapacityReasons {
         let reason = |reason: explained::CapacityReason| CapacityReason {
             start: reason.start,
             end: reason.end,
@@ -250,18 +253,12 @@ impl CapacityPlan {
             level_kw: reason.level.map(Power::as_kw),
             sentence: reason.sentence,
         };
-        Self {
-            tariff,
-            reasons: reasons.into_iter().map(reason).collect(),
-            cost: write_cost(&plan.cost),
-            energy_alone: write_cost(&plan.energy_alone),
-            savings: plan.savings().as_amount(),
-            certificate: CapacityCertificate::new(plan),
-            shortfall_kwh: plan.shortfall.as_kwh(),
-            floor_shortfall_kwh: plan.floor_shortfall.as_kwh(),
-            sources,
-            export_sources,
-        }
+        explain(self.intended(), zone).into_iter().map(reason).collect()
+    }
+
+    /// The text of the saved plan.
+    pub(crate) fn to_json(&self) -> String {
+        self.terms.to_json(SavedRun::clone(&self.run))
     }
 }
 
@@ -424,48 +421,116 @@ fn write_cost(cost: &engine::CapacityCost) -> CapacityCost {
 
 #[pymethods]
 impl CapacityPlan {
+    /// Makes the class of Python, which takes prices beside the plan.
     #[new]
-    #[pyo3(signature = (
-        *, tariff, reasons, cost, energy_alone, savings, certificate, shortfall_kwh,
-        floor_shortfall_kwh, sources, export_sources
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python class")]
-    fn from_fields(
-        tariff: BillingTariff,
-        reasons: CapacityReasons,
-        cost: CapacityCost,
-        energy_alone: CapacityCost,
-        savings: f64,
-        certificate: CapacityCertificate,
-        shortfall_kwh: f64,
-        floor_shortfall_kwh: f64,
-        sources: Vec<SourceShare>,
-        export_sources: Vec<SourceShare>,
-    ) -> Self {
-        Self {
-            tariff,
-            reasons,
-            cost,
-            energy_alone,
-            savings,
-            certificate,
-            shortfall_kwh,
-            floor_shortfall_kwh,
-            sources,
-            export_sources,
-        }
+    #[pyo3(signature = (native, *_rest: "object"))]
+    fn from_native(native: &Self, _rest: &Bound<'_, PyTuple>) -> Self {
+        native.clone()
+    }
+
+    /// First instant that the plan could use, in UTC.
+    #[getter]
+    fn now(&self) -> DateTime<Utc> {
+        self.begins_at()
+    }
+
+    #[getter(_import_prices)]
+    fn prices(&self) -> Prices {
+        self.terms.import(self.run.prices().import.clone())
+    }
+
+    #[getter(_export_prices)]
+    fn export_prices(&self) -> Option<Prices> {
+        self.run.prices().export.clone().map(|curve| self.terms.export(curve))
+    }
+
+    /// The tariff whose price of power counts.
+    #[getter]
+    fn tariff(&self) -> BillingTariff {
+        BillingTariff { tariff: Arc::new(self.run.request().tariff.clone()) }
+    }
+
+    /// Reasons of the periods in which the battery runs, in time order, on the tariff's clocks.
+    #[getter]
+    fn reasons(&self) -> CapacityReasons {
+        self.reasons_in(self.run.request().tariff.time_zone())
+    }
+
+    #[pyo3(signature = (*, time_zone))]
+    fn explain(&self, time_zone: Option<&str>) -> Result<CapacityReasons, Refused> {
+        let zone = time_zone.map(self::time_zone).transpose()?;
+        Ok(zone.map_or_else(|| self.reasons(), |zone| self.reasons_in(zone)))
+    }
+
+    /// Cost of energy and of the power above that of before.
+    #[getter]
+    fn cost(&self) -> CapacityCost {
+        write_cost(&self.intended().cost)
+    }
+
+    /// Cost of the plan that is cheapest in energy, without regard to power.
+    #[getter]
+    fn energy_alone(&self) -> CapacityCost {
+        write_cost(&self.intended().energy_alone)
+    }
+
+    /// Cost of the plan that is cheapest in energy alone, minus that of this plan.
+    #[getter]
+    fn savings(&self) -> f64 {
+        self.intended().savings().as_amount()
+    }
+
+    /// The proof: cost with its bound, and all slots.
+    #[getter]
+    fn certificate(&self) -> CapacityCertificate {
+        CapacityCertificate::new(self.intended())
+    }
+
+    /// Largest shortfall of a target, in kWh of stored energy.
+    #[getter]
+    fn shortfall_kwh(&self) -> f64 {
+        self.intended().shortfall.as_kwh()
+    }
+
+    /// Largest shortfall of the reserve or of the lowest state of charge of a period, in kWh of
+    /// stored energy, at the end of a slot: the part that full power does not reach in time.
+    #[getter]
+    fn floor_shortfall_kwh(&self) -> f64 {
+        self.intended().floor_shortfall.as_kwh()
+    }
+
+    /// Energy that the battery is charged with at the prices of each source, in the order of the
+    /// layers.
+    ///
+    /// Prices without layers are one known source, ``"prices"``.
+    #[getter]
+    fn sources(&self) -> Result<Vec<SourceShare>, Refused> {
+        let slots = self.intended().slots.iter();
+        let price = |slot: &planned::CapacitySlot| slot.import_price.unwrap_or(Price::ZERO);
+        let bought = slots.map(|slot| (slot.start, slot.charged, price(slot)));
+        Ok(SourceShare::all(questions::shares(&self.prices().layered()?, bought)))
+    }
+
+    /// Energy that the battery is discharged at the prices to sell of each source; empty without
+    /// such prices.
+    #[getter]
+    fn export_sources(&self) -> Result<Vec<SourceShare>, Refused> {
+        let Some(prices) = self.export_prices() else { return Ok(Vec::new()) };
+        let slots = self.intended().slots.iter();
+        let sold = slots.map(|slot| (slot.start, slot.discharged, slot.export_price));
+        Ok(SourceShare::all(questions::shares(&prices.layered()?, sold)))
+    }
+
+    /// Periods of charging (positive kW) and discharging (negative) at the plug, in UTC.
+    #[getter]
+    fn intervals(&self) -> Intervals {
+        self.intended().intervals().iter().map(Interval::new).collect()
     }
 
     /// All slots, in time order.
     #[getter]
     fn slots(&self) -> CapacitySlots {
-        self.certificate.slots.iter().cloned().collect()
-    }
-
-    /// Currency of all amounts.
-    #[getter]
-    fn currency(&self) -> &str {
-        self.tariff.tariff.currency().code()
+        self.intended().slots.iter().map(write_slot).collect()
     }
 
     /// Return the fields as a dictionary; records inside of it become dictionaries, too.
@@ -473,24 +538,13 @@ impl CapacityPlan {
         record::to_dict(slf.as_any(), Self::FIELDS)
     }
 
-    fn __getnewargs_ex__<'py>(slf: &Bound<'py, Self>) -> PyResult<((), record::Fields<'py>)> {
-        Ok(((), record::fields(slf.as_any(), Self::FIELDS)?))
+    fn __eq__(&self, other: &Self) -> bool {
+        self.intended() == other.intended() && self.begins_at() == other.begins_at()
     }
-}
 
-/// What the battery takes and gives at the prices of each source.
-fn source_shares(
-    plan: &engine::CapacityPlan,
-    prices: &Prices,
-    export: Option<&Prices>,
-) -> Result<[Vec<SourceShare>; 2], Refused> {
-    let bought = plan.slots.iter();
-    let bought =
-        bought.map(|slot| (slot.start, slot.charged, slot.import_price.unwrap_or(Price::ZERO)));
-    let bought = SourceShare::all(questions::shares(&prices.layered()?, bought));
-    let Some(export) = export else { return Ok([bought, Vec::new()]) };
-    let sold = plan.slots.iter().map(|slot| (slot.start, slot.discharged, slot.export_price));
-    Ok([bought, SourceShare::all(questions::shares(&export.layered()?, sold))])
+    fn __hash__(slf: &Bound<'_, Self>) -> PyResult<isize> {
+        record::hash(slf.as_any(), &["savings", "shortfall_kwh"])
+    }
 }
 
 /// See `slackwater.plan_capacity`.
@@ -561,9 +615,8 @@ pub(crate) fn plan_capacity(
         load: load.into_iter().enumerate().map(period).collect::<Result<_, _>>()?,
         peaks: peaks.into_iter().enumerate().map(peak).collect::<Result<_, _>>()?,
     };
-    let export = export_prices.map(|export| &*export.curve);
-    let plan = py
-        .detach(|| engine::plan_capacity(&prices.curve, export, &CapacityProblem::new(request)?))?;
-    let shares = source_shares(&plan, prices, export_prices)?;
-    Ok(CapacityPlan::new(&plan, tariff, shares))
+    let export = export_prices.map(|export| export.curve.clone());
+    let curves = GridPrices { import: prices.curve.clone(), export };
+    let run = py.detach(|| SavedRun::new(curves, request))?;
+    Ok(CapacityPlan::new(run, Terms::new(prices, export_prices)))
 }

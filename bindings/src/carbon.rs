@@ -1,6 +1,7 @@
 //! Emissions of plans, at a carbon intensity, and their price.
 use pyo3::prelude::*;
 use slackwater_engine::columns::IntervalColumns;
+use slackwater_engine::plan::capacity::plan as capacity;
 use slackwater_engine::plan::record as engine;
 use slackwater_engine::plan::{charge, heat};
 use slackwater_engine::prices::curve::PriceCurve;
@@ -8,6 +9,7 @@ use slackwater_engine::time::horizon::Horizon;
 
 use crate::area_table::add_intervals;
 use crate::arrow::{Columns, Table};
+use crate::capacity::CapacityPlan;
 use crate::error::{Named, Refused};
 use crate::heat::HeatPlan;
 use crate::plan::Plan;
@@ -71,6 +73,20 @@ pub(crate) fn storage_emissions(
 #[pyfunction]
 pub(crate) fn heat_emissions(py: Python<'_>, plan: &HeatPlan, intensity: &Series) -> (f64, f64) {
     py.detach(|| heat::emissions(plan.intended(), &intensity.curve))
+}
+
+/// Emissions in kg of the energy from the grid under a price of power, and of the plan that is
+/// cheapest in energy.
+#[pyfunction]
+pub(crate) fn capacity_emissions(
+    py: Python<'_>,
+    plan: &CapacityPlan,
+    intensity: &Series,
+) -> Result<(f64, f64), Refused> {
+    py.detach(|| {
+        let kg = |slots: &[_]| capacity::emissions(slots, &intensity.curve);
+        Ok((kg(&plan.intended().slots), kg(&plan.energy_alone_slots()?)))
+    })
 }
 
 /// Emissions in kg of all plans of a table.

@@ -6,6 +6,7 @@ use slackwater_engine::plan::evaluation::{ConnectionFacts, DemandPrice, Measured
 use slackwater_engine::plan::site::DemandCharge;
 use slackwater_engine::units::{Energy, Power};
 
+use crate::capacity::CapacityPlan;
 use crate::error::{Named, Refused};
 use crate::heat::HeatPlan;
 use crate::plan::Plan;
@@ -112,6 +113,7 @@ pub(crate) enum AnyPlan<'py> {
     Heat(PyRef<'py, HeatPlan>),
     Switching(PyRef<'py, SwitchingPlan>),
     Site(PyRef<'py, SitePlan>),
+    Capacity(PyRef<'py, CapacityPlan>),
 }
 
 /// See `slackwater.Plan.evaluate`.
@@ -143,6 +145,10 @@ pub(crate) fn evaluate(
         let found = engine::evaluate_site(request, plan, &facts);
         return Ok(Evaluation::new(&found.map_err(|error| Refused::Input(error.to_string()))?));
     }
+    if matches!(plan, AnyPlan::Capacity(_)) && demand.is_some() {
+        let text = "demand_charge: the tariff of this plan prices the power already";
+        return Err(Refused::Input(text.into()));
+    }
     let demand = demand
         .map(|(price, peak, window)| DemandPrice::new(price, peak, window))
         .transpose()
@@ -162,6 +168,11 @@ pub(crate) fn evaluate(
         }
         AnyPlan::Heat(plan) => engine::evaluate_heat(plan.intended(), &facts),
         AnyPlan::Switching(plan) => engine::evaluate_switching(plan.intended(), &facts),
+        AnyPlan::Capacity(plan) => {
+            let alone = plan.energy_alone_slots()?;
+            engine::evaluate_capacity(plan.intended(), &alone, &facts)
+                .map_err(|error| Refused::Input(error.to_string()))?
+        }
         // Evaluated above, by the accounting of a site.
         AnyPlan::Site(_) => return Err(Refused::Input("plan: a site".into())),
     }))

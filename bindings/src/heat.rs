@@ -1,7 +1,7 @@
 //! Plans of rooms and tanks, and their thermal models from measurements.
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray};
+use arrow_array::{ArrayRef, Float64Array, TimestampMicrosecondArray};
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
@@ -19,7 +19,7 @@ use slackwater_engine::units::{
     Energy, HeatCapacity, HeatLoss, Power, Price, Temperature, UnitError,
 };
 
-use crate::arrow::{Table, refused, utc};
+use crate::arrow::{Table, utc};
 use crate::error::{Named, Refused};
 use crate::plan::{Interval, Intervals, LimitTuple, limits};
 use crate::prices::Prices;
@@ -87,7 +87,7 @@ record! {
         temperature_celsius: f64,
         /// Instant at which the temperature is at the edge of the band for which the unit runs, or at
         /// which its least time on has passed, in UTC; `None` if there is none.
-        due: Option<DateTime<Utc>>,
+        deadline: Option<DateTime<Utc>>,
         /// The reason as a sentence, with times on the wall clock that `explain` was asked for.
         sentence: String,
     }
@@ -504,7 +504,7 @@ impl HeatPlan {
             code: reason.code.as_str().to_owned(),
             marginal_value_per_kwh: reason.marginal_value.as_per_kwh(),
             temperature_celsius: reason.temperature.as_celsius(),
-            due: reason.due,
+            deadline: reason.due,
             sentence: self.terms.tell_bought(reason.sentence(zone), (reason.start, reason.end)),
         };
         Ok(engine::explain(self.intended()).into_iter().map(reason).collect())
@@ -534,23 +534,24 @@ impl HeatPlan {
             let micros: Vec<i64> = slots.iter().map(|slot| of(slot).timestamp_micros()).collect();
             Arc::new(utc(TimestampMicrosecondArray::from(micros)))
         };
-        let numbers = |of: fn(&engine::HeatSlot) -> Option<f64>| -> ArrayRef {
-            Arc::new(slots.iter().map(of).collect::<Float64Array>())
+        let always = |of: fn(&engine::HeatSlot) -> f64| -> ArrayRef {
+            Arc::new(Float64Array::from_iter_values(slots.iter().map(of)))
         };
-        let batch = RecordBatch::try_from_iter([
-            ("start", times(|slot| slot.start)),
-            ("end", times(|slot| slot.end)),
-            ("price_per_kwh", numbers(|slot| slot.price.map(Price::as_per_kwh))),
-            ("outdoor_celsius", numbers(|slot| Some(slot.outdoor.as_celsius()))),
-            ("cop", numbers(|slot| Some(slot.cop))),
-            ("used_kwh", numbers(|slot| Some(slot.used.as_kwh()))),
-            ("temperature_celsius", numbers(|slot| Some(slot.temperature.as_celsius()))),
-            ("temperature_min_celsius", numbers(|slot| Some(slot.temperature_min.as_celsius()))),
-            ("temperature_max_celsius", numbers(|slot| Some(slot.temperature_max.as_celsius()))),
-            ("marginal_value_per_kwh", numbers(|slot| Some(slot.marginal_value.as_per_kwh()))),
-        ])
-        .map_err(refused)?;
-        Table::from_batch(batch).stream(py, requested_schema)
+        let prices = slots.iter().map(|slot| slot.price.map(Price::as_per_kwh));
+        let prices: ArrayRef = Arc::new(prices.collect::<Float64Array>());
+        let table = Table::of_columns([
+            ("start", times(|slot| slot.start), false),
+            ("end", times(|slot| slot.end), false),
+            ("price_per_kwh", prices, true),
+            ("outdoor_celsius", always(|slot| slot.outdoor.as_celsius()), false),
+            ("cop", always(|slot| slot.cop), false),
+            ("used_kwh", always(|slot| slot.used.as_kwh()), false),
+            ("temperature_celsius", always(|slot| slot.temperature.as_celsius()), false),
+            ("temperature_min_celsius", always(|slot| slot.temperature_min.as_celsius()), false),
+            ("temperature_max_celsius", always(|slot| slot.temperature_max.as_celsius()), false),
+            ("marginal_value_per_kwh", always(|slot| slot.marginal_value.as_per_kwh()), false),
+        ])?;
+        table.stream(py, requested_schema)
     }
 }
 

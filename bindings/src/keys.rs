@@ -190,8 +190,8 @@ impl Keys {
         self.groups = groups;
     }
 
-    /// The columns for some combinations, under their names.
-    pub(crate) fn columns(&self, groups: &UInt32Array) -> Vec<(String, ArrayRef)> {
+    /// The columns for some combinations, under their names; none of them holds a null.
+    pub(crate) fn columns(&self, groups: &UInt32Array) -> Vec<(String, ArrayRef, bool)> {
         let of = |position: usize| {
             groups.values().iter().map(move |&group| self.groups[group as usize][position])
         };
@@ -199,7 +199,7 @@ impl Keys {
         columns
             .filter_map(|(position, key)| {
                 let values = key.values.as_ref()?;
-                Some((key.name.clone(), values.column(of(position))))
+                Some((key.name.clone(), values.column(of(position)), false))
             })
             .collect()
     }

@@ -200,13 +200,15 @@ fn rows(keys: &Keys, frozen: &[FrozenSession]) -> Result<Table, Refused> {
         Arc::new(all().map(of).collect::<Float64Array>()) as ArrayRef
     };
     let mut columns = keys.columns(&owners);
-    let mut push = |name: &str, column: ArrayRef| columns.push((name.to_owned(), column));
-    push("start", times(|sample| sample.start));
-    push("end", times(|sample| sample.end));
-    push("power_kw", numbers(|sample| sample.power.map(Power::as_kw)));
-    push("price_per_kwh", numbers(|sample| sample.price.map(Price::as_per_kwh)));
-    push("non_smart_kw", numbers(|sample| sample.non_smart.map(Power::as_kw)));
-    Ok(Table::from_batch(RecordBatch::try_from_iter(columns).map_err(refused)?))
+    let mut push = |name: &str, column: ArrayRef, is_nullable: bool| {
+        columns.push((name.to_owned(), column, is_nullable));
+    };
+    push("start", times(|sample| sample.start), false);
+    push("end", times(|sample| sample.end), false);
+    push("power_kw", numbers(|sample| sample.power.map(Power::as_kw)), true);
+    push("price_per_kwh", numbers(|sample| sample.price.map(Price::as_per_kwh)), true);
+    push("non_smart_kw", numbers(|sample| sample.non_smart.map(Power::as_kw)), true);
+    Table::of_columns(columns)
 }
 
 /// One row a session.
@@ -227,13 +229,15 @@ fn summary(read: &Read, frozen: &[FrozenSession]) -> Result<Table, Refused> {
         money(items.iter().map(|item| item.as_ref().and_then(of)))
     };
     let mut columns = read.keys.columns(&all);
-    let mut push = |name: &str, column: ArrayRef| columns.push((name.to_owned(), column));
-    push("start", times(|item| item.from));
-    push("end", times(|item| item.to));
-    push("energy_kwh", numbers(|item| Some(item.totals.energy.as_kwh())));
-    push("priced_kwh", numbers(|item| Some(item.totals.priced_energy.as_kwh())));
-    push("cost", amounts(|item| Some(item.totals.cost))?);
-    push("non_smart_cost", amounts(|item| Some(item.totals.non_smart?.cost))?);
-    push("savings", money(frozen.iter().map(FrozenSession::savings))?);
-    Ok(Table::from_batch(RecordBatch::try_from_iter(columns).map_err(refused)?))
+    let mut push = |name: &str, column: ArrayRef, is_nullable: bool| {
+        columns.push((name.to_owned(), column, is_nullable));
+    };
+    push("start", times(|item| item.from), true);
+    push("end", times(|item| item.to), true);
+    push("energy_kwh", numbers(|item| Some(item.totals.energy.as_kwh())), true);
+    push("priced_kwh", numbers(|item| Some(item.totals.priced_energy.as_kwh())), true);
+    push("cost", amounts(|item| Some(item.totals.cost))?, true);
+    push("non_smart_cost", amounts(|item| Some(item.totals.non_smart?.cost))?, true);
+    push("savings", money(frozen.iter().map(FrozenSession::savings))?, true);
+    Table::of_columns(columns)
 }

@@ -99,7 +99,8 @@ mod _engine {
     };
     #[pymodule_export]
     use crate::carbon::{
-        EmissionPrice, charge_emissions, heat_emissions, storage_emissions, table_emissions,
+        EmissionPrice, capacity_emissions, charge_emissions, heat_emissions, storage_emissions,
+        table_emissions,
     };
     #[pymodule_export]
     use crate::device::{
@@ -154,7 +155,7 @@ mod _engine {
     #[pymodule_export]
     use crate::policy::{
         BidCurve, BidStep, ChargePolicy, PolicyCertificate, PolicyDecision, PolicyReason,
-        PolicyReasons, PolicySlot, PolicySlots, ScenarioPrices, plan_policy,
+        PolicyReasons, PolicySlot, PolicySlots, PolicyStep, ScenarioPrices, plan_policy,
     };
     #[pymodule_export]
     use crate::power::{PowerChange, PowerChanges, plan_load, plan_power_changes, site_intervals};

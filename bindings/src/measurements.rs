@@ -1,7 +1,7 @@
 //! From what devices report to samples, Arrow to Arrow.
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray, UInt32Array};
+use arrow_array::{ArrayRef, Float64Array, TimestampMicrosecondArray, UInt32Array};
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
@@ -12,7 +12,7 @@ use slackwater_engine::statistics::measurements::{
 use slackwater_engine::statistics::sample::Sample;
 use slackwater_engine::units::{Energy, Power};
 
-use crate::arrow::{Columns, Table, refused, utc};
+use crate::arrow::{Columns, Table, utc};
 use crate::error::{Named, Refused};
 use crate::keys::Keys;
 
@@ -81,12 +81,11 @@ impl<T> Read<T> {
         };
         let power: Float64Array = all().map(|sample| sample.power.map(Power::as_kw)).collect();
         let mut columns = self.keys.columns(&owners);
-        columns.push(("start".to_owned(), times(|sample| sample.start)));
-        columns.push(("end".to_owned(), times(|sample| sample.end)));
-        columns.push(("power_kw".to_owned(), Arc::new(power)));
-        let batch = RecordBatch::try_from_iter(columns).map_err(refused)?;
+        columns.push(("start".to_owned(), times(|sample| sample.start), false));
+        columns.push(("end".to_owned(), times(|sample| sample.end), false));
+        columns.push(("power_kw".to_owned(), Arc::new(power), true));
         let sum = measured.iter().fold(Findings::default(), |sum, own| sum.plus(own.findings));
-        Ok((Table::from_batch(batch), findings(sum)))
+        Ok((Table::of_columns(columns)?, findings(sum)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Plans of one vehicle.
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray};
+use arrow_array::{ArrayRef, Float64Array, TimestampMicrosecondArray};
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
@@ -17,7 +17,7 @@ use slackwater_engine::plan::stability::{Budget, Stability};
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::units::{Energy, Percent, Power, Price};
 
-use crate::arrow::{Table, refused, utc};
+use crate::arrow::{Table, utc};
 use crate::charged::Charged;
 use crate::error::{Named, Refused};
 use crate::prices::Prices;
@@ -598,15 +598,14 @@ impl Plan {
         let numbers = |of: fn(&engine::PlannedSlot) -> f64| -> ArrayRef {
             Arc::new(Float64Array::from(slots.iter().map(of).collect::<Vec<f64>>()))
         };
-        let batch = RecordBatch::try_from_iter([
-            ("start", times(|slot| slot.start)),
-            ("end", times(|slot| slot.end)),
-            ("price_per_kwh", numbers(|slot| slot.price.as_per_kwh())),
-            ("power_max_kw", numbers(|slot| slot.power_max.as_kw())),
-            ("energy_kwh", numbers(|slot| slot.energy.as_kwh())),
-        ])
-        .map_err(refused)?;
-        Table::from_batch(batch).stream(py, requested_schema)
+        let table = Table::of_columns([
+            ("start", times(|slot| slot.start), false),
+            ("end", times(|slot| slot.end), false),
+            ("price_per_kwh", numbers(|slot| slot.price.as_per_kwh()), false),
+            ("power_max_kw", numbers(|slot| slot.power_max.as_kw()), false),
+            ("energy_kwh", numbers(|slot| slot.energy.as_kwh()), false),
+        ])?;
+        table.stream(py, requested_schema)
     }
 }
 

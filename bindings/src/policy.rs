@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
+use slackwater_engine::plan::Stated;
 use slackwater_engine::plan::policy as engine;
 use slackwater_engine::plan::policy::{
     PolicyRequest, PriceBranch, UncertainPrices, UncertainPricesError,
@@ -16,6 +17,7 @@ use crate::plan::{LimitTuple, limits};
 use crate::prices::Prices;
 use crate::record;
 use crate::time::{Instant, Whole, time_zone};
+use crate::verification::Verification;
 
 record! {
     /// What a policy does in a slot, in one of its states.
@@ -88,6 +90,28 @@ record! {
         energy_kwh: f64,
     }
 
+    /// Slot of a policy with all that its certificate rests on.
+    pub(crate) struct PolicyStep {
+        /// First instant, in UTC.
+        start: DateTime<Utc>,
+        /// First instant after the slot, in UTC.
+        end: DateTime<Utc>,
+        /// Most energy of the slot, in kWh at the plug.
+        energy_max_kwh: f64,
+        /// Probability that a vehicle that is still there leaves at the end, from 0 to 1.
+        departure_probability: f64,
+        /// Price of a kWh in each state, in units of the currency.
+        prices_per_kwh: Vec<f64>,
+        /// For each state, pairs `(state, probability)` of the states of the next slot that may
+        /// follow it; empty in the last slot.
+        transitions: Vec<Vec<(usize, f64)>>,
+        /// Ends of the segments of the energy left for later, in kWh at the plug, in rising order.
+        segment_ends_kwh: Vec<f64>,
+        /// For each state, the expected cost of a kWh in each segment, in units of the currency, in
+        /// rising order.
+        marginal_costs_per_kwh: Vec<Vec<f64>>,
+    }
+
     /// Expected cost of a policy, and a bound that no policy can undercut.
     pub(crate) struct PolicyCertificate {
         /// Expected cost by following the decisions, of the electricity and of what is missing.
@@ -101,6 +125,97 @@ record! {
         gap: f64,
         /// True if the gap is rounding: at most 1e-9 of the cost, or of 1 if the cost is less.
         is_proved: bool,
+        /// Energy wanted, in kWh at the plug.
+        energy_kwh: f64,
+        /// Price of a kWh that is missing when the vehicle leaves, in units of the currency.
+        shortfall_price_per_kwh: f64,
+        /// Probabilities of the states of the first slot.
+        first_probabilities: Vec<f64>,
+        /// All slots with prices, probabilities and marginal costs, in time order.
+        slots: Vec<PolicyStep>,
+    }
+    impl {
+        /// Compute each statement anew from the numbers of the certificate alone.
+        ///
+        /// The decisions follow from the prices and marginal costs of the slots. The distribution
+        /// over states and energies is carried from slot to slot for the expected cost, and the
+        /// marginal costs give the bound by weak duality. None of it uses the planner.
+        ///
+        /// Returns:
+        ///     Each statement with the computed number and the difference. Nothing is raised for a
+        ///     statement that does not hold: look at ``failed``.
+        ///
+        /// Raises:
+        ///     InputError: A number of the certificate is NaN, infinite or beyond all measure.
+        ///
+        /// Example:
+        ///     >>> from datetime import UTC, datetime
+        ///     >>> import slackwater as sw
+        ///     >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+        ///     >>> policy = sw.plan_policy(
+        ///     ...     sw.Prices.from_values(six, [0.20, 0.10], currency="EUR"),
+        ///     ...     now=six, power_max_kw=10, energy_kwh=15, shortfall_price_per_kwh=1,
+        ///     ... )
+        ///     >>> policy.certificate.verify().holds
+        ///     True
+        fn verify(&self) -> Result<Verification, Refused> {
+            let Self { expected_cost: cost, bound, gap, is_proved, .. } = *self;
+            let stated = Stated { cost, bound, gap, is_proved };
+            let evidence = self.evidence()?;
+            Ok(Verification::new(engine::verify(&evidence, self.expected_shortfall_kwh, stated)))
+        }
+    }
+}
+
+impl PolicyCertificate {
+    /// Certificate of a policy with its data.
+    fn new(policy: &engine::ChargePolicy) -> Self {
+        let (certificate, evidence) = (policy.certificate(), policy.evidence());
+        let step = |step: engine::PolicyStep| PolicyStep {
+            start: step.start,
+            end: step.end,
+            energy_max_kwh: step.energy_max.as_kwh(),
+            departure_probability: step.departure_probability,
+            prices_per_kwh: step.prices.into_iter().map(Price::as_per_kwh).collect(),
+            transitions: step.transitions,
+            segment_ends_kwh: step.segment_ends_kwh,
+            marginal_costs_per_kwh: step.marginal_costs,
+        };
+        Self {
+            expected_cost: certificate.expected_cost.as_amount(),
+            expected_shortfall_kwh: certificate.expected_shortfall.as_kwh(),
+            bound: certificate.bound.as_amount(),
+            gap: certificate.gap().as_amount(),
+            is_proved: certificate.is_proved(),
+            energy_kwh: evidence.energy.as_kwh(),
+            shortfall_price_per_kwh: evidence.shortfall_price.as_per_kwh(),
+            first_probabilities: evidence.first,
+            slots: evidence.steps.into_iter().map(step).collect(),
+        }
+    }
+
+    /// The data of the certificate as the engine has them.
+    fn evidence(&self) -> Result<engine::PolicyEvidence, Refused> {
+        let price = |value: f64, name: &str| Price::from_per_kwh(value).named(name);
+        let step = |step: &PolicyStep| {
+            let prices = step.prices_per_kwh.iter().map(|&value| price(value, "prices_per_kwh"));
+            Ok::<_, Refused>(engine::PolicyStep {
+                start: step.start,
+                end: step.end,
+                energy_max: Energy::from_kwh(step.energy_max_kwh).named("energy_max_kwh")?,
+                departure_probability: step.departure_probability,
+                prices: prices.collect::<Result<_, _>>()?,
+                transitions: step.transitions.clone(),
+                segment_ends_kwh: step.segment_ends_kwh.clone(),
+                marginal_costs: step.marginal_costs_per_kwh.clone(),
+            })
+        };
+        Ok(engine::PolicyEvidence {
+            energy: Energy::from_kwh(self.energy_kwh).named("energy_kwh")?,
+            shortfall_price: price(self.shortfall_price_per_kwh, "shortfall_price_per_kwh")?,
+            first: self.first_probabilities.clone(),
+            steps: self.slots.iter().map(step).collect::<Result<_, _>>()?,
+        })
     }
 }
 
@@ -178,6 +293,11 @@ pub(crate) struct ChargePolicy {
 }
 
 impl ChargePolicy {
+    /// The certificate, made when it is first asked for.
+    fn certified(&self, py: Python<'_>) -> &PolicyCertificate {
+        py.detach(|| self.certificate.get_or_init(|| PolicyCertificate::new(&self.policy)))
+    }
+
     fn slots(&self) -> PolicySlots {
         let slot = |reason: engine::PolicyReason| PolicySlot {
             start: reason.start,
@@ -225,7 +345,7 @@ impl ChargePolicy {
     /// Expected energy that is missing when the vehicle leaves, in kWh at the plug.
     #[getter]
     fn expected_shortfall_kwh(&self, py: Python<'_>) -> f64 {
-        self.certificate(py).expected_shortfall_kwh
+        self.certified(py).expected_shortfall_kwh
     }
 
     /// The proof: expected cost by following the decisions, and a bound on that of every policy.
@@ -233,19 +353,7 @@ impl ChargePolicy {
     /// It walks all slots, states and energies anew when it is first asked for.
     #[getter]
     fn certificate(&self, py: Python<'_>) -> PolicyCertificate {
-        let computed = py.detach(|| {
-            self.certificate.get_or_init(|| {
-                let certificate = self.policy.certificate();
-                PolicyCertificate {
-                    expected_cost: certificate.expected_cost.as_amount(),
-                    expected_shortfall_kwh: certificate.expected_shortfall.as_kwh(),
-                    bound: certificate.bound.as_amount(),
-                    gap: certificate.gap().as_amount(),
-                    is_proved: certificate.is_proved(),
-                }
-            })
-        });
-        computed.clone()
+        self.certified(py).clone()
     }
 
     /// All decisions, by slot and state: the energy to leave for later.

@@ -55,6 +55,7 @@ impl AnyPlan<'_> {
             Self::Heat(plan) => plan.now(),
             Self::Switching(plan) => plan.intended().request.now,
             Self::Site(plan) => plan.evaluated().0.now,
+            Self::Capacity(plan) => plan.begins_at(),
         }
     }
 
@@ -71,6 +72,7 @@ impl AnyPlan<'_> {
                 };
                 vec![(None, plan.intended().intervals.iter().map(interval).collect())]
             }
+            Self::Capacity(plan) => vec![(None, Cow::Owned(plan.intended().intervals()))],
             Self::Site(plan) => {
                 let devices = plan.evaluated().1.devices.iter();
                 devices.map(|one| (Some(&*one.name), Cow::Borrowed(&*one.intervals))).collect()

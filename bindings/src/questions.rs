@@ -158,6 +158,12 @@ pub(crate) fn energy_at_risk(
 #[pyfunction]
 #[pyo3(signature = (plan, *, at))]
 pub(crate) fn insurance_frontier(plan: &Plan, at: Instant) -> Result<InsuranceFrontier, Refused> {
+    let now = plan.now();
+    if at.0 < now {
+        let text =
+            format!("at is {}, before the plan begins at {now}; nothing is charged by then", at.0);
+        return Err(Refused::Input(text));
+    }
     let frontier = engine::insurance_frontier(plan.intended(), at.0);
     let socs = frontier.points.iter().map(|point| soc_percent(plan, point.energy));
     let socs = socs.collect::<Result<_, _>>()?;
@@ -247,16 +253,18 @@ impl ComparedPlan<'_> {
             Self::One(AnyPlan::Storage(plan)) => Ok(plan.evaluated().1.into()),
             Self::One(AnyPlan::Switching(plan)) => Ok(plan.intended().into()),
             Self::One(AnyPlan::Site(plan)) => Ok(plan.evaluated().1.into()),
+            Self::One(AnyPlan::Capacity(plan)) => Ok(plan.intended().into()),
             Self::Area(numbers) => numbers.add_up(),
-            Self::One(AnyPlan::Charge(_) | AnyPlan::Heat(_)) => {
+            Self::One(AnyPlan::Heat(plan)) => Ok(plan.intended().into()),
+            Self::One(AnyPlan::Charge(_)) => {
                 Err(Refused::Input("a plan of this kind is not planned again by arguments".into()))
             }
         }
     }
 }
 
-/// What a second plan costs, draws and misses more than a first one, and the sentence; see
-/// `slackwater.SitePlan.what_if`.
+/// Cost, energy and shortfall of a second plan less those of a first one, the sentence, and the
+/// difference in degree-hours; see `slackwater.SitePlan.what_if`.
 #[pyfunction]
 #[pyo3(signature = (before, after, *, changes, currency))]
 pub(crate) fn compare_totals(
@@ -264,12 +272,13 @@ pub(crate) fn compare_totals(
     after: ComparedPlan<'_>,
     changes: Vec<String>,
     currency: &str,
-) -> Result<(f64, f64, f64, String), Refused> {
+) -> Result<(f64, f64, f64, String, f64), Refused> {
     let change = TotalsChange::between(&before.totals()?, &after.totals()?);
     Ok((
         change.cost.as_amount(),
         change.energy.as_kwh(),
         change.shortfall.as_kwh(),
         change.sentence(&changes, currency),
+        change.degree_hours,
     ))
 }

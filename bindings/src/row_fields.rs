@@ -52,7 +52,11 @@ pub(crate) fn find_rows(ids: &ArrayRef, vehicle: &str) -> Result<Vec<usize>, Ref
     Ok(rows.filter(|(_, name)| *name == Some(vehicle)).map(|(row, _)| row).collect())
 }
 
-/// What was found of the only row of a vehicle or room: the name of the argument, and its value.
+/// Takes the only entry that was found for an `id`, of a vehicle or room; `argument` names the `id`.
+///
+/// # Errors
+///
+/// No row has the `id`, or several have it.
 pub(crate) fn take_only<T>(mut found: Vec<T>, (argument, id): (&str, &str)) -> Result<T, Refused> {
     match (found.pop(), found.len()) {
         (None, _) => Err(Refused::Input(format!("{argument} is {id:?}; no row has this id"))),

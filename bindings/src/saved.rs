@@ -15,6 +15,7 @@ use slackwater_engine::plan::record::{
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::prices::layers::LayeredPrices;
 
+use crate::capacity::CapacityPlan;
 use crate::charged::Charged;
 use crate::error::Refused;
 use crate::evaluate::AnyPlan;
@@ -153,6 +154,7 @@ pub(crate) fn plan_from_json(py: Python<'_>, text: &str) -> Result<Py<PyAny>, Re
         Recorded::Heat(run) => Ok(Py::new(py, HeatPlan::new(*run, terms))?.into_any()),
         Recorded::Switching(run) => Ok(Py::new(py, SwitchingPlan::new(*run, terms))?.into_any()),
         Recorded::Site(run) => Ok(Py::new(py, SitePlan::new(*run, terms))?.into_any()),
+        Recorded::Capacity(run) => Ok(Py::new(py, CapacityPlan::new(*run, terms))?.into_any()),
     }
 }
 
@@ -165,6 +167,7 @@ pub(crate) fn plan_to_json(py: Python<'_>, plan: AnyPlan<'_>) -> String {
         AnyPlan::Heat(plan) => detached(py, &*plan, HeatPlan::to_json),
         AnyPlan::Switching(plan) => detached(py, &*plan, SwitchingPlan::to_json),
         AnyPlan::Site(plan) => detached(py, &*plan, SitePlan::to_json),
+        AnyPlan::Capacity(plan) => detached(py, &*plan, CapacityPlan::to_json),
     }
 }
 
@@ -178,7 +181,7 @@ fn detached<P: Sync>(py: Python<'_>, plan: &P, write: fn(&P) -> String) -> Strin
 pub(crate) fn replay(py: Python<'_>, text: &str) -> Result<Replay, Refused> {
     py.detach(|| {
         let bundle = bundle_of(text)?;
-        let (saved, again) = (text_of(&bundle), text_of(&bundle.replan()));
+        let (saved, again) = (text_of(&bundle), text_of(&bundle.replan()?));
         Ok(Replay {
             same: saved == again,
             differences: differences(&saved, &again)?,

@@ -17,7 +17,7 @@ use slackwater_engine::simulate::{
 use slackwater_engine::statistics::fixed::Amount;
 use slackwater_engine::units::{Money, Power, Price};
 
-use crate::arrow::{Columns, Table, batches, refused, utc};
+use crate::arrow::{Columns, Table, batches, utc};
 use crate::batch::Vehicles;
 use crate::error::{Named, Refused};
 use crate::forecast::Forecast;
@@ -378,18 +378,18 @@ impl Amounts {
     }
 
     /// One column for each amount.
-    pub(crate) fn columns(all: &[Self]) -> Result<Vec<(String, ArrayRef)>, Refused> {
+    pub(crate) fn columns(all: &[Self]) -> Result<Vec<(String, ArrayRef, bool)>, Refused> {
         let amounts = |of: fn(&Self) -> Amount| money(all.iter().map(|one| Some(of(one))));
         let mut columns = vec![
-            ("cost".to_owned(), amounts(|one| one.cost)?),
-            ("missing_cost".to_owned(), amounts(|one| one.missing_cost)?),
-            ("hindsight_cost".to_owned(), amounts(|one| one.hindsight_cost)?),
-            ("baseline_cost".to_owned(), amounts(|one| one.baseline_cost)?),
-            ("regret".to_owned(), amounts(Self::regret)?),
+            ("cost".to_owned(), amounts(|one| one.cost)?, false),
+            ("missing_cost".to_owned(), amounts(|one| one.missing_cost)?, false),
+            ("hindsight_cost".to_owned(), amounts(|one| one.hindsight_cost)?, false),
+            ("baseline_cost".to_owned(), amounts(|one| one.baseline_cost)?, false),
+            ("regret".to_owned(), amounts(Self::regret)?, false),
         ];
         for (part, name) in RegretParts::NAMES.iter().enumerate() {
             let column = money(all.iter().map(|one| one.parts.map(|parts| parts[part])))?;
-            columns.push((format!("regret_{name}"), column));
+            columns.push((format!("regret_{name}"), column, true));
         }
         Ok(columns)
     }
@@ -428,7 +428,7 @@ impl Totals {
 }
 
 /// Columns that tables of stays and of homes have in common.
-fn columns_of(totals: &[Totals]) -> Result<Vec<(String, ArrayRef)>, Refused> {
+fn columns_of(totals: &[Totals]) -> Result<Vec<(String, ArrayRef, bool)>, Refused> {
     let numbers = |of: fn(&Totals) -> f64| -> ArrayRef {
         Arc::new(Float64Array::from_iter_values(totals.iter().map(of)))
     };
@@ -436,10 +436,10 @@ fn columns_of(totals: &[Totals]) -> Result<Vec<(String, ArrayRef)>, Refused> {
         Arc::new(UInt32Array::from_iter_values(totals.iter().map(of)))
     };
     let mut columns = vec![
-        ("energy_kwh".to_owned(), numbers(|totals| totals.energy_kwh)),
-        ("missing_kwh".to_owned(), numbers(|totals| totals.missing_kwh)),
-        ("starts".to_owned(), counts(|totals| totals.starts)),
-        ("decisions".to_owned(), counts(|totals| totals.decisions)),
+        ("energy_kwh".to_owned(), numbers(|totals| totals.energy_kwh), false),
+        ("missing_kwh".to_owned(), numbers(|totals| totals.missing_kwh), false),
+        ("starts".to_owned(), counts(|totals| totals.starts), false),
+        ("decisions".to_owned(), counts(|totals| totals.decisions), false),
     ];
     columns.extend(Amounts::columns(&totals.iter().map(|t| t.amounts).collect::<Vec<_>>())?);
     Ok(columns)
@@ -453,7 +453,7 @@ fn home_table(read: &ReadStays, outcomes: &[StayOutcome]) -> Result<Table, Refus
     }
     let mut columns = read.homes.columns(&(0..count).collect::<UInt32Array>());
     columns.extend(columns_of(&totals)?);
-    Ok(Table::from_batch(RecordBatch::try_from_iter(columns).map_err(refused)?))
+    Table::of_columns(columns)
 }
 
 fn stay_table(read: &ReadStays, facts: &Facts, outcomes: &[StayOutcome]) -> Result<Table, Refused> {
@@ -464,13 +464,13 @@ fn stay_table(read: &ReadStays, facts: &Facts, outcomes: &[StayOutcome]) -> Resu
     };
     let mut columns = read.homes.columns(&homes);
     let rows = UInt32Array::from_iter_values(0..outcomes.len() as u32);
-    columns.push(("stay".to_owned(), Arc::new(rows)));
-    columns.push(("arrival".to_owned(), times(|stay| stay.arrival)));
-    columns.push(("departure".to_owned(), times(|stay| stay.departure)));
+    columns.push(("stay".to_owned(), Arc::new(rows), false));
+    columns.push(("arrival".to_owned(), times(|stay| stay.arrival), false));
+    columns.push(("departure".to_owned(), times(|stay| stay.departure), false));
     let totals: Vec<Totals> =
         outcomes.iter().map(|outcome| Totals::new(std::iter::once(outcome))).collect();
     columns.extend(columns_of(&totals)?);
-    Ok(Table::from_batch(RecordBatch::try_from_iter(columns).map_err(refused)?))
+    Table::of_columns(columns)
 }
 
 fn step_table(read: &ReadStays, outcomes: &[StayOutcome]) -> Result<Table, Refused> {
@@ -488,11 +488,11 @@ fn step_table(read: &ReadStays, outcomes: &[StayOutcome]) -> Result<Table, Refus
     };
     let mut columns = read.homes.columns(&homes);
     let rows = UInt32Array::from_iter_values(all().map(|(row, _)| row));
-    columns.push(("stay".to_owned(), Arc::new(rows)));
-    columns.push(("start".to_owned(), times(|step| step.start)));
-    columns.push(("end".to_owned(), times(|step| step.end)));
-    columns.push(("energy_kwh".to_owned(), numbers(|step| step.energy_kwh)));
-    columns.push(("missing_kwh".to_owned(), numbers(|step| step.missing_kwh)));
-    columns.push(("cost".to_owned(), money(all().map(|(_, step)| Some(step.cost)))?));
-    Ok(Table::from_batch(RecordBatch::try_from_iter(columns).map_err(refused)?))
+    columns.push(("stay".to_owned(), Arc::new(rows), false));
+    columns.push(("start".to_owned(), times(|step| step.start), false));
+    columns.push(("end".to_owned(), times(|step| step.end), false));
+    columns.push(("energy_kwh".to_owned(), numbers(|step| step.energy_kwh), false));
+    columns.push(("missing_kwh".to_owned(), numbers(|step| step.missing_kwh), false));
+    columns.push(("cost".to_owned(), money(all().map(|(_, step)| Some(step.cost)))?, false));
+    Table::of_columns(columns)
 }

@@ -16,7 +16,7 @@ use slackwater_engine::simulate::{
 use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::{Energy, Percent, Power, Price};
 
-use crate::arrow::{Columns, Table, batches, refused, utc};
+use crate::arrow::{Columns, Table, batches, utc};
 use crate::error::{Named, Refused};
 use crate::forecast::Forecast;
 use crate::keys::Keys;
@@ -490,15 +490,15 @@ fn home_table(
     let decisions = UInt32Array::from_iter_values(outcomes.iter().map(|o| o.decisions));
     let mut columns = read.homes.columns(&homes);
     columns.extend([
-        ("import_kwh".to_owned(), numbers(|outcome| outcome.import_kwh)),
-        ("export_kwh".to_owned(), numbers(|outcome| outcome.export_kwh)),
-        ("charged_kwh".to_owned(), numbers(|outcome| outcome.charged_kwh)),
-        ("discharged_kwh".to_owned(), numbers(|outcome| outcome.discharged_kwh)),
-        ("missing_kwh".to_owned(), numbers(|outcome| outcome.missing_kwh)),
-        ("decisions".to_owned(), Arc::new(decisions) as ArrayRef),
+        ("import_kwh".to_owned(), numbers(|outcome| outcome.import_kwh), false),
+        ("export_kwh".to_owned(), numbers(|outcome| outcome.export_kwh), false),
+        ("charged_kwh".to_owned(), numbers(|outcome| outcome.charged_kwh), false),
+        ("discharged_kwh".to_owned(), numbers(|outcome| outcome.discharged_kwh), false),
+        ("missing_kwh".to_owned(), numbers(|outcome| outcome.missing_kwh), false),
+        ("decisions".to_owned(), Arc::new(decisions) as ArrayRef, false),
     ]);
     columns.extend(Amounts::columns(amounts)?);
-    Ok(Table::from_batch(RecordBatch::try_from_iter(columns).map_err(refused)?))
+    Table::of_columns(columns)
 }
 
 fn step_table(read: &ReadBatteries, outcomes: &[HomeOutcome]) -> Result<Table, Refused> {
@@ -516,13 +516,13 @@ fn step_table(read: &ReadBatteries, outcomes: &[HomeOutcome]) -> Result<Table, R
     };
     let mut columns = read.homes.columns(&homes);
     columns.extend([
-        ("start".to_owned(), times(|step| step.start)),
-        ("end".to_owned(), times(|step| step.end)),
-        ("battery_kwh".to_owned(), numbers(|step| step.battery_kwh)),
-        ("import_kwh".to_owned(), numbers(|step| step.import_kwh)),
-        ("export_kwh".to_owned(), numbers(|step| step.export_kwh)),
-        ("stored_kwh".to_owned(), numbers(|step| step.stored_kwh)),
-        ("cost".to_owned(), money(all().map(|(_, step)| Some(step.cost)))?),
+        ("start".to_owned(), times(|step| step.start), false),
+        ("end".to_owned(), times(|step| step.end), false),
+        ("battery_kwh".to_owned(), numbers(|step| step.battery_kwh), false),
+        ("import_kwh".to_owned(), numbers(|step| step.import_kwh), false),
+        ("export_kwh".to_owned(), numbers(|step| step.export_kwh), false),
+        ("stored_kwh".to_owned(), numbers(|step| step.stored_kwh), false),
+        ("cost".to_owned(), money(all().map(|(_, step)| Some(step.cost)))?, false),
     ]);
-    Ok(Table::from_batch(RecordBatch::try_from_iter(columns).map_err(refused)?))
+    Table::of_columns(columns)
 }

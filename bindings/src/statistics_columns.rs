@@ -287,8 +287,7 @@ fn batch(keys: &Keys, items: &[(u32, Item)], zone: &str) -> Result<RecordBatch, 
         number(&|totals| totals.non_smart?.price.as_ref().map(of).map(Price::as_per_kwh))
     };
     let labels = items.iter().map(|(_, item)| item.label.timestamp_micros());
-    let mut columns: Vec<(String, ArrayRef, bool)> =
-        keys.columns(&groups).into_iter().map(|(name, column)| (name, column, false)).collect();
+    let mut columns = keys.columns(&groups);
     // Whether a column may hold nulls is the same in every batch and every table.
     let mut push = |name: &str, column: ArrayRef, is_nullable: bool| {
         columns.push((name.to_owned(), column, is_nullable));

@@ -1,7 +1,7 @@
 //! Plans of batteries that also give back.
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray};
+use arrow_array::{ArrayRef, Float64Array, TimestampMicrosecondArray};
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
@@ -14,7 +14,7 @@ use slackwater_engine::plan::{questions, storage as engine};
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::units::{Energy, Money, Percent, Power, Price};
 
-use crate::arrow::{Table, refused, utc};
+use crate::arrow::{Table, utc};
 use crate::error::{Named, Refused};
 use crate::plan::{BatteryTuple, Interval, Intervals, NO_PRICE, after_deadline, battery};
 use crate::prices::Prices;
@@ -570,21 +570,20 @@ impl StoragePlan {
                 slots.iter().map(|slot| of(slot).as_kwh()).collect::<Vec<_>>(),
             ))
         };
-        let batch = RecordBatch::try_from_iter([
-            ("start", times(|slot| slot.start)),
-            ("end", times(|slot| slot.end)),
-            ("import_price_per_kwh", prices(|slot| slot.import_price)),
-            ("export_price_per_kwh", prices(|slot| slot.export_price)),
-            ("charged_kwh", energies(|slot| slot.charged)),
-            ("discharged_kwh", energies(|slot| slot.discharged)),
-            ("driven_kwh", energies(|slot| slot.driven)),
-            ("stored_kwh", energies(|slot| slot.stored)),
-            ("stored_min_kwh", energies(|slot| slot.stored_min)),
-            ("stored_max_kwh", energies(|slot| slot.stored_max)),
-            ("marginal_value_per_kwh", prices(|slot| Some(slot.marginal_value))),
-        ])
-        .map_err(refused)?;
-        Table::from_batch(batch).stream(py, requested_schema)
+        let table = Table::of_columns([
+            ("start", times(|slot| slot.start), false),
+            ("end", times(|slot| slot.end), false),
+            ("import_price_per_kwh", prices(|slot| slot.import_price), true),
+            ("export_price_per_kwh", prices(|slot| slot.export_price), true),
+            ("charged_kwh", energies(|slot| slot.charged), false),
+            ("discharged_kwh", energies(|slot| slot.discharged), false),
+            ("driven_kwh", energies(|slot| slot.driven), false),
+            ("stored_kwh", energies(|slot| slot.stored), false),
+            ("stored_min_kwh", energies(|slot| slot.stored_min), false),
+            ("stored_max_kwh", energies(|slot| slot.stored_max), false),
+            ("marginal_value_per_kwh", prices(|slot| Some(slot.marginal_value)), false),
+        ])?;
+        table.stream(py, requested_schema)
     }
 }
 

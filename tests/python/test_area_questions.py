@@ -164,7 +164,7 @@ def test_what_if_plans_again_with_another_limit_or_vehicle() -> None:
     assert less.energy_change_kwh == pytest.approx(-6)
     assert less.sentence.startswith("With energy_kwh=4, changed departure for vehicle 2, the plan")
     same = plan.what_if()
-    assert same[1:] == (0, 0, 0, "Nothing was changed; the cost is the same.")
+    assert same[1:] == (0, 0, 0, "Nothing was changed; the cost is the same.", 0)
     short = plan.what_if(limit_kw=2)
     assert short.shortfall_change_kwh == pytest.approx(22, abs=0.1)
     assert " and miss 2" in short.sentence

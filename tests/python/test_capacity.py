@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -14,6 +17,8 @@ from matplotlib.text import Text
 import slackwater as sw
 from slackwater._bill_picture import capacity_picture
 from slackwater._timeline import Line, Steps
+
+from saved_plans import pickled
 
 SIX = datetime(2026, 7, 6, 18, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -289,3 +294,131 @@ def test_what_cannot_be_planned_is_named() -> None:
     assert "reaches into 2025-07" in refused(ELVIA, "NOK", start=last_year)
     with pytest.raises(sw.InputError, match=r"peaks\[0\] is -1 kW"):
         plan(peaks=[(SIX - HOUR, -1.0)])
+
+
+def test_a_plan_is_saved_read_and_made_again(tmp_path: Path) -> None:
+    found, path = plan(), tmp_path / "plan.json"
+    found.save(path)
+    loaded = sw.load_plan(path)
+    assert type(loaded) is sw.CapacityPlan
+    assert loaded == found
+    assert loaded.to_json() == found.to_json() == path.read_text()
+    assert loaded.tariff == found.tariff
+    assert loaded.prices == found.prices
+    assert loaded.explain() == found.explain()
+    assert loaded.verify().holds
+    assert loaded.to_dict() == found.to_dict()
+    assert sw.replay(path).same
+    assert sw.replay(path).kind == "capacity"
+    assert found.request["peaks"][0]["power_kw"] == 4.0
+    with pytest.raises(sw.InputError, match="a saved CapacityPlan, not a StoragePlan"):
+        sw.StoragePlan.from_json(found.to_json())
+    tampered = found.to_json().replace('"group": 0', '"group": 70', 1)
+    with pytest.raises(sw.InputError, match=r"group is 70; the plan has \d+ groups"):
+        sw.CapacityPlan.from_json(tampered)
+
+
+def test_a_saved_plan_is_explained_on_the_command_line(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    plan().save(path)
+    command = [sys.executable, "-m", "slackwater", "explain", str(path), "--time-zone", "UTC"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "NOK for energy and power" in shown
+    assert "charge at level" in shown
+    assert "no plan costs less than" in shown
+
+
+def test_sentences_speak_in_the_zone_that_is_asked_for() -> None:
+    found = plan()
+    assert found.explain() == found.reasons == found.explain(time_zone="Europe/Oslo")
+    first, other = found.explain()[0].sentence, found.explain(time_zone="UTC")[0].sentence
+    assert first != other
+    with pytest.raises(sw.InputError, match="Europe/Atlantis"):
+        found.explain(time_zone="Europe/Atlantis")
+
+
+def test_what_if_is_the_plan_with_other_arguments() -> None:
+    found = plan()
+    answer = found.what_if(power_max_kw=5)
+    assert answer.plan == plan(power_max_kw=5)
+    assert answer.cost_change == pytest.approx(answer.plan.cost.total - found.cost.total)
+    assert answer.sentence.startswith("With power_max_kw=5, the plan would cost ")
+    free = found.what_if(peaks=[(SIX - 48 * HOUR, 11.0), (SIX - 72 * HOUR, 11.0)])
+    assert free.plan.cost.power <= found.cost.power
+    assert pickled(found).what_if(power_max_kw=5) == answer
+    with pytest.raises(sw.InputError, match="read from a file keeps no arguments to change"):
+        sw.CapacityPlan.from_json(found.to_json()).what_if(power_max_kw=5)
+
+
+def test_plans_are_compared_in_power() -> None:
+    found = plan()
+    assert len(found.diff(found)) == 0
+    changes = found.diff(plan(peaks=[(SIX - 48 * HOUR, 11.0), (SIX - 72 * HOUR, 11.0)]))
+    assert changes[0].after_kw != changes[0].before_kw
+    pounds = sw.Prices.from_values(SIX, PRICES, currency="NOK")
+    battery = sw.Battery(capacity_kwh=60, soc_percent=30)
+    storage = sw.plan_storage(pounds, now=SIX, battery=battery, power_max_kw=11, discharge_max_kw=0)
+    with pytest.raises(TypeError, match="after has to be a CapacityPlan, not a StoragePlan"):
+        found.diff(storage)  # type: ignore[arg-type]
+
+
+def test_the_load_has_the_energy_of_the_slots() -> None:
+    found = plan(discharge_max_kw=11, end_value_per_kwh=0.9)
+    steps = pl.DataFrame(found.load(HOUR))
+    net = sum(slot.charged_kwh - slot.discharged_kwh for slot in found.slots)
+    assert steps["energy_kwh"].sum() == pytest.approx(net)
+    assert {interval.power_kw > 0 for interval in found.intervals} == {True, False}
+    assert all(one.end > one.start for one in found.intervals)
+
+
+def test_at_its_own_prices_a_plan_costs_what_it_said() -> None:
+    feeding = [0.6] * 18 + [-2.0] * 18
+    found = plan(load_kw=feeding, discharge_max_kw=5, wear_price_per_kwh=0.1, end_value_per_kwh=1)
+    same = found.evaluate(found.prices)
+    assert same.cost == pytest.approx(found.cost.total)
+    assert same.demand_cost == pytest.approx(found.cost.power)
+    assert same.baseline_cost == pytest.approx(found.energy_alone.total)
+    assert same.savings == pytest.approx(found.savings)
+    assert same.peak_kw == pytest.approx(max(slot.power_kw for slot in found.slots))
+    dearer = found.evaluate(found.prices.plus(0.5))
+    imported = sum(max(slot.metered_kwh, 0) for slot in found.slots)
+    assert dearer.cost - same.cost == pytest.approx(0.5 * imported)
+
+
+def test_a_measured_load_takes_the_place_of_the_planned_one() -> None:
+    found = plan()
+    quiet, busy = found.evaluate(found.prices, load=0.0), found.evaluate(found.prices, load=9.0)
+    charged = sum(slot.charged_kwh for slot in found.slots)
+    assert quiet.import_kwh == pytest.approx(charged)
+    assert quiet.demand_cost <= found.cost.power < busy.demand_cost
+    assert busy.peak_kw == pytest.approx(
+        9.0 + max(slot.charged_kwh for slot in found.slots if slot.group is not None)
+    )
+    with pytest.raises(sw.InputError, match="demand_charge: the tariff of this plan prices"):
+        found.evaluate(found.prices, demand_charge=sw.DemandCharge(peak_price_per_kw=5))
+
+
+def test_emissions_have_a_price() -> None:
+    grid = sw.Series.from_values(
+        SIX, [400 if 4 <= at % 24 < 8 else 100 for at in range(36)], unit="g/kWh"
+    )
+    found = plan(carbon=sw.Carbon(price_per_kg=0.1, intensity=grid))
+    intensity = {start: value for start, _, value in grid.slots}
+    kg = sum(max(slot.metered_kwh, 0) * intensity[slot.start] for slot in found.slots)
+    assert found.carbon_kg == pytest.approx(kg)
+    assert found.baseline_carbon_kg is not None
+    assert found.carbon_cost == pytest.approx(0.1 * kg)
+    assert sw.CapacityPlan.from_json(found.to_json()).carbon_kg == found.carbon_kg
+    assert plan().carbon_kg is None
+    # A dear kg moves energy out of the hours that are cheap and dirty.
+    dear = plan(carbon=sw.Carbon(price_per_kg=20, intensity=grid))
+    assert dear.carbon_kg is not None
+    assert found.carbon_kg is not None
+    assert dear.carbon_kg < found.carbon_kg
+    points = sw.pareto(lambda carbon: plan(carbon=carbon), intensity=grid, prices_per_kg=[0, 20])
+    assert points[0].cost <= points[1].cost
+    assert points[0].cost == pytest.approx(plan().cost.total)
+
+
+def test_a_plan_is_not_kept_near_another() -> None:
+    assert not hasattr(plan(), "close_to")

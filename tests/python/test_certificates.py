@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slackwater as sw
+import test_policy
 
 import saved_plans
 from fleets import NOON
@@ -153,3 +154,55 @@ def test_a_number_that_is_none_is_refused(certificate: Any) -> None:
     name = "at_once_kwh" if certificate is CHARGE else "stored_start_kwh"
     with pytest.raises(sw.InputError, match=name):
         changed(certificate, **{name: math.nan}).verify()
+
+
+POLICY = test_policy.policy().certificate
+POLICY_NUMBERS = [
+    "bound",
+    "energy_kwh",
+    "expected_cost",
+    "expected_shortfall_kwh",
+    "gap",
+    "shortfall_price_per_kwh",
+]
+
+
+def test_a_policy_holds() -> None:
+    verified = test_policy.policy().verify()
+    assert verified.failed == []
+    assert verified.holds
+    assert verified == POLICY.verify()
+    numbers = [name for name in type(POLICY).__match_args__ if type(getattr(POLICY, name)) is float]
+    assert sorted(numbers) == POLICY_NUMBERS
+
+
+@pytest.mark.parametrize("step", [-0.01, 0.01])
+@pytest.mark.parametrize("name", POLICY_NUMBERS)
+def test_each_number_of_a_policy_counts(name: str, step: float) -> None:
+    assert not changed(POLICY, **{name: getattr(POLICY, name) + step}).verify().holds
+
+
+def test_slots_of_a_policy_count() -> None:
+    step = POLICY.slots[0]
+    costs = step.marginal_costs_per_kwh
+    changes: list[dict[str, Any]] = [
+        {"energy_max_kwh": step.energy_max_kwh + 0.5},
+        {"departure_probability": step.departure_probability + 0.01},
+        {"prices_per_kwh": [price + 0.01 for price in step.prices_per_kwh]},
+        {"transitions": [[(0, 1.0)] for _ in step.transitions]},
+        {"marginal_costs_per_kwh": [[cost + 0.01 for cost in row] for row in costs]},
+        {"marginal_costs_per_kwh": [list(reversed(row)) for row in costs]},
+        {"segment_ends_kwh": [end / 2 for end in step.segment_ends_kwh]},
+    ]
+    for change in changes:
+        other = changed(POLICY, slots=[changed(step, **change), *POLICY.slots[1:]])
+        assert not other.verify().holds, change
+    # Lists that do not fit together are named, and nothing is computed from them.
+    short = changed(POLICY, slots=[changed(step, prices_per_kwh=[0.1, 0.2]), *POLICY.slots[1:]])
+    assert short.verify().failed == ["slots[0].lists"]
+    nowhere = changed(step, transitions=[[(9, 1.0)] for _ in step.transitions])
+    lost = changed(POLICY, slots=[nowhere, *POLICY.slots[1:]])
+    assert lost.verify().failed == ["slots[0].lists"]
+    assert changed(POLICY, slots=[]).verify().failed == ["order of slots"]
+    with pytest.raises(sw.InputError, match="energy_kwh"):
+        changed(POLICY, energy_kwh=float("nan")).verify()

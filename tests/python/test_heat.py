@@ -290,3 +290,32 @@ def test_a_house_is_identified() -> None:
 def test_what_cannot_be_identified_is_named(change: dict[str, Any], message: str) -> None:
     with pytest.raises(sw.InputError, match=message):
         sw.identify_heat(**{**course(0.0), **change})
+
+
+def test_a_question_is_the_plan_with_other_arguments() -> None:
+    found = plan()
+    answer = found.what_if(power_max_kw=1)
+    assert answer.plan == plan(power_max_kw=1)
+    assert answer.cost_change == answer.plan.cost - found.cost
+    assert answer.degree_hours_change == pytest.approx(0, abs=1e-9)
+    assert answer.sentence.startswith("With power_max_kw=1, the plan would cost ")
+    assert found.what_if().sentence == "Nothing was changed; the cost is the same."
+    assert pickle.loads(pickle.dumps(found)).what_if(power_max_kw=1) == answer  # noqa: S301  our own
+    with pytest.raises(sw.InputError, match="read from a file keeps no arguments to change"):
+        sw.HeatPlan.from_json(found.to_json()).what_if(power_max_kw=1)
+
+
+def test_a_question_tells_the_comfort_that_money_is_saved_by() -> None:
+    answer = plan().what_if(power_max_kw=0.2)
+    assert answer.cost_change < 0
+    assert answer.degree_hours_change == pytest.approx(answer.plan.below_celsius_hours)
+    assert answer.degree_hours_change > 1
+    assert " less and be outside the band by " in answer.sentence
+    assert answer.sentence.endswith(" °C·h more.")
+
+
+def test_a_reason_has_a_deadline() -> None:
+    reason = plan().explain()[0]
+    assert reason.deadline == SIX + 3 * HOUR
+    with pytest.raises(AttributeError, match="`due` of HeatReason is called `deadline`"):
+        reason.due  # type: ignore[attr-defined]  # noqa: B018  an earlier name

@@ -86,6 +86,39 @@ def test_plans_of_two_currencies_are_not_compared() -> None:
     plan = sw.plan_charge(pounds, now=NOON, power_max_kw=10, targets=[(None, 3)])
     with pytest.raises(sw.InputError, match="previous is in GBP, the plan in EUR"):
         charge([0.3]).close_to(plan)
+    with pytest.raises(sw.InputError, match="after is in GBP, the plan in EUR"):
+        charge([0.3]).diff(plan)
+
+
+def test_plans_of_other_kinds_in_two_currencies_are_not_compared() -> None:
+    def storage(currency: str) -> sw.StoragePlan:
+        return sw.plan_storage(
+            prices([0.3, 0.1], currency=currency),
+            now=NOON,
+            battery=sw.Battery(capacity_kwh=10, soc_percent=50),
+            power_max_kw=4,
+            discharge_max_kw=4,
+        )
+
+    def area(currency: str) -> sw.AreaPlan:
+        car: Any = {"id": [1], "arrival": [NOON], "departure": [NOON + 2 * HOUR]}
+        car |= {"energy_kwh": [5.0], "power_max_kw": [5.0]}
+        return sw.plan_area(car, prices([0.3, 0.1], currency=currency), limit_kw=10)
+
+    plans: list[tuple[Any, Any]] = [
+        (storage("EUR"), storage("GBP")),
+        (area("EUR"), area("GBP")),
+    ]
+    for before, after in plans:
+        with pytest.raises(sw.InputError, match="after is in GBP, the plan in EUR"):
+            before.diff(after)
+
+
+def test_a_frontier_before_the_plan_begins_is_refused() -> None:
+    plan = charge([0.3, 0.1])
+    with pytest.raises(sw.InputError, match=r"^at is .*, before the plan begins at "):
+        sw.insurance_frontier(plan, at=NOON - timedelta(seconds=1))
+    assert [point.energy_kwh for point in sw.insurance_frontier(plan, at=NOON).points] == [0]
 
 
 def test_a_difference_has_a_reason() -> None:

@@ -75,7 +75,7 @@ def results() -> Iterator[object]:
     yield compressor.certificate.on_off
     yield sw.identify_heat(**test_heat.course(0.05))
     policy = test_policy.policy()
-    yield (policy.slots, policy.explain(), policy.certificate)
+    yield (policy.slots, policy.explain(), policy.certificate, policy.certificate.slots)
     yield policy.decide(at=test_policy.SIX, wanted_kwh=7)
     yield list(policy.bid_curve(at=test_policy.SIX, wanted_kwh=7))
     bill = sw.bill(test_bill.flat(), test_bill.ELVIA)

@@ -42,7 +42,7 @@ def test_what_if_is_the_plan_with_other_arguments(name: str) -> None:
     assert answer.shortfall_change_kwh == answer.plan.shortfall_kwh - plan.shortfall_kwh
     same = plan.what_if()
     assert same.plan == plan
-    assert same[1:] == (0, 0, 0, "Nothing was changed; the cost is the same.")
+    assert same[1:] == (0, 0, 0, "Nothing was changed; the cost is the same.", 0)
     # Each answer can be asked again, and changes add up.
     back = answer.plan.what_if(**{key: given(plan)[key] for key in changes})
     assert back.plan == plan

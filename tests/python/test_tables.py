@@ -379,3 +379,78 @@ def test_an_area_has_what_its_plans_have() -> None:
     assert pa.table(plan.load(HOUR)).equals(pa.table(plan.plans.load(HOUR)))
     assert pa.table(plan.intervals_table()).equals(pa.table(plan.plans.intervals_table()))
     assert saved_plans.site().baseline_cost == saved_plans.site().baseline.cost
+
+
+def storage_slots(prices: list[float], export: list[float] | None) -> Any:
+    """Slots of a battery, with a gap of an hour between two curves."""
+    night = fleets.NOON + 3 * HOUR
+
+    def curve(values: list[float]) -> sw.Prices:
+        slots = [(fleets.NOON + hour * HOUR, value) for hour, value in enumerate(values)]
+        return sw.Prices.from_slots(
+            [(start, start + HOUR, value) for start, value in slots if value > 0], currency="EUR"
+        )
+
+    return sw.plan_storage(
+        curve(prices),
+        export_prices=None if export is None else curve(export),
+        now=fleets.NOON,
+        until=night,
+        battery=sw.Battery(capacity_kwh=10, soc_percent=50),
+        power_max_kw=4,
+        discharge_max_kw=4,
+    )
+
+
+def heat_slots(prices: list[float]) -> Any:
+    slots = [(test_heat.SIX + hour * HOUR, value) for hour, value in enumerate(prices)]
+    curve = sw.Prices.from_slots(
+        [(start, start + HOUR, value) for start, value in slots if value > 0], currency="EUR"
+    )
+    return test_heat.plan(curve, until=test_heat.SIX + 3 * HOUR)
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        [storage_slots([0.1, 0.2, 0.3], [0.1, 0.2, 0.3]), storage_slots([0.1, 0, 0.3], None)],
+        [heat_slots([0.1, 0.2, 0.3]), heat_slots([0.1, 0, 0.3])],
+    ],
+    ids=["storage", "heat"],
+)
+def test_nulls_of_a_table_do_not_change_its_schema(tables: list[Any]) -> None:
+    complete, with_gaps = (pa.table(table) for table in tables)
+    assert complete.schema == with_gaps.schema
+    nullable = [field.name for field in complete.schema if field.nullable]
+    assert nullable
+    assert all("price" in name for name in nullable)
+    nulls = {name: with_gaps[name].null_count for name in with_gaps.column_names}
+    assert any(nulls.values())
+    assert all(count == 0 for name, count in nulls.items() if name not in nullable)
+    assert pa.concat_tables([complete, with_gaps]).num_rows
+
+
+def test_tables_compare_by_their_rows() -> None:
+    assert batch() == batch()
+    assert hash(batch()) == hash(batch())
+    assert batch() != sw.plan_batch(fleets.fleet(39), fleets.day_ahead())
+    changed = sw.plan_batch(fleets.fleet(40), fleets.day_ahead().plus(0.01))
+    assert batch() != changed
+    assert monthly() == pickled(monthly())
+    assert batch() != "a text"
+    pounds = sw.Prices.from_slots(fleets.day_ahead().slots, currency="GBP")
+    assert batch() != sw.plan_batch(fleets.fleet(40), pounds)
+
+
+def test_areas_compare_by_what_they_plan() -> None:
+    first = area()
+    assert first == area()
+    assert hash(first) == hash(area())
+    assert first == pickled(first) == sw.AreaPlan.from_json(first.to_json())
+    prices = fleets.day_ahead()
+    assert first != sw.plan_area(fleets.fleet(12), prices, limit_kw=21)
+    assert first != sw.plan_area(fleets.fleet(12), prices.plus(0.01), limit_kw=20)
+    nodes = [sw.Node(name="area", limit_kw=20, blocks=[(30, 0.1)])]
+    blocks = sw.plan_area(fleets.fleet(12), prices, nodes=nodes)
+    assert blocks == sw.AreaPlan.from_json(blocks.to_json())
+    assert first != "a text"

@@ -101,18 +101,17 @@ def capacity_picture(plan: CapacityPlan, zone: ZoneInfo) -> Picture:
     power = Panel(name="power", title="Power", unit="kW", weight=3, note="nothing is planned")
     price = Panel(name="price", title="Price", unit=f"{plan.currency}/kWh", weight=1.5)
     level = Panel(name="level", title="Stored energy", unit="kWh", weight=2)
-    saves = f"saves {_view.number(plan.savings)} {plan.currency}"
-    sums = f"{_view.number(plan.cost.total)} {plan.currency} for energy and power"
     picture = Picture(
-        title=", ".join([sums, saves, *_view.on_estimates(plan), *_view.unpriced(plan)]),
-        facts=[_view.proved(plan) if plan.certificate.is_proved else "not proved"],
-        warning=f"{_view.energy(plan.shortfall_kwh)} short of a target"
-        if plan.shortfall_kwh > 0
-        else "",
+        title=_view.capacity_headline(plan),
+        facts=[_view.capacity_proof(plan)],
+        warning=", ".join(_view.capacity_missing(plan)),
         zone=zone,
         period=None,
         panels=[power, price, level],
-        reasons=[(reason.start, reason.end, reason.sentence) for reason in plan.reasons],
+        reasons=[
+            (reason.start, reason.end, reason.sentence)
+            for reason in plan.explain(time_zone=zone.key)
+        ],
     )
     if not periods:
         return picture

@@ -747,12 +747,18 @@ class CapacityCost:
 @disjoint_base
 class CapacityPlan:
     """
-    Plan of a battery at the least cost of energy and power; see `slackwater.CapacityPlan`.
+    Plan of a battery with its request, tariff, prices and currency; see `slackwater.CapacityPlan`.
     """
-    def __eq__(self, value: object, /) -> bool: ...
-    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
-    def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, tariff: BillingTariff, reasons: CapacityReasons, cost: CapacityCost, energy_alone: CapacityCost, savings: SupportsFloat | SupportsIndex, certificate: CapacityCertificate, shortfall_kwh: SupportsFloat | SupportsIndex, floor_shortfall_kwh: SupportsFloat | SupportsIndex, sources: SupportsGetItem[int, SourceShare], export_sources: SupportsGetItem[int, SourceShare]) -> CapacityPlan: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self, /) -> int: ...
+    def __new__(cls, /, native: CapacityPlan, *_rest: "object") -> CapacityPlan:
+        """
+        Makes the class of Python, which takes prices beside the plan.
+        """
+    @property
+    def _export_prices(self, /) -> Prices | None: ...
+    @property
+    def _import_prices(self, /) -> Prices: ...
     @property
     def certificate(self, /) -> CapacityCertificate:
         """
@@ -764,30 +770,37 @@ class CapacityPlan:
         Cost of energy and of the power above that of before.
         """
     @property
-    def currency(self, /) -> str:
-        """
-        Currency of all amounts.
-        """
-    @property
     def energy_alone(self, /) -> CapacityCost:
         """
         Cost of the plan that is cheapest in energy, without regard to power.
         """
+    def explain(self, /, *, time_zone: str | None) -> CapacityReasons: ...
     @property
     def export_sources(self, /) -> list[SourceShare]:
         """
-        What the battery is discharged at prices to sell of each source; empty without such prices.
+        Energy that the battery is discharged at the prices to sell of each source; empty without
+        such prices.
         """
     @property
     def floor_shortfall_kwh(self, /) -> float:
         """
         Largest shortfall of the reserve or of the lowest state of charge of a period, in kWh of
-        stored energy, at the end of a slot: what full power does not reach in time.
+        stored energy, at the end of a slot: the part that full power does not reach in time.
+        """
+    @property
+    def intervals(self, /) -> Intervals:
+        """
+        Periods of charging (positive kW) and discharging (negative) at the plug, in UTC.
+        """
+    @property
+    def now(self, /) -> datetime:
+        """
+        First instant that the plan could use, in UTC.
         """
     @property
     def reasons(self, /) -> CapacityReasons:
         """
-        Reasons of the periods in which the battery runs, in time order.
+        Reasons of the periods in which the battery runs, in time order, on the tariff's clocks.
         """
     @property
     def savings(self, /) -> float:
@@ -807,9 +820,10 @@ class CapacityPlan:
     @property
     def sources(self, /) -> list[SourceShare]:
         """
-        What the battery is charged with at the prices of each source, in the order of the layers.
+        Energy that the battery is charged with at the prices of each source, in the order of the
+        layers.
 
-        Prices without layers are one known source, `"prices"`.
+        Prices without layers are one known source, ``"prices"``.
         """
     @property
     def tariff(self, /) -> BillingTariff:
@@ -2041,7 +2055,7 @@ class HeatReason:
     def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
     def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, start: datetime, end: datetime, used_kwh: SupportsFloat | SupportsIndex, heat_kwh: SupportsFloat | SupportsIndex, cost: SupportsFloat | SupportsIndex, price_max_per_kwh: SupportsFloat | SupportsIndex, code: str, marginal_value_per_kwh: SupportsFloat | SupportsIndex, temperature_celsius: SupportsFloat | SupportsIndex, due: datetime | None, sentence: str) -> HeatReason: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, used_kwh: SupportsFloat | SupportsIndex, heat_kwh: SupportsFloat | SupportsIndex, cost: SupportsFloat | SupportsIndex, price_max_per_kwh: SupportsFloat | SupportsIndex, code: str, marginal_value_per_kwh: SupportsFloat | SupportsIndex, temperature_celsius: SupportsFloat | SupportsIndex, deadline: datetime | None, sentence: str) -> HeatReason: ...
     def __repr__(self, /) -> str: ...
     @property
     def code(self, /) -> str:
@@ -2054,7 +2068,7 @@ class HeatReason:
         Cost of the electrical energy, in units of the currency.
         """
     @property
-    def due(self, /) -> datetime | None:
+    def deadline(self, /) -> datetime | None:
         """
         Instant at which the temperature is at the edge of the band for which the unit runs, or at
         which its least time on has passed, in UTC; `None` if there is none.
@@ -3173,12 +3187,17 @@ class PolicyCertificate:
     def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
     def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, expected_cost: SupportsFloat | SupportsIndex, expected_shortfall_kwh: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, gap: SupportsFloat | SupportsIndex, is_proved: bool) -> PolicyCertificate: ...
+    def __new__(cls, /, *, expected_cost: SupportsFloat | SupportsIndex, expected_shortfall_kwh: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, gap: SupportsFloat | SupportsIndex, is_proved: bool, energy_kwh: SupportsFloat | SupportsIndex, shortfall_price_per_kwh: SupportsFloat | SupportsIndex, first_probabilities: SupportsGetItem[int, SupportsFloat | SupportsIndex], slots: SupportsGetItem[int, PolicyStep]) -> PolicyCertificate: ...
     def __repr__(self, /) -> str: ...
     @property
     def bound(self, /) -> float:
         """
         Lower bound on the expected cost of every policy.
+        """
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy wanted, in kWh at the plug.
         """
     @property
     def expected_cost(self, /) -> float:
@@ -3191,6 +3210,11 @@ class PolicyCertificate:
         Expected energy that is missing when the vehicle leaves, in kWh at the plug.
         """
     @property
+    def first_probabilities(self, /) -> list[float]:
+        """
+        Probabilities of the states of the first slot.
+        """
+    @property
     def gap(self, /) -> float:
         """
         Expected cost minus bound: the most that another policy can save; 0 up to rounding if
@@ -3201,9 +3225,45 @@ class PolicyCertificate:
         """
         True if the gap is rounding: at most 1e-9 of the cost, or of 1 if the cost is less.
         """
+    @property
+    def shortfall_price_per_kwh(self, /) -> float:
+        """
+        Price of a kWh that is missing when the vehicle leaves, in units of the currency.
+        """
+    @property
+    def slots(self, /) -> list[PolicyStep]:
+        """
+        All slots with prices, probabilities and marginal costs, in time order.
+        """
     def to_dict(self, /) -> dict[str, object]:
         """
         Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    def verify(self, /) -> Verification:
+        """
+        Compute each statement anew from the numbers of the certificate alone.
+
+        The decisions follow from the prices and marginal costs of the slots. The distribution
+        over states and energies is carried from slot to slot for the expected cost, and the
+        marginal costs give the bound by weak duality. None of it uses the planner.
+
+        Returns:
+            Each statement with the computed number and the difference. Nothing is raised for a
+            statement that does not hold: look at ``failed``.
+
+        Raises:
+            InputError: A number of the certificate is NaN, infinite or beyond all measure.
+
+        Example:
+            >>> from datetime import UTC, datetime
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> policy = sw.plan_policy(
+            ...     sw.Prices.from_values(six, [0.20, 0.10], currency="EUR"),
+            ...     now=six, power_max_kw=10, energy_kwh=15, shortfall_price_per_kwh=1,
+            ... )
+            >>> policy.certificate.verify().holds
+            True
         """
 
 @final
@@ -3442,6 +3502,68 @@ class PolicySlots:
     def num_rows(self, /) -> int:
         """
         Number of records.
+        """
+
+@final
+class PolicyStep:
+    """
+    Slot of a policy with all that its certificate rests on.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, energy_max_kwh: SupportsFloat | SupportsIndex, departure_probability: SupportsFloat | SupportsIndex, prices_per_kwh: SupportsGetItem[int, SupportsFloat | SupportsIndex], transitions: SupportsGetItem[int, SupportsGetItem[int, tuple[SupportsIndex, SupportsFloat | SupportsIndex]]], segment_ends_kwh: SupportsGetItem[int, SupportsFloat | SupportsIndex], marginal_costs_per_kwh: SupportsGetItem[int, SupportsGetItem[int, SupportsFloat | SupportsIndex]]) -> PolicyStep: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def departure_probability(self, /) -> float:
+        """
+        Probability that a vehicle that is still there leaves at the end, from 0 to 1.
+        """
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the slot, in UTC.
+        """
+    @property
+    def energy_max_kwh(self, /) -> float:
+        """
+        Most energy of the slot, in kWh at the plug.
+        """
+    @property
+    def marginal_costs_per_kwh(self, /) -> list[list[float]]:
+        """
+        For each state, the expected cost of a kWh in each segment, in units of the currency, in
+        rising order.
+        """
+    @property
+    def prices_per_kwh(self, /) -> list[float]:
+        """
+        Price of a kWh in each state, in units of the currency.
+        """
+    @property
+    def segment_ends_kwh(self, /) -> list[float]:
+        """
+        Ends of the segments of the energy left for later, in kWh at the plug, in rising order.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def transitions(self, /) -> list[list[tuple[int, float]]]:
+        """
+        For each state, pairs `(state, probability)` of the states of the next slot that may
+        follow it; empty in the last slot.
         """
 
 @final
@@ -5920,13 +6042,16 @@ class Table:
     Columns with names, which any Arrow library reads: ``pyarrow.table(table)``,
     ``polars.DataFrame(table)`` and so on.
 
-    A table can be pickled, so it can be handed to other processes.
+    A table can be pickled, so it can be handed to other processes. Two tables are equal if they have
+    the same columns and rows.
     """
     def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object:
         """
         Hand the table to an Arrow library.
         """
+    def __eq__(self, other: object, /) -> bool: ...
     def __getnewargs__(self, /) -> tuple[bytes]: ...
+    def __hash__(self, /) -> int: ...
     def __len__(self, /) -> int: ...
     def __new__(cls, /, ipc: bytes) -> Table:
         """
@@ -6410,6 +6535,12 @@ def bill_load(load: Series, tariff: BillingTariff, *, export: Series | None, is_
 
 def bucket_label(at: Incomplete, *, resolution: str, utc_offset_hours: SupportsFloat | SupportsIndex | None, time_zone: str | None) -> datetime: ...
 
+def capacity_emissions(plan: CapacityPlan, intensity: Series) -> tuple[float, float]:
+    """
+    Emissions in kg of the energy from the grid under a price of power, and of the plan that is
+    cheapest in energy.
+    """
+
 def change_vehicle(vehicles: Incomplete, id: str, values: dict[str, Incomplete | SupportsFloat | SupportsIndex | str | None]) -> Table:
     """
     The table of vehicles with other values for one of them; see `slackwater.AreaPlan.what_if`.
@@ -6431,10 +6562,10 @@ def close_to(plan: Plan, *, prices: Prices, previous: Plan, budget: SupportsFloa
     See `slackwater.Plan.close_to`.
     """
 
-def compare_totals(before: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan | AreaNumbers, after: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan | AreaNumbers, *, changes: SupportsGetItem[int, str], currency: str) -> tuple[float, float, float, str]:
+def compare_totals(before: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan | CapacityPlan | AreaNumbers, after: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan | CapacityPlan | AreaNumbers, *, changes: SupportsGetItem[int, str], currency: str) -> tuple[float, float, float, str, float]:
     """
-    What a second plan costs, draws and misses more than a first one, and the sentence; see
-    `slackwater.SitePlan.what_if`.
+    Cost, energy and shortfall of a second plan less those of a first one, the sentence, and the
+    difference in degree-hours; see `slackwater.SitePlan.what_if`.
     """
 
 def costs(plan: Plan, prices: Prices, *, time_zone: str) -> list[tuple[Plan, float, float, float, str]]:
@@ -6512,7 +6643,7 @@ def energy_prices(tariff: BillingTariff, *, start: Incomplete, end: Incomplete, 
     Prices per kWh of a tariff as it is billed; see `slackwater.tariffs.tariff_prices`.
     """
 
-def evaluate(plan: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan, prices: Prices, *, export_prices: Prices | None, solar: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]] | None, load: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]] | None, demand: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex, SupportsIndex] | None) -> Evaluation:
+def evaluate(plan: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan | CapacityPlan, prices: Prices, *, export_prices: Prices | None, solar: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]] | None, load: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]] | None, demand: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex, SupportsIndex] | None) -> Evaluation:
     """
     See `slackwater.Plan.evaluate`.
     """
@@ -6636,7 +6767,7 @@ def plan_heat_batch(rooms: Incomplete, prices: SupportsGetItem[int, Prices], nam
     See `slackwater.plan_heat_batch`. Without names all rows pay the first prices.
     """
 
-def plan_load(plan: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan, resolution: timedelta) -> Table:
+def plan_load(plan: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan | CapacityPlan, resolution: timedelta) -> Table:
     """
     See `slackwater.Plan.load`.
     """
@@ -6651,7 +6782,7 @@ def plan_policy(prices: ScenarioPrices, *, now: Incomplete, power_max_kw: Suppor
     See `slackwater.plan_policy`.
     """
 
-def plan_power_changes(before: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan, after: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan, *, time_zone: str) -> PowerChanges:
+def plan_power_changes(before: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan | CapacityPlan, after: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan | CapacityPlan, *, time_zone: str) -> PowerChanges:
     """
     See `slackwater.SitePlan.diff`.
     """
@@ -6675,7 +6806,7 @@ def plan_storage_batch(vehicles: Incomplete, prices: SupportsGetItem[int, Prices
 
 def plan_switching(prices: Prices, *, now: Incomplete, power_max_kw: SupportsFloat | SupportsIndex, power_min_kw: SupportsFloat | SupportsIndex, targets: SupportsGetItem[int, tuple[Incomplete | None, SupportsFloat | SupportsIndex]], until: Incomplete | None, power_limits: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]], start_cost: SupportsFloat | SupportsIndex, sessions_max: SupportsIndex | None, one_block: bool, on_min: timedelta | None, off_min: timedelta | None, running_since: Incomplete | None, stopped_since: Incomplete | None, run_last: timedelta | None, after_deadline: str, nodes_max: SupportsIndex, time_max: timedelta | None) -> SwitchingPlan: ...
 
-def plan_to_json(plan: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan) -> str:
+def plan_to_json(plan: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan | CapacityPlan) -> str:
     """
     Writes a plan of any kind as text.
     """
@@ -6967,6 +7098,7 @@ __all__ = [
     "PolicyReasons",
     "PolicySlot",
     "PolicySlots",
+    "PolicyStep",
     "PowerChange",
     "PowerChanges",
     "PowerCharge",
@@ -7028,6 +7160,7 @@ __all__ = [
     "available_range",
     "bill_load",
     "bucket_label",
+    "capacity_emissions",
     "change_vehicle",
     "charge_emissions",
     "charger_deadline",

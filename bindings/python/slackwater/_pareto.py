@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from slackwater._engine import InputError
+from slackwater._engine import CapacityCost, InputError
 from slackwater._record import Record
 from slackwater.prices import emission_price
 from slackwater.site_devices import Carbon
@@ -38,7 +38,7 @@ class _Planned(Protocol):
     """A plan of any kind that knows its emissions."""
 
     @property
-    def cost(self) -> float:
+    def cost(self) -> float | CapacityCost:
         """What was minimised, the price of emissions included."""
 
     @property
@@ -94,7 +94,8 @@ def pareto(
         kg = planned.carbon_kg
         if kg is None:
             raise InputError("plan made one without carbon=, which does not know its emissions")
-        cost = emission_price(carbon).cost_without(planned.cost, kg)
+        cost = planned.cost.total if isinstance(planned.cost, CapacityCost) else planned.cost
+        cost = emission_price(carbon).cost_without(cost, kg)
         points.append(ParetoPoint(price, cost, kg))
     if not points:
         raise InputError("prices_per_kg holds no price; give at least one")

@@ -11,7 +11,7 @@ from typing import Any
 
 from slackwater import _engine
 from slackwater._engine import InputError, PlanTable
-from slackwater.area_node import Node
+from slackwater.area_node import Node, plain_node
 from slackwater.coordinate import AreaPlan
 from slackwater.prices import Prices
 
@@ -72,7 +72,7 @@ def _area(document: Mapping[str, Any]) -> AreaPlan:
     return AreaPlan._of(
         _numbers(document["numbers"]),
         PlanTable(b64decode(document["plans"])),
-        [Node(**node) for node in document["nodes"]],
+        [plain_node(Node(**node)) for node in document["nodes"]],
         curves[""] if document["is_shared"] else curves,
         document["seconds"],
         _emission_price(document["emissions"]),

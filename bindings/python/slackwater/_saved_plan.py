@@ -145,7 +145,7 @@ class SavedPlan(Frozen):
         planned: see :func:`slackwater.replay`. The same plan is the same text,
         byte by byte.
         """
-        return _engine.plan_to_json(self)  # type: ignore[arg-type]  # one of the four kinds
+        return _engine.plan_to_json(self)  # type: ignore[arg-type]  # a kind of plan
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -218,7 +218,9 @@ class SavedPlan(Frozen):
         the first slot of the plan to the last. Solar power serves the load first, then the
         plan. A plan of a site has solar systems and loads of its own: there the facts take
         the place of their forecasts, and a curtailed solar system feeds at most what was
-        planned. What is not given stays as it was planned.
+        planned. What is not given stays as it was planned. A plan under a capacity tariff is
+        priced with its tariff and with the load beside the battery that it was planned with;
+        ``solar`` or ``load`` take the place of all of that load.
 
         Time in which a fact is missing is in no cost: it is in ``missing``.
 
@@ -229,14 +231,16 @@ class SavedPlan(Frozen):
             solar: Measured solar power in kW: a number, one for each slot of ``prices``, a
                 series, periods ``(start, end, power_kw)``, or a table with these columns.
             load: Measured inflexible load, in the same form.
-            demand_charge: Price of the peak import; its windows count whole.
+            demand_charge: Price of the peak import; its windows count whole. Not for a plan under
+                a capacity tariff, which prices the power itself.
 
         Returns:
             Costs, energies, baseline, and what is missing.
 
         Raises:
             InputError: Prices are in different currencies, powers are negative or overlap,
-                or a site has no device for them or needs one where they are unknown.
+                a site has no device for them or needs one where they are unknown, or a demand
+                charge is given beside a capacity tariff.
             TypeError: A time has no zone.
 
         Example:
@@ -252,11 +256,9 @@ class SavedPlan(Frozen):
             >>> round(found.cost, 4), round(found.baseline_cost, 4), found.from_solar_kwh
             (2.0, 2.1, 2.0)
         """
-        if self.currency != prices.currency:
-            message = f"prices are in {prices.currency}, the plan in {self.currency}"
-            raise InputError(message)
+        refuse_other_currency("prices", prices.currency, self.currency)
         return _engine.evaluate(
-            self,  # type: ignore[arg-type]  # one of the four kinds of plans
+            self,  # type: ignore[arg-type]  # a kind of plan
             prices._native,
             export_prices=None if export_prices is None else export_prices._native,
             solar=power_periods("solar", solar, prices),
@@ -267,6 +269,17 @@ class SavedPlan(Frozen):
     def __reduce__(self) -> tuple[object, ...]:
         """Copy by text, so that other processes can have the plan."""
         return type(self).from_json, (self.to_json(),)
+
+
+def refuse_other_currency(argument: str, given: str, wanted: str) -> None:
+    """Refuse plans or prices whose amounts cannot be compared with those of a plan.
+
+    Raises:
+        InputError: They are in another currency.
+    """
+    if given != wanted:
+        verb = "are" if argument == "prices" else "is"
+        raise InputError(f"{argument} {verb} in {given}, the plan in {wanted}")
 
 
 def _demand(charge: DemandCharge) -> tuple[float, float, int]:

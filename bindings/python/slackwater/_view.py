@@ -311,6 +311,27 @@ def heat_proof(plan: HeatPlan) -> str:
     return f"at most {number(plan.certificate.gap, 3)} {plan.currency} above the best"
 
 
+def capacity_headline(plan: CapacityPlan) -> str:
+    """Tell cost and savings under a price of power, what is a guess, and time without a price."""
+    sums = f"{number(plan.cost.total)} {plan.currency} for energy and power"
+    saves = f"saves {number(plan.savings)} {plan.currency}"
+    return ", ".join([sums, saves, *on_estimates(plan), *unpriced(plan)])
+
+
+def capacity_proof(plan: CapacityPlan) -> str:
+    """Tell whether nothing cheaper is proved to exist under a price of power."""
+    return proved(plan) if plan.certificate.is_proved else "not proved"
+
+
+def capacity_missing(plan: CapacityPlan) -> list[str]:
+    """Tell the energy that targets miss under a price of power, and that below the reserve."""
+    missing = [
+        (plan.shortfall_kwh, "short of a target"),
+        (plan.floor_shortfall_kwh, "below the reserve"),
+    ]
+    return [f"{energy(kwh)} {words}" for kwh, words in missing if kwh > 0]
+
+
 def switching_headline(plan: SwitchingPlan) -> str:
     """Tell energy, cost, the number of sessions, what is a guess, and the time without a price."""
     sums = (

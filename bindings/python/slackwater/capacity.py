@@ -2,34 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slackwater import _engine, _view
 from slackwater._drawn import Drawn
 from slackwater._power import power_periods
 from slackwater._row import native_battery
+from slackwater._saved_plan import SavedPlan
 from slackwater.bills import billing_tariff
 from slackwater.plan import SocTarget, list_targets
+from slackwater.prices import Prices, priced
+from slackwater.questions import Replanned
 from slackwater.storage import Consumption, StorageLimit
 
 if TYPE_CHECKING:
     from datetime import datetime
     from zoneinfo import ZoneInfo
 
-    from slackwater._engine import BillingTariff, CapacityReasons, Verification
+    from slackwater._engine import BillingTariff, CapacityReasons
     from slackwater._timeline import Picture
     from slackwater.plan import AfterDeadline, Battery
-    from slackwater.prices import Prices
-    from slackwater.site_devices import PowerOverTime
+    from slackwater.site_devices import Carbon, PowerOverTime
     from slackwater.typing import ArrowTable
 
 
-class CapacityPlan(_engine.CapacityPlan, Drawn):
-    """The cheapest plan of a battery for energy and power together. Cannot be changed."""
+class CapacityPlan(_engine.CapacityPlan, Replanned, Drawn, SavedPlan):
+    """The cheapest plan of a battery for energy and power together. Cannot be changed.
 
-    __slots__ = ()
+    Questions, files and evaluations are those of all plans: :meth:`what_if`, :meth:`diff`,
+    :meth:`save`, :meth:`evaluate`. The baseline is the plan that is cheapest in energy, whose cost
+    is :attr:`energy_alone`. There is no ``close_to``: a plan kept near an earlier one would have
+    no bound on its cost, for the least change under a price of power is not planned.
+    """
+
+    __slots__ = ("_given", "_prices")
+
+    @staticmethod
+    def _plan_again(given: Mapping[str, Any]) -> CapacityPlan:
+        return plan_capacity(**given)
+
+    @property
+    def export_prices(self) -> Prices | None:
+        """The prices to sell at; ``None`` if what is sold earns nothing."""
+        native = self._export_prices
+        return None if native is None else Prices._wrap(native)
+
+    def _emissions_kg(self, intensity: _engine.Series) -> tuple[float, float]:
+        return _engine.capacity_emissions(self, intensity)
 
     @property
     def unpriced_hours(self) -> float:
@@ -37,13 +58,17 @@ class CapacityPlan(_engine.CapacityPlan, Drawn):
         unknown = [slot for slot in self.slots if slot.import_price_per_kwh is None]
         return sum((slot.end - slot.start) / timedelta(hours=1) for slot in unknown)
 
-    def explain(self) -> CapacityReasons:
-        """Give a reason for each period in which the battery runs, on the tariff's clocks."""
-        return self.reasons
+    def explain(self, *, time_zone: str | None = None) -> CapacityReasons:
+        """Give a reason for each period in which the battery runs, in time order.
 
-    def verify(self) -> Verification:
-        """Compute each statement of the certificate anew: ``plan.certificate.verify()``."""
-        return self.certificate.verify()
+        Args:
+            time_zone: IANA name of the zone in whose wall clock the sentences speak; ``None`` is
+                that of the tariff.
+
+        Raises:
+            InputError: The time zone is unknown.
+        """
+        return super().explain(time_zone=time_zone)
 
     def _picture(self, zone: ZoneInfo) -> Picture:
         from slackwater._bill_picture import capacity_picture  # noqa: PLC0415  only drawings
@@ -94,6 +119,7 @@ def plan_capacity(
     end_value_per_kwh: float = 0.0,
     wear_price_per_kwh: float = 0.0,
     after_deadline: AfterDeadline = "continue",
+    carbon: Carbon | None = None,
 ) -> CapacityPlan:
     """Plan a battery or vehicle where the tariff prices the measured power as well as energy.
 
@@ -129,6 +155,9 @@ def plan_capacity(
         end_value_per_kwh: Value of a kWh stored at the end.
         wear_price_per_kwh: Wear per stored kWh that is discharged.
         after_deadline: Whether a missed target is still pursued.
+        carbon: As in :func:`slackwater.plan_charge`. Emissions are those of all energy from the
+            grid, that of the other load included; the baseline is the plan that is cheapest in
+            energy.
 
     Returns:
         The plan.
@@ -180,6 +209,8 @@ def plan_capacity(
         >>> plan
         CapacityPlan(costs 2.8000 EUR, 2 kW in 2026-01, saves 28.4000, proved optimal)
     """
+    given = dict(locals())
+    prices = priced(prices, carbon)
     native = _engine.plan_capacity(
         prices._native,
         billing_tariff(tariff),
@@ -200,5 +231,4 @@ def plan_capacity(
         load=power_periods("load_kw", load_kw, prices) or [],
         peaks=list(peaks),
     )
-    fields = native.__getnewargs_ex__()[1]
-    return CapacityPlan(**fields)  # type: ignore[arg-type]  # fields by name
+    return CapacityPlan(native, prices, given)

@@ -13,6 +13,7 @@ from slackwater import _engine, _view
 from slackwater._drawn import Drawn
 from slackwater._engine import InputError, PlanTable
 from slackwater._index import refuse_other_times
+from slackwater._saved_plan import refuse_other_currency
 from slackwater.area_node import PROFILES, Node, Profile, area_nodes, without_series
 from slackwater.area_types import AreaProgress, RoundMemory
 from slackwater.prices import Prices, emission_price, priced
@@ -45,9 +46,19 @@ class AreaPlan(_engine.AreaNumbers, Drawn, Asked):
     _prices: Prices | Mapping[str, Prices]
     _seconds: float
 
-    # Numbers may be the same for other plans of the vehicles.
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
+    def __eq__(self, other: object) -> bool:
+        """Compare numbers, plans of vehicles, nodes and prices; not the time that planning took."""
+        if not isinstance(other, AreaPlan):
+            return NotImplemented
+        return super().__eq__(other) and self._made_of() == other._made_of()
+
+    def __hash__(self) -> int:
+        """Hash by cost and energy."""
+        return hash((self.cost, self.energy_kwh))
+
+    def _made_of(self) -> tuple[object, ...]:
+        """What two plans with the same numbers may differ in."""
+        return self._plans, self._nodes, self._prices, self._emissions
 
     @classmethod
     def _of(
@@ -287,8 +298,8 @@ class AreaPlan(_engine.AreaNumbers, Drawn, Asked):
             The changes, a sequence and an Arrow table.
 
         Raises:
-            InputError: The time zone is unknown, an ``id`` stands for two vehicles, or plans went
-                to a ``sink``.
+            InputError: The time zone is unknown, an ``id`` stands for two vehicles, plans went to
+                a ``sink``, or they are in different currencies.
 
         Example:
             >>> from datetime import UTC, datetime, timedelta
@@ -308,6 +319,7 @@ class AreaPlan(_engine.AreaNumbers, Drawn, Asked):
             raise TypeError("after is None; it has to be an AreaPlan")
         if not isinstance(after, type(self)):
             raise TypeError(f"after has to be an AreaPlan, not a {type(after).__name__}")
+        refuse_other_currency("after", after.currency, self.currency)
         if not after.periods:
             return _engine.PowerChanges([])
         return _engine.area_power_changes(

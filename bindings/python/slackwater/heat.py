@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from slackwater import _engine, _view
 from slackwater._drawn import Drawn
@@ -12,7 +12,7 @@ from slackwater._power import power_periods
 from slackwater._record import Record
 from slackwater._saved_plan import SavedPlan
 from slackwater.prices import emission_price, priced
-from slackwater.questions import Compared
+from slackwater.questions import Replanned
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -52,14 +52,20 @@ class SetBack(_SetBackFields, Record):
     __slots__ = ()
 
 
-class HeatPlan(_engine.HeatPlan, Compared, Drawn, SavedPlan):
+class HeatPlan(_engine.HeatPlan, Replanned, Drawn, SavedPlan):
     """The cheapest plan to heat or cool a room or tank within its band. Cannot be changed.
 
     A band that cannot be held is in :attr:`below_celsius_hours` and :attr:`above_celsius_hours`,
-    never an exception.
+    never an exception. There is no ``close_to``: the next plan starts from the measured temperature
+    at a new outdoor temperature, and heat at the hours of an earlier plan would not be what the
+    room needs then.
     """
 
-    __slots__ = ("_prices",)
+    __slots__ = ("_given", "_prices")
+
+    @staticmethod
+    def _plan_again(given: Mapping[str, Any]) -> HeatPlan:
+        return plan_heat(**given)
 
     def _emissions_kg(self, intensity: _engine.Series) -> tuple[float, float]:
         return _engine.heat_emissions(self, intensity)
@@ -209,6 +215,7 @@ def plan_heat(
         Mon 18:00 to Mon 19:00: heats with 3 kWh (0.10 per kWh) to 21.2 °C, ahead of Mon 21:00, \
 until when this is the cheapest time.
     """
+    given = dict(locals())
     switching = {
         "on_min": on_min,
         "off_min": off_min,
@@ -243,7 +250,7 @@ until when this is the cheapest time.
         running_since=running_since,
         stopped_since=stopped_since,
     )
-    return HeatPlan(native, prices)
+    return HeatPlan(native, prices, given)
 
 
 def outdoor_periods(

@@ -252,7 +252,7 @@ def capacity_sections(plan: CapacityPlan, zone: ZoneInfo) -> list[str]:
             _view.amount(reason.energy_kwh, 2),
             escape(reason.sentence.partition(": ")[2]),
         ]
-        for reason in plan.reasons
+        for reason in plan.explain(time_zone=zone.key)
     ]
     names = (f"Period ({zone.key})", "kWh", "Why")
     return [_table(names, rows, "plan.explain()")]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from slackwater._engine import BidCurve, PolicyDecision, PolicyReasons
+    from slackwater._engine import BidCurve, PolicyDecision, PolicyReasons, Verification
     from slackwater._palette import Theme
     from slackwater.plan import PowerLimit
     from slackwater.questions import Departure
@@ -224,6 +224,10 @@ class ChargePolicy(_engine.ChargePolicy, Frozen):
             InputError: The time zone is unknown.
         """
         return super().explain(time_zone=time_zone)
+
+    def verify(self) -> Verification:
+        """Compute each statement of the certificate anew: ``policy.certificate.verify()``."""
+        return self.certificate.verify()
 
     def plot(
         self,

@@ -10,7 +10,7 @@ from slackwater import _engine
 from slackwater._engine import InputError
 from slackwater._frozen import Frozen
 from slackwater._record import Record
-from slackwater._saved_plan import SavedPlan
+from slackwater._saved_plan import SavedPlan, refuse_other_currency
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,6 +54,7 @@ class _WhatIfFields(NamedTuple, Generic[_Asked]):
     energy_change_kwh: float
     shortfall_change_kwh: float
     sentence: str
+    degree_hours_change: float = 0.0
 
 
 class WhatIf(_WhatIfFields[_Asked], Record):
@@ -65,6 +66,8 @@ class WhatIf(_WhatIfFields[_Asked], Record):
         energy_change_kwh: What it buys more.
         shortfall_change_kwh: What it misses more of a target.
         sentence: The answer in words.
+        degree_hours_change: Degree-hours in °C·h that rooms and tanks are more outside their
+            bands, which a heat plan avoids before it saves money.
     """
 
     __slots__ = ()
@@ -119,9 +122,7 @@ class Questions(_engine.Plan):
             >>> after.intervals == before.intervals, round(after.stability.extra_cost, 4)
             (True, 0.035)
         """
-        if previous.currency != self._prices.currency:
-            message = f"previous is in {previous.currency}, the plan in {self._prices.currency}"
-            raise InputError(message)
+        refuse_other_currency("previous", previous.currency, self._prices.currency)
         native = _engine.close_to(
             self,
             prices=self._prices._native,
@@ -139,7 +140,7 @@ class Questions(_engine.Plan):
             time_zone: IANA name of the zone in whose wall clock the sentences speak.
 
         Raises:
-            InputError: The time zone is unknown.
+            InputError: The time zone is unknown, or the plans are in different currencies.
 
         Example:
             >>> from datetime import UTC, datetime
@@ -153,6 +154,7 @@ class Questions(_engine.Plan):
             Mon 18:00 to Mon 19:00: 7 kWh instead of 0 kWh, because prices changed.
             Mon 19:00 to Mon 20:00: 0 kWh instead of 7 kWh, because prices changed.
         """
+        refuse_other_currency("after", after.currency, self._prices.currency)
         prices, other = self._prices._native, after._prices._native
         return _engine.plan_diff(self, prices, after, other, time_zone=time_zone)
 
@@ -297,7 +299,8 @@ class Compared(SavedPlan):
             The changes, a sequence and an Arrow table.
 
         Raises:
-            InputError: The time zone is unknown.
+            InputError: The time zone is unknown, or the plans are in different currencies.
+            TypeError: ``after`` is of another class.
 
         Example:
             >>> from datetime import UTC, datetime
@@ -313,6 +316,7 @@ class Compared(SavedPlan):
             van: Mon 19:00 to Mon 20:00: 0 kW instead of 7 kW.
         """
         _refuse_other_class("after", after, type(self))
+        refuse_other_currency("after", after.currency, self.currency)
         return _engine.plan_power_changes(self, after, time_zone=time_zone)  # type: ignore[arg-type]  # a kind of plan
 
 
@@ -401,9 +405,7 @@ class Asked:
                 planner.
         """
         again: Self = self._plan_again({**self._arguments(), **changes})  # type: ignore[assignment]  # of this class
-        if again.currency != self.currency:
-            message = f"prices are in {again.currency}, the plan in {self.currency}"
-            raise InputError(message)
+        refuse_other_currency("prices", again.currency, self.currency)
         difference = _engine.compare_totals(self, again, changes=told, currency=self.currency)  # type: ignore[arg-type]  # kinds of plans
         return WhatIf(again, *difference)
 
@@ -414,7 +416,7 @@ def tell_argument(name: str, value: object) -> str:
 
 
 class Replanned(Compared, Asked):
-    """A plan that can be compared and asked, and that files keep whole."""
+    """A plan that can be compared and asked, and that files and other processes keep whole."""
 
     __slots__ = ()
 
@@ -424,6 +426,16 @@ class Replanned(Compared, Asked):
         """Add to a plan of the engine its prices, and the arguments that it was made with."""
         super().__init__(native, prices)
         object.__setattr__(self, "_given", None if given is None else hold_arguments(given))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copy by text and arguments, so that other processes can have the plan and ask it."""
+        return _copied, (type(self), self.to_json(), self._given)
+
+
+class Steady(Replanned):
+    """A plan that can also be kept near an earlier one."""
+
+    __slots__ = ()
 
     def close_to(self, previous: Self, *, budget: float = 0.0) -> Self:
         """Plan again so that the plan stays near an earlier one, as far as a budget allows.
@@ -470,15 +482,9 @@ class Replanned(Compared, Asked):
             ([7.0, 0.0], 0.14)
         """
         _refuse_other_class("previous", previous, type(self))
-        if previous.currency != self.currency:
-            message = f"previous is in {previous.currency}, the plan in {self.currency}"
-            raise InputError(message)
+        refuse_other_currency("previous", previous.currency, self.currency)
         native = _engine.plan_near(self, previous, budget=budget)  # type: ignore[arg-type]  # a kind of plan
         return type(self)(native, self._prices, self._given)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Copy by text and arguments, so that other processes can have the plan and ask it."""
-        return _copied, (type(self), self.to_json(), self._given)
 
 
 def hold_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -570,6 +576,7 @@ def insurance_frontier(plan: Plan, *, at: datetime) -> InsuranceFrontier:
         The frontier, from what the plan has by then up to all it can have.
 
     Raises:
+        InputError: ``at`` lies before the plan begins.
         TypeError: ``at`` has no zone.
 
     Example:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from slackwater import _engine
 from slackwater._engine import Difference, InputError, Replay
+from slackwater.capacity import CapacityPlan
 from slackwater.coordinate import AreaPlan
 from slackwater.heat import HeatPlan
 from slackwater.plan import Plan
@@ -28,7 +29,7 @@ __all__ = [
     "replay",
 ]
 
-AnyPlan = Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan
+AnyPlan = Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan | CapacityPlan
 
 
 # The public class of each native one.
@@ -39,6 +40,7 @@ _PUBLIC: Mapping[type, Callable[..., AnyPlan]] = MappingProxyType(
         _engine.HeatPlan: HeatPlan,
         _engine.SwitchingPlan: SwitchingPlan,
         _engine.SitePlan: SitePlan,
+        _engine.CapacityPlan: CapacityPlan,
     }
 )
 

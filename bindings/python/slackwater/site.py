@@ -11,7 +11,7 @@ from slackwater._drawn import Drawn
 from slackwater._index import refuse_other_times
 from slackwater._saved_plan import SavedPlan
 from slackwater.prices import Prices
-from slackwater.questions import Replanned
+from slackwater.questions import Steady
 from slackwater.site_devices import (
     Carbon,
     DemandCharge,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Preference = Literal["earlier", "smoother", "fairer"]
 
 
-class SitePlan(_engine.SitePlan, Replanned, Drawn, SavedPlan):
+class SitePlan(_engine.SitePlan, Steady, Drawn, SavedPlan):
     """The cheapest plan of a site for its targets. Cannot be changed.
 
     An unmet target is in :attr:`shortfall_kwh` and an infeasible limit in

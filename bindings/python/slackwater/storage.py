@@ -14,7 +14,7 @@ from slackwater._row import native_battery
 from slackwater._saved_plan import SavedPlan
 from slackwater.plan import Battery, SocTarget, list_targets
 from slackwater.prices import Prices, emission_price, priced
-from slackwater.questions import Replanned
+from slackwater.questions import Steady
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,7 +76,7 @@ class Consumption(_ConsumptionFields, Record):
     __slots__ = ()
 
 
-class StoragePlan(_engine.StoragePlan, Replanned, Drawn, SavedPlan):
+class StoragePlan(_engine.StoragePlan, Steady, Drawn, SavedPlan):
     """The cheapest plan to charge and discharge a battery. Cannot be changed.
 
     Unmet targets are in :attr:`shortfall_kwh`, :attr:`unserved_kwh` and

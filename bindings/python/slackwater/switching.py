@@ -10,7 +10,7 @@ from slackwater._drawn import Drawn
 from slackwater._saved_plan import SavedPlan
 from slackwater.plan import Plan, Target, list_targets
 from slackwater.prices import priced
-from slackwater.questions import Replanned
+from slackwater.questions import Steady
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from slackwater.site_devices import Carbon
 
 
-class SwitchingPlan(_engine.SwitchingPlan, Replanned, Drawn, SavedPlan):
+class SwitchingPlan(_engine.SwitchingPlan, Steady, Drawn, SavedPlan):
     """The cheapest switching plan. Cannot be changed.
 
     An unmet rule or target is in :attr:`unmet`, in :attr:`shortfall_kwh` and in

@@ -2,8 +2,8 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-
 use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
 
 use crate::bill::error::{LoadError, MissingReadings};
 use crate::bill::month::Month;
@@ -49,11 +49,13 @@ pub struct EnergyPeriod {
 }
 
 /// Mean power of a window that lies before the readings, or in a gap of them.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct EarlierPeak {
     /// An instant of the window.
     pub at: DateTime<Utc>,
     /// Mean power from the grid over the window.
+    #[serde(rename = "power_kw")]
     pub power: Power,
 }
 

@@ -49,6 +49,8 @@ def table_of(plan: AnyPlan, clock: Clock) -> RenderableType:
             return _shown(_switching(plan, clock), clock)
         case sw.SitePlan():
             return _shown(_site(plan, clock), clock)
+        case sw.CapacityPlan():
+            return _shown(_capacity(plan, clock), clock)
         case _:
             return Answer(plan, clock, plan.now, (), with_reasons=True).table()
 
@@ -148,6 +150,27 @@ def _site(plan: sw.SitePlan, clock: Clock) -> _Told:
         rows,
         (_view.site_headline(plan), *_view.site_facts(plan)),
         missing,
+        (each.sentence for each in reasons),
+    )
+
+
+def _capacity(plan: sw.CapacityPlan, clock: Clock) -> _Told:
+    reasons = plan.explain(time_zone=clock.name)
+    rows = [
+        (
+            clock.span(each.start, each.end),
+            amount(each.energy_kwh),
+            "" if each.level_kw is None else amount(each.level_kw),
+            _words(each.code),
+        )
+        for each in reasons
+    ]
+    return _Told(
+        "Plan under a price of power",
+        ("kWh", "up to kW", "reason"),
+        rows,
+        (_view.capacity_headline(plan), _view.capacity_proof(plan)),
+        _view.capacity_missing(plan),
         (each.sentence for each in reasons),
     )
 

@@ -402,7 +402,7 @@ impl PowerCharges {
     }
 
     /// Groups of the evidence, without slots.
-    fn of_evidence(evidence: &CapacityEvidence) -> Self {
+    pub(crate) fn of_evidence(evidence: &CapacityEvidence) -> Self {
         let months = evidence.months.iter().map(|month| MonthCharge {
             month: month.month,
             price: month.price_per_kw.map_or_else(

@@ -58,5 +58,5 @@ pub mod request;
 mod search;
 mod search_state;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub mod verify;

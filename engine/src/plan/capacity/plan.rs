@@ -1,4 +1,6 @@
 //! Plan of a battery under a tariff with a price of power.
+use serde::{Deserialize, Serialize};
+
 use crate::bill::demand::Calendar;
 use crate::bill::load::MINUTE;
 use crate::bill::month::Month;
@@ -9,23 +11,27 @@ use crate::plan::capacity::programme::{LevelSolution, Memory, MeterSlot, Multipl
 use crate::plan::capacity::request::{CapacityError, CapacityProblem, LoadPeriod};
 use crate::plan::capacity::search::restrict_slots;
 use crate::plan::capacity::search_state::Search;
+use crate::plan::interval::Interval;
 use crate::plan::storage::certificate::Searched;
 use crate::plan::storage::price_slots::PriceSlots;
 use crate::plan::storage::request::StorageRequest;
 use crate::plan::storage::slots::Layout;
 use crate::prices::curve::PriceCurve;
-use crate::time::instant::{instant_at, micros_of};
-use crate::tolerance::{ENERGY_SHARE_MIN, SUM_ROUNDING};
+use crate::time::instant::{instant_at, micros_between, micros_of};
+use crate::tolerance::{ENERGY_SHARE_MIN, POWER_ROUNDING_KW, SUM_ROUNDING};
 use crate::units::{Energy, MICROS_PER_HOUR, Money, Power, Price, kw, kwh, money, per_kwh};
 
 /// Price of power in a month of the plan.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MonthPower {
     /// The month.
     pub month: Month,
     /// Power that the tariff has measured before the plan.
+    #[serde(rename = "power_before_kw")]
     pub power_before: Power,
     /// Power with the plan.
+    #[serde(rename = "power_kw")]
     pub power: Power,
     /// Charge of the power before the plan.
     pub charge_before: Money,
@@ -34,7 +40,8 @@ pub struct MonthPower {
 }
 
 /// Cost of a plan by its parts, and its powers.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CapacityCost {
     /// Energy through the meter, plus wear, less the value of energy stored at the end.
     pub energy: Money,
@@ -53,7 +60,8 @@ impl CapacityCost {
 }
 
 /// Plan of a battery at the least cost of energy and power.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct CapacityPlan {
     /// Slots in time order.
@@ -65,9 +73,11 @@ pub struct CapacityPlan {
     /// Plan that is cheapest in energy, without regard to power.
     pub energy_alone: CapacityCost,
     /// Largest shortfall of a target, as stored energy.
+    #[serde(rename = "shortfall_kwh")]
     pub shortfall: Energy,
     /// Largest shortfall of the reserve or of the lowest state of charge of a period, at the end of
     /// a slot. No plan holds them earlier.
+    #[serde(rename = "floor_shortfall_kwh")]
     pub floor_shortfall: Energy,
 }
 
@@ -77,6 +87,53 @@ impl CapacityPlan {
     pub fn savings(&self) -> Money {
         self.energy_alone.total() - self.cost.total()
     }
+
+    /// Periods of charging (positive power) and discharging (negative) at the plug of the battery.
+    #[must_use]
+    pub fn intervals(&self) -> Vec<Interval> {
+        let mut intervals = Vec::new();
+        for slot in &self.slots {
+            let hours = micros_between(slot.start, slot.end) as f64 / MICROS_PER_HOUR;
+            let net = (slot.charged - slot.discharged).as_kwh();
+            if net != 0.0 && hours > 0.0 {
+                let power = Power::from_kw(net / hours).unwrap_or(Power::ZERO);
+                let interval = Interval { start: slot.start, end: slot.end, power };
+                interval.join(&mut intervals, |a, b| {
+                    (a.as_kw() - b.as_kw()).abs() <= POWER_ROUNDING_KW
+                });
+            }
+        }
+        intervals
+    }
+}
+
+/// Plan that is cheapest in energy, without regard to power: the baseline of [`plan_capacity`].
+///
+/// Its slots have no marginal values.
+///
+/// # Errors
+/// As [`plan_capacity`].
+pub fn plan_energy_alone(
+    import: &PriceCurve,
+    export: Option<&PriceCurve>,
+    problem: &CapacityProblem,
+) -> Result<Vec<CapacitySlot>, CapacityError> {
+    let meter = MeteredBattery::new(import, export, problem)?;
+    let slots = meter.programme.slots.len();
+    let nothing = Multipliers { marginal: vec![0.0; slots], power_price: vec![0.0; slots] };
+    Ok(meter.lay_out_slots(&meter.find_cheapest_energy(), &nothing))
+}
+
+/// Emissions in kg of the energy from the grid, at a carbon intensity in kg per kWh. Energy into
+/// the grid has none.
+#[must_use]
+pub fn emissions(slots: &[CapacitySlot], intensity: &PriceCurve) -> f64 {
+    let drawn = slots.iter().filter(|slot| slot.metered() > Energy::ZERO);
+    intensity.weigh(drawn.map(|slot| {
+        let hours = micros_between(slot.start, slot.end) as f64 / MICROS_PER_HOUR;
+        let power = Power::from_kw(slot.metered().as_kwh() / hours).unwrap_or(Power::ZERO);
+        (slot.start, slot.end, power)
+    }))
 }
 
 /// Plans a battery at the least cost of energy and power.

@@ -1,5 +1,6 @@
 //! Request of a battery under a tariff with a price of power, with its checks.
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 
 use crate::bill::load::EarlierPeak;
 use crate::bill::tariff::BillingTariff;
@@ -7,18 +8,21 @@ use crate::plan::storage::request::{StorageError, StorageProblem, StorageRequest
 use crate::units::Power;
 
 /// Power of the rest of the connection over a period.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LoadPeriod {
     /// First instant.
     pub start: DateTime<Utc>,
     /// First instant after it.
     pub end: DateTime<Utc>,
     /// Mean power from the grid; negative into it.
+    #[serde(rename = "power_kw")]
     pub power: Power,
 }
 
 /// A battery, the tariff, and what the tariff has measured or will measure beside the battery.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CapacityRequest {
     /// Battery with its wishes and limits.
     pub storage: StorageRequest,

@@ -18,7 +18,7 @@ use crate::time::horizon::Horizon;
 use crate::units::{Money, kw, kwh, money, per_kwh, percent};
 
 /// A tariff in UTC with that price of power.
-pub(super) fn tariff(demand: &Value, charge: &Value) -> BillingTariff {
+pub(crate) fn tariff(demand: &Value, charge: &Value) -> BillingTariff {
     serde_json::from_value(json!({
         "name": "Test", "operator": "Test", "country": "NO", "currency": "NOK",
         "time_zone": "UTC", "valid_from": "2020-01-01", "vat": "excluded",
@@ -31,7 +31,7 @@ pub(super) fn tariff(demand: &Value, charge: &Value) -> BillingTariff {
     .unwrap()
 }
 
-pub(super) fn monthly(price: &str) -> BillingTariff {
+pub(crate) fn monthly(price: &str) -> BillingTariff {
     tariff(&json!({"window": "hour", "highest": 1}), &json!({"per": "month", "price": price}))
 }
 
@@ -46,17 +46,17 @@ fn three_days() -> BillingTariff {
     )
 }
 
-pub(super) fn hour(hours: i64) -> DateTime<Utc> {
+pub(crate) fn hour(hours: i64) -> DateTime<Utc> {
     "2026-01-05T00:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::hours(hours)
 }
 
-pub(super) fn curve(prices: &[f64]) -> PriceCurve {
+pub(crate) fn curve(prices: &[f64]) -> PriceCurve {
     let slots = (0..prices.len() as i64).map(|index| (hour(index), hour(index + 1)));
     PriceCurve::from_parts(Horizon::new(slots).unwrap(), prices.to_vec()).unwrap()
 }
 
 /// A battery of 20 kWh with 8 kW, half full.
-pub(super) fn request(tariff: BillingTariff, loads: &[f64]) -> CapacityRequest {
+pub(crate) fn request(tariff: BillingTariff, loads: &[f64]) -> CapacityRequest {
     let battery = Battery {
         capacity: kwh(20.0),
         soc: Some(percent(50.0)),

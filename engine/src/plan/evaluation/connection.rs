@@ -48,13 +48,24 @@ struct Piece {
 pub(crate) fn sum_up(
     flows: &[EnergyFlow],
     facts: &ConnectionFacts<'_>,
+    span: (i64, i64),
+) -> ConnectionSums {
+    sum_up_pieces(flows, facts, span, |_, _| {})
+}
+
+/// Sums as [`sum_up`]. `see` gets the start of each piece and the energy imported in it, in kWh.
+pub(crate) fn sum_up_pieces(
+    flows: &[EnergyFlow],
+    facts: &ConnectionFacts<'_>,
     (from, to): (i64, i64),
+    mut see: impl FnMut(i64, f64),
 ) -> ConnectionSums {
     let mut sums = ConnectionSums::default();
     let (mut window, mut window_kwh) = (i64::MIN, 0.0);
     for piece in pieces(flows, facts, (from, to)) {
         let before = sums.import_kwh;
         sums.add(&piece, facts);
+        see(piece.start, sums.import_kwh - before);
         if let Some(demand) = &facts.demand {
             let number = piece.start.div_euclid(demand.window());
             window_kwh = if number == window { window_kwh } else { 0.0 };

@@ -122,11 +122,13 @@ fn costs(sums: &ConnectionSums, fixed: Fixed, facts: &ConnectionFacts<'_>) -> Ev
     }
 }
 
-fn energy(kwh: f64) -> Energy {
+/// Energy of a sum; zero if the sum is not finite.
+pub(crate) fn energy(kwh: f64) -> Energy {
     Energy::from_kwh(kwh).unwrap_or(Energy::ZERO)
 }
 
-fn money(amount: f64) -> Money {
+/// Money of a sum; zero if the sum is not finite.
+pub(crate) fn money(amount: f64) -> Money {
     Money::from_amount(amount).unwrap_or(Money::ZERO)
 }
 

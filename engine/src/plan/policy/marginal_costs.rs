@@ -27,6 +27,11 @@ impl MarginalCosts {
         Self { costs: vec![cost; states * ends.len()], ends }
     }
 
+    /// Segments by their rising ends, and their costs by state and segment.
+    pub(crate) fn from_parts(ends: Vec<f64>, costs: Vec<f64>) -> Self {
+        Self { ends, costs }
+    }
+
     /// Ends of the segments in kWh.
     pub(crate) fn ends(&self) -> &[f64] {
         &self.ends

@@ -48,6 +48,7 @@
 //! | the decisions, their bids and marginal values | `charge_policy` |
 //! | the decisions in sentences | `explain` |
 //! | expected cost by the decisions alone, and a bound on that of every policy | `certificate` |
+//! | the same from the data of a certificate, and the rules that the bound needs | `verify` |
 pub(crate) mod certificate;
 pub(crate) mod charge_policy;
 pub(crate) mod explain;
@@ -59,6 +60,7 @@ pub(crate) mod request;
 #[cfg(test)]
 mod tests;
 pub(crate) mod uncertain_prices;
+pub(crate) mod verify;
 
 pub use certificate::PolicyCertificate;
 pub use charge_policy::{
@@ -70,3 +72,4 @@ pub use price_states::{PriceNode, PriceStates, PriceStatesError};
 pub use problem::{PolicyError, PolicyProblem};
 pub use request::{PolicyRequest, PolicyRequestError, plan_policy_request};
 pub use uncertain_prices::{PriceBranch, UncertainPrices, UncertainPricesError};
+pub use verify::{PolicyEvidence, PolicyStep, verify};

@@ -202,6 +202,17 @@ impl PriceStates {
         Ok(Self { prices, first, transitions })
     }
 
+    /// States with prices by slot, probabilities of the first slot, and one list of transitions
+    /// between each two slots. The lists fit together.
+    pub(crate) fn from_parts(
+        prices: Vec<Vec<f64>>,
+        first: Vec<f64>,
+        transitions: Vec<Vec<Vec<(usize, f64)>>>,
+    ) -> Self {
+        let transitions = transitions.into_iter().map(|rows| Transitions { rows }).collect();
+        Self { prices, first, transitions }
+    }
+
     /// Number of slots.
     #[must_use]
     pub fn slots(&self) -> usize {

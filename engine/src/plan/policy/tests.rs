@@ -2,6 +2,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
 
 use super::*;
+use crate::plan::verification::{Check, Stated};
 use crate::time::horizon::Horizon;
 use crate::units::{Energy, Money, Power, Price, kw, kwh, per_kwh};
 
@@ -125,6 +126,45 @@ proptest! {
         prop_assert!(certificate.is_proved(), "{certificate:?}");
         let stated = policy.expected_cost().as_amount();
         prop_assert!((certificate.expected_cost.as_amount() - stated).abs() <= 1e-9);
+    }
+
+    /// The data of a certificate are enough for all of its statements, and a changed number of
+    /// them is noticed.
+    #[test]
+    fn certificate_is_verified_from_its_own_data(
+        whole in whole_problem(), slot in any::<prop::sample::Index>(), cents in 1..50i32,
+    ) {
+        let policy = whole.plan();
+        let (evidence, certificate) = (policy.evidence(), policy.certificate());
+        let stated = Stated {
+            cost: certificate.expected_cost.as_amount(),
+            bound: certificate.bound.as_amount(),
+            gap: certificate.gap().as_amount(),
+            is_proved: certificate.is_proved(),
+        };
+        let shortfall = certificate.expected_shortfall.as_kwh();
+        let check = |evidence: &PolicyEvidence, stated: Stated| {
+            verify(evidence, shortfall, stated).iter().all(Check::holds)
+        };
+        prop_assert!(check(&evidence, stated));
+        let less = Stated { cost: stated.cost - 0.01, gap: stated.gap - 0.01, ..stated };
+        prop_assert!(!check(&evidence, less));
+        // A higher bound than the marginal costs give.
+        let higher = Stated { bound: stated.bound + 0.01, gap: stated.gap - 0.01, ..stated };
+        prop_assert!(!check(&evidence, higher));
+        let at = slot.index(evidence.steps.len());
+        let mut improbable = evidence.clone();
+        improbable.steps[at].departure_probability += 0.01 * f64::from(cents) + 1.0;
+        prop_assert!(!check(&improbable, stated));
+        // Marginal costs that fall are no proof, whatever bound they give.
+        let mut falling = evidence.clone();
+        if falling.steps[at].segment_ends_kwh.len() > 1 {
+            falling.steps[at].marginal_costs[0][0] += 1e3;
+            prop_assert!(!check(&falling, stated));
+        }
+        let mut cut = evidence;
+        cut.steps[at].marginal_costs.pop();
+        prop_assert!(!check(&cut, stated));
     }
 
     /// The energy that a curve buys at the price of the slot is the decision.

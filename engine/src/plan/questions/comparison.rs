@@ -5,7 +5,10 @@
 //! that of the plans at hand. Sentences tell the larger gap.
 use std::fmt::Write as _;
 
+#[cfg(feature = "lp")]
+use crate::plan::capacity::plan::CapacityPlan;
 use crate::plan::charge::explain::{format_amount, rounded};
+use crate::plan::heat::plan::HeatPlan;
 #[cfg(feature = "lp")]
 use crate::plan::site::plan::SitePlan;
 use crate::plan::storage::plan::StoragePlan;
@@ -28,6 +31,8 @@ pub struct PlanTotals {
     pub fed: Energy,
     /// Energy that targets miss.
     pub shortfall: Energy,
+    /// Degree-hours of rooms and tanks outside their bands.
+    pub degree_hours: f64,
 }
 
 impl PlanTotals {
@@ -45,6 +50,7 @@ impl From<&StoragePlan> for PlanTotals {
             drawn: plan.charged,
             fed: plan.discharged,
             shortfall: plan.shortfall,
+            degree_hours: 0.0,
         }
     }
 }
@@ -57,6 +63,37 @@ impl From<&SwitchingPlan> for PlanTotals {
             drawn: plan.energy,
             fed: Energy::ZERO,
             shortfall: plan.shortfall,
+            degree_hours: 0.0,
+        }
+    }
+}
+
+impl From<&HeatPlan> for PlanTotals {
+    fn from(plan: &HeatPlan) -> Self {
+        Self {
+            cost: plan.certificate.cost,
+            bound: plan.certificate.bound,
+            drawn: plan.used,
+            fed: Energy::ZERO,
+            shortfall: Energy::ZERO,
+            degree_hours: plan.discomfort.total(),
+        }
+    }
+}
+
+#[cfg(feature = "lp")]
+impl From<&CapacityPlan> for PlanTotals {
+    fn from(plan: &CapacityPlan) -> Self {
+        let sum = |energies: &mut dyn Iterator<Item = Energy>| {
+            energies.fold(Energy::ZERO, |sum, energy| sum + energy)
+        };
+        Self {
+            cost: plan.cost.total(),
+            bound: plan.certificate.bound,
+            drawn: sum(&mut plan.slots.iter().map(|slot| slot.charged)),
+            fed: sum(&mut plan.slots.iter().map(|slot| slot.discharged)),
+            shortfall: plan.shortfall,
+            degree_hours: 0.0,
         }
     }
 }
@@ -67,12 +104,14 @@ impl From<&SitePlan> for PlanTotals {
         let sum = |energies: &mut dyn Iterator<Item = Energy>| {
             energies.fold(Energy::ZERO, |sum, energy| sum + energy)
         };
+        let rooms = plan.devices.iter().filter_map(|device| device.heat.as_ref());
         Self {
             cost: plan.certificate.cost,
             bound: plan.certificate.bound,
             drawn: sum(&mut plan.slots.iter().map(|slot| slot.import)),
             fed: sum(&mut plan.slots.iter().map(|slot| slot.export)),
             shortfall: plan.shortfall,
+            degree_hours: rooms.map(|room| room.discomfort.total()).sum(),
         }
     }
 }
@@ -86,6 +125,8 @@ pub struct TotalsChange {
     pub energy: Energy,
     /// Shortfall.
     pub shortfall: Energy,
+    /// Degree-hours outside the bands.
+    pub degree_hours: f64,
     /// Larger gap of both plans.
     pub gap: Money,
 }
@@ -98,6 +139,7 @@ impl TotalsChange {
             cost: after.cost - before.cost,
             energy: (after.drawn - after.fed) - (before.drawn - before.fed),
             shortfall: after.shortfall - before.shortfall,
+            degree_hours: after.degree_hours - before.degree_hours,
             gap: before.gap().max(after.gap()).max(Money::ZERO),
         }
     }
@@ -119,6 +161,7 @@ impl TotalsChange {
     ///     drawn: kwh(30.0 - shortfall),
     ///     fed: kwh(0.0),
     ///     shortfall: kwh(shortfall),
+    ///     degree_hours: 0.0,
     /// };
     /// let change = TotalsChange::between(&totals(4.0, 3.0), &totals(3.2, 0.0));
     /// assert_eq!(
@@ -145,6 +188,11 @@ impl TotalsChange {
             (amount != "0").then(|| format!("{verb} {amount} kWh {word}"))
         });
         let mut told: Vec<String> = told.collect();
+        let outside = rounded(self.degree_hours.abs(), 2);
+        if outside != "0" {
+            let word = if self.degree_hours > 0.0 { "more" } else { "less" };
+            told.push(format!("be outside the band by {outside} °C·h {word}"));
+        }
         let cost = self.tell_cost(currency);
         match (told.pop(), told.is_empty()) {
             (None, _) => format!("the plan would {cost}"),
@@ -188,6 +236,7 @@ mod tests {
             drawn: kwh(energy + 1.0),
             fed: kwh(1.0),
             shortfall: kwh(shortfall),
+            degree_hours: 0.0,
         };
         let before = totals(1.0, 10.0, 5.0, 0.0);
         let after = totals(1.0 + cost, 10.0 + energy, 5.0 + missing, gap);
@@ -215,10 +264,35 @@ mod tests {
     }
 
     #[test]
+    fn comfort_is_told_beside_the_cost() {
+        let totals = |cost, degree_hours| PlanTotals {
+            cost: money(cost),
+            bound: money(cost),
+            drawn: kwh(3.0),
+            fed: kwh(0.0),
+            shortfall: kwh(0.0),
+            degree_hours,
+        };
+        let change = TotalsChange::between(&totals(2.0, 0.0), &totals(1.0, 4.5));
+        assert_eq!(
+            change.sentence(&["power_max_kw=1"], "EUR"),
+            "With power_max_kw=1, the plan would cost 1.00 EUR less and be outside the band by \
+             4.5 °C·h more."
+        );
+    }
+
+    #[test]
     fn nothing_changed_is_told() {
         let nothing = kwh(0.0);
         let (cost, bound) = (money(1.0), money(1.0));
-        let totals = PlanTotals { cost, bound, drawn: kwh(1.0), fed: nothing, shortfall: nothing };
+        let totals = PlanTotals {
+            cost,
+            bound,
+            drawn: kwh(1.0),
+            fed: nothing,
+            shortfall: nothing,
+            degree_hours: 0.0,
+        };
         let change = TotalsChange::between(&totals, &totals);
         assert_eq!(change.sentence(&[""; 0], "EUR"), NOTHING_CHANGED);
     }

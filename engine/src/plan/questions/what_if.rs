@@ -275,6 +275,7 @@ impl WhatIf {
             cost: self.cost_change,
             energy: self.energy_change,
             shortfall: self.shortfall_change,
+            degree_hours: 0.0,
             gap: Money::ZERO,
         };
         // The clause of the change names the energy already if that is the change itself.

@@ -20,8 +20,8 @@ impl Replay for HeatRequest {
         Ok(HeatProblem::new(self.clone())?)
     }
 
-    fn plan(prices: &Arc<PriceCurve>, problem: &HeatProblem) -> HeatPlan {
-        plan_heat(prices, problem)
+    fn plan(prices: &Arc<PriceCurve>, problem: &HeatProblem) -> Result<HeatPlan, RefusedRequest> {
+        Ok(plan_heat(prices, problem))
     }
 
     fn check(&self, plan: &HeatPlan) -> Result<(), SavedPlanError> {

@@ -2,6 +2,8 @@
 //!
 //! `plan_record` is what a service stores of a plan, `saved_run` what a file holds: prices,
 //! request and plan of any planner. `value_tree` compares two files.
+#[cfg(feature = "lp")]
+pub(crate) mod capacity_run;
 pub(crate) mod emission_price;
 pub(crate) mod heat_run;
 pub(crate) mod plan_record;

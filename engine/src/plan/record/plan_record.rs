@@ -230,7 +230,7 @@ mod tests {
                 let prices = resolve(sources, at(-1), at(100));
                 let bundle = read.bundle("EUR", &prices).unwrap().unwrap();
                 let text = serde_json::to_string(&bundle).unwrap();
-                prop_assert_eq!(serde_json::to_string(&bundle.replan()).unwrap(), text);
+                prop_assert_eq!(serde_json::to_string(&bundle.replan().unwrap()).unwrap(), text);
                 prop_assert!(bundle.layers.import.is_some());
             }
         }

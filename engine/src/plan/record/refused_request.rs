@@ -1,5 +1,7 @@
 //! Error of a request of any kind that cannot be planned.
 
+#[cfg(feature = "lp")]
+use crate::plan::capacity::request::CapacityError;
 use crate::plan::charge::duration::DurationError;
 use crate::plan::charge::request::ChargeRequestError;
 use crate::plan::charge::vehicle::VehicleError;
@@ -36,6 +38,10 @@ pub enum RefusedRequest {
     #[cfg(feature = "lp")]
     #[error(transparent)]
     Site(#[from] SiteError),
+    /// The request of a battery under a price of power is invalid or cannot be planned.
+    #[cfg(feature = "lp")]
+    #[error(transparent)]
+    Capacity(#[from] CapacityError),
     /// The previous plan, to which the new one should stay close, is invalid.
     #[error("previous.{0}")]
     Previous(#[from] SavedPlanError),

@@ -12,6 +12,8 @@ use std::sync::Arc;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+#[cfg(feature = "lp")]
+use crate::plan::capacity::request::CapacityRequest;
 use crate::plan::charge::duration::DurationRequest;
 use crate::plan::charge::greedy::plan_charge;
 use crate::plan::charge::plan::Plan;
@@ -52,8 +54,14 @@ pub trait Replay: Debug + Clone + PartialEq + Serialize + DeserializeOwned {
     /// The request is invalid, or cannot be planned at these prices.
     fn problem<'a>(&self, prices: &'a Self::Prices) -> Result<Self::Problem<'a>, RefusedRequest>;
 
-    /// Plans the request. This cannot fail.
-    fn plan(prices: &Self::Prices, problem: &Self::Problem<'_>) -> Self::Plan;
+    /// Plans the request.
+    ///
+    /// # Errors
+    /// Only while planning it shows that the request cannot be planned.
+    fn plan(
+        prices: &Self::Prices,
+        problem: &Self::Problem<'_>,
+    ) -> Result<Self::Plan, RefusedRequest>;
 
     /// Checks that all positions in a plan from a file exist and that its parts fit
     /// together. It does not check that the plan is the one of the request.
@@ -114,7 +122,8 @@ impl<R: Replay> SavedRun<R> {
     /// # Errors
     /// The request is invalid, or cannot be planned at these prices.
     pub fn new(prices: R::Prices, request: R) -> Result<Self, RefusedRequest> {
-        Self::planned_by(prices, request, R::plan)
+        let plan = R::plan(&prices, &request.problem(&prices)?)?;
+        Ok(Self { prices, request, plan })
     }
 
     /// Plans a request with a planner of the caller, for instance one with a time
@@ -156,11 +165,11 @@ impl<R: Replay> SavedRun<R> {
     }
 
     /// Plans prices and request again with this engine.
-    #[must_use]
-    #[expect(clippy::missing_panics_doc, reason = "no request comes in unchecked")]
-    pub fn replan(&self) -> Self {
+    ///
+    /// # Errors
+    /// Only while planning it shows that the request cannot be planned.
+    pub fn replan(&self) -> Result<Self, RefusedRequest> {
         Self::new(self.prices.clone(), self.request.clone())
-            .expect("the request was checked when it came in")
     }
 }
 
@@ -187,12 +196,14 @@ macro_rules! recorded {
             }
 
             /// Plans the inputs again with this engine.
-            #[must_use]
-            pub fn replan(&self) -> Self {
+            ///
+            /// # Errors
+            /// As [`SavedRun::replan`].
+            pub fn replan(&self) -> Result<Self, RefusedRequest> {
                 match self {
                     $(
                         $(#[cfg(feature = $feature)])?
-                        Self::$variant(run) => run.replan().into(),
+                        Self::$variant(run) => run.replan().map(Self::from),
                     )*
                 }
             }
@@ -231,6 +242,8 @@ recorded! {
     "switching": Switching(SwitchingRequest),
     /// A site: all devices behind one meter.
     "site": Site(SiteRequest) if "lp",
+    /// A battery under a tariff with a price of power.
+    "capacity": Capacity(CapacityRequest) if "lp",
 }
 
 impl Replay for SteadyRequest {
@@ -245,8 +258,8 @@ impl Replay for SteadyRequest {
         Ok(SteadyProblem { problem: self.wish.problem()?, previous, budget })
     }
 
-    fn plan(prices: &Arc<PriceCurve>, kept: &SteadyProblem) -> SteadyPlan {
-        plan_close_to(prices, &kept.problem, &kept.previous, kept.budget)
+    fn plan(prices: &Arc<PriceCurve>, kept: &SteadyProblem) -> Result<SteadyPlan, RefusedRequest> {
+        Ok(plan_close_to(prices, &kept.problem, &kept.previous, kept.budget))
     }
 
     fn check(&self, steady: &SteadyPlan) -> Result<(), SavedPlanError> {
@@ -271,8 +284,11 @@ macro_rules! charging {
                 Ok(ChargeProblem::new($in_energy(self)?)?)
             }
 
-            fn plan(prices: &Arc<PriceCurve>, problem: &ChargeProblem) -> Plan {
-                plan_charge(prices, problem)
+            fn plan(
+                prices: &Arc<PriceCurve>,
+                problem: &ChargeProblem,
+            ) -> Result<Plan, RefusedRequest> {
+                Ok(plan_charge(prices, problem))
             }
 
             fn check(&self, plan: &Plan) -> Result<(), SavedPlanError> {
@@ -348,7 +364,7 @@ impl From<FormatVersion> for u32 {
 /// let bundle = SavedPlan::new("EUR", SavedRun::new(prices.into(), request)?);
 /// let text = serde_json::to_string(&bundle)?;
 /// let read: SavedPlan = serde_json::from_str(&text)?;
-/// assert_eq!(serde_json::to_string(&read.replan())?, text);
+/// assert_eq!(serde_json::to_string(&read.replan()?)?, text);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -433,9 +449,11 @@ impl SavedPlan {
 
     /// Plans the inputs again with this engine. The versions stay, so that only the
     /// plan can differ.
-    #[must_use]
-    pub fn replan(&self) -> Self {
-        Self { recorded: self.recorded.replan(), ..self.clone() }
+    ///
+    /// # Errors
+    /// As [`SavedRun::replan`].
+    pub fn replan(&self) -> Result<Self, RefusedRequest> {
+        Ok(Self { recorded: self.recorded.replan()?, ..self.clone() })
     }
 }
 
@@ -665,7 +683,7 @@ pub(crate) mod tests {
         let read: SavedPlan = serde_json::from_str(&text)
             .map_err(|error| TestCaseError::fail(format!("{error}: {text}")))?;
         prop_assert_eq!(&text_of(&read), &text);
-        prop_assert_eq!(&text_of(&read.replan()), &text);
+        prop_assert_eq!(&text_of(&read.replan().unwrap()), &text);
         Ok(())
     }
 
@@ -726,7 +744,7 @@ pub(crate) mod tests {
             other[at.index(cents.len())] += 1;
             let mixed = SavedRun { prices: run(&other).prices, ..run(&cents) };
             let bundle = SavedPlan::new("EUR", mixed);
-            prop_assert_ne!(text_of(&bundle.replan()), text_of(&bundle));
+            prop_assert_ne!(text_of(&bundle.replan().unwrap()), text_of(&bundle));
         }
     }
 }

@@ -18,8 +18,8 @@ impl Replay for SiteRequest {
         Ok(SiteProblem::new(self.clone())?)
     }
 
-    fn plan((): &(), problem: &SiteProblem) -> SitePlan {
-        plan_site(problem)
+    fn plan((): &(), problem: &SiteProblem) -> Result<SitePlan, RefusedRequest> {
+        Ok(plan_site(problem))
     }
 
     fn check(&self, plan: &SitePlan) -> Result<(), SavedPlanError> {

@@ -19,8 +19,8 @@ impl Replay for StorageRequest {
         Ok(StorageProblem::new(self.clone())?)
     }
 
-    fn plan(prices: &GridPrices, problem: &StorageProblem) -> StoragePlan {
-        plan_storage(&prices.import, prices.export.as_deref(), problem)
+    fn plan(prices: &GridPrices, problem: &StorageProblem) -> Result<StoragePlan, RefusedRequest> {
+        Ok(plan_storage(&prices.import, prices.export.as_deref(), problem))
     }
 
     fn check(&self, plan: &StoragePlan) -> Result<(), SavedPlanError> {

@@ -27,8 +27,11 @@ impl Replay for SwitchingRequest {
         Ok(SwitchingProblem::new(self.clone(), prices)?)
     }
 
-    fn plan(_: &Arc<PriceCurve>, problem: &SwitchingProblem<'_>) -> SwitchingPlan {
-        plan_switching(problem)
+    fn plan(
+        _: &Arc<PriceCurve>,
+        problem: &SwitchingProblem<'_>,
+    ) -> Result<SwitchingPlan, RefusedRequest> {
+        Ok(plan_switching(problem))
     }
 
     fn check(&self, plan: &SwitchingPlan) -> Result<(), SavedPlanError> {
