@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -157,6 +158,14 @@ def test_wrong_loads_are_named() -> None:
         sw.bill([1.0], ELVIA, start=datetime(2026, 7, 1))  # noqa: DTZ001  it is refused
     with pytest.raises(sw.InputError, match="contracted number of kW is NaN"):
         sw.bill(flat(), ELVIA, contracted_kw=float("nan"))
+    with pytest.raises(sw.InputError, match=r"load: values\[1\] is nan; .* number of kWh"):
+        sw.bill([1.0, float("nan")], ELVIA, start=JULY, unit="kWh")
+    with pytest.raises(sw.InputError, match=r"export: values\[0\] is inf; .* number of kW$"):
+        sw.bill([1.0], ELVIA, start=JULY, export=[float("inf")])
+    with pytest.raises(sw.InputError, match="load: a list of numbers; give its first instant"):
+        sw.bill(np.ones(HOURS), ELVIA)
+    with pytest.raises(TypeError, match="load: expected a series or frame"):
+        sw.bill(None, ELVIA)
 
 
 def test_an_unknown_tariff_has_near_names() -> None:
@@ -238,6 +247,12 @@ def test_own_tariffs_are_read_from_toml_and_json(tmp_path: Path) -> None:
     fields["components"][0]["charge"]["price"] = 4.25
     with pytest.raises(sw.InputError, match="expected a string"):
         sw.tariffs.read_tariff(fields)
+    (tmp_path / "cut.json").write_text("{")
+    with pytest.raises(sw.InputError, match=r"cut.json: .*EOF"):
+        sw.tariffs.read_tariff(tmp_path / "cut.json")
+    at = {"valid_from": datetime(2026, 1, 1, tzinfo=UTC)}
+    with pytest.raises(TypeError, match="is no value of a tariff; give a text, a date"):
+        sw.tariffs.read_tariff(fields | at)
     fields["components"][0]["charge"]["price"] = "4,25"
     with pytest.raises(sw.InputError, match=r"components\[0\].charge.price: \"4,25\""):
         sw.tariffs.read_tariff(fields)

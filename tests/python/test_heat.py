@@ -319,3 +319,10 @@ def test_a_reason_has_a_deadline() -> None:
     assert reason.deadline == SIX + 3 * HOUR
     with pytest.raises(AttributeError, match="`due` of HeatReason is called `deadline`"):
         reason.due  # type: ignore[attr-defined]  # noqa: B018  an earlier name
+
+
+def test_watts_are_doubted() -> None:
+    readings = course(0.0)
+    watts = {**readings, "heat_kw": [1000 * kw for kw in readings["heat_kw"]]}
+    with pytest.warns(sw.PlausibilityWarning, match=r"heat_kw is 6000 kW; a power in W is"):
+        sw.identify_heat(**watts)

@@ -75,6 +75,7 @@ DOUBTED = {
     "discharge_max_kw",
     "energy_kwh",
     "energy_max_kwh",
+    "heat_kw",
     "kg_per_kwh",
     "power_max_kw",
     "reserve_kwh",

@@ -181,11 +181,22 @@ def _series(
                 f"{name} is a series in {given.unit}, for unit={unit!r}; give one in kW"
             )
         return given
+    try:
+        return _read_load(given, start=start, slot=slot)
+    except (InputError, TypeError) as error:
+        # Of energies the numbers are kWh.
+        message = str(error).replace("finite number of kW", f"finite number of {unit}")
+        raise type(error)(f"{name}: {message}") from None
+
+
+def _read_load(given: object, *, start: datetime | None, slot: timedelta | None) -> Series:
+    """Numbers from their first instant on, or anything that has times."""
     if start is None:
-        if isinstance(given, Sequence):
-            raise InputError(f"{name} is a list of numbers; give its first instant as start=")
+        # An array of NumPy has no times; a series of pandas has them in its index.
+        if isinstance(given, Sequence) or hasattr(given, "__array_interface__"):
+            raise InputError("a list of numbers; give its first instant as start=")
         return Series.from_series(given, unit="kW")
     if not isinstance(given, Iterable):
         what = "None" if given is None else f"a {type(given).__name__}"
-        raise TypeError(f"{name} is {what}; give numbers, or a series with times")
+        raise TypeError(f"{what}; give numbers, or a series with times")
     return Series.from_values(start, given, unit="kW", slot=QUARTER if slot is None else slot)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from slackwater import _engine, _view
+from slackwater._conversion import warn_of_largest
 from slackwater._drawn import Drawn
 from slackwater._power import power_periods
 from slackwater._record import Record
@@ -140,7 +141,7 @@ def plan_heat(
     cost, and carries a proof of both. The unit runs at any power up to ``power_max_kw``.
 
     A band that cannot be held is no error: the plan is as close to it as possible, and has the
-    degree-hours below and above it.
+    degree-hours below and above it: degrees at the end of each slot, times the hours of the slot.
 
     Args:
         prices: What a kWh of electricity costs. Without a price the unit is off.
@@ -164,7 +165,7 @@ def plan_heat(
             for each slot of ``prices``, or periods ``(start, end, celsius)``.
         gains_kw: Heat from sun, people or devices, in kW, in the same form, or a
             table with ``start``, ``end`` and ``power_kw``; negative is drawn, as hot
-            water is.
+            water is. Where periods overlap, their sum counts.
         mode: ``"heat"``, or ``"cool"`` for a unit that takes heat out.
         end_value_per_kwh: Value of a kWh of heat (of cold) stored at the end. With 0
             the plan ends at the edge of the band.
@@ -541,11 +542,13 @@ def identify_heat(
         >>> round(fit.loss_kw_per_k.value, 4), round(fit.capacity_kwh_per_k.value, 4)
         (0.2, 6.0)
     """
+    heat = list(heat_kw)
+    warn_of_largest("heat_kw", heat)
     irradiance = None if irradiance_kw_per_m2 is None else list(irradiance_kw_per_m2)
     return _engine.identify_heat(
         list(at),
         temperature_celsius=list(temperature_celsius),
         outdoor_celsius=list(outdoor_celsius),
-        heat_kw=list(heat_kw),
+        heat_kw=heat,
         irradiance_kw_per_m2=irradiance,
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from numbers import Real
@@ -104,6 +105,7 @@ class Series:
         """
         name, factor = _unit_of(unit)
         rows = [(start, end, value) for start, end, value in slots]
+        _refuse_not_finite([value for *_, value in rows], unit)
         return cls._wrap(_engine.Series.from_slots(rows, unit=name, factor=factor))
 
     @classmethod
@@ -130,6 +132,7 @@ class Series:
         """
         name, factor = _unit_of(unit)
         numbers = numbers_at(start, values, slot, "values")
+        _refuse_not_finite(numbers, unit)
         read = _engine.Prices.from_steps(start, numbers, slot=slot, currency=NO_CURRENCY)
         return cls._wrap(_engine.Series.from_read(read, unit=name, factor=factor))
 
@@ -530,6 +533,18 @@ def numbers_at(start: datetime, values: Iterable[Any], slot: timedelta, name: st
         starts = [first + position * slot for position in range(len(numbers))]
         refuse_other_times(name, values, starts)
     return numbers
+
+
+def _refuse_not_finite(values: Sequence[float], unit: str) -> None:
+    """Refuse NaN and infinite values, with their position and the unit.
+
+    Raises:
+        InputError: One is not finite.
+    """
+    if not all(map(math.isfinite, values)):
+        place = next(at for at, value in enumerate(values) if not math.isfinite(value))
+        message = f"values[{place}] is {values[place]}; it is a finite number of {unit}"
+        raise InputError(message)
 
 
 def _unit_of(unit: str) -> tuple[str, float]:

@@ -218,22 +218,21 @@ def read_tariff(source: str | PathLike[str] | Mapping[str, Any]) -> BillingTarif
     if path.suffix not in (".toml", ".json"):
         raise InputError(f"source is {str(path)!r}; it ends in .toml or .json")
     text = path.read_text(encoding="utf-8")
-    if path.suffix == ".json":
-        return BillingTariff(text)
     try:
-        fields = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        if path.suffix == ".toml":
+            text = json.dumps(tomllib.loads(text), default=_text_of)
+        return BillingTariff(text)
+    except (InputError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path}: {error}") from None
-    return BillingTariff(json.dumps(fields, default=_text_of))
 
 
 def _text_of(value: object) -> str:
     """A value that TOML has and JSON has not: a date; and a decimal number of Python."""
-    if isinstance(value, date):
+    if isinstance(value, date) and not isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Decimal):
         return format(value, "f")
-    message = f"a {type(value).__name__} is no value of a tariff"
+    message = f"{value!r} is no value of a tariff; give a text, a date, a number or a list"
     raise TypeError(message)
 
 
