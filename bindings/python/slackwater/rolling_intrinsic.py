@@ -68,8 +68,9 @@ def trade_rolling_intrinsic(
         gate_closure: Time before a delivery from which on its product is not traded.
         positions_kwh: Energy that each product has already, such as from an auction: bought is
             positive, sold negative.
-        trade_from: First instant of a trade; orders before it fill the book. Without it trading
-            starts with the first order.
+        trade_from: First instant of a trade; orders before it fill the book. Trades are made when
+            an order comes, so the first is made with the first order from then on. Without it
+            trading starts with the first order.
 
     Returns:
         Profit, trades, updates with their proofs, and positions.
