@@ -139,6 +139,14 @@ def test_random_days_keep_their_laws(seed: int) -> None:
     )
 
 
+@pytest.mark.filterwarnings("error::slackwater.PlausibilityWarning")
+def test_a_battery_of_a_power_plant_is_not_doubted() -> None:
+    size = {"capacity_kwh": 200_000, "power_max_kw": 50_000, "discharge_max_kw": 50_000}
+    assert trade(PAIR, **size).profit > 0
+    with pytest.raises(TypeError, match="capacity_kwh is None; it has to be a number"):
+        trade(PAIR, capacity_kwh=None)
+
+
 ORDER = (60, 0, "sell", 0.10, 4.0)
 
 

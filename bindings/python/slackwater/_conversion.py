@@ -87,8 +87,9 @@ DOUBTED = {
 }
 # A battery of a site may be as large as a container, or many of them.
 LARGE = {"Discharge", "StationaryBattery"}
-# Rows of a log or of a made-up fleet, among which any number may be.
-MEASURED = {"VehicleStay"}
+# Rows of a log or of a made-up fleet, among which any number may be; and a battery that trades,
+# which is as large as a power plant.
+ANY_SIZE = {"VehicleStay", "trade_rolling_intrinsic"}
 
 
 def _doubt(place: str, value: float) -> None:
@@ -498,7 +499,7 @@ def hints_of(annotated: Any, names: Mapping[str, Any]) -> dict[str, Converter]:
                 if name.endswith(("_kw", "_kwh")) and "OverTime" not in str(hint)
             }
             known |= {name: _union([UNDOUBTED, NOTHING]) for name in undoubted}
-        if annotated.__name__ in MEASURED:
+        if annotated.__name__ in ANY_SIZE:
             hints = annotated.__annotations__
             known |= {
                 name: _union([UNDOUBTED, NOTHING]) if "None" in str(hints[name]) else UNDOUBTED
