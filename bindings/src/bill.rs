@@ -28,6 +28,19 @@ use crate::time::Instant;
 /// Names that a message offers in place of an unknown one.
 const OFFERED_MAX: usize = 5;
 
+/// Fields of a tariff that enter amounts, and are texts in a file.
+const EXACT_FIELDS: [&str; 9] = [
+    "amount",
+    "factor",
+    "floor_kw",
+    "from",
+    "kwh",
+    "month_floor_kw",
+    "percent",
+    "price",
+    "price_per_kwh",
+];
+
 /// Similarity by Jaro and Winkler from which on two names are near.
 const NEAR: f64 = 0.8;
 
@@ -158,6 +171,30 @@ pub(crate) struct BillingTariff {
     pub(crate) tariff: Arc<checked::BillingTariff>,
 }
 
+/// Refusal of the first number that should be a text, with its path in the file.
+fn find_number(value: &serde_json::Value, path: &str) -> Option<Refused> {
+    match value {
+        serde_json::Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .find_map(|(index, item)| find_number(item, &format!("{path}[{index}]"))),
+        serde_json::Value::Object(fields) => fields.iter().find_map(|(name, field)| {
+            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            match field {
+                serde_json::Value::Number(number) if EXACT_FIELDS.contains(&name.as_str()) => {
+                    let text = format!(
+                        "{path} is the number {number}; write it as a text, \"{number}\", which \
+                         is exact"
+                    );
+                    Some(Refused::Input(text))
+                }
+                _ => find_number(field, &path),
+            }
+        }),
+        _ => None,
+    }
+}
+
 impl BillingTariff {
     fn request(&self) -> &TariffRequest {
         self.tariff.request()
@@ -165,8 +202,16 @@ impl BillingTariff {
 
     fn parse(text: &str) -> Result<Self, Refused> {
         let mut reader = serde_json::Deserializer::from_str(text);
-        let request: TariffRequest = serde_path_to_error::deserialize(&mut reader)
-            .map_err(|error| Refused::argument(&error.path().to_string(), error.inner()))?;
+        let request: TariffRequest =
+            serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+                // Of a component the path ends with its position in the list.
+                let value: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+                match (find_number(&value, ""), error.path().to_string().as_str()) {
+                    (Some(refused), _) => refused,
+                    (None, "?" | ".") => Refused::Input(error.inner().to_string()),
+                    (None, path) => Refused::argument(path, error.inner()),
+                }
+            })?;
         Ok(Self { tariff: Arc::new(checked::BillingTariff::new(request)?) })
     }
 }

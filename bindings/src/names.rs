@@ -43,7 +43,7 @@ const RENAMED: [(&str, &str); 33] = [
 ];
 
 /// Names of other functions, other programs and everyday language, and ours.
-const OTHER_NAMES: [(&str, &str); 17] = [
+const OTHER_NAMES: [(&str, &str); 21] = [
     ("baseline_kw", "non_smart_kw"),
     ("baseline_kwh", "non_smart_kwh"),
     ("battery_kwh", "capacity_kwh"),
@@ -51,6 +51,8 @@ const OTHER_NAMES: [(&str, &str); 17] = [
     ("efficiency_charge", "efficiency"),
     ("end_value", "end_value_per_kwh"),
     ("energy_required_kwh", "energy_kwh"),
+    ("expires", "valid_until"),
+    ("expiry", "valid_until"),
     ("now", "arrival"),
     ("plugged_in", "arrival"),
     ("plugged_out", "departure"),
@@ -60,6 +62,8 @@ const OTHER_NAMES: [(&str, &str); 17] = [
     ("soc_start_percent", "soc_percent"),
     ("target_soc_percent", "target_percent"),
     ("time_limit", "time_max"),
+    ("valid_till", "valid_until"),
+    ("valid_to", "valid_until"),
     ("deadline", "departure"),
 ];
 

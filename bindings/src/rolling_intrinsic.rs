@@ -253,12 +253,15 @@ pub(crate) fn trade_rolling_intrinsic(
     positions_kwh: Vec<f64>,
     trade_from: Option<Instant>,
 ) -> Result<RollingIntrinsicTrading, Refused> {
-    let positions = positions_kwh.into_iter().map(Energy::from_kwh);
+    let position = |(index, kwh): (usize, f64)| {
+        Energy::from_kwh(kwh).named(&format!("positions_kwh[{index}]"))
+    };
+    let positions = positions_kwh.into_iter().enumerate().map(position);
     let mut trader = RollingIntrinsic::new(RollingIntrinsicRequest {
         products: products_between(start.0, until.0, product_length)?,
         battery: self::battery(battery)?,
         gate_closure,
-        positions: positions.collect::<Result<_, _>>().named("positions_kwh")?,
+        positions: positions.collect::<Result<_, Refused>>()?,
     })?;
     let mut read = Vec::new();
     for batch in batches(orders)? {

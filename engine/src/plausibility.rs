@@ -11,6 +11,10 @@ const POWER_LIKELY_KW: f64 = 1_000.0;
 /// Largest battery on wheels, in kWh; beyond it a number is nearly always in watt hours.
 const ENERGY_LIKELY_KWH: f64 = 2_000.0;
 
+/// Highest heat loss of a building, in kW per K: 1 MW of heat at 33 degrees. What is beyond is nearly
+/// always a number of W per K, of which a house has 100 to 400.
+const LOSS_LIKELY_KW_PER_K: f64 = 30.0;
+
 /// Highest price of a kWh. The ceiling of European markets, 5 per kWh, lies below it.
 const PRICE_LIKELY_PER_KWH: f64 = 10.0;
 
@@ -55,6 +59,8 @@ pub fn find_doubt(name: &str, value: f64) -> Option<Doubt> {
     } else if ends("kg_per_kwh") {
         let is_doubtful = value > INTENSITY_LIKELY_KG_PER_KWH;
         (is_doubtful, "kg per kWh", "an intensity in g is divided by 1000")
+    } else if ends("_kw_per_k") {
+        (value > LOSS_LIKELY_KW_PER_K, "kW/K", "a loss in W/K is divided by 1000")
     } else if ends("_kwh") {
         (value > ENERGY_LIKELY_KWH, "kWh", "an energy in Wh is divided by 1000")
     } else if ends("_kw") {
@@ -137,6 +143,11 @@ mod tests {
         );
         check("soc_percent", 0.3, Some("soc_percent is 0.3 %; a share is multiplied by 100"));
         check(
+            "loss_kw_per_k",
+            180.0,
+            Some("loss_kw_per_k is 180 kW/K; a loss in W/K is divided by 1000"),
+        );
+        check(
             "kg_per_kwh",
             400.0,
             Some("kg_per_kwh is 400 kg per kWh; an intensity in g is divided by 1000"),
@@ -167,6 +178,7 @@ mod tests {
             ("power_max_kw", f64::NAN),
             ("efficiency", 92.0),
             ("kg_per_kwh", 1.4),
+            ("loss_kw_per_k", 12.0),
         ] {
             check(name, value, None);
         }

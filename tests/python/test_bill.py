@@ -156,7 +156,7 @@ def test_wrong_loads_are_named() -> None:
         sw.bill([1.0] * HOURS, FLANDERS, start=datetime(2023, 6, 30, 22, tzinfo=UTC), slot=HOUR)
     with pytest.raises(TypeError, match="time zone"):
         sw.bill([1.0], ELVIA, start=datetime(2026, 7, 1))  # noqa: DTZ001  it is refused
-    with pytest.raises(sw.InputError, match="contracted number of kW is NaN"):
+    with pytest.raises(sw.InputError, match="contracted_kw is NaN kW; it lies in 0 to"):
         sw.bill(flat(), ELVIA, contracted_kw=float("nan"))
     with pytest.raises(sw.InputError, match=r"load: values\[1\] is nan; .* number of kWh"):
         sw.bill([1.0, float("nan")], ELVIA, start=JULY, unit="kWh")
@@ -245,10 +245,14 @@ def test_own_tariffs_are_read_from_toml_and_json(tmp_path: Path) -> None:
     assert sw.bill([3.0] * 2972, tariff, start=march).total == 12.75
     fields: dict[str, Any] = tomllib.loads(TOML)
     fields["components"][0]["charge"]["price"] = 4.25
-    with pytest.raises(sw.InputError, match="expected a string"):
+    exact = r'components\[0\].charge.price is the number 4.25; write it as a text, "4.25"'
+    with pytest.raises(sw.InputError, match=exact):
         sw.tariffs.read_tariff(fields)
+    (tmp_path / "number.json").write_text(json.dumps(fields))
+    with pytest.raises(sw.InputError, match=f"number.json: {exact}"):
+        sw.tariffs.read_tariff(tmp_path / "number.json")
     (tmp_path / "cut.json").write_text("{")
-    with pytest.raises(sw.InputError, match=r"cut.json: .*EOF"):
+    with pytest.raises(sw.InputError, match=r"cut.json: EOF"):
         sw.tariffs.read_tariff(tmp_path / "cut.json")
     at = {"valid_from": datetime(2026, 1, 1, tzinfo=UTC)}
     with pytest.raises(TypeError, match="is no value of a tariff; give a text, a date"):

@@ -285,6 +285,8 @@ def test_a_house_is_identified() -> None:
         ({"heat_kw": [1.0] * 72}, "heat_kw is 1 in all readings"),
         ({"temperature_celsius": [20.0] * 72}, "temperature_celsius is 20 in all readings"),
         ({"outdoor_celsius": [5.0] * 71}, "outdoor_celsius has 71 values, at has 72"),
+        ({"outdoor_celsius": [278.0] * 72}, r"outdoor_celsius\[0\] is 278 °C"),
+        ({"irradiance_kw_per_m2": [0.0, 300.0] * 36}, "kw_per_m2.1. is 300 kW/m²; it lies"),
     ],
 )
 def test_what_cannot_be_identified_is_named(change: dict[str, Any], message: str) -> None:
@@ -326,3 +328,5 @@ def test_watts_are_doubted() -> None:
     watts = {**readings, "heat_kw": [1000 * kw for kw in readings["heat_kw"]]}
     with pytest.warns(sw.PlausibilityWarning, match=r"heat_kw is 6000 kW; a power in W is"):
         sw.identify_heat(**watts)
+    with pytest.warns(sw.PlausibilityWarning, match=r"loss_kw_per_k is 200 kW/K; a loss in W/K"):
+        plan(loss_kw_per_k=200)

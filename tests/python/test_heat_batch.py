@@ -111,6 +111,24 @@ def test_a_row_without_sense_stops_no_other_row() -> None:
         sw.plan_heat_row(rooms, PRICES, room="hall", outdoor_celsius=5)
 
 
+def test_a_band_that_is_just_held_is_no_shortfall() -> None:
+    # 1 kW at COP 3 is the loss at 20 °C and 5 °C outside.
+    rooms = table(1, power_max_kw=[1.0])
+    flat = sw.Prices.from_values(SIX, [0.1, 0.4, 0.4, 0.4], currency="EUR")
+    found = pa.table(sw.plan_heat_batch(rooms, flat, outdoor_celsius=5, cop=3)).to_pylist()[0]
+    assert (found["status"], found["below_celsius_hours"]) == ("optimal", 0)
+    alone = sw.plan_heat_row(rooms, flat, room="room 0", outdoor_celsius=5, cop=3)
+    assert "below the band" not in repr(alone)
+    [reason] = alone.explain()
+    assert reason.sentence.endswith("to 20 °C, because it would be outside the band later.")
+
+
+def test_a_loss_in_watts_is_doubted() -> None:
+    message = r"loss_kw_per_k is 200 kW/K; a loss in W/K is divided by 1000"
+    with pytest.warns(sw.PlausibilityWarning, match=f"row 0: {message}"):
+        sw.plan_heat_batch(table(loss_kw_per_k=[200.0] * 2), PRICES, **WEATHER)
+
+
 def test_what_all_rows_share_is_refused_at_once() -> None:
     with pytest.raises(sw.InputError, match=r"cop\[0\] is -1; it is above 0"):
         sw.plan_heat_batch(table(), PRICES, outdoor_celsius=5, cop=-1)

@@ -158,7 +158,7 @@ ORDER = (60, 0, "sell", 0.10, 4.0)
         (PAIR, {"efficiency": 90}, "efficiency is 90; it lies between 0.01 and 1; 90 % is 0.9"),
         (PAIR, {"stored_kwh": float("nan")}, "stored_kwh: NaN kWh is not a finite number"),
         (PAIR, {"until": SIX + 90 * MINUTE}, "is no whole number of products of 60 min"),
-        (PAIR, {"positions_kwh": [1]}, "positions has 1 entries for 4 products"),
+        (PAIR, {"positions_kwh": [1]}, "positions_kwh has 1 entries for 4 products"),
         (PAIR, {"positions_kwh": [-1, 0, 0, 1]}, "leave -1 kWh stored after the product from"),
         (table((60, 4, "buy", 0.1, 1)), {}, "row 0: delivery_start is 2026-01-05 22:00:00 UTC; no"),
         (table((60, 0, "BUY", 0.1, 1)), {}, 'row 0: side is "BUY"; it is "buy" or "sell"'),
@@ -172,6 +172,8 @@ ORDER = (60, 0, "sell", 0.10, 4.0)
             {},
             "delivery_end is 2026-01-05 18:15:00 UTC; the product from 2026-01-05 18:00",
         ),
+        (table(ORDER, valid_till=[SIX - HOUR]), {}, '"valid_till"'),
+        (PAIR, {"positions_kwh": [0, float("nan"), 0, 0]}, "positions_kwh[1]: NaN kWh is not a"),
         (PAIR.drop(["side"]), {}, "side"),
     ],
 )  # fmt: skip

@@ -77,6 +77,7 @@ DOUBTED = {
     "energy_max_kwh",
     "heat_kw",
     "kg_per_kwh",
+    "loss_kw_per_k",
     "power_max_kw",
     "reserve_kwh",
     "reserve_percent",
@@ -138,7 +139,7 @@ def _is_scalar(value: object) -> bool:
 def _number(place: str, value: Any) -> float:
     number = _plain_number(place, value)
     # Ordinary numbers, which raise no doubt of any unit, are told apart first.
-    if not 1 <= number <= 1000 and number > 0:
+    if not 1 <= number <= 30 and number > 0:
         _doubt(place, number)
     return number
 

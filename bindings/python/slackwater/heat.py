@@ -519,8 +519,9 @@ def identify_heat(
 
     Raises:
         InputError: There are fewer than 24 readings, or columns differ in length; times
-            do not rise; a value is NaN or infinite; temperature, heat or irradiance never
-            change; or the readings leave heat loss or capacity open, which the message names.
+            do not rise; a value is NaN, infinite or none in its unit; temperature, heat or
+            irradiance never change; or the readings leave heat loss or capacity open, which the
+            message names.
         TypeError: A time has no zone.
 
     Example:

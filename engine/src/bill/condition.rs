@@ -129,6 +129,9 @@ fn flags<const N: usize>(
     field: &str,
     expected: &'static str,
 ) -> Result<[bool; N], TariffFileError> {
+    if numbers.is_empty() {
+        return Err(never_holds(field));
+    }
     let mut flags = [false; N];
     for (index, &number) in numbers.iter().enumerate() {
         let place = number.checked_sub(first).and_then(|place| flags.get_mut(place as usize));
@@ -142,7 +145,29 @@ fn flags<const N: usize>(
     Ok(flags)
 }
 
+/// Refuses a list of calendars of which one before the last always holds: those below it never count.
+pub(crate) fn check_reached<'a>(
+    calendars: impl ExactSizeIterator<Item = &'a Condition>,
+    field: &str,
+) -> Result<(), TariffFileError> {
+    let last = calendars.len().saturating_sub(1);
+    let Some(index) = calendars.take(last).position(Condition::is_always) else { return Ok(()) };
+    Err(TariffFileError::Missing {
+        field: format!("{field}[{index}].when"),
+        reason: "the first that holds counts, so only the last of the list may always hold",
+    })
+}
+
+/// An empty list holds at no time; a field that is absent holds at all times.
+fn never_holds(field: &str) -> TariffFileError {
+    let (value, expected) = ("an empty list".to_owned(), "a list of at least one, or absent");
+    TariffFileError::Value { field: field.to_owned(), value, expected }
+}
+
 fn parse_times(times: &[String], field: &str) -> Result<Vec<(u16, u16)>, TariffFileError> {
+    if times.is_empty() {
+        return Err(never_holds(&format!("{field}.times")));
+    }
     let mut spans = Vec::new();
     for (index, text) in times.iter().enumerate() {
         let refused = || TariffFileError::Value {
@@ -223,6 +248,12 @@ mod tests {
                 "when.times[0] is \"{wrong}\"; it is two different times in whole quarter-hours, \
                  such as 06:00-22:00"
             );
+            assert_eq!(text, expected);
+        }
+        for field in ["months", "weekdays", "times"] {
+            let text = text(&format!(r#"{{"{field}": []}}"#));
+            let expected =
+                format!("when.{field} is an empty list; it is a list of at least one, or absent");
             assert_eq!(text, expected);
         }
         let unknown = serde_json::from_str::<ConditionRequest>(r#"{"month": [1]}"#).unwrap_err();

@@ -6,7 +6,7 @@ use chrono::{Datelike, NaiveDate};
 use chrono_tz::Tz;
 use rust_decimal::Decimal;
 
-use crate::bill::condition::{Clock, Condition};
+use crate::bill::condition::{Clock, Condition, check_reached};
 use crate::bill::error::TariffFileError;
 use crate::bill::file::{DemandRequest, DemandWindow, OfMonths, OnePer};
 use crate::bill::holidays::Holidays;
@@ -126,6 +126,7 @@ impl DemandRule {
             let when = weight.when.clone().unwrap_or_default();
             weights.push((factor, Condition::new(&when, &format!("{field}.when"))?));
         }
+        check_reached(weights.iter().map(|(_, when)| when), &format!("{field}.weights"))?;
         let months = within("months", request.months.unwrap_or(1), 1, MONTHS_MAX, "1 to 60")?;
         if (months > 1) != request.of_months.is_some() {
             return Err(TariffFileError::Missing {
@@ -148,6 +149,11 @@ impl DemandRule {
         })
     }
 
+    /// Returns true if a weight depends on holidays.
+    pub(crate) fn reads_holidays(&self) -> bool {
+        self.weights.iter().any(|(_, when)| when.reads_holidays())
+    }
+
     /// Months before the billed one whose readings the rule needs.
     pub(crate) fn months_before(&self) -> u32 {
         self.months - 1 + self.lag_months
@@ -160,8 +166,9 @@ impl DemandRule {
         at - (at + offset_micros(at, calendar.time_zone)).rem_euclid(length)
     }
 
-    /// The rule in words, for the explanation of a line.
-    pub(crate) fn describe(&self) -> String {
+    /// The rule in words, for the explanation of a line. `measured` is the number of months that have
+    /// a complete window.
+    pub(crate) fn describe(&self, measured: usize) -> String {
         let minutes = self.window.minutes();
         let taken = match self.highest {
             1 => format!("the highest mean power over {minutes} min"),
@@ -188,7 +195,12 @@ impl DemandRule {
             if floor.is_zero() { String::new() } else { format!(", at least {floor} kW{when}") }
         };
         let (low, floor) = (least(self.month_floor, " in each month"), least(self.floor, ""));
-        format!("{of_months}{taken}{spread}{skipped}{within}{low}{floor}")
+        let unknown = match (self.months as usize).saturating_sub(measured) {
+            months if months == 0 || measured == 0 => String::new(),
+            1 => ", without 1 month that is not known".to_owned(),
+            months => format!(", without {months} months that are not known"),
+        };
+        format!("{of_months}{taken}{spread}{skipped}{within}{low}{floor}{unknown}")
     }
 
     /// Power of a month.

@@ -197,25 +197,31 @@ pub enum BillError {
         period_minutes: u32,
     },
     /// A contract without the power or current that a component is priced by.
-    #[error("component {component:?} needs the contracted number of {unit}")]
+    #[error("{field} is missing; component {component:?} is priced by it, in {unit}")]
     NoContract {
         /// The component.
         component: String,
+        /// Name of the number, such as `fuse_amps`.
+        field: &'static str,
         /// Unit of the number: `kW`, `kVA` or `A`.
         unit: &'static str,
     },
     /// A contracted number below zero.
-    #[error("the contracted number of {unit} is {value}; it is zero or more")]
+    #[error("{field} is {value} {unit}; it is zero or more")]
     Contract {
-        /// Unit of the number.
+        /// Name of the number, such as `fuse_amps`.
+        field: &'static str,
+        /// Unit of the number: `kW`, `kVA` or `A`.
         unit: &'static str,
         /// The number as given.
         value: Decimal,
     },
     /// A contracted number that is no decimal.
-    #[error("the contracted number of {unit} is {value}; it is zero or more, and finite")]
+    #[error("{field} is {value} {unit}; it lies in 0 to 1000000000 {unit}")]
     ContractNumber {
-        /// Unit of the number.
+        /// Name of the number, such as `fuse_amps`.
+        field: &'static str,
+        /// Unit of the number: `kW`, `kVA` or `A`.
         unit: &'static str,
         /// The number as given.
         value: f64,

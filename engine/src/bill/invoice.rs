@@ -25,6 +25,9 @@ const ENERGY_DECIMALS: u32 = 6;
 /// Largest number of windows that an explanation lists.
 const LISTED_MAX: usize = 5;
 
+/// Largest power or current of a contract: more than any connection has.
+const CONTRACT_MAX: f64 = 1e9;
+
 /// Facts of a connection that no meter records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Contract {
@@ -40,7 +43,7 @@ impl Contract {
     /// Contract of numbers, each the shortest decimal that reads as it.
     ///
     /// # Errors
-    /// A number that is negative, infinite or NaN, or has more than 28 digits.
+    /// A number that is no power or current: negative, NaN, infinite or above 1e9.
     pub fn from_numbers(
         power_kw: Option<f64>,
         apparent_power_kva: Option<f64>,
@@ -48,8 +51,13 @@ impl Contract {
     ) -> Result<Self, BillError> {
         let read = |value: Option<f64>, unit: ContractUnit| {
             let decimal = |value: f64| {
-                let decimal = Decimal::try_from(value).ok().filter(|_| value >= 0.0);
-                decimal.ok_or(BillError::ContractNumber { unit: unit.symbol(), value })
+                let is_within = (0.0..=CONTRACT_MAX).contains(&value);
+                let decimal = Decimal::try_from(value).ok().filter(|_| is_within);
+                decimal.ok_or(BillError::ContractNumber {
+                    field: unit.field(),
+                    unit: unit.symbol(),
+                    value,
+                })
             };
             value.map(decimal).transpose()
         };
@@ -332,6 +340,16 @@ impl ContractUnit {
             Self::Ampere => "A",
         }
     }
+
+    /// Name of the number of a contract in this unit.
+    #[must_use]
+    pub const fn field(self) -> &'static str {
+        match self {
+            Self::Kilowatt => "contracted_kw",
+            Self::Kilovoltampere => "contracted_kva",
+            Self::Ampere => "fuse_amps",
+        }
+    }
 }
 
 impl Billing<'_> {
@@ -397,8 +415,8 @@ impl Billing<'_> {
                     return Err(BillError::TooCoarse { component, window_minutes, period_minutes });
                 }
                 let measured = demand.measure(self.load, self.calendar(), self.month);
-                let mut origin =
-                    format!("{} kW: {}", measured.power.normalize(), demand.describe());
+                let described = demand.describe(measured.months);
+                let mut origin = format!("{} kW: {described}", measured.power.normalize());
                 describe_windows(&mut origin, &measured, self.tariff.time_zone());
                 Ok(vec![self.draft_charge(charge, measured.power, "kW", &origin)])
             }
@@ -434,10 +452,14 @@ impl Billing<'_> {
             ContractUnit::Kilovoltampere => self.contract.apparent_power_kva,
             ContractUnit::Ampere => self.contract.fuse_amps,
         };
-        let unit = unit.symbol();
-        let missing = || BillError::NoContract { component: component.id.clone(), unit };
+        let (field, unit) = (unit.field(), unit.symbol());
+        let missing = || BillError::NoContract { component: component.id.clone(), field, unit };
         let value = stated.ok_or_else(missing)?;
-        if value < Decimal::ZERO { Err(BillError::Contract { unit, value }) } else { Ok(value) }
+        if value < Decimal::ZERO {
+            Err(BillError::Contract { field, unit, value })
+        } else {
+            Ok(value)
+        }
     }
 
     fn draft_charge(

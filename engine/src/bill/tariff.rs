@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use serde::{Deserialize, Serialize};
 
-use crate::bill::condition::Condition;
+use crate::bill::condition::{Condition, check_reached};
 use crate::bill::demand::{DemandRule, parse_decimal, parse_positive};
 use crate::bill::error::TariffFileError;
 use crate::bill::file::{
@@ -75,6 +75,19 @@ pub(crate) enum ComponentKind {
     Percentage { percent: Decimal, of: Vec<usize> },
 }
 
+impl Component {
+    /// Returns true if a calendar of the component depends on holidays.
+    fn reads_holidays(&self) -> bool {
+        match &self.kind {
+            ComponentKind::Energy { rates, .. } => {
+                rates.iter().any(|rate| rate.when.reads_holidays())
+            }
+            ComponentKind::Capacity { demand, .. } => demand.reads_holidays(),
+            _ => false,
+        }
+    }
+}
+
 /// A price per kWh with its calendar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EnergyRate {
@@ -141,13 +154,17 @@ impl BillingTariff {
         let components = check_components(&request.components)?;
         let adds =
             |component: &Component| matches!(component.kind, ComponentKind::Percentage { .. });
+        let holidays = request.holidays.as_deref().unwrap_or_default();
+        if holidays.is_empty() && components.iter().any(Component::reads_holidays) {
+            return Err(missing("holidays", "a calendar of the tariff reads them"));
+        }
         if request.vat == VatUse::Added && !components.iter().any(adds) {
             return Err(missing("components", "vat is added, but by no component"));
         }
         Ok(Self {
             currency: Currency::parse(&request.currency)?,
             time_zone,
-            holidays: Holidays::new(request.holidays.as_deref().unwrap_or_default())?,
+            holidays: Holidays::new(holidays)?,
             rounding,
             components,
             request,
@@ -349,6 +366,7 @@ fn check_energy(
         }
         rates.push(EnergyRate { name: request.name.clone(), price, when });
     }
+    check_reached(rates.iter().map(|rate| &rate.when), &format!("{field}.rates"))?;
     if !rates.last().is_some_and(|rate| rate.when.is_always()) {
         return Err(missing(format!("{field}.rates"), "the last rate is for all other times"));
     }

@@ -148,6 +148,12 @@ fn a_december_in_flanders_is_the_mean_of_twelve_months() {
     // In February two months are known; the months before have no reading and take no part.
     let bill = billed(&readings, 15, &library("be-flanders-2023"), "2023-02");
     assert_eq!(drawn(&bill)[0], "average monthly peak: 2.75 kW x 40.4 x 1/12 = 9.26");
+    assert_eq!(
+        bill.lines[0].explanation,
+        "2.75 kW: the mean over 12 months of the highest mean power over 15 min, at least 2.5 kW \
+         in each month, without 10 months that are not known (3 kW at 2023-02-10 13:00), 1/12 of \
+         the price of a year."
+    );
     // Nothing was measured: the floor is due.
     let bill = billed(&[], 15, &library("be-flanders-2023"), "2023-02");
     assert_eq!(drawn(&bill)[0], "average monthly peak: 2.5 kW x 40.4 x 1/12 = 8.42");
@@ -328,10 +334,15 @@ fn exports_and_contracts_have_their_lines() {
     let load = MeteredLoad::new(60, &[reading]).unwrap();
     let tariff = tariff(&components).unwrap();
     let error = bill_month(&load, &tariff, month("2026-01"), &Contract::default()).unwrap_err();
-    assert_eq!(error.to_string(), "component \"power\" needs the contracted number of kW");
+    let expected = "contracted_kw is missing; component \"power\" is priced by it, in kW";
+    assert_eq!(error.to_string(), expected);
     let contract = Contract { power_kw: Some(Decimal::from(-3)), ..Contract::default() };
     let error = bill_month(&load, &tariff, month("2026-01"), &contract).unwrap_err();
-    assert_eq!(error.to_string(), "the contracted number of kW is -3; it is zero or more");
+    assert_eq!(error.to_string(), "contracted_kw is -3 kW; it is zero or more");
+    for amps in [-1.0, f64::NAN, 1e30] {
+        let error = Contract::from_numbers(None, None, Some(amps)).unwrap_err().to_string();
+        assert_eq!(error, format!("fuse_amps is {amps} A; it lies in 0 to 1000000000 A"));
+    }
 }
 
 /// Import of one hour.
@@ -355,6 +366,36 @@ fn a_week_over_the_new_year_is_one_week() {
     ];
     let bill = billed(&readings, 60, &tariff(&components).unwrap(), "2026-01");
     assert_eq!(drawn(&bill), ["power: 5.5 kW x 1 = 5.50", "total 5.50"]);
+}
+
+#[test]
+fn calendars_that_never_count_are_refused() {
+    let night =
+        json!({"name": "night", "price_per_kwh": "0.1", "when": {"times": ["22:00-06:00"]}});
+    let rates = |rates: serde_json::Value| {
+        let components = json!([{"kind": "energy", "id": "energy", "category": "energy",
+                                 "direction": "import", "rates": rates}]);
+        tariff(&components).unwrap_err()
+    };
+    let all = |name: &str| json!({"name": name, "price_per_kwh": "0.3"});
+    assert_eq!(
+        rates(json!([all("base"), night, all("rest")])),
+        "components[0].rates[0].when is missing: the first that holds counts, so only the last of \
+         the list may always hold"
+    );
+    let day_off = json!({"name": "off", "price_per_kwh": "0.1", "when": {"holidays": "only"}});
+    assert_eq!(
+        rates(json!([day_off, all("rest")])),
+        "holidays is missing: a calendar of the tariff reads them"
+    );
+    let weights = json!([{
+        "kind": "capacity", "id": "power", "category": "network",
+        "demand": {"window": "hour", "highest": 1,
+                   "weights": [{"factor": "1"}, {"factor": "0", "when": {"months": [7]}}]},
+        "charge": {"per": "month", "price": "1"}
+    }]);
+    let refused = tariff(&weights).unwrap_err();
+    assert!(refused.starts_with("components[0].demand.weights[0].when is missing"), "{refused}");
 }
 
 #[test]

@@ -223,7 +223,7 @@ impl HeatReason {
             (HeatReasonCode::NegativePrice, _) => write!(text, "because the price is negative"),
             (HeatReasonCode::Ahead | HeatReasonCode::EndValue, _) => {
                 let value = format_price_number(self.marginal_value);
-                write!(text, "kept to the end of the plan, where a kWh stored is worth {value}")
+                write!(text, "kept to the end of the plan; one more kWh stored is worth {value}")
             }
         };
         text + "."
@@ -283,7 +283,18 @@ mod tests {
             &[20, 20],
             |request| request.end_value = per_kwh(0.3),
             &expect![[r#"
-            end_value: Mon 18:00 to Mon 20:00: heats with 6 kWh (0.20 per kWh) to 22.3 °C, kept to the end of the plan, where a kWh stored is worth 0.30.
+            end_value: Mon 18:00 to Mon 20:00: heats with 6 kWh (0.20 per kWh) to 22.3 °C, kept to the end of the plan; one more kWh stored is worth 0.30.
+        "#]],
+        );
+        // At the upper edge of the band there is room for no more heat, whatever it would be worth.
+        check(
+            &[5, 20],
+            |request| {
+                request.end_value = per_kwh(0.2);
+                request.comfort.max = celsius(21.5);
+            },
+            &expect![[r#"
+            end_value: Mon 18:00 to Mon 20:00: heats with 4.63 kWh (up to 0.20 per kWh) to 21.5 °C, kept to the end of the plan; one more kWh stored is worth 0.068.
         "#]],
         );
         check(

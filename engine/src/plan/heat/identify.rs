@@ -25,6 +25,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::heat::least_squares::{Fit, covariance, fit};
+use crate::plan::heat::request::CELSIUS_RANGE;
 use crate::plan::heat::slots::decay;
 use crate::time::instant::micros_of;
 use crate::units::MICROS_PER_HOUR;
@@ -35,6 +36,9 @@ pub const READINGS_MIN: usize = 24;
 /// Slowest and fastest loss that is searched, `UA/C` per hour: time constants of 11 years and of 12
 /// minutes.
 const RATE_RANGE: (f64, f64) = (1e-5, 5.0);
+
+/// Irradiance in kW per m². The sun has 1.36 above the air, sensors are a little below zero at night.
+const IRRADIANCE_RANGE: (f64, f64) = (-0.1, 2.0);
 
 /// Rates of the first search, evenly spaced in their logarithm.
 const RATES: usize = 96;
@@ -138,6 +142,23 @@ pub enum IdentifyError {
         /// The value as given.
         value: f64,
     },
+    /// Value that is none in its unit, such as a temperature in kelvins.
+    #[error(
+        "{column}[{index}] is {value} {unit}; it lies between {} and {} {unit}",
+        range.0, range.1
+    )]
+    OutOfRange {
+        /// Name of the column.
+        column: &'static str,
+        /// Position in the input.
+        index: usize,
+        /// The value as given.
+        value: f64,
+        /// Unit of the column.
+        unit: &'static str,
+        /// Least and greatest value.
+        range: (f64, f64),
+    },
     /// Column without any change, so that its effect cannot be told from a constant gain.
     #[error("{column} is {value} in all readings; its effect cannot be told from other heat")]
     Constant {
@@ -167,9 +188,9 @@ pub enum IdentifyError {
 ///
 /// # Errors
 /// Columns differ in length; there are fewer than [`READINGS_MIN`] readings; they are not in time
-/// order; a value is NaN or infinite; temperature, heat or irradiance never change; the readings do
-/// not determine heat loss or heat capacity: its confidence interval reaches zero, or is wider than
-/// twice the value.
+/// order; a value is NaN, infinite or none in its unit; temperature, heat or irradiance never change;
+/// the readings do not determine heat loss or heat capacity: its confidence interval reaches zero, or
+/// is wider than twice the value.
 pub fn identify_heat(readings: &HeatReadings<'_>) -> Result<HeatFit, IdentifyError> {
     check(readings)?;
     let course = ThermalCourse::new(readings);
@@ -203,6 +224,7 @@ fn check(readings: &HeatReadings<'_>) -> Result<(), IdentifyError> {
             return Err(IdentifyError::NotFinite { column, index, value: values[index] });
         }
     }
+    check_units(readings)?;
     if count < READINGS_MIN {
         return Err(IdentifyError::TooFew { readings: count });
     }
@@ -218,6 +240,22 @@ fn check(readings: &HeatReadings<'_>) -> Result<(), IdentifyError> {
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &at| (a.min(at), b.max(at)));
         if most - least <= 1e-9 * most.abs().max(least.abs()) {
             return Err(IdentifyError::Constant { column, value: least });
+        }
+    }
+    Ok(())
+}
+
+/// Checks that temperatures are in °C, and the irradiance in kW per m².
+fn check_units(readings: &HeatReadings<'_>) -> Result<(), IdentifyError> {
+    let irradiance = readings.irradiance_kw_per_m2.unwrap_or_default();
+    for (column, values, unit, range) in [
+        ("temperature_celsius", readings.temperature_celsius, "°C", CELSIUS_RANGE),
+        ("outdoor_celsius", readings.outdoor_celsius, "°C", CELSIUS_RANGE),
+        ("irradiance_kw_per_m2", irradiance, "kW/m²", IRRADIANCE_RANGE),
+    ] {
+        let outside = |&(_, value): &(usize, &f64)| !(range.0..=range.1).contains(value);
+        if let Some((index, &value)) = values.iter().enumerate().find(outside) {
+            return Err(IdentifyError::OutOfRange { column, index, value, unit, range });
         }
     }
     Ok(())
@@ -511,6 +549,18 @@ mod tests {
         refused(
             |house| house.heat[7] = f64::NAN,
             "heat_kw[7] is NaN; leave out readings without a value",
+        );
+        refused(
+            |house| house.temperature[7] = 293.15,
+            "temperature_celsius[7] is 293.15 °C; it lies between -90 and 150 °C",
+        );
+        refused(
+            |house| house.outdoor[3] = 278.0,
+            "outdoor_celsius[3] is 278 °C; it lies between -90 and 150 °C",
+        );
+        refused(
+            |house| house.sun[9] = 420.0,
+            "irradiance_kw_per_m2[9] is 420 kW/m²; it lies between -0.1 and 2 kW/m²",
         );
         refused(
             |house| house.outdoor.truncate(5),

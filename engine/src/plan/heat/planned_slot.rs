@@ -3,6 +3,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::time::instant::micros_between;
+use crate::tolerance::{SUM_ROUNDING, allowed};
 use crate::units::{Energy, MICROS_PER_HOUR, Power, Price, Temperature};
 
 /// Period of constant prices, temperatures outdoors and limits. Slots follow each other.
@@ -74,17 +75,24 @@ impl HeatSlot {
         Energy::from_kwh(self.used.as_kwh() * self.cop).unwrap_or(Energy::ZERO)
     }
 
-    /// Degrees below the band at the end.
+    /// Degrees below the band at the end; zero where that is rounding.
     #[must_use]
     pub fn below_celsius(&self) -> f64 {
-        (self.temperature_min - self.temperature).as_celsius().max(0.0)
+        outside(self.temperature_min - self.temperature, self.temperature_min)
     }
 
-    /// Degrees above the band at the end.
+    /// Degrees above the band at the end; zero where that is rounding.
     #[must_use]
     pub fn above_celsius(&self) -> f64 {
-        (self.temperature - self.temperature_max).as_celsius().max(0.0)
+        outside(self.temperature - self.temperature_max, self.temperature_max)
     }
+}
+
+/// Degrees beyond an edge of the band. A temperature comes from a sum of energies, so a unit that just
+/// holds the edge may be beyond it by the rounding of that sum.
+fn outside(beyond: Temperature, edge: Temperature) -> f64 {
+    let celsius = beyond.as_celsius();
+    if celsius > allowed(SUM_ROUNDING, edge.as_celsius()) { celsius } else { 0.0 }
 }
 
 /// Degree-hours outside the band: degrees at the end of each slot times its hours.

@@ -255,6 +255,16 @@ mod tests {
     }
 
     #[test]
+    fn a_band_that_is_just_held_has_no_degree_hours_of_rounding() {
+        // 1 kW at COP 3 is the loss at 20 °C; sums of energies round to 1e-14 °C below.
+        for hours in [3, 7, 24] {
+            let plan = plan(&vec![20; hours], |request| request.power_max = kw(1.0));
+            assert!(plan.discomfort.total() <= 0.0, "{:?}", plan.discomfort);
+            assert!(plan.certificate.is_proved() && plan.certificate.degree_hours <= 0.0);
+        }
+    }
+
+    #[test]
     fn heat_is_bought_before_a_dear_hour() {
         let plan = plan(&[10, 40, 40, 10], |_| ());
         assert_eq!(used(&plan), [3000, 0, 115, 1000]);

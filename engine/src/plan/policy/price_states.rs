@@ -44,15 +44,17 @@ pub enum PriceStatesError {
         slots: usize,
     },
     /// Negative number, or none, in the place of a probability.
-    #[error("{field} hold {value}; a probability is 0 to 1")]
+    #[error("{field}{} hold {value}; a probability is 0 to 1", tell_row(*row))]
     Probability {
         /// List that is wrong.
         field: &'static str,
+        /// Position of the list, where there are several.
+        row: Option<usize>,
         /// The number.
         value: f64,
     },
     /// Probabilities that do not add up to 1.
-    #[error("{field}{} add up to {sum}, not to 1", row.map(|row| format!(" {row}")).unwrap_or_default())]
+    #[error("{field}{} add up to {sum}, not to 1", tell_row(*row))]
     Sum {
         /// Probabilities that are wrong.
         field: &'static str,
@@ -75,6 +77,11 @@ pub enum PriceStatesError {
         /// Position of the node.
         node: usize,
     },
+}
+
+/// Position of a list in words.
+fn tell_row(row: Option<usize>) -> String {
+    row.map(|row| format!(" {row}")).unwrap_or_default()
 }
 
 /// Probabilities from the states of one slot to those of the next: nonzero entries by row.
@@ -344,7 +351,7 @@ pub(crate) fn check_distribution(
     let mut sum = 0.0;
     for value in probabilities {
         if !(0.0..=1.0).contains(&value) {
-            return Err(PriceStatesError::Probability { field, value });
+            return Err(PriceStatesError::Probability { field, row, value });
         }
         sum += value;
     }

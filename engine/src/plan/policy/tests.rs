@@ -302,7 +302,7 @@ fn wrong_prices_are_told() {
     );
     assert_eq!(
         told(&two, vec![vec![0.5, 0.5], vec![1.5, -0.5]], &[1.0, 0.0]),
-        "probabilities of transitions, row hold 1.5; a probability is 0 to 1"
+        "probabilities of transitions, row 1 hold 1.5; a probability is 0 to 1"
     );
     assert_eq!(
         PriceStates::markov(&two, &[half.clone(), half], &[1.0, 0.0]).unwrap_err().to_string(),

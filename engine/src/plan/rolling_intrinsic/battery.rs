@@ -84,7 +84,7 @@ pub enum RollingIntrinsicError {
     #[error("products: {0}")]
     Products(#[from] HorizonError),
     /// Another number of positions than of products.
-    #[error("positions has {length} entries for {products} products")]
+    #[error("positions_kwh has {length} entries for {products} products")]
     Positions {
         /// Number of positions.
         length: usize,

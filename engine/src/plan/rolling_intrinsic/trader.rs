@@ -699,7 +699,7 @@ mod tests {
             stored_end_min_kwh is 1 kWh; it lies between 0 and the stored_kwh of 0 kWh
             there is no delivery product; give at least one
             gate_closure is -300 s before the delivery; it is 0 s or more
-            positions has 1 entries for 2 products
+            positions_kwh has 1 entries for 2 products
             the position of the product from 2026-01-05 19:00:00 UTC is 6 kWh; the power allows -5 to 5 kWh
             the positions leave -1 kWh stored after the product from 2026-01-05 18:00:00 UTC; it lies between 0 and 10 kWh"#]].assert_eq(&texts.join("\n"));
     }
