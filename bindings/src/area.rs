@@ -1,5 +1,5 @@
 //! Plans of vehicles that share limits, Arrow to Arrow.
-use arrow_array::ArrayRef;
+use arrow_array::RecordBatch;
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
@@ -12,11 +12,14 @@ use slackwater_engine::units::{Energy, Money};
 
 use crate::area_crew::{Crew, text};
 use crate::area_input::{AreaColumns, NodeArg, Paid, one_batch};
-use crate::area_table;
+use crate::area_table::{self, Told};
 use crate::area_watch::{Raised, Store, Watched};
 use crate::arrow::Table;
+use crate::batch::NUMBERS;
+use crate::doubts::{warn_of_columns, warn_of_price_columns};
 use crate::error::{Named, Refused};
 use crate::plan_table::PlanTable;
+use crate::storage_batch::PRICES;
 
 record! {
     /// Distance of a plan from the previous one.
@@ -41,9 +44,24 @@ record! {
         row: usize,
         /// Energy missing, in kWh at the plug; stored energy if the vehicle discharges.
         energy_kwh: f64,
-        /// Node whose limit is the cause; `None` where the stay itself is too short, the charger
-        /// too weak, or the charge limit below the target.
+        /// Node whose limit is the cause; `None` for another cause.
         node: Option<String>,
+        /// The cause: `limit` (that of :attr:`node`), `own_limits` (the stay is too short, the
+        /// charger too weak, or the charge limit below the target) or `no_price` (prices are
+        /// missing in the stay; with them the vehicle alone could have this energy).
+        cause: String,
+    }
+
+    /// Energy at negative prices that a vehicle does not buy.
+    pub(crate) struct ForgoneEnergy {
+        /// Row of the vehicle, from 0.
+        row: usize,
+        /// Energy that it could take beside the plans of all, within hard limits, in kWh at the
+        /// plug.
+        energy_kwh: f64,
+        /// Money that this energy would earn, in units of the currency, at the price and what
+        /// limits add to it.
+        revenue: f64,
     }
 
     /// Load and prices of a node, slot by slot.
@@ -140,8 +158,19 @@ record! {
         /// While limits leave needs unmet these values are no prices; see
         /// :attr:`NodeLoad.congestion_price_per_kwh`.
         shadow_price_per_kwh: Vec<(String, Vec<f64>)>,
-        /// Unmet energy by row; a vehicle can have two causes.
+        /// Unmet energy by row; a vehicle can have several causes.
         shortfalls: Vec<Shortfall>,
+        /// Most hours of a stay without a price, which no plan uses.
+        unpriced_hours: f64,
+        /// Energy bought at prices that are only estimated, in kWh.
+        energy_on_estimates_kwh: f64,
+        /// Energy sold at prices that are only estimated, in kWh.
+        sold_on_estimates_kwh: f64,
+        /// What vehicles leave at negative prices, by row, of those that leave some.
+        ///
+        /// They want a need in kWh, have targets before departure, are on or off, or are not to be
+        /// filled.
+        forgone: Vec<ForgoneEnergy>,
         /// Prices to begin with when the area is planned again.
         warm_start: (Vec<f64>, Vec<Vec<f64>>),
     }
@@ -150,6 +179,19 @@ record! {
         #[getter(savings)]
         fn compute_savings(&self) -> f64 {
             self.read_baseline().savings(self.cost)
+        }
+
+        /// Energy at negative prices that vehicles do not buy, in kWh: the sum of
+        /// :attr:`forgone`.
+        #[getter(forgone_kwh)]
+        fn add_up_forgone_kwh(&self) -> f64 {
+            self.forgone.iter().map(|one| one.energy_kwh).sum::<f64>() + 0.0
+        }
+
+        /// Money that :attr:`forgone_kwh` would earn, in units of the currency.
+        #[getter(forgone_revenue)]
+        fn add_up_forgone_revenue(&self) -> f64 {
+            self.forgone.iter().map(|one| one.revenue).sum::<f64>() + 0.0
         }
     }
 }
@@ -208,6 +250,7 @@ impl AreaNumbers {
             row: unmet.row,
             energy_kwh: unmet.energy_kwh,
             node: unmet.node.map(|node| names[node].clone()),
+            cause: cause(unmet).to_owned(),
         };
         Self {
             cost: plan.cost,
@@ -234,9 +277,35 @@ impl AreaNumbers {
             nodes: plan.nodes.iter().map(node).collect(),
             shadow_price_per_kwh: plan.shadow_prices.iter().map(price).collect(),
             shortfalls: plan.unmet.iter().map(unmet).collect(),
+            unpriced_hours: 0.0,
+            energy_on_estimates_kwh: 0.0,
+            sold_on_estimates_kwh: 0.0,
+            forgone: Vec::new(),
             warm_start: (plan.state.duals_per_kwh.clone(), plan.state.rounds_per_kwh.clone()),
         }
     }
+}
+
+/// Why energy is unmet, in the words of a site.
+fn cause(unmet: &engine::Unmet) -> &'static str {
+    match unmet.node {
+        Some(_) => "limit",
+        None if unmet.is_unpriced => "no_price",
+        None => "own_limits",
+    }
+}
+
+/// What the plan leaves at negative prices.
+fn forgone(
+    plan: &engine::AreaPlan,
+    problem: &AreaProblem<'_>,
+) -> Result<Vec<ForgoneEnergy>, Refused> {
+    let forgone = |one: engine::VehicleForgone| ForgoneEnergy {
+        row: one.row,
+        energy_kwh: one.energy_kwh,
+        revenue: one.revenue,
+    };
+    Ok(plan.forgone(problem)?.into_iter().map(forgone).collect())
 }
 
 fn status(status: Status) -> &'static str {
@@ -306,16 +375,43 @@ pub(crate) struct Listeners {
 fn hand_on(
     plan: &engine::AreaPlan,
     problem: &AreaProblem<'_>,
-    (id, currency): (&ArrayRef, &str),
+    told: Told<'_>,
     sink: Option<&Py<PyAny>>,
 ) -> Result<Table, Refused> {
-    let Some(sink) = sink else { return area_table::table(plan, problem, (id, currency)) };
-    area_table::tables(plan, problem, (id, currency), |table| {
+    let Some(sink) = sink else { return area_table::table(plan, problem, told) };
+    area_table::tables(plan, problem, told, |table| {
         Python::attach(|py| sink.call1(py, (PlanTable::wrap(py, table)?,)))
             .map(drop)
             .map_err(Refused::Python)
     })?;
-    Ok(area_table::no_rows(id, currency))
+    Ok(area_table::no_rows(told.id, told.currency))
+}
+
+/// Adds to the numbers of a plan what follows from its input: currency, periods, guesses, time
+/// without a price, and money that is left.
+fn add_input(
+    numbers: AreaNumbers,
+    plan: &engine::AreaPlan,
+    problem: &AreaProblem<'_>,
+    told: Told<'_>,
+) -> Result<AreaNumbers, Refused> {
+    let [bought, sold] = area_table::add_up_estimates(plan, problem, told.estimates)?;
+    Ok(AreaNumbers {
+        currency: told.currency.to_owned(),
+        periods: problem.horizon().periods().collect(),
+        unpriced_hours: plan.unpriced_hours(problem)?,
+        energy_on_estimates_kwh: bought,
+        sold_on_estimates_kwh: sold,
+        forgone: forgone(plan, problem)?,
+        ..numbers
+    })
+}
+
+/// Warns of columns of vehicles with unlikely numbers.
+fn warn_of_vehicles(py: Python<'_>, batch: &RecordBatch, currency: &str) -> Result<(), Refused> {
+    let batches = std::slice::from_ref(batch);
+    warn_of_columns(py, batches, &NUMBERS)?;
+    warn_of_price_columns(py, batches, currency, &PRICES)
 }
 
 /// Plans an area; see `slackwater.plan_area`.
@@ -337,6 +433,7 @@ pub(crate) fn plan_area(
     from_zero("stability_budget", before.budget)?;
     let batch = one_batch(vehicles)?;
     let columns = AreaColumns::new(&batch, &paid, &nodes)?;
+    warn_of_vehicles(py, &batch, paid.import()?.1)?;
     let problem = columns.problem(&paid)?;
     let previous = before
         .plans
@@ -372,22 +469,20 @@ pub(crate) fn plan_area(
     }
     let currency = paid.import()?.1;
     let places = crew.map(Crew::into_places);
-    let what = (columns.id(), currency);
+    let estimates = columns.estimates(&paid);
+    let told = Told { id: columns.id(), currency, estimates: &estimates };
     // Ctrl-C after the rounds: whoever takes the table must not be the one to be stopped.
     let is_interrupted = py.check_signals().is_err();
     let table = match &places {
         Some(_) => area_table::no_rows(columns.id(), currency),
-        None => crate::work::in_parallel(py, || hand_on(&plan, &problem, what, sink.as_ref()))??,
+        None => crate::work::in_parallel(py, || hand_on(&plan, &problem, told, sink.as_ref()))??,
     };
     // Ctrl-C while the last was done: the plan is there, and is what was asked for.
     if is_interrupted || py.check_signals().is_err() {
         (plan.status, plan.reproducible) = (Status::Stopped, false);
     }
-    let numbers = AreaNumbers {
-        currency: currency.to_owned(),
-        periods: problem.horizon().periods().collect(),
-        ..AreaNumbers::new(&plan, change, &columns.names())
-    };
+    let numbers = AreaNumbers::new(&plan, change, &columns.names());
+    let numbers = crate::work::in_parallel(py, || add_input(numbers, &plan, &problem, told))??;
     let instructions = instructions(&plan, places.as_deref().unwrap_or_default());
     Ok((numbers, PlanTable::wrap(py, table)?, instructions))
 }

@@ -10,19 +10,22 @@ use slackwater_engine::area::{
     AreaProblem, AreaVehicles, Limit, Node, PriceBlock, Profile, StorageColumns,
 };
 use slackwater_engine::columns::Curves;
+use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::{Power, Price};
 
 use crate::arrow::{Columns, refused};
 use crate::batch::Vehicles;
 use crate::error::{Named, Refused};
 use crate::prices::{PriceCurves, Prices};
+use crate::provenance::Estimates;
 
 /// Columns that an area honours on top of those of a batch.
-const HONOURED: [&str; 8] = [
+const HONOURED: [&str; 9] = [
     "charge_limit_percent",
     "discharge_max_kw",
     "discharge_efficiency",
     "end_value_per_kwh",
+    "fill_when_negative",
     "node",
     "power_min_kw",
     "priority",
@@ -179,6 +182,16 @@ impl Paid {
         self.curves.as_ref().map(Py::get)
     }
 
+    /// Periods of estimates, by curve: of prices to buy and to sell at.
+    fn estimated(&self) -> (Vec<Horizon>, Vec<Horizon>) {
+        let of = |shared: Option<&Py<Prices>>, own: Option<&Py<PriceCurves>>| match own {
+            Some(own) => own.get().estimated.clone(),
+            None => shared.map(|prices| prices.get().estimated()).into_iter().collect(),
+        };
+        let import = of(self.prices.as_ref(), self.curves.as_ref());
+        (import, of(self.export_prices.as_ref(), self.export_curves.as_ref()))
+    }
+
     /// Prices to sell at.
     pub(crate) fn export(&self) -> Result<Option<Curves<'_>>, Refused> {
         let (_, currency) = self.import()?;
@@ -205,23 +218,30 @@ impl Paid {
     }
 }
 
-/// Columns of vehicles that also discharge.
+/// Columns of vehicles that also discharge, and of those that negative prices may fill.
 struct Discharging {
     discharge_max: Vec<f64>,
     optional: [Option<Vec<f64>>; 4],
+    fills: Option<Vec<bool>>,
 }
 
 impl Discharging {
-    fn new(columns: &Columns<'_>) -> Result<Option<Self>, Refused> {
+    /// Reads the columns. `fills` is the column of vehicles that may be filled; `None` if none may.
+    fn new(columns: &Columns<'_>, fills: Option<Vec<bool>>) -> Result<Option<Self>, Refused> {
         let optional = [
             columns.optional_numbers("discharge_efficiency")?,
             columns.optional_numbers("charge_limit_percent")?,
             columns.optional_numbers("end_value_per_kwh")?,
             columns.optional_numbers("wear_price_per_kwh")?,
         ];
+        let none = || vec![0.0; columns.len()];
         match columns.optional_numbers("discharge_max_kw")? {
-            Some(discharge_max) => Ok(Some(Self { discharge_max, optional })),
-            None if optional.iter().all(Option::is_none) => Ok(None),
+            Some(discharge_max) => Ok(Some(Self { discharge_max, optional, fills })),
+            None if optional.iter().all(Option::is_none) && fills.is_none() => Ok(None),
+            // A charge limit holds for vehicles that only charge, too.
+            None if [0, 2, 3].iter().all(|&column| optional[column].is_none()) => {
+                Ok(Some(Self { discharge_max: none(), optional, fills }))
+            }
             None => Err(Refused::Input("discharge_max_kw is missing".into())),
         }
     }
@@ -236,8 +256,23 @@ impl Discharging {
             end_value_per_kwh,
             wear_price_per_kwh,
             export,
+            fills: self.fills.as_deref(),
         }
     }
+}
+
+/// Vehicles that negative prices may fill: all whose need is in percent, unless the column says
+/// otherwise. `None` if none may, or no price is negative.
+fn fill_column(
+    columns: &Columns<'_>,
+    vehicles: &Vehicles,
+    paid: &Paid,
+) -> Result<Option<Vec<bool>>, Refused> {
+    let given = columns.optional_flags("fill_when_negative")?;
+    if !vehicles.are_in_percent() || !paid.import()?.0.has_negative_price() {
+        return Ok(None);
+    }
+    Ok(Some(given.unwrap_or_else(|| vec![true; columns.len()])))
 }
 
 /// Names of nodes and their positions.
@@ -269,12 +304,14 @@ impl AreaColumns {
     ) -> Result<Self, Refused> {
         let places = places(nodes)?;
         let columns = Columns::new(batch);
+        let vehicles = Vehicles::new(batch, paid.own(), ("plan_area", &HONOURED))?;
+        let fills = fill_column(&columns, &vehicles, paid)?;
         Ok(Self {
-            vehicles: Vehicles::new(batch, paid.own(), ("plan_area", &HONOURED))?,
+            vehicles,
             node: node_column(batch, &places)?,
             priority: columns.optional_numbers("priority")?,
             power_min: columns.optional_numbers("power_min_kw")?,
-            discharging: Discharging::new(&columns)?,
+            discharging: Discharging::new(&columns, fills)?,
             nodes: nodes.iter().map(|node| node.node(&places)).collect::<Result<_, _>>()?,
         })
     }
@@ -294,6 +331,12 @@ impl AreaColumns {
 
     pub(crate) fn id(&self) -> &ArrayRef {
         &self.vehicles.id
+    }
+
+    /// Periods of the estimates among the prices of each row.
+    pub(crate) fn estimates(&self, paid: &Paid) -> Estimates<'_> {
+        let (import, export) = paid.estimated();
+        self.vehicles.estimates(import, export)
     }
 
     /// Names of the nodes in their order.

@@ -151,6 +151,7 @@ impl AreaPart {
         own: &Overrides,
     ) -> Result<Table, Refused> {
         let problem = self.columns.problem(&self.paid)?;
+        let estimates = self.columns.estimates(&self.paid);
         let (id, currency) = (self.columns.id(), self.paid.import()?.1);
         let schema = area_table::plan_schema(id.data_type(), currency);
         let (mut first, mut made, mut failed) = (0, Vec::new(), None);
@@ -163,10 +164,12 @@ impl AreaPart {
                 let error = errors.next_if(|(at, _)| *at == row);
                 texts.append_option(error.map(|(_, error)| error.to_string()));
             }
+            let guessed = estimates.energies(first, &rows.intervals, &rows.numbers.cost);
             let batch = area_table::record_batch(
                 &schema,
                 id.slice(first, count),
                 rows,
+                guessed,
                 Arc::new(texts.finish()),
             );
             let rows = self.rows.slice(first, count);

@@ -18,6 +18,7 @@ use crate::answer::{intervals, item, numbers};
 use crate::area_input::one_batch;
 use crate::arrow::{Columns, Table, cast_times, refused, schema, to_numbers};
 use crate::error::Refused;
+use crate::provenance::Estimates;
 
 /// Rows of a record batch.
 pub(crate) const RUN: usize = 65_536;
@@ -35,6 +36,9 @@ pub(crate) fn plan_schema(id: &DataType, currency: &str) -> SchemaRef {
         number("savings"),
         Field::new("intervals", DataType::List(item().into()), false),
         Field::new("error", DataType::Utf8, true),
+        number("unpriced_hours"),
+        number("energy_on_estimates_kwh"),
+        number("sold_on_estimates_kwh"),
     ];
     schema(fields, currency)
 }
@@ -43,6 +47,7 @@ pub(crate) fn record_batch(
     schema: &SchemaRef,
     id: ArrayRef,
     rows: PlanTable<AreaNumbers>,
+    [bought, sold]: [Vec<f64>; 2],
     error: ArrayRef,
 ) -> Result<RecordBatch, Refused> {
     let columns = vec![
@@ -55,17 +60,29 @@ pub(crate) fn record_batch(
         numbers(rows.numbers.savings),
         intervals(rows.intervals),
         error,
+        numbers(rows.numbers.unpriced_hours),
+        numbers(bought),
+        numbers(sold),
     ];
     RecordBatch::try_new(schema.clone(), columns).map_err(refused)
+}
+
+/// What the tables of an area have besides its plan: names, currency, and where prices are guesses.
+#[derive(Clone, Copy)]
+pub(crate) struct Told<'a> {
+    pub(crate) id: &'a ArrayRef,
+    pub(crate) currency: &'a str,
+    pub(crate) estimates: &'a Estimates<'a>,
 }
 
 /// Hands the plans of all vehicles on, a table of at most [`RUN`] rows after the other.
 pub(crate) fn tables(
     plan: &engine::AreaPlan,
     problem: &AreaProblem<'_>,
-    (id, currency): (&ArrayRef, &str),
+    told: Told<'_>,
     mut sink: impl FnMut(Table) -> Result<(), Refused>,
 ) -> Result<(), Refused> {
+    let Told { id, currency, estimates } = told;
     let schema = plan_schema(id.data_type(), currency);
     let (mut first, mut done) = (0, Ok(()));
     let mut errors = plan.errors.iter().peekable();
@@ -79,8 +96,9 @@ pub(crate) fn tables(
             texts.append_option(error.map(|(_, error)| error.to_string()));
         }
         let ids = id.slice(first, rows.len());
+        let guessed = estimates.energies(first, &rows.intervals, &rows.numbers.cost);
         first += rows.len();
-        done = record_batch(&schema, ids, rows, Arc::new(texts.finish()))
+        done = record_batch(&schema, ids, rows, guessed, Arc::new(texts.finish()))
             .and_then(|batch| sink(Table::from_batch(batch)));
     })?;
     done
@@ -90,14 +108,35 @@ pub(crate) fn tables(
 pub(crate) fn table(
     plan: &engine::AreaPlan,
     problem: &AreaProblem<'_>,
-    (id, currency): (&ArrayRef, &str),
+    told: Told<'_>,
 ) -> Result<Table, Refused> {
     let mut batches = Vec::new();
-    tables(plan, problem, (id, currency), |table| {
+    tables(plan, problem, told, |table| {
         batches.extend(table.into_batches());
         Ok(())
     })?;
-    Ok(Table::new(plan_schema(id.data_type(), currency), batches))
+    Ok(Table::new(plan_schema(told.id.data_type(), told.currency), batches))
+}
+
+/// Energy in kWh that all vehicles buy and sell on estimates.
+pub(crate) fn add_up_estimates(
+    plan: &engine::AreaPlan,
+    problem: &AreaProblem<'_>,
+    estimates: &Estimates<'_>,
+) -> Result<[f64; 2], Refused> {
+    let (mut first, mut sums) = (0, [0.0; 2]);
+    if estimates.are_empty() {
+        return Ok(sums);
+    }
+    plan.rows(problem, RUN, &mut |rows| {
+        // A row in error has no intervals.
+        let energies = estimates.energies(first, &rows.intervals, &[]);
+        for (sum, energies) in sums.iter_mut().zip(&energies) {
+            *sum += energies.iter().sum::<f64>();
+        }
+        first += rows.len();
+    })?;
+    Ok(sums)
 }
 
 /// A table without plans: they went elsewhere.

@@ -12,6 +12,7 @@ use slackwater_engine::columns::{
     ChargeNumbers, Curves, Fleet, NO_TIME, Needs, PlanTable as PlanRows, TargetLists,
 };
 use slackwater_engine::prices::curve::PriceCurve;
+use slackwater_engine::time::horizon::Horizon;
 
 use crate::answer::{self, numbers};
 use crate::arrow::{Columns, Table, cast_times, content, or_nan, refused, schema, to_numbers};
@@ -22,6 +23,7 @@ use crate::interrupt;
 use crate::plan::{Plan, planned};
 use crate::plan_table::PlanTable;
 use crate::prices::{PriceCurves, Prices};
+use crate::provenance::Estimates;
 use crate::row_fields::{find_rows, take_only};
 use crate::series::Series;
 
@@ -228,6 +230,16 @@ impl Vehicles {
         })
     }
 
+    /// Periods of the estimates among the prices to buy and to sell at, for each row.
+    pub(crate) fn estimates(&self, import: Vec<Horizon>, export: Vec<Horizon>) -> Estimates<'_> {
+        Estimates::new(import, export, self.curve.as_deref())
+    }
+
+    /// Whether the needs are given in percent.
+    pub(crate) fn are_in_percent(&self) -> bool {
+        matches!(self.needs, NeedColumns::Soc { .. })
+    }
+
     pub(crate) fn fleet(&self) -> Fleet<'_> {
         let needs = match &self.needs {
             NeedColumns::Energy(energy) => Needs::Energy { energy_kwh: energy.values() },
@@ -306,6 +318,7 @@ fn answer_schema(id: &DataType, currency: &str, has_emissions: bool) -> SchemaRe
     if has_emissions {
         fields.extend([number("carbon_kg"), number("baseline_carbon_kg")]);
     }
+    fields.extend(["energy_on_estimates_kwh", "forgone_kwh", "forgone_revenue"].map(number));
     schema(fields, currency)
 }
 
@@ -355,6 +368,7 @@ fn record_batch(
     schema: &SchemaRef,
     id: ArrayRef,
     plans: PlanRows<ChargeNumbers>,
+    on_estimates: Vec<f64>,
     emissions: Option<(Vec<f64>, Vec<f64>)>,
 ) -> Result<RecordBatch, Refused> {
     let status = answer::status(&plans.numbers.shortfall_kwh);
@@ -377,6 +391,9 @@ fn record_batch(
     if let Some((planned, baseline)) = emissions {
         columns.extend([numbers(planned), numbers(baseline)]);
     }
+    columns.extend(
+        [on_estimates, plans.numbers.forgone_kwh, plans.numbers.forgone_revenue].map(numbers),
+    );
     RecordBatch::try_new(schema.clone(), columns).map_err(refused)
 }
 
@@ -385,7 +402,7 @@ fn plan_all(
     vehicles: Vec<RecordBatch>,
     curves: Curves<'_>,
     named: Option<&PriceCurves>,
-    currency: &str,
+    (currency, estimated): (&str, &[Horizon]),
     intensity: Option<Intensity<'_>>,
 ) -> Result<Table, Refused> {
     let mut answered = Vec::new();
@@ -398,11 +415,13 @@ fn plan_all(
         let runs = engine::plan_batch_within(&fleet, curves, columns.rooms());
         let emissions = intensity.map(|intensity| intensity.emissions(&fleet, &runs));
         let mut emissions = emissions.into_iter().flatten();
+        let estimates = columns.estimates(estimated.to_vec(), Vec::new());
         let mut first = 0;
         for plans in runs {
             let id = columns.id.slice(first, plans.len());
+            let [bought, _] = estimates.energies(first, &plans.intervals, &plans.numbers.cost);
             first += plans.len();
-            answered.push(record_batch(&schema, id, plans, emissions.next())?);
+            answered.push(record_batch(&schema, id, plans, bought, emissions.next())?);
         }
     }
     Ok(Table::new(schema, answered))
@@ -419,6 +438,7 @@ pub(crate) fn plan_batch(
     let vehicles = crate::arrow::batches(vehicles)?;
     warn_of_columns(py, &vehicles, &NUMBERS)?;
     let (curve, currency) = (prices.curve.clone(), prices.currency.clone());
+    let estimated = [prices.estimated()];
     let intensity = intensity
         .map(|series| {
             Ok::<_, Refused>((series.curve.clone(), intensity_by_slot(&curve, &series.curve)?))
@@ -429,7 +449,7 @@ pub(crate) fn plan_batch(
             let by_slot = Curves::Shared(by_slot);
             Intensity { curve, by_slot }
         });
-        plan_all(vehicles, Curves::Shared(&curve), None, &currency, intensity)
+        plan_all(vehicles, Curves::Shared(&curve), None, (&currency, &estimated), intensity)
     })??;
     Ok(PlanTable::wrap(py, table)?)
 }
@@ -483,7 +503,8 @@ pub(crate) fn plan_batch_own(
             Intensity { curve, by_slot }
         });
         let curves = Curves::PerVehicle(&prices.table);
-        plan_all(vehicles, curves, Some(prices), prices.currency(), intensity)
+        let paid = (prices.currency(), &*prices.estimated);
+        plan_all(vehicles, curves, Some(prices), paid, intensity)
     })??;
     Ok(PlanTable::wrap(py, table)?)
 }

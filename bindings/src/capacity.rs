@@ -21,6 +21,7 @@ use slackwater_engine::plan::storage::Searched;
 use slackwater_engine::units::{Energy, Money, Power, Price};
 
 use crate::bill::BillingTariff;
+use crate::doubts::warn_of_values;
 use crate::error::{Named, Refused};
 use crate::plan::{BatteryTuple, Interval, Intervals};
 use crate::prices::Prices;
@@ -77,13 +78,14 @@ record! {
         power_price_per_kw: f64,
     }
 
-    /// Why the battery runs in a period.
+    /// Why the battery runs in a period, or may not run.
     pub(crate) struct CapacityReason in CapacityReasons {
         /// First instant, in UTC.
         start: DateTime<Utc>,
         /// First instant after the period, in UTC.
         end: DateTime<Utc>,
-        /// The reason: `charge`, `charge_at_level`, `discharge` or `discharge_at_level`.
+        /// The reason: `charge`, `charge_at_level`, `discharge`, `discharge_at_level` or
+        /// `no_price`.
         code: String,
         /// Energy into the battery, in kWh at the plug; negative out of it.
         energy_kwh: f64,
@@ -601,6 +603,7 @@ pub(crate) fn plan_capacity(
         wear_price_per_kwh,
         after_deadline,
     )?;
+    warn_of_values(py, prices.currency(), (wear_price_per_kwh, end_value_per_kwh))?;
     let period = |(index, (start, end, kw)): (usize, (Instant, Instant, f64))| {
         let power = Power::from_kw(kw).named(&format!("load_kw[{index}]"))?;
         Ok::<_, Refused>(LoadPeriod { start: start.0, end: end.0, power })

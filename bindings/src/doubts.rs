@@ -5,7 +5,9 @@ use arrow_array::RecordBatch;
 use pyo3::create_exception;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
-use slackwater_engine::plausibility::{find_doubt, find_price_doubt};
+use slackwater_engine::plausibility::{
+    Doubt, find_doubt, find_price_doubt, find_small_price_doubt,
+};
 
 use crate::arrow::{Columns, to_numbers};
 use crate::error::Refused;
@@ -59,10 +61,85 @@ pub(crate) fn warn_of_prices(
     currency: &str,
     prices: &[f64],
 ) -> Result<(), Refused> {
-    match prices.iter().find_map(|&price| find_price_doubt(currency, price)) {
+    match find_in_prices(currency, prices) {
         Some(doubt) => warn(py, &doubt.to_string()),
         None => Ok(()),
     }
+}
+
+/// Warns of prices that were read in a unit: of an unlikely one, or of all if they are next to
+/// nothing.
+pub(crate) fn warn_of_read_prices(
+    py: Python<'_>,
+    currency: &str,
+    prices: &[f64],
+) -> Result<(), Refused> {
+    let small = || find_small_price_doubt(currency, prices);
+    match find_in_prices(currency, prices).or_else(small) {
+        Some(doubt) => warn(py, &doubt.to_string()),
+        None => Ok(()),
+    }
+}
+
+/// Warns of prices that were computed, if none of those that they were computed from was unlikely.
+pub(crate) fn warn_of_result(
+    py: Python<'_>,
+    currency: &str,
+    prices: &[f64],
+    from: &[&[f64]],
+) -> Result<(), Refused> {
+    if from.iter().any(|prices| find_in_prices(currency, prices).is_some()) {
+        return Ok(());
+    }
+    warn_of_prices(py, currency, prices)
+}
+
+/// Warns of a price by its name, such as that of wear.
+pub(crate) fn warn_of_price(
+    py: Python<'_>,
+    currency: &str,
+    (name, value): (&str, f64),
+) -> Result<(), Refused> {
+    match find_price_doubt(name, currency, value) {
+        Some(doubt) => warn(py, &doubt.to_string()),
+        None => Ok(()),
+    }
+}
+
+/// Warns of the price of wear and the end value of a battery.
+pub(crate) fn warn_of_values(
+    py: Python<'_>,
+    currency: &str,
+    (wear, end_value): (f64, f64),
+) -> Result<(), Refused> {
+    warn_of_price(py, currency, ("wear_price_per_kwh", wear))?;
+    warn_of_price(py, currency, ("end_value_per_kwh", end_value))
+}
+
+/// Warns of columns of prices that hold an unlikely one, once a column.
+pub(crate) fn warn_of_price_columns(
+    py: Python<'_>,
+    batches: &[RecordBatch],
+    currency: &str,
+    names: &[&str],
+) -> Result<(), Refused> {
+    for name in names {
+        let columns = batches.iter().filter_map(|batch| Columns::new(batch).find(name));
+        // A column of another type is refused where it is read.
+        let numbers = columns.filter_map(|column| to_numbers(name, column).ok());
+        let values = numbers.flat_map(|numbers| numbers.iter().collect::<Vec<_>>());
+        let doubt = |value: f64| find_price_doubt(name, currency, value);
+        let mut rows = values.enumerate();
+        let found = rows.find_map(|(row, value)| Some((row, doubt(value?)?)));
+        if let Some((row, doubt)) = found {
+            warn(py, &format!("row {row}: {doubt}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn find_in_prices(currency: &str, prices: &[f64]) -> Option<Doubt> {
+    prices.iter().find_map(|&price| find_price_doubt("price_per_kwh", currency, price))
 }
 
 fn warn(py: Python<'_>, text: &str) -> Result<(), Refused> {

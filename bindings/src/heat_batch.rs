@@ -8,6 +8,7 @@ use slackwater_engine::batch as engine;
 use slackwater_engine::columns::{HeatNumbers, PlanTable as PlanRows, RoomError, Rooms};
 use slackwater_engine::plan::heat::{HeatProblem, HeatRequest};
 use slackwater_engine::prices::curve::PriceCurve;
+use slackwater_engine::time::horizon::Horizon;
 
 use crate::answer::{self, numbers};
 use crate::arrow::{Columns, Table, refused, schema};
@@ -18,6 +19,7 @@ use crate::heat::{NumberTuple, SetBackTuple, shared_request};
 use crate::interrupt;
 use crate::plan_table::PlanTable;
 use crate::prices::Prices;
+use crate::provenance::Estimates;
 use crate::row_fields::{RowFields, find_rows, read_row, take_only};
 use crate::series::Series;
 
@@ -167,6 +169,7 @@ fn answer_schema(id: &DataType, currency: &str, has_emissions: bool) -> SchemaRe
     if has_emissions {
         fields.extend([number("carbon_kg"), number("baseline_carbon_kg")]);
     }
+    fields.push(number("energy_on_estimates_kwh"));
     schema(fields, currency)
 }
 
@@ -174,6 +177,7 @@ fn record_batch(
     schema: &SchemaRef,
     id: ArrayRef,
     plans: PlanRows<HeatNumbers, RoomError>,
+    on_estimates: Vec<f64>,
     has_emissions: bool,
 ) -> Result<RecordBatch, Refused> {
     let errors = answer::errors(plans.len(), &plans.errors);
@@ -200,6 +204,7 @@ fn record_batch(
     if has_emissions {
         columns.extend([numbers(found.carbon_kg), numbers(found.baseline_carbon_kg)]);
     }
+    columns.push(numbers(on_estimates));
     RecordBatch::try_new(schema.clone(), columns).map_err(refused)
 }
 
@@ -233,6 +238,7 @@ pub(crate) fn plan_heat_batch(
     for other in &prices {
         first.require_same_currency(other)?;
     }
+    let estimated: Vec<Horizon> = prices.iter().map(|prices| prices.estimated()).collect();
     let curves: Vec<PriceCurve> =
         prices.iter().map(|prices| PriceCurve::clone(&prices.curve)).collect();
     let shared: HeatRequest = shared_request(
@@ -252,11 +258,13 @@ pub(crate) fn plan_heat_batch(
             schema = answer_schema(rows.id.data_type(), &currency, intensity.is_some());
             let runs =
                 engine::plan_heat_batch(&rows.rooms(), &shared, &curves, intensity.as_deref());
+            let estimates = Estimates::new(estimated.clone(), Vec::new(), rows.grid.as_deref());
             let mut first = 0;
             for plans in runs {
                 let id = rows.id.slice(first, plans.len());
+                let [bought, _] = estimates.energies(first, &plans.intervals, &plans.numbers.cost);
                 first += plans.len();
-                answered.push(record_batch(&schema, id, plans, intensity.is_some())?);
+                answered.push(record_batch(&schema, id, plans, bought, intensity.is_some())?);
             }
         }
         Ok::<_, Refused>(Table::new(schema, answered))

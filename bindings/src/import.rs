@@ -14,6 +14,7 @@ use slackwater_engine::import::series::{InstantRow, SeriesOptions, prices_from_i
 use slackwater_engine::units::Energy;
 
 use crate::arrow::{Table, refused, utc};
+use crate::doubts::warn_of_read_prices;
 use crate::error::{Named, Refused};
 use crate::prices::Prices;
 use crate::time::{Instant, time_zone};
@@ -65,7 +66,7 @@ pub(crate) fn prices_from_civil_rows(
         .collect();
     let imported = py.detach(|| prices_from_civil(&rows, time_zone, &options))?;
     let notes = imported.notes(time_zone);
-    Ok(result(imported, currency, notes))
+    result(py, imported, currency, notes)
 }
 
 /// See `slackwater.io.read_prices_csv` and `slackwater.io.read_octopus`.
@@ -91,7 +92,7 @@ pub(crate) fn prices_from_instant_rows(
         .collect();
     let imported = py.detach(|| prices_from_instants(&rows, &options))?;
     let notes = imported.notes(chrono_tz::UTC);
-    Ok(result(imported, currency, notes))
+    result(py, imported, currency, notes)
 }
 
 /// See `slackwater.io.read_entsoe`.
@@ -122,7 +123,7 @@ pub(crate) fn prices_from_point_periods(
         .collect::<Result<Vec<_>, Refused>>()?;
     let imported = py.detach(|| prices_from_periods(&periods, unit))?;
     let notes = imported.notes(chrono_tz::UTC);
-    Ok(result(imported, currency, notes))
+    result(py, imported, currency, notes)
 }
 
 /// See `slackwater.io.read_simbev`.
@@ -207,9 +208,15 @@ fn event(tuple: EventTuple) -> DrivingEvent {
     }
 }
 
-fn result(imported: ImportedPrices, currency: String, notes: Vec<String>) -> Imported {
+fn result(
+    py: Python<'_>,
+    imported: ImportedPrices,
+    currency: String,
+    notes: Vec<String>,
+) -> Result<Imported, Refused> {
     let gaps = imported.gaps();
-    (Prices::new(imported.curve, currency), gaps, notes)
+    warn_of_read_prices(py, &currency, imported.curve.prices())?;
+    Ok((Prices::new(imported.curve, currency), gaps, notes))
 }
 
 fn options(

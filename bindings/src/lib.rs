@@ -74,7 +74,7 @@ mod _engine {
     #[pymodule_export]
     use crate::action::{action_next_step, replay_actions, replay_overrides};
     #[pymodule_export]
-    use crate::area::{AreaChange, AreaNumbers, NodeLoad, Shortfall, plan_area};
+    use crate::area::{AreaChange, AreaNumbers, ForgoneEnergy, NodeLoad, Shortfall, plan_area};
     #[pymodule_export]
     use crate::area_part::AreaPart;
     #[pymodule_export]

@@ -33,7 +33,7 @@ use crate::verification::Verification;
 pub(crate) const NO_PRICE: &str = "no_price";
 
 /// Code of a reason for energy at negative prices that is not bought.
-const NEGATIVE_UNUSED: &str = "negative_unused";
+pub(crate) const NEGATIVE_UNUSED: &str = "negative_unused";
 
 pub(crate) type LimitTuple = (Instant, Instant, f64);
 
@@ -252,7 +252,8 @@ impl Plan {
         if matches!(*self.charged, Charged::Duration(_)) {
             return Ok(None);
         }
-        Ok(forgone(self.charged.prices(), &self.problem()?, self.intended()))
+        let (problem, plan) = (self.problem()?, self.intended());
+        Ok(forgone(self.charged.prices(), &problem, &plan.slots, plan.energy))
     }
 
     /// What was asked, in kWh.
@@ -487,7 +488,8 @@ impl Plan {
             runner_up_price_per_kwh: None,
             sentence: gap.sentence(zone),
         };
-        let gaps = gaps(self.charged.prices(), &self.problem()?, self.intended()).into_iter();
+        let gaps =
+            gaps(self.charged.prices(), &self.problem()?, &self.intended().targets).into_iter();
         let unused = |forgone: Forgone| Reason {
             start: forgone.start,
             end: forgone.end,
@@ -499,7 +501,7 @@ impl Plan {
             marginal_price_per_kwh: None,
             runner_up_start: None,
             runner_up_price_per_kwh: None,
-            sentence: forgone.sentence(zone),
+            sentence: forgone.sentence(zone, forgone.way()),
         };
         let unused = self.forgone()?.map(unused);
         let reasons = reasons.map(reason).chain(gaps.map(gap)).chain(unused);

@@ -16,7 +16,7 @@ use slackwater_engine::units::Price;
 
 use crate::arrow::{Columns, Table};
 use crate::carbon::EmissionPrice;
-use crate::doubts::warn_of_prices;
+use crate::doubts::{warn_of_prices, warn_of_result};
 use crate::error::{Named, Refused};
 use crate::provenance::{LayerTuple, layer};
 use crate::series::{self, SlotTuple};
@@ -56,6 +56,11 @@ impl Prices {
         Ok(LayeredPrices::new(vec![Layer { source, standing, ceiling: None, curve }])?)
     }
 
+    /// Periods whose price is an estimate.
+    pub(crate) fn estimated(&self) -> Horizon {
+        self.layers.as_ref().map(|layers| layers.estimated()).unwrap_or_default()
+    }
+
     /// The same change to the prices and to each of their layers.
     fn changed(
         &self,
@@ -81,6 +86,13 @@ impl Prices {
     fn of_layers(&self, layered: LayeredPrices) -> Self {
         let curve = Arc::new(layered.curve().clone());
         Self { layers: Some(layered.into()), ..Self::new(curve, self.currency.clone()) }
+    }
+
+    /// The prices, after a warning if they are unlikely and those that they come from are not.
+    fn doubted(self, py: Python<'_>, from: &[&Self]) -> Result<Self, Refused> {
+        let from: Vec<&[f64]> = from.iter().map(|prices| prices.curve.prices()).collect();
+        warn_of_result(py, &self.currency, self.curve.prices(), &from)?;
+        Ok(self)
     }
 
     fn in_same_currency(&self, curve: PriceCurve) -> Self {
@@ -227,16 +239,18 @@ impl Prices {
         self.changed(|curve| Ok(curve.between(start, end)), |layers| layers.between(start, end))
     }
 
-    fn plus(&self, per_kwh: f64) -> Result<Self, Refused> {
+    fn plus(&self, py: Python<'_>, per_kwh: f64) -> Result<Self, Refused> {
         let fee = Price::from_per_kwh(per_kwh).named("per_kwh")?;
-        self.changed(|curve| curve.plus_price(fee), |layers| layers.plus_price(fee))
+        self.changed(|curve| curve.plus_price(fee), |layers| layers.plus_price(fee))?
+            .doubted(py, &[self])
     }
 
-    fn times(&self, factor: f64) -> Result<Self, Refused> {
-        self.changed(|curve| curve.times(factor), |layers| layers.times(factor))
+    fn times(&self, py: Python<'_>, factor: f64) -> Result<Self, Refused> {
+        self.changed(|curve| curve.times(factor), |layers| layers.times(factor))?
+            .doubted(py, &[self])
     }
 
-    fn plus_other(&self, other: &Self, cut: bool) -> Result<Self, Refused> {
+    fn plus_other(&self, py: Python<'_>, other: &Self, cut: bool) -> Result<Self, Refused> {
         if self.currency != other.currency {
             let (mine, theirs) = (&self.currency, &other.currency);
             return Err(Refused::Input(format!(
@@ -246,17 +260,18 @@ impl Prices {
         if !cut {
             self.curve.check_same_time(&other.curve)?;
         }
-        match &other.layers {
+        let sum = match &other.layers {
             // Estimates of either are estimates of the sum.
             Some(layers) => {
                 let (mine, layers) = (self.layered()?, layers.clone());
-                Ok(self.of_layers(mine.plus_layered(&layers)?))
+                self.of_layers(mine.plus_layered(&layers)?)
             }
-            None => self.changed(|curve| curve.plus(&other.curve), |own| own.plus(&other.curve)),
-        }
+            None => self.changed(|curve| curve.plus(&other.curve), |own| own.plus(&other.curve))?,
+        };
+        sum.doubted(py, &[self, other])
     }
 
-    fn plus_emissions(&self, emissions: &EmissionPrice) -> Result<Self, Refused> {
+    fn plus_emissions(&self, py: Python<'_>, emissions: &EmissionPrice) -> Result<Self, Refused> {
         if self.emissions.is_some() {
             let text = "carbon: these prices hold a price of emissions already";
             return Err(Refused::Input(text.into()));
@@ -265,7 +280,7 @@ impl Prices {
         emissions.0.check(&self.curve).named("carbon")?;
         let each = emissions.0.intensity().times(emissions.0.price_per_kg())?;
         let summed = self.changed(|curve| curve.plus(&each), |own| own.plus(&each))?;
-        summed.holding(Some(emissions))
+        summed.holding(Some(emissions))?.doubted(py, &[self])
     }
 
     /// The same prices, of which a part is the price of emissions.
@@ -325,6 +340,8 @@ impl Prices {
 pub(crate) struct PriceCurves {
     pub(crate) table: PriceTable,
     pub(crate) ids: Vec<String>,
+    /// Periods of estimates of each curve.
+    pub(crate) estimated: Vec<Horizon>,
     currency: Arc<str>,
 }
 
@@ -342,9 +359,10 @@ impl PriceCurves {
                 format!("prices are in {currency} and in {}; give one currency", other.currency);
             return Err(Refused::Input(text));
         }
+        let estimated = curves.iter().map(|prices| prices.estimated()).collect();
         let curves: Vec<PriceCurve> =
             curves.iter().map(|prices| PriceCurve::clone(&prices.curve)).collect();
-        Ok(Self { table: PriceTable::from_curves(&curves), ids, currency })
+        Ok(Self { table: PriceTable::from_curves(&curves), ids, estimated, currency })
     }
 
     #[getter]

@@ -7,16 +7,19 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use slackwater_engine::plan::charge::Gap;
 use slackwater_engine::plan::record::SavedRun;
-use slackwater_engine::plan::site::{Phase, PreviousSite, SiteRequest, explain, gaps};
+use slackwater_engine::plan::site::{
+    Device, DeviceForgone, Phase, PreviousSite, SiteRequest, explain, forgone, gaps, stock_used,
+};
 use slackwater_engine::plan::stability::Budget;
 use slackwater_engine::plan::{questions, site as engine};
 use slackwater_engine::units::{Money, Percent, Power, Price};
 
 use crate::arrow::{Table, utc};
+use crate::doubts::warn_of_price;
 use crate::error::Refused;
 use crate::heat::word_of;
 use crate::interrupt;
-use crate::plan::{Interval, NO_PRICE};
+use crate::plan::{Interval, NEGATIVE_UNUSED, NO_PRICE};
 use crate::prices::Prices;
 use crate::provenance::SourceShare;
 use crate::record;
@@ -395,6 +398,11 @@ impl SitePlan {
         self.run.plan()
     }
 
+    /// What vehicles leave at negative prices.
+    fn forgone(&self) -> Vec<DeviceForgone> {
+        forgone(self.run.request(), self.intended())
+    }
+
     /// The plan of the same request near another plan.
     pub(crate) fn plan_near(
         &self,
@@ -492,6 +500,31 @@ impl SitePlan {
     #[getter]
     fn savings(&self) -> f64 {
         self.intended().savings().as_amount()
+    }
+
+    /// Energy at negative prices that vehicles do not buy, in kWh.
+    ///
+    /// They may not charge beyond their targets (``fill_when_negative=False``, or no battery). It is
+    /// what limits of the site leave them, and of the battery the room up to its charge limit.
+    #[getter]
+    fn forgone_kwh(&self) -> f64 {
+        self.forgone().iter().map(|one| one.forgone.energy.as_kwh()).sum::<f64>() + 0.0
+    }
+
+    /// Money that :attr:`forgone_kwh` would earn at most, in units of the currency.
+    #[getter]
+    fn forgone_revenue(&self) -> f64 {
+        self.forgone().iter().map(|one| one.forgone.revenue.as_amount()).sum::<f64>() + 0.0
+    }
+
+    /// Stored energy of the start that is not there at the end, in kWh: it was sold or used.
+    ///
+    /// Of batteries and of vehicles that discharge, without what is driven with. What it saves is a
+    /// part of :attr:`savings`, less its value at ``end_value_per_kwh``. A target for the end keeps
+    /// it.
+    #[getter]
+    fn stock_used_kwh(&self) -> f64 {
+        stock_used(self.run.request(), self.intended()).as_kwh()
     }
 
     /// Time before the last deadline without a price, never used, in hours.
@@ -724,8 +757,23 @@ impl SitePlan {
             shadow_price_per_kwh: None,
             sentence: gap.sentence(zone),
         };
+        let unused = |one: DeviceForgone| SiteReason {
+            start: one.forgone.start,
+            end: one.forgone.end,
+            energy_kwh: 0.0,
+            price_max_per_kwh: None,
+            code: NEGATIVE_UNUSED.to_owned(),
+            deadline: None,
+            limit: None,
+            limit_phase: None,
+            limit_at: None,
+            shadow_price_per_kwh: None,
+            sentence: one.forgone.sentence(zone, &way_to_fill(&one)),
+            device: Some(one.device),
+        };
         let reasons = explain(request, plan).into_iter().map(reason);
-        Ok(reasons.chain(gaps(request, plan).into_iter().map(gap)).collect())
+        let reasons = reasons.chain(gaps(request, plan).into_iter().map(gap));
+        Ok(reasons.chain(self.forgone().into_iter().map(unused)).collect())
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -794,6 +842,15 @@ impl SitePlan {
     }
 }
 
+/// What allows a vehicle to buy at negative prices beyond its targets.
+fn way_to_fill(left: &DeviceForgone) -> String {
+    if left.forgone.fits {
+        format!("fill_when_negative of {} allows it", left.device)
+    } else {
+        format!("a battery of {} with fill_when_negative allows it", left.device)
+    }
+}
+
 /// See `slackwater.plan_site`.
 #[pyfunction]
 #[pyo3(signature = (
@@ -831,6 +888,16 @@ pub(crate) fn plan_site(
         (prefer, preference_budget),
         (nodes_max, time_max),
     )?;
+    for device in &request.devices {
+        let wear = match device {
+            Device::Vehicle(car) => car.discharge.as_ref().map(|discharge| discharge.wear),
+            Device::Battery(home) => Some(home.discharge.wear),
+            _ => None,
+        };
+        if let Some(wear) = wear {
+            warn_of_price(py, prices.currency(), ("wear_price_per_kwh", wear.as_per_kwh()))?;
+        }
+    }
     // Each search has its own limit, so the clock only watches for signals.
     let run = interrupt::run(py, None, move |_| SavedRun::new((), request))??;
     Ok(SitePlan::new(run, terms))

@@ -15,6 +15,7 @@ use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::units::{Energy, Money, Percent, Power, Price};
 
 use crate::arrow::{Table, utc};
+use crate::doubts::warn_of_values;
 use crate::error::{Named, Refused};
 use crate::plan::{BatteryTuple, Interval, Intervals, NO_PRICE, after_deadline, battery};
 use crate::prices::Prices;
@@ -24,6 +25,9 @@ use crate::saved::Terms;
 use crate::steady;
 use crate::time::{Instant, time_zone};
 use crate::verification::Verification;
+
+/// Code of the stored energy of the start that a plan sells.
+pub(crate) const STOCK_USED: &str = "stock_used";
 
 record! {
     /// A period of constant prices and limits, used or not.
@@ -99,7 +103,7 @@ record! {
         /// Highest price in the period, per kWh; `None` for time without a price.
         price_max_per_kwh: Option<f64>,
         /// The reason: `reserve`, `target`, `driving`, `negative_price`, `sell_later`, `end_value`,
-        /// `buy_back`, `above_value`, `make_room` or `no_price`.
+        /// `buy_back`, `above_value`, `make_room`, `no_price` or `stock_used`.
         code: String,
         /// Value of one more stored kWh in the period, in units of the currency.
         marginal_value_per_kwh: f64,
@@ -381,6 +385,15 @@ impl StoragePlan {
         self.intended().savings().as_amount()
     }
 
+    /// Stored energy of the start that is not there at the end, in kWh: it was sold.
+    ///
+    /// What it earned is a part of :attr:`savings`, less its value at ``end_value_per_kwh``. A
+    /// target at the end keeps it.
+    #[getter]
+    fn stock_used_kwh(&self) -> f64 {
+        self.intended().stock_used().as_kwh()
+    }
+
     /// Time from ``now`` to the end of the plan without a price, in hours.
     ///
     /// Nothing is bought without a price to buy at. With prices to sell at, time
@@ -531,7 +544,22 @@ impl StoragePlan {
         };
         let gaps = engine::gaps(self.run.request(), self.run.prices().export.is_some(), plan);
         let reasons = engine::explain(plan).into_iter().map(reason);
-        let mut reasons: Vec<StorageReason> = reasons.chain(gaps.into_iter().map(gap)).collect();
+        let stock = engine::explain_stock(plan).map(|stock| StorageReason {
+            start: stock.start,
+            end: stock.end,
+            energy_kwh: 0.0,
+            cost: 0.0,
+            price_min_per_kwh: None,
+            price_max_per_kwh: None,
+            code: STOCK_USED.to_owned(),
+            marginal_value_per_kwh: plan.marginal_value_at(stock.start).as_per_kwh(),
+            deadline: None,
+            counterpart_start: None,
+            counterpart_price_per_kwh: None,
+            sentence: stock.sentence(zone),
+        });
+        let gaps = gaps.into_iter().map(gap);
+        let mut reasons: Vec<StorageReason> = reasons.chain(gaps).chain(stock).collect();
         reasons.sort_by_key(|reason| reason.start);
         Ok(reasons.into_iter().collect())
     }
@@ -664,6 +692,7 @@ pub(crate) fn plan_storage(
         wear_price_per_kwh,
         after_deadline,
     )?;
+    warn_of_values(py, prices.currency(), (wear_price_per_kwh, end_value_per_kwh))?;
     let export = export_prices.map(|export| export.curve.clone());
     let curves = GridPrices { import: prices.curve.clone(), export };
     let run = py.detach(|| SavedRun::new(curves, request))?;

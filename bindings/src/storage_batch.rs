@@ -9,15 +9,17 @@ use slackwater_engine::batch as engine;
 use slackwater_engine::columns::{Batteries, PlanTable as PlanRows, StorageNumbers};
 use slackwater_engine::plan::storage::PriceSlots;
 use slackwater_engine::prices::curve::PriceCurve;
+use slackwater_engine::time::horizon::Horizon;
 
 use crate::answer::{self, numbers};
 use crate::arrow::{Columns, Table, refused, schema};
 use crate::batch::{NUMBERS, Numbers, Times, find_price_rows, intensity_by_slot};
-use crate::doubts::warn_of_columns;
+use crate::doubts::{warn_of_columns, warn_of_price_columns};
 use crate::error::Refused;
 use crate::interrupt;
 use crate::plan_table::PlanTable;
 use crate::prices::Prices;
+use crate::provenance::Estimates;
 use crate::row_fields::{RowFields, find_rows, read_row, take_only};
 use crate::series::Series;
 
@@ -35,6 +37,9 @@ const NOT_HERE: [&str; 11] = [
     "targets",
     "until",
 ];
+
+/// Columns of prices.
+pub(crate) const PRICES: [&str; 2] = ["end_value_per_kwh", "wear_price_per_kwh"];
 
 /// Columns that are read.
 const KNOWN: [&str; 15] = [
@@ -164,6 +169,10 @@ fn answer_schema(id: &DataType, currency: &str, has_emissions: bool) -> SchemaRe
     if has_emissions {
         fields.extend([number("carbon_kg"), number("baseline_carbon_kg")]);
     }
+    fields.extend(
+        ["unpriced_hours", "energy_on_estimates_kwh", "sold_on_estimates_kwh", "stock_used_kwh"]
+            .map(number),
+    );
     schema(fields, currency)
 }
 
@@ -210,6 +219,7 @@ fn record_batch(
     schema: &SchemaRef,
     id: ArrayRef,
     plans: PlanRows<StorageNumbers>,
+    [bought, sold]: [Vec<f64>; 2],
     emissions: Option<(Vec<f64>, Vec<f64>)>,
 ) -> Result<RecordBatch, Refused> {
     let status = answer::status(&plans.numbers.shortfall_kwh);
@@ -232,6 +242,8 @@ fn record_batch(
     if let Some((planned, baseline)) = emissions {
         columns.extend([numbers(planned), numbers(baseline)]);
     }
+    let (unpriced, stock) = (plans.numbers.unpriced_hours, plans.numbers.stock_used_kwh);
+    columns.extend([unpriced, bought, sold, stock].map(numbers));
     RecordBatch::try_new(schema.clone(), columns).map_err(refused)
 }
 
@@ -252,9 +264,15 @@ pub(crate) fn plan_storage_batch(
         return Err(Refused::Input("prices holds no price curve".into()));
     };
     let currency = first.currency().to_owned();
+    warn_of_price_columns(py, &vehicles, &currency, &PRICES)?;
     for other in prices.iter().chain(export_prices.iter().flatten()) {
         first.require_same_currency(other)?;
     }
+    let bought: Vec<Horizon> = prices.iter().map(|prices| prices.estimated()).collect();
+    let exports = export_prices.iter();
+    let sold: Vec<Horizon> = exports
+        .map(|export| export.as_ref().map(|export| export.estimated()).unwrap_or_default())
+        .collect();
     let curves: Vec<_> = prices.iter().map(|prices| prices.curve.clone()).collect();
     let exports: Vec<_> =
         export_prices.iter().map(|export| export.as_ref().map(|e| e.curve.clone())).collect();
@@ -273,11 +291,13 @@ pub(crate) fn plan_storage_batch(
             let runs = engine::plan_storage_batch(&batteries, &grids);
             let emissions = intensity.as_ref().map(|one| one.emissions(&batteries, &runs));
             let mut emissions = emissions.into_iter().flatten();
+            let estimates = Estimates::new(bought.clone(), sold.clone(), rows.grid.as_deref());
             let mut first = 0;
             for plans in runs {
                 let id = rows.id.slice(first, plans.len());
+                let guessed = estimates.energies(first, &plans.intervals, &plans.numbers.cost);
                 first += plans.len();
-                answered.push(record_batch(&schema, id, plans, emissions.next())?);
+                answered.push(record_batch(&schema, id, plans, guessed, emissions.next())?);
             }
         }
         Ok::<_, Refused>(Table::new(schema, answered))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use slackwater_engine::plan::charge::Target;
+use slackwater_engine::plan::charge::{ChargeProblem, Forgone, Gap, Target, forgone, gaps};
 use slackwater_engine::plan::evaluation::{ConnectionFacts, Evaluation, evaluate_switching};
 use slackwater_engine::plan::questions;
 use slackwater_engine::plan::record::SavedRun;
@@ -20,7 +20,8 @@ use crate::charged::Charged;
 use crate::error::{Named, Refused};
 use crate::interrupt;
 use crate::plan::{
-    LimitTuple, Plan, PlannedSlot, TargetOutcome, after_deadline, limits, outcomes, planned_slots,
+    LimitTuple, NEGATIVE_UNUSED, NO_PRICE, Plan, PlannedSlot, TargetOutcome, after_deadline,
+    limits, outcomes, planned_slots,
 };
 use crate::prices::Prices;
 use crate::provenance::SourceShare;
@@ -103,10 +104,11 @@ record! {
         energy_kwh: f64,
         /// Cost of that energy without starts, in units of the currency.
         cost: f64,
-        /// Highest price paid in the period, per kWh.
-        price_max_per_kwh: f64,
+        /// Highest price paid in the period, per kWh; `None` for time without a price, and for
+        /// negative prices that are not used.
+        price_max_per_kwh: Option<f64>,
         /// The reason: `cheapest`, `deadline`, `missed_deadline`, `avoids_start`, `on_min`,
-        /// `run_last` or `top_off`.
+        /// `run_last`, `top_off`, `previous_plan`, `no_price` or `negative_unused`.
         code: String,
         /// Deadline that the period serves, in UTC; `None` is the end of the known prices.
         deadline: Option<DateTime<Utc>>,
@@ -157,6 +159,17 @@ impl SwitchingPlan {
         let request = SwitchingRequest { previous, ..self.run.request().clone() };
         let run = plan_within_time(py, self.run.prices().clone(), request)?;
         Ok(Self::new(run, self.terms.clone()))
+    }
+
+    /// The need and the times of the device, without rules of switching.
+    fn problem(&self) -> Result<ChargeProblem, Refused> {
+        Ok(ChargeProblem::new(self.intended().free_request.clone())?)
+    }
+
+    /// Energy at negative prices that is not bought.
+    fn forgone(&self) -> Result<Option<Forgone>, Refused> {
+        let plan = self.intended();
+        Ok(forgone(self.run.prices(), &self.problem()?, &plan.slots, plan.energy))
     }
 
     /// The plan under the prices that it was made for.
@@ -239,6 +252,20 @@ impl SwitchingPlan {
     #[getter]
     fn savings(&self) -> f64 {
         self.at_own_prices().savings().as_amount()
+    }
+
+    /// Energy at negative prices before the last deadline that is not bought, in kWh.
+    ///
+    /// It is all that the power allows: rules of switching may leave less of it.
+    #[getter]
+    fn forgone_kwh(&self) -> Result<f64, Refused> {
+        Ok(self.forgone()?.map_or(0.0, |forgone| forgone.energy.as_kwh()))
+    }
+
+    /// Money that :attr:`forgone_kwh` would earn, without starts, in units of the currency.
+    #[getter]
+    fn forgone_revenue(&self) -> Result<f64, Refused> {
+        Ok(self.forgone()?.map_or(0.0, |forgone| forgone.revenue.as_amount()))
     }
 
     /// Sessions of :attr:`free_plan`.
@@ -380,14 +407,41 @@ impl SwitchingPlan {
             end: reason.end,
             energy_kwh: reason.energy.as_kwh(),
             cost: reason.cost.as_amount(),
-            price_max_per_kwh: reason.price_max.as_per_kwh(),
+            price_max_per_kwh: Some(reason.price_max.as_per_kwh()),
             code: reason.code.as_str().to_owned(),
             deadline: reason.deadline,
             runner_up_start: reason.runner_up.map(|next| next.start),
             runner_up_price_per_kwh: reason.runner_up.map(|next| next.price.as_per_kwh()),
             sentence: reason.sentence(zone),
         };
-        Ok(engine::explain(self.intended()).iter().map(reason).collect())
+        let idle = |start, end, code: &str, deadline, sentence| SwitchingReason {
+            start,
+            end,
+            energy_kwh: 0.0,
+            cost: 0.0,
+            price_max_per_kwh: None,
+            code: code.to_owned(),
+            deadline,
+            runner_up_start: None,
+            runner_up_price_per_kwh: None,
+            sentence,
+        };
+        let plan = self.intended();
+        let gap = |gap: Gap| {
+            let deadline = gap.missed.first().and_then(|missed| missed.by);
+            idle(gap.start, gap.end, NO_PRICE, deadline, gap.sentence(zone))
+        };
+        let gaps = gaps(self.run.prices(), &self.problem()?, &plan.targets).into_iter();
+        let unused = |left: Forgone| {
+            let sentence = left.sentence(zone, "a target for more energy allows it");
+            idle(left.start, left.end, NEGATIVE_UNUSED, None, sentence)
+        };
+        let reasons = engine::explain(plan);
+        let reasons = reasons.iter().map(reason).chain(gaps.map(gap));
+        let mut reasons: Vec<SwitchingReason> =
+            reasons.chain(self.forgone()?.map(unused)).collect();
+        reasons.sort_by_key(|reason| reason.start);
+        Ok(reasons.into_iter().collect())
     }
 
     fn __eq__(&self, other: &Self) -> bool {

@@ -18,6 +18,10 @@ const LOSS_LIKELY_KW_PER_K: f64 = 30.0;
 /// Highest price of a kWh. The ceiling of European markets, 5 per kWh, lies below it.
 const PRICE_LIKELY_PER_KWH: f64 = 10.0;
 
+/// Share of the highest likely price below which all prices of a list are next to nothing: 0.1
+/// cents.
+const PRICE_SMALL_SHARE: f64 = 1e-4;
+
 /// Highest carbon intensity of a kWh, in kg; lignite and diesel lie below 1.5.
 const INTENSITY_LIKELY_KG_PER_KWH: f64 = 5.0;
 
@@ -106,17 +110,42 @@ const CURRENCIES: [(&[&str], f64); 2] = [
 /// ```
 /// use slackwater_engine::plausibility::find_price_doubt;
 ///
-/// assert!(find_price_doubt("EUR", 130.0).is_some());
-/// assert!(find_price_doubt("HUF", 130.0).is_none());
+/// assert!(find_price_doubt("price_per_kwh", "EUR", 130.0).is_some());
+/// assert!(find_price_doubt("price_per_kwh", "HUF", 130.0).is_none());
 /// ```
 #[must_use]
-pub fn find_price_doubt(currency: &str, value: f64) -> Option<Doubt> {
+pub fn find_price_doubt(name: &str, currency: &str, value: f64) -> Option<Doubt> {
     let (_, most) = CURRENCIES.iter().find(|(names, _)| names.contains(&currency))?;
     (value.abs() > *most && value.is_finite()).then(|| Doubt {
-        name: "price_per_kwh".to_owned(),
+        name: name.to_owned(),
         value,
         unit: "per kWh",
         meant: "a price per MWh is divided by 1000",
+    })
+}
+
+/// Finds out whether all prices of a list in a currency are next to nothing, as prices per kWh are
+/// that were taken for prices per MWh. Lists of one price, and of zeros, raise no doubt.
+///
+/// # Example
+///
+/// ```
+/// use slackwater_engine::plausibility::find_small_price_doubt;
+///
+/// assert!(find_small_price_doubt("EUR", &[0.000_21, 0.000_35]).is_some());
+/// assert!(find_small_price_doubt("EUR", &[0.000_21, 0.35]).is_none());
+/// ```
+#[must_use]
+pub fn find_small_price_doubt(currency: &str, prices: &[f64]) -> Option<Doubt> {
+    let (_, most) = CURRENCIES.iter().find(|(names, _)| names.contains(&currency))?;
+    let highest = prices.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs()))?;
+    let least = PRICE_SMALL_SHARE * most;
+    let is_small = highest.is_finite() && highest.abs() > 0.0 && highest.abs() < least;
+    (is_small && prices.len() > 1).then(|| Doubt {
+        name: "highest price_per_kwh".to_owned(),
+        value: highest,
+        unit: "per kWh",
+        meant: "a price per kWh is not divided by 1000",
     })
 }
 
@@ -152,7 +181,7 @@ mod tests {
             400.0,
             Some("kg_per_kwh is 400 kg per kWh; an intensity in g is divided by 1000"),
         );
-        let price = find_price_doubt("EUR", -130.0).unwrap().to_string();
+        let price = find_price_doubt("price_per_kwh", "EUR", -130.0).unwrap().to_string();
         assert_eq!(price, "price_per_kwh is -130 per kWh; a price per MWh is divided by 1000");
     }
 
@@ -164,6 +193,19 @@ mod tests {
         for other in [9.9, 100.1, 0.0, -92.0, f64::NAN, f64::INFINITY] {
             assert_eq!(suggest_share(other), "", "{other}");
         }
+    }
+
+    #[test]
+    fn a_list_of_prices_next_to_nothing_is_doubted_as_a_whole() {
+        let text =
+            |prices: &[f64]| find_small_price_doubt("EUR", prices).map(|doubt| doubt.to_string());
+        let told =
+            "highest price_per_kwh is 0.0003 per kWh; a price per kWh is not divided by 1000";
+        assert_eq!(text(&[0.000_2, 0.000_3, -0.000_1]).as_deref(), Some(told));
+        for ordinary in [&[0.000_3][..], &[0.0, 0.0], &[0.000_3, 0.002], &[]] {
+            assert_eq!(text(ordinary), None, "{ordinary:?}");
+        }
+        assert_eq!(find_small_price_doubt("JPY", &[0.000_2, 0.000_3]), None);
     }
 
     #[test]
@@ -183,7 +225,7 @@ mod tests {
             check(name, value, None);
         }
         for (currency, value) in [("EUR", 5.0), ("NOK", 40.0), ("JPY", 30.0), ("EUR", f64::NAN)] {
-            assert_eq!(find_price_doubt(currency, value), None);
+            assert_eq!(find_price_doubt("price_per_kwh", currency, value), None);
         }
     }
 }

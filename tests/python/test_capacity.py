@@ -95,6 +95,10 @@ def test_time_without_a_price_is_told() -> None:
     assert found.unpriced_hours == 4
     assert ", 4 h without a price, proved optimal)" in repr(found)
     assert ", 4 h without a price" in found.to_html()
+    gaps = [reason for reason in found.explain() if reason.code == "no_price"]
+    assert sum((gap.end - gap.start) / HOUR for gap in gaps) == 4
+    assert all(gap.energy_kwh == 0 and "no price is known" in gap.sentence for gap in gaps)
+    assert "no_price" not in {reason.code for reason in plan().explain()}
     assert plan().unpriced_hours == 0
     assert "without a price" not in repr(plan())
 

@@ -39,7 +39,9 @@ def areas() -> list[sw.AreaPlan]:
     """An area with needs that its limit leaves unmet, planned twice."""
     table, prices = fleets.fleet(12), fleets.day_ahead()
     first = sw.plan_area(table, prices, limit_kw=20)
-    return [first, sw.plan_area(table, prices, limit_kw=20, previous=first, stability_budget=1)]
+    below_zero = sw.plan_area(table, prices - 1.0, limit_kw=200)
+    again = sw.plan_area(table, prices, limit_kw=20, previous=first, stability_budget=1)
+    return [first, again, below_zero]
 
 
 def results() -> Iterator[object]:

@@ -27,7 +27,31 @@ def explain_vehicle(area: AreaPlan, vehicle: object, zone: ZoneInfo) -> tuple[st
         f"be {plan['baseline_cost']:.4f} {area.currency}."
     )
     withheld = [_shortfall_sentence(area, need, zone) for need in missing]
-    return (_energy_sentence(plan), *withheld, cost)
+    notes = [*_estimate_sentences(area, plan), *_idle_sentences(area, row, plan)]
+    return (_energy_sentence(plan), *withheld, cost, *notes)
+
+
+def _estimate_sentences(area: AreaPlan, plan: dict[str, Any]) -> list[str]:
+    """What the vehicle buys and sells at prices that are guesses."""
+    shares = [("bought", plan["energy_on_estimates_kwh"]), ("sold", plan["sold_on_estimates_kwh"])]
+    return [
+        f"{kwh:.3g} kWh are {what} on estimates ({', '.join(names)})."
+        for (what, kwh), names in zip(shares, area._guesses(), strict=True)
+        if kwh > 0
+    ]
+
+
+def _idle_sentences(area: AreaPlan, row: int, plan: dict[str, Any]) -> list[str]:
+    """Time without a price, and what negative prices would pay."""
+    hours = plan["unpriced_hours"]
+    unpriced = [f"{hours:.3g} h of its stay have no price, and are not used."] if hours > 0 else []
+    left = [
+        f"{one.energy_kwh:.3g} kWh more would fit beside the plans of all at negative prices, and "
+        f"earn {one.revenue:.2f} {area.currency}; vehicles with their need in percent are filled."
+        for one in area.forgone
+        if one.row == row
+    ]
+    return unpriced + left
 
 
 def _row_of(area: AreaPlan, vehicle: object) -> tuple[int, dict[str, Any]]:
@@ -59,10 +83,15 @@ def _energy_sentence(plan: dict[str, Any]) -> str:
 
 
 def _shortfall_sentence(area: AreaPlan, need: Shortfall, zone: ZoneInfo) -> str:
+    if need.cause == "no_price":
+        return (
+            f"{need.energy_kwh:.3g} kWh are missing because prices are: with prices for all of its "
+            "stay the vehicle alone could have them."
+        )
     if need.node is None:
         return (
-            f"{need.energy_kwh:.3g} kWh are beyond its own stay as far as prices are known, its "
-            "charger or its charge limit, whatever the other vehicles do."
+            f"{need.energy_kwh:.3g} kWh are beyond its own stay, its charger or its charge limit, "
+            "whatever the other vehicles do."
         )
     names = [node.name for node in area.nodes]
     at = names.index(need.node)

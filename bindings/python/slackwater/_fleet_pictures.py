@@ -402,7 +402,8 @@ def area_picture(
 
 def _area_title(plan: AreaPlan, node: Node, *, is_all: bool) -> str:
     part = "" if is_all else "part of an area with "
-    return f"{node.name}: {part}{plan.vehicles:,} vehicles for {plan.cost:,.2f} {plan.currency}"
+    sums = f"{node.name}: {part}{plan.vehicles:,} vehicles for {plan.cost:,.2f} {plan.currency}"
+    return ", ".join([sums, *_view.area_notes(plan)])
 
 
 def _area_facts(plan: AreaPlan) -> list[str]:

@@ -52,8 +52,12 @@ SOC_BOUNDS = (0.0, 112.0)
 
 
 def sentences(reasons: Iterable[Any]) -> list[tuple[datetime, datetime, str]]:
-    """Periods of the reasons of any plan, with their sentences."""
-    return [(reason.start, reason.end, reason.sentence) for reason in reasons]
+    """Periods of the reasons of any plan, with their sentences.
+
+    What is left or used up over a long time would hide the reasons of the periods in it.
+    """
+    told = [reason for reason in reasons if reason.code not in {"negative_unused", "stock_used"}]
+    return [(reason.start, reason.end, reason.sentence) for reason in told]
 
 
 def priced(prices: Prices | None, first: datetime, last: datetime) -> list[PricedSlot]:

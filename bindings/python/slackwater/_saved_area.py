@@ -88,6 +88,7 @@ def _numbers(fields: dict[str, Any]) -> _engine.AreaNumbers:
         "periods": [(_time(start), _time(end)) for start, end in fields["periods"]],
         "shadow_price_per_kwh": [tuple(node) for node in fields["shadow_price_per_kwh"]],
         "shortfalls": [_engine.Shortfall(**need) for need in fields["shortfalls"]],
+        "forgone": [_engine.ForgoneEnergy(**left) for left in fields["forgone"]],
         "warm_start": tuple(fields["warm_start"]),
     }
     return _engine.AreaNumbers(**{**fields, **made})
@@ -137,6 +138,7 @@ def _plain(value: object) -> object:
         return value.isoformat()
     if isinstance(value, _engine.Prices):
         return value.slots
-    if isinstance(value, _engine.NodeLoad | _engine.Shortfall | _engine.AreaChange):
+    records = _engine.NodeLoad | _engine.Shortfall | _engine.ForgoneEnergy | _engine.AreaChange
+    if isinstance(value, records):
         return value.to_dict()
     raise TypeError(f"a saved area has no {type(value).__name__}")

@@ -12,6 +12,7 @@ from slackwater._engine import InputError
 if TYPE_CHECKING:
     from slackwater._engine import Reason, SourceShare, StorageOutcome, TargetOutcome
     from slackwater.capacity import CapacityPlan
+    from slackwater.coordinate import AreaPlan
     from slackwater.heat import HeatPlan
     from slackwater.plan import Plan
     from slackwater.site import SitePlan
@@ -22,6 +23,8 @@ MARGIN_MIN = timedelta(minutes=15)
 MARGIN_MAX = timedelta(hours=12)
 LOOK_BACK = timedelta(hours=6)
 OPEN_END_MAX = timedelta(days=8)
+# Codes of reasons for what a plan does not do.
+IDLE = {"no_price", "negative_unused", "stock_used"}
 
 
 class Marker(NamedTuple):
@@ -199,12 +202,34 @@ def _guesses(shares: list[SourceShare], words: str) -> list[str]:
 
 
 def notes(plan: Plan | StoragePlan | HeatPlan | SitePlan) -> list[str]:
-    """Tell what rests on guesses, the time without a price, and what negative prices leave."""
-    return on_estimates(plan) + unpriced(plan) + forgone(plan)
+    """Tell guesses, the time without a price, stock that is used up, and what is not earned."""
+    return on_estimates(plan) + unpriced(plan) + stock_used(plan) + forgone(plan)
 
 
-def forgone(plan: Plan | StoragePlan | HeatPlan | SitePlan) -> list[str]:
-    """Tell what is left at negative prices, if anything is: of plans of one vehicle."""
+def stock_used(plan: Plan | StoragePlan | HeatPlan | SitePlan) -> list[str]:
+    """Tell the stored energy of the start that is sold, if any is: it counts as savings."""
+    kwh = getattr(plan, "stock_used_kwh", 0.0)
+    return [f"{energy(kwh)} of stock used up"] if kwh > 0 else []
+
+
+def area_notes(plan: AreaPlan) -> list[str]:
+    """Tell guesses of the plan of an area, time without a price, and what is not earned."""
+    bought, sold = (f" ({', '.join(names)})" if names else "" for names in plan._guesses())
+    shares = [
+        (plan.energy_on_estimates_kwh, f"on estimates{bought}"),
+        (plan.sold_on_estimates_kwh, f"sold on estimates{sold}"),
+    ]
+    words = [f"{energy(kwh)} {what}" for kwh, what in shares if kwh > 0]
+    if plan.unpriced_hours > 0:
+        hours = number(plan.unpriced_hours, 1).removesuffix(".0")
+        words.append(f"stays with up to {hours} h without a price")
+    return words + forgone(plan)
+
+
+def forgone(
+    plan: Plan | StoragePlan | HeatPlan | SitePlan | SwitchingPlan | AreaPlan,
+) -> list[str]:
+    """Tell what is left at negative prices, if anything is."""
     revenue = getattr(plan, "forgone_revenue", 0.0)
     if number(revenue) == "0":
         return []
@@ -220,7 +245,7 @@ def proved(
 
 def charging(reasons: Iterable[Reason]) -> list[Reason]:
     """Reasons for charging, without those for time that has no price."""
-    return [reason for reason in reasons if reason.code not in {"no_price", "negative_unused"}]
+    return [reason for reason in reasons if reason.code not in IDLE]
 
 
 def headline(plan: Plan) -> str:
@@ -333,12 +358,12 @@ def capacity_missing(plan: CapacityPlan) -> list[str]:
 
 
 def switching_headline(plan: SwitchingPlan) -> str:
-    """Tell energy, cost, the number of sessions, what is a guess, and the time without a price."""
+    """Tell energy, cost, sessions, what is a guess, time without a price, what is not earned."""
     sums = (
         f"{energy(plan.energy_kwh)} for {number(plan.cost)} {plan.currency} "
         f"in {sessions(len(plan.sessions))}"
     )
-    return ", ".join([sums, *on_estimates(plan), *unpriced(plan)])
+    return ", ".join([sums, *on_estimates(plan), *unpriced(plan), *forgone(plan)])
 
 
 def switching_facts(plan: SwitchingPlan) -> list[str]:

@@ -74,7 +74,10 @@ def plan_batch(
         ``baseline_cost``, ``savings``, ``gap`` (cost minus the proved bound),
         ``unpriced_hours`` (time of the stay without a price, never used),
         ``intervals`` (list of ``{start, end, power_kw}``), ``status``
-        (``optimal``, ``shortfall``, ``error``) and ``error``.
+        (``optimal``, ``shortfall``, ``error``), ``error``,
+        ``energy_on_estimates_kwh`` (bought at prices that are only estimated),
+        ``forgone_kwh`` and ``forgone_revenue`` (energy at negative prices that
+        is not bought, and what it would earn at most).
 
     Raises:
         InputError: A column is missing, of a wrong type or has a name that

@@ -153,6 +153,7 @@ def _summary(plan: AreaPlan, top: _Top) -> str:
             else "all needs are met",
             "bad" if plan.shortfall_kwh else "",
         ),
+        *(_tile("Note", note, "", "bad") for note in _view.area_notes(plan)),
         _tile(
             "Proof",
             _view.percent(plan.relative_gap),

@@ -61,6 +61,8 @@ class CapacityPlan(_engine.CapacityPlan, Replanned, Drawn, SavedPlan):
     def explain(self, *, time_zone: str | None = None) -> CapacityReasons:
         """Give a reason for each period in which the battery runs, in time order.
 
+        Time without a price to buy at is a reason of its own, with the code ``"no_price"``.
+
         Args:
             time_zone: IANA name of the zone in whose wall clock the sentences speak; ``None`` is
                 that of the tariff.

@@ -146,8 +146,11 @@ class AreaPlan(_engine.AreaNumbers, Drawn, Asked):
 
         Columns are ``id``, ``cost``, ``energy_kwh``, ``discharged_kwh``,
         ``shortfall_kwh``, ``baseline_cost``, ``savings``, ``intervals`` (list
-        of ``{start, end, power_kw}``; a negative power discharges) and
-        ``error``. Without rows if they went to a ``sink``.
+        of ``{start, end, power_kw}``; a negative power discharges),
+        ``error``, ``unpriced_hours`` (time of the stay without a price, never
+        used), ``energy_on_estimates_kwh`` and ``sold_on_estimates_kwh`` (bought
+        and sold at prices that are only estimated). Without rows if they went
+        to a ``sink``.
         """
         return self._plans
 
@@ -462,7 +465,7 @@ class AreaPlan(_engine.AreaNumbers, Drawn, Asked):
         return self.plans.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        """Tell cost, gap, what is not met, and how many rows are not planned."""
+        """Tell cost, gap, what is not met, rows not planned, guesses, and what is not earned."""
         text = (
             f"AreaPlan({self.vehicles} vehicle{'s' * (self.vehicles != 1)}, "
             f"cost={self.cost:.2f} {self.currency}, relative_gap={self.relative_gap:.1e}, "
@@ -470,7 +473,12 @@ class AreaPlan(_engine.AreaNumbers, Drawn, Asked):
         )
         short = f", shortfall_kwh={self.shortfall_kwh:.3f}" if self.shortfalls else ""
         errors = f", errors={self.errors}" if self.errors else ""
-        return f"{text}{short}{errors})"
+        notes = "".join(f", {note}" for note in _view.area_notes(self))
+        return f"{text}{short}{errors}{notes})"
+
+    def _guesses(self) -> tuple[list[str], list[str]]:
+        """Names of the estimates among the prices to buy and to sell at."""
+        return _estimates_of(self._prices), _estimates_of((self._given or {}).get("export_prices"))
 
     def _picture(
         self, zone: ZoneInfo, *, node: str | None = None, vehicles: bool = False
@@ -667,7 +675,11 @@ def plan_area(
                                      one gives its needs in percent, and may
                                      sell what it stores
             ``discharge_efficiency`` energy at the plug per stored energy
-            ``charge_limit_percent`` where charging ends
+            ``charge_limit_percent`` where charging ends, with percent; 100
+            ``fill_when_negative``   whether negative prices fill the battery up to
+                                     its limit, with percent; true. Rows with
+                                     ``targets``, ``reserve_kwh`` or ``power_min_kw``
+                                     are not filled: see :attr:`AreaPlan.forgone`
             ``end_value_per_kwh``    value of a kWh stored at departure
             ``wear_price_per_kwh``   wear per stored kWh that is discharged
             ======================== ==========================================
@@ -823,6 +835,13 @@ def _carbon_of(emissions: _engine.EmissionPrice) -> Carbon:
 
     price, intensity = emissions.__getnewargs__()
     return Carbon(price_per_kg=price, intensity=intensity)
+
+
+def _estimates_of(prices: Prices | Mapping[str, Prices] | None) -> list[str]:
+    """Names of the estimates of one curve or several, each once."""
+    curves = [prices] if isinstance(prices, Prices) else list((prices or {}).values())
+    layers = [layer for curve in curves for layer in curve._native.layers() or []]
+    return list(dict.fromkeys(name for name, is_estimate, _, _ in layers if is_estimate))
 
 
 def _all_priced(

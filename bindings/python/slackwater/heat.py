@@ -419,8 +419,8 @@ def plan_heat_batch(
         A table with ``id``, ``cost``, ``used_kwh``, ``heat_kwh``, ``below_celsius_hours``,
         ``above_celsius_hours``, ``temperature_celsius`` (at the end), ``baseline_cost``,
         ``savings``, ``gap``, ``unpriced_hours``, ``intervals`` (list of
-        ``{start, end, power_kw}``), ``status`` (``shortfall`` for a band that is not held) and
-        ``error``.
+        ``{start, end, power_kw}``), ``status`` (``shortfall`` for a band that is not held),
+        ``error`` and ``energy_on_estimates_kwh`` (used at prices that are only estimated).
 
     Raises:
         InputError: A column is missing or of a wrong type; prices are in different currencies;

@@ -106,7 +106,8 @@ class StoragePlan(_engine.StoragePlan, Steady, Drawn, SavedPlan):
         """Give a reason for each period of charging or discharging, in time order.
 
         Time without a price is a reason of its own, with the code ``"no_price"``, no energy
-        and no price; it names the targets that are missed because of it. Sentences name the
+        and no price; it names the targets that are missed because of it. So is stored energy of
+        the start that is sold (``"stock_used"``), which counts as savings. Sentences name the
         estimates that they rest on.
 
         Args:
@@ -189,7 +190,8 @@ def plan_storage(
         consumption: Periods of driving; the vehicle is away then.
         limits: Periods with power limits and state-of-charge bounds.
         end_value_per_kwh: Value of a kWh stored at the end. With 0 and no
-            target the battery is sold empty at the end.
+            target the battery is sold empty at the end: that stock counts as
+            savings, and is :attr:`StoragePlan.stock_used_kwh`.
         wear_price_per_kwh: Wear per stored kWh that is discharged to the plug.
         after_deadline: Whether a missed target is still pursued
             (``"continue"``) or given up at its deadline (``"stop"``).
@@ -371,7 +373,11 @@ def plan_storage_batch(
         A table with ``id``, ``cost``, ``charged_kwh``, ``discharged_kwh``,
         ``shortfall_kwh``, ``soc_percent`` (at departure), ``baseline_cost``,
         ``savings``, ``gap``, ``intervals`` (list of ``{start, end, power_kw}``,
-        negative discharges), ``status`` and ``error``.
+        negative discharges), ``status``, ``error``, ``unpriced_hours`` (time of
+        the stay without a price), ``energy_on_estimates_kwh`` and
+        ``sold_on_estimates_kwh`` (bought and sold at prices that are only
+        estimated) and ``stock_used_kwh`` (stored on arrival and sold, which
+        counts as savings).
 
     Raises:
         InputError: A column is missing or of a wrong type; prices are in

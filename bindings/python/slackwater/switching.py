@@ -57,6 +57,9 @@ class SwitchingPlan(_engine.SwitchingPlan, Steady, Drawn, SavedPlan):
     def explain(self, *, time_zone: str = "UTC") -> SwitchingReasons:
         """Give a reason for each period of running, in time order.
 
+        Time without a price before the last deadline (``"no_price"``) and negative prices that
+        are not used (``"negative_unused"``) are reasons of their own, without energy and price.
+
         Args:
             time_zone: IANA name of the zone in whose wall clock the sentences
                 speak. The fields themselves are in UTC.
@@ -80,7 +83,8 @@ class SwitchingPlan(_engine.SwitchingPlan, Steady, Drawn, SavedPlan):
         """Tell energy, cost, sessions and shortfall in one line."""
         proof = _view.proved(self) if self.certificate.is_proved else "not proved"
         short = f", {self.shortfall_kwh:g} kWh short" if self.shortfall_kwh > 0 else ""
-        notes = "".join(f", {note}" for note in [*_view.on_estimates(self), *_view.unpriced(self)])
+        words = [*_view.on_estimates(self), *_view.unpriced(self), *_view.forgone(self)]
+        notes = "".join(f", {note}" for note in words)
         return (
             f"SwitchingPlan({self.energy_kwh:.6g} kWh for {self.cost:.4f} {self.currency} "
             f"in {_view.sessions(len(self.sessions))}, smoothness costs "

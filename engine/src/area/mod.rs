@@ -117,6 +117,7 @@ pub use problem::area_problem::{AreaError, AreaProblem, AreaVehicles, StorageCol
 pub use problem::limits::{Limit, Node, PriceBlock, Profile, base_loads_kw};
 pub use problem::options::{AreaOptions, WarmStart};
 pub use report::close_to::PlanChange;
+pub use report::forgone::VehicleForgone;
 pub use report::outcome::{AreaPlan, LoadAndCost, NodeOutcome, ShadowPrice, Status, Unmet};
 pub use report::table::AreaNumbers;
 pub use verification::check_vehicle::VehicleCheck;

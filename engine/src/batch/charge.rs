@@ -13,7 +13,9 @@ use crate::columns::fleet::{Curves, Fleet, Vehicle, kwh as energy_of_column};
 use crate::columns::plan_table::{ChargeNumbers, PlanTable};
 use crate::columns::row_error::{RowError, catch_defect};
 use crate::plan::charge::certificate::bound_of_one;
+use crate::plan::charge::forgone::{Forgone, forgone, forgone_in};
 use crate::plan::charge::greedy::plan_charge;
+use crate::plan::charge::plan::{Plan, PlannedSlot};
 use crate::plan::charge::request::{AfterDeadline, ChargeProblem, ChargeRequest};
 use crate::plan::charge::selection::slot_selection::{Need, SlotSelection, Window};
 use crate::plan::charge::selection::threshold::{self, ThresholdBuffers};
@@ -21,7 +23,7 @@ use crate::prices::curve::PriceCurve;
 use crate::prices::ranking::SLOTS_MAX;
 use crate::time::horizon::Horizon;
 use crate::time::instant::instant_at;
-use crate::units::{Energy, MICROS_PER_HOUR};
+use crate::units::{Energy, MICROS_PER_HOUR, Power, Price};
 
 /// Vehicles of one parallel task and of one [`PlanTable`].
 pub const RUN: usize = 8_192;
@@ -201,12 +203,14 @@ impl WithSimd for PlanRows<'_> {
                 let power_max = vehicle.power_max;
                 let gap = choice.cost - bound_of_one(horizon, prices, window, &choice, power_max);
                 let unpriced = unpriced_hours(horizon, prices, window);
-                plans.push_choice(&choice, (gap, unpriced), horizon, window, power_max);
+                let forgone = forgone_beside(horizon, prices, window, (&choice, power_max), room);
+                let numbers = (gap, unpriced, forgone);
+                plans.push_choice(&choice, numbers, horizon, window, power_max);
                 continue;
             }
             // Others, such as rows with a reserve or targets, are planned as a whole.
             match catch_defect(|| plan_row(fleet, curves, row, (&vehicle, room))) {
-                Ok(plan) => plans.push_plan(&plan),
+                Ok((plan, forgone)) => plans.push_plan(&plan, forgone),
                 Err(error) => plans.push_error(error),
             }
         }
@@ -296,7 +300,7 @@ fn compact<S: Simd>(
 
 /// Hours of a window without a price: gaps in the slots, and time outside the horizon.
 #[inline(always)]
-fn unpriced_hours(horizon: &Horizon, prices: &[f64], window: Window) -> f64 {
+pub(crate) fn unpriced_hours(horizon: &Horizon, prices: &[f64], window: Window) -> f64 {
     let gaps = (window.first..window.last).filter(|&slot| prices[slot].is_nan());
     let unpriced: i64 = gaps.map(|slot| window.usable(horizon, slot)).sum();
     let uncovered = (window.to - window.from) - horizon.covered(window.from, window.to);
@@ -351,20 +355,73 @@ fn request(
     })
 }
 
-/// Plan of a row without a slot selection.
+/// Plan of a row without a slot selection, and what it leaves at negative prices.
 #[inline(never)]
 fn plan_row(
     fleet: &Fleet<'_>,
     curves: Curves<'_>,
     row: usize,
     limits: (&Vehicle, Room),
-) -> Result<crate::plan::charge::plan::Plan, RowError> {
+) -> Result<(Plan, Option<Forgone>), RowError> {
     let problem = ChargeProblem::new(request(fleet, row, limits)?)?;
     let prices = prices_of(fleet, curves, row).ok_or(RowError::UnknownPrice)?;
+    let plan_on = |curve: &PriceCurve| {
+        let plan = plan_charge(curve, &problem);
+        let left = forgone(curve, &problem, &plan.slots, plan.energy);
+        (plan, left)
+    };
     Ok(match curves {
-        Curves::Shared(curve) => plan_charge(curve, &problem),
-        Curves::PerVehicle(_) => plan_charge(&curve_of_row(curves.horizon(), prices), &problem),
+        Curves::Shared(curve) => plan_on(curve),
+        Curves::PerVehicle(_) => plan_on(&curve_of_row(curves.horizon(), prices)),
     })
+}
+
+/// What a slot selection leaves at negative prices. Cheaper slots come first in it, so nothing is
+/// left unless the next kWh has a negative price.
+#[inline(always)]
+fn forgone_beside(
+    horizon: &Horizon,
+    prices: &[f64],
+    window: Window,
+    (choice, power_max): (&SlotSelection, Power),
+    room: Room,
+) -> Option<Forgone> {
+    if choice.marginal_price >= 0.0 || choice.marginal_price.is_nan() {
+        return None;
+    }
+    add_up_forgone(horizon, prices, window, (choice, power_max), room)
+}
+
+#[inline(never)]
+fn add_up_forgone(
+    horizon: &Horizon,
+    prices: &[f64],
+    window: Window,
+    (choice, power_max): (&SlotSelection, Power),
+    room: Room,
+) -> Option<Forgone> {
+    let slot = |index: usize| {
+        let end = horizon.ends()[index].min(window.to);
+        let used = if choice.is_full(index) {
+            power_max.over_micros(window.usable(horizon, index))
+        } else if choice.partial == Some(index as u32) {
+            Energy::from_kwh(choice.partial_kwh).ok()?
+        } else {
+            Energy::ZERO
+        };
+        Some(PlannedSlot {
+            start: instant_at(horizon.starts()[index].max(window.from)),
+            end: instant_at(end),
+            price: Price::from_per_kwh(prices[index]).ok()?,
+            power_max,
+            energy: used,
+        })
+    };
+    let is_negative = |index: &usize| prices[*index] < 0.0;
+    let slots = (window.first..window.last).filter(is_negative).filter_map(slot);
+    let bought = Energy::from_kwh(choice.energy_kwh).ok()?;
+    let limit = room.energy_max.or(room.charge_limit);
+    forgone_in(slots, limit.map(|limit| (bought, limit)), |_, _| ())
 }
 
 /// Price curve of a row of a price table, without its gaps (NaN).
@@ -396,7 +453,7 @@ fn dense_row<S: Simd>(
         return;
     }
     powers.fill(0.0);
-    let Ok(plan) = plan_row(fleet, curves, row, (&vehicle, Room::default())) else {
+    let Ok((plan, _)) = plan_row(fleet, curves, row, (&vehicle, Room::default())) else {
         return;
     };
     for slot in &plan.slots {
@@ -517,7 +574,10 @@ mod tests {
                 columns.push(arrival, minutes, energy, power, reserve);
             }
             let fleet = columns.fleet();
-            let shared = bits(&plan_batch(&fleet, Curves::Shared(&curve)));
+            let table = PriceTable::from_curves(std::slice::from_ref(&curve));
+            let shared_plans = plan_batch(&fleet, Curves::Shared(&curve));
+            let own_plans = plan_batch(&fleet, Curves::PerVehicle(&table));
+            let shared = bits(&shared_plans);
             for (row, (numbers, intervals)) in shared.iter().enumerate() {
                 let plan = columns.alone(&curve, row);
                 let alone = [
@@ -528,9 +588,18 @@ mod tests {
                 let alone: Vec<(i64, i64)> = plan.intervals.iter()
                     .map(|i| (i.start.timestamp_micros(), i.end.timestamp_micros())).collect();
                 prop_assert_eq!(intervals, &alone);
+                let problem = ChargeProblem::new(columns.wish(row)).unwrap();
+                let left = forgone(&curve, &problem, &plan.slots, plan.energy);
+                let left = left.map_or([0.0; 2], |f| [f.energy.as_kwh(), f.revenue.as_amount()]);
+                for table in [&shared_plans, &own_plans] {
+                    let numbers = &table[0].numbers;
+                    let told = [numbers.forgone_kwh[row], numbers.forgone_revenue[row]];
+                    for (told, alone) in told.into_iter().zip(left) {
+                        prop_assert!((told - alone).abs() <= 1e-8, "{told} and {alone}");
+                    }
+                }
             }
-            let table = PriceTable::from_curves(std::slice::from_ref(&curve));
-            prop_assert_eq!(&shared, &bits(&plan_batch(&fleet, Curves::PerVehicle(&table))));
+            prop_assert_eq!(&shared, &bits(&own_plans));
         }
     }
 

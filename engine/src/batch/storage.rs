@@ -18,7 +18,7 @@ use crate::plan::storage::dynamic_programme::ProgrammeSlot;
 use crate::plan::storage::price_slots::PriceSlots;
 use crate::plan::storage::slots::{stored_by, taken_by};
 use crate::tolerance::ENERGY_SHARE_MIN;
-use crate::units::Power;
+use crate::units::{MICROS_PER_HOUR, Power};
 
 /// Plans every battery, on all threads of the current rayon pool.
 ///
@@ -92,6 +92,7 @@ impl BatteryPlanner {
         let battery = self.read(batteries, row)?;
         let reach = self.lay_out(grid, &battery);
         let answer = solve(&self.programme, &self.import, &self.export, &mut self.buffers);
+        plans.numbers.unpriced_hours.push(self.unpriced_hours(&battery, grid.may_sell));
         self.write(&battery, reach, answer, plans);
         Ok(())
     }
@@ -155,6 +156,15 @@ impl BatteryPlanner {
         reach
     }
 
+    /// Hours of the stay without a price; see [`StorageNumbers::unpriced_hours`].
+    fn unpriced_hours(&self, battery: &BatteryRow, may_sell: bool) -> f64 {
+        let may_sell = may_sell && battery.discharge_max > Power::ZERO;
+        let is_priced = |slot: &usize| !may_sell || !self.export[*slot].is_nan();
+        let periods = (0..self.periods.len()).filter(is_priced).map(|slot| self.periods[slot]);
+        let priced: i64 = periods.map(|(start, end)| end - start).sum();
+        (battery.to - battery.from - priced) as f64 / MICROS_PER_HOUR
+    }
+
     /// Adds a solved row to `plans`. `reach` is the highest level that can be reached, in kWh.
     fn write(
         &self,
@@ -195,6 +205,9 @@ impl BatteryPlanner {
         numbers.baseline_cost.push(baseline);
         numbers.savings.push(baseline - answer.cost);
         numbers.gap.push(answer.cost - answer.bound);
+        let used = programme.stored_kwh - level;
+        let is_used = used > ENERGY_SHARE_MIN * programme.capacity_kwh;
+        numbers.stock_used_kwh.push(if is_used { used } else { 0.0 });
         plans.intervals.end_row();
     }
 }
@@ -356,6 +369,8 @@ mod tests {
                 let off = |a: f64, b: f64| (a - b).abs() > 1e-9 * scale;
                 prop_assert!(!off(numbers.cost[index], alone.cost.as_amount()), "{alone:?}");
                 prop_assert!(!off(numbers.shortfall_kwh[index], alone.shortfall.as_kwh()));
+                prop_assert!(!off(numbers.unpriced_hours[index], alone.unpriced_hours));
+                prop_assert!(!off(numbers.stock_used_kwh[index], alone.stock_used().as_kwh()));
                 prop_assert!(!off(numbers.baseline_cost[index], alone.baseline_cost.as_amount()));
                 let prices = (&curve, Some(&curve));
                 let (_, baseline) = emissions(&alone, &problem, prices, &intensity);

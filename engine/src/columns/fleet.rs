@@ -97,6 +97,16 @@ impl Curves<'_> {
         if low <= high { (low, high, is_shared) } else { (0.0, 0.0, is_shared) }
     }
 
+    /// Returns true if a price of a curve is negative.
+    #[must_use]
+    pub fn has_negative_price(&self) -> bool {
+        let prices = match self {
+            Self::Shared(curve) => curve.prices(),
+            Self::PerVehicle(table) => table.prices(),
+        };
+        prices.iter().any(|&price| price < 0.0)
+    }
+
     /// Number of curves.
     #[cfg(feature = "lp")]
     pub(crate) fn rows(&self) -> usize {

@@ -3,8 +3,9 @@ use std::ops::Range;
 
 use crate::plan::interval::{Interval, emissions_of};
 use crate::prices::curve::PriceCurve;
+use crate::time::horizon::Horizon;
 use crate::time::instant::instant_at;
-use crate::units::Power;
+use crate::units::{MICROS_PER_HOUR, Power};
 
 /// Intervals of constant power of all rows of a table, row after row.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,6 +67,33 @@ impl IntervalColumns {
         (0..self.rows()).map(|row| emissions_of(&self.of_row(row), intensity)).collect()
     }
 
+    /// Energy in kWh that each row takes, and that each gives back, in the `periods` of the row.
+    ///
+    /// With the periods of estimated prices ([`LayeredPrices::estimated`]) it is the energy bought
+    /// and sold on estimates. A row without periods, `None`, has 0.
+    ///
+    /// [`LayeredPrices::estimated`]: crate::prices::layers::LayeredPrices::estimated
+    #[must_use]
+    pub fn energy_within<'a>(
+        &self,
+        periods: impl Fn(usize) -> Option<&'a Horizon>,
+    ) -> (Vec<f64>, Vec<f64>) {
+        let of_row = |row: usize| {
+            let (mut taken, mut given) = (0.0, 0.0);
+            let Some(periods) = periods(row).filter(|periods| !periods.is_empty()) else {
+                return (taken, given);
+            };
+            for at in self.range(row) {
+                let covered = periods.covered(self.start[at], self.end[at]);
+                let energy = self.power_kw[at] * covered as f64 / MICROS_PER_HOUR;
+                taken += energy.max(0.0);
+                given += (-energy).max(0.0);
+            }
+            (taken, given)
+        };
+        (0..self.rows()).map(of_row).unzip()
+    }
+
     /// Adds an interval to the row under way.
     #[inline(always)]
     pub fn push(&mut self, start: i64, end: i64, power_kw: f64) {
@@ -116,6 +144,20 @@ impl IntervalColumns {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn energy_within_periods_tells_both_directions_apart() {
+        let hour = 3_600_000_000;
+        let mut columns = IntervalColumns::default();
+        columns.push(0, 2 * hour, 7.0);
+        columns.push(2 * hour, 3 * hour, -4.0);
+        columns.end_row();
+        columns.push(0, hour, 7.0);
+        columns.end_row();
+        let periods = Horizon::from_micros([(hour / 2, hour), (2 * hour, 5 * hour / 2)]).unwrap();
+        let (taken, given) = columns.energy_within(|row| (row == 0).then_some(&periods));
+        assert_eq!((taken, given), (vec![3.5, 0.0], vec![2.0, 0.0]));
+    }
 
     #[test]
     fn intervals_join_within_a_row_where_they_touch_at_equal_power() {

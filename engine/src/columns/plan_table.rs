@@ -2,6 +2,7 @@
 
 use crate::columns::intervals::IntervalColumns;
 use crate::columns::row_error::RowError;
+use crate::plan::charge::forgone::Forgone;
 use crate::plan::charge::plan::Plan;
 use crate::plan::charge::selection::slot_selection::{SlotSelection, Window};
 use crate::plan::interval::Interval;
@@ -93,6 +94,10 @@ pub struct ChargeNumbers {
     pub gap: Vec<f64>,
     /// Hours of the stay without a price, which no plan uses.
     pub unpriced_hours: Vec<f64>,
+    /// Energy at negative prices that is not bought, in kWh; see [`Forgone`].
+    pub forgone_kwh: Vec<f64>,
+    /// Money that this energy would earn, in units of the currency.
+    pub forgone_revenue: Vec<f64>,
 }
 
 impl NumberColumns for ChargeNumbers {
@@ -106,6 +111,8 @@ impl NumberColumns for ChargeNumbers {
             &mut self.savings,
             &mut self.gap,
             &mut self.unpriced_hours,
+            &mut self.forgone_kwh,
+            &mut self.forgone_revenue,
         ]
         .into_iter()
     }
@@ -120,9 +127,9 @@ impl PlanTable<ChargeNumbers> {
     }
 
     /// Adds the numbers of a row: cost, energy, shortfall, marginal price, baseline cost, gap and
-    /// unpriced hours.
+    /// unpriced hours, and what it leaves at negative prices.
     #[inline(always)]
-    fn push_numbers(&mut self, numbers: [f64; 7]) {
+    fn push_numbers(&mut self, numbers: [f64; 7], forgone: Option<Forgone>) {
         let [cost, energy_kwh, shortfall_kwh, marginal_price, baseline_cost, gap, unpriced] =
             numbers;
         let columns = &mut self.numbers;
@@ -134,6 +141,8 @@ impl PlanTable<ChargeNumbers> {
         columns.savings.push(baseline_cost - cost);
         columns.gap.push(gap);
         columns.unpriced_hours.push(unpriced);
+        columns.forgone_kwh.push(forgone.map_or(0.0, |forgone| forgone.energy.as_kwh()));
+        columns.forgone_revenue.push(forgone.map_or(0.0, |forgone| forgone.revenue.as_amount()));
     }
 
     /// Adds the row of a slot selection, which charges at `power_max` in every slot it uses.
@@ -141,12 +150,12 @@ impl PlanTable<ChargeNumbers> {
     pub(crate) fn push_choice(
         &mut self,
         choice: &SlotSelection,
-        (gap, unpriced_hours): (f64, f64),
+        (gap, unpriced_hours, forgone): (f64, f64, Option<Forgone>),
         horizon: &Horizon,
         window: Window,
         power_max: Power,
     ) {
-        self.push_numbers([
+        let numbers = [
             choice.cost,
             choice.energy_kwh,
             choice.shortfall_kwh,
@@ -154,7 +163,8 @@ impl PlanTable<ChargeNumbers> {
             choice.baseline_cost,
             gap,
             unpriced_hours,
-        ]);
+        ];
+        self.push_numbers(numbers, forgone);
         // All slots have one power, so only the bounds of the interval under way are needed. Kept out
         // of the columns they stay in registers, which saves 9 % of the time of a batch.
         let (intervals, power_kw) = (&mut self.intervals, power_max.as_kw());
@@ -178,9 +188,9 @@ impl PlanTable<ChargeNumbers> {
         intervals.end_row();
     }
 
-    /// Adds the row of a plan.
-    pub(crate) fn push_plan(&mut self, plan: &Plan) {
-        self.push_numbers([
+    /// Adds the row of a plan, with what it leaves at negative prices.
+    pub(crate) fn push_plan(&mut self, plan: &Plan, forgone: Option<Forgone>) {
+        let numbers = [
             plan.cost.as_amount(),
             plan.energy.as_kwh(),
             plan.shortfall.as_kwh(),
@@ -188,7 +198,8 @@ impl PlanTable<ChargeNumbers> {
             plan.baseline_cost.as_amount(),
             plan.certificate.gap().as_amount(),
             plan.unpriced_hours,
-        ]);
+        ];
+        self.push_numbers(numbers, forgone);
         for Interval { start, end, power } in &plan.intervals {
             let (start, end) = (start.timestamp_micros(), end.timestamp_micros());
             self.intervals.push(start, end, power.as_kw());
@@ -217,6 +228,12 @@ pub struct StorageNumbers {
     pub savings: Vec<f64>,
     /// Cost minus the lower bound on the cost of any plan.
     pub gap: Vec<f64>,
+    /// Hours of the stay without a price to buy at; where energy may be sold, without one to sell
+    /// at, too.
+    pub unpriced_hours: Vec<f64>,
+    /// Stored energy of the arrival that is not there at departure, in kWh: it was sold, and its
+    /// revenue is a part of the savings.
+    pub stock_used_kwh: Vec<f64>,
 }
 
 impl NumberColumns for StorageNumbers {
@@ -230,6 +247,8 @@ impl NumberColumns for StorageNumbers {
             &mut self.baseline_cost,
             &mut self.savings,
             &mut self.gap,
+            &mut self.unpriced_hours,
+            &mut self.stock_used_kwh,
         ]
         .into_iter()
     }

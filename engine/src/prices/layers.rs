@@ -165,6 +165,17 @@ impl LayeredPrices {
         })
     }
 
+    /// Periods whose price is an estimate.
+    #[must_use]
+    pub fn estimated(&self) -> Horizon {
+        let (starts, ends) = (self.curve.horizon().starts(), self.curve.horizon().ends());
+        let is_estimate =
+            |slot: &usize| self.layers[self.sources[*slot]].standing == Standing::Estimate;
+        let periods = (0..self.sources.len()).filter(is_estimate);
+        // A part of a horizon is a horizon.
+        Horizon::from_micros(periods.map(|slot| (starts[slot], ends[slot]))).unwrap_or_default()
+    }
+
     /// Position of the layer of each slot of the curve.
     pub(crate) fn sources(&self) -> &[usize] {
         &self.sources
@@ -259,6 +270,19 @@ mod tests {
 
     fn layer(source: &str, standing: Standing, curve: PriceCurve) -> Layer {
         Layer { source: source.into(), standing, ceiling: None, curve }
+    }
+
+    #[test]
+    fn periods_of_estimates_are_those_that_no_known_layer_covers() {
+        let layers = LayeredPrices::new(vec![
+            layer("market", Standing::Known, curve_of(60, &[5, 6])),
+            layer("guess", Standing::Estimate, curve_of(60, &[1, 2, 3, 4])),
+        ]);
+        let estimated = layers.unwrap().estimated();
+        let curve = curve_of(60, &[1, 2, 3, 4]);
+        let (from, to) = (curve.horizon().starts()[0], curve.horizon().ends()[3]);
+        assert_eq!(estimated.covered(from, to), 2 * 3_600_000_000);
+        assert_eq!(estimated.covered(from, from + 2 * 3_600_000_000), 0);
     }
 
     #[test]

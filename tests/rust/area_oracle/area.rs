@@ -387,6 +387,7 @@ impl Area {
                 end_value_per_kwh: Some(&more.end_value),
                 wear_price_per_kwh: Some(&more.wear),
                 export: more.export.as_ref().map(Curves::PerVehicle),
+                fills: None,
             }),
         };
         AreaProblem::new(vehicles, Curves::PerVehicle(&self.table), self.nodes.clone())

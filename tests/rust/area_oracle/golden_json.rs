@@ -45,7 +45,7 @@ fn outcomes(examples: &mut Examples) {
     };
     examples.add("NodeOutcome", &outcome);
     examples.add("ShadowPrice", &ShadowPrice { node: 2, per_kwh: vec![0.0, 0.07] });
-    examples.add("Unmet", &Unmet { row: 17, energy_kwh: 2.5, node: Some(2) });
+    examples.add("Unmet", &Unmet { row: 17, energy_kwh: 2.5, node: Some(2), is_unpriced: false });
     let state = WarmStart {
         duals_per_kwh: vec![0.1, 1.0 / 3.0],
         rounds_per_kwh: vec![vec![0.0, 0.3], vec![0.1, 0.2]],

@@ -19,6 +19,7 @@ from rich.text import Text
 import slackwater as sw
 from slackwater._engine import InputError
 from slackwater._public import tell_renamed
+from slackwater._view import area_notes
 from slackwater.area_node import area_nodes
 from slackwater.cli import options
 from slackwater.cli.batch import VehiclesFile, read_all_prices
@@ -30,6 +31,7 @@ from slackwater.cli.screen import amount, answers, remarks, show_notes, tail
 
 LIMITS = "Limits"
 UNMET_SHOWN = 5
+CAUSES = {"own_limits": "own limits", "no_price": "no price known"}
 
 Limit = Annotated[
     str,
@@ -350,6 +352,8 @@ def _summary(plan: sw.AreaPlan) -> Table:
     colour = "bold red" if plan.shortfalls else ""
     missing = f"kWh, vehicles affected: {plan.short_vehicles:,}" if plan.shortfalls else "kWh"
     lines.add_row("unmet", Text(amount(plan.shortfall_kwh), colour), missing)
+    for note in area_notes(plan):
+        lines.add_row("note", Text("!", "bold yellow"), note)
     if plan.change:
         change = plan.change
         lines.add_row("moved", amount(change.moved_kwh), "kWh against the earlier plan")
@@ -375,7 +379,7 @@ def _show_unmet(plan: sw.AreaPlan, rows: pa.Table) -> None:
     worst = sorted(plan.shortfalls, key=lambda need: (-need.energy_kwh, need.row))
     for need in worst[:UNMET_SHOWN]:
         name = tail(rows.column("id")[need.row].as_py())
-        why = f"limit of {need.node}" if need.node else "own limits"
+        why = f"limit of {need.node}" if need.node else CAUSES[need.cause]
         console.print(Text(f"  {name}: {amount(need.energy_kwh)} kWh, {why}", style="yellow"))
     if len(worst) > UNMET_SHOWN:
         console.print(Text(f"  … and {len(worst) - UNMET_SHOWN:,} more", style="yellow"))

@@ -212,6 +212,12 @@ def _summary(planned: Planned) -> Table:
     missing = f"kWh of {short.num_rows:,} stays" if short.num_rows else "kWh"
     colour = "bold red" if short.num_rows else ""
     lines.add_row("shortfall", Text(amount(_total(plans, "shortfall_kwh")), colour), missing)
+    left = _total(plans, "forgone_revenue")
+    if left > 0:
+        lines.add_row("not earned", amount(left), f"{money} at most, at negative prices")
+    unpriced = plans.filter(pc.greater(plans.column("unpriced_hours"), 0)).num_rows
+    if unpriced:
+        lines.add_row("no price", f"{unpriced:,}", "stays have hours without a price")
     errors = len(_errors(plans))
     lines.add_row("in error", Text(f"{errors:,}", "bold red" if errors else ""), "rows")
     gap = pc.max(plans.column("gap")).as_py()

@@ -105,7 +105,7 @@ def _switching(plan: sw.SwitchingPlan, clock: Clock) -> _Told:
         (
             clock.span(each.start, each.end),
             amount(each.energy_kwh),
-            f"{each.price_max_per_kwh:.4f}",
+            _range(each.price_max_per_kwh, each.price_max_per_kwh),
             amount(each.cost),
             _words(each.code),
         )

@@ -1,4 +1,4 @@
-//! Batteries of vehicles that also discharge, ready for pricing.
+//! Batteries of vehicles that also discharge, or that are filled at negative prices, ready for pricing.
 //!
 //! For energy `x` at the plug the stored energy changes by `e`, and the plan costs in a slot:
 //!
@@ -25,6 +25,7 @@ use crate::plan::storage::dynamic_programme::{DynamicProgramme, ProgrammeSlot};
 use crate::plan::storage::slots::stored_by;
 use crate::time::horizon::Horizon;
 use crate::tolerance::{SHORTFALL_TOLERANCE, SHORTFALL_TOLERANCE_KWH};
+use crate::units::Power;
 
 /// Battery of one session, with the values of its pricing problem that no price changes.
 #[derive(Debug, Clone)]
@@ -49,6 +50,10 @@ impl Battery {
         else {
             return Err(RowError::Missing { column: "capacity_kwh" });
         };
+        // A vehicle that is filled does not discharge, and the value of what it stores does not
+        // count, as where it is not filled.
+        let discharges = columns.has(row);
+        let of_discharging = |column| if discharges { column } else { None };
         let batteries = Batteries {
             arrival: fleet.arrival,
             departure: fleet.departure,
@@ -58,15 +63,22 @@ impl Battery {
             reserve_percent,
             charge_limit_percent: columns.charge_limit_percent,
             charge_max_kw: fleet.power_max_kw,
-            discharge_max_kw: columns.discharge_max_kw,
+            discharge_max_kw: if discharges {
+                columns.discharge_max_kw
+            } else {
+                fleet.power_max_kw
+            },
             efficiency,
-            efficiency_discharge: columns.efficiency_discharge,
-            end_value_per_kwh: columns.end_value_per_kwh,
-            wear_price_per_kwh: columns.wear_price_per_kwh,
+            efficiency_discharge: of_discharging(columns.efficiency_discharge),
+            end_value_per_kwh: of_discharging(columns.end_value_per_kwh),
+            wear_price_per_kwh: of_discharging(columns.wear_price_per_kwh),
             grid: None,
         };
         let mut planner = BatteryPlanner::default();
-        let battery = planner.read(&batteries, row)?;
+        let mut battery = planner.read(&batteries, row)?;
+        if !discharges {
+            battery.discharge_max = Power::ZERO;
+        }
         Ok(Self { row: battery, programme: planner.programme, reserve_from: 0 })
     }
 

@@ -9,7 +9,8 @@ pub(crate) enum Demand {
     Departure,
     /// Energy by deadlines before departure too, at this position in `Sessions::deadlines`.
     Deadlines(u32),
-    /// Stored energy of a battery that also discharges, at this position in `Sessions::batteries`.
+    /// Stored energy of a battery that also discharges, or is filled at negative prices, at this
+    /// position in `Sessions::batteries`.
     Battery(u32),
 }
 
@@ -46,7 +47,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Returns true if the vehicle also discharges.
+    /// Returns true if the vehicle also discharges, or is filled at negative prices.
     #[inline(always)]
     pub(crate) fn has_battery(&self) -> bool {
         matches!(self.demand, Demand::Battery(_))

@@ -308,7 +308,7 @@ fn prepare_session(problem: &AreaProblem<'_>, row: usize) -> Prepared {
     if let Err(error) = problem.vehicles.check(row) {
         return Prepared::Error(error);
     }
-    if let Some(columns) = problem.vehicles.storage.as_ref().filter(|columns| columns.has(row)) {
+    if let Some(columns) = battery_columns(problem, row) {
         return prepare_battery(problem, columns, row).unwrap_or_else(Prepared::Error);
     }
     let known = fleet.vehicle(row).and_then(|vehicle| Ok((vehicle, curve_of(problem, row)?)));
@@ -350,6 +350,43 @@ fn prepare_session(problem: &AreaProblem<'_>, row: usize) -> Prepared {
         }
         Err(error) => Prepared::Error(error),
     }
+}
+
+/// Columns of the battery of a row that is planned as one: a vehicle that discharges, or one that is
+/// filled.
+///
+/// A vehicle that only charges is filled if the caller asks for it, if it has neither targets before
+/// its departure, nor a reserve in kWh, nor a least power, and if a price of its stay is negative.
+/// Its plan is then that of a battery that does not discharge: between need and charge limit it
+/// buys what lowers the cost of the area. Other vehicles buy their need alone, which is what is
+/// cheapest for them where no price is negative.
+pub(crate) fn battery_columns<'a>(
+    problem: &'a AreaProblem<'_>,
+    row: usize,
+) -> Option<&'a StorageColumns<'a>> {
+    let columns = problem.vehicles.storage.as_ref()?;
+    (columns.has(row) || is_filled(problem, columns, row)).then_some(columns)
+}
+
+/// Returns true if a vehicle that only charges is filled.
+fn is_filled(problem: &AreaProblem<'_>, columns: &StorageColumns<'_>, row: usize) -> bool {
+    let fleet = &problem.vehicles.fleet;
+    let has = |column: Option<&[f64]>| column.is_some_and(|values| values[row] > 0.0);
+    if !columns.fills.is_some_and(|fills| fills[row])
+        || has(fleet.reserve_kwh)
+        || has(problem.vehicles.power_min_kw)
+        || fleet.has_targets(row)
+    {
+        return false;
+    }
+    let (Ok(vehicle), Ok(curve)) = (fleet.vehicle(row), curve_of(problem, row)) else {
+        return false;
+    };
+    let window = Window::new(problem.curves.horizon(), vehicle.arrival, vehicle.departure);
+    let prices = problem.curves.prices(curve);
+    // What a battery needs besides, such as some capacity, is no error of a vehicle that charges.
+    prices[window.first..window.last].iter().any(|&price| price < 0.0)
+        && Battery::new(columns, fleet, row).is_ok()
 }
 
 /// Energy at the plug with which a vehicle that only charges reaches its charge limit.

@@ -288,6 +288,7 @@ mod tests {
                 end_value_per_kwh: None,
                 wear_price_per_kwh: None,
                 export: sold.as_ref().map(Curves::Shared),
+                fills: None,
             };
             let storage = Some(storage);
             let vehicles =

@@ -6,7 +6,7 @@ use crate::area::problem::micro_wh::{MICRO_WH_MAX, MICRO_WH_PER_KWH};
 use crate::columns::fleet::{Curves, Fleet, Needs};
 use crate::columns::row_error::RowError;
 use crate::time::horizon::Horizon;
-use crate::units::{MICROS_PER_HOUR, Power, Price};
+use crate::units::{Energy, MICROS_PER_HOUR, Power, Price};
 
 /// Priorities allowed. The quotient of any two, 1e-24 to 1e24, is within the range of an `f32`.
 const PRIORITIES: RangeInclusive<f64> = 1e-12..=1e12;
@@ -96,6 +96,9 @@ pub struct StorageColumns<'a> {
     /// Prices to sell at, with the slots and rows of the prices to buy at. Without them nothing is
     /// sold.
     pub export: Option<Curves<'a>>,
+    /// Vehicles that only charge and may buy beyond their need, up to the charge limit, where that
+    /// lowers the cost; see `model::sessions::battery_columns`. None where missing.
+    pub fills: Option<&'a [bool]>,
 }
 
 impl StorageColumns<'_> {
@@ -127,11 +130,23 @@ impl StorageColumns<'_> {
         (1.0 / lost.max(1e-2), 2.0 * added)
     }
 
-    /// Upper bound in kWh on the energy that those vehicles charge and discharge in `hours`.
+    /// Charge limit of a row, in percent.
+    pub(crate) fn charge_limit_percent(&self, row: usize) -> f64 {
+        let limit = self.charge_limit_percent.map(|limits| limits[row]);
+        limit.filter(|limit| !limit.is_nan()).unwrap_or(100.0)
+    }
+
+    /// Upper bound in kWh on the energy that vehicles which discharge charge and discharge in
+    /// `hours`, and that others may be filled with.
     pub(crate) fn energy_most_kwh(&self, fleet: &Fleet<'_>, hours: f64) -> f64 {
         let power = |row: usize| fleet.power_max_kw[row].abs() + self.discharge_max_kw[row].abs();
         let powers = (0..fleet.len()).filter(|&row| self.has(row)).map(power);
-        powers.filter(|power| power.is_finite()).sum::<f64>() * hours
+        let both_ways = powers.filter(|power| power.is_finite()).sum::<f64>() * hours;
+        let fills = |row: &usize| self.fills.is_some_and(|fills| fills[*row]) && !self.has(*row);
+        // Rows with errors are not planned, so they count nothing.
+        let room = |row| fleet.energy_up_to(row, self.charge_limit_percent(row)).ok();
+        let rooms = (0..fleet.len()).filter(fills).filter_map(room);
+        both_ways + rooms.map(Energy::as_kwh).sum::<f64>()
     }
 }
 
@@ -206,6 +221,10 @@ impl<'a> AreaProblem<'a> {
             ("priority", vehicles.priority.map(<[f64]>::len)),
             ("power_min_kw", vehicles.power_min_kw.map(<[f64]>::len)),
             ("discharge_max_kw", vehicles.storage.map(|columns| columns.discharge_max_kw.len())),
+            (
+                "fill_when_negative",
+                vehicles.storage.and_then(|columns| columns.fills).map(<[bool]>::len),
+            ),
         ];
         for (column, found) in columns {
             if let Some(found) = found

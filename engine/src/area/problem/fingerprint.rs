@@ -72,6 +72,10 @@ pub(crate) fn fingerprint(problem: &AreaProblem<'_>) -> u64 {
     needs.into_iter().chain(numbers).for_each(|column| sum.column(column, f64::to_bits));
     sum.column(targets.map(|targets| targets.offsets), |offset| offset as u64);
     sum.column(targets.map(|targets| targets.by), |time| time as u64);
+    // Absent, it adds nothing: fingerprints stay what they were before there was the column.
+    if let Some(fills) = storage.and_then(|storage| storage.fills) {
+        sum.column(Some(fills), u64::from);
+    }
     sum.column(fleet.curve, u64::from);
     sum.column(vehicles.node, u64::from);
     sum.prices(problem.curves);

@@ -35,10 +35,13 @@ use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, as_kwh};
 use crate::area::problem::options::WarmStart;
 use crate::area::recovery::plans::{PlanReader, PricesByClass};
 use crate::area::recovery::totals::{self, AreaLoad, cost_of_limits};
+use crate::area::report::causes::split_by_cause;
 use crate::area::report::table::{AreaNumbers, RowWriter, write_rows};
 use crate::area::solve::area_instance::{AreaInstance, Solution};
+use crate::batch::charge::unpriced_hours;
 use crate::columns::plan_table::PlanTable;
 use crate::columns::row_error::RowError;
+use crate::plan::charge::selection::slot_selection::Window;
 use crate::tolerance::{DIVISOR_MIN, NEED_SHARE_MIN, POWER_ROUNDING_KW, SHORTFALL_TOLERANCE_KWH};
 use crate::units::MICROS_PER_HOUR;
 
@@ -130,9 +133,12 @@ pub struct Unmet {
     /// Energy missing, in kWh at the plug; stored energy if the vehicle discharges. With several
     /// deadlines, that at the deadline with the most missing.
     pub energy_kwh: f64,
-    /// Node whose limit causes it; `None` if the stay is too short, the power too low, or the
-    /// charge limit below the wanted level.
+    /// Node whose limit causes it; `None` if the stay is too short, the power too low, the charge
+    /// limit below the wanted level, or prices are missing.
     pub node: Option<usize>,
+    /// True if prices are missing in the stay: with them the vehicle alone could have this energy.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unpriced: bool,
 }
 
 /// Plan of an area: outcome, proof and the plans of its vehicles.
@@ -400,9 +406,16 @@ fn unmet(
 ) -> Vec<Unmet> {
     let sessions = plans.context.sessions;
     let before = instance.context(asked_for);
-    let of_row =
-        |&(row, energy_kwh): &(u32, f64)| Unmet { row: row as usize, energy_kwh, node: None };
-    let mut unmet: Vec<Unmet> = sessions.out_of_reach_kwh.iter().map(of_row).collect();
+    let mut unmet = Vec::new();
+    for &(row, energy_kwh) in &sessions.out_of_reach_kwh {
+        let row = row as usize;
+        let (own_kwh, unpriced_kwh) = split_by_cause(instance.problem, row, energy_kwh);
+        for (energy_kwh, is_unpriced) in [(own_kwh, false), (unpriced_kwh, true)] {
+            if energy_kwh > 0.0 {
+                unmet.push(Unmet { row, energy_kwh, node: None, is_unpriced });
+            }
+        }
+    }
     let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
     for (position, (session, now)) in asked_for.each.iter().zip(&sessions.each).enumerate() {
         let deadlines = sessions.deadlines_of(session);
@@ -420,13 +433,15 @@ fn unmet(
             // Only slots before the missed deadline can be the cause.
             let stopping = Session { end: end.unwrap_or(session.end), ..*session };
             let node = binding_node(instance.constraints, total, &stopping);
-            unmet.push(Unmet { row: session.row as usize, energy_kwh: as_kwh(missing), node });
+            let row = session.row as usize;
+            unmet.push(Unmet { row, energy_kwh: as_kwh(missing), node, is_unpriced: false });
         }
     }
     // Entries of one row and node are added up.
-    unmet.sort_by_key(|unmet| (unmet.row, unmet.node));
+    unmet.sort_by_key(|unmet| (unmet.row, unmet.node, unmet.is_unpriced));
     unmet.dedup_by(|next, kept| {
-        let is_same = next.row == kept.row && next.node == kept.node;
+        let cause = |unmet: &Unmet| (unmet.row, unmet.node, unmet.is_unpriced);
+        let is_same = cause(next) == cause(kept);
         if is_same {
             kept.energy_kwh += next.energy_kwh;
         }
@@ -494,15 +509,25 @@ impl AreaPlan {
             unmet_kwh[unmet.row] += unmet.energy_kwh;
         }
         let constraints = LinkingConstraints::new(problem);
+        self.read_plans(problem, &constraints, |plans| {
+            write_rows(&RowWriter { problem, plans, unmet_kwh: &unmet_kwh }, run, sink);
+        });
+        Ok(())
+    }
+
+    /// Calls `read` with the plans of all vehicles.
+    pub(crate) fn read_plans<T>(
+        &self,
+        problem: &AreaProblem<'_>,
+        constraints: &LinkingConstraints,
+        read: impl FnOnce(&PlanReader<'_>) -> T,
+    ) -> T {
         let (sessions, penalty, export) = (&self.sessions, self.penalty, problem.export());
         let context =
             PricingContext { curves: problem.curves, export, sessions, penalty, is_free: false };
         let by_class =
-            PricesByClass::new(&context, &constraints, &self.assignment, &self.duals_by_round);
-        let plans =
-            PlanReader { context: &context, assignment: &self.assignment, prices: &by_class };
-        write_rows(&RowWriter { problem, plans: &plans, unmet_kwh: &unmet_kwh }, run, sink);
-        Ok(())
+            PricesByClass::new(&context, constraints, &self.assignment, &self.duals_by_round);
+        read(&PlanReader { context: &context, assignment: &self.assignment, prices: &by_class })
     }
 
     /// Unmet need in kWh by position of the vehicle, in that order.
@@ -544,6 +569,21 @@ impl AreaPlan {
     #[must_use]
     pub fn savings(&self) -> f64 {
         self.unmanaged.savings(self.cost)
+    }
+
+    /// Most hours of a stay without a price.
+    ///
+    /// # Errors
+    /// [`AreaError::OtherProblem`] if `problem` has other vehicles, prices or nodes.
+    pub fn unpriced_hours(&self, problem: &AreaProblem<'_>) -> Result<f64, AreaError> {
+        self.check_problem(problem)?;
+        let (horizon, fleet) = (problem.horizon(), &problem.vehicles.fleet);
+        let hours = |session: &Session| {
+            let row = session.row as usize;
+            let window = Window::new(horizon, fleet.arrival[row], fleet.departure[row]);
+            unpriced_hours(horizon, problem.curves.prices(session.curve as usize), window)
+        };
+        Ok(self.sessions.each.iter().map(hours).fold(0.0, f64::max))
     }
 
     /// Number of vehicles planned, without rows in error.

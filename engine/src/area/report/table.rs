@@ -11,8 +11,10 @@ use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::problem::area_problem::AreaProblem;
 use crate::area::problem::micro_wh::{as_kwh, to_micro_wh};
 use crate::area::recovery::plans::PlanReader;
+use crate::batch::charge::unpriced_hours;
 use crate::columns::intervals::IntervalColumns;
 use crate::columns::plan_table::{NumberColumns, PlanTable};
+use crate::plan::charge::selection::slot_selection::Window;
 use crate::units::MICROS_PER_HOUR;
 
 /// Numbers of area plans.
@@ -32,6 +34,8 @@ pub struct AreaNumbers {
     pub baseline_cost: Vec<f64>,
     /// Baseline cost minus cost.
     pub savings: Vec<f64>,
+    /// Hours of the stay without a price, which no plan uses.
+    pub unpriced_hours: Vec<f64>,
 }
 
 impl NumberColumns for AreaNumbers {
@@ -43,6 +47,7 @@ impl NumberColumns for AreaNumbers {
             &mut self.unmet_kwh,
             &mut self.baseline_cost,
             &mut self.savings,
+            &mut self.unpriced_hours,
         ]
         .into_iter()
     }
@@ -112,6 +117,10 @@ fn write_run(
             baseline += plans.context.cost_of(session, slot, energy);
         });
         add_intervals(&mut made.intervals, problem, session, row, &taken, plans);
+        let stay = (problem.vehicles.fleet.arrival[row], problem.vehicles.fleet.departure[row]);
+        let prices = problem.curves.prices(session.curve as usize);
+        let window = Window::new(problem.horizon(), stay.0, stay.1);
+        made.numbers.unpriced_hours.push(unpriced_hours(problem.horizon(), prices, window));
         made.push(cost, (as_kwh(bought), as_kwh(sold)), unmet_kwh[row], baseline);
     }
     made

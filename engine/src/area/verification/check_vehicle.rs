@@ -1,4 +1,5 @@
 //! Check of the plan of one vehicle of an area, with its own certificate at the prices of the area.
+use crate::area::model::sessions::battery_columns;
 use crate::area::verification::battery;
 use crate::area::verification::charging;
 use crate::area::verification::vehicle_at_prices::{NoCertificate, VehicleAtPrices};
@@ -29,13 +30,13 @@ impl VehicleCheck {
 impl VehicleAtPrices<'_> {
     /// Checks the plan of the vehicle. The number is a bound on what rounding costs.
     pub(crate) fn check(&self) -> Result<(VehicleCheck, f64), NoCertificate> {
-        let columns = self.problem.vehicles.storage.as_ref();
-        let storage = columns.filter(|columns| columns.has(self.row));
+        let storage = battery_columns(self.problem, self.row);
         let (cost, proved) = match storage {
             Some(columns) => battery::prove_battery(self, columns)?,
             None => (self.cost_of_charging(), charging::prove_charging(self)?),
         };
-        let mut failed = self.broken_rules(storage.map(|columns| columns.discharge_max_kw));
+        let discharges = storage.filter(|columns| columns.has(self.row));
+        let mut failed = self.broken_rules(discharges.map(|columns| columns.discharge_max_kw));
         failed.extend(proved.failed);
         let size = self.price_size() * self.taken.charged_kwh().max(1.0);
         let rounding = proved.rounding + allowed(GAP_MAX, size);
@@ -46,8 +47,7 @@ impl VehicleAtPrices<'_> {
 
     /// Cost of the energy of the plan; of a battery with wear, less the value of what is stored.
     pub(crate) fn cost_of_energy(&self) -> f64 {
-        let columns = self.problem.vehicles.storage.as_ref();
-        match columns.filter(|columns| columns.has(self.row)) {
+        match battery_columns(self.problem, self.row) {
             Some(columns) => battery::cost_of_battery(self, columns).unwrap_or(0.0),
             None => self.cost_of_charging(),
         }

@@ -11,7 +11,7 @@ use crate::units::{Energy, Power};
 use crate::words::words;
 
 words! {
-    /// Cause of a period in which the battery runs.
+    /// Cause of a period in which the battery runs, or may not run.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum CapacityReasonCode {
         /// It charges, below the level.
@@ -22,6 +22,8 @@ words! {
         Discharge = "discharge",
         /// It discharges so that the meter stays at the level.
         DischargeAtLevel = "discharge_at_level",
+        /// It is idle, because no price to buy at is known.
+        NoPrice = "no_price",
     }
 }
 
@@ -42,7 +44,7 @@ pub struct CapacityReason {
     pub sentence: String,
 }
 
-/// Gives a reason for each period in which the battery runs, in time order.
+/// Gives a reason for each period in which the battery runs or no price is known, in time order.
 #[must_use]
 pub fn explain(plan: &CapacityPlan, time_zone: Tz) -> Vec<CapacityReason> {
     let mut reasons: Vec<CapacityReason> = Vec::new();
@@ -73,6 +75,9 @@ pub fn explain(plan: &CapacityPlan, time_zone: Tz) -> Vec<CapacityReason> {
 }
 
 fn code_of(slot: &CapacitySlot) -> Option<CapacityReasonCode> {
+    if slot.import_price.is_none() {
+        return Some(CapacityReasonCode::NoPrice);
+    }
     let power = slot.power().as_kw();
     let is_at_level = slot.level.is_some_and(|level| power >= level.as_kw() - POWER_ROUNDING_KW);
     let is_charging = slot.charged > Energy::ZERO;
@@ -103,6 +108,7 @@ fn write_sentence(reason: &CapacityReason, time_zone: Tz) -> String {
         CapacityReasonCode::DischargeAtLevel => {
             format!("discharges {energy:.2} kWh, so that the meter stays at {level:.2} kW")
         }
+        CapacityReasonCode::NoPrice => "nothing is planned, because no price is known".to_owned(),
     };
     format!("{start} to {end}: {text}.")
 }

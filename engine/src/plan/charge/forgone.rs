@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
 use crate::plan::charge::explain::wall_clock;
-use crate::plan::charge::plan::{Plan, PlannedSlot};
+use crate::plan::charge::plan::PlannedSlot;
 use crate::plan::charge::request::ChargeProblem;
 use crate::plan::charge::sub_slots;
 use crate::prices::curve::PriceCurve;
@@ -34,15 +34,20 @@ pub struct Forgone {
 }
 
 impl Forgone {
-    /// Sentence about the energy, with times on the wall clock of `time_zone`.
+    /// What allows a single charging plan to buy the energy.
     #[must_use]
-    pub fn sentence(&self, time_zone: Tz) -> String {
+    pub fn way(&self) -> &'static str {
+        if self.fits { "fill_when_negative allows it" } else { "energy_max_kwh allows it" }
+    }
+
+    /// Sentence about the energy, with times on the wall clock of `time_zone` and the way to buy it.
+    #[must_use]
+    pub fn sentence(&self, time_zone: Tz, way: &str) -> String {
         let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
         let (kwh, money) = (self.energy.as_kwh(), self.revenue.as_amount());
-        let way = if self.fits { "fill_when_negative" } else { "energy_max_kwh" };
         format!(
             "{} to {}: up to {kwh:.1} kWh at negative prices are not bought, which would earn up to \
-             {money:.2}; {way} allows it.",
+             {money:.2}; {way}.",
             clock(self.start),
             clock(self.end)
         )
@@ -50,33 +55,53 @@ impl Forgone {
 }
 
 /// Returns the energy at negative prices that a plan does not buy; `None` if it leaves none.
+///
+/// `slots` are those of the plan of `problem`, and `energy` is what it buys. The plan of a device
+/// that switches has them, too: its least power and starts may leave less to earn.
 #[must_use]
-pub fn forgone(curve: &PriceCurve, problem: &ChargeProblem, plan: &Plan) -> Option<Forgone> {
+pub fn forgone(
+    curve: &PriceCurve,
+    problem: &ChargeProblem,
+    slots: &[PlannedSlot],
+    energy: Energy,
+) -> Option<Forgone> {
     let request = problem.request();
     let (from, to) = sub_slots::span(curve, problem);
     let (from, to) = (instant_at(from), instant_at(to));
     let limit = request.energy_max.or(request.charge_limit);
-    let mut room = limit.map(|limit| (limit - plan.energy).as_kwh());
-    let least = limit.map_or(0.0, |limit| limit.as_kwh() * ROOM_SHARE_MIN);
-    let spare = |slot: &PlannedSlot| slot.power_max.over(slot.end - slot.start) - slot.energy;
     let is_inside = |slot: &&PlannedSlot| slot.start >= from && slot.end <= to;
-    let slots = plan.slots.iter().filter(|slot| slot.price < Price::ZERO).filter(is_inside);
-    let mut slots: Vec<&PlannedSlot> = slots.filter(|slot| spare(slot) > Energy::ZERO).collect();
+    let slots = slots.iter().filter(is_inside).copied();
+    forgone_in(slots, limit.map(|limit| (energy, limit)), |_, _| ())
+}
+
+/// Energy at negative prices that `slots` leave, cheapest slots first. `room` is the energy bought
+/// and the most that fits, if that is known. `use_up` is called with each slot and its energy.
+pub(crate) fn forgone_in(
+    slots: impl IntoIterator<Item = PlannedSlot>,
+    room: Option<(Energy, Energy)>,
+    mut use_up: impl FnMut(&PlannedSlot, Energy),
+) -> Option<Forgone> {
+    let mut left = room.map(|(bought, limit)| (limit - bought).as_kwh());
+    let least = room.map_or(0.0, |(_, limit)| limit.as_kwh() * ROOM_SHARE_MIN);
+    let spare = |slot: &PlannedSlot| slot.power_max.over(slot.end - slot.start) - slot.energy;
+    let has_spare = |slot: &PlannedSlot| slot.price < Price::ZERO && spare(slot) > Energy::ZERO;
+    let mut slots: Vec<PlannedSlot> = slots.into_iter().filter(has_spare).collect();
     slots.sort_by(|a, b| a.price.as_per_kwh().total_cmp(&b.price.as_per_kwh()));
     let mut found: Option<Forgone> = None;
-    for slot in slots {
-        let energy = match room {
+    for slot in &slots {
+        let energy = match left {
             Some(left) if left <= least => break,
             Some(left) => spare(slot).min(Energy::from_kwh(left).unwrap_or(Energy::ZERO)),
             None => spare(slot),
         };
-        room = room.map(|left| left - energy.as_kwh());
+        left = left.map(|left| left - energy.as_kwh());
+        use_up(slot, energy);
         let sum = found.get_or_insert(Forgone {
             start: slot.start,
             end: slot.end,
             energy: Energy::ZERO,
             revenue: Money::ZERO,
-            fits: limit.is_some(),
+            fits: room.is_some(),
         });
         (sum.start, sum.end) = (sum.start.min(slot.start), sum.end.max(slot.end));
         sum.energy = sum.energy + energy;
@@ -105,7 +130,8 @@ mod tests {
         change(&mut wish);
         let problem = ChargeProblem::new(wish).unwrap();
         let plan = plan_charge(&curve, &problem);
-        let found = forgone(&curve, &problem, &plan).map(|found| found.sentence(Tz::UTC));
+        let found = forgone(&curve, &problem, &plan.slots, plan.energy);
+        let found = found.map(|found| found.sentence(Tz::UTC, found.way()));
         assert_eq!(found.as_deref().map(|text| text.split_once(": ").unwrap().1), expected);
     }
 

@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
 use crate::plan::charge::explain::{END_OF_PRICES, wall_clock};
-use crate::plan::charge::plan::Plan;
+use crate::plan::charge::plan::TargetOutcome;
 use crate::plan::charge::request::ChargeProblem;
 use crate::plan::charge::sub_slots;
 use crate::prices::curve::PriceCurve;
@@ -70,15 +70,15 @@ impl Gap {
     }
 }
 
-/// Returns the gaps of a charging plan, in time order.
+/// Returns the gaps of a charging plan, in time order. `targets` are the outcomes of its targets.
 #[must_use]
-pub fn gaps(curve: &PriceCurve, problem: &ChargeProblem, plan: &Plan) -> Vec<Gap> {
+pub fn gaps(curve: &PriceCurve, problem: &ChargeProblem, targets: &[TargetOutcome]) -> Vec<Gap> {
     let (from, to) = sub_slots::span(curve, problem);
     let gap = |(start, end): (i64, i64)| {
         let (first, last) = (instant_at(start), instant_at(end));
         // Only a target due after the start of the gap could use it.
         let is_late = |by: Option<DateTime<Utc>>| by.is_none_or(|by| by > first);
-        let targets = plan.targets.iter().filter(|_| has_power(problem, start, end));
+        let targets = targets.iter().filter(|_| has_power(problem, start, end));
         let missed = targets.filter(|target| target.shortfall > Energy::ZERO && is_late(target.by));
         Gap {
             start: first,
@@ -141,7 +141,7 @@ mod tests {
         change(&mut wish);
         let (curve, problem) = (curve_of(60, &[10, 20]), ChargeProblem::new(wish).unwrap());
         let plan = plan_charge(&curve, &problem);
-        let gaps = gaps(&curve, &problem, &plan);
+        let gaps = gaps(&curve, &problem, &plan.targets);
         let sentences: Vec<String> = gaps.iter().map(|gap| gap.sentence(Tz::UTC)).collect();
         assert_eq!(sentences, expected);
         let hours: f64 =

@@ -104,6 +104,7 @@
 //! | `planner`, `plan` | from a problem to a plan |
 //! | `verify` | a plan and its certificate, computed anew from the request and the duals |
 //! | `explain`, `heat_reasons` | reason for each period of a plan |
+//! | `forgone`, `stock` | what vehicles leave at negative prices, and stored energy of the start that is sold |
 pub(crate) mod accounting;
 pub(crate) mod baseline;
 pub(crate) mod binding_limits;
@@ -118,6 +119,7 @@ pub(crate) mod error;
 pub(crate) mod exclusive_flows;
 pub(crate) mod explain;
 pub(crate) mod first_come_first_served;
+pub(crate) mod forgone;
 pub(crate) mod goal;
 pub(crate) mod grid_use;
 pub(crate) mod heat_reasons;
@@ -138,6 +140,7 @@ pub(crate) mod soft_bounds;
 pub(crate) mod soft_levels;
 pub(crate) mod solve;
 pub(crate) mod stay_near;
+pub(crate) mod stock;
 pub(crate) mod storage;
 pub(crate) mod storage_limits;
 pub(crate) mod verify;
@@ -149,6 +152,7 @@ pub use device::{
 };
 pub use error::SiteError;
 pub use explain::{LimitReason, SiteReason, SiteReasonCode, explain, gaps};
+pub use forgone::{DeviceForgone, forgone};
 pub use plan::{
     Breach, Cause, Costs, DevicePlan, HeatOutcome, LimitOutcome, RoomSlot, SiteBaseline, SitePlan,
     SiteSlot, WishOutcome,
@@ -160,4 +164,5 @@ pub use request::{
     PreviousSite, SiteRequest, Tier, Tiers,
 };
 pub use series::{PowerPeriod, Series, SeriesError};
+pub use stock::stock_used;
 pub use verify::verify;

@@ -273,6 +273,50 @@ impl StorageReason {
     }
 }
 
+/// Stored energy of the start that a plan sells, in the time of the plan.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct StockUsed {
+    /// Start of the plan.
+    pub start: DateTime<Utc>,
+    /// End of the plan.
+    pub end: DateTime<Utc>,
+    /// The energy; see [`StoragePlan::stock_used`].
+    pub energy: Energy,
+    /// What a kWh of it counts in the savings.
+    pub value: Price,
+}
+
+/// Returns the stock that a plan uses up; `None` if it ends with what it began with.
+#[must_use]
+pub fn explain_stock(plan: &StoragePlan) -> Option<StockUsed> {
+    let energy = plan.stock_used();
+    let (first, last) = (plan.slots.first()?, plan.slots.last()?);
+    let value = plan.certificate.evidence.end_value;
+    (energy > Energy::ZERO).then_some(StockUsed {
+        start: first.start,
+        end: last.end,
+        energy,
+        value,
+    })
+}
+
+impl StockUsed {
+    /// Sentence about the stock, with times on the wall clock of `time_zone`.
+    #[must_use]
+    pub fn sentence(&self, time_zone: Tz) -> String {
+        let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
+        format!(
+            "{} to {}: uses up {} kWh of what was stored at the start, which the savings count with \
+             {}; a target for the end keeps it.",
+            clock(self.start),
+            clock(self.end),
+            rounded(self.energy.as_kwh(), 2),
+            format_price(self.value),
+        )
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;

@@ -72,7 +72,9 @@ pub use breach_price::find_breach_price;
 pub use certificate::{
     Searched, StorageCertificate, StorageCertificateError, StorageEvidence, certify,
 };
-pub use explain::{Counterpart, StorageReason, StorageReasonCode, explain};
+pub use explain::{
+    Counterpart, StockUsed, StorageReason, StorageReasonCode, explain, explain_stock,
+};
 pub use plan::{StorageCosts, StorageOutcome, StoragePlan, StorageSlot, Wish, gaps};
 pub use planner::{plan_on, plan_storage};
 pub use price_slots::PriceSlots;

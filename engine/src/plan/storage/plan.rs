@@ -226,6 +226,17 @@ impl StoragePlan {
         self.baseline_cost - self.cost
     }
 
+    /// Stored energy of the start that is not there at the end, and was not driven with: it was sold.
+    ///
+    /// The baseline sells nothing. So the revenue of this stock is a part of the savings, less its
+    /// value at `end_value_per_kwh`.
+    #[must_use]
+    pub fn stock_used(&self) -> Energy {
+        let driven = self.slots.iter().fold(Energy::ZERO, |sum, slot| sum + slot.driven);
+        let end = self.slots.last().map_or(self.stored_start, |slot| slot.stored);
+        stock_used(self.capacity, self.stored_start, end + driven)
+    }
+
     /// Stored energy at an instant. Before the plan it is that at the start, after it that at the
     /// end.
     #[must_use]
@@ -290,6 +301,13 @@ fn missing_price(slot: &StorageSlot, may_sell: bool) -> Option<MissingPrice> {
         (Some(_), None) if may_sell => Some(MissingPrice::Export),
         _ => None,
     }
+}
+
+/// Energy of the start that is not left, without rounding.
+pub(crate) fn stock_used(capacity: Energy, start: Energy, left: Energy) -> Energy {
+    let used = start - left;
+    let least = ENERGY_SHARE_MIN * capacity.as_kwh();
+    if used.as_kwh() > least { used } else { Energy::ZERO }
 }
 
 /// Hours of slots without a price.

@@ -108,6 +108,7 @@ impl Columns {
             end_value_per_kwh: None,
             wear_price_per_kwh: None,
             export: Some(Curves::Shared(&town.sold)),
+            fills: None,
         };
         let vehicles = AreaVehicles {
             fleet,
