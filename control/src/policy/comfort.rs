@@ -211,7 +211,7 @@ pub struct RoomFacts {
 impl RoomFacts {
     /// Temperature to plan with; `None` if it is unknown or too old.
     #[must_use]
-    pub fn present(&self, now: DateTime<Utc>) -> Option<Temperature> {
+    pub fn find_temperature(&self, now: DateTime<Utc>) -> Option<Temperature> {
         let (temperature, at) = self.temperature?;
         (now - at <= TEMPERATURE_AGE_MAX).then_some(temperature)
     }
@@ -270,6 +270,8 @@ impl ComfortPolicy {
         let whole = HeatRequest {
             comfort: self.comfort,
             set_backs: self.set_backs.clone(),
+            // No policy states it: a band outside the range of temperatures is named by itself.
+            temperature: celsius(0.0),
             ..self.request(&facts, start, start + QUARTER)
         };
         HeatProblem::new(whole)?;
@@ -280,7 +282,7 @@ impl ComfortPolicy {
         let own = self.set_backs.iter().enumerate();
         let own = own.map(|(index, own)| (format!("set_backs[{index}].band"), own.band));
         for (field, band) in [("comfort".to_owned(), self.comfort)].into_iter().chain(own) {
-            let narrowed = self.narrowed(band);
+            let narrowed = self.narrow_band(band);
             if narrowed.min > narrowed.max {
                 return Err(ComfortError::Narrow { field, band, deadband: self.deadband });
             }
@@ -306,19 +308,19 @@ impl ComfortPolicy {
     }
 
     /// Band that the plan keeps: the dead band lies between it and the comfort band.
-    fn narrowed(&self, band: ComfortBand) -> ComfortBand {
+    fn narrow_band(&self, band: ComfortBand) -> ComfortBand {
         ComfortBand { min: band.min + self.deadband, max: band.max - self.deadband }
     }
 
     /// Request for a plan from `now` to `until`.
     fn request(&self, facts: &RoomFacts, now: DateTime<Utc>, until: DateTime<Utc>) -> HeatRequest {
-        let narrowed = |own: &SetBack| SetBack { band: self.narrowed(own.band), ..*own };
-        let comfort = self.narrowed(self.comfort);
+        let narrowed = |own: &SetBack| SetBack { band: self.narrow_band(own.band), ..*own };
+        let comfort = self.narrow_band(self.comfort);
         HeatRequest {
             now,
             until: Some(until),
             store: ThermalStore { capacity: self.heat_capacity(), loss: self.loss },
-            temperature: facts.present(now).unwrap_or(comfort.min),
+            temperature: facts.find_temperature(now).unwrap_or(comfort.min),
             mode: self.mode,
             power_max: self.power_max,
             power_limits: Vec::new(),
@@ -368,7 +370,7 @@ impl ComfortPolicy {
         now: DateTime<Utc>,
     ) -> Result<HeatPlan, HeatError> {
         let known = prices.between(now, now + AHEAD);
-        let is_blind = facts.present(now).is_none();
+        let is_blind = facts.find_temperature(now).is_none();
         let curve = if is_blind { PriceCurve::default() } else { known };
         let end = curve.slots().last().map_or(now, |slot| slot.end);
         let until = end.max(next_quarter(now));
@@ -378,7 +380,7 @@ impl ComfortPolicy {
 
     /// Setting of the thermostat at an instant of a plan; `None` outside of the plan.
     #[must_use]
-    pub fn setting(&self, plan: &HeatPlan, at: DateTime<Utc>) -> Option<Setting> {
+    pub fn find_setting(&self, plan: &HeatPlan, at: DateTime<Utc>) -> Option<Setting> {
         let index = plan.slots.partition_point(|slot| slot.end <= at);
         let slot = plan.slots.get(index).filter(|slot| slot.start <= at)?;
         let is_running = slot.used > Energy::ZERO;

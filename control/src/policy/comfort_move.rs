@@ -6,7 +6,7 @@
 //! | Event | Begin of the time |
 //! |---|---|
 //! | a client's command was confirmed | its confirmation |
-//! | a reading shows another setting than the last command of the plan, which was confirmed before | the first such reading |
+//! | a reading shows another setting than the last command, which was confirmed before | the first such reading |
 //!
 //! A command of a client that is pending is never replaced. Afterwards the plan goes on.
 use chrono::{DateTime, TimeDelta, Utc};
@@ -29,7 +29,7 @@ pub struct GivenCommand {
     pub updated_at: DateTime<Utc>,
 }
 
-/// Setting that differs from the last command of the plan.
+/// Setting that differs from the last command, of the plan or of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Deviation {
@@ -78,11 +78,11 @@ pub enum UnitMove {
 }
 
 impl UnitFacts {
-    /// Present deviation from the last command of the plan; `None` without one.
+    /// Present deviation from the last command; `None` without one.
     #[must_use]
     pub fn deviates(&self) -> Option<Deviation> {
         let read_at = self.read_at?;
-        let given = self.given.filter(|given| given.is_of_plan)?;
+        let given = self.given?;
         let is_settled = given.state == ActionState::Confirmed && read_at > given.updated_at;
         if !is_settled || given.command.is_reached(&self.reading) {
             return None;
@@ -112,8 +112,9 @@ impl UnitFacts {
             let is_done = given.state == ActionState::Confirmed && !given.is_of_plan;
             is_done.then_some(given.updated_at)
         };
-        let begun = self.given.and_then(of_client);
-        let begun = begun.or_else(|| self.deviates().map(|deviation| deviation.since));
+        // A deviation is seen after the confirmation of the command, and so begins later.
+        let begun = self.deviates().map(|deviation| deviation.since);
+        let begun = begun.or_else(|| self.given.and_then(of_client));
         if let Some(until) = begun.map(|at| at + self.step_back).filter(|until| *until > now) {
             return UnitMove::StepBack(until);
         }
@@ -198,12 +199,24 @@ mod tests {
         let pending = facts(given(18.0, false, ActionState::Pending, 59));
         assert_eq!(pending.next_move(at(61)), UnitMove::Wait(None));
         let done = facts(given(18.0, false, ActionState::Confirmed, 59));
+        let done = UnitFacts { reading: shows(18.0), ..done };
         assert_eq!(done.next_move(at(61)), UnitMove::StepBack(at(299)));
         assert_eq!(done.next_move(at(298)), UnitMove::StepBack(at(299)));
         assert_eq!(done.next_move(at(299)), UnitMove::Order(hold(21.0)));
         // A command that the unit did not take has not set it.
         let failed = facts(given(18.0, false, ActionState::Failed, 59));
         assert_eq!(failed.next_move(at(61)), UnitMove::Order(hold(21.0)));
+    }
+
+    #[test]
+    fn a_person_who_sets_the_unit_in_the_time_of_a_client_is_left_alone_for_a_time_of_their_own() {
+        // A client's command of minute 59; a person sets the unit at minute 290.
+        let mut facts = facts(given(18.0, false, ActionState::Confirmed, 59));
+        (facts.reading, facts.read_at) = (shows(23.0), Some(at(290)));
+        assert_eq!(facts.next_move(at(291)), UnitMove::StepBack(at(530)));
+        (facts.deviation, facts.read_at) = (facts.deviates(), Some(at(400)));
+        assert_eq!(facts.next_move(at(401)), UnitMove::StepBack(at(530)));
+        assert_eq!(facts.next_move(at(530)), UnitMove::Order(hold(21.0)));
     }
 
     #[test]

@@ -101,7 +101,7 @@ pub(crate) fn plan_unit(app: &App, unit: &Unit, now: DateTime<Utc>) -> Option<Ar
 
 fn is_current(before: &UnitPlan, unit: &Unit, priced: &Priced, now: DateTime<Utc>) -> bool {
     let (policy, facts) = (&unit.policy, &unit.facts);
-    let is_as_planned = match (before.facts.present(now), facts.present(now)) {
+    let is_as_planned = match (before.facts.find_temperature(now), facts.find_temperature(now)) {
         (None, None) => true,
         (Some(_), Some(measured)) => {
             let planned = before.plan.temperature_at(now);
@@ -130,7 +130,7 @@ pub fn show_unit(app: &App, device_id: Uuid) -> Option<ShownUnit> {
         currency: planned.priced.currency.clone(),
         step: *step,
         refused: refused.clone(),
-        has_temperature: planned.facts.present(planned.made_at).is_some(),
+        has_temperature: planned.facts.find_temperature(planned.made_at).is_some(),
         plan: planned.plan.clone(),
         sentences: reasons.iter().map(|reason| reason.sentence(time_zone)).collect(),
     })

@@ -39,7 +39,7 @@ async fn try_steer(app: &App, id: Uuid) -> Result<Option<DateTime<Utc>>, StoreEr
         app.units().remove_state(id);
         return Ok(None);
     };
-    let Some(setting) = unit.policy.setting(&planned.plan, now) else { return Ok(None) };
+    let Some(setting) = unit.policy.find_setting(&planned.plan, now) else { return Ok(None) };
     let before = app.units().state(id);
     let deviation = before.as_ref().and_then(|before| before.deviation);
     let mut state = UnitState { planned, step: None, refused: None, deviation };

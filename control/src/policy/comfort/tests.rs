@@ -54,6 +54,11 @@ fn refusals_name_field_value_and_unit() {
         "building.floor_area_m2 is 0 m²; it is above 0 m² and at most 1000000 m²",
     );
     check(
+        |p| p.comfort.min = celsius(-400.0),
+        "comfort.min_celsius is -400 °C; it lies between -90 and 150 °C: temperatures are in degrees \
+         Celsius",
+    );
+    check(
         |p| p.capacity = Some(kwh_per_k(0.0)),
         "capacity_kwh_per_k is 0 kWh/K; it is above 0 kWh/K",
     );
@@ -115,15 +120,15 @@ fn the_unit_runs_in_the_cheap_hour_before_the_dear_ones() {
     let plan = policy.plan(&room, &prices, now).unwrap();
     let run: f64 = plan.slots.iter().take(4).map(|slot| slot.used.as_kwh()).sum();
     assert!((run - plan.used.as_kwh()).abs() < 1e-9 && run > 1.0, "{run} kWh");
-    let setting = policy.setting(&plan, now).unwrap();
+    let setting = policy.find_setting(&plan, now).unwrap();
     assert!(setting.is_running);
     // At full power towards the upper edge less the dead band; later at rest at the lower one.
     assert_eq!(setting.hold.heat_setpoint, Some(celsius(22.5)));
     assert_eq!(setting.until, utc("2026-01-05T10:15:00Z"));
-    let later = policy.setting(&plan, utc("2026-01-05T11:20:00Z")).unwrap();
+    let later = policy.find_setting(&plan, utc("2026-01-05T11:20:00Z")).unwrap();
     assert_eq!((later.is_running, later.hold.heat_setpoint), (false, Some(celsius(20.5))));
     assert_eq!(later.until, utc("2026-01-05T11:30:00Z"));
-    assert_eq!(policy.setting(&plan, utc("2026-01-05T14:00:00Z")), None);
+    assert_eq!(policy.find_setting(&plan, utc("2026-01-05T14:00:00Z")), None);
 }
 
 #[test]
@@ -133,7 +138,7 @@ fn a_modulating_unit_is_held_at_the_planned_temperature() {
     let prices = hours(now, &[0.10, 0.50]);
     let plan = policy.plan(&facts(20.5, now, Tz::UTC), &prices, now).unwrap();
     let slot = plan.slots.iter().find(|slot| slot.used > Energy::ZERO).unwrap();
-    let setting = policy.setting(&plan, slot.start).unwrap();
+    let setting = policy.find_setting(&plan, slot.start).unwrap();
     let setpoint = setting.hold.heat_setpoint.unwrap().as_celsius();
     let planned = slot.temperature.as_celsius();
     assert!(setpoint >= planned - 1e-6 && setpoint < planned + 0.5, "{setpoint} for {planned}");
@@ -150,12 +155,12 @@ fn a_unit_that_cools_is_the_mirror_image() {
     };
     let prices = hours(now, &[0.10, 0.50, 0.50, 0.50]);
     let plan = policy.plan(&facts(22.5, now, Tz::UTC), &prices, now).unwrap();
-    let first = policy.setting(&plan, now).unwrap();
+    let first = policy.find_setting(&plan, now).unwrap();
     assert_eq!((first.is_running, first.hold.cool_setpoint), (true, Some(celsius(20.5))));
     assert_eq!((first.hold.mode, first.hold.heat_setpoint), (Mode::Cool, None));
-    let last = policy.setting(&plan, utc("2026-01-06T13:50:00Z"));
+    let last = policy.find_setting(&plan, utc("2026-01-06T13:50:00Z"));
     assert_eq!(last, None);
-    let rest = policy.setting(&plan, utc("2026-07-06T13:50:00Z")).unwrap();
+    let rest = policy.find_setting(&plan, utc("2026-07-06T13:50:00Z")).unwrap();
     assert_eq!((rest.is_running, rest.hold.cool_setpoint), (false, Some(celsius(22.5))));
 }
 
@@ -165,7 +170,7 @@ fn without_prices_or_a_fresh_temperature_the_thermostat_keeps_the_band() {
     let policy = policy();
     let rests = |room: RoomFacts, prices: &PriceCurve| {
         let plan = policy.plan(&room, prices, now).unwrap();
-        let setting = policy.setting(&plan, now).unwrap();
+        let setting = policy.find_setting(&plan, now).unwrap();
         assert_eq!((setting.is_running, setting.hold.heat_setpoint), (false, Some(celsius(20.5))));
         assert_eq!(setting.until, utc("2026-01-05T10:15:00Z"));
     };
