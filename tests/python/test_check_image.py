@@ -23,13 +23,24 @@ def test_the_service_takes_the_settings_of_the_image(tmp_path: Path) -> None:
     assert SERVER.is_file(), f"{SERVER} is missing: run `make build`"
     settings = ROOT / "api" / "container.toml"
     done = subprocess.run(
-        [SERVER, "client", "list", "--store", "--config", settings],
+        [
+            SERVER,
+            "client",
+            "create",
+            "--store",
+            "--environment",
+            "production",
+            "--name",
+            "first",
+            "--config",
+            settings,
+        ],
         env={**os.environ, "SLACKWATER_STORE__URL": f"sqlite:{tmp_path}/kept.db"},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
+    assert (done.returncode, json.loads(done.stdout)["name"]) == (0, "first"), done.stderr
 
 
 def test_the_image_without_a_system_has_all_that_the_program_loads(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -76,7 +77,18 @@ def test_the_service_takes_the_settings(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("a-token-of-more-than-20-characters\n")
     done = subprocess.run(
-        [SERVER, "client", "list", "--store", "--config", FOLDER / "slackwater.toml"],
+        [
+            SERVER,
+            "client",
+            "create",
+            "--store",
+            "--environment",
+            "production",
+            "--name",
+            "first",
+            "--config",
+            FOLDER / "slackwater.toml",
+        ],
         env={
             **os.environ,
             "SLACKWATER_STORE__URL": f"sqlite:{tmp_path}/kept.db",
@@ -86,4 +98,4 @@ def test_the_service_takes_the_settings(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+    assert (done.returncode, json.loads(done.stdout)["name"]) == (0, "first"), done.stderr

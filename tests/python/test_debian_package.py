@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -95,8 +96,19 @@ def test_the_service_takes_the_settings_of_the_package(installed: Path, tmp_path
     program = installed / "usr/bin/slackwater-api"
     for file in (installed / "etc/slackwater/slackwater.toml", chosen):
         store = f"sqlite:{tmp_path}/kept.db"
-        words = ("client", "list", "--store", "--config", file)
-        assert run(program, *words, SLACKWATER_STORE__URL=store) == "[]\n"
+        words = (
+            "client",
+            "create",
+            "--store",
+            "--environment",
+            "production",
+            "--name",
+            "first",
+            "--config",
+            file,
+        )
+        made = json.loads(run(program, *words, SLACKWATER_STORE__URL=store))
+        assert made["name"] == "first"
 
 
 def test_the_user_of_the_unit_is_made_and_owns_the_settings() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -38,13 +39,24 @@ def test_the_service_takes_the_settings_of_the_run_book(block: str, tmp_path: Pa
         "SLACKWATER_STORE__KEY_FILE": str(key),
     }
     done = subprocess.run(
-        [SERVER, "client", "list", "--store", "--config", settings],
+        [
+            SERVER,
+            "client",
+            "create",
+            "--store",
+            "--environment",
+            "production",
+            "--name",
+            "first",
+            "--config",
+            settings,
+        ],
         env={**os.environ, **here},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+    assert (done.returncode, json.loads(done.stdout)["name"]) == (0, "first"), done.stderr
 
 
 def test_the_proxy_has_the_hosts_and_ports_of_the_settings() -> None:
@@ -73,3 +85,46 @@ def test_log_lines_and_commands_of_the_run_book_exist() -> None:
     assert len(commands) > 4
     unknown = {words for words in commands if f"$ slackwater-api {words} --help" not in help_text}
     assert unknown == set()
+
+
+def test_the_prices_of_a_reply_are_imported(tmp_path: Path) -> None:
+    (program,) = blocks_of("python")
+    (tmp_path / "list_prices.py").write_text(program, encoding="utf-8")
+    reply = ROOT / "bindings/python/slackwater/samples/entsoe-day.xml"
+    listed = subprocess.run(
+        [sys.executable, "list_prices.py", reply],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    header, first, *_ = listed.stdout.splitlines()
+    assert header == "start,end,price_eur_per_kwh"
+    assert float(first.rpartition(",")[2]) < 1
+    here = {**os.environ, "SLACKWATER_STORE__URL": f"sqlite:{tmp_path}/kept.db"}
+    server = subprocess.Popen(
+        [SERVER, "serve", "--listen", "127.0.0.1:0", "--homes", "1"],
+        env=here,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert server.stderr is not None
+        lines = (json.loads(line) for line in server.stderr)
+        admin = next(line["admin"] for line in lines if line.get("message") == "listening")
+        words = ("prices", "import", "--zone", "DE_LU", "--currency", "EUR", "--admin", admin, "-")
+        done = subprocess.run(
+            [SERVER, *words],
+            input=listed.stdout,
+            env=here,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        server.kill()
+        server.communicate()
+    assert done.returncode == 0, done.stderr
+    kept = json.loads(done.stdout)
+    assert (kept["currency"], kept["slots"]) == ("EUR", len(listed.stdout.splitlines()) - 1)

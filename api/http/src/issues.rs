@@ -140,6 +140,7 @@ fn pointer_of(at: ValuePointerRef<'_>) -> String {
 }
 
 /// A name as a part of a JSON pointer.
-pub(crate) fn escape_name(name: &str) -> String {
+#[must_use]
+pub fn escape_name(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }

@@ -166,6 +166,7 @@ impl From<SubscribeError> for Problem {
             SubscribeError::Store(error) => error.into(),
             SubscribeError::Invalid(_)
             | SubscribeError::NoClient { .. }
+            | SubscribeError::NoEvent { .. }
             | SubscribeError::Taken { .. } => Self::bad_request(error.to_string()),
         }
     }

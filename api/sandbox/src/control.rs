@@ -98,8 +98,10 @@ fn names<T>(list: &[T], name: impl Fn(&T) -> &String) -> Vec<String> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(
     untagged,
-    expecting = "expected a `device` or a `vendor`, and its `conduct`: answer, freeze, \
-        {\"sleep\": {\"may_be_woken\": true}} or another of the documentation"
+    expecting = "expected a `device` or a `vendor`, and its `conduct`: \"answer\", \"freeze\", \
+        {\"sleep\": {\"may_be_woken\": true}}, \"unreachable\", {\"refuse\": {\"detail\": \"...\"}}, \
+        {\"rate_limit\": {\"retry_after_seconds\": 60}}, {\"lose_precondition\": {\"state\": \
+        \"fault\"}}, \"outage\", \"hang\" or \"revoke\""
 )]
 pub enum ConductOrder {
     /// A device.

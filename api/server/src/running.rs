@@ -167,7 +167,7 @@ impl Service {
         }
         // Before anything is read, so that no change falls in between.
         let notes = ChangeNotifications::listen(&store).await?;
-        configure(&store, &config.events.subscriptions).await?;
+        configure(&store, &config.events).await?;
         let urls: Vec<(Role, String)> = sockets.urls().collect();
         let url = |role: Role| {
             let found = urls.iter().find(|(other, _)| *other == role);

@@ -404,6 +404,12 @@ impl Config {
         Ok(config)
     }
 
+    /// Returns `true` if production is served without an integration, so that nobody can link a device.
+    #[must_use]
+    pub fn opens_without_integrations(&self) -> bool {
+        self.environments.production.as_ref().is_some_and(|own| own.integrations.is_empty())
+    }
+
     /// Checks what one value alone does not show. Arguments change settings: a process
     /// checks them again.
     ///

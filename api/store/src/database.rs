@@ -85,6 +85,16 @@ impl Store {
         Self::open_with(url, None).await
     }
 
+    /// Opens a database that is there, for who looks into it or changes it: none is made in the wrong
+    /// folder.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), or there is no such file.
+    pub async fn open_existing(url: &StoreUrl) -> Result<Self, StoreError> {
+        file::find(url)?;
+        Self::open(url).await
+    }
+
     /// Opens the database as the service that is run on it. Of a file there is one
     /// at a time: two would know nothing of each other's changes.
     ///

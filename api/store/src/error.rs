@@ -27,6 +27,13 @@ pub enum StoreError {
     /// Another process serves the file.
     #[error("another process serves {}; one process has a database file", .0.display())]
     Taken(PathBuf),
+    /// There is no file of that name.
+    #[error(
+        "there is no database {}; name its settings with --config, or its address in \
+         SLACKWATER_STORE__URL",
+        .0.display()
+    )]
+    NoFile(PathBuf),
     /// A file of the database cannot be locked, or not be closed to others.
     #[error("cannot use {}: {reason}", file.display())]
     File {
@@ -124,6 +131,7 @@ impl StoreError {
             | Self::NoCurrentKey
             | Self::Cipher(_)
             | Self::Taken(_)
+            | Self::NoFile(_)
             | Self::File { .. }
             | Self::Migrate(_)
             | Self::Statement(_) => None,

@@ -51,6 +51,17 @@ pub fn lock(url: &StoreUrl) -> Result<Option<FileLock>, StoreError> {
     }
 }
 
+/// Checks that the file of an address is there; servers always are.
+///
+/// # Errors
+/// It is not there.
+pub fn find(url: &StoreUrl) -> Result<(), StoreError> {
+    match file_of(url) {
+        Some(file) if !file.exists() => Err(StoreError::NoFile(file)),
+        _ => Ok(()),
+    }
+}
+
 /// Makes the file of an address if it is missing, and closes it to other users of
 /// the machine with the files beside it. SQLite gives those the mode of the first.
 ///
@@ -125,6 +136,18 @@ mod tests {
             store.close().await;
             fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
         }
+    }
+
+    #[tokio::test]
+    async fn a_missing_file_is_made_only_where_that_is_meant() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("none.db");
+        let url: StoreUrl = format!("sqlite:{}", file.display()).parse().unwrap();
+        let missing = Store::open_existing(&url).await.unwrap_err().to_string();
+        assert!(missing.starts_with(&format!("there is no database {}", file.display())));
+        assert!(!file.exists());
+        Store::open(&url).await.unwrap().close().await;
+        Store::open_existing(&url).await.unwrap().close().await;
     }
 
     #[tokio::test]

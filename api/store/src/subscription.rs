@@ -12,6 +12,18 @@ use crate::template::{Template, TemplateError};
 /// A subscription that is malformed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SubscriptionError {
+    /// No name, by which it could be removed.
+    #[error("the name of a subscription is empty")]
+    NoName,
+    /// An account in the address. The address is not repeated: it holds a password.
+    #[error(
+        "subscription `{name}`: the address has a user name, which is not sent to receivers; leave it \
+         out, and give a secret that signs requests"
+    )]
+    Account {
+        /// The subscription.
+        name: String,
+    },
     /// The address of the receiver.
     #[error("subscription `{name}`: {url:?} is not an address such as https://example.org/events")]
     Url {
@@ -68,9 +80,16 @@ impl NewSubscription {
     /// Checks the subscription as far as that needs no database.
     ///
     /// # Errors
-    /// The address or the template is malformed.
+    /// The name is empty, or the address or the template is malformed.
     pub fn check(&self) -> Result<(), SubscriptionError> {
+        if self.name.trim().is_empty() {
+            return Err(SubscriptionError::NoName);
+        }
         let uri = self.url.parse::<Uri>().ok();
+        let authority = uri.as_ref().and_then(|uri| uri.authority());
+        if authority.is_some_and(|authority| authority.as_str().contains('@')) {
+            return Err(SubscriptionError::Account { name: self.name.clone() });
+        }
         let is_web = uri.is_some_and(|uri| {
             matches!(uri.scheme_str(), Some("http" | "https"))
                 && uri.host().is_some_and(|h| !h.is_empty())
@@ -81,5 +100,45 @@ impl NewSubscription {
         let template = self.template.as_deref().map(Template::parse).transpose();
         let refused = |error| SubscriptionError::Template { name: self.name.clone(), error };
         template.map(|_| ()).map_err(refused)
+    }
+}
+
+/// Address of a receiver for who reads it: stars stand for its query, which often has a token.
+#[must_use]
+pub fn shown_url(url: &str) -> String {
+    url.split_once('?').map_or_else(|| url.to_owned(), |(page, _)| format!("{page}?***"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subscription(name: &str, url: &str) -> NewSubscription {
+        NewSubscription {
+            name: name.to_owned(),
+            client: "c".to_owned(),
+            url: url.to_owned(),
+            version: None,
+            events: Vec::new(),
+            template: None,
+            secret: None,
+            secret_file: None,
+        }
+    }
+
+    #[test]
+    fn names_and_addresses_are_checked_and_passwords_not_repeated() {
+        let flaw = |name, url| subscription(name, url).check().err().map(|error| error.to_string());
+        assert_eq!(flaw("a", "https://h/events?token=t"), None);
+        assert_eq!(flaw(" ", "https://h/").as_deref(), Some("the name of a subscription is empty"));
+        assert!(flaw("a", "ftp://h/").unwrap().contains("is not an address such as"));
+        let account = flaw("a", "https://me:sesame@h/").unwrap();
+        assert!(account.contains("has a user name") && !account.contains("sesame"), "{account}");
+    }
+
+    #[test]
+    fn the_query_of_an_address_is_not_shown() {
+        assert_eq!(shown_url("https://h/events?token=t"), "https://h/events?***");
+        assert_eq!(shown_url("https://h/events"), "https://h/events");
     }
 }

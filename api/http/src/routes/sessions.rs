@@ -204,8 +204,12 @@ fn check_link_request(
 ) -> Result<LinkRequest, Problem> {
     let LinkBody { vendor, vendor_type, scopes, force_language, redirect_uri } = body;
     let mut issues = Vec::new();
-    if vendor.as_ref().is_some_and(|code| app.vendor(code).is_none()) {
-        issues.push(format!("/vendor: {NO_VENDOR}"));
+    if let Some(code) = vendor.as_ref().filter(|code| app.vendor(code).is_none()) {
+        let known = app.vendors();
+        let known: Vec<String> = known.iter().map(|one| one.profile().code.to_string()).collect();
+        let choices =
+            if known.is_empty() { String::new() } else { format!("; one of {}", known.join(", ")) };
+        issues.push(format!("/vendor: {:?} {NO_VENDOR}{choices}", code.as_str()));
     }
     let allowed = app.config().link.redirect_uris.get(&caller.client.id);
     let is_allowed = |address| allowed.is_none_or(|allowed| allowed.contains(page_of(address)));
@@ -257,7 +261,7 @@ fn read_scopes(
     kind: Option<DeviceKind>,
 ) -> Result<scope::GrantedByKind, String> {
     let granted = scope::parse_scopes(words, has_old_names)
-        .map_err(|index| format!("{:?} is no scope", words[index]))?;
+        .map_err(|index| format!("{:?} is no scope; one of {}", words[index], all_scopes()))?;
     let reads = |(of, granted): &(DeviceKind, Granted)| {
         kind.is_none_or(|kind| kind == *of) && granted.contains(&Permission::ReadData)
     };
@@ -268,6 +272,14 @@ fn read_scopes(
         return Err(format!("needs a scope that reads data, such as {of}:read:data"));
     }
     Ok(granted)
+}
+
+/// All scopes, for who has mistyped one.
+fn all_scopes() -> String {
+    let kinds = DeviceKind::ALL.into_iter();
+    let words =
+        kinds.flat_map(|kind| kind.permissions().iter().map(move |p| scope::scope_word(kind, *p)));
+    words.collect::<Vec<_>>().join(", ")
 }
 
 fn read_language(value: &Value) -> Result<Option<String>, String> {
@@ -408,6 +420,6 @@ mod tests {
         assert!(ask(&["vehicle:read:data"], Some(DeviceKind::Charger)).is_err());
         assert!(read_scopes(&["offline_access".to_owned()], true, None).is_ok());
         let error = ask(&["vehicle:read:data", "offline_access"], None).unwrap_err();
-        assert_eq!(error, "\"offline_access\" is no scope");
+        assert!(error.starts_with("\"offline_access\" is no scope; one of battery:"), "{error}");
     }
 }

@@ -115,6 +115,19 @@ fn shown_client(client: &Client) -> Value {
 /// Makes a client, and answers with its secret.
 pub(crate) async fn create(State(app): State<App>, body: Bytes) -> Result<Response, Problem> {
     let wish: NewClient = read(&body)?;
+    let served = &app.config().environments;
+    let is_served = match wish.environment.as_str() {
+        "sandbox" => served.sandbox.is_some(),
+        "production" => served.production.is_some(),
+        _ => true,
+    };
+    if !is_served {
+        let name = &wish.environment;
+        return Err(Problem::invalid(vec![format!(
+            "/environment: {name} is not served here; open it by [environments.{name}] of the \
+             settings first"
+        )]));
+    }
     let made = wish.make(&app.config().versions, Clock::system().now()).await?;
     clients::insert_client(app.store(), &made.row).await?;
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(made.shown())).into_response())

@@ -12,6 +12,7 @@ use slackwater_control::device::command::Command;
 use slackwater_wire::version::operation_mode::parse_operation_mode;
 use uuid::Uuid;
 
+use crate::admin::body::read;
 use crate::admin::console::worlds::{first, world_of};
 use slackwater_http::problem::Problem;
 use slackwater_http::request::Path;
@@ -45,8 +46,7 @@ async fn send_command(
     body: Bytes,
 ) -> Result<Json<ActionBody>, Problem> {
     let (app, device) = device_of(&worlds, &device).await?;
-    let command: Command = serde_json::from_slice(&body)
-        .map_err(|error| Problem::bad_request(format!("no command: {error}")))?;
+    let command: Command = read(&body)?;
     check_version(&app, &device, &command).await?;
     let action = order(&app, device.id, command, Origin::Client).await?;
     Ok(Json(ActionBody::from_action(&action)))

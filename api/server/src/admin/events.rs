@@ -9,17 +9,21 @@ use crate::admin::body::{read, read_window};
 use slackwater_http::problem::Problem;
 use slackwater_http::request::{Path, query_pairs};
 use slackwater_service::outbox::lines::line;
-use slackwater_service::outbox::subscribing::subscribe as keep;
+use slackwater_service::outbox::subscribing::{check_events, subscribe as keep};
 use slackwater_service::state::App;
 use slackwater_store::subscription::NewSubscription;
-use slackwater_store::{deliveries, events};
+use slackwater_store::{clients, deliveries, events};
 
 /// Events after `?after=`, oldest first, `?limit=` of them, of `?client=` or of all.
 pub(crate) async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Value>, Problem> {
     let given = query_pairs(&uri).find(|(name, _)| name == "client").map(|(_, client)| client);
     let (after, count) = read_window(&uri)?;
     let found = match given {
-        Some(client) => deliveries::client_events_after(app.store(), &client, after, count).await?,
+        Some(client) => {
+            let known = clients::get_client(app.store(), &client).await?;
+            known.ok_or_else(|| Problem::no_entity("client"))?;
+            deliveries::client_events_after(app.store(), &client, after, count).await?
+        }
         None => events::events_after(app.store(), after, count).await?,
     };
     let last = found.last().map_or(after, |event| event.seq);
@@ -40,6 +44,7 @@ pub(crate) async fn subscribe(State(app): State<App>, body: Bytes) -> Result<Jso
             "secret_file is of the settings; send secret in its place",
         ));
     }
+    check_events(&app.config().events, &new)?;
     keep(app.store(), &new).await?;
     Ok(Json(shown(&app, &new.name).await?))
 }
@@ -55,7 +60,8 @@ pub(crate) async fn unsubscribe(
     if was_there {
         Ok(Json(json!({ "removed": name })))
     } else {
-        Err(Problem::no_entity("a subscription of that name that was made by hand"))
+        // Those of the settings are removed there.
+        Err(Problem::no_entity("subscription made by hand"))
     }
 }
 

@@ -94,9 +94,15 @@ fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
 
 /// The operator whose token a request carries.
 fn find_operator(admin: &AdminSettings, headers: &HeaderMap) -> Result<Operator, Problem> {
-    let found = token_of(headers).and_then(|token| admin.find_operator(&token));
+    let token = token_of(headers);
+    let found = token.as_ref().and_then(|token| admin.find_operator(token));
     found.ok_or_else(|| {
-        let needs = "the operators' address needs a token (admin.tokens, admin.token)";
+        let needs = if token.is_some() {
+            "the token is none of those of the operators' address (admin.tokens, admin.token)"
+        } else {
+            "the operators' address needs a token (admin.tokens, admin.token); commands send that of \
+             SLACKWATER_ADMIN_TOKEN"
+        };
         // A browser then asks for a name and a password: the password is the token.
         let asks =
             HeaderValue::from_static("Basic realm=\"slackwater operators\", charset=\"UTF-8\"");

@@ -12,12 +12,14 @@ use uuid::Uuid;
 use crate::admin::body::read;
 use crate::admin::console::worlds::{first, world_of};
 use crate::admin::control::device_of;
+use slackwater_control::device::scope::DeviceKind;
 use slackwater_http::problem::Problem;
 use slackwater_http::request::{Path, query_pairs};
 use slackwater_integration::reading::Position;
 use slackwater_service::cache::tables::{OfUser, Tables};
 use slackwater_service::linking::connect::{NewUser, connect};
 use slackwater_service::state::App;
+use slackwater_store::clients;
 use slackwater_store::devices::Device;
 use slackwater_store::locations::{Location, LocationFacts};
 
@@ -56,8 +58,26 @@ pub fn router(worlds: Vec<App>) -> Router {
 struct Filter(Vec<(String, String)>);
 
 impl Filter {
-    fn of(uri: &Uri) -> Self {
-        Self(query_pairs(uri).map(|(name, value)| (name.into(), value.into())).collect())
+    /// Reads the conditions of a query. One that means nothing is refused: its list would be empty, or
+    /// be that of all.
+    async fn read(uri: &Uri, names: &[&str], worlds: &[App]) -> Result<Self, Problem> {
+        let mut issues = Vec::new();
+        let mut all = Vec::new();
+        for (name, value) in query_pairs(uri) {
+            if !names.contains(&name.as_ref()) {
+                issues.push(format!("/{name}: is no condition; one of {}", names.join(", ")));
+            } else if name == "kind"
+                && let Err(error) = DeviceKind::parse(&value)
+            {
+                issues.push(format!("/kind: {error}"));
+            } else if name == "client"
+                && clients::get_client(first(worlds)?.store(), &value).await?.is_none()
+            {
+                return Err(Problem::no_entity("client"));
+            }
+            all.push((name.into_owned(), value.into_owned()));
+        }
+        if issues.is_empty() { Ok(Self(all)) } else { Err(Problem::invalid(issues)) }
     }
 
     /// True unless the query asks for another value under the name.
@@ -68,7 +88,7 @@ impl Filter {
 
 /// All users, or those of `?client=`.
 async fn list_users(State(worlds): State<Vec<App>>, uri: Uri) -> Result<Json<Value>, Problem> {
-    let filter = Filter::of(&uri);
+    let filter = Filter::read(&uri, &["client"], &worlds).await?;
     let all = first(&worlds)?.cache().read(|tables| {
         let named = tables.all_users().filter(|(client, _)| filter.lets("client", client));
         let users = named.filter_map(|(client, id)| Some((client, tables.user(client, id)?)));
@@ -108,7 +128,7 @@ fn shown_user(client: &str, user: &OfUser) -> Value {
 
 /// All locations, or those of `?client=`, `?user=`, `?zone=` and `?area=`.
 async fn list_locations(State(worlds): State<Vec<App>>, uri: Uri) -> Result<Json<Value>, Problem> {
-    let filter = Filter::of(&uri);
+    let filter = Filter::read(&uri, &["client", "user", "zone", "area"], &worlds).await?;
     let all = first(&worlds)?.cache().read(|tables| {
         let users = tables.all_users().filter_map(|(client, id)| tables.user(client, id));
         let shown = users.flat_map(|user| user.locations.iter().map(shown_location));
@@ -157,6 +177,13 @@ fn checked_location(app: &App, order: LocationOrder) -> Result<Location, Problem
     if user.trim().is_empty() {
         issues.push("/user: is empty".to_owned());
     }
+    if let Some(Position { latitude, longitude }) = position {
+        let coordinates = [("latitude", latitude, 90.0), ("longitude", longitude, 180.0)];
+        let outside = coordinates.into_iter().filter(|(_, given, most)| given.abs() > *most);
+        issues.extend(outside.map(|(name, given, most)| {
+            format!("/position/{name}: is {given}°; it lies between -{most} and {most}°")
+        }));
+    }
     if area.is_some() && zone.is_none() {
         issues.push("/area: is part of a zone; give zone, too".to_owned());
     }
@@ -186,7 +213,7 @@ fn checked_location(app: &App, order: LocationOrder) -> Result<Location, Problem
 
 /// All devices, or those of `?client=`, `?user=`, `?kind=` and `?vendor=`.
 async fn list_devices(State(worlds): State<Vec<App>>, uri: Uri) -> Result<Json<Value>, Problem> {
-    let filter = Filter::of(&uri);
+    let filter = Filter::read(&uri, &["client", "user", "kind", "vendor"], &worlds).await?;
     let all = first(&worlds)?.cache().read(|tables| {
         let is_meant = |device: &&std::sync::Arc<Device>| {
             filter.lets("client", &device.client_id)

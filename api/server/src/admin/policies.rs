@@ -12,6 +12,7 @@ use slackwater_control::policy::flex::FlexRequest;
 use slackwater_control::policy::vehicle::VehiclePolicyRequest;
 use uuid::Uuid;
 
+use crate::admin::body::read;
 use crate::admin::control::device_of;
 use slackwater_http::problem::Problem;
 use slackwater_http::request::Path;
@@ -74,7 +75,7 @@ async fn set_policy(
 ) -> Result<Json<Value>, Problem> {
     let (app, device) = device_of(&worlds, &device).await?;
     if device.kind == DeviceKind::Charger {
-        let policy: ChargerPolicy = read(&body)?;
+        let policy: ChargerPolicy = read(body.as_bytes())?;
         let patch = ChargerPatch {
             is_enabled: Change::Set(policy.is_enabled),
             deadline: Change::Set(policy.deadline),
@@ -83,7 +84,7 @@ async fn set_policy(
         return Ok(Json(json!(patch_charger(&app, device.id, patch).await?)));
     }
     if device.kind == DeviceKind::Hvac {
-        let policy: Option<ComfortPolicy> = read(&body)?;
+        let policy: Option<ComfortPolicy> = read(body.as_bytes())?;
         set_comfort(&app, device.id, policy).await?;
         let comfort = app.cache().read(|tables| tables.plans.comfort(device.id).cloned());
         return Ok(Json(json!({ "comfort": comfort })));
@@ -92,7 +93,7 @@ async fn set_policy(
         let reason = "only vehicles, chargers, and heating and cooling units have policies";
         return Err(Problem::bad_request(reason));
     }
-    let policy: VehiclePolicyRequest = read(&body)?;
+    let policy: VehiclePolicyRequest = read(body.as_bytes())?;
     set_vehicle(&app, &device, policy).await?;
     Ok(Json(json!(policy)))
 }
@@ -103,7 +104,7 @@ async fn set_flex(
     Path(policy): Path<Uuid>,
     body: String,
 ) -> Result<Json<FlexPolicyBody>, Problem> {
-    let order: FlexOrder = read(&body)?;
+    let order: FlexOrder = read(body.as_bytes())?;
     let (app, device) = device_of(&worlds, &order.vehicle_id.to_string()).await?;
     let places = (order.vehicle_id, order.location_id);
     Ok(Json(keep_flex(&app, &device.client_id, policy, places, order.policy).await?))
@@ -120,8 +121,4 @@ async fn show_plan(
         return Ok(Json(json!(shown)));
     }
     Ok(Json(json!(plan_of(&app, device.id).await?)))
-}
-
-fn read<T: serde::de::DeserializeOwned>(body: &str) -> Result<T, Problem> {
-    serde_json::from_str(body).map_err(|error| Problem::bad_request(error.to_string()))
 }

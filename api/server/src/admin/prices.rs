@@ -14,6 +14,7 @@ use slackwater_engine::prices::curve::{PriceCurve, Slot};
 use slackwater_engine::prices::resolve::ResolvedPrices;
 use uuid::Uuid;
 
+use crate::admin::body::read as read_json;
 use slackwater_http::problem::Problem;
 use slackwater_http::request::query_pairs;
 use slackwater_http::routes::price_signals::BODY_MAX;
@@ -89,7 +90,7 @@ async fn get_price(State(app): State<App>, uri: Uri) -> Result<Json<Value>, Prob
 
 /// The prices that count in a window, with their sources.
 async fn resolve_window(State(app): State<App>, uri: Uri) -> Result<Json<ResolvedPrices>, Problem> {
-    let (from, to) = (read_instant(&uri, "from")?, read_instant(&uri, "to")?);
+    let (from, to) = read_window(&uri)?;
     at_place(&app, &uri, from, to).await.map(Json)
 }
 
@@ -116,7 +117,7 @@ async fn get_signal(State(app): State<App>, uri: Uri) -> Result<Json<PriceCurve>
         zone_id: read_required(&uri, "zone")?,
         area_id: read_required(&uri, "area")?,
     };
-    let (from, to) = (read_instant(&uri, "from")?, read_instant(&uri, "to")?);
+    let (from, to) = read_window(&uri)?;
     let curve = app.prices().read(|book| Some(book.series(&name)?.curve.between(from, to)));
     curve.map(Json).ok_or_else(|| Problem::no_entity("area"))
 }
@@ -128,8 +129,7 @@ async fn schedule_tariff(
     body: Bytes,
 ) -> Result<Json<Value>, Problem> {
     let location = find_location(&app, &uri).await?;
-    let schedule: Option<TariffSchedule> =
-        serde_json::from_slice(&body).map_err(|error| Problem::bad_request(error.to_string()))?;
+    let schedule: Option<TariffSchedule> = read_json(&body)?;
     let shown = json!({
         "client": location.client_id, "location": location.id, "schedule": schedule,
     });
@@ -150,6 +150,15 @@ async fn find_location(app: &App, uri: &Uri) -> Result<Location, Problem> {
     let id = Uuid::parse_str(&read_required(uri, "location")?).ok();
     let known = app.cache().read(|tables| tables.location(&client_id, id?).cloned());
     known.ok_or_else(|| Problem::no_entity("location"))
+}
+
+/// The window of `?from=` and `?to=`.
+fn read_window(uri: &Uri) -> Result<(DateTime<Utc>, DateTime<Utc>), Problem> {
+    let (from, to) = (read_instant(uri, "from")?, read_instant(uri, "to")?);
+    if to <= from {
+        return Err(refuse_parameter("to", format!("is {to}; it is after from, {from}")));
+    }
+    Ok((from, to))
 }
 
 fn read_instant(uri: &Uri, name: &'static str) -> Result<DateTime<Utc>, Problem> {

@@ -1,6 +1,7 @@
 //! Arguments of commands for a running server.
 use std::path::PathBuf;
 
+use axum::http::Uri;
 use clap::Args;
 use slackwater_service::config::admin::AdminToken;
 
@@ -8,7 +9,13 @@ use slackwater_service::config::admin::AdminToken;
 #[derive(Debug, Args)]
 pub(crate) struct Server {
     /// The operators' address of the server; that of the settings, if it is not named here.
-    #[arg(long, global = true, env = "SLACKWATER_ADMIN_URL", value_name = "URL")]
+    #[arg(
+        long,
+        global = true,
+        env = "SLACKWATER_ADMIN_URL",
+        value_name = "URL",
+        value_parser = checked_url
+    )]
     pub(crate) admin: Option<String>,
 
     /// The token of the operators' address; that of the settings, if it is not named here.
@@ -30,4 +37,14 @@ pub(crate) struct Server {
     /// Certificate to show to the server, and its key, in PEM, in one file.
     #[arg(long, global = true, env = "SLACKWATER_ADMIN_CERTIFICATE", value_name = "FILE")]
     pub(crate) admin_certificate: Option<PathBuf>,
+}
+
+fn checked_url(given: &str) -> Result<String, String> {
+    let uri = given.parse::<Uri>().ok();
+    let is_web = uri.is_some_and(|uri| {
+        matches!(uri.scheme_str(), Some("http" | "https"))
+            && uri.host().is_some_and(|host| !host.is_empty())
+    });
+    let refused = || format!("`{given}` is no address such as http://127.0.0.1:8083");
+    if is_web { Ok(given.to_owned()) } else { Err(refused()) }
 }

@@ -5,6 +5,8 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use slackwater_control::device::scope::{DeviceKind, DeviceKindError};
+use slackwater_engine::units::Power;
 use slackwater_service::clock::{ClockError, Speed};
 use slackwater_service::config::admin::Role;
 use slackwater_service::config::error::ConfigError;
@@ -16,7 +18,7 @@ use uuid::Uuid;
 
 use crate::admin::clients::NewClient;
 use crate::commands::address::Server;
-use crate::commands::command::CommandLine;
+use crate::commands::command::{CommandLine, parse_kw};
 use crate::commands::evidence::EvidenceCommand;
 use crate::commands::grid::GridCommand;
 
@@ -135,7 +137,7 @@ pub(crate) struct CreateLocation {
     #[arg(long)]
     pub(crate) user: String,
     /// Its identifier, to change a location or to choose the identifier of a new one.
-    #[arg(long)]
+    #[arg(long, value_parser = parse_id)]
     pub(crate) id: Option<Uuid>,
     /// Its time zone, such as Europe/Oslo.
     #[arg(long, value_parser = time_zone)]
@@ -165,8 +167,8 @@ pub(crate) enum DeviceCommand {
         #[arg(long)]
         user: Option<String>,
         /// Devices of this kind only, such as charger.
-        #[arg(long)]
-        kind: Option<String>,
+        #[arg(long, value_parser = kind)]
+        kind: Option<DeviceKind>,
         /// Devices of this manufacturer only.
         #[arg(long)]
         vendor: Option<String>,
@@ -376,6 +378,7 @@ pub(crate) enum PolicyCommand {
     /// Make a flex policy, or put it in the place of one.
     Flex {
         /// Its identifier.
+        #[arg(value_parser = parse_id)]
         policy: Uuid,
         /// The policy as JSON; `-` reads the standard input: `vehicle_id`,
         /// `location_id`, and `policy` with `reserve_percent`, `schedule` and
@@ -417,7 +420,7 @@ pub(crate) enum PricesCommand {
         #[command(flatten)]
         place: Place,
         /// The instant, such as 2026-01-05T18:00:00Z.
-        #[arg(long)]
+        #[arg(long, value_parser = parse_instant)]
         at: DateTime<Utc>,
     },
     /// Print the prices in force at a location in a window.
@@ -450,7 +453,7 @@ pub(crate) struct Place {
     #[arg(long)]
     pub(crate) client: String,
     /// The identifier of one of its locations.
-    #[arg(long)]
+    #[arg(long, value_parser = parse_id)]
     pub(crate) location: Uuid,
     /// Let the price signal of the area count before tariff and market, as for Flex.
     #[arg(long)]
@@ -461,10 +464,10 @@ pub(crate) struct Place {
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct TimeWindow {
     /// First instant.
-    #[arg(long)]
+    #[arg(long, value_parser = parse_instant)]
     pub(crate) from: DateTime<Utc>,
     /// First instant after it.
-    #[arg(long)]
+    #[arg(long, value_parser = parse_instant)]
     pub(crate) to: DateTime<Utc>,
 }
 
@@ -482,13 +485,13 @@ pub(crate) enum LimitCommand {
         #[command(flatten)]
         area: AreaName,
         /// Highest power of all its devices together, in kW.
-        #[arg(long)]
-        power_max_kw: f64,
+        #[arg(long, value_parser = parse_kw, allow_negative_numbers = true)]
+        power_max_kw: Power,
         /// First instant of the period, such as 2026-01-05T18:00:00Z.
-        #[arg(long, requires = "to")]
+        #[arg(long, requires = "to", value_parser = parse_instant)]
         from: Option<DateTime<Utc>>,
         /// First instant after it.
-        #[arg(long, requires = "from")]
+        #[arg(long, requires = "from", value_parser = parse_instant)]
         to: Option<DateTime<Utc>>,
     },
     /// Set the limits of many periods, in place of what their times had.
@@ -507,10 +510,10 @@ pub(crate) enum LimitCommand {
         #[command(flatten)]
         area: AreaName,
         /// First instant of the window.
-        #[arg(long, requires = "to")]
+        #[arg(long, requires = "to", value_parser = parse_instant)]
         from: Option<DateTime<Utc>>,
         /// First instant after it.
-        #[arg(long, requires = "from")]
+        #[arg(long, requires = "from", value_parser = parse_instant)]
         to: Option<DateTime<Utc>>,
     },
 }
@@ -534,7 +537,7 @@ pub(crate) enum TariffCommand {
         #[arg(long)]
         client: String,
         /// The identifier of one of its locations.
-        #[arg(long)]
+        #[arg(long, value_parser = parse_id)]
         location: Uuid,
         /// The tariff; without one the location has none from now on.
         #[arg(long)]
@@ -719,7 +722,7 @@ pub(crate) enum SandboxCommand {
     /// Show the clock, put it forward, or set its speed.
     Clock {
         /// Seconds to put it forward.
-        #[arg(long)]
+        #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
         step: Option<f64>,
         /// Speed relative to the machine's clock; 0 stops it.
         #[arg(long)]
@@ -811,6 +814,22 @@ fn time_zone(given: &str) -> Result<Tz, String> {
     given.parse().map_err(|_| "no IANA time zone, such as Europe/Oslo".to_owned())
 }
 
+fn kind(given: &str) -> Result<DeviceKind, DeviceKindError> {
+    DeviceKind::parse(given)
+}
+
+fn parse_id(given: &str) -> Result<Uuid, String> {
+    let example = "such as 0b3c8f52-5b43-4b6e-9b0e-3f3c6f0e6a51";
+    given.parse().map_err(|_| format!("`{given}` is no identifier {example}"))
+}
+
+/// Instant with an offset.
+pub(crate) fn parse_instant(given: &str) -> Result<DateTime<Utc>, String> {
+    let expected = "is no instant with an offset, such as 2026-01-05T18:00:00Z or \
+                    2026-01-05T19:00:00+01:00";
+    given.parse().map_err(|_| format!("`{given}` {expected}"))
+}
+
 fn role(given: &str) -> Result<Role, String> {
     let known = [Role::Read, Role::Operate].into_iter().find(|role| role.as_str() == given);
     known.ok_or_else(|| "one of read, operate".to_owned())
@@ -847,6 +866,23 @@ mod tests {
             (&["client", "list", "--admin-token", "short"], "a token is at least 20"),
             (&["client", "create", "--environment", "staging"], "`staging` is no environment"),
             (&["client", "create", "--environment", "sandbox", "--version", "1"], "no version"),
+            (
+                &["client", "list", "--admin", "localhost:8083"],
+                "`localhost:8083` is no address such",
+            ),
+            (&["device", "list", "--kind", "car"], "\"car\" is no kind of device; one of battery"),
+            (
+                &["prices", "at", "--client", "c", "--location", "home"],
+                "`home` is no identifier such",
+            ),
+            (
+                &["grid", "order", "dso", "--limit-kw", "-5", "--until", "now"],
+                "`now` is no instant",
+            ),
+            (
+                &["limit", "set", "--power-max-kw", "-3", "--from", "2026-01-05"],
+                "is no instant with",
+            ),
         ];
         for (words, reason) in refusals {
             let error = parse(words).unwrap_err();

@@ -64,7 +64,11 @@ fn change_of(command: ClientCommand) -> (String, Option<ClientChange>) {
 
 async fn run_in_store(file: Option<&Path>, command: ClientCommand) -> Result<(), Failure> {
     let config = Config::load(file)?;
-    let store = Store::open(&config.store.url).await?;
+    let store = match command {
+        // A client may be made before the first start.
+        ClientCommand::Create(_) => Store::open(&config.store.url).await?,
+        _ => Store::open_existing(&config.store.url).await?,
+    };
     match command {
         ClientCommand::List => {
             let all = clients::all_clients(&store).await?;

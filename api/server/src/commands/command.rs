@@ -27,31 +27,42 @@ pub(crate) struct CommandLine {
 #[derive(Debug, Subcommand)]
 enum What {
     /// Start charging.
-    Start { device: String },
+    Start {
+        /// Its identifier, or its manufacturer's name of it.
+        device: String,
+    },
     /// Stop charging.
-    Stop { device: String },
+    Stop {
+        /// Its identifier, or its manufacturer's name of it.
+        device: String,
+    },
     /// Limit the current of a vehicle or charger.
     MaxCurrent {
+        /// Its identifier, or its manufacturer's name of it.
         device: String,
         /// In A.
-        #[arg(value_parser = parse_amps)]
+        #[arg(value_parser = parse_amps, allow_negative_numbers = true)]
         amps: Current,
     },
     /// Limit the power of a vehicle or charger.
     ChargeRateLimit {
+        /// Its identifier, or its manufacturer's name of it.
         device: String,
         /// In kW.
-        #[arg(value_parser = parse_kw)]
+        #[arg(value_parser = parse_kw, allow_negative_numbers = true)]
         kw: Power,
     },
     /// Set the operation mode of a battery.
     OperationMode {
+        /// Its identifier, or its manufacturer's name of it.
         device: String,
+        /// The mode.
         #[arg(value_enum)]
         mode: BatteryMode,
     },
     /// Hold a heating unit at a setting until told otherwise.
     Hold {
+        /// Its identifier, or its manufacturer's name of it.
         device: String,
         /// Mode of the unit.
         #[arg(long, value_enum)]
@@ -64,15 +75,30 @@ enum What {
         cool: Option<Temperature>,
     },
     /// Have a heating unit follow the schedule on it.
-    FollowSchedule { device: String },
+    FollowSchedule {
+        /// Its identifier, or its manufacturer's name of it.
+        device: String,
+    },
     /// Have a vehicle or charger charge now, whatever schedules and plans want.
-    Override { device: String },
-    /// End that.
-    EndOverride { device: String },
+    Override {
+        /// Its identifier, or its manufacturer's name of it.
+        device: String,
+    },
+    /// End the override of a vehicle or charger, which then does what schedules and plans want.
+    EndOverride {
+        /// Its identifier, or its manufacturer's name of it.
+        device: String,
+    },
     /// Print an action.
-    Show { action: String },
+    Show {
+        /// Its identifier.
+        action: String,
+    },
     /// Call an action off.
-    Cancel { action: String },
+    Cancel {
+        /// Its identifier.
+        action: String,
+    },
 }
 
 /// Operation mode of a battery.

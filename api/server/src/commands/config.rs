@@ -7,6 +7,7 @@ use slackwater_service::config::Config;
 use slackwater_service::config::error::ConfigError;
 use slackwater_service::config::load::ignored_variables;
 use slackwater_service::config::schema::schema_text;
+use slackwater_service::outbox::subscribing::check_events;
 use slackwater_service::prices::keep::read_file;
 use slackwater_store::evidence::EvidenceKey;
 use slackwater_sunspec::settings::SunSpecSettings;
@@ -49,7 +50,11 @@ pub(crate) fn run_config_command(
 fn warnings(config: &Config, file: Option<&Path>) -> Vec<String> {
     let open = config.open_files(file).into_iter().map(|open| open.to_string());
     let ignored = ignored_variables().into_iter();
-    open.chain(ignored.map(|name| format!("{name} is no setting and is ignored"))).collect()
+    let ignored = ignored.map(|name| format!("{name} is no setting and is ignored"));
+    let linkless = config.opens_without_integrations().then(|| {
+        "environments.production has no integrations, so that no device can be linked".to_owned()
+    });
+    open.chain(ignored).chain(linkless).collect()
 }
 
 /// Everything that a start would refuse beyond single values, each in a line.
@@ -69,6 +74,10 @@ fn faults(config: &Config, registry: &Registry) -> Vec<String> {
     faults.extend(tls.err().map(|fault| format!("admin.tls.{fault}")));
     let broker = config.home_assistant.as_ref().map(tls::read_broker).transpose();
     faults.extend(broker.err().map(|fault| format!("home_assistant.{fault}")));
+    for new in &config.events.subscriptions {
+        let fault = check_events(&config.events, new).err();
+        faults.extend(fault.map(|fault| format!("events.subscriptions: {fault}")));
+    }
     for (name, sender) in &config.grid {
         let key = sender.evidence_key_file.as_deref().map(EvidenceKey::read_file).transpose();
         faults.extend(key.err().map(|fault| format!("grid.{name}.evidence_key_file: {fault}")));

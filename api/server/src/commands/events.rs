@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use slackwater_service::config::Config;
 use slackwater_service::outbox::lines;
-use slackwater_service::outbox::subscribing::subscribe;
+use slackwater_service::outbox::subscribing::{check_events, subscribe};
 use slackwater_store::database::Store;
 use slackwater_store::signing::SigningSecret;
 use slackwater_store::subscription::NewSubscription;
@@ -52,8 +52,9 @@ pub(crate) async fn run_events_command(
 }
 
 async fn run_in_store(file: Option<&Path>, command: EventsCommand) -> Result<(), Failure> {
-    let settings = Config::load(file)?.store;
-    let store = Store::open(&settings.url).await?.with_keys(settings.keys);
+    let config = Config::load(file)?;
+    let settings = config.store;
+    let store = Store::open_existing(&settings.url).await?.with_keys(settings.keys);
     match command {
         EventsCommand::Tail(tail) => print_events(Source::Store(&store), &tail).await,
         EventsCommand::List => {
@@ -63,6 +64,7 @@ async fn run_in_store(file: Option<&Path>, command: EventsCommand) -> Result<(),
         }
         EventsCommand::Subscribe(wanted) => {
             let new = subscription_of(wanted)?;
+            check_events(&config.events, &new)?;
             subscribe(&store, &new).await?;
             print(&format!("{:#}", json!({ "subscribed": new.name })))
         }

@@ -72,7 +72,7 @@ pub(crate) enum Failure {
     Limits { reason: String },
     #[error(transparent)]
     Evidence(#[from] EvidenceLogError),
-    #[error("{}: none of its {lines} lines is signed", file.display())]
+    #[error("{}: nothing is signed in its {lines} lines", file.display())]
     Unsigned { file: PathBuf, lines: usize },
     #[error("there is no client {0} in the sandbox")]
     NoClient(String),
@@ -88,8 +88,8 @@ pub(crate) enum Failure {
     Unreachable { url: String, reason: String },
     #[error("--admin-ca, --admin-certificate: {0}")]
     AdminTls(String),
-    #[error("{status}\n{body}")]
-    Refused { status: u16, body: String },
+    #[error("{0}")]
+    Refused(String),
 }
 
 impl From<ServiceError> for Failure {

@@ -8,7 +8,7 @@ use serde_json::json;
 use slackwater_control::grid_order::limit::GridOrder;
 use slackwater_engine::units::Power;
 
-use crate::commands::arguments::Asked;
+use crate::commands::arguments::{Asked, parse_instant};
 use crate::commands::command::parse_kw;
 use crate::commands::failure::Failure;
 use crate::commands::operator::{Body, Operator, path_segment};
@@ -21,10 +21,10 @@ pub(crate) enum GridCommand {
         /// The sender.
         name: String,
         /// Highest power, in kW.
-        #[arg(long, value_parser = parse_kw)]
+        #[arg(long, value_parser = parse_kw, allow_negative_numbers = true)]
         limit_kw: Power,
         /// End of the order, such as 2026-01-05T20:00:00Z. Without one it holds until it is released.
-        #[arg(long)]
+        #[arg(long, value_parser = parse_instant)]
         until: Option<DateTime<Utc>>,
     },
     /// Take an order back.

@@ -55,7 +55,12 @@ pub(crate) async fn run_device_command(
     let path = match line.command {
         DeviceCommand::List { client, user, kind, vendor } => path_of(
             "devices",
-            &[("client", client), ("user", user), ("kind", kind), ("vendor", vendor)],
+            &[
+                ("client", client),
+                ("user", user),
+                ("kind", kind.map(|kind| kind.as_str().to_owned())),
+                ("vendor", vendor),
+            ],
         ),
         DeviceCommand::Show { device } => format!("devices/{}", path_segment(&device)),
     };

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use axum::http::Method;
 use serde_json::json;
 use slackwater_engine::plan::charge::PowerLimit;
-use slackwater_engine::units::Power;
 use slackwater_service::plans::limit_change::LimitChange;
 
 use crate::commands::arguments::{AreaName, Asked, LimitCommand};
@@ -21,8 +20,7 @@ pub(crate) async fn run_limit_command(
         LimitCommand::List => (None, None),
         LimitCommand::Show { area } => (Some(area), None),
         LimitCommand::Set { area, power_max_kw, from, to } => {
-            let power_max = Power::from_kw(power_max_kw)
-                .map_err(|error| Failure::Limits { reason: error.to_string() })?;
+            let power_max = power_max_kw;
             let change = match from.zip(to) {
                 None => LimitChange::Usual(power_max),
                 Some((start, end)) => {
@@ -62,10 +60,36 @@ fn path_of(AreaName { zone, area }: &AreaName) -> String {
     format!("limits/{}/{}", path_segment(zone), path_segment(area))
 }
 
+/// Fault of a file with its line, its column and its value, as far as they are known.
+fn describe_fault(file: &Path, text: &str, error: &csv::Error) -> String {
+    let line = error.position().map(csv::Position::line);
+    let place = line.map(|line| format!(", line {line}")).unwrap_or_default();
+    let reason = match error.kind() {
+        csv::ErrorKind::Deserialize { err, .. } => {
+            let column = err.field().and_then(|index| usize::try_from(index).ok());
+            let cell = |row: Option<&str>| -> Option<String> {
+                Some(row?.split(',').nth(column?)?.trim().to_owned())
+            };
+            let row = line.and_then(|line| usize::try_from(line).ok()).unwrap_or(1);
+            let (name, value) =
+                (cell(text.lines().next()), cell(text.lines().nth(row.saturating_sub(1))));
+            match name.zip(value) {
+                Some((name, value)) => format!("{name} is {value:?}: {}", err.kind()),
+                None => err.kind().to_string(),
+            }
+        }
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("{len} columns, and {expected_len} in the lines before; commas separate them")
+        }
+        _ => error.to_string(),
+    };
+    format!("{}{place}: {reason}", file.display())
+}
+
 /// Periods of a file, one a line below a line with the names of the columns.
 fn read_periods(file: &PathBuf) -> Result<Vec<PowerLimit>, Failure> {
     let text = read_file(file)?;
     let mut rows = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
     let rows = rows.deserialize().collect::<Result<Vec<PowerLimit>, csv::Error>>();
-    rows.map_err(|error| Failure::Limits { reason: format!("{}: {error}", file.display()) })
+    rows.map_err(|error| Failure::Limits { reason: describe_fault(file, &text, &error) })
 }

@@ -2,7 +2,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use axum::http::{Method, Request, header};
+use axum::http::{Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -106,7 +106,7 @@ impl Operator {
         if status.is_success() {
             return Ok(text);
         }
-        Err(Failure::Refused { status: status.as_u16(), body: indent_json(&text) })
+        Err(Failure::Refused(describe_problem(status, &text)))
     }
 }
 
@@ -118,6 +118,20 @@ pub(crate) fn path_segment(text: &str) -> String {
         byte => format!("%{byte:02X}"),
     });
     escaped.collect()
+}
+
+/// What a problem of an answer says: its detail or all its issues, each in a line, and its title.
+fn describe_problem(status: StatusCode, text: &str) -> String {
+    let problem: Value = serde_json::from_str(text).unwrap_or_default();
+    let issues = problem["issues"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let issues: Vec<&str> = issues.collect();
+    let title = problem["title"].as_str().or(status.canonical_reason()).unwrap_or_default();
+    let answered = format!("({} {title})", status.as_u16());
+    match (problem["detail"].as_str(), issues.as_slice()) {
+        (Some(detail), [] | [_]) => format!("{detail} {answered}"),
+        (Some(detail), several) => format!("{detail} {answered}:\n  {}", several.join("\n  ")),
+        (None, _) => format!("{} {answered}", indent_json(text)),
+    }
 }
 
 /// JSON on lines of its own. An answer without a body is an empty object.
@@ -141,6 +155,17 @@ fn innermost_cause(error: &(dyn Error + 'static)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn refusals_are_told_in_words() {
+        let one = r#"{"detail":"client not found","title":"Entity Not Found"}"#;
+        let describe = |text| describe_problem(StatusCode::NOT_FOUND, text);
+        assert_eq!(describe(one), "client not found (404 Entity Not Found)");
+        let several = r#"{"detail":"2 parts make no sense","issues":["/a: is empty","/b: is 3"]}"#;
+        let told = "2 parts make no sense (404 Not Found):\n  /a: is empty\n  /b: is 3";
+        assert_eq!(describe(several), told);
+        assert_eq!(describe("no JSON"), "no JSON (404 Not Found)");
+    }
 
     #[test]
     fn names_become_segments_of_a_path() {

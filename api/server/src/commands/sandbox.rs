@@ -49,6 +49,9 @@ pub(crate) async fn run_sandbox_command(
             let query = device.map(|device| query_of("device", &device)).unwrap_or_default();
             (Method::GET, format!("commands{query}"), Body::default())
         }
+        SandboxCommand::Clock { step: None, speed: None } => {
+            (Method::GET, "clock".to_owned(), Body::default())
+        }
         SandboxCommand::Clock { step, speed } => {
             let order = json!({ "step_seconds": step, "speed": speed });
             (Method::POST, "clock".to_owned(), Body::json(&order))

@@ -103,8 +103,8 @@ pub(crate) async fn run_service(
     Ok(())
 }
 
-/// Logs settings that are valid and probably not meant: unknown variables and crates, files with
-/// secrets that anybody can read.
+/// Logs settings that are valid and probably not meant: unknown variables and crates, production
+/// without integrations, files with secrets that anybody can read.
 fn warn_about(config: &Config, file: Option<&Path>, arguments: &Serve) {
     let ignored = ignored_variables();
     if !ignored.is_empty() {
@@ -113,6 +113,9 @@ fn warn_about(config: &Config, file: Option<&Path>, arguments: &Serve) {
     let unknown = unknown_crates(&arguments.log);
     if !unknown.is_empty() {
         warn!(crates = unknown.join(" "), "these crates in the log filter are not of the service");
+    }
+    if config.opens_without_integrations() {
+        warn!("production has no integrations, so that no device can be linked");
     }
     for open in config.open_files(file) {
         warn!(setting = open.name, file = %open.file.display(), "a file with a secret is open to all");

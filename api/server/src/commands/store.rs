@@ -21,7 +21,10 @@ pub(crate) async fn run_store_command(
         StoreCommand::Key => print_secret(&EncryptionKey::generate().map_err(StoreError::from)?),
         StoreCommand::Rekey => {
             let settings = Config::load(file)?.store;
-            let store = Store::open(&settings.url).await?.with_keys(settings.keys);
+            if settings.keys.current().is_none() {
+                return Err(StoreError::NoCurrentKey.into());
+            }
+            let store = Store::open_existing(&settings.url).await?.with_keys(settings.keys);
             check_keys(&store).await?;
             let done = encrypt_all(&store).await?;
             // The log of a file has what was in clear.

@@ -122,6 +122,11 @@ async fn without_a_server_commands_say_so_or_use_the_database() {
     for part in [nowhere, "refused", "slackwater-api serve", "--admin", "--store"] {
         assert!(error.contains(part), "{part}: {error}");
     }
+    for words in [&["client", "list", "--store"][..], &["events", "list", "--store"]] {
+        let (is_done, _, error) = run(in_store(words, &url)).await;
+        assert!(!is_done && error.contains("there is no database"), "{error}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "no database was made");
     let create = ["client", "create", "--environment", "sandbox", "--store"];
     let (is_done, made, error) = run(in_store(&create, &url)).await;
     assert!(is_done, "{error}");
@@ -144,7 +149,9 @@ async fn a_database_that_is_away_is_told_with_its_place_and_the_cause() {
     assert!(error.contains(told), "{error}");
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing/kept.db");
-    let (is_done, _, error) = run(in_store(&list, &format!("sqlite:{}", missing.display()))).await;
+    let create = ["client", "create", "--environment", "sandbox", "--store"];
+    let missing_url = format!("sqlite:{}", missing.display());
+    let (is_done, _, error) = run(in_store(&create, &missing_url)).await;
     assert!(!is_done && error.contains(&missing.display().to_string()), "{error}");
 }
 
@@ -180,8 +187,8 @@ async fn a_reader_that_has_had_enough_ends_a_command_quietly_and_loses_no_secret
     let (is_done, _, error) = run(create).await;
     assert!(!is_done && error.contains("a secret that is shown only once"), "{error}");
     let list = ["client", "list", "--store"];
-    let (_, all, _) = run(in_store(&list, &url)).await;
-    assert_eq!(all, "[]\n", "no client was made whose secret nobody has");
+    let (_, all, error) = run(in_store(&list, &url)).await;
+    assert_eq!(all, "[]\n", "{error}: no client was made whose secret nobody has");
 }
 
 /// Help of a command and of all commands below it, each under the words that call it.
@@ -340,7 +347,10 @@ async fn limits_of_areas_are_set_imported_and_taken_back() {
     std::fs::write(&list, rows.replace("70.5", "much")).unwrap();
     let bad = ["limit", "import", file, "--zone", "NO1", "--area", "north", "--admin", &admin];
     let (is_done, _, error) = run(program(&bad)).await;
-    assert!(!is_done && error.contains("limits.csv") && error.contains("line: 3"), "{error}");
+    assert!(
+        !is_done && error.contains("limits.csv, line 3: power_max_kw is \"much\": "),
+        "{error}"
+    );
     stop.send(()).unwrap();
     server.await.unwrap();
 }
@@ -351,13 +361,21 @@ async fn a_key_of_the_database_is_made_and_used() {
     let url = format!("sqlite:{}", folder.path().join("kept.db").display());
     let (is_done, _, error) = run(in_store(&["store", "rekey"], &url)).await;
     assert!(!is_done && error.contains("store.key_file is not set"), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "no database was made");
     let (is_done, key, error) = run(program(&["store", "key"])).await;
     assert!(is_done, "{error}");
     let file = folder.path().join("key");
     std::fs::write(&file, key).unwrap();
-    let mut rekey = in_store(&["store", "rekey"], &url);
-    rekey.env("SLACKWATER_STORE__KEY_FILE", &file);
-    let (is_done, done, error) = run(rekey).await;
+    let rekey = || {
+        let mut rekey = in_store(&["store", "rekey"], &url);
+        rekey.env("SLACKWATER_STORE__KEY_FILE", &file);
+        run(rekey)
+    };
+    let (is_done, _, error) = rekey().await;
+    assert!(!is_done && error.contains("there is no database"), "{error}");
+    let create = ["client", "create", "--environment", "sandbox", "--store"];
+    assert!(run(in_store(&create, &url)).await.0);
+    let (is_done, done, error) = rekey().await;
     assert!(is_done, "{error}");
     let done: Value = serde_json::from_str(&done).unwrap();
     assert_eq!(done["key"].as_str().map(str::len), Some(16));
@@ -419,7 +437,11 @@ async fn evidence_is_checked_without_a_server() {
     log.append_records([json!({ "kind": "order", "limit_kw": 4.2 })]).unwrap();
     let check = ["evidence", "check", &file, "--public-key", key];
     let (is_done, _, err) = run(program(&check)).await;
-    assert!(!is_done && err.contains("none of its 1 lines is signed"), "{err}");
+    assert!(!is_done && err.contains("nothing is signed in its 1 lines"), "{err}");
+    let empty = path("empty.log");
+    std::fs::write(&empty, "").unwrap();
+    let (is_done, _, err) = run(program(&["evidence", "check", &empty, "--public-key", key])).await;
+    assert!(!is_done && err.contains("nothing is signed in its 0 lines"), "{err}");
     log.sign_lines(six()).unwrap();
     let (is_done, out, err) = run(program(&check)).await;
     assert!(is_done, "{err}");

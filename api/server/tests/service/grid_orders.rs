@@ -390,3 +390,36 @@ async fn the_power_of_an_area_is_that_of_its_reachable_chargers() {
     assert_eq!((&measured["devices"], &measured["known"]), (&json!(2), &json!(2)), "{measured}");
     assert!(measured["power_kw"].is_number(), "{measured}");
 }
+
+#[tokio::test]
+async fn an_order_whose_commit_fails_is_neither_in_force_nor_evidence() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, key) = (folder.path().join("grid.log"), folder.path().join("key"));
+    EvidenceKey::create_file(&key).unwrap();
+    let sender = json!({
+        "site": "garage", "fail_safe_kw": 5.0, "evidence_file": log, "evidence_key_file": key,
+    });
+    let stage = Stage::with(On::Sqlite, |config| add_sender(config, sender)).await;
+    stage.fjord.has_site("garage", Some(kw(3.0)));
+    let app = &stage.app;
+    follow(app).await;
+    let run = async |statement: &'static str| {
+        sqlx::query(statement).execute(app.store().reader()).await.unwrap();
+    };
+    // A reference to a row that is missing is refused at the commit, after all statements.
+    run("create table rows_of_none (id integer primary key)").await;
+    run("create table orphans (id integer references rows_of_none (id) deferrable initially deferred)")
+        .await;
+    run("create trigger spoil after update on grid_orders begin insert into orphans values (1); end")
+        .await;
+    let order = json!({ "limit_kw": 15.0 });
+    let (status, answer) = operate(app, (Method::POST, "/grid/dso"), order.clone()).await;
+    assert!(status >= 500, "{answer}");
+    let kinds = |log: &Path| records(log).into_iter().map(|(kind, _)| kind).collect::<Vec<_>>();
+    assert_eq!(kinds(&log), ["limit"]);
+    let (_, shown) = operate(app, (Method::GET, "/grid/dso"), json!({})).await;
+    assert_eq!((&shown["limit_kw"], &shown["order"]), (&Value::Null, &Value::Null), "{shown}");
+    run("drop trigger spoil").await;
+    assert_eq!(operate(app, (Method::POST, "/grid/dso"), order).await.0, 200);
+    assert_eq!(kinds(&log), ["limit", "order", "limit"]);
+}

@@ -1,6 +1,8 @@
 //! Changes and lists of operators: clients, users, locations and devices.
 use axum::Router;
-use axum::http::Method;
+use axum::body::{Body, to_bytes};
+use axum::http::{Method, Request};
+use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -9,6 +11,7 @@ use slackwater_http::auth_router;
 use slackwater_server::admin;
 use slackwater_service::auth::secret::matches;
 use slackwater_store::clients;
+use tower::ServiceExt;
 
 use crate::guard::ask;
 use crate::harness::{Asker, On, Stage, add_zone, device};
@@ -33,6 +36,16 @@ async fn get(router: &Router, path: &str) -> Value {
     let (status, _, body) = ask(router, (Method::GET, path), &[], "").await;
     assert_eq!(status, 200, "{path}: {body}");
     body
+}
+
+/// A page of the console.
+async fn open(router: &Router, path: &str) -> Response {
+    let request = Request::get(path).body(Body::empty()).unwrap();
+    router.clone().oneshot(request).await.unwrap()
+}
+
+async fn text_of(page: Response) -> String {
+    String::from_utf8(to_bytes(page.into_body(), usize::MAX).await.unwrap().to_vec()).unwrap()
 }
 
 #[tokio::test]
@@ -148,6 +161,12 @@ async fn locations_are_made_and_everything_is_listed() {
     let wrong = [
         (changed, "/id: is a location of another user"),
         (json!({"client": asker.id, "user": " "}), "/user: is empty"),
+        (
+            json!({
+                "client": asker.id, "user": "u", "position": {"latitude": 400, "longitude": 10.7},
+            }),
+            "/position/latitude: is 400°; it lies between -90 and 90°",
+        ),
         (json!({"client": asker.id, "user": "u", "zone": "NO9"}), "\"NO9\" is not in [zones]"),
         (json!({"client": asker.id, "user": "u", "area": "a"}), "give zone, too"),
         (json!({"client": asker.id, "user": "u", "time_zone": "Oslo"}), "Oslo"),
@@ -171,4 +190,70 @@ async fn a_client_is_shown_with_the_number_of_its_users_and_devices() {
     assert_eq!((&shown["users"], &shown["devices"]), (&json!(1), &json!(1)));
     assert_eq!(shown["is_revoked"], false);
     assert_eq!(ask(&router, (Method::GET, "/clients/nobody"), &[], "").await.0, 404);
+}
+
+#[tokio::test]
+async fn what_does_not_exist_is_refused_and_not_an_empty_list() {
+    let stage = Stage::new().await;
+    let router = router(&stage);
+    for (path, status, part) in [
+        ("/users?client=nobody", 404, "client not found"),
+        ("/locations?client=nobody", 404, "client not found"),
+        ("/devices?client=nobody", 404, "client not found"),
+        ("/events?client=nobody", 404, "client not found"),
+        ("/devices?kind=car", 400, "is no kind of device; one of battery, charger"),
+        ("/devices?vendr=A", 400, "/vendr: is no condition; one of client, user, kind, vendor"),
+    ] {
+        let (found, _, problem) = ask(&router, (Method::GET, path), &[], "").await;
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(found == status && detail.contains(part), "{path}: {problem}");
+    }
+    let new = json!({ "environment": "production", "name": "p" }).to_string();
+    let (status, _, problem) = ask(&router, (Method::POST, "/clients"), &[JSON], &new).await;
+    assert_eq!(status, 400);
+    assert!(problem.to_string().contains("[environments.production]"), "{problem}");
+}
+
+#[tokio::test]
+async fn receivers_are_shown_without_tokens_and_see_events_that_there_are() {
+    let stage = Stage::new().await;
+    let (router, asker) = (router(&stage), stage.client("a").await);
+    let subscribe = async |changes: Value| {
+        let mut new = json!({ "name": "r", "client": asker.id, "url": "http://h/?token=5e7am" });
+        new.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        let path = (Method::POST, "/events/subscriptions");
+        let (status, _, body) = ask(&router, path, &[JSON], &new.to_string()).await;
+        (status, body)
+    };
+    for (changes, part) in [
+        (json!({ "name": "" }), "the name of a subscription is empty"),
+        (json!({ "url": "http://me:5e7am@h/" }), "has a user name"),
+        (json!({ "events": ["nope"] }), "they see user:vendor-action:updated"),
+    ] {
+        let (status, problem) = subscribe(changes).await;
+        let problem = problem.to_string();
+        assert!(status == 400 && problem.contains(part), "{problem}");
+        assert!(!problem.contains("5e7am"), "{problem}");
+    }
+    let (status, made) = subscribe(json!({ "events": ["user:vendor-action:updated"] })).await;
+    assert_eq!((status, &made["url"]), (200, &json!("http://h/?***")));
+    let listed = get(&router, "/events/subscriptions").await;
+    let page = text_of(open(&router, "/console/receivers").await).await;
+    for shown in [listed.to_string(), page] {
+        assert!(shown.contains("http://h/?***") && !shown.contains("5e7am"), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn the_console_marks_revoked_clients_and_finds_devices_by_their_vendors_name() {
+    let stage = Stage::new().await;
+    let (router, asker) = (router(&stage), stage.client("a").await);
+    let charger = stage.link(&asker, "ada", device("the-box", DeviceKind::Charger)).await;
+    assert!(!text_of(open(&router, "/console").await).await.contains(">revoked<"));
+    change(&router, &asker, json!("revoke")).await;
+    assert!(text_of(open(&router, "/console").await).await.contains(">revoked<"));
+    let found = open(&router, "/console/find?q=the-box").await;
+    assert_eq!(found.status(), 303);
+    assert_eq!(found.headers()["location"], format!("/console/devices/{charger}"));
+    assert_eq!(open(&router, "/console/find?q=the-bo").await.status(), 404);
 }

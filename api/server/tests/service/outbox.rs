@@ -13,6 +13,7 @@ use slackwater_engine::time::backoff;
 use slackwater_integration::error::VendorError;
 use slackwater_server::admin;
 use slackwater_service::clock::Clock;
+use slackwater_service::config::EventSettings;
 use slackwater_service::jobs::poller::poll_now;
 use slackwater_service::outbox::dispatcher::Dispatcher;
 use slackwater_service::outbox::subscribing::{configure, subscribe};
@@ -370,11 +371,15 @@ async fn subscriptions_of_the_settings_follow_the_settings() {
     let store = stage.app.store();
     let [old, new] = ["old", "new"].map(|name| subscription(name, &asker, "http://127.0.0.1:9/"));
     let by_hand = subscription("by-hand", &asker, "http://127.0.0.1:9/");
+    let with = |all: &[NewSubscription]| EventSettings {
+        subscriptions: all.to_vec(),
+        ..EventSettings::default()
+    };
     subscribe(store, &by_hand).await.unwrap();
-    configure(store, std::slice::from_ref(&old)).await.unwrap();
+    configure(store, &with(&[old.clone()])).await.unwrap();
     happens(&stage, &asker, "u", 1).await;
     let moved = NewSubscription { url: "https://example.org/".to_owned(), ..old.clone() };
-    configure(store, &[moved, new]).await.unwrap();
+    configure(store, &with(&[moved, new])).await.unwrap();
     let names = async || {
         let rows = deliveries::all_subscriptions(store).await.unwrap();
         rows.into_iter().map(|row| (row.name, row.posted_seq, row.url)).collect::<Vec<_>>()
@@ -386,12 +391,21 @@ async fn subscriptions_of_the_settings_follow_the_settings() {
         ("old".to_owned(), 0, "https://example.org/".to_owned()),
     ];
     assert_eq!(names().await, expected);
-    configure(store, &[]).await.unwrap();
+    configure(store, &with(&[])).await.unwrap();
     assert_eq!(names().await, [("by-hand".to_owned(), 0, here)]);
     // A name is taken once; a client must be there.
     let taken = subscribe(store, &by_hand).await.unwrap_err().to_string();
     assert_eq!(taken, "subscription `by-hand` is there already");
-    assert!(configure(store, std::slice::from_ref(&by_hand)).await.is_err());
+    assert!(configure(store, &with(&[by_hand.clone()])).await.is_err());
+    let mistyped = NewSubscription {
+        events: vec!["nope".to_owned()],
+        ..subscription("m", &asker, "http://h/")
+    };
+    let mistyped = configure(store, &with(&[mistyped])).await.unwrap_err().to_string();
+    assert!(
+        mistyped.starts_with("subscription `m`: receivers see no event \"nope\""),
+        "{mistyped}"
+    );
     let unknown =
         NewSubscription { client: "x".to_owned(), ..subscription("y", &asker, "http://h/") };
     let unknown = subscribe(store, &unknown).await.unwrap_err().to_string();

@@ -2,6 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use http::Uri;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +58,23 @@ impl LinkSettings {
     /// Reads the logo and the languages, and checks what depends on them.
     pub(super) fn prepare(&mut self) -> Result<(), ConfigError> {
         self.brand.prepare()?;
+        for (client, address) in self
+            .redirect_uris
+            .iter()
+            .flat_map(|(client, all)| all.iter().map(move |one| (client, one)))
+        {
+            let uri = address.parse::<Uri>().ok();
+            let is_absolute = uri.is_some_and(|uri| {
+                uri.scheme().is_some() && uri.host().is_some_and(|host| !host.is_empty())
+            });
+            // Addresses of users are compared without their query.
+            if !is_absolute || address.contains(['?', '#']) {
+                return Err(ConfigError::Settings(format!(
+                    "link.redirect_uris.{client}: `{address}` is not an address without a query, such \
+                     as https://app.example.org/linked"
+                )));
+            }
+        }
         if let Some(folder) = &self.languages {
             self.texts = Languages::load(folder)?;
         }
@@ -69,5 +87,27 @@ impl LinkSettings {
             )));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_to_send_users_back_to_are_absolute_and_without_a_query() {
+        let flaw = |address: &str| {
+            let allowed = BTreeSet::from([address.to_owned()]);
+            let redirect_uris = BTreeMap::from([("c".to_owned(), allowed)]);
+            let mut settings = LinkSettings { redirect_uris, ..LinkSettings::default() };
+            settings.prepare().err().map(|error| error.to_string())
+        };
+        for good in ["https://app.example.org/linked", "app.example://linked"] {
+            assert_eq!(flaw(good), None, "{good}");
+        }
+        for bad in ["x", "/linked", "https://app.example.org/linked?a=1"] {
+            let flaw = flaw(bad).unwrap();
+            assert!(flaw.starts_with(&format!("link.redirect_uris.c: `{bad}` is not")), "{flaw}");
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 use slackwater_store::keyring::{EncryptionKey, KeyError, Keyring};
+use slackwater_store::subscription::shown_url;
 use zeroize::Zeroizing;
 
 use crate::config::error::ConfigError;
@@ -123,6 +124,11 @@ impl Config {
         let receivers = shown["events"]["subscriptions"].as_array_mut();
         for receiver in receivers.into_iter().flatten().filter_map(Value::as_object_mut) {
             hide(receiver, |name| name == "secret");
+            if let Some(url) = receiver.get_mut("url")
+                && let Some(given) = url.as_str()
+            {
+                *url = shown_url(given).into();
+            }
         }
         for environment in shown["environments"].as_object_mut().into_iter().flatten() {
             let integrations = environment.1.get_mut("integrations").and_then(Value::as_object_mut);
@@ -205,7 +211,7 @@ mod tests {
     }
 
     const RECEIVER: &str =
-        "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"http://h/\"\n";
+        "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"http://h/?token=5e7am\"\n";
 
     #[test]
     fn secrets_are_read_from_files_and_shown_as_stars() {
@@ -226,7 +232,8 @@ mod tests {
         assert_eq!(shown["events"]["subscriptions"][0]["secret"], "***");
         let garage = &shown["environments"]["production"]["integrations"]["garage"];
         assert_eq!(garage.to_string(), r#"{"key":"***","pin":"***","type":"ocpp"}"#);
-        for secret in [TOKEN, "sesame", SECRET, "7391", "k3y", "null"] {
+        assert_eq!(shown["events"]["subscriptions"][0]["url"], "http://h/?***");
+        for secret in [TOKEN, "sesame", SECRET, "7391", "k3y", "5e7am", "null"] {
             assert!(!shown.to_string().contains(secret), "{secret}");
         }
         let open: Vec<String> = open.iter().map(ToString::to_string).collect();

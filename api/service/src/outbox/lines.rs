@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 
 use slackwater_store::deliveries::Subscription;
 use slackwater_store::events::Event;
+use slackwater_store::subscription::shown_url;
 
 /// An event as one JSON object.
 #[must_use]
@@ -20,13 +21,13 @@ pub fn line(event: &Event) -> Value {
     })
 }
 
-/// A subscription as one JSON object, without its secret.
+/// A subscription as one JSON object, without its secret and the query of its address.
 #[must_use]
 pub fn subscription(row: &Subscription) -> Value {
     json!({
         "name": row.name,
         "client": row.client_id,
-        "url": row.url,
+        "url": shown_url(&row.url),
         "version": row.version,
         "events": row.events,
         "is_configured": row.is_configured,

@@ -1,5 +1,7 @@
 //! Making of subscriptions.
 
+use crate::config::EventSettings;
+use crate::outbox::names::find_unknown;
 use slackwater_store::clients;
 use slackwater_store::database::Store;
 use slackwater_store::deliveries;
@@ -19,6 +21,14 @@ pub enum SubscribeError {
         name: String,
         /// The client as given.
         client: String,
+    },
+    /// An event that receivers do not see.
+    #[error("subscription `{name}`: {reason}")]
+    NoEvent {
+        /// The subscription.
+        name: String,
+        /// The event, and those that there are.
+        reason: String,
     },
     /// Another subscription has the name.
     #[error("subscription `{name}` is there already")]
@@ -51,10 +61,12 @@ pub async fn subscribe(store: &Store, new: &NewSubscription) -> Result<(), Subsc
 /// # Errors
 /// A subscription makes no sense, or its name is taken by another that an
 /// operator made by hand. Then nothing changes.
-pub async fn configure(store: &Store, all: &[NewSubscription]) -> Result<(), SubscribeError> {
+pub async fn configure(store: &Store, settings: &EventSettings) -> Result<(), SubscribeError> {
+    let all = &settings.subscriptions;
     let mut change = store.begin().await?;
     for new in all {
         new.check()?;
+        check_events(settings, new)?;
         find_client(store, new).await?;
         if !deliveries::configure_subscription(change.connection(), new, store.keys()).await? {
             return Err(SubscribeError::Taken { name: new.name.clone() });
@@ -62,6 +74,15 @@ pub async fn configure(store: &Store, all: &[NewSubscription]) -> Result<(), Sub
     }
     deliveries::delete_unconfigured(change.connection(), all).await?;
     Ok(change.commit(|| ()).await?)
+}
+
+/// Checks that receivers see the events that a subscription names.
+///
+/// # Errors
+/// There is no such event, or it has no name for receivers.
+pub fn check_events(settings: &EventSettings, new: &NewSubscription) -> Result<(), SubscribeError> {
+    let reason = find_unknown(settings, &new.events);
+    reason.map_or(Ok(()), |reason| Err(SubscribeError::NoEvent { name: new.name.clone(), reason }))
 }
 
 async fn find_client(store: &Store, new: &NewSubscription) -> Result<(), SubscribeError> {

@@ -27,6 +27,9 @@ pub struct ListOptions {
 /// Reason why a text is no price list.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ListError {
+    /// No text.
+    #[error("the list is empty")]
+    Empty,
     /// Not delimited text.
     #[error("it is no delimited text: {0}")]
     Text(String),
@@ -117,6 +120,9 @@ struct JsonRow {
 /// ```
 pub fn read(text: &str, options: &ListOptions) -> Result<ImportedPrices, ListError> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
+    if text.is_empty() {
+        return Err(ListError::Empty);
+    }
     let (rows, unit) = if text.starts_with(['[', '{']) {
         (json_rows(text)?, options.unit.clone())
     } else {
@@ -276,6 +282,7 @@ mod tests {
     #[test]
     fn what_is_no_list_says_why() {
         let refusals = [
+            (" \n", "the list is empty"),
             ("a,b\n1,2\n", "there is not one column of times; the header has a, b"),
             ("start,price_eur_per_kwh\nsoon,2\n", "row 2: \"soon\" is no time"),
             ("start,price_eur_per_kwh\n2026-01-05T00:00Z,dear\n", "row 2: \"dear\" is no number"),

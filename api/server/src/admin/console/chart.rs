@@ -22,8 +22,10 @@ pub(crate) struct Step {
 /// Way in which a panel shows its steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Drawing {
-    /// A line of steps.
+    /// A line of steps, on an axis from zero.
     Line,
+    /// A line of steps of a quantity whose zero says nothing, such as a temperature.
+    Level,
     /// Filled areas.
     Area,
 }
@@ -123,7 +125,7 @@ impl Chart {
         };
         let corners = corners_of(&panel.steps);
         let (path, class) = match panel.drawing {
-            Drawing::Line => (line_path(&corners), "line"),
+            Drawing::Line | Drawing::Level => (line_path(&corners), "line"),
             Drawing::Area => (area_path(&corners, y(0.0)), "area"),
         };
         html! {
@@ -194,13 +196,15 @@ struct Scale {
 }
 
 impl Scale {
-    /// The axis of a panel: from zero, or from what is below it, to what is above.
+    /// The axis of a panel: around all values, and zero unless it says nothing.
     fn of(panel: &Panel) -> Self {
         let values = panel.steps.iter().map(|step| step.value);
         let limit = panel.limit.iter().flat_map(|limit| limit.steps.iter().map(|step| step.value));
-        let (least, most) = values
-            .chain(limit)
-            .fold((0.0_f64, 0.0_f64), |(least, most), value| (least.min(value), most.max(value)));
+        let mut all = values.chain(limit).peekable();
+        let first = all.peek().copied().unwrap_or(0.0);
+        let origin = if panel.drawing == Drawing::Level { first } else { 0.0 };
+        let (least, most) =
+            all.fold((origin, origin), |(least, most), value| (least.min(value), most.max(value)));
         let span = if most > least { most - least } else { 1.0 };
         // The round number that makes three to six parts of the span.
         let power = 10.0_f64.powf((span / 4.0).log10().floor());
@@ -308,6 +312,16 @@ mod tests {
                 assert!((0.0..=1.0).contains(&scale.share_above(*value)), "{value} in {found:?}");
             }
         }
+    }
+
+    #[test]
+    fn an_axis_of_temperatures_does_not_begin_at_zero() {
+        let rooms = Panel { drawing: Drawing::Level, ..panel(&[20.1, 22.4], Some(19.5)) };
+        let ticks = Scale::of(&rooms).ticks();
+        assert_eq!(ticks, [19.0, 20.0, 21.0, 22.0, 23.0]);
+        let steady = Panel { drawing: Drawing::Level, ..panel(&[20.0], None) };
+        let scale = Scale::of(&steady);
+        assert!((0.0..=1.0).contains(&scale.share_above(20.0)), "{:?}", scale.ticks());
     }
 
     #[test]

@@ -49,9 +49,15 @@ pub(crate) async fn find(State(worlds): State<Vec<App>>, uri: Uri) -> Result<Res
     let has_some = |client: &str| {
         app.cache().read(|tables| tables.users_from(client, wanted, "").next().is_some())
     };
-    let found = clients.iter().find(|client| has_some(&client.id));
+    let found = clients.iter().map(|row| &row.client).find(|client| has_some(&client.id));
     let Some(client) = found else {
-        let what = "a device with that ID, or a home whose ID begins with it";
+        let named = app.cache().read(|tables| {
+            tables.devices().find(|device| device.vendor_device == wanted).map(|device| device.id)
+        });
+        if let Some(id) = named {
+            return Ok(Redirect::to(&format!("/console/devices/{id}")).into_response());
+        }
+        let what = "a device with that ID or vendor's ID, or a home whose ID begins with it";
         return Err(Problem::no_entity(what).into());
     };
     let to = address("/console/homes", &[("client", &client.id), ("find", wanted)]);
@@ -65,10 +71,10 @@ pub(crate) async fn show_homes(State(worlds): State<Vec<App>>, uri: Uri) -> Page
     let wanted = given(&uri, "client");
     let client = match (&wanted, clients.as_slice()) {
         (Some(id), all) => {
-            let found = all.iter().find(|client| client.id == *id);
+            let found = all.iter().map(|row| &row.client).find(|client| client.id == *id);
             found.ok_or_else(|| Problem::no_entity("client"))?
         }
-        (None, [only]) => only,
+        (None, [only]) => &only.client,
         (None, all) => {
             let content = html! { h1 { "Homes" } (list_clients(app, all)) };
             return Ok(render("Homes", Some("/console/homes"), &content));

@@ -7,7 +7,7 @@ use slackwater_service::cache::index::Index;
 use slackwater_service::cache::tables::Tables;
 use slackwater_service::state::App;
 use slackwater_store::client::Client;
-use slackwater_store::clients;
+use slackwater_store::clients::{self, ClientRow, REVOKED};
 use slackwater_store::deliveries::all_subscriptions;
 
 use crate::admin::console::frame::{Page, Refusal, address, render};
@@ -32,9 +32,8 @@ pub(crate) async fn show_overview(State(worlds): State<Vec<App>>) -> Page {
 }
 
 /// All clients, of both environments.
-pub(super) async fn clients_of(app: &App) -> Result<Vec<Client>, Refusal> {
-    let all = clients::all_clients(app.store()).await?;
-    Ok(all.into_iter().map(|row| row.client).collect())
+pub(super) async fn clients_of(app: &App) -> Result<Vec<ClientRow>, Refusal> {
+    Ok(clients::all_clients(app.store()).await?)
 }
 
 /// An environment: its clock and its addresses.
@@ -89,10 +88,13 @@ async fn warnings(worlds: &[App]) -> Result<Markup, Refusal> {
 }
 
 /// Clients with their homes and devices.
-pub(super) fn list_clients(app: &App, clients: &[Client]) -> Markup {
+pub(super) fn list_clients(app: &App, clients: &[ClientRow]) -> Markup {
     if clients.is_empty() {
+        let environment = app.environment().as_str();
         return html! {
-            p { "There is no client yet. Make one: " code { "slackwater-api client create" } }
+            p { "There is no client yet. Make one: " code {
+                "slackwater-api client create --environment " (environment) " --name NAME"
+            } }
         };
     }
     html! {
@@ -103,7 +105,7 @@ pub(super) fn list_clients(app: &App, clients: &[Client]) -> Markup {
                     th.number { "Vehicles" } th.number { "Chargers" } th.number { "Other" }
                 } }
                 tbody {
-                    @for client in clients.iter().take(CLIENTS_MAX) {
+                    @for ClientRow { client, secret_hash } in clients.iter().take(CLIENTS_MAX) {
                         @let [homes, vehicles, chargers, others] =
                             app.cache().read(|tables| sizes(tables, &client.id));
                         tr {
@@ -111,6 +113,7 @@ pub(super) fn list_clients(app: &App, clients: &[Client]) -> Markup {
                                 a href=(address("/console/homes", &[("client", &client.id)])) {
                                     (name_of(client))
                                 }
+                                @if secret_hash == REVOKED { " " (badge(Tone::Bad, "revoked")) }
                                 small { code { (client.id) } }
                             }
                             td { (client.environment.as_str()) }

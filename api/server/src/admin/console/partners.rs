@@ -6,6 +6,7 @@ use slackwater_service::clock::Clock;
 use slackwater_service::state::App;
 use slackwater_store::deliveries::{Subscription, Waiting, all_subscriptions, waiting_events};
 use slackwater_store::error::StoreError;
+use slackwater_store::subscription::shown_url;
 
 use crate::admin::console::frame::{Page, render};
 use crate::admin::console::words::{Tone, ago, badge, health, kind};
@@ -96,7 +97,7 @@ fn row(
     let is_capped = waiting.count >= i64::from(COUNTED_MAX);
     html! {
         tr {
-            td { (subscription.name) small { (subscription.url) } }
+            td { (subscription.name) small { (shown_url(&subscription.url)) } }
             td {
                 @if subscription.template.is_none() {
                     (badge(Tone::Plain, "no template: nothing is posted"))

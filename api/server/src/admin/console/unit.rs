@@ -21,7 +21,7 @@ pub(crate) fn show_plan(app: &App, device_id: Uuid, time_zone: Tz) -> Markup {
     let now = app.now();
     html! {
         (show_sums(&shown, time_zone))
-        @if !plan.slots.is_empty() { (draw(plan, &shown.currency, time_zone, now)) }
+        @if !plan.slots.is_empty() { (draw_plan(plan, &shown.currency, time_zone, now)) }
         h3 { "Why" }
         ol.reasons {
             @for sentence in &shown.sentences { li { (sentence) } }
@@ -92,7 +92,7 @@ fn show_certificate(shown: &ShownUnit) -> Markup {
 }
 
 /// Prices, power and temperature over time.
-fn draw(plan: &HeatPlan, currency: &str, time_zone: Tz, now: DateTime<Utc>) -> Markup {
+fn draw_plan(plan: &HeatPlan, currency: &str, time_zone: Tz, now: DateTime<Utc>) -> Markup {
     let steps = |value: &dyn Fn(&HeatSlot) -> Option<f64>| -> Vec<Step> {
         let step =
             |slot: &HeatSlot| Some(Step { start: slot.start, end: slot.end, value: value(slot)? });
@@ -118,7 +118,7 @@ fn draw(plan: &HeatPlan, currency: &str, time_zone: Tz, now: DateTime<Utc>) -> M
         ),
         panel(
             "Temperature, °C".to_owned(),
-            Drawing::Line,
+            Drawing::Level,
             steps(&|slot| Some(slot.temperature.as_celsius())),
             Some(Level { name: name.to_owned(), steps: edge }),
         ),

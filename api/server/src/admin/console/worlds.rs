@@ -15,9 +15,11 @@ pub(crate) fn first(worlds: &[App]) -> Result<&App, Problem> {
 /// The service of the environment that a client belongs to.
 pub(crate) async fn world_of(worlds: &[App], client_id: &str) -> Result<App, Problem> {
     let client = clients::get_client(first(worlds)?.store(), client_id).await?;
-    let environment = client.map(|row| row.client.environment);
-    let world = worlds.iter().find(|app| Some(app.environment()) == environment);
-    world.cloned().ok_or_else(|| Problem::no_entity("environment"))
+    let environment = client.ok_or_else(|| Problem::no_entity("client"))?.client.environment;
+    let world = worlds.iter().find(|app| app.environment() == environment);
+    world
+        .cloned()
+        .ok_or_else(|| Problem::no_entity(&format!("environment {}", environment.as_str())))
 }
 
 /// A device by its identifier, and the service that it belongs to.
