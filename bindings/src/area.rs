@@ -216,6 +216,7 @@ impl AreaNumbers {
             late_reserves: self.late_reserves.clone(),
             nodes: self.nodes.iter().map(|one| (one.load_kw.clone(), one.breach_kw)).collect(),
             duals_per_kwh: self.shadow_price_per_kwh.iter().map(|one| one.1.clone()).collect(),
+            ..engine::StatedArea::default()
         }
     }
 

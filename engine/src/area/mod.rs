@@ -36,6 +36,8 @@
 //! | Symbol | Meaning | Code |
 //! |---|---|---|
 //! | `x_v` | energy by slot, in µWh | `EnergyBySlot` |
+//! | `x_u` | energy of a heat unit by step, in µWh | `RoomPlan` |
+//! | `q_u·M` | price of a degree-hour | `AreaRoom::degree_hour_price` |
 //! | `X_v` | session, deadlines, battery | `Session`, `Deadlines`, `Battery` |
 //! | `c_v` | prices to buy and to sell | `PricingContext::curves`, `export` |
 //! | `w_v` | shortfall penalty | `ShortfallPenalty` |
@@ -62,6 +64,21 @@
 //! again in the residual capacity, and residual capacity is used where it lowers cost or shortfall
 //! (`recovery::repair`). The reported gap is that of these plans.
 //!
+//! # Heat units
+//!
+//! A heat unit is a group of its own, with one column for each round. Its pricing problem is the exact
+//! plan of its room at the effective prices, with degree-hours at a price (`pricing::price_room`). Its
+//! plan is the convex combination of its columns (`recovery::room_plans`). With the cost `c_u` and the
+//! degree-hours `D_u` of unit `u` of priority `q_u`, the objective has the terms
+//!
+//! ```text
+//! Σ_u ( c_u(x_u) + q_u·M·D_u(x_u) )
+//! ```
+//!
+//! `M` puts comfort before money, and the penalty on shortfall the needs of vehicles before comfort
+//! (`model::rooms`). In the search for the least shortfall only duals count for a unit. Units are priced
+//! in the process that runs the master, not on workers, and areas with units have one level.
+//!
 //! # Shortage
 //!
 //! If limits leave less than all needs, reserves are delayed first. Then a search with free energy
@@ -73,7 +90,8 @@
 //! ```
 //!
 //! A last search serves the reduced needs at least cost (`shortage`). Small areas with indivisible
-//! vehicles, which are on or off, are one mixed-integer programme instead (`mixed_integer`).
+//! vehicles, which are on or off, and without heat units are one mixed-integer programme instead
+//! (`mixed_integer`).
 //!
 //! # Determinism
 //!
@@ -118,8 +136,10 @@ pub use problem::limits::{Limit, Node, PriceBlock, Profile, base_loads_kw};
 pub use problem::options::{AreaOptions, WarmStart};
 pub use report::close_to::PlanChange;
 pub use report::forgone::VehicleForgone;
+pub use report::heat_units::{HeatUnitPlan, HeatUnitReason, HeatUnitReasonCode};
 pub use report::outcome::{AreaPlan, LoadAndCost, NodeOutcome, ShadowPrice, Status, Unmet};
 pub use report::table::AreaNumbers;
 pub use verification::check_vehicle::VehicleCheck;
+pub use verification::heat_units::{HeatUnitCheck, StatedHeatUnit};
 pub use verification::verify::{AreaVerification, StatedArea, verify_area};
 pub use worker::Worker;

@@ -14,6 +14,7 @@ use crate::area::column_generation::search_state::Termination;
 use crate::area::distributed::executor::Executor;
 use crate::area::distributed::observer::{Hooks, Progress};
 use crate::area::model::linking::LinkingConstraints;
+use crate::area::model::rooms::Rooms;
 use crate::area::model::sessions::Sessions;
 use crate::area::pricing::effective_prices::ShortfallPenalty;
 use crate::area::problem::area_problem::AreaProblem;
@@ -43,6 +44,11 @@ const RESERVE_DELAYS_MAX: usize = 8;
 /// miss the same deadline, mostly their departure, share the shortfall in proportion to need
 /// divided by priority.
 ///
+/// Heat units ([`AreaProblem::with_heat`]) share the limits. Needs of vehicles by their deadlines come
+/// before comfort, and comfort before money: degree-hours outside the bands have a price
+/// ([`AreaPlan::degree_hour_price`]), and missing energy has a higher one. The bound is one on the cost
+/// of plans with the same shortfalls and the same degree-hours at that price.
+///
 /// The time of a round is linear in vehicles. For one vehicle and `T` slots it is `O(T·log T)` at
 /// most, and with a battery `O(T·k)` for `k` segments of its value function, plus a branch and
 /// bound where one is needed.
@@ -66,10 +72,12 @@ pub fn plan_area_with(
     let executor = &mut Executor::new(hooks, &sessions);
     let constraints = LinkingConstraints::new(problem);
     // Unmanaged charging gives the scales of the gap and of money.
-    let penalty = ShortfallPenalty::uniform(constraints.shortfall_penalty);
-    let unmanaged = outcome::unmanaged(problem, (&sessions, penalty), &constraints, executor);
+    let rooms = Rooms::new(problem, &constraints);
+    let penalty = ShortfallPenalty::uniform(rooms.shortfall_penalty);
+    let of_devices = (&sessions, &rooms.each[..], penalty);
+    let unmanaged = outcome::unmanaged(problem, of_devices, &constraints, executor);
     let scales = (unmanaged.cost, sessions.need_kwh());
-    let instance = AreaInstance::new(problem, &constraints, options, penalty, scales);
+    let instance = AreaInstance::new(problem, (&constraints, &rooms), options, penalty, scales);
     let start = options.start.clone().unwrap_or_default();
     // The least cost of full needs, with reserves as early as limits allow.
     let FullNeeds { sessions, solution, is_short, shortage_instance } =

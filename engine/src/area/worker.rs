@@ -171,7 +171,7 @@ impl Worker {
     ) -> (PricingContext<'s>, &'s LinkingConstraints) {
         let (sessions, penalty, is_free) = (&self.sessions, request.penalty, request.is_free);
         let constraints = if is_free { &self.hard } else { &self.constraints };
-        (PricingContext { curves, export, sessions, penalty, is_free }, constraints)
+        (PricingContext { curves, export, sessions, rooms: &[], penalty, is_free }, constraints)
     }
 
     /// Returns an error unless there is one dual for each limit and slot.
@@ -212,7 +212,12 @@ impl Worker {
         let overrides = own.plans.iter().cloned().collect();
         let (shares, is_mixed) = (choice.weights.clone(), choice.is_convex_combination.clone());
         Ok((
-            Assignment { weights: shares, is_convex_combination: is_mixed, overrides },
+            Assignment {
+                weights: shares,
+                is_convex_combination: is_mixed,
+                overrides,
+                rooms: Vec::new(),
+            },
             duals_by_round,
         ))
     }

@@ -11,6 +11,7 @@ mod golden_batch;
 mod golden_json;
 mod golden_shared;
 mod golden_watched;
+mod heat;
 mod judge;
 mod on_off;
 mod workers;

@@ -27,10 +27,11 @@ use crate::area::distributed::protocol::RequestKind;
 use crate::area::model::linking::LinkingConstraints;
 use crate::area::pricing::block_loads::{self, BlockLoad};
 use crate::area::pricing::context::PricingContext;
+use crate::area::pricing::price_room::price_rooms;
 
-/// Aggregate response of every vehicle group at one dual vector.
+/// Aggregate response of every vehicle group and room at one dual vector.
 pub(crate) struct PricingRound {
-    /// Column of each group, in the order of the groups.
+    /// Column of each group of vehicles, and then of each room, which is a group of its own.
     pub(crate) columns: Vec<Column>,
     /// Load of each limited node, in kWh by slot; empty or absent for other nodes.
     pub(crate) loads: Vec<Vec<f64>>,
@@ -97,7 +98,7 @@ impl<'a> PricingOracle<'a> {
         // Duals are compared by their bits: with others the search would take another course.
         known.prices_per_kwh.len() == duals.len()
             && known.prices_per_kwh.iter().zip(duals).all(same)
-            && known.groups.len() == self.context.sessions.groups
+            && known.groups.len() == self.nodes.len()
             && known.groups.iter().zip(&self.nodes).all(fits)
     }
 
@@ -117,16 +118,17 @@ impl<'a> PricingOracle<'a> {
         let sums = sums.unwrap_or_else(|| {
             block_loads::loads_of_responses(&self.context, self.constraints, duals)
         });
-        self.aggregate(round, &sums)
+        self.aggregate(round, &sums, duals)
     }
 
     /// Solves the pricing problems at `duals` in this process, without an observer.
     pub(crate) fn solve_unobserved(&self, duals: &[f64]) -> PricingRound {
-        self.aggregate(0, &block_loads::loads_of_responses(&self.context, self.constraints, duals))
+        let sums = block_loads::loads_of_responses(&self.context, self.constraints, duals);
+        self.aggregate(0, &sums, duals)
     }
 
-    /// Adds up blocks, in their order, to one column for each group.
-    fn aggregate(&self, round: usize, sums: &[BlockLoad]) -> PricingRound {
+    /// Adds up blocks, in their order, to one column for each group, and prices the rooms.
+    fn aggregate(&self, round: usize, sums: &[BlockLoad], duals: &[f64]) -> PricingRound {
         let slots = self.constraints.slots();
         let groups = self.nodes.iter().enumerate();
         let mut columns: Vec<Column> = groups
@@ -155,7 +157,23 @@ impl<'a> PricingOracle<'a> {
                 loads.iter_mut().zip(&sum.load).for_each(|(sum, load)| *sum += load);
             }
         }
+        self.fill_columns_of_rooms(&mut columns, duals);
         self.round_of(columns)
+    }
+
+    /// Fills the columns of the rooms, which follow those of the vehicles.
+    fn fill_columns_of_rooms(&self, columns: &mut [Column], duals: &[f64]) {
+        let rooms = self.context.rooms;
+        let slots = self.constraints.slots();
+        let of_rooms = &mut columns[self.context.sessions.groups..];
+        let priced = price_rooms(&self.context, self.constraints, duals);
+        for ((column, room), priced) in of_rooms.iter_mut().zip(rooms).zip(&priced) {
+            column.cost = room.cost(self.context.is_free, &priced.plan).total();
+            column.optimality_slack = priced.slack;
+            for loads in column.loads.chunks_mut(slots.max(1)) {
+                room.add_to(loads, &priced.plan, 1);
+            }
+        }
     }
 
     /// Lagrangian bound of `duals`, from the round priced at them.
@@ -164,7 +182,7 @@ impl<'a> PricingOracle<'a> {
     }
 }
 
-/// Limited nodes that each group is part of, ascending.
+/// Limited nodes that each group, and then each room, is part of, ascending.
 fn nodes_of_groups(
     context: &PricingContext<'_>,
     constraints: &LinkingConstraints,
@@ -173,6 +191,7 @@ fn nodes_of_groups(
     for block in &context.sessions.blocks {
         nodes[block.group].extend_from_slice(&constraints.paths[block.node as usize]);
     }
+    nodes.extend(context.rooms.iter().map(|room| constraints.paths[room.node as usize].clone()));
     // Sorted, so that the position of a node is found by binary search.
     for nodes in &mut nodes {
         nodes.sort_unstable();

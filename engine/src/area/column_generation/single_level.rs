@@ -28,6 +28,7 @@ use crate::area::column_generation::smoothing::DualSmoothing;
 use crate::area::distributed::executor::Executor;
 use crate::area::model::energy_by_slot::ColumnWeights;
 use crate::area::model::linking::LinkingConstraints;
+use crate::area::model::rooms::Rooms;
 use crate::area::pricing::context::PricingContext;
 use crate::area::problem::micro_wh::as_kwh;
 use crate::area::problem::options::WarmStart;
@@ -53,7 +54,8 @@ impl<'a> SingleLevelColumnGeneration<'a> {
         (money, margin): (f64, f64),
     ) -> Self {
         let oracle = PricingOracle::new(context, constraints);
-        let energy = energy_scale(context.sessions.need_kwh(), constraints.slots());
+        let need_kwh = context.sessions.need_kwh() + Rooms::held_kwh(context.rooms);
+        let energy = energy_scale(need_kwh, constraints.slots());
         let shortfall_penalty_max = shortfall_penalty_max(&context);
         let master = RestrictedMaster::new(
             constraints,

@@ -1,5 +1,7 @@
-//! Plans as energy by slot, their shortfall, and the assignment of columns to vehicles.
+//! Plans as energy by slot, their shortfall, and the assignment of plans to vehicles and rooms.
 use std::collections::BTreeMap;
+
+use crate::area::model::rooms::RoomPlan;
 
 /// Plan of a vehicle: pairs of slot and energy at the plug in µWh, in time order. Energy is
 /// positive if it is bought and negative if it is sold.
@@ -17,6 +19,8 @@ pub(crate) struct Assignment {
     pub(crate) is_convex_combination: Vec<bool>,
     /// Plans of single vehicles in place of columns, by position in `Sessions::each`.
     pub(crate) overrides: BTreeMap<u32, EnergyBySlot>,
+    /// Plan of each room.
+    pub(crate) rooms: Vec<RoomPlan>,
 }
 
 /// Sorts the energies by slot and adds up those of one slot.

@@ -4,6 +4,7 @@
 //! are no part of that cost; they only add to the prices at which the plan is made.
 use crate::area::model::energy_by_slot::{EnergyBySlot, Shortfall};
 use crate::area::model::linking::LinkingConstraints;
+use crate::area::model::rooms::AreaRoom;
 use crate::area::model::session::{Block, Demand, Session};
 use crate::area::model::sessions::Sessions;
 use crate::area::pricing::effective_prices::{EffectivePrices, ShortfallPenalty};
@@ -41,6 +42,8 @@ pub(crate) struct PricingContext<'a> {
     pub(crate) export: Option<Curves<'a>>,
     /// Vehicles, ready for pricing.
     pub(crate) sessions: &'a Sessions,
+    /// Rooms of heat units, which are priced in this process only.
+    pub(crate) rooms: &'a [AreaRoom],
     /// Penalty on shortfall.
     pub(crate) penalty: ShortfallPenalty,
     /// True if energy costs nothing but the duals: the search for the least shortfall.

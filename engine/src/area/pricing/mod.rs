@@ -5,4 +5,5 @@ pub(crate) mod by_deadline;
 pub(crate) mod by_segments;
 pub(crate) mod context;
 pub(crate) mod effective_prices;
+pub(crate) mod price_room;
 pub(crate) mod pricing_problem;

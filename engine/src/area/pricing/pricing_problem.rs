@@ -526,8 +526,14 @@ mod tests {
         let curve = PriceCurve::from_parts(horizon, prices.to_vec()).unwrap();
         let sessions = Sessions { each: vec![session], ..Sessions::default() };
         let curves = Curves::Shared(&curve);
-        let context =
-            PricingContext { curves, export: None, sessions: &sessions, penalty, is_free: false };
+        let context = PricingContext {
+            curves,
+            export: None,
+            sessions: &sessions,
+            rooms: &[],
+            penalty,
+            is_free: false,
+        };
         let free = vec![0.0; prices.len()];
         let mut found = Vec::new();
         for has_ranks in [true, false] {
@@ -612,8 +618,14 @@ mod tests {
         let sessions = Sessions::default();
         let penalty = ShortfallPenalty::uniform(1.0);
         let curves = Curves::Shared(&curve);
-        let context =
-            PricingContext { curves, export: None, sessions: &sessions, penalty, is_free: false };
+        let context = PricingContext {
+            curves,
+            export: None,
+            sessions: &sessions,
+            rooms: &[],
+            penalty,
+            is_free: false,
+        };
         let (mut taken, no_duals) = (EnergyBySlot::new(), vec![0.0; prices.len()]);
         let capacity = FreeCapacity { import: free, export: free };
         let buffers = &mut PricingBuffers::default();

@@ -5,6 +5,8 @@ use crate::area::problem::limits::{Limit, Node, Profile};
 use crate::area::problem::micro_wh::{MICRO_WH_MAX, MICRO_WH_PER_KWH};
 use crate::columns::fleet::{Curves, Fleet, Needs};
 use crate::columns::row_error::RowError;
+use crate::plan::site::device::HeatUnit;
+use crate::plan::site::error::SiteError;
 use crate::time::horizon::Horizon;
 use crate::units::{Energy, MICROS_PER_HOUR, Power, Price};
 
@@ -67,13 +69,24 @@ pub enum AreaError {
         /// Row of the vehicle.
         row: usize,
     },
+    /// A number or period of a heat unit is invalid.
+    #[error(transparent)]
+    Heat(SiteError),
+    /// A heat unit that an area does not plan.
+    #[error("{field} {reason}")]
+    HeatUnit {
+        /// Position and name of the unit.
+        field: String,
+        /// Reason, as the rest of the sentence.
+        reason: String,
+    },
     /// A plan is read with a problem that is not the one it was made of.
     #[error("the plan was made of other vehicles, prices or nodes than those given")]
     OtherProblem,
     /// The energy of all vehicles exceeds what sums in whole µWh can hold, 4e9 kWh.
-    #[error("the vehicles need {energy_kwh:e} kWh together; an area has at most 4e9 kWh")]
+    #[error("the devices need {energy_kwh:e} kWh together; an area has at most 4e9 kWh")]
     TooMuchEnergy {
-        /// Upper bound on the energy of all vehicles, in kWh.
+        /// Upper bound on the energy of all devices, in kWh.
         energy_kwh: f64,
     },
 }
@@ -190,6 +203,14 @@ impl AreaVehicles<'_> {
     }
 }
 
+/// Heat unit of an area.
+#[derive(Debug, Clone)]
+pub(crate) struct AreaHeatUnit {
+    pub(crate) unit: HeatUnit,
+    /// Position of its node.
+    pub(crate) node: u32,
+}
+
 /// Checked problem of an area. Planning it returns no error.
 #[derive(Debug, Clone)]
 pub struct AreaProblem<'a> {
@@ -197,6 +218,8 @@ pub struct AreaProblem<'a> {
     /// Prices to buy at.
     pub(crate) curves: Curves<'a>,
     pub(crate) nodes: Vec<Node>,
+    /// Heat units, in the order given.
+    pub(crate) heat: Vec<AreaHeatUnit>,
 }
 
 impl<'a> AreaProblem<'a> {
@@ -261,7 +284,7 @@ impl<'a> AreaProblem<'a> {
         if most * MICRO_WH_PER_KWH > MICRO_WH_MAX {
             return Err(AreaError::TooMuchEnergy { energy_kwh: most });
         }
-        Ok(Self { vehicles, curves, nodes })
+        Ok(Self { vehicles, curves, nodes, heat: Vec::new() })
     }
 
     /// Horizon of the prices.

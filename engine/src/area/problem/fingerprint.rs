@@ -82,6 +82,9 @@ pub(crate) fn fingerprint(problem: &AreaProblem<'_>) -> u64 {
     problem.export().into_iter().for_each(|export| sum.prices(export));
     // Writing into a fingerprint returns no error.
     let _ = write!(sum, "{:?}", problem.nodes);
+    if !problem.heat.is_empty() {
+        let _ = write!(sum, "{:?}", problem.heat);
+    }
     sum.0
 }
 

@@ -2,4 +2,5 @@
 pub(crate) mod plans;
 pub(crate) mod repair;
 pub(crate) mod residual;
+pub(crate) mod room_plans;
 pub(crate) mod totals;

@@ -127,7 +127,7 @@ impl Assignment {
         let is_mixed = is_mixed
             .map(|(&count, shares)| shares.len() > 1 && (count == 1 || !single_column_only));
         let is_mixed = is_mixed.collect();
-        Self { weights: shares, is_convex_combination: is_mixed, overrides: BTreeMap::new() }
+        Self { weights: shares, is_convex_combination: is_mixed, ..Self::default() }
     }
 
     /// Assignment of one given plan to each vehicle, in the order of the sessions.
@@ -137,6 +137,7 @@ impl Assignment {
             weights: shares,
             is_convex_combination: vec![false; groups],
             overrides: (0..).zip(plans).collect(),
+            rooms: Vec::new(),
         }
     }
 

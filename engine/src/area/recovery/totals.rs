@@ -9,9 +9,11 @@ use crate::area::distributed::executor::Executor;
 use crate::area::distributed::protocol::{ColumnChoice, RequestKind};
 use crate::area::model::energy_by_slot::EnergyBySlot;
 use crate::area::model::linking::{LinkingConstraints, Penalty};
+use crate::area::model::rooms::{AreaRoom, RoomPlan};
 use crate::area::model::session::Block;
 use crate::area::pricing::block_loads::BlockLoad;
 use crate::area::pricing::buffers::PricingBuffers;
+use crate::area::pricing::context::PricingContext;
 use crate::area::problem::area_problem::AreaProblem;
 use crate::area::problem::micro_wh::as_kwh;
 use crate::area::recovery::plans::PlanReader;
@@ -77,8 +79,17 @@ pub(crate) fn node_loads(
         .filter(|block| is_open[block.node as usize])
         .map(|block| block_load(plans, block))
         .collect();
+    let of_room = |(room, plan): (&AreaRoom, &RoomPlan)| {
+        let mut load = vec![0; total.load.len()];
+        room.add_to(&mut load, plan, 1);
+        (Some(room.node as usize), load)
+    };
+    let rooms = plans.context.rooms.iter().zip(&plans.assignment.rooms);
+    let rooms = rooms.filter(|(room, _)| is_open[room.node as usize]).map(of_room);
+    let rooms: Vec<(Option<usize>, Vec<i64>)> = rooms.collect();
     let own = own.iter().map(|sum| (Some(sum.node as usize), &sum.load));
-    // Sources of load: the vehicles of open nodes, and limited nodes for the ones above.
+    let own = own.chain(rooms.iter().map(|(node, load)| (*node, load)));
+    // Sources of load: the devices of open nodes, and limited nodes for the ones above.
     let limited = total.loads.iter().zip(nodes).filter(|(load, _)| !load.is_empty());
     for (from, load) in own.chain(limited.map(|(load, node)| (node.parent, load))) {
         // A limited node already has its sum, and adds it to the nodes above itself.
@@ -128,14 +139,19 @@ pub(crate) fn load_of_assignment(
 ) -> (AreaLoad, f64) {
     let mixed = || RequestKind::Plans(ColumnChoice::new(plans.assignment, duals_by_round));
     let sums = executor.price_remotely(plans.context, mixed, Some(plans.assignment));
-    let total = area_load(&sums.unwrap_or_else(|| self::block_loads(plans)), constraints);
+    let mut total = area_load(&sums.unwrap_or_else(|| self::block_loads(plans)), constraints);
+    add_rooms(&mut total, plans.context, constraints, &plans.assignment.rooms);
     let value = objective_of(constraints, &total);
     (total, value)
 }
 
-/// Objective value: cost of energy, cost of soft limits, and shortfall penalty.
+/// Objective value: cost of energy, cost of soft limits, shortfall penalty, and degree-hours of rooms
+/// at their price.
 pub(crate) fn objective_of(constraints: &LinkingConstraints, total: &AreaLoad) -> f64 {
-    total.cost + cost_of_limits(constraints, total) + total.shortfall_penalty
+    total.cost
+        + cost_of_limits(constraints, total)
+        + total.shortfall_penalty
+        + total.discomfort_penalty
 }
 
 /// Cost of all soft limits at a load.
@@ -149,28 +165,53 @@ pub(crate) fn cost_of_limits(constraints: &LinkingConstraints, total: &AreaLoad)
     .sum()
 }
 
+/// Adds the loads and the money of all rooms to those of the vehicles.
+pub(crate) fn add_rooms(
+    total: &mut AreaLoad,
+    context: &PricingContext<'_>,
+    constraints: &LinkingConstraints,
+    plans: &[RoomPlan],
+) {
+    for (room, plan) in context.rooms.iter().zip(plans) {
+        let cost = room.cost(context.is_free, plan);
+        total.cost += cost.money;
+        total.discomfort_penalty += cost.discomfort;
+        total.of_rooms += plan.iter().sum::<i64>();
+        room.add_to(&mut total.load, plan, 1);
+        for &node in &constraints.paths[room.node as usize] {
+            room.add_to(&mut total.loads[node as usize], plan, 1);
+        }
+    }
+}
+
 /// Load, cost and shortfall of all plans of an area.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct AreaLoad {
     /// Load of each limited node, in µWh by slot; empty for other nodes.
     pub(crate) loads: Vec<Vec<i64>>,
-    /// Load of all vehicles, in µWh by slot.
+    /// Load of all vehicles and rooms, in µWh by slot.
     pub(crate) load: Vec<i64>,
-    /// Energy that they discharge, in µWh.
+    /// Part of the load that is that of rooms, in µWh over all slots.
+    pub(crate) of_rooms: i64,
+    /// Energy that vehicles discharge, in µWh.
     pub(crate) discharged: i64,
-    /// Cost of the energy at the vehicles' own prices.
+    /// Cost of the energy at the devices' own prices, less the value of heat stored at the end.
     pub(crate) cost: f64,
     /// Need that is not met, in µWh.
     pub(crate) shortfall: i64,
     /// Shortfall penalty.
     pub(crate) shortfall_penalty: f64,
+    /// Degree-hours of rooms outside their bands, at their price.
+    pub(crate) discomfort_penalty: f64,
     /// Positions of vehicles with a shortfall.
     pub(crate) with_shortfall: Vec<u32>,
 }
 
 /// Load of all plans, computed in this process.
 pub(crate) fn load_of_plans(plans: &PlanReader<'_>, constraints: &LinkingConstraints) -> AreaLoad {
-    area_load(&self::block_loads(plans), constraints)
+    let mut total = area_load(&self::block_loads(plans), constraints);
+    add_rooms(&mut total, plans.context, constraints, &plans.assignment.rooms);
+    total
 }
 
 #[cfg(test)]
@@ -178,7 +219,6 @@ pub(crate) mod tests {
     use super::*;
     use crate::area::model::energy_by_slot::Assignment;
     use crate::area::model::sessions::Sessions;
-    use crate::area::pricing::context::PricingContext;
     use crate::area::pricing::effective_prices::ShortfallPenalty;
     use crate::area::problem::area_problem::AreaVehicles;
     use crate::area::problem::limits::{Node, Profile};
@@ -290,7 +330,14 @@ pub(crate) mod tests {
         sessions: &'s Sessions,
     ) -> PricingContext<'s> {
         let penalty = ShortfallPenalty::uniform(1.0);
-        PricingContext { curves: problem.curves, export: None, sessions, penalty, is_free: false }
+        PricingContext {
+            curves: problem.curves,
+            export: None,
+            sessions,
+            rooms: &[],
+            penalty,
+            is_free: false,
+        }
     }
 
     /// Energy by slot from kWh.

@@ -19,6 +19,7 @@
 use crate::area::model::battery::FreeCapacity;
 use crate::area::model::energy_by_slot::{Assignment, EnergyBySlot, Shortfall, merge_slots};
 use crate::area::model::linking::LinkingConstraints;
+use crate::area::model::rooms::Rooms;
 use crate::area::model::session::{Demand, Session};
 use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::pricing::context::{PricingContext, dual_price_by_node};
@@ -103,11 +104,13 @@ impl AreaPlan {
         self.check_problem(problem)?;
         let constraints = LinkingConstraints::new(problem);
         let sessions = self.sessions.clone();
+        let rooms = Rooms::new(problem, &constraints);
         let (penalty, export) = (self.penalty, problem.export());
         let context = PricingContext {
             curves: problem.curves,
             export,
             sessions: &sessions,
+            rooms: &rooms.each,
             penalty,
             is_free: false,
         };

@@ -2,5 +2,6 @@
 pub(crate) mod causes;
 pub(crate) mod close_to;
 pub(crate) mod forgone;
+pub(crate) mod heat_units;
 pub(crate) mod outcome;
 pub(crate) mod table;

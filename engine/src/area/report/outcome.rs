@@ -1,11 +1,12 @@
 //! Area plan: cost, bound, unmet need, shadow prices, and the plan of each vehicle.
 //!
-//! The search minimises energy, soft limits and shortfall penalty together. All plans with the
-//! same shortfalls pay the same penalty `w`. So with `D` the Lagrangian bound of the search, `C`
+//! The search minimises energy, soft limits, shortfall penalty and degree-hours at their price
+//! together. All plans with the same shortfalls pay the same penalty `w`, and with the same
+//! degree-hours the same `d`. So with `D` the Lagrangian bound of the search, `C`
 //! the cost of energy and soft limits, and `U` that of unmanaged charging:
 //!
 //! ```text
-//! bound = min(D - w, C)          gap = max( (C - bound) / max(|bound|, |U|) , unmet_gap )
+//! bound = min(D - w - d, C)      gap = max( (C - bound) / max(|bound|, |U|) , unmet_gap )
 //! ```
 //!
 //! `unmet_gap` is the part of the needs that is unmet and not proved to be, with indivisible
@@ -22,20 +23,23 @@ use crate::area::distributed::protocol::{
 use crate::area::model::deadlines::Deadlines;
 use crate::area::model::energy_by_slot::{Assignment, EnergyBySlot};
 use crate::area::model::linking::{LinkingConstraint, LinkingConstraints, Penalty};
+use crate::area::model::rooms::{AreaRoom, RoomPlan};
 use crate::area::model::session::Session;
 use crate::area::model::sessions::Sessions;
 use crate::area::pricing::block_loads::{self, BlockLoad};
 use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::pricing::context::PricingContext;
 use crate::area::pricing::effective_prices::ShortfallPenalty;
+use crate::area::pricing::price_room::price_rooms;
 use crate::area::problem::area_problem::{AreaError, AreaProblem};
 use crate::area::problem::fingerprint::fingerprint;
 use crate::area::problem::limits::{Limit, Node, base_loads_kw};
 use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, as_kwh};
 use crate::area::problem::options::WarmStart;
 use crate::area::recovery::plans::{PlanReader, PricesByClass};
-use crate::area::recovery::totals::{self, AreaLoad, cost_of_limits};
+use crate::area::recovery::totals::{self, AreaLoad, add_rooms, cost_of_limits};
 use crate::area::report::causes::split_by_cause;
+use crate::area::report::heat_units::{HeatUnitPlan, heat_unit_plans};
 use crate::area::report::table::{AreaNumbers, RowWriter, write_rows};
 use crate::area::solve::area_instance::{AreaInstance, Solution};
 use crate::batch::charge::unpriced_hours;
@@ -85,7 +89,7 @@ impl From<Termination> for Status {
 /// Load of all vehicles and its cost.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct LoadAndCost {
-    /// Mean power of all vehicles in each slot, in kW.
+    /// Mean power of all vehicles and heat units in each slot, in kW.
     pub load_kw: Vec<f64>,
     /// Cost of energy and soft limits.
     pub cost: f64,
@@ -147,7 +151,7 @@ pub struct Unmet {
 pub struct AreaPlan {
     /// Cost of the energy and of soft limits.
     pub cost: f64,
-    /// Lower bound on the cost of every plan with the same shortfalls.
+    /// Lower bound on the cost of every plan with the same shortfalls and degree-hours.
     pub bound: f64,
     /// Cost minus bound, divided by the larger of bound and unmanaged cost. With indivisible
     /// vehicles at least the part of the needs that is unmet and not proved to be.
@@ -159,9 +163,9 @@ pub struct AreaPlan {
     pub status: Status,
     /// True if another run gives the same bytes.
     pub reproducible: bool,
-    /// Energy charged, in kWh at the plug.
+    /// Energy that vehicles charge, in kWh at the plug.
     pub energy_kwh: f64,
-    /// Energy discharged, in kWh at the plug.
+    /// Energy that vehicles discharge, in kWh at the plug.
     pub discharged_kwh: f64,
     /// Need that is not met, in kWh.
     pub unmet_kwh: f64,
@@ -178,11 +182,16 @@ pub struct AreaPlan {
     pub nodes: Vec<NodeOutcome>,
     /// Shadow price of each limit, in the order of nodes and limits.
     pub shadow_prices: Vec<ShadowPrice>,
-    /// Mean power of all vehicles in each slot, in kW.
+    /// Plan of each heat unit, in the order of the problem.
+    pub heat: Vec<HeatUnitPlan>,
+    /// Price of a degree-hour outside the band of a unit of priority 1, in units of currency per °C·h;
+    /// 0 without units. It puts comfort before money, and behind the needs of vehicles.
+    pub degree_hour_price: f64,
+    /// Mean power of all vehicles and heat units in each slot, in kW.
     pub load_kw: Vec<f64>,
-    /// Load and cost of full power from arrival, without regard to limits.
+    /// Load and cost of full power from arrival and of thermostats, without regard to limits.
     pub unmanaged: LoadAndCost,
-    /// Load and cost of the cheapest plan of each vehicle, without regard to limits.
+    /// Load and cost of the cheapest plan of each device, without regard to limits.
     pub price_only: LoadAndCost,
     /// Rows that cannot be planned, and their errors.
     pub errors: Vec<(usize, RowError)>,
@@ -202,21 +211,22 @@ pub struct AreaPlan {
     pub(crate) problem: u64,
 }
 
-/// Load and cost of unmanaged charging: full power from arrival.
+/// Load and cost of unmanaged charging: full power from arrival, and thermostats.
 pub(crate) fn unmanaged(
     problem: &AreaProblem<'_>,
-    (sessions, penalty): (&Sessions, ShortfallPenalty),
+    (sessions, rooms, penalty): (&Sessions, &[AreaRoom], ShortfallPenalty),
     constraints: &LinkingConstraints,
     executor: &mut Executor<'_>,
 ) -> LoadAndCost {
-    let export = problem.export();
-    let context =
-        PricingContext { curves: problem.curves, export, sessions, penalty, is_free: false };
+    let (curves, export) = (problem.curves, problem.export());
+    let context = PricingContext { curves, export, sessions, rooms, penalty, is_free: false };
     let sums = executor.price_remotely(&context, || RequestKind::AtOnce, None);
-    load_and_cost(constraints, &sums.unwrap_or_else(|| block_loads::unmanaged_loads(&context)))
+    let sums = sums.unwrap_or_else(|| block_loads::unmanaged_loads(&context));
+    let held: Vec<RoomPlan> = rooms.iter().map(AreaRoom::thermostat).collect();
+    load_and_cost(&context, constraints, &sums, &held)
 }
 
-/// Load and cost of the cheapest plan of each vehicle, without limits.
+/// Load and cost of the cheapest plan of each device, without limits.
 fn price_only(
     context: &PricingContext<'_>,
     constraints: &LinkingConstraints,
@@ -224,15 +234,20 @@ fn price_only(
 ) -> LoadAndCost {
     let free = vec![0.0; constraints.each.len() * constraints.slots()];
     let sums = executor.price_remotely(context, || RequestKind::Answer(free.clone()), None);
-    load_and_cost(
-        constraints,
-        &sums.unwrap_or_else(|| block_loads::loads_of_responses(context, constraints, &free)),
-    )
+    let sums = sums.unwrap_or_else(|| block_loads::loads_of_responses(context, constraints, &free));
+    let rooms = price_rooms(context, constraints, &free).into_iter().map(|priced| priced.plan);
+    load_and_cost(context, constraints, &sums, &rooms.collect::<Vec<RoomPlan>>())
 }
 
-/// Power and cost of the sum of all blocks, soft limits included.
-fn load_and_cost(constraints: &LinkingConstraints, sums: &[BlockLoad]) -> LoadAndCost {
-    let total = totals::area_load(sums, constraints);
+/// Power and cost of the sum of all blocks and rooms, soft limits included.
+fn load_and_cost(
+    context: &PricingContext<'_>,
+    constraints: &LinkingConstraints,
+    sums: &[BlockLoad],
+    rooms: &[RoomPlan],
+) -> LoadAndCost {
+    let mut total = totals::area_load(sums, constraints);
+    add_rooms(&mut total, context, constraints, rooms);
     let cost = total.cost + cost_of_limits(constraints, &total);
     LoadAndCost { load_kw: powers(constraints, &total.load), cost }
 }
@@ -261,9 +276,9 @@ pub(crate) fn finish(
     let unmet = unmet(instance, &plans, asked_for.unwrap_or(&sessions), total);
     let late_reserves = late_reserves(&plans, total);
     let cost = total.cost + cost_of_limits(constraints, total);
-    // The bound includes the shortfall penalty. Plans with the same shortfalls pay the same
-    // penalty, so the rest is a bound on their cost.
-    let bound = solution.bound - total.shortfall_penalty;
+    // The bound includes the penalties on shortfall and on degree-hours. Plans with the same of both
+    // pay the same penalties, so the rest is a bound on their cost.
+    let bound = solution.bound - total.shortfall_penalty - total.discomfort_penalty;
     let nodes = nodes(
         instance.problem,
         constraints,
@@ -281,7 +296,7 @@ pub(crate) fn finish(
     let status = status_of_plans(solution.termination, gap, instance, executor);
     let price_only =
         price_only(&instance.context(asked_for.unwrap_or(&sessions)), constraints, executor);
-    let energy: i64 = total.load.iter().sum();
+    let energy = total.load.iter().sum::<i64>() - total.of_rooms;
     AreaPlan {
         cost,
         // By rounding, a bound may exceed the cost of a plan that is optimal.
@@ -298,6 +313,8 @@ pub(crate) fn finish(
         late_reserves,
         nodes,
         shadow_prices: shadow_prices(constraints, &solution.duals),
+        heat: heat_unit_plans(instance, &solution),
+        degree_hour_price: instance.rooms.degree_hour_price,
         load_kw: powers(constraints, &total.load),
         unmanaged,
         price_only,
@@ -523,8 +540,14 @@ impl AreaPlan {
         read: impl FnOnce(&PlanReader<'_>) -> T,
     ) -> T {
         let (sessions, penalty, export) = (&self.sessions, self.penalty, problem.export());
-        let context =
-            PricingContext { curves: problem.curves, export, sessions, penalty, is_free: false };
+        let context = PricingContext {
+            curves: problem.curves,
+            export,
+            sessions,
+            rooms: &[],
+            penalty,
+            is_free: false,
+        };
         let by_class =
             PricesByClass::new(&context, constraints, &self.assignment, &self.duals_by_round);
         read(&PlanReader { context: &context, assignment: &self.assignment, prices: &by_class })
@@ -551,7 +574,7 @@ impl AreaPlan {
         self.cost = cost;
         self.bound = self.bound.min(cost);
         self.gap = relative_gap(cost, self.bound, self.unmanaged.cost).max(self.unmet_gap);
-        let energy: i64 = total.load.iter().sum();
+        let energy = total.load.iter().sum::<i64>() - total.of_rooms;
         self.energy_kwh = as_kwh(energy + total.discharged);
         self.discharged_kwh = as_kwh(total.discharged);
         self.nodes =

@@ -189,6 +189,7 @@ pub(crate) mod tests {
     use crate::area::distributed::executor::Executor;
     use crate::area::distributed::observer::{Hooks, Progress};
     use crate::area::model::energy_by_slot::Assignment;
+    use crate::area::model::rooms::Rooms;
     use crate::area::pricing::effective_prices::ShortfallPenalty;
     use crate::area::problem::micro_wh::{as_kwh, to_micro_wh};
     use crate::area::problem::options::WarmStart;
@@ -214,7 +215,9 @@ pub(crate) mod tests {
     ) -> R {
         town.with(|problem, sessions, constraints| {
             let base = constraints.shortfall_penalty;
+            let rooms = Rooms::default();
             let instance = AreaInstance {
+                rooms: &rooms,
                 problem,
                 constraints,
                 penalty: ShortfallPenalty::uniform(base),

@@ -107,7 +107,7 @@ struct MixedIntegerModel<'a> {
 }
 
 /// Solves a small area. `None` if it is too large, if it has parts that the programme does not
-/// model (batteries, reserves, quadratic limits), or if no solution was found.
+/// model (batteries, reserves, quadratic limits, heat units), or if no solution was found.
 pub(crate) fn solve_mixed_integer(
     instance: &AreaInstance<'_>,
     sessions: &Sessions,
@@ -144,7 +144,8 @@ pub(crate) fn is_small(instance: &AreaInstance<'_>, sessions: &Sessions) -> bool
         }
         _ => true,
     };
-    binaries <= BINARIES_MAX
+    instance.rooms.each.is_empty()
+        && binaries <= BINARIES_MAX
         && cells <= CELLS_MAX
         && sessions.batteries.is_empty()
         && !sessions

@@ -2,6 +2,7 @@
 use crate::area::column_generation::search_state::{StoppingCriteria, Termination};
 use crate::area::model::energy_by_slot::Assignment;
 use crate::area::model::linking::LinkingConstraints;
+use crate::area::model::rooms::Rooms;
 use crate::area::model::sessions::Sessions;
 use crate::area::pricing::context::PricingContext;
 use crate::area::pricing::effective_prices::ShortfallPenalty;
@@ -37,6 +38,8 @@ pub(crate) struct AreaInstance<'a> {
     pub(crate) problem: &'a AreaProblem<'a>,
     /// Limits that count: all of the area, or hard ones alone.
     pub(crate) constraints: &'a LinkingConstraints,
+    /// Rooms of heat units.
+    pub(crate) rooms: &'a Rooms,
     pub(crate) penalty: ShortfallPenalty,
     /// True if energy is free and only duals and shortfall penalties count.
     pub(crate) is_free: bool,
@@ -50,7 +53,7 @@ impl<'a> AreaInstance<'a> {
     /// scale of the gap; with the penalty on `need_kwh` it gives the scale of money.
     pub(crate) fn new(
         problem: &'a AreaProblem<'a>,
-        constraints: &'a LinkingConstraints,
+        (constraints, rooms): (&'a LinkingConstraints, &'a Rooms),
         options: &AreaOptions,
         penalty: ShortfallPenalty,
         (cost, need_kwh): (f64, f64),
@@ -60,7 +63,7 @@ impl<'a> AreaInstance<'a> {
         // Where energy costs almost nothing, a hundredth of the penalty on all needs keeps the
         // master's coefficients within the range in which its solver works.
         let money = cost.abs().max(need_kwh * penalty.base * 1e-2).max(DIVISOR_MIN);
-        Self { problem, constraints, penalty, is_free: false, stopping, money }
+        Self { problem, constraints, rooms, penalty, is_free: false, stopping, money }
     }
 
     /// Context of the pricing problems of `sessions`.
@@ -68,7 +71,13 @@ impl<'a> AreaInstance<'a> {
     where
         'a: 's,
     {
-        let (curves, export) = (self.problem.curves, self.problem.export());
-        PricingContext { curves, export, sessions, penalty: self.penalty, is_free: self.is_free }
+        PricingContext {
+            curves: self.problem.curves,
+            export: self.problem.export(),
+            sessions,
+            rooms: &self.rooms.each,
+            penalty: self.penalty,
+            is_free: self.is_free,
+        }
     }
 }

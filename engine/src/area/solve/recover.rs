@@ -8,6 +8,9 @@
 //!    duals are those of soft limits only: the residual capacity keeps the hard ones
 //!    ([`RepairPass::improve`]).
 //!
+//! Rooms of heat units follow the convex combination of their columns, and are cut and improved after
+//! the vehicles ([`room_plans`](crate::area::recovery::room_plans)).
+//!
 //! Of several plans the one with the least key `(shortfall, cost)` is kept, in lexicographic order.
 use crate::area::column_generation::search_state::{ColumnGeneration, relative_gap};
 use crate::area::distributed::executor::Executor;
@@ -17,6 +20,7 @@ use crate::area::pricing::context::PricingContext;
 use crate::area::problem::micro_wh::share_of_need;
 use crate::area::recovery::plans::{PlanReader, PricesByClass};
 use crate::area::recovery::repair::RepairPass;
+use crate::area::recovery::room_plans::{clip_rooms, improve_rooms, mix_rooms};
 use crate::area::recovery::totals::{self, AreaLoad};
 use crate::area::solve::area_instance::AreaInstance;
 use crate::tolerance::{ENERGY_SHARE_MIN, SHORTFALL_TOLERANCE};
@@ -66,6 +70,11 @@ pub(crate) fn lexicographic_key(
     instance: &AreaInstance<'_>,
     (_, total, value): &(Assignment, AreaLoad, f64),
 ) -> (i64, i64) {
+    key_of(instance, total, *value)
+}
+
+/// Key of plans with this load and objective value; see [`lexicographic_key`].
+fn key_of(instance: &AreaInstance<'_>, total: &AreaLoad, value: f64) -> (i64, i64) {
     // A cast to whole numbers keeps the order of finite values. A small scale needs a small unit.
     let unit = KEY_MONEY * instance.money.min(1.0);
     (total.shortfall / SHORTFALL_TOLERANCE, (value / unit) as i64)
@@ -94,54 +103,114 @@ fn recover(
     (context, single_column_only): (PricingContext<'_>, bool),
     executor: &mut Executor<'_>,
 ) -> (Assignment, AreaLoad, f64) {
-    let constraints = instance.constraints;
-    let mut assignment = Assignment::new(&context, column_generation.weights(), single_column_only);
-    let by_class = PricesByClass::new(
-        &context,
-        constraints,
-        &assignment,
-        &column_generation.state().duals_by_round,
-    );
-    let sum = |assignment: &Assignment, executor: &mut Executor<'_>| {
-        let plans = PlanReader { context: &context, assignment, prices: &by_class };
-        totals::load_of_assignment(
-            constraints,
-            &plans,
-            &column_generation.state().duals_by_round,
-            executor,
-        )
-    };
-    let best_duals = &column_generation.state().best_duals;
-    let (total, _) = sum(&assignment, executor);
-    let pass =
-        RepairPass::new(&context, constraints, (&mut assignment, &by_class), &total).at(best_duals);
-    // After a stop the shortfall is not taken for forced: a master with few columns may have one
-    // although there is capacity.
-    pass.repair(column_generation.has_shortfall() && !executor.is_stopped(), executor);
-    let (mut total, mut value) = sum(&assignment, executor);
-    let soft = constraints.soft_duals(best_duals);
-    for _ in 0..3 {
-        let is_near =
-            column_generation.state().gap(value, instance.stopping.scale) <= instance.stopping.gap;
-        if is_near || executor.stops_recovery() {
-            break;
-        }
-        let before = context.sessions.has_indivisible().then(|| assignment.overrides.clone());
-        let pass =
-            RepairPass::new(&context, constraints, (&mut assignment, &by_class), &total).at(&soft);
-        pass.improve(executor);
-        let (next, better) = sum(&assignment, executor);
-        let gain = value - better;
-        // Vehicles planned one by one do not see what a peak costs them together: undo a pass that
-        // costs more.
-        if let Some(before) = before.filter(|_| gain < 0.0) {
-            assignment.overrides = before;
-            break;
-        }
-        (total, value) = (next, better);
-        if gain <= relative_gap(value, 0.0, instance.stopping.scale) * GAIN_SHARE_MIN {
-            break;
-        }
-    }
+    let mut weights = column_generation.weights();
+    let of_rooms = weights.split_off(context.sessions.groups);
+    let duals_by_round = &column_generation.state().duals_by_round;
+    let mut assignment = Assignment::new(&context, weights, single_column_only);
+    assignment.rooms = mix_rooms(&context, instance.constraints, &of_rooms, duals_by_round);
+    let by_class = PricesByClass::new(&context, instance.constraints, &assignment, duals_by_round);
+    let recovery = Recovery { instance, column_generation, context, by_class };
+    let (total, value) = recovery.repair(&mut assignment, executor);
+    let (total, value) = recovery.yield_rooms((&mut assignment, total, value), executor);
+    let (total, value) = recovery.improve((&mut assignment, total, value), executor);
     (assignment, total, value)
+}
+
+/// Master solution from which plans are recovered.
+struct Recovery<'a> {
+    instance: &'a AreaInstance<'a>,
+    column_generation: &'a dyn ColumnGeneration,
+    context: PricingContext<'a>,
+    by_class: PricesByClass,
+}
+
+impl Recovery<'_> {
+    /// Load and objective value of plans.
+    fn sum(&self, assignment: &Assignment, executor: &mut Executor<'_>) -> (AreaLoad, f64) {
+        let plans = PlanReader { context: &self.context, assignment, prices: &self.by_class };
+        let duals_by_round = &self.column_generation.state().duals_by_round;
+        totals::load_of_assignment(self.instance.constraints, &plans, duals_by_round, executor)
+    }
+
+    /// Brings vehicles, and then rooms, within every hard limit on import.
+    fn repair(&self, assignment: &mut Assignment, executor: &mut Executor<'_>) -> (AreaLoad, f64) {
+        let (context, constraints) = (&self.context, self.instance.constraints);
+        let best_duals = &self.column_generation.state().best_duals;
+        let (total, _) = self.sum(assignment, executor);
+        let pass = RepairPass::new(context, constraints, (assignment, &self.by_class), &total)
+            .at(best_duals);
+        // After a stop the shortfall is not taken for forced: a master with few columns may have one
+        // although there is capacity.
+        pass.repair(self.column_generation.has_shortfall() && !executor.is_stopped(), executor);
+        let (total, value) = self.sum(assignment, executor);
+        if clip_rooms(context, constraints, &mut assignment.rooms, &total) {
+            return self.sum(assignment, executor);
+        }
+        (total, value)
+    }
+
+    /// Repairs vehicles that miss energy with all units off, and plans the units in what they leave.
+    /// Whole columns beside the rooms may be the cause. Keeps the better plans.
+    fn yield_rooms(
+        &self,
+        (assignment, total, value): (&mut Assignment, AreaLoad, f64),
+        executor: &mut Executor<'_>,
+    ) -> (AreaLoad, f64) {
+        let (context, constraints) = (&self.context, self.instance.constraints);
+        if context.rooms.is_empty() || total.shortfall <= SHORTFALL_TOLERANCE {
+            return (total, value);
+        }
+        let before = assignment.clone();
+        for plan in &mut assignment.rooms {
+            plan.fill(0);
+        }
+        let (without, _) = self.repair(assignment, executor);
+        let best_duals = &self.column_generation.state().best_duals;
+        improve_rooms(context, constraints, (&mut assignment.rooms, &without), best_duals);
+        let (other, other_value) = self.sum(assignment, executor);
+        let key = |total: &AreaLoad, value: f64| key_of(self.instance, total, value);
+        if key(&other, other_value) < key(&total, value) {
+            return (other, other_value);
+        }
+        *assignment = before;
+        (total, value)
+    }
+
+    /// Up to three passes that plan vehicles, and then rooms, again where that costs less.
+    fn improve(
+        &self,
+        (assignment, mut total, mut value): (&mut Assignment, AreaLoad, f64),
+        executor: &mut Executor<'_>,
+    ) -> (AreaLoad, f64) {
+        let (context, constraints) = (&self.context, self.instance.constraints);
+        let (state, scale) = (self.column_generation.state(), self.instance.stopping.scale);
+        let soft = constraints.soft_duals(&state.best_duals);
+        for _ in 0..3 {
+            let is_near = state.gap(value, scale) <= self.instance.stopping.gap;
+            if is_near || executor.stops_recovery() {
+                break;
+            }
+            let is_undone = context.sessions.has_indivisible() || !context.rooms.is_empty();
+            let before =
+                is_undone.then(|| (assignment.overrides.clone(), assignment.rooms.clone()));
+            let drawn = (&mut *assignment, &self.by_class);
+            RepairPass::new(context, constraints, drawn, &total).at(&soft).improve(executor);
+            let (mut next, mut better) = self.sum(assignment, executor);
+            if improve_rooms(context, constraints, (&mut assignment.rooms, &next), &soft) {
+                (next, better) = self.sum(assignment, executor);
+            }
+            let gain = value - better;
+            // Vehicles planned one by one do not see what a peak costs them together: undo a pass that
+            // costs more.
+            if let Some(before) = before.filter(|_| gain < 0.0) {
+                (assignment.overrides, assignment.rooms) = before;
+                break;
+            }
+            (total, value) = (next, better);
+            if gain <= relative_gap(value, 0.0, scale) * GAIN_SHARE_MIN {
+                break;
+            }
+        }
+        (total, value)
+    }
 }

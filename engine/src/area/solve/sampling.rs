@@ -20,6 +20,7 @@ use crate::area::column_generation::subtree::Decomposition;
 use crate::area::distributed::executor::Executor;
 use crate::area::model::linking::{LinkingConstraints, Penalty};
 use crate::area::model::sessions::{Sessions, shares_curves};
+use crate::area::pricing::context::PricingContext;
 use crate::area::problem::micro_wh::as_kwh;
 use crate::area::problem::options::WarmStart;
 use crate::area::solve::area_instance::AreaInstance;
@@ -108,7 +109,8 @@ fn solve_sample(
     let constraints = decomposition
         .map_or(instance.constraints, |decomposition| &decomposition.upper)
         .scaled(part);
-    let context = instance.context(&sample);
+    // A sample has no part of a heat unit: its duals are those of the vehicles alone.
+    let context = PricingContext { rooms: &[], ..instance.context(&sample) };
     let mut column_generation = SingleLevelColumnGeneration::new(
         context,
         &constraints,

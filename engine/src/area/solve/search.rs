@@ -78,7 +78,7 @@ fn search<S>(
     let capped = &AreaInstance { stopping, ..*instance };
     // Start: duals from samples, and loads that say which subtrees will not bind.
     let decomposition = Decomposition::new(instance.constraints, sessions, |_| false)
-        .filter(|_| sessions.each.len() > SINGLETON_GROUPS_MAX);
+        .filter(|_| sessions.each.len() > SINGLETON_GROUPS_MAX && instance.rooms.each.is_empty());
     let sampled = sample_start(capped, (sessions, decomposition.as_ref()), start, executor);
     let start = sampled.as_ref().unwrap_or(start);
     let decomposition = decomposition.and_then(|_| {

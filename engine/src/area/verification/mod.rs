@@ -15,6 +15,10 @@
 //! is verified as any other certificate. A vehicle that is on or off counts as one that charges at
 //! any power, which can only lower its bound.
 //!
+//! A heat unit is bounded in the same way by the certificate of its room at its price plus those of the
+//! limits, for plans with the same degree-hours at the price of the area
+//! ([`heat`](crate::plan::heat::HeatCertificate)).
+//!
 //! What each vehicle pays at these prices beyond `B_v`, and what each limit costs beyond its part,
 //! add up to the gap of the area:
 //!
@@ -30,6 +34,7 @@
 pub(crate) mod battery;
 pub(crate) mod charging;
 pub(crate) mod check_vehicle;
+pub(crate) mod heat_units;
 pub(crate) mod slot_energies;
 pub(crate) mod vehicle_at_prices;
 pub(crate) mod verify;

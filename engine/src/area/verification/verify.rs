@@ -7,6 +7,9 @@ use crate::area::problem::limits::{Limit, base_loads_kw};
 use crate::area::report::outcome::AreaPlan;
 use crate::area::report::table::AreaNumbers;
 use crate::area::verification::check_vehicle::VehicleCheck;
+use crate::area::verification::heat_units::{
+    CheckedRoom, HeatUnitCheck, StatedHeatUnit, check_rooms,
+};
 use crate::area::verification::slot_energies::SlotEnergies;
 use crate::area::verification::vehicle_at_prices::{NoCertificate, VehicleAtPrices};
 use crate::columns::intervals::IntervalColumns;
@@ -45,6 +48,8 @@ pub struct StatedArea {
     pub nodes: Vec<(Vec<f64>, f64)>,
     /// Duals of each limit, per kWh by slot.
     pub duals_per_kwh: Vec<Vec<f64>>,
+    /// Heat units in the order of the problem.
+    pub heat: Vec<StatedHeatUnit>,
 }
 
 /// Checks of an area plan.
@@ -54,9 +59,11 @@ pub struct AreaVerification {
     pub checks: Vec<Check>,
     /// Vehicles in the order of their rows; rows in error are left out.
     pub vehicles: Vec<VehicleCheck>,
-    /// Lower bound that the certificates of the vehicles and the duals give.
+    /// Heat units in the order of the problem.
+    pub heat: Vec<HeatUnitCheck>,
+    /// Lower bound that the certificates of the devices and the duals give.
     pub bound: f64,
-    /// Cost of the limits beyond their part of the bound: with the gaps of the vehicles it adds up
+    /// Cost of the limits beyond their part of the bound: with the gaps of the devices it adds up
     /// to cost less bound.
     pub limits_gap: f64,
 }
@@ -121,6 +128,7 @@ impl AreaPlan {
             late_reserves: self.late_reserves.clone(),
             nodes: self.nodes.iter().map(|at| (at.load_kw.clone(), at.breach_kw)).collect(),
             duals_per_kwh: self.shadow_prices.iter().map(|one| one.per_kwh.clone()).collect(),
+            heat: self.heat.iter().map(StatedHeatUnit::new).collect(),
         }
     }
 }
@@ -147,7 +155,8 @@ pub fn verify_area(
         given.iter().map(|dual| if dual.is_finite() { *dual } else { 0.0 }).collect();
     constraints.clamp(&mut duals);
     let vehicles = check_vehicles(problem, &constraints, &duals, (plans, stated));
-    let totals = add_up(problem, &constraints, &vehicles);
+    let rooms = check_rooms(problem, &constraints, &duals, &stated.heat);
+    let totals = add_up(problem, &constraints, (&vehicles, &rooms));
     let mut checks = check_nodes(problem, &constraints, &totals, stated);
     // Duals outside of the domain of a conjugate prove nothing.
     let moved = given.iter().zip(&duals).map(|(given, kept)| (given - kept).abs());
@@ -159,16 +168,23 @@ pub fn verify_area(
     let (vehicles, rounding): (Vec<VehicleCheck>, Vec<f64>) = checked.unzip();
     let failing = vehicles.iter().filter(|vehicle| !vehicle.failed.is_empty()).count();
     checks.push(Check::rule("vehicles", failing as f64, 0.0));
+    if !rooms.is_empty() {
+        let failing = rooms.iter().filter(|room| !room.check.failed.is_empty()).count();
+        checks.push(Check::rule("heat", failing as f64, 0.0));
+    }
     let sums = Sums {
-        vehicle_bound: vehicles.iter().map(|vehicle| vehicle.bound).sum(),
+        device_bound: vehicles.iter().map(|vehicle| vehicle.bound).sum::<f64>()
+            + rooms.iter().map(|room| room.check.bound).sum::<f64>(),
         bound_rounding: rounding.iter().sum(),
+        room_scale: rooms.iter().map(|room| room.scale).sum(),
         ..Sums::of_limits(&constraints, &duals, &totals)
     };
     checks.extend(check_money(problem, &totals, &sums, stated));
     Ok(AreaVerification {
         checks,
         vehicles,
-        bound: sums.vehicle_bound - sums.conjugates,
+        heat: rooms.into_iter().map(|room| room.check).collect(),
+        bound: sums.device_bound - sums.conjugates,
         limits_gap: sums.limits - sums.paid + sums.conjugates,
     })
 }
@@ -183,6 +199,7 @@ fn check_sizes(
     let (rows, slots) = (problem.vehicles.fleet.len(), constraints.slots());
     let is_same = plans.rows() == rows
         && stated.nodes.len() == problem.nodes.len()
+        && stated.heat.len() == problem.heat.len()
         && stated.nodes.iter().all(|(load_kw, _)| load_kw.len() == slots)
         && stated.duals_per_kwh.len() == constraints.each.len()
         && stated.duals_per_kwh.iter().all(|duals| duals.len() == slots)
@@ -235,11 +252,11 @@ fn node_of(problem: &AreaProblem<'_>, row: usize) -> usize {
     problem.vehicles.node.map_or(0, |nodes| nodes[row] as usize)
 }
 
-/// Adds up loads, energies and costs, in the order of the rows.
+/// Adds up loads, energies and costs, in the order of the rows, then those of heat units.
 fn add_up(
     problem: &AreaProblem<'_>,
     constraints: &LinkingConstraints,
-    vehicles: &[CheckedVehicle],
+    (vehicles, rooms): (&[CheckedVehicle], &[CheckedRoom]),
 ) -> Totals {
     let slots = constraints.slots();
     let mut own = vec![vec![0.0; slots]; problem.nodes.len()];
@@ -257,6 +274,10 @@ fn add_up(
         totals.discharged_kwh += vehicle.energies.discharged_kwh();
         totals.rounding_kwh += vehicle.energies.rounding_kwh;
         totals.cost += vehicle.own_cost;
+    }
+    for room in rooms {
+        own[room.node].iter_mut().zip(&room.load).for_each(|(load, kwh)| *load += kwh);
+        totals.cost += room.own_cost;
     }
     // A node carries the load of all nodes below it.
     totals.loads = vec![vec![0.0; slots]; problem.nodes.len()];
@@ -333,8 +354,10 @@ fn breach_of_hard_limits(
 /// Sums that the bound is made of.
 #[derive(Default)]
 struct Sums {
-    /// Bounds of all vehicles.
-    vehicle_bound: f64,
+    /// Bounds of all devices.
+    device_bound: f64,
+    /// Sum of the sizes of the terms of heat units.
+    room_scale: f64,
     bound_rounding: f64,
     /// `Σ_l f_l(y_l)`.
     limits: f64,
@@ -382,10 +405,10 @@ fn check_money(
     let (least, most, _) = problem.curves.spread();
     let price = least.abs().max(most.abs());
     let cost = totals.cost + sums.limits;
-    let scale = totals.cost.abs() + sums.vehicle_bound.abs() + sums.scale;
+    let scale = totals.cost.abs() + sums.device_bound.abs() + sums.scale + sums.room_scale;
     // Rounding moves loads, and a soft limit then costs as much as its dual at most.
     let rounding = sums.bound_rounding + price * totals.rounding_kwh + allowed(GAP_MAX, scale);
-    let bound = sums.vehicle_bound - sums.conjugates;
+    let bound = sums.device_bound - sums.conjugates;
     let gap = (stated.cost - stated.bound).max(0.0)
         / stated.bound.abs().max(stated.baseline_cost.abs()).max(f64::MIN_POSITIVE);
     let too_high = Check::rule("bound", stated.bound - bound, rounding);

@@ -90,9 +90,22 @@ impl HeatBuffers {
             self.values_between_cuts(programme);
         } else {
             self.shares.fill(0.0);
-            self.soft.solve(programme, &mut self.shares, &mut self.values);
+            self.soft.solve((programme, None), &mut self.shares, &mut self.values);
         }
         self.set_levels(programme, is_within);
+    }
+
+    /// Solves a programme in which a degree-hour costs `price`, in units of currency per °C·h: the
+    /// least `cost + price·degree-hours`. The values are money alone.
+    #[cfg(feature = "lp")]
+    pub(crate) fn solve_at_price(&mut self, programme: &ThermalProgramme, price: f64) {
+        let count = programme.steps.len();
+        self.shares.clear();
+        self.shares.resize(count, 0.0);
+        self.values.clear();
+        self.values.resize(count, Worth::default());
+        self.soft.solve((programme, Some(price)), &mut self.shares, &mut self.values);
+        self.set_levels(programme, false);
     }
 
     /// Replaces the solution by a schedule of a unit that is on or off; the values stay.

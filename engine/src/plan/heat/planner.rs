@@ -340,6 +340,51 @@ mod tests {
     }
 
     proptest! {
+        /// At a price of a degree-hour from which plans no longer change, the plan of least
+        /// `cost + price·degree-hours` is as good as the one with degree-hours first, and at a lower
+        /// price it is not worse than that one.
+        #[test]
+        #[cfg(feature = "lp")]
+        fn a_price_of_degree_hours_orders_them(
+            problem in problem(0.2),
+            cents in prop::collection::vec(-20..60_i32, 1..24),
+            part in 0.0..2.0_f64,
+        ) {
+            let (prices, problem) = (curve_of(60, &cents), covered(problem, 60));
+            let layout = HeatLayout::new(&prices, &problem);
+            let programme = &layout.programme;
+            let mut buffers = HeatBuffers::new();
+            buffers.solve(programme);
+            let first = sums(programme, &buffers);
+            let price = degree_hour_price(programme, &buffers).max(1e-3);
+            for price in [price * 1.001, price * part] {
+                buffers.solve_at_price(programme, price);
+                let found = sums(programme, &buffers);
+                let weighted = |(cost, outside): (f64, f64)| cost + price * outside;
+                let scale = first.0.abs() + price * first.1 + 1.0;
+                prop_assert!(weighted(found) <= weighted(first) + 1e-9 * scale, "{found:?} {first:?}");
+                prop_assert!(found.1 >= first.1 - 1e-9 * (1.0 + first.1), "{found:?} {first:?}");
+            }
+            buffers.solve_at_price(programme, price * 1.001);
+            let outside = sums(programme, &buffers).1 - first.1;
+            prop_assert!(outside <= 1e-6 * (1.0 + first.1), "{outside} °C·h more");
+        }
+    }
+
+    /// Cost and degree-hours of the solution in `buffers`.
+    #[cfg(feature = "lp")]
+    fn sums(programme: &ThermalProgramme, buffers: &HeatBuffers) -> (f64, f64) {
+        let (mut level, mut cost, mut outside) = (programme.stored_kwh, 0.0, 0.0);
+        for (step, share) in programme.steps.iter().zip(&buffers.shares) {
+            level = step.after(level, share * step.power_kwh);
+            cost += step.price * share * step.power_kwh;
+            outside += step.hours / programme.kwh_per_k
+                * (step.low_kwh - level).max(level - step.high_kwh).max(0.0);
+        }
+        (cost - programme.end_value * (level - programme.stored_kwh), outside)
+    }
+
+    proptest! {
         /// The cost of a plan on prices with emissions is that of its energy and of its kilograms,
         /// and so is the cost of its thermostat.
         #[test]

@@ -15,10 +15,13 @@
 //! recursion holds for pairs as for numbers, and its path has the least degree-hours and of those the
 //! least cost. It takes `O(T²)` for `T` slots, because no segment is ever cut off.
 //!
+//! Where units share limits a degree-hour has a price, `M`: with slopes `(0, money + M·degree-hours)` the
+//! same recursion has the path of least `cost + M·degree-hours`.
+//!
 //! # Marginal values
 //!
 //! With `s` and `r` the slopes on the left of `L_t` and on the right of `H_t`, before the distance is
-//! added, and `w = (h_t/C, 0)`:
+//! added, and `w = (h_t/C, 0)`, or `(0, M·h_t/C)`:
 //!
 //! ```text
 //! λ_t = min(s, a_{t+1}·λ_{t+1} + w)    if a_{t+1}·λ_{t+1} < s
@@ -40,9 +43,13 @@ struct WorthSegment {
 }
 
 impl WorthSegment {
-    /// Adds degree-hours to the slope. Where they cancel out nothing is left of them, because the
-    /// rest of rounding would come before all money.
-    fn add(&mut self, degree_hours: f64) {
+    /// Adds degree-hours to the slope, in money if they have a price. Where they cancel out nothing is
+    /// left of them, because the rest of rounding would come before all money.
+    fn add(&mut self, degree_hours: f64, price: Option<f64>) {
+        if let Some(price) = price {
+            self.slope.money += price * degree_hours;
+            return;
+        }
         self.size += degree_hours.abs();
         let sum = self.slope.degree_hours + degree_hours;
         let is_rest = sum.abs() <= SUM_ROUNDING * self.size;
@@ -70,13 +77,14 @@ pub(crate) struct SoftBand {
 
 impl SoftBand {
     /// Writes the share of its power that each slot uses, and the value of a stored kWh after it.
+    /// Degree-hours come before money, or are money at a `price` of one.
     pub(crate) fn solve(
         &mut self,
-        programme: &ThermalProgramme,
+        (programme, price): (&ThermalProgramme, Option<f64>),
         shares: &mut [f64],
         values: &mut [Worth],
     ) {
-        let unit = self.sweep(programme, shares);
+        let unit = self.sweep((programme, price), shares);
         let end_value = Worth::of(programme.end_value * unit);
         for segment in self.segments.iter().filter(|segment| segment.slope < end_value) {
             shares[segment.slot] += share(segment.length, self.lengths[segment.slot]);
@@ -85,14 +93,18 @@ impl SoftBand {
         for (index, step) in programme.steps.iter().enumerate().rev() {
             let per_kwh = step.hours / programme.kwh_per_k;
             let (left, right) = self.edges[index];
-            (next, size) = between((next, size), left, right, per_kwh);
+            (next, size) = between((next, size), left, right, (per_kwh, price));
             values[index] = next;
             (next, size) = (next.times(step.decay), size * step.decay);
         }
     }
 
     /// Adds the segments and the distances of all slots. Returns the unit of the slopes.
-    fn sweep(&mut self, programme: &ThermalProgramme, shares: &mut [f64]) -> f64 {
+    fn sweep(
+        &mut self,
+        (programme, price): (&ThermalProgramme, Option<f64>),
+        shares: &mut [f64],
+    ) -> f64 {
         self.segments.clear();
         self.edges.clear();
         self.lengths.clear();
@@ -129,8 +141,8 @@ impl SoftBand {
             let right = if most < low { LEAST } else { edge(self.segments.get(above), MOST) };
             self.edges.push((left, right));
             let per_unit = step.hours / programme.kwh_per_k * unit;
-            self.segments[..below].iter_mut().for_each(|segment| segment.add(-per_unit));
-            self.segments[above..].iter_mut().for_each(|segment| segment.add(per_unit));
+            self.segments[..below].iter_mut().for_each(|segment| segment.add(-per_unit, price));
+            self.segments[above..].iter_mut().for_each(|segment| segment.add(per_unit, price));
         }
         unit
     }
@@ -177,16 +189,21 @@ impl SoftBand {
 }
 
 /// Value of a kWh at the end of a slot from that for the slots after it, `next`, and the slopes at both
-/// edges. `per_kwh` is `w`; each value comes with the size of its degree-hours.
-fn between(next: Slope, left: Slope, right: Slope, per_kwh: f64) -> Slope {
+/// edges. `per_kwh` is `w`, in money if there is a `price`; each value comes with the size of its
+/// degree-hours.
+fn between(next: Slope, left: Slope, right: Slope, (per_kwh, price): (f64, Option<f64>)) -> Slope {
+    let plus = |(value, size): Slope, degree_hours: f64| match price {
+        Some(price) => (Worth { money: value.money + price * degree_hours, ..value }, size),
+        None => (value.plus_degree_hours(degree_hours), size + degree_hours.abs()),
+    };
     let snapped =
         |value: Slope, edge: Slope| (value.0.snapped_to(edge.0, value.1.max(edge.1)), value.1);
     let value = snapped(snapped(next, left), right);
     if value.0 < left.0 {
-        let moved = snapped((value.0.plus_degree_hours(per_kwh), value.1 + per_kwh), left);
+        let moved = snapped(plus(value, per_kwh), left);
         if left.0 < moved.0 { left } else { moved }
     } else if value.0 > right.0 {
-        let moved = snapped((value.0.plus_degree_hours(-per_kwh), value.1 + per_kwh), right);
+        let moved = snapped(plus(value, -per_kwh), right);
         if right.0 > moved.0 { right } else { moved }
     } else {
         value

@@ -466,12 +466,19 @@ fn check_heat_unit(request: &SiteRequest, field: &str, unit: &HeatUnit) -> Check
     if heat.on_off.is_some() {
         return Err(SiteError::HeatOnOff { field: field.to_owned() });
     }
+    let end = request.until.or_else(|| request.import_prices.horizon().end());
+    check_room(field, unit, end.unwrap_or(request.now))
+}
+
+/// Checks the numbers and periods of a heat unit that modulates and is planned to `end`.
+pub(crate) fn check_room(field: &str, unit: &HeatUnit, end: DateTime<Utc>) -> Checked {
+    let heat = &unit.heat;
     check_priority(field, unit.priority)?;
     check_end_value(field, heat.end_value.as_per_kwh())?;
-    let rule = "a site is planned with 0.0001 to 1e6 kWh/K";
+    let rule = "it is from 0.0001 to 1e6 kWh/K";
     let (capacity, range) = (heat.store.capacity.as_kwh_per_k(), (1e-4, MAGNITUDE_MAX));
     check_number(format!("{field}.capacity_kwh_per_k"), capacity, "kWh/K", range, rule)?;
-    let rule = "a site is planned with 0 to 1e6 kW/K";
+    let rule = "it is from 0 to 1e6 kW/K";
     let (loss, range) = (heat.store.loss.as_kw_per_k(), (0.0, MAGNITUDE_MAX));
     check_number(format!("{field}.loss_kw_per_k"), loss, "kW/K", range, rule)?;
     check_power(format!("{field}.power_max_kw"), heat.power_max)?;
@@ -479,8 +486,7 @@ fn check_heat_unit(request: &SiteRequest, field: &str, unit: &HeatUnit) -> Check
         let (rule, range) = ("it is from -1e6 to 1e6 kW", (-MAGNITUDE_MAX, MAGNITUDE_MAX));
         check_number(format!("{field}.gains_kw[{index}]"), gain.power.as_kw(), "kW", range, rule)?;
     }
-    let end = request.until.or_else(|| request.import_prices.horizon().end());
-    let checked = unit.problem(end.unwrap_or(request.now));
+    let checked = unit.problem(end);
     checked.map(|_| ()).map_err(|source| SiteError::Heat { field: field.to_owned(), source })
 }
 

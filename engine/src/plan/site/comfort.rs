@@ -273,8 +273,7 @@ mod tests {
         );
         assert_eq!(
             refused(|unit| unit.heat.store.capacity = kwh_per_k(1e-9)),
-            "devices[0] (pump).capacity_kwh_per_k is 0.000000001 kWh/K; a site is planned with \
-             0.0001 to 1e6 kWh/K"
+            "devices[0] (pump).capacity_kwh_per_k is 0.000000001 kWh/K; it is from 0.0001 to 1e6 kWh/K"
         );
         assert_eq!(
             refused(|unit| unit.priority = 0.0),

@@ -50,6 +50,21 @@ impl Room {
         let layout = problem.map(|problem| HeatLayout::new(&prices, &problem)).unwrap_or_default();
         let slot = |start: i64| grid.starts.binary_search(&start).ok();
         let slots = layout.parts.iter().map(|part| slot(part.start)).collect();
+        Self::over(unit, layout, slots)
+    }
+
+    /// Room of a valid unit whose slots are its own steps, from its `now` to the last price.
+    pub(crate) fn alone(unit: &HeatUnit, prices: &PriceCurve) -> Self {
+        let end = prices.horizon().end().unwrap_or(unit.heat.now);
+        let layout =
+            unit.problem(end).map(|problem| HeatLayout::new(prices, &problem)).unwrap_or_default();
+        let parts = layout.parts.iter().enumerate();
+        let slots = parts.map(|(at, part)| part.is_priced.then_some(at)).collect();
+        Self::over(unit, layout, slots)
+    }
+
+    /// Room over the steps of a layout, of which `slots` names those of the site.
+    fn over(unit: &HeatUnit, layout: HeatLayout, slots: Vec<Option<usize>>) -> Self {
         let mut room = Self {
             slots,
             idle: Vec::with_capacity(layout.parts.len()),
