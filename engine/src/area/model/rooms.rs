@@ -14,7 +14,9 @@
 //! `M_alone` is the price from which the plan of a unit alone no longer changes
 //! ([`degree_hour_price`]). Late energy has a quarter of the penalty `w`, hence the factor 4. So that
 //! the programme stays within the range of its solver, `M·max(q·S_t)` is at most 1e5 times `w_0`: heat
-//! that a store loses before it is of use may be given up above that.
+//! that a store loses before it is of use may be given up above that. The price is no proof of the
+//! order: where a kWh makes one step warmer and another one too warm, it saves less than `S_t`, and a
+//! part of a degree-hour may be given up for money.
 //!
 //! | Symbol | Code |
 //! |---|---|

@@ -185,7 +185,8 @@ pub struct AreaPlan {
     /// Plan of each heat unit, in the order of the problem.
     pub heat: Vec<HeatUnitPlan>,
     /// Price of a degree-hour outside the band of a unit of priority 1, in units of currency per °C·h;
-    /// 0 without units. It puts comfort before money, and behind the needs of vehicles.
+    /// 0 without units. It puts comfort before money, but for parts of degree-hours that cost more than
+    /// that, and behind the needs of vehicles.
     pub degree_hour_price: f64,
     /// Mean power of all vehicles and heat units in each slot, in kW.
     pub load_kw: Vec<f64>,
