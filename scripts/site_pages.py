@@ -79,8 +79,8 @@ TOPICS: Mapping[str, tuple[str, list[str]]] = {
     "areas": (
         "Areas",
         [
-            "plan_area", "Node", "AreaPlan", "NodeLoad", "Shortfall", "AreaChange",
-            "AreaProgress", "RoundMemory",
+            "plan_area", "Node", "AreaPlan", "NodeLoad", "Shortfall", "AreaHeat", "AreaHeatReason",
+            "AreaHeatIntervals", "AreaChange", "AreaProgress", "RoundMemory",
         ],
     ),
     "questions": (

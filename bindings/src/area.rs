@@ -11,6 +11,7 @@ use slackwater_engine::plan::questions::PlanTotals;
 use slackwater_engine::units::{Energy, Money};
 
 use crate::area_crew::{Crew, text};
+use crate::area_heat::{AreaHeat, AreaHeatIntervals};
 use crate::area_input::{AreaColumns, NodeArg, Paid, one_batch};
 use crate::area_table::{self, Told};
 use crate::area_watch::{Raised, Store, Watched};
@@ -19,6 +20,7 @@ use crate::batch::NUMBERS;
 use crate::doubts::{warn_of_columns, warn_of_price_columns};
 use crate::error::{Named, Refused};
 use crate::plan_table::PlanTable;
+use crate::site_request::HeatUnitArgument;
 use crate::storage_batch::PRICES;
 
 record! {
@@ -86,7 +88,8 @@ record! {
     pub(crate) struct AreaNumbers {
         /// Cost of the energy and of soft limits, in units of the currency.
         cost: f64,
-        /// Lower bound: no plan that serves the same needs costs less.
+        /// Lower bound: no plan that serves the same needs, with the same degree-hours outside the
+        /// bands of heat units, costs less.
         bound: f64,
         /// Cost minus bound, divided by the larger of bound and baseline cost.
         ///
@@ -141,13 +144,21 @@ record! {
         currency: String,
         /// Start and end of each slot, in UTC.
         periods: Vec<(DateTime<Utc>, DateTime<Utc>)>,
-        /// Mean power of all vehicles in each slot, in kW.
+        /// Heat units in the order given, each with its temperatures, cost and reasons.
+        heat: Vec<AreaHeat>,
+        /// Price of a degree-hour outside the band of a heat unit of priority 1, in units of the
+        /// currency per °C·h; 0 without heat units. It puts comfort before money. Energy that a
+        /// vehicle misses has a higher one.
+        degree_hour_price: f64,
+        /// Mean power of all vehicles and heat units in each slot, in kW.
         load_kw: Vec<f64>,
-        /// Baseline: the load if all vehicles charge at full power from arrival, in kW.
+        /// Baseline: the load if all vehicles charge at full power from arrival and heat units are run
+        /// by thermostats, in kW.
         baseline_load_kw: Vec<f64>,
         /// Cost of the baseline, soft limits included; also of energy withheld here.
         baseline_cost: f64,
-        /// Load if each vehicle charges in its own cheapest slots, in kW.
+        /// Load if each vehicle charges in its own cheapest slots, and each heat unit has its own
+        /// cheapest plan, in kW.
         price_only_load_kw: Vec<f64>,
         /// Cost of :attr:`price_only_load_kw`, soft limits included.
         price_only_cost: f64,
@@ -193,6 +204,11 @@ record! {
         fn add_up_forgone_revenue(&self) -> f64 {
             self.forgone.iter().map(|one| one.revenue).sum::<f64>() + 0.0
         }
+
+        /// List the periods in which heat units run, as a table for any Arrow library.
+        fn heat_intervals(&self) -> AreaHeatIntervals {
+            self.heat.iter().flat_map(AreaHeat::list_intervals).collect()
+        }
     }
 }
 
@@ -216,7 +232,7 @@ impl AreaNumbers {
             late_reserves: self.late_reserves.clone(),
             nodes: self.nodes.iter().map(|one| (one.load_kw.clone(), one.breach_kw)).collect(),
             duals_per_kwh: self.shadow_price_per_kwh.iter().map(|one| one.1.clone()).collect(),
-            ..engine::StatedArea::default()
+            heat: self.heat.iter().map(AreaHeat::state).collect(),
         }
     }
 
@@ -270,6 +286,8 @@ impl AreaNumbers {
             errors: plan.errors.len(),
             currency: String::new(),
             periods: Vec::new(),
+            heat: plan.heat.iter().map(|unit| AreaHeat::new(unit, names)).collect(),
+            degree_hour_price: plan.degree_hour_price,
             load_kw: plan.load_kw.clone(),
             baseline_load_kw: plan.unmanaged.load_kw.clone(),
             baseline_cost: plan.unmanaged.cost,
@@ -417,13 +435,14 @@ fn warn_of_vehicles(py: Python<'_>, batch: &RecordBatch, currency: &str) -> Resu
 
 /// Plans an area; see `slackwater.plan_area`.
 #[pyfunction]
-#[pyo3(signature = (vehicles, paid, *, nodes, relative_gap, rounds_max, before, listeners))]
+#[pyo3(signature = (vehicles, paid, *, nodes, heat, relative_gap, rounds_max, before, listeners))]
 #[expect(clippy::too_many_arguments, reason = "the arguments that Python names")]
 pub(crate) fn plan_area(
     py: Python<'_>,
     vehicles: AnyRecordBatch,
     paid: Paid,
     nodes: Vec<NodeArg>,
+    heat: Vec<HeatUnitArgument>,
     relative_gap: f64,
     rounds_max: i64,
     before: Before,
@@ -433,7 +452,7 @@ pub(crate) fn plan_area(
     let rounds_max = rounds(rounds_max)?;
     from_zero("stability_budget", before.budget)?;
     let batch = one_batch(vehicles)?;
-    let columns = AreaColumns::new(&batch, &paid, &nodes)?;
+    let columns = AreaColumns::new(&batch, &paid, &nodes)?.with_heat(heat);
     warn_of_vehicles(py, &batch, paid.import()?.1)?;
     let problem = columns.problem(&paid)?;
     let previous = before

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_cast::cast;
 use arrow_schema::DataType;
+use chrono::DateTime;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::area::{
@@ -18,6 +19,7 @@ use crate::batch::Vehicles;
 use crate::error::{Named, Refused};
 use crate::prices::{PriceCurves, Prices};
 use crate::provenance::Estimates;
+use crate::site_request::HeatUnitArgument;
 
 /// Columns that an area honours on top of those of a batch.
 const HONOURED: [&str; 9] = [
@@ -294,6 +296,7 @@ pub(crate) struct AreaColumns {
     power_min: Option<Vec<f64>>,
     discharging: Option<Discharging>,
     nodes: Vec<Node>,
+    heat: Vec<HeatUnitArgument>,
 }
 
 impl AreaColumns {
@@ -313,6 +316,7 @@ impl AreaColumns {
             power_min: columns.optional_numbers("power_min_kw")?,
             discharging: Discharging::new(&columns, fills)?,
             nodes: nodes.iter().map(|node| node.node(&places)).collect::<Result<_, _>>()?,
+            heat: Vec::new(),
         })
     }
 
@@ -326,7 +330,16 @@ impl AreaColumns {
             power_min_kw: self.power_min.as_deref(),
             storage: self.discharging.as_ref().map(|columns| columns.columns(export)),
         };
-        Ok(AreaProblem::new(vehicles, paid.import()?.0, self.nodes.clone())?)
+        let problem = AreaProblem::new(vehicles, paid.import()?.0, self.nodes.clone())?;
+        let periods = problem.horizon().periods().next();
+        let now = periods.map_or(DateTime::UNIX_EPOCH, |(start, _)| start);
+        let units = self.heat.iter().map(|unit| unit.unit(now)).collect::<Result<_, _>>()?;
+        Ok(problem.with_heat(units)?)
+    }
+
+    /// These columns with heat units, whose plans begin with the prices.
+    pub(crate) fn with_heat(self, heat: Vec<HeatUnitArgument>) -> Self {
+        Self { heat, ..self }
     }
 
     pub(crate) fn id(&self) -> &ArrayRef {

@@ -16,12 +16,14 @@ use slackwater_engine::area as engine;
 use slackwater_engine::columns::IntervalColumns;
 
 use crate::area::AreaNumbers;
+use crate::area_heat::AreaHeatCertificate;
 use crate::area_input::{AreaColumns, NodeArg, Paid, one_batch};
 use crate::area_table::{add_intervals, names_of, places};
 use crate::arrow::{Columns, Table, refused, utc};
 use crate::error::Refused;
 use crate::plan_table::PlanTable;
 use crate::power::{PowerChanges, changes_of_devices};
+use crate::site_request::HeatUnitArgument;
 use crate::time::{Instant, time_zone};
 use crate::verification::{CertificateCheck, Verification};
 
@@ -50,14 +52,18 @@ record! {
         holds: bool,
         /// Names of the statements that do not hold; empty if all do.
         failed: Vec<String>,
-        /// One check per statement: nodes, shadow prices, vehicles, energies, cost, bound, gap.
+        /// One check per statement: nodes, shadow prices, vehicles, heat units, energies, cost, bound,
+        /// gap.
         checks: Vec<CertificateCheck>,
         /// Lower bound on the cost that the vehicles and the shadow prices give.
         bound: f64,
-        /// Part of cost less bound that the limits cause. The gaps of the vehicles are the rest.
+        /// Part of cost less bound that the limits cause. The gaps of the vehicles and heat units are
+        /// the rest.
         limits_gap: f64,
         /// Certificates of the vehicles, in the order of their rows, without rows in error.
         vehicles: Vec<VehicleCertificate>,
+        /// Certificates of the heat units, in their order.
+        heat: Vec<AreaHeatCertificate>,
     }
     impl {
         /// List the certificates of the vehicles, as a table for any Arrow library.
@@ -75,7 +81,8 @@ pub(crate) fn hold_table(vehicles: AnyRecordBatch) -> Result<Table, Refused> {
 
 /// See `slackwater.AreaPlan.verify`.
 #[pyfunction]
-#[pyo3(signature = (numbers, plans, *, vehicles, paid, nodes))]
+#[pyo3(signature = (numbers, plans, *, vehicles, paid, nodes, heat))]
+#[expect(clippy::too_many_arguments, reason = "the arguments that Python names")]
 pub(crate) fn verify_area(
     py: Python<'_>,
     numbers: PyRef<'_, AreaNumbers>,
@@ -83,9 +90,10 @@ pub(crate) fn verify_area(
     vehicles: AnyRecordBatch,
     paid: Paid,
     nodes: Vec<NodeArg>,
+    heat: Vec<HeatUnitArgument>,
 ) -> Result<AreaVerification, Refused> {
     let batch = one_batch(vehicles)?;
-    let columns = AreaColumns::new(&batch, &paid, &nodes)?;
+    let columns = AreaColumns::new(&batch, &paid, &nodes)?.with_heat(heat);
     let (names, intervals) = plans_of(&plans)?;
     let ids = names_of(columns.id())?;
     check_same_vehicles(ids.as_string(), names.as_string())?;
@@ -102,6 +110,8 @@ pub(crate) fn verify_area(
         holds: one.failed.is_empty(),
         failed: one.failed.join(", "),
     };
+    let units = found.heat.iter().zip(problem.heat_units());
+    let certificates = units.map(|(check, unit)| AreaHeatCertificate::new(check, &unit.name));
     let (holds, failed, checks) = Verification::new(found.checks).into_parts();
     Ok(AreaVerification {
         holds,
@@ -110,6 +120,7 @@ pub(crate) fn verify_area(
         bound: found.bound,
         limits_gap: found.limits_gap,
         vehicles: found.vehicles.into_iter().map(certificate).collect(),
+        heat: certificates.collect(),
     })
 }
 

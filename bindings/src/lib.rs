@@ -12,6 +12,7 @@ mod action;
 mod answer;
 mod area;
 mod area_crew;
+mod area_heat;
 mod area_input;
 mod area_part;
 mod area_questions;
@@ -75,6 +76,10 @@ mod _engine {
     use crate::action::{action_next_step, replay_actions, replay_overrides};
     #[pymodule_export]
     use crate::area::{AreaChange, AreaNumbers, ForgoneEnergy, NodeLoad, Shortfall, plan_area};
+    #[pymodule_export]
+    use crate::area_heat::{
+        AreaHeat, AreaHeatCertificate, AreaHeatInterval, AreaHeatIntervals, AreaHeatReason,
+    };
     #[pymodule_export]
     use crate::area_part::AreaPart;
     #[pymodule_export]

@@ -218,6 +218,11 @@ impl Interval {
         let slackwater_engine::plan::Interval { start, end, power } = *interval;
         Self { start, end, power_kw: power.as_kw() }
     }
+
+    /// Start, end and power in kW.
+    pub(crate) fn parts(&self) -> (DateTime<Utc>, DateTime<Utc>, f64) {
+        (self.start, self.end, self.power_kw)
+    }
 }
 
 /// Plan of one vehicle with its request, prices and currency; see `slackwater.Plan`.

@@ -5,6 +5,7 @@ use arrow_array::{ArrayRef, Float64Array, StringArray, TimestampMicrosecondArray
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
+use slackwater_engine::area::StatedHeatUnit;
 use slackwater_engine::plan::charge::Gap;
 use slackwater_engine::plan::record::SavedRun;
 use slackwater_engine::plan::site::{
@@ -352,7 +353,21 @@ fn device(device: &engine::DevicePlan) -> DevicePlan {
     }
 }
 
-fn heat(outcome: &engine::HeatOutcome) -> HeatOutcome {
+impl HeatOutcome {
+    /// Statements of the room of an area, for verification; cost and energy are those of its unit.
+    pub(crate) fn state(&self) -> StatedHeatUnit {
+        StatedHeatUnit {
+            used_kwh: self.slots.iter().map(|slot| slot.used_kwh).collect(),
+            temperature_celsius: self.slots.iter().map(|slot| slot.temperature_celsius).collect(),
+            below_celsius_hours: self.below_celsius_hours,
+            above_celsius_hours: self.above_celsius_hours,
+            ..StatedHeatUnit::default()
+        }
+    }
+}
+
+/// Temperatures of a room of the engine.
+pub(crate) fn heat(outcome: &engine::HeatOutcome) -> HeatOutcome {
     let slot = |slot: &engine::RoomSlot| RoomSlot {
         start: slot.start,
         end: slot.end,

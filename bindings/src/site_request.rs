@@ -153,6 +153,19 @@ pub(crate) struct HeatUnitArgument {
     room: RoomArgument,
 }
 
+impl HeatUnitArgument {
+    /// The unit, whose plan begins `now`.
+    pub(crate) fn unit(&self, now: DateTime<Utc>) -> Result<HeatUnit, Refused> {
+        Ok(HeatUnit {
+            phases: phases(&self.phases)?,
+            group: self.group.clone(),
+            priority: self.priority,
+            heat: self.room.request(now)?,
+            name: self.name.clone(),
+        })
+    }
+}
+
 /// Any device; `_kind` tells which, so that a mistake in one is not reported
 /// as being none of the others.
 pub(crate) enum DeviceArgument {
@@ -391,13 +404,7 @@ fn device(given: DeviceArgument, now: DateTime<Utc>) -> Result<Device, Refused> 
             latest: given.latest.map(|at| at.0),
             priority: given.priority,
         }),
-        DeviceArgument::Heat(given) => Device::Heat(HeatUnit {
-            phases: phases(&given.phases)?,
-            group: given.group,
-            priority: given.priority,
-            heat: given.room.request(now)?,
-            name: given.name,
-        }),
+        DeviceArgument::Heat(given) => Device::Heat(given.unit(now)?),
     })
 }
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import slackwater as sw
+import test_area_heat
 import test_bill
 import test_capacity
 import test_heat
@@ -69,6 +70,8 @@ def results() -> Iterator[object]:
     yield (verified, verified.vehicles_table())
     site = saved_plans.site()
     yield site.diff(site.what_if(import_limit_kw=22).plan)
+    heated = test_area_heat.planned()
+    yield (heated.heat, heated.heat[0].reasons, heated.heat_intervals(), heated.verify().heat)
     warm = test_site_rooms.prices(0.1, 0.2)
     yield sw.plan_site(warm, now=site_model.START, devices=[test_site_rooms.pump()]).devices
     heat = test_heat.plan()

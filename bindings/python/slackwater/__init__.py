@@ -18,6 +18,11 @@ from typing import TYPE_CHECKING
 from slackwater import _arguments, _engine, _public
 from slackwater._engine import (
     AreaChange,
+    AreaHeat,
+    AreaHeatCertificate,
+    AreaHeatInterval,
+    AreaHeatIntervals,
+    AreaHeatReason,
     AreaNumbers,
     AreaVerification,
     BidCurve,
@@ -260,6 +265,11 @@ if not TYPE_CHECKING:
 __all__ = [
     "TIME_ZONE_VERSION",
     "AreaChange",
+    "AreaHeat",
+    "AreaHeatCertificate",
+    "AreaHeatInterval",
+    "AreaHeatIntervals",
+    "AreaHeatReason",
     "AreaNumbers",
     "AreaPlan",
     "AreaProgress",

@@ -1,4 +1,4 @@
-"""Reasons for what one vehicle of an area gets."""
+"""Reasons for what one vehicle or heat unit of an area gets."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from slackwater._engine import InputError, Shortfall
 from slackwater.area_node import per_slot
 
 if TYPE_CHECKING:
+    from slackwater._engine import AreaHeat, AreaHeatReason
     from slackwater.coordinate import AreaPlan
 
 # Share of a limit at which the report of an area counts it as reached, too.
@@ -52,6 +53,54 @@ def _idle_sentences(area: AreaPlan, row: int, plan: dict[str, Any]) -> list[str]
         if one.row == row
     ]
     return unpriced + left
+
+
+# Why a unit runs, as the end of a sentence.
+RUNS = {
+    "recover": "because its room is outside the band",
+    "negative_price": "because the price is negative",
+    "limit": "because the limit of {node} leaves no power in a cheaper time",
+    "hold": "to hold the edge of its band",
+    "ahead": "ahead of {due}, until when this is the cheapest time",
+    "cheap": "because heat costs little",
+}
+
+
+def explain_unit(area: AreaPlan, name: str, zone: ZoneInfo) -> tuple[str, ...]:
+    """Sentences on the energy, the comfort and the reasons of a heat unit.
+
+    Raises:
+        InputError: The area has no such unit.
+    """
+    unit = next((unit for unit in area.heat if unit.name == name), None)
+    if unit is None:
+        names = ", ".join(other.name for other in area.heat) or "none"
+        message = f"unit is {name!r}; the heat units of this area are {names}"
+        raise InputError(message)
+    periods = len(unit.intervals)
+    used = (
+        f"It uses {unit.energy_kwh:.3g} kWh in {periods} period{'s' * (periods != 1)} for "
+        f"{unit.cost:.4f} {area.currency}; a thermostat would cost {unit.baseline_cost:.4f} "
+        f"{area.currency}."
+    )
+    return (used, _comfort_sentence(unit), *(_run_sentence(own, zone) for own in unit.reasons))
+
+
+def _comfort_sentence(unit: AreaHeat) -> str:
+    sides = {"below": unit.room.below_celsius_hours, "above": unit.room.above_celsius_hours}
+    outside = [f"{value:.3g} °C·h {side} its band" for side, value in sides.items() if value > 0]
+    if not outside:
+        return "The room is within its band throughout."
+    nodes = [own.node for own in unit.reasons if own.code == "recover" and own.node is not None]
+    full = f"; the limit of {nodes[0]} is full then" if nodes else ""
+    return f"The room is {' and '.join(outside)}{full}."
+
+
+def _run_sentence(reason: AreaHeatReason, zone: ZoneInfo) -> str:
+    due = "" if reason.due is None else _clock(reason.due, zone)
+    why = RUNS[reason.code].format(node=reason.node, due=due)
+    times = f"{_clock(reason.start, zone)} to {_clock(reason.end, zone)}"
+    return f"{times}: {reason.used_kwh:.3g} kWh, {why}."
 
 
 def _row_of(area: AreaPlan, vehicle: object) -> tuple[int, dict[str, Any]]:

@@ -83,6 +83,8 @@ def _numbers(fields: dict[str, Any]) -> _engine.AreaNumbers:
     """Numbers of an area with their records and times."""
     change = fields["change"]
     made = {
+        "heat": [_heat(unit) for unit in fields.get("heat", [])],
+        "degree_hour_price": fields.get("degree_hour_price", 0.0),
         "change": None if change is None else _engine.AreaChange(**change),
         "nodes": [_engine.NodeLoad(**node) for node in fields["nodes"]],
         "periods": [(_time(start), _time(end)) for start, end in fields["periods"]],
@@ -92,6 +94,28 @@ def _numbers(fields: dict[str, Any]) -> _engine.AreaNumbers:
         "warm_start": tuple(fields["warm_start"]),
     }
     return _engine.AreaNumbers(**{**fields, **made})
+
+
+def _heat(fields: dict[str, Any]) -> _engine.AreaHeat:
+    """A heat unit with its records and times."""
+    room = {
+        **fields["room"],
+        "slots": [_engine.RoomSlot(**_timed(s)) for s in fields["room"]["slots"]],
+    }
+    made = {
+        "intervals": [_engine.Interval(**_timed(own)) for own in fields["intervals"]],
+        "reasons": [_engine.AreaHeatReason(**_timed(own)) for own in fields["reasons"]],
+        "room": _engine.HeatOutcome(**room),
+    }
+    return _engine.AreaHeat(**{**fields, **made})
+
+
+def _timed(fields: dict[str, Any]) -> dict[str, Any]:
+    """Fields of a record, with its instants."""
+    times = {name: _time(fields[name]) for name in ("start", "end")}
+    if fields.get("due") is not None:
+        times["due"] = _time(fields["due"])
+    return fields | times
 
 
 def _parts(emissions: _engine.EmissionPrice | None) -> tuple[object, ...] | None:
@@ -139,6 +163,13 @@ def _plain(value: object) -> object:
     if isinstance(value, _engine.Prices):
         return value.slots
     records = _engine.NodeLoad | _engine.Shortfall | _engine.ForgoneEnergy | _engine.AreaChange
-    if isinstance(value, records):
+    rooms = (
+        _engine.AreaHeat
+        | _engine.HeatOutcome
+        | _engine.RoomSlot
+        | _engine.AreaHeatReason
+        | _engine.Interval
+    )
+    if isinstance(value, records | rooms):
         return value.to_dict()
     raise TypeError(f"a saved area has no {type(value).__name__}")

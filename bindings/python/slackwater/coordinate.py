@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from slackwater._palette import Theme
     from slackwater._timeline import Picture
     from slackwater.questions import WhatIf
-    from slackwater.site_devices import Carbon
+    from slackwater.site_devices import Carbon, HeatUnit
     from slackwater.typing import ArrowTable
 
 
 class AreaPlan(_engine.AreaNumbers, Drawn, Asked):
-    """Plans for the vehicles of an area, and the proof of how good they are."""
+    """Plans for the vehicles and heat units of an area, and the proof of how good they are."""
 
     __slots__ = ("_emissions", "_given", "_nodes", "_plans", "_prices", "_seconds")
     _emissions: _engine.EmissionPrice | None
@@ -197,6 +197,50 @@ class AreaPlan(_engine.AreaNumbers, Drawn, Asked):
 
         return explain_vehicle(self, vehicle, _view.zone_of(time_zone))
 
+    def explain_heat(self, unit: str, *, time_zone: str | ZoneInfo = "UTC") -> tuple[str, ...]:
+        """Tell what a heat unit uses and costs, how its room is, and why it runs when it does.
+
+        Args:
+            unit: Its name.
+            time_zone: Zone of the times in the sentences: an IANA name or a ``ZoneInfo``.
+
+        Returns:
+            A sentence on the energy and the cost, one on the comfort band, and one for each period
+            in which the unit runs for one reason.
+
+        Raises:
+            InputError: The area has no such unit; the time zone is unknown.
+
+        Example:
+            >>> from datetime import UTC, datetime, timedelta
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> prices = sw.Prices.from_values(six, [0.10, 0.40], currency="EUR")
+            >>> cars = {"id": [1], "arrival": [six], "departure": [six + timedelta(hours=1)]}
+            >>> cars |= {"energy_kwh": [4.0], "power_max_kw": [4.0]}
+            >>> pump = sw.HeatUnit(
+            ...     "pump",
+            ...     capacity_kwh_per_k=5,
+            ...     loss_kw_per_k=0.2,
+            ...     temperature_celsius=20,
+            ...     comfort_celsius=(20, 23),
+            ...     power_max_kw=3,
+            ...     cop=3,
+            ...     outdoor_celsius=5,
+            ... )
+            >>> area = sw.plan_area(cars, prices, limit_kw=5, heat=[pump])
+            >>> for sentence in area.explain_heat("pump"):
+            ...     print(sentence)
+            It uses 2 kWh in 1 period for 0.5000 EUR; a thermostat would cost 0.5000 EUR.
+            The room is within its band throughout.
+            2026-01-05 18:00 UTC to 2026-01-05 19:00 UTC: 1 kWh, to hold the edge of its band.
+            2026-01-05 19:00 UTC to 2026-01-05 20:00 UTC: 1 kWh, because the limit of area leaves \
+no power in a cheaper time.
+        """
+        from slackwater._area_reasons import explain_unit  # noqa: PLC0415  rarely wanted
+
+        return explain_unit(self, unit, _view.zone_of(time_zone))
+
     def what_if(
         self, *, vehicle: Mapping[str, object] | None = None, **changes: object
     ) -> WhatIf[Self]:
@@ -334,6 +378,7 @@ class AreaPlan(_engine.AreaNumbers, Drawn, Asked):
         *,
         vehicles: ArrowTable | None = None,
         export_prices: Prices | Mapping[str, Prices] | None = None,
+        heat: Sequence[HeatUnit] | None = None,
     ) -> AreaVerification:
         """Compute the statements of the plan anew, and the bound vehicle by vehicle.
 
@@ -346,6 +391,7 @@ class AreaPlan(_engine.AreaNumbers, Drawn, Asked):
         Args:
             vehicles: The table of vehicles, for a plan that was read from a file.
             export_prices: Prices to sell at, for such a plan.
+            heat: Heat units, for such a plan.
 
         Returns:
             Each statement with the computed number and the difference, and the certificates of the
@@ -382,7 +428,12 @@ class AreaPlan(_engine.AreaNumbers, Drawn, Asked):
         rows = given["vehicles"] if vehicles is None else vehicles
         paid = area_prices(_all_priced(given["prices"], given["carbon"]), given["export_prices"])
         return _engine.verify_area(
-            self, self._kept_plans(), vehicles=rows, paid=paid, nodes=list(self._nodes)
+            self,
+            self._kept_plans(),
+            vehicles=rows,
+            paid=paid,
+            nodes=list(self._nodes),
+            heat=_placed_units(given.get("heat", ()) if heat is None else heat, given["prices"]),
         )
 
     def _kept_plans(self) -> PlanTable:
@@ -636,8 +687,9 @@ def plan_area(
     sink: Callable[[PlanTable], object] | None = None,
     memory: RoundMemory | None = None,
     carbon: Carbon | None = None,
+    heat: Sequence[HeatUnit] = (),
 ) -> AreaPlan:
-    """Plan vehicles that share limits, at a cost proved to be near the least.
+    """Plan vehicles and heat units that share limits, at a cost proved to be near the least.
 
     Every hard limit holds in the mean of every slot. Every need is met unless
     limits forbid it; then as little as possible goes unmet, and vehicles of
@@ -653,6 +705,15 @@ def plan_area(
     Vehicles that only charge buy their need and no more, also at negative
     prices, where :func:`slackwater.plan_batch` fills the battery: with a
     ``discharge_max_kw`` of 0 they are planned as batteries, and are filled.
+
+    Needs of vehicles come before the comfort of rooms, and comfort before money, as in
+    :func:`slackwater.plan_site`. Where a limit leaves too little for both, the vehicles
+    get their energy by their deadlines, and rooms are outside their bands for as few
+    degree-hours as possible. This order is one of prices:
+    :attr:`AreaPlan.degree_hour_price` is that of a degree-hour, far above what money can
+    save by one, and energy that a vehicle misses costs more than the degree-hours that it
+    saves. Heat that a room or tank loses before it is of use may be given up. The bound
+    is one on the cost of plans with the same shortfalls and degree-hours.
 
     Ctrl-C ends the work, and the plan so far is returned with the status
     ``stopped``: within a second up to about 100,000 vehicles.
@@ -710,9 +771,19 @@ def plan_area(
         memory: Keeps the plans of finished rounds, so that an interrupted
             call can go on.
         carbon: As in :func:`slackwater.plan_charge`.
+        heat: Heat pumps, heaters and air conditioners that run at any power up to their
+            highest (kW), each a :class:`slackwater.HeatUnit` as on a site. Their ``group`` is
+            the name of their node; without it that is the first node. They are planned from
+            the first slot of the prices, which is the instant of ``temperature_celsius`` (°C),
+            to the last one. All pay one curve of prices. Units that are on or off are
+            refused, and so are ``phases``. With heat units the area is planned in this process:
+            the functions for workers do not take them. They stay as they are in
+            :meth:`AreaPlan.close_to`.
 
     Returns:
-        The plan. It is an Arrow table of the vehicles' plans as well.
+        The plan. It is an Arrow table of the vehicles' plans as well. :attr:`AreaPlan.heat`
+        has the units with their temperatures, and :meth:`AreaPlan.heat_intervals` the periods
+        in which they run.
 
     Raises:
         InputError: Nodes, limits or columns are invalid.
@@ -738,6 +809,25 @@ def plan_area(
         ([0.0, 15.0, 5.0], 2.5, True)
         >>> [round(price, 6) for price in area.nodes[0].congestion_price_per_kwh]
         [0.0, 0.1, 0.0]
+
+        A heat pump shares the limit; it leaves the cheap hour to the vehicles:
+
+        >>> from slackwater import HeatUnit
+        >>> pump = HeatUnit(
+        ...     "pump",
+        ...     capacity_kwh_per_k=5,
+        ...     loss_kw_per_k=0.2,
+        ...     temperature_celsius=20,
+        ...     comfort_celsius=(20, 23),
+        ...     power_max_kw=3,
+        ...     cop=3,
+        ...     outdoor_celsius=5,
+        ... )
+        >>> both = plan_area(vehicles, prices, limit_kw=15, heat=[pump])
+        >>> both.heat[0].room.below_celsius_hours, both.shortfall_kwh
+        (0.0, 0.0)
+        >>> max(both.load_kw) <= 15.000001
+        True
     """
     if previous is None and stability_budget is not None:
         message = "stability_budget needs a previous plan"
@@ -753,6 +843,7 @@ def plan_area(
         "relative_gap": relative_gap,
         "rounds_max": rounds_max,
         "carbon": carbon,
+        "heat": tuple(heat),
     }
     before = _Before(
         None if stability_budget is None else _told(previous),
@@ -794,6 +885,7 @@ def _plan(given: Mapping[str, Any], before: _Before, **listeners: object) -> Are
         given["vehicles"],
         area_prices(_all_priced(prices, carbon), given["export_prices"]),
         nodes=nodes,
+        heat=_placed_units(given["heat"], prices),
         relative_gap=given["relative_gap"],
         rounds_max=given["rounds_max"],
         before=before._asdict(),
@@ -802,6 +894,26 @@ def _plan(given: Mapping[str, Any], before: _Before, **listeners: object) -> Are
     emissions = None if carbon is None else emission_price(carbon)
     seconds = perf_counter() - began
     return AreaPlan._of(numbers, plans, nodes, prices, seconds, emissions, given)
+
+
+def _placed_units(heat: Sequence[HeatUnit], prices: Prices | Mapping[str, Prices]) -> list[object]:
+    """Heat units with their series as periods, from the first price on.
+
+    Raises:
+        InputError: Vehicles have several curves of prices, or a series does not fit.
+        TypeError: Something else than a heat unit is given.
+    """
+    from slackwater.site_devices import HeatUnit  # noqa: PLC0415  only of areas with heat
+
+    for unit in heat:
+        if not isinstance(unit, HeatUnit):
+            raise TypeError(f"heat has a {type(unit).__name__}; it takes HeatUnit alone")
+    if not heat:
+        return []
+    if isinstance(prices, Mapping):
+        raise InputError("heat units are planned at one curve of prices; prices has several")
+    slots = prices.slots
+    return [unit._placed(prices, slots[0][0], None) for unit in heat] if slots else []
 
 
 def _changed_columns(vehicle: Mapping[str, object]) -> tuple[str, dict[str, Any]]:

@@ -158,6 +158,7 @@ def plan_area(
         vehicles,
         area_prices(prices, export_prices),
         nodes=nodes,
+        heat=[],
         relative_gap=relative_gap,
         rounds_max=rounds_max,
         before={

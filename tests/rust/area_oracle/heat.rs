@@ -71,12 +71,15 @@ const EVENINGS: [&str; 3] =
 impl HeatArea {
     fn random(seed: u64) -> Self {
         let mut random = Random::new(seed.wrapping_mul(32_452_843) + 5);
-        let evening: DateTime<Utc> = EVENINGS[random.below(3) as usize].parse().unwrap();
+        let evening: DateTime<Utc> =
+            EVENINGS[random.below(3) as usize].parse().expect("a number of the test is valid");
         let minutes = [15, 30, 60][random.below(3) as usize];
         let slots = 4 + random.below(12) as usize;
-        let horizon = Horizon::steps(evening, TimeDelta::minutes(minutes), slots).unwrap();
+        let horizon = Horizon::steps(evening, TimeDelta::minutes(minutes), slots)
+            .expect("a number of the test is valid");
         let values = (0..slots).map(|_| random.between(-0.03, 0.4)).collect();
-        let prices = PriceCurve::from_parts(horizon, values).unwrap();
+        let prices =
+            PriceCurve::from_parts(horizon, values).expect("a number of the test is valid");
         let hours = minutes as f64 / 60.0;
         let (cars, units) = (random.below(4), 1 + random.below(3));
         let most = 3.0 * (cars + units) as f64;
@@ -111,7 +114,7 @@ impl HeatArea {
 
     /// Start of the first slot.
     fn start(&self) -> DateTime<Utc> {
-        self.prices.horizon().periods().next().unwrap().0
+        self.prices.horizon().periods().next().expect("a number of the test is valid").0
     }
 
     fn columns(&self) -> Columns {
@@ -145,15 +148,19 @@ impl HeatArea {
             power_min_kw: None,
             storage: None,
         };
-        AreaProblem::new(vehicles, Curves::Shared(&self.prices), self.nodes.clone()).unwrap()
+        AreaProblem::new(vehicles, Curves::Shared(&self.prices), self.nodes.clone())
+            .expect("a number of the test is valid")
     }
 
     /// Plan, with all statements checked by the engine's own verification.
     fn plan(&self, seed: u64, gap: f64) -> AreaPlan {
         let columns = self.columns();
-        let problem = self.without_heat(&columns).with_heat(self.units.clone()).unwrap();
+        let problem = self
+            .without_heat(&columns)
+            .with_heat(self.units.clone())
+            .expect("a number of the test is valid");
         let plan = plan_area(&problem, &AreaOptions { gap, max_rounds: 800, start: None });
-        let verified = plan.verify(&problem).unwrap();
+        let verified = plan.verify(&problem).expect("a number of the test is valid");
         for check in &verified.checks {
             assert!(check.holds(), "area {seed}: {check:?}, {:?}", verified.heat);
         }
@@ -162,7 +169,12 @@ impl HeatArea {
 
     fn node_of(&self, unit: usize) -> usize {
         let group = self.units[unit].group.as_deref();
-        group.map_or(0, |name| self.nodes.iter().position(|node| node.name == name).unwrap())
+        group.map_or(0, |name| {
+            self.nodes
+                .iter()
+                .position(|node| node.name == name)
+                .expect("a number of the test is valid")
+        })
     }
 
     fn is_below(&self, node: usize, top: usize) -> bool {
@@ -213,7 +225,10 @@ fn unit(
         request.gains.push(gain);
     }
     if random.below(2) == 0 {
-        let time = |hour: u64| HourMinute::parse(&format!("{:02}:00", hour % 24)).unwrap();
+        let time = |hour: u64| {
+            HourMinute::parse(&format!("{:02}:00", hour % 24))
+                .expect("a number of the test is valid")
+        };
         let from = 20 + random.below(8);
         let band = band(low + random.between(-3.0, 1.0), 3.0);
         let (from, to) = (time(from), time(from + 1 + random.below(6)));
@@ -234,7 +249,8 @@ fn unit(
 fn band_at(request: &HeatRequest, at: DateTime<Utc>) -> (f64, f64) {
     let local = at.with_timezone(&ZONE).time();
     let time = |own: HourMinute| {
-        NaiveTime::from_num_seconds_from_midnight_opt(u32::from(own.minutes()) * 60, 0).unwrap()
+        NaiveTime::from_num_seconds_from_midnight_opt(u32::from(own.minutes()) * 60, 0)
+            .expect("a number of the test is valid")
     };
     let holds = |own: &&SetBack| {
         let (from, to) = (time(own.from), time(own.to));
@@ -371,7 +387,8 @@ impl<'a> Model<'a> {
             for limit in &self.area.nodes[node].limits {
                 let Limit::Import { power_max, price: None } = limit else { continue };
                 for slot in 0..self.area.prices.horizon().len() {
-                    let most = power_max.at(slot).unwrap().as_kw() * self.area.hours;
+                    let most = power_max.at(slot).expect("a number of the test is valid").as_kw()
+                        * self.area.hours;
                     self.rows.push(constraint!(self.load(node, slot) <= most));
                 }
             }
@@ -403,7 +420,7 @@ impl<'a> Model<'a> {
                     };
                 match limit {
                     Limit::Import { power_max, price: Some(price) } => {
-                        let kw = power_max.at(0).unwrap().as_kw();
+                        let kw = power_max.at(0).expect("a number of the test is valid").as_kw();
                         let beyond = per_slot(self, kw, &mut |model| {
                             model.variables.add(variable().min(0.0))
                         });
@@ -518,7 +535,9 @@ fn judge(area: &HeatArea, seed: u64, census: &mut Census) {
     census.uncomfortable += u32::from(outside > 1e-3);
     census.both += u32::from(missing > 1e-3 && outside > 1e-3);
     census.bound += u32::from(plan.duals_per_kwh().iter().any(|&dual| dual > 1e-6));
-    census.clocks += u32::from(area.start() > EVENINGS[2].parse::<DateTime<Utc>>().unwrap());
+    census.clocks += u32::from(
+        area.start() > EVENINGS[2].parse::<DateTime<Utc>>().expect("a number of the test is valid"),
+    );
 }
 
 /// These areas are not scaled: area 311 gives 0.005 of its 3.9 °C·h up for money, which the price of a
@@ -551,7 +570,8 @@ fn units_without_binding_limits_have_their_own_plans() {
         let plan = area.plan(seed, 1e-6);
         let mut cost = 0.0;
         for (unit, own) in area.units.iter().zip(&plan.heat) {
-            let problem = HeatProblem::new(unit.heat.clone()).unwrap();
+            let problem =
+                HeatProblem::new(unit.heat.clone()).expect("a number of the test is valid");
             let alone = plan_heat(&area.prices, &problem);
             let (found, exact) = (own.room.discomfort.total(), alone.discomfort.total());
             assert!((found - exact).abs() <= 1e-5 * exact.max(1.0), "area {seed}: {found} {exact}");
@@ -574,10 +594,13 @@ fn units_without_binding_limits_have_their_own_plans() {
 /// One pump and one car at a limit that holds one of them: the car is served, the room gets the rest.
 #[test]
 fn a_need_comes_before_comfort() {
-    let start: DateTime<Utc> = "2026-01-05T18:00:00Z".parse().unwrap();
-    let horizon = Horizon::steps(start, TimeDelta::hours(1), 4).unwrap();
-    let end = horizon.end().unwrap();
-    let prices = PriceCurve::from_parts(horizon, vec![0.1, 0.1, 0.9, 0.1]).unwrap();
+    let start: DateTime<Utc> =
+        "2026-01-05T18:00:00Z".parse().expect("a number of the test is valid");
+    let horizon =
+        Horizon::steps(start, TimeDelta::hours(1), 4).expect("a number of the test is valid");
+    let end = horizon.end().expect("a number of the test is valid");
+    let prices = PriceCurve::from_parts(horizon, vec![0.1, 0.1, 0.9, 0.1])
+        .expect("a number of the test is valid");
     let store = ThermalStore { capacity: kwh_per_k(5.0), loss: kw_per_k(0.2) };
     let comfort = ComfortBand { min: celsius(20.0), max: celsius(23.0) };
     let request =
@@ -634,13 +657,14 @@ impl Workers for Hand<'_> {
             node: share.rows.iter().map(|&row| all.node[row as usize]).collect(),
         };
         let problem = self.area.without_heat(&self.columns);
-        let worker = Worker::new(&problem, &share.partition).unwrap();
+        let worker =
+            Worker::new(&problem, &share.partition).expect("a number of the test is valid");
         self.made = Some((worker.clone(), worker));
     }
 
     fn update(&mut self, changes: &[SessionUpdate]) {
-        let (first, changed) = self.made.as_mut().unwrap();
-        *changed = first.updated(&changes[0]).unwrap();
+        let (first, current) = self.made.as_mut().expect("a number of the test is valid");
+        *current = first.updated(&changes[0]).expect("a number of the test is valid");
     }
 
     fn price(
@@ -648,9 +672,9 @@ impl Workers for Hand<'_> {
         request: &PricingRequest,
         own: &[Overrides],
     ) -> Option<Vec<Vec<BlockLoad>>> {
-        let (_, worker) = self.made.as_ref().unwrap();
+        let (_, worker) = self.made.as_ref().expect("a number of the test is valid");
         let curves = (Curves::Shared(&self.area.prices), None);
-        Some(vec![worker.answer(curves, request, &own[0]).unwrap()])
+        Some(vec![worker.answer(curves, request, &own[0]).expect("a number of the test is valid")])
     }
 }
 
@@ -661,7 +685,10 @@ fn workers_of_vehicles_give_the_same_plan_with_heat_units() {
     for seed in (0..20 * scale()).filter(has_cars) {
         let area = HeatArea::random(seed);
         let columns = area.columns();
-        let problem = area.without_heat(&columns).with_heat(area.units.clone()).unwrap();
+        let problem = area
+            .without_heat(&columns)
+            .with_heat(area.units.clone())
+            .expect("a number of the test is valid");
         let options = AreaOptions::default();
         let alone = plan_area(&problem, &options);
         let mut hand = Hand { area: &area, columns: area.columns(), made: None };
@@ -703,6 +730,8 @@ fn units_that_an_area_does_not_plan_are_refused_by_name() {
     );
     let priority = refused(|unit| unit.priority = 0.0);
     assert_eq!(priority, "heat[0] (unit 0).priority is 0; it is from 0.001 to 1000");
-    let value = refused(|unit| unit.heat.end_value = Price::from_per_kwh(1e7).unwrap());
+    let value = refused(|unit| {
+        unit.heat.end_value = Price::from_per_kwh(1e7).expect("a number of the test is valid")
+    });
     assert!(value.contains("(unit 0).end_value_per_kwh"), "{value}");
 }
