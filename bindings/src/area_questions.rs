@@ -82,7 +82,6 @@ pub(crate) fn hold_table(vehicles: AnyRecordBatch) -> Result<Table, Refused> {
 /// See `slackwater.AreaPlan.verify`.
 #[pyfunction]
 #[pyo3(signature = (numbers, plans, *, vehicles, paid, nodes, heat))]
-#[expect(clippy::too_many_arguments, reason = "the arguments that Python names")]
 pub(crate) fn verify_area(
     py: Python<'_>,
     numbers: PyRef<'_, AreaNumbers>,

@@ -415,11 +415,11 @@ fn plan_all(
         let runs = engine::plan_batch_within(&fleet, curves, columns.rooms());
         let emissions = intensity.map(|intensity| intensity.emissions(&fleet, &runs));
         let mut emissions = emissions.into_iter().flatten();
-        let estimates = columns.estimates(estimated.to_vec(), Vec::new());
+        let guesses = columns.estimates(estimated.to_vec(), Vec::new());
         let mut first = 0;
         for plans in runs {
             let id = columns.id.slice(first, plans.len());
-            let [bought, _] = estimates.energies(first, &plans.intervals, &plans.numbers.cost);
+            let [bought, _] = guesses.energies(first, &plans.intervals, &plans.numbers.cost);
             first += plans.len();
             answered.push(record_batch(&schema, id, plans, bought, emissions.next())?);
         }

@@ -258,11 +258,11 @@ pub(crate) fn plan_heat_batch(
             schema = answer_schema(rows.id.data_type(), &currency, intensity.is_some());
             let runs =
                 engine::plan_heat_batch(&rows.rooms(), &shared, &curves, intensity.as_deref());
-            let estimates = Estimates::new(estimated.clone(), Vec::new(), rows.grid.as_deref());
+            let guesses = Estimates::new(estimated.clone(), Vec::new(), rows.grid.as_deref());
             let mut first = 0;
             for plans in runs {
                 let id = rows.id.slice(first, plans.len());
-                let [bought, _] = estimates.energies(first, &plans.intervals, &plans.numbers.cost);
+                let [bought, _] = guesses.energies(first, &plans.intervals, &plans.numbers.cost);
                 first += plans.len();
                 answered.push(record_batch(&schema, id, plans, bought, intensity.is_some())?);
             }

@@ -125,7 +125,7 @@ pub fn find_price_doubt(name: &str, currency: &str, value: f64) -> Option<Doubt>
 }
 
 /// Finds out whether all prices of a list in a currency are next to nothing, as prices per kWh are
-/// that were taken for prices per MWh. Lists of one price, and of zeros, raise no doubt.
+/// that were taken for prices per megawatt-hour. Lists of one price, and of zeros, raise no doubt.
 ///
 /// # Example
 ///

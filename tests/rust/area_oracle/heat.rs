@@ -731,7 +731,7 @@ fn units_that_an_area_does_not_plan_are_refused_by_name() {
     let priority = refused(|unit| unit.priority = 0.0);
     assert_eq!(priority, "heat[0] (unit 0).priority is 0; it is from 0.001 to 1000");
     let value = refused(|unit| {
-        unit.heat.end_value = Price::from_per_kwh(1e7).expect("a number of the test is valid")
+        unit.heat.end_value = Price::from_per_kwh(1e7).expect("a number of the test is valid");
     });
     assert!(value.contains("(unit 0).end_value_per_kwh"), "{value}");
 }

@@ -376,7 +376,7 @@ async fn subscriptions_of_the_settings_follow_the_settings() {
         ..EventSettings::default()
     };
     subscribe(store, &by_hand).await.unwrap();
-    configure(store, &with(&[old.clone()])).await.unwrap();
+    configure(store, &with(std::slice::from_ref(&old))).await.unwrap();
     happens(&stage, &asker, "u", 1).await;
     let moved = NewSubscription { url: "https://example.org/".to_owned(), ..old.clone() };
     configure(store, &with(&[moved, new])).await.unwrap();
@@ -396,7 +396,7 @@ async fn subscriptions_of_the_settings_follow_the_settings() {
     // A name is taken once; a client must be there.
     let taken = subscribe(store, &by_hand).await.unwrap_err().to_string();
     assert_eq!(taken, "subscription `by-hand` is there already");
-    assert!(configure(store, &with(&[by_hand.clone()])).await.is_err());
+    assert!(configure(store, &with(std::slice::from_ref(&by_hand))).await.is_err());
     let mistyped = NewSubscription {
         events: vec!["nope".to_owned()],
         ..subscription("m", &asker, "http://h/")

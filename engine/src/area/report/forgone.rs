@@ -65,7 +65,9 @@ impl<'a> FreeCapacity<'a> {
 
     fn use_up(&mut self, node: u32, slot: usize, kwh: f64) {
         let path: Vec<usize> = self.path(node).collect();
-        path.into_iter().for_each(|limit| self.free_kwh[limit][slot] -= kwh);
+        for limit in path {
+            self.free_kwh[limit][slot] -= kwh;
+        }
     }
 }
 

@@ -18,8 +18,8 @@ pub fn stock_used(request: &SiteRequest, plan: &SitePlan) -> Energy {
             Device::Vehicle(car) => {
                 car.discharge.as_ref()?;
                 let drives = car.consumption.iter();
-                let driven = drives.fold(Energy::ZERO, |sum, drive| sum + drive.energy);
-                (car.battery.as_ref()?, driven)
+                let on_the_road = drives.fold(Energy::ZERO, |sum, stretch| sum + stretch.energy);
+                (car.battery.as_ref()?, on_the_road)
             }
             _ => return None,
         };
