@@ -40,12 +40,12 @@ NODES = [
 def planned(**changes: object) -> sw.AreaPlan:
     """A plan of both cars and the pump, whose statements all hold."""
     given: dict[str, object] = {"limit_kw": 7.0, "heat": [PUMP], "relative_gap": 1e-6}
-    area = sw.plan_area(CARS, PRICES, **{**given, **changes})  # type: ignore[arg-type]
+    area = sw.plan_area(pa.table(CARS), PRICES, **{**given, **changes})  # type: ignore[arg-type]
     verified = area.verify()
     assert verified.holds, verified.failed
     assert len(verified.heat) == len(area.heat)
     assert all(own.holds and own.gap >= -1e-6 for own in verified.heat)
-    gaps = sum(own.gap for own in (*verified.vehicles, *verified.heat))
+    gaps = sum(own.gap for own in verified.vehicles) + sum(own.gap for own in verified.heat)
     assert gaps + verified.limits_gap == pytest.approx(area.cost - verified.bound, abs=1e-6)
     return area
 
@@ -68,8 +68,8 @@ def test_a_pump_shares_the_limit_with_cars() -> None:
 def test_without_a_binding_limit_a_unit_has_its_own_plan() -> None:
     """The cost is that of plan_heat, to a millionth."""
     area = planned(limit_kw=1e3)
-    fields = ("capacity_kwh_per_k", "loss_kw_per_k", "temperature_celsius", "comfort_celsius")
-    fields += ("power_max_kw", "cop", "outdoor_celsius")
+    room = ["capacity_kwh_per_k", "loss_kw_per_k", "temperature_celsius", "comfort_celsius"]
+    fields = [*room, "power_max_kw", "cop", "outdoor_celsius"]
     alone = sw.plan_heat(PRICES, now=SIX, **{name: getattr(PUMP, name) for name in fields})
     assert area.heat[0].cost == pytest.approx(alone.cost, abs=1e-6)
     used = [slot.used_kwh for slot in area.heat[0].room.slots]
@@ -83,7 +83,7 @@ def test_units_on_nodes_and_what_is_missing() -> None:
     """Needs come before comfort; the shortfall of comfort is a number, told with its limit."""
     street = replace(PUMP, group="street", power_max_kw=5)
     cars = {**CARS, "node": ["street", "town"], "energy_kwh": [10.0, 4.0]}
-    area = sw.plan_area(cars, PRICES, nodes=NODES, heat=[street], relative_gap=1e-6)
+    area = sw.plan_area(pa.table(cars), PRICES, nodes=NODES, heat=[street], relative_gap=1e-6)
     (pump,) = area.heat
     assert area.verify().holds
     assert (pump.node, area.shortfall_kwh) == ("street", 0.0)
@@ -103,7 +103,7 @@ def test_a_plan_with_units_is_kept_and_asked() -> None:
     assert loaded.heat == area.heat
     assert loaded.degree_hour_price == area.degree_hour_price
     assert loaded.explain_heat("pump") == area.explain_heat("pump")
-    assert loaded.verify(vehicles=CARS, heat=[PUMP]).holds
+    assert loaded.verify(vehicles=pa.table(CARS), heat=[PUMP]).holds
     assert pickled(area.heat) == area.heat
     less = area.what_if(heat=[])
     assert less.plan.heat == []
@@ -115,7 +115,7 @@ def test_a_plan_with_units_is_kept_and_asked() -> None:
 
 def test_a_plan_without_units_is_as_before() -> None:
     """No heat, no price of a degree-hour, and text of an earlier version is read."""
-    area = sw.plan_area(CARS, PRICES, limit_kw=7)
+    area = sw.plan_area(pa.table(CARS), PRICES, limit_kw=7)
     assert (area.heat, area.degree_hour_price, len(area.heat_intervals())) == ([], 0.0, 0)
     text = area.to_json().replace('"heat": [], "degree_hour_price": 0.0, ', "")
     assert '"heat"' not in text
@@ -134,13 +134,13 @@ def test_errors_name_unit_and_field() -> None:
         (replace(PUMP, capacity_kwh_per_k=1e9), r"capacity_kwh_per_k is 1000000000 kWh/K"),
     ]:
         with pytest.raises(sw.InputError, match=text):
-            sw.plan_area(CARS, PRICES, limit_kw=7, heat=[unit])
+            sw.plan_area(pa.table(CARS), PRICES, limit_kw=7, heat=[unit])
     with pytest.raises(sw.InputError, match="has the name of another unit"):
-        sw.plan_area(CARS, PRICES, limit_kw=7, heat=[PUMP, PUMP])
+        sw.plan_area(pa.table(CARS), PRICES, limit_kw=7, heat=[PUMP, PUMP])
     cars = {**CARS, "price_id": ["a", "a"]}
     with pytest.raises(sw.InputError, match="one curve of prices"):
-        sw.plan_area(cars, {"a": PRICES}, limit_kw=7, heat=[PUMP])
+        sw.plan_area(pa.table(cars), {"a": PRICES}, limit_kw=7, heat=[PUMP])
     with pytest.raises(TypeError, match="heat"):
-        sw.plan_area(CARS, PRICES, limit_kw=7, heat=[sw.Load("house", power_kw=1)])  # type: ignore[list-item]
+        sw.plan_area(pa.table(CARS), PRICES, limit_kw=7, heat=[sw.Load("house", power_kw=1)])  # type: ignore[list-item]
     with pytest.raises(sw.InputError, match="the heat units of this area are pump"):
         planned().explain_heat("boiler")

@@ -248,7 +248,7 @@ def test_own_tariffs_are_read_from_toml_and_json(tmp_path: Path) -> None:
     exact = r'components\[0\].charge.price is the number 4.25; write it as a text, "4.25"'
     with pytest.raises(sw.InputError, match=exact):
         sw.tariffs.read_tariff(fields)
-    (tmp_path / "number.json").write_text(json.dumps(fields))
+    (tmp_path / "number.json").write_text(json.dumps(fields, default=str))
     with pytest.raises(sw.InputError, match=f"number.json: {exact}"):
         sw.tariffs.read_tariff(tmp_path / "number.json")
     (tmp_path / "cut.json").write_text("{")

@@ -45,7 +45,7 @@ def test_options_of_areas_are_the_same_wherever_they_are_planned(
     here, there = signature(sw.plan_area).parameters, signature(planner).parameters
     shared = here.keys() & there.keys()
     assert there.keys() - shared == own
-    assert here.keys() - shared <= {"vehicles", "sink", "stability_budget", "carbon"}
+    assert here.keys() - shared <= {"vehicles", "sink", "stability_budget", "carbon", "heat"}
     for name in shared:
         assert (there[name].default, there[name].kind) == (here[name].default, here[name].kind)
         # Only one process can stay near plans of its vehicles that come as a table.

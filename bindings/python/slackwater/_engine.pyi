@@ -55,6 +55,258 @@ class AreaChange:
         Number of vehicles that had a plan before.
         """
 
+@final
+class AreaHeat:
+    """
+    Plan of a heat unit of an area.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, name: str, node: str, energy_kwh: SupportsFloat | SupportsIndex, cost: SupportsFloat | SupportsIndex, baseline_cost: SupportsFloat | SupportsIndex, baseline_below_celsius_hours: SupportsFloat | SupportsIndex, baseline_above_celsius_hours: SupportsFloat | SupportsIndex, intervals: SupportsGetItem[int, Interval], room: HeatOutcome, reasons: SupportsGetItem[int, AreaHeatReason]) -> AreaHeat: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def baseline_above_celsius_hours(self, /) -> float:
+        """
+        Degree-hours of that thermostat above the band, in °C·h.
+        """
+    @property
+    def baseline_below_celsius_hours(self, /) -> float:
+        """
+        Degree-hours of that thermostat below the band, in °C·h.
+        """
+    @property
+    def baseline_cost(self, /) -> float:
+        """
+        Cost of a thermostat that holds the edge of the band, less the value of the heat that it
+        leaves, without regard to limits.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of the electricity less the value of the heat stored at the end, in units of the
+        currency; a part of the cost of the area.
+        """
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Electrical energy, in kWh.
+        """
+    @property
+    def intervals(self, /) -> list[Interval]:
+        """
+        Periods of constant power, in time order.
+        """
+    @property
+    def name(self, /) -> str:
+        """
+        Name of the unit.
+        """
+    @property
+    def node(self, /) -> str:
+        """
+        Name of its node.
+        """
+    @property
+    def reasons(self, /) -> list[AreaHeatReason]:
+        """
+        Reason of each period in which the unit runs, in time order.
+        """
+    @property
+    def room(self, /) -> HeatOutcome:
+        """
+        Temperatures, and the degree-hours outside the band.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class AreaHeatCertificate:
+    """
+    Own certificate of a heat unit of an area, at its price plus those of the limits.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, name: str, cost: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, gap: SupportsFloat | SupportsIndex, holds: bool, failed: str) -> AreaHeatCertificate: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def bound(self, /) -> float:
+        """
+        Lower bound on the cost of every plan with the same degree-hours.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of its plan at these prices, in units of the currency.
+        """
+    @property
+    def failed(self, /) -> str:
+        """
+        Names of the statements that do not hold, separated by commas; empty if all do.
+        """
+    @property
+    def gap(self, /) -> float:
+        """
+        Cost less bound: what the unit could save at these prices by a plan of its own.
+        """
+    @property
+    def holds(self, /) -> bool:
+        """
+        True if the plan keeps power and balance and all its statements hold.
+        """
+    @property
+    def name(self, /) -> str:
+        """
+        Name of the unit.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class AreaHeatInterval:
+    """
+    Period in which a heat unit of an area runs at one power.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, unit: str, node: str, start: datetime, end: datetime, power_kw: SupportsFloat | SupportsIndex) -> AreaHeatInterval: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the period, in UTC.
+        """
+    @property
+    def node(self, /) -> str:
+        """
+        Name of its node.
+        """
+    @property
+    def power_kw(self, /) -> float:
+        """
+        Electrical power throughout, in kW.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def unit(self, /) -> str:
+        """
+        Name of the unit.
+        """
+
+@final
+class AreaHeatIntervals:
+    """
+    Sequence of `AreaHeatInterval` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> AreaHeatInterval: ...
+    def __getnewargs__(self, /) -> tuple[list[AreaHeatInterval]]: ...
+    def __hash__(self, /) -> int: ...
+    def __iter__(self, /) -> Iterator[AreaHeatInterval]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, AreaHeatInterval]) -> AreaHeatIntervals: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
+class AreaHeatReason:
+    """
+    Reason for which a heat unit of an area runs in a period.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, used_kwh: SupportsFloat | SupportsIndex, cost: SupportsFloat | SupportsIndex, code: str, node: str | None, due: datetime | None) -> AreaHeatReason: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def code(self, /) -> str:
+        """
+        The reason: ``recover``, ``negative_price``, ``limit``, ``hold``, ``ahead`` or ``cheap``.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of the energy, in units of the currency.
+        """
+    @property
+    def due(self, /) -> datetime | None:
+        """
+        Instant at which the temperature is at the edge of the band, of heat that is stored until
+        then, in UTC; ``None`` if it is kept for longer.
+        """
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the period, in UTC.
+        """
+    @property
+    def node(self, /) -> str | None:
+        """
+        Node whose limit fills the cheaper time, or leaves too little for the band; ``None`` if none
+        does.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def used_kwh(self, /) -> float:
+        """
+        Electrical energy over the period, in kWh.
+        """
+
 @disjoint_base
 class AreaNumbers:
     """
@@ -68,7 +320,7 @@ class AreaNumbers:
     def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
     def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, cost: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, relative_gap: SupportsFloat | SupportsIndex, rounds: SupportsIndex, status: str, is_reproducible: bool, energy_kwh: SupportsFloat | SupportsIndex, discharged_kwh: SupportsFloat | SupportsIndex, late_reserves: SupportsGetItem[int, SupportsIndex], change: AreaChange | None, shortfall_kwh: SupportsFloat | SupportsIndex, shortfall_bound_kwh: SupportsFloat | SupportsIndex | None, vehicles: SupportsIndex, errors: SupportsIndex, currency: str, periods: SupportsGetItem[int, tuple[datetime, datetime]], load_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], baseline_load_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], baseline_cost: SupportsFloat | SupportsIndex, price_only_load_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], price_only_cost: SupportsFloat | SupportsIndex, nodes: SupportsGetItem[int, NodeLoad], shadow_price_per_kwh: SupportsGetItem[int, tuple[str, SupportsGetItem[int, SupportsFloat | SupportsIndex]]], shortfalls: SupportsGetItem[int, Shortfall], warm_start: tuple[SupportsGetItem[int, SupportsFloat | SupportsIndex], SupportsGetItem[int, SupportsGetItem[int, SupportsFloat | SupportsIndex]]]) -> AreaNumbers: ...
+    def __new__(cls, /, *, cost: SupportsFloat | SupportsIndex, bound: SupportsFloat | SupportsIndex, relative_gap: SupportsFloat | SupportsIndex, rounds: SupportsIndex, status: str, is_reproducible: bool, energy_kwh: SupportsFloat | SupportsIndex, discharged_kwh: SupportsFloat | SupportsIndex, late_reserves: SupportsGetItem[int, SupportsIndex], change: AreaChange | None, shortfall_kwh: SupportsFloat | SupportsIndex, shortfall_bound_kwh: SupportsFloat | SupportsIndex | None, vehicles: SupportsIndex, errors: SupportsIndex, currency: str, periods: SupportsGetItem[int, tuple[datetime, datetime]], heat: SupportsGetItem[int, AreaHeat], degree_hour_price: SupportsFloat | SupportsIndex, load_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], baseline_load_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], baseline_cost: SupportsFloat | SupportsIndex, price_only_load_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], price_only_cost: SupportsFloat | SupportsIndex, nodes: SupportsGetItem[int, NodeLoad], shadow_price_per_kwh: SupportsGetItem[int, tuple[str, SupportsGetItem[int, SupportsFloat | SupportsIndex]]], shortfalls: SupportsGetItem[int, Shortfall], unpriced_hours: SupportsFloat | SupportsIndex, energy_on_estimates_kwh: SupportsFloat | SupportsIndex, sold_on_estimates_kwh: SupportsFloat | SupportsIndex, forgone: SupportsGetItem[int, ForgoneEnergy], warm_start: tuple[SupportsGetItem[int, SupportsFloat | SupportsIndex], SupportsGetItem[int, SupportsGetItem[int, SupportsFloat | SupportsIndex]]]) -> AreaNumbers: ...
     def __repr__(self, /) -> str: ...
     @property
     def baseline_cost(self, /) -> float:
@@ -78,12 +330,14 @@ class AreaNumbers:
     @property
     def baseline_load_kw(self, /) -> list[float]:
         """
-        Baseline: the load if all vehicles charge at full power from arrival, in kW.
+        Baseline: the load if all vehicles charge at full power from arrival and heat units are run
+        by thermostats, in kW.
         """
     @property
     def bound(self, /) -> float:
         """
-        Lower bound: no plan that serves the same needs costs less.
+        Lower bound: no plan that serves the same needs, with the same degree-hours outside the
+        bands of heat units, costs less.
         """
     @property
     def change(self, /) -> AreaChange | None:
@@ -101,6 +355,13 @@ class AreaNumbers:
         Currency of all costs and prices.
         """
     @property
+    def degree_hour_price(self, /) -> float:
+        """
+        Price of a degree-hour outside the band of a heat unit of priority 1, in units of the
+        currency per °C·h; 0 without heat units. It puts comfort before money. Energy that a
+        vehicle misses has a higher one.
+        """
+    @property
     def discharged_kwh(self, /) -> float:
         """
         Energy that vehicles discharge, in kWh at the plug, as a positive number.
@@ -111,9 +372,42 @@ class AreaNumbers:
         Energy that vehicles charge, in kWh at the plug.
         """
     @property
+    def energy_on_estimates_kwh(self, /) -> float:
+        """
+        Energy bought at prices that are only estimated, in kWh.
+        """
+    @property
     def errors(self, /) -> int:
         """
         Invalid rows; their ``error`` column gives the reason.
+        """
+    @property
+    def forgone(self, /) -> list[ForgoneEnergy]:
+        """
+        What vehicles leave at negative prices, by row, of those that leave some.
+
+        They want a need in kWh, have targets before departure, are on or off, or are not to be
+        filled.
+        """
+    @property
+    def forgone_kwh(self, /) -> float:
+        """
+        Energy at negative prices that vehicles do not buy, in kWh: the sum of
+        :attr:`forgone`.
+        """
+    @property
+    def forgone_revenue(self, /) -> float:
+        """
+        Money that :attr:`forgone_kwh` would earn, in units of the currency.
+        """
+    @property
+    def heat(self, /) -> list[AreaHeat]:
+        """
+        Heat units in the order given, each with its temperatures, cost and reasons.
+        """
+    def heat_intervals(self, /) -> AreaHeatIntervals:
+        """
+        List the periods in which heat units run, as a table for any Arrow library.
         """
     @property
     def is_reproducible(self, /) -> bool:
@@ -128,7 +422,7 @@ class AreaNumbers:
     @property
     def load_kw(self, /) -> list[float]:
         """
-        Mean power of all vehicles in each slot, in kW.
+        Mean power of all vehicles and heat units in each slot, in kW.
         """
     @property
     def nodes(self, /) -> list[NodeLoad]:
@@ -148,7 +442,8 @@ class AreaNumbers:
     @property
     def price_only_load_kw(self, /) -> list[float]:
         """
-        Load if each vehicle charges in its own cheapest slots, in kW.
+        Load if each vehicle charges in its own cheapest slots, and each heat unit has its own
+        cheapest plan, in kW.
         """
     @property
     def relative_gap(self, /) -> float:
@@ -204,7 +499,12 @@ class AreaNumbers:
     @property
     def shortfalls(self, /) -> list[Shortfall]:
         """
-        Unmet energy by row; a vehicle can have two causes.
+        Unmet energy by row; a vehicle can have several causes.
+        """
+    @property
+    def sold_on_estimates_kwh(self, /) -> float:
+        """
+        Energy sold at prices that are only estimated, in kWh.
         """
     @property
     def status(self, /) -> str:
@@ -221,6 +521,11 @@ class AreaNumbers:
     def to_dict(self, /) -> dict[str, object]:
         """
         Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def unpriced_hours(self, /) -> float:
+        """
+        Most hours of a stay without a price, which no plan uses.
         """
     @property
     def vehicles(self, /) -> int:
@@ -262,7 +567,7 @@ class AreaVerification:
     def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
     def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, holds: bool, failed: SupportsGetItem[int, str], checks: SupportsGetItem[int, CertificateCheck], bound: SupportsFloat | SupportsIndex, limits_gap: SupportsFloat | SupportsIndex, vehicles: SupportsGetItem[int, VehicleCertificate]) -> AreaVerification: ...
+    def __new__(cls, /, *, holds: bool, failed: SupportsGetItem[int, str], checks: SupportsGetItem[int, CertificateCheck], bound: SupportsFloat | SupportsIndex, limits_gap: SupportsFloat | SupportsIndex, vehicles: SupportsGetItem[int, VehicleCertificate], heat: SupportsGetItem[int, AreaHeatCertificate]) -> AreaVerification: ...
     def __repr__(self, /) -> str: ...
     @property
     def bound(self, /) -> float:
@@ -272,12 +577,18 @@ class AreaVerification:
     @property
     def checks(self, /) -> list[CertificateCheck]:
         """
-        One check per statement: nodes, shadow prices, vehicles, energies, cost, bound, gap.
+        One check per statement: nodes, shadow prices, vehicles, heat units, energies, cost, bound,
+        gap.
         """
     @property
     def failed(self, /) -> list[str]:
         """
         Names of the statements that do not hold; empty if all do.
+        """
+    @property
+    def heat(self, /) -> list[AreaHeatCertificate]:
+        """
+        Certificates of the heat units, in their order.
         """
     @property
     def holds(self, /) -> bool:
@@ -287,7 +598,8 @@ class AreaVerification:
     @property
     def limits_gap(self, /) -> float:
         """
-        Part of cost less bound that the limits cause. The gaps of the vehicles are the rest.
+        Part of cost less bound that the limits cause. The gaps of the vehicles and heat units are
+        the rest.
         """
     def to_dict(self, /) -> dict[str, object]:
         """
@@ -838,7 +1150,7 @@ class CapacityPlan:
 @final
 class CapacityReason:
     """
-    Why the battery runs in a period.
+    Why the battery runs in a period, or may not run.
     """
     __match_args__: Final[tuple[str, ...]]
     """
@@ -853,7 +1165,8 @@ class CapacityReason:
     @property
     def code(self, /) -> str:
         """
-        The reason: `charge`, `charge_at_level`, `discharge` or `discharge_at_level`.
+        The reason: `charge`, `charge_at_level`, `discharge`, `discharge_at_level` or
+        `no_price`.
         """
     @property
     def end(self, /) -> datetime:
@@ -1627,6 +1940,43 @@ class Forecast:
     @property
     def known_at(self, /) -> datetime: ...
     def read(self, /, *, at: Incomplete) -> Prices: ...
+
+@final
+class ForgoneEnergy:
+    """
+    Energy at negative prices that a vehicle does not buy.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, row: SupportsIndex, energy_kwh: SupportsFloat | SupportsIndex, revenue: SupportsFloat | SupportsIndex) -> ForgoneEnergy: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def energy_kwh(self, /) -> float:
+        """
+        Energy that it could take beside the plans of all, within hard limits, in kWh at the
+        plug.
+        """
+    @property
+    def revenue(self, /) -> float:
+        """
+        Money that this energy would earn, in units of the currency, at the price and what
+        limits add to it.
+        """
+    @property
+    def row(self, /) -> int:
+        """
+        Row of the vehicle, from 0.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
 
 @final
 class HeatBaseline:
@@ -4215,8 +4565,15 @@ class Shortfall:
     def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
     def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, row: SupportsIndex, energy_kwh: SupportsFloat | SupportsIndex, node: str | None) -> Shortfall: ...
+    def __new__(cls, /, *, row: SupportsIndex, energy_kwh: SupportsFloat | SupportsIndex, node: str | None, cause: str) -> Shortfall: ...
     def __repr__(self, /) -> str: ...
+    @property
+    def cause(self, /) -> str:
+        """
+        The cause: `limit` (that of :attr:`node`), `own_limits` (the stay is too short, the
+        charger too weak, or the charge limit below the target) or `no_price` (prices are
+        missing in the stay; with them the vehicle alone could have this energy).
+        """
     @property
     def energy_kwh(self, /) -> float:
         """
@@ -4225,8 +4582,7 @@ class Shortfall:
     @property
     def node(self, /) -> str | None:
         """
-        Node whose limit is the cause; `None` where the stay itself is too short, the charger
-        too weak, or the charge limit below the target.
+        Node whose limit is the cause; `None` for another cause.
         """
     @property
     def row(self, /) -> int:
@@ -4658,6 +5014,19 @@ class SitePlan:
         What is exported at the prices of each source, with what that earns.
         """
     @property
+    def forgone_kwh(self, /) -> float:
+        """
+        Energy at negative prices that vehicles do not buy, in kWh.
+
+        They may not charge beyond their targets (``fill_when_negative=False``, or no battery). It is
+        what limits of the site leave them, and of the battery the room up to its charge limit.
+        """
+    @property
+    def forgone_revenue(self, /) -> float:
+        """
+        Money that :attr:`forgone_kwh` would earn at most, in units of the currency.
+        """
+    @property
     def is_reproducible(self, /) -> bool:
         """
         Whether every run gives this plan: no clock ended the search.
@@ -4724,6 +5093,15 @@ class SitePlan:
         left. After ``"solver_failed"``, or ``"bound_above_cost"`` where the
         solver contradicts itself, the plan keeps all limits, and cheaper
         plans may exist.
+        """
+    @property
+    def stock_used_kwh(self, /) -> float:
+        """
+        Stored energy of the start that is not there at the end, in kWh: it was sold or used.
+
+        Of batteries and of vehicles that discharge, without what is driven with. What it saves is a
+        part of :attr:`savings`, less its value at ``end_value_per_kwh``. A target for the end keeps
+        it.
         """
     @property
     def stored_value(self, /) -> float:
@@ -5400,6 +5778,14 @@ class StoragePlan:
         How close the plan was kept to the one before; ``None`` if it was not.
         """
     @property
+    def stock_used_kwh(self, /) -> float:
+        """
+        Stored energy of the start that is not there at the end, in kWh: it was sold.
+
+        What it earned is a part of :attr:`savings`, less its value at ``end_value_per_kwh``. A
+        target at the end keeps it.
+        """
+    @property
     def stored_value(self, /) -> float:
         """
         Value of what is stored at the end beyond the start, at ``end_value_per_kwh``.
@@ -5450,7 +5836,7 @@ class StorageReason:
     def code(self, /) -> str:
         """
         The reason: `reserve`, `target`, `driving`, `negative_price`, `sell_later`, `end_value`,
-        `buy_back`, `above_value`, `make_room` or `no_price`.
+        `buy_back`, `above_value`, `make_room`, `no_price` or `stock_used`.
         """
     @property
     def cost(self, /) -> float:
@@ -5833,6 +6219,18 @@ class SwitchingPlan:
         """
     def explain(self, /, *, time_zone: str) -> SwitchingReasons: ...
     @property
+    def forgone_kwh(self, /) -> float:
+        """
+        Energy at negative prices before the last deadline that is not bought, in kWh.
+
+        It is all that the power allows: rules of switching may leave less of it.
+        """
+    @property
+    def forgone_revenue(self, /) -> float:
+        """
+        Money that :attr:`forgone_kwh` would earn, without starts, in units of the currency.
+        """
+    @property
     def free_plan(self, /) -> Plan: ...
     @property
     def free_sessions(self, /) -> int:
@@ -5949,13 +6347,13 @@ class SwitchingReason:
     def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
     def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, start: datetime, end: datetime, energy_kwh: SupportsFloat | SupportsIndex, cost: SupportsFloat | SupportsIndex, price_max_per_kwh: SupportsFloat | SupportsIndex, code: str, deadline: datetime | None, runner_up_start: datetime | None, runner_up_price_per_kwh: SupportsFloat | SupportsIndex | None, sentence: str) -> SwitchingReason: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, energy_kwh: SupportsFloat | SupportsIndex, cost: SupportsFloat | SupportsIndex, price_max_per_kwh: SupportsFloat | SupportsIndex | None, code: str, deadline: datetime | None, runner_up_start: datetime | None, runner_up_price_per_kwh: SupportsFloat | SupportsIndex | None, sentence: str) -> SwitchingReason: ...
     def __repr__(self, /) -> str: ...
     @property
     def code(self, /) -> str:
         """
         The reason: `cheapest`, `deadline`, `missed_deadline`, `avoids_start`, `on_min`,
-        `run_last` or `top_off`.
+        `run_last`, `top_off`, `previous_plan`, `no_price` or `negative_unused`.
         """
     @property
     def cost(self, /) -> float:
@@ -5978,9 +6376,10 @@ class SwitchingReason:
         Energy bought in the period, in kWh at the plug.
         """
     @property
-    def price_max_per_kwh(self, /) -> float:
+    def price_max_per_kwh(self, /) -> float | None:
         """
-        Highest price paid in the period, per kWh.
+        Highest price paid in the period, per kWh; `None` for time without a price, and for
+        negative prices that are not used.
         """
     @property
     def runner_up_price_per_kwh(self, /) -> float | None:
@@ -6731,7 +7130,7 @@ def next_deadline(time: Incomplete, *, time_zone: str, now: Incomplete) -> datet
     See `slackwater.next_deadline`.
     """
 
-def plan_area(vehicles: Incomplete, paid: Incomplete, *, nodes: SupportsGetItem[int, Incomplete], relative_gap: SupportsFloat | SupportsIndex, rounds_max: SupportsIndex, before: Incomplete, listeners: Incomplete) -> tuple[AreaNumbers, PlanTable, tuple[str, list[tuple[str, str]]]]:
+def plan_area(vehicles: Incomplete, paid: Incomplete, *, nodes: SupportsGetItem[int, Incomplete], heat: SupportsGetItem[int, Incomplete], relative_gap: SupportsFloat | SupportsIndex, rounds_max: SupportsIndex, before: Incomplete, listeners: Incomplete) -> tuple[AreaNumbers, PlanTable, tuple[str, list[tuple[str, str]]]]:
     """
     Plans an area; see `slackwater.plan_area`.
     """
@@ -6997,7 +7396,7 @@ def utc_offset_minutes(hours: SupportsFloat | SupportsIndex) -> int: ...
 def vehicle_policy_check(policy: tuple[bool, Incomplete | None, SupportsFloat | SupportsIndex], *, charge_limit_percent: SupportsFloat | SupportsIndex | None) -> None: ...
 def vehicle_policy_deadline(policy: tuple[bool, Incomplete | None, SupportsFloat | SupportsIndex], *, time_zone: str, now: Incomplete) -> datetime | None: ...
 
-def verify_area(numbers: AreaNumbers, plans: PlanTable, *, vehicles: Incomplete, paid: Incomplete, nodes: SupportsGetItem[int, Incomplete]) -> AreaVerification:
+def verify_area(numbers: AreaNumbers, plans: PlanTable, *, vehicles: Incomplete, paid: Incomplete, nodes: SupportsGetItem[int, Incomplete], heat: SupportsGetItem[int, Incomplete]) -> AreaVerification:
     """
     See `slackwater.AreaPlan.verify`.
     """
@@ -7031,6 +7430,11 @@ __version__: str
 
 __all__ = [
     "AreaChange",
+    "AreaHeat",
+    "AreaHeatCertificate",
+    "AreaHeatInterval",
+    "AreaHeatIntervals",
+    "AreaHeatReason",
     "AreaNumbers",
     "AreaPart",
     "AreaVerification",
@@ -7059,6 +7463,7 @@ __all__ = [
     "Estimate",
     "Evaluation",
     "Forecast",
+    "ForgoneEnergy",
     "HeatBaseline",
     "HeatCertificate",
     "HeatFit",

@@ -376,7 +376,7 @@ fn plan_row(
     })
 }
 
-/// What a slot selection leaves at negative prices. Cheaper slots come first in it, so nothing is
+/// Energy and money that a slot selection leaves at negative prices. Cheaper slots come first in it, so nothing is
 /// left unless the next kWh has a negative price.
 #[inline(always)]
 fn forgone_beside(

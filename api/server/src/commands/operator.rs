@@ -120,7 +120,7 @@ pub(crate) fn path_segment(text: &str) -> String {
     escaped.collect()
 }
 
-/// What a problem of an answer says: its detail or all its issues, each in a line, and its title.
+/// Text of a problem of an answer: its detail or all its issues, each in a line, and its title.
 fn describe_problem(status: StatusCode, text: &str) -> String {
     let problem: Value = serde_json::from_str(text).unwrap_or_default();
     let issues = problem["issues"].as_array().into_iter().flatten().filter_map(Value::as_str);

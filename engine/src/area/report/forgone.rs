@@ -32,13 +32,13 @@ pub struct VehicleForgone {
 }
 
 /// Capacity that hard limits on import leave, in kWh by limit and slot.
-struct FreeCapacity<'a> {
+struct LimitCapacity<'a> {
     constraints: &'a LinkingConstraints,
     /// By limit and slot; infinite for other limits.
     free_kwh: Vec<Vec<f64>>,
 }
 
-impl<'a> FreeCapacity<'a> {
+impl<'a> LimitCapacity<'a> {
     fn new(plan: &AreaPlan, constraints: &'a LinkingConstraints) -> Self {
         let free = |at: usize| {
             let constraint = &constraints.each[at];
@@ -80,7 +80,7 @@ impl AreaPlan {
     pub fn forgone(&self, problem: &AreaProblem<'_>) -> Result<Vec<VehicleForgone>, AreaError> {
         self.check_problem(problem)?;
         let constraints = LinkingConstraints::new(problem);
-        let mut free = FreeCapacity::new(self, &constraints);
+        let mut free = LimitCapacity::new(self, &constraints);
         let mut found = self.read_plans(problem, &constraints, |plans| {
             let sessions = plans.context.sessions;
             let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
@@ -101,13 +101,13 @@ impl AreaPlan {
         Ok(found)
     }
 
-    /// What one vehicle leaves; `taken` is its plan.
+    /// Energy and money that one vehicle leaves; `taken` is its plan.
     fn forgone_of(
         &self,
         problem: &AreaProblem<'_>,
         session: &Session,
         taken: &EnergyBySlot,
-        free: &mut FreeCapacity<'_>,
+        free: &mut LimitCapacity<'_>,
     ) -> Option<VehicleForgone> {
         let (row, horizon) = (session.row as usize, problem.horizon());
         let prices = problem.curves.prices(session.curve as usize);

@@ -34,7 +34,7 @@ pub struct Forgone {
 }
 
 impl Forgone {
-    /// What allows a single charging plan to buy the energy.
+    /// Argument that allows a single charging plan to buy the energy.
     #[must_use]
     pub fn way(&self) -> &'static str {
         if self.fits { "fill_when_negative allows it" } else { "energy_max_kwh allows it" }

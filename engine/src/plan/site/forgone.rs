@@ -28,12 +28,12 @@ pub struct DeviceForgone {
 }
 
 /// A limit, and what it leaves in each slot.
-struct Room<'a> {
+struct LimitRoom<'a> {
     outcome: &'a LimitOutcome,
     free_kwh: Vec<f64>,
 }
 
-impl<'a> Room<'a> {
+impl<'a> LimitRoom<'a> {
     fn new(plan: &'a SitePlan, outcome: &'a LimitOutcome) -> Self {
         let free = |(slot, (limit, power)): (&SiteSlot, (&Option<Power>, &Power))| {
             let free = limit.map_or(f64::INFINITY, |limit| limit.as_kw() - power.as_kw());
@@ -66,8 +66,8 @@ impl<'a> Room<'a> {
 /// vehicles that leave some.
 #[must_use]
 pub fn forgone(request: &SiteRequest, plan: &SitePlan) -> Vec<DeviceForgone> {
-    let mut rooms: Vec<Room<'_>> =
-        plan.limits.iter().map(|outcome| Room::new(plan, outcome)).collect();
+    let mut rooms: Vec<LimitRoom<'_>> =
+        plan.limits.iter().map(|outcome| LimitRoom::new(plan, outcome)).collect();
     let devices = request.devices.iter().zip(&plan.devices);
     let of_device = |(device, planned): (&Device, &DevicePlan)| {
         let Device::Vehicle(vehicle) = device else { return None };
@@ -93,7 +93,7 @@ fn spare_slots(
     request: &SiteRequest,
     plan: &SitePlan,
     (vehicle, planned): (&Vehicle, &DevicePlan),
-    (rooms, shares): (&[Room<'_>], &[f64]),
+    (rooms, shares): (&[LimitRoom<'_>], &[f64]),
 ) -> Vec<PlannedSlot> {
     let last = vehicle.last_deadline();
     let mut spare = Vec::new();
@@ -139,7 +139,7 @@ fn room_of(vehicle: &Vehicle, planned: &DevicePlan) -> Option<(Energy, Energy)> 
 /// Takes the energy of a slot from what the limits leave in it.
 fn use_up(
     plan: &SitePlan,
-    rooms: &mut [Room<'_>],
+    rooms: &mut [LimitRoom<'_>],
     shares: &[f64],
     (start, energy): (DateTime<Utc>, Energy),
 ) {

@@ -283,7 +283,7 @@ pub struct StockUsed {
     pub end: DateTime<Utc>,
     /// The energy; see [`StoragePlan::stock_used`].
     pub energy: Energy,
-    /// What a kWh of it counts in the savings.
+    /// Value of a kWh of it in the savings.
     pub value: Price,
 }
 
