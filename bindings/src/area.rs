@@ -147,7 +147,7 @@ record! {
         /// Heat units in the order given, each with its temperatures, cost and reasons.
         heat: Vec<AreaHeat>,
         /// Price of a degree-hour outside the band of a heat unit of priority 1, in units of the
-        /// currency per °C·h; 0 without heat units. It puts comfort before money. Energy that a
+        /// currency per °C·h; 0 without heat units. By it comfort comes before money. Energy that a
         /// vehicle misses has a higher one.
         degree_hour_price: f64,
         /// Mean power of all vehicles and heat units in each slot, in kW.

@@ -38,7 +38,7 @@ record! {
         node: Option<String>,
         /// Instant at which the temperature is at the edge of the band, of heat that is stored until
         /// then, in UTC; ``None`` if it is kept for longer.
-        due: Option<DateTime<Utc>>,
+        deadline: Option<DateTime<Utc>>,
     }
 
     /// Plan of a heat unit of an area.
@@ -94,7 +94,7 @@ impl AreaHeat {
             cost: reason.cost,
             code: reason.code.as_str().to_owned(),
             node: reason.node.map(|node| names[node].clone()),
-            due: reason.due,
+            deadline: reason.due,
         };
         Self {
             name: plan.name.clone(),

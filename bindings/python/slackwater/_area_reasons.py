@@ -61,7 +61,7 @@ RUNS = {
     "negative_price": "because the price is negative",
     "limit": "because the limit of {node} leaves no power in a cheaper time",
     "hold": "to hold the edge of its band",
-    "ahead": "ahead of {due}, until when this is the cheapest time",
+    "ahead": "ahead of {deadline}, until when this is the cheapest time",
     "cheap": "because heat costs little",
 }
 
@@ -97,8 +97,8 @@ def _comfort_sentence(unit: AreaHeat) -> str:
 
 
 def _run_sentence(reason: AreaHeatReason, zone: ZoneInfo) -> str:
-    due = "" if reason.due is None else _clock(reason.due, zone)
-    why = RUNS[reason.code].format(node=reason.node, due=due)
+    deadline = "" if reason.deadline is None else _clock(reason.deadline, zone)
+    why = RUNS[reason.code].format(node=reason.node, deadline=deadline)
     times = f"{_clock(reason.start, zone)} to {_clock(reason.end, zone)}"
     return f"{times}: {reason.used_kwh:.3g} kWh, {why}."
 

@@ -263,7 +263,7 @@ class AreaHeatReason:
     def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
     def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, start: datetime, end: datetime, used_kwh: SupportsFloat | SupportsIndex, cost: SupportsFloat | SupportsIndex, code: str, node: str | None, due: datetime | None) -> AreaHeatReason: ...
+    def __new__(cls, /, *, start: datetime, end: datetime, used_kwh: SupportsFloat | SupportsIndex, cost: SupportsFloat | SupportsIndex, code: str, node: str | None, deadline: datetime | None) -> AreaHeatReason: ...
     def __repr__(self, /) -> str: ...
     @property
     def code(self, /) -> str:
@@ -276,7 +276,7 @@ class AreaHeatReason:
         Cost of the energy, in units of the currency.
         """
     @property
-    def due(self, /) -> datetime | None:
+    def deadline(self, /) -> datetime | None:
         """
         Instant at which the temperature is at the edge of the band, of heat that is stored until
         then, in UTC; ``None`` if it is kept for longer.
@@ -358,7 +358,7 @@ class AreaNumbers:
     def degree_hour_price(self, /) -> float:
         """
         Price of a degree-hour outside the band of a heat unit of priority 1, in units of the
-        currency per °C·h; 0 without heat units. It puts comfort before money. Energy that a
+        currency per °C·h; 0 without heat units. By it comfort comes before money. Energy that a
         vehicle misses has a higher one.
         """
     @property

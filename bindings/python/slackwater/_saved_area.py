@@ -113,8 +113,8 @@ def _heat(fields: dict[str, Any]) -> _engine.AreaHeat:
 def _timed(fields: dict[str, Any]) -> dict[str, Any]:
     """Fields of a record, with its instants."""
     times = {name: _time(fields[name]) for name in ("start", "end")}
-    if fields.get("due") is not None:
-        times["due"] = _time(fields["due"])
+    if fields.get("deadline") is not None:
+        times["deadline"] = _time(fields["deadline"])
     return fields | times
 
 

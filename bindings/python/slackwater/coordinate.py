@@ -702,14 +702,14 @@ def plan_area(
     Reserves and needs have equal weight in a shortage; only missing need is
     reported as unmet.
 
-    Vehicles that only charge buy their need and no more, also at negative
-    prices, where :func:`slackwater.plan_batch` fills the battery: with a
-    ``discharge_max_kw`` of 0 they are planned as batteries, and are filled.
+    Negative prices fill vehicles whose need is in percent, as in
+    :func:`slackwater.plan_batch`, unless ``fill_when_negative`` says otherwise. Others
+    buy their need and no more; :attr:`AreaPlan.forgone` tells what that leaves.
 
     Needs of vehicles come before the comfort of rooms, and comfort before money, as in
     :func:`slackwater.plan_site`. Where a limit leaves too little for both, the vehicles
-    get their energy by their deadlines, and rooms are outside their bands for as few
-    degree-hours as possible. This order is one of prices:
+    get their energy by their deadlines, and rooms are outside their bands for few
+    degree-hours. This order is one of prices and no proof of it:
     :attr:`AreaPlan.degree_hour_price` is that of a degree-hour, far above what money can
     save by one, and energy that a vehicle misses costs more than the degree-hours that it
     saves. Heat that a room or tank loses before it is of use may be given up. The bound
