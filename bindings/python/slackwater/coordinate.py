@@ -733,8 +733,9 @@ def plan_area(
                                      full power or off, for whole slots but for
                                      one in which a need ends
             ``discharge_max_kw``     highest discharging power; a vehicle with
-                                     one gives its needs in percent, and may
-                                     sell what it stores
+                                     one gives its needs in percent, may sell
+                                     what it stores, and has no ``targets``,
+                                     ``reserve_kwh`` or ``power_min_kw``
             ``discharge_efficiency`` energy at the plug per stored energy
             ``charge_limit_percent`` where charging ends, with percent; 100
             ``fill_when_negative``   whether negative prices fill the battery up to
