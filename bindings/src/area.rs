@@ -314,7 +314,7 @@ fn cause(unmet: &engine::Unmet) -> &'static str {
     }
 }
 
-/// What the plan leaves at negative prices.
+/// Energy and money that the plan leaves at negative prices, by vehicle.
 fn forgone(
     plan: &engine::AreaPlan,
     problem: &AreaProblem<'_>,

@@ -67,7 +67,7 @@ pub(crate) fn record_batch(
     RecordBatch::try_new(schema.clone(), columns).map_err(refused)
 }
 
-/// What the tables of an area have besides its plan: names, currency, and where prices are guesses.
+/// Facts that the tables of an area have besides its plan: names, currency, and estimated periods.
 #[derive(Clone, Copy)]
 pub(crate) struct Told<'a> {
     pub(crate) id: &'a ArrayRef,

@@ -235,7 +235,7 @@ impl Vehicles {
         Estimates::new(import, export, self.curve.as_deref())
     }
 
-    /// Whether the needs are given in percent.
+    /// Returns true if the needs are given in percent.
     pub(crate) fn are_in_percent(&self) -> bool {
         matches!(self.needs, NeedColumns::Soc { .. })
     }

@@ -33,7 +33,7 @@ def explain_vehicle(area: AreaPlan, vehicle: object, zone: ZoneInfo) -> tuple[st
 
 
 def _estimate_sentences(area: AreaPlan, plan: dict[str, Any]) -> list[str]:
-    """What the vehicle buys and sells at prices that are guesses."""
+    """Tell the energy that the vehicle buys and sells at estimated prices."""
     shares = [("bought", plan["energy_on_estimates_kwh"]), ("sold", plan["sold_on_estimates_kwh"])]
     return [
         f"{kwh:.3g} kWh are {what} on estimates ({', '.join(names)})."
