@@ -71,7 +71,6 @@ impl PriceTable {
     }
 
     /// All prices, row after row.
-    #[cfg(feature = "lp")]
     pub(crate) fn prices(&self) -> &[f64] {
         &self.prices
     }
