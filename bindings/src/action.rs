@@ -31,7 +31,7 @@ type ActionTuple = (
 /// Actions, states entered, answers to those who cancelled.
 type LogTuple = (Vec<ActionTuple>, Vec<(String, &'static str)>, Vec<&'static str>);
 
-/// What to do, until when to wait, why it ends.
+/// Next step, instant until which to wait, reason of the end.
 type StepTuple = (&'static str, Option<DateTime<Utc>>, Option<&'static str>);
 
 /// Creation, end, whether a start action was needed, whether it charged.

@@ -177,7 +177,7 @@ record! {
         energy_on_estimates_kwh: f64,
         /// Energy sold at prices that are only estimated, in kWh.
         sold_on_estimates_kwh: f64,
-        /// What vehicles leave at negative prices, by row, of those that leave some.
+        /// Revenue that vehicles leave at negative prices, by row, of those that leave some.
         ///
         /// They want a need in kWh, have targets before departure, are on or off, or are not to be
         /// filled.
@@ -340,7 +340,7 @@ fn status(status: Status) -> &'static str {
 /// Message to all parts of an area, and to each of them: its own, and what changed in it.
 type Instructions = (String, Vec<(String, String)>);
 
-/// What the parts are told to write their plans from: all of them, and then each of them, with
+/// Messages from which the parts write their plans: one to all of them, and then one to each, with
 /// what is different from what was dealt.
 fn instructions(plan: &engine::AreaPlan, places: &[Partition]) -> Instructions {
     let (question, own) = plan.instructions(places);
@@ -362,7 +362,7 @@ fn rounds(value: i64) -> Result<usize, Refused> {
     usize::try_from(value).map_err(|_| Refused::Input(refused()))
 }
 
-/// What a new plan has to do with the one before.
+/// Relation of a new plan to the one before.
 #[derive(FromPyObject)]
 pub(crate) struct Before {
     /// Plans of vehicles, with `id` and `intervals`.

@@ -187,7 +187,7 @@ fn list(item: DataType) -> DataType {
     DataType::List(Field::new("item", item, true).into())
 }
 
-/// What a part answered, one row a run of blocks.
+/// Answer of a part, one row a run of blocks.
 pub(crate) fn sums_table(part: i64, sums: &[BlockLoad]) -> Result<Table, Refused> {
     let whole = |of: &dyn Fn(&BlockLoad) -> i64| -> ArrayRef {
         Arc::new(sums.iter().map(of).collect::<Int64Array>())

@@ -85,7 +85,7 @@ impl AreaPart {
         Ok(Self { number, columns, rows, paid, part: Arc::new(part), changed })
     }
 
-    /// What the part answers to a question.
+    /// Answer of the part to a question.
     #[pyo3(signature = (question, own, change))]
     fn answer(
         &self,
@@ -119,7 +119,7 @@ impl AreaPart {
 }
 
 impl AreaPart {
-    /// What a call asks, and the part that it asks.
+    /// Question of a call, and the part that it asks.
     fn asked(
         &self,
         question: &str,

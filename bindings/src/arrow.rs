@@ -193,7 +193,7 @@ pub(crate) fn cast_times(name: &str, column: &ArrayRef) -> Result<ArrayRef, Refu
     }
 }
 
-/// What a column of a type holds, in words that need no knowledge of Arrow.
+/// Content of a column of a type, in words that need no knowledge of Arrow.
 pub(crate) fn content(kind: &DataType) -> String {
     let words = match kind {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "texts",

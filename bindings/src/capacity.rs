@@ -74,7 +74,7 @@ record! {
         group: Option<usize>,
         /// Value of one more kWh stored in the slot, in units of the currency.
         marginal_value_per_kwh: f64,
-        /// What one more kW of `level_kw` would save by this slot, in units of the currency per kW.
+        /// Savings by one more kW of `level_kw` in this slot, in units of the currency per kW.
         power_price_per_kw: f64,
     }
 

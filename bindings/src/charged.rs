@@ -17,7 +17,7 @@ pub(crate) enum Charged {
 }
 
 impl Charged {
-    /// What the engine planned.
+    /// Plan of the engine.
     pub(crate) fn plan(&self) -> &engine::Plan {
         match self {
             Self::Charge(run) => run.plan(),
@@ -47,7 +47,7 @@ impl Charged {
         }
     }
 
-    /// What was asked.
+    /// Request of the plan.
     pub(crate) fn wish(&self) -> PlanRequest {
         match self {
             Self::Charge(run) => PlanRequest::Charge(run.request().clone()),

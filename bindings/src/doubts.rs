@@ -20,7 +20,7 @@ create_exception!(
      0.3 %. It is used as given. `warnings.filterwarnings` turns the warning off."
 );
 
-/// What is unlikely about an argument, by the unit in its name; `None` for nothing.
+/// Doubt about an argument, by the unit in its name; `None` if its value is likely.
 #[pyfunction]
 pub(crate) fn doubt(name: &str, value: f64) -> Option<String> {
     find_doubt(name, value).map(|doubt| doubt.to_string())

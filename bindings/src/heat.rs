@@ -446,7 +446,7 @@ impl HeatPlan {
         self.intended().unpriced_hours
     }
 
-    /// What is bought at the prices of each source, in the order of the layers.
+    /// Energy bought at the prices of each source, in the order of the layers.
     ///
     /// Prices without layers are one known source, ``"prices"``.
     #[getter]

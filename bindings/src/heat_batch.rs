@@ -128,7 +128,7 @@ impl Rows {
     }
 }
 
-/// What the row of a room says, for a plan of it alone; see `slackwater.plan_heat_row`.
+/// Arguments of the row of a room, for a plan of it alone; see `slackwater.plan_heat_row`.
 #[pyfunction]
 pub(crate) fn heat_row(
     py: Python<'_>,

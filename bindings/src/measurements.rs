@@ -16,7 +16,7 @@ use crate::arrow::{Columns, Table, utc};
 use crate::error::{Named, Refused};
 use crate::keys::Keys;
 
-/// What was odd, as counts in the order of the engine.
+/// Counts of odd measurements, in the order of the engine.
 type FindingsTuple = (usize, usize, usize, usize, usize, usize, f64, usize, usize);
 
 /// Rows of a table with the device of each.

@@ -62,7 +62,7 @@ record! {
         energy_kwh: f64,
     }
 
-    /// What becomes of one target.
+    /// Outcome of one target.
     pub(crate) struct TargetOutcome {
         /// The deadline, in UTC; `None` is the end of the known prices.
         by: Option<DateTime<Utc>>,
@@ -242,7 +242,7 @@ impl Plan {
         Self { charged: Arc::new(charged), terms, vehicle }
     }
 
-    /// What the engine planned.
+    /// Plan of the engine.
     pub(crate) fn intended(&self) -> &engine::Plan {
         self.charged.plan()
     }
@@ -261,7 +261,7 @@ impl Plan {
         Ok(forgone(self.charged.prices(), &problem, &plan.slots, plan.energy))
     }
 
-    /// What was asked, in kWh.
+    /// Energy asked for, in kWh.
     pub(crate) fn problem(&self) -> Result<ChargeProblem, RefusedRequest> {
         self.charged.wish().problem()
     }
@@ -412,7 +412,7 @@ impl Plan {
         planned_slots(&self.intended().slots)
     }
 
-    /// What becomes of each target, in the order they were given.
+    /// Outcome of each target, in the order they were given.
     ///
     /// ``above_limit_kwh`` is the part of ``shortfall_kwh`` that lies above
     /// the charge limit of the battery.
@@ -544,7 +544,7 @@ impl Plan {
         SocPoint::all(self)
     }
 
-    /// What is bought at the prices of each source, in the order of the layers.
+    /// Energy bought at the prices of each source, in the order of the layers.
     ///
     /// Prices without layers are one known source, ``"prices"``.
     #[getter]

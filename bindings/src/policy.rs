@@ -20,7 +20,7 @@ use crate::time::{Instant, Whole, time_zone};
 use crate::verification::Verification;
 
 record! {
-    /// What a policy does in a slot, in one of its states.
+    /// Decision of a policy in a slot, in one of its states.
     pub(crate) struct PolicySlot in PolicySlots {
         /// First instant, in UTC.
         start: DateTime<Utc>,
@@ -62,7 +62,7 @@ record! {
         sentence: String,
     }
 
-    /// What to do from an instant to the end of its slot.
+    /// Decision from an instant to the end of its slot.
     pub(crate) struct PolicyDecision {
         /// The instant, in UTC.
         start: DateTime<Utc>,

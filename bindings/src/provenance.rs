@@ -11,7 +11,7 @@ use crate::error::{Named, Refused};
 use crate::prices::Prices;
 
 record! {
-    /// What a plan buys, or sells, at the prices of one source.
+    /// Energy that a plan buys, or sells, at the prices of one source.
     pub(crate) struct SourceShare {
         /// Name of the source; `"prices"` for prices without layers.
         source: String,

@@ -28,7 +28,7 @@ record! {
         soc_percent: Option<f64>,
     }
 
-    /// What becomes of a plan if the vehicle leaves at an instant.
+    /// Outcome of a plan if the vehicle leaves at an instant.
     pub(crate) struct DepartureOutcome {
         /// The departure, in UTC.
         at: DateTime<Utc>,
@@ -67,7 +67,7 @@ record! {
     }
 }
 
-/// What it costs to have energy earlier. See `slackwater.InsuranceFrontier`.
+/// Cost of having energy earlier. See `slackwater.InsuranceFrontier`.
 #[pyclass(frozen, subclass, eq, module = "slackwater._engine")]
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct InsuranceFrontier {

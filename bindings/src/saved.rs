@@ -46,7 +46,7 @@ record! {
         after: Option<Value>,
     }
 
-    /// What planning a saved plan again came to.
+    /// Result of planning a saved plan again.
     pub(crate) struct Replay {
         /// True if the new plan is the saved one, byte by byte.
         same: bool,
@@ -65,7 +65,7 @@ record! {
     }
 }
 
-/// What a plan keeps of its prices beside their curves.
+/// Facts about its prices that a plan keeps beside their curves.
 #[derive(Debug, Clone)]
 pub(crate) struct Terms {
     currency: Arc<str>,

@@ -73,7 +73,7 @@ impl Settings {
 struct Progress {
     function: Option<Py<PyAny>>,
     told: f64,
-    /// What the function raised.
+    /// Exception of the function.
     failed: Option<PyErr>,
 }
 
@@ -260,7 +260,7 @@ impl SimulationResult {
     }
 }
 
-/// What ended a simulation: the exception of its policy, or `None` if the caller stopped it.
+/// End of a simulation: the exception of its policy, or `None` if the caller stopped it.
 pub(crate) fn failure_of<E: Into<PyErr>>(stopped: Stopped<E>) -> Option<PyErr> {
     match stopped {
         Stopped::ByCaller => None,

@@ -206,7 +206,7 @@ impl ReadBatteries {
     }
 }
 
-/// What is known of load and solar power: a rule, `(days, time_zone)`, or a table.
+/// Forecast of load and solar power: a rule, `(days, time_zone)`, or a table.
 #[derive(FromPyObject)]
 pub(crate) enum PowerForecast {
     Rule(Option<u32>, String),

@@ -184,7 +184,7 @@ impl Episode {
         Ok(Self { episode: Mutex::new(episode), currency: prices.currency.clone() })
     }
 
-    /// What is known now; `None` after the departure.
+    /// Facts that are known now; `None` after the departure.
     fn view(&self) -> Option<View> {
         let episode = self.episode.lock().unwrap_or_else(PoisonError::into_inner);
         episode.view().map(|view| View::new(&view, &self.currency))

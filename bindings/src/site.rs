@@ -64,7 +64,7 @@ record! {
         phase: Option<String>,
     }
 
-    /// What becomes of one wish of a device.
+    /// Outcome of one wish of a device.
     pub(crate) struct SiteWish {
         /// The deadline, in UTC; `None` is the end of the plan or of the session.
         by: Option<DateTime<Utc>>,
@@ -123,7 +123,7 @@ record! {
         slots: Vec<RoomSlot>,
     }
 
-    /// What one device is to do.
+    /// Plan of one device.
     pub(crate) struct DevicePlan {
         /// Name of the device.
         name: String,
@@ -413,7 +413,7 @@ impl SitePlan {
         self.run.plan()
     }
 
-    /// What vehicles leave at negative prices.
+    /// Revenue that vehicles leave at negative prices.
     fn forgone(&self) -> Vec<DeviceForgone> {
         forgone(self.run.request(), self.intended())
     }
@@ -462,7 +462,7 @@ impl SitePlan {
         self.run.request().export_prices.clone().map(|curve| self.terms.export(curve))
     }
 
-    /// What is paid: the sum of :attr:`costs`.
+    /// Cost of the site: the sum of :attr:`costs`.
     #[getter]
     fn cost(&self) -> f64 {
         self.intended().cost.as_amount()
@@ -551,7 +551,7 @@ impl SitePlan {
         self.intended().unpriced_hours
     }
 
-    /// What is imported at the prices of each source, in the order of the layers.
+    /// Energy imported at the prices of each source, in the order of the layers.
     ///
     /// Prices without layers are one known source, ``"prices"``.
     #[getter]
@@ -561,7 +561,7 @@ impl SitePlan {
         Ok(SourceShare::all(questions::shares(&self.prices().layered()?, bought)))
     }
 
-    /// What is exported at the prices of each source, with what that earns.
+    /// Energy exported at the prices of each source, with its revenue.
     #[getter]
     fn export_sources(&self) -> Result<Vec<SourceShare>, Refused> {
         let Some(prices) = self.export_prices() else { return Ok(Vec::new()) };
@@ -610,7 +610,7 @@ impl SitePlan {
         self.intended().slots.iter().map(slot).collect()
     }
 
-    /// What each device is to do, in the order they were given.
+    /// Plans of the devices, in the order they were given.
     #[getter]
     fn devices(&self) -> Vec<DevicePlan> {
         self.intended().devices.iter().map(device).collect()
@@ -857,7 +857,7 @@ impl SitePlan {
     }
 }
 
-/// What allows a vehicle to buy at negative prices beyond its targets.
+/// Condition under which a vehicle buys at negative prices beyond its targets.
 fn way_to_fill(left: &DeviceForgone) -> String {
     if left.forgone.fits {
         format!("fill_when_negative of {} allows it", left.device)

@@ -26,10 +26,10 @@ type SampleBack = (DateTime<Utc>, DateTime<Utc>, Option<f64>, Option<f64>, Optio
 /// Least, largest and mean.
 type SpreadTuple = (f64, f64, f64);
 
-/// What samples add up to: power, hours, energy, priced energy, price, cost.
+/// Sums of samples: power, hours, energy, priced energy, price, cost.
 type TotalsTuple = (SpreadTuple, f64, f64, f64, Option<SpreadTuple>, String);
 
-/// What would have been: energy, price, cost, savings.
+/// Charging without control: energy, price, cost, savings.
 type NonSmartTuple = (f64, Option<SpreadTuple>, String, String);
 
 /// One bucket: its label, its sums, and what would have been.

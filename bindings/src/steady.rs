@@ -58,7 +58,7 @@ record! {
 }
 
 impl Stability {
-    /// What the engine found.
+    /// Plan of the engine.
     pub(crate) fn new(kept: &stability::Stability) -> Self {
         Self {
             budget: kept.budget.total().as_amount(),

@@ -71,7 +71,7 @@ record! {
         marginal_value_per_kwh: f64,
     }
 
-    /// What becomes of one target.
+    /// Outcome of one target.
     pub(crate) struct StorageOutcome {
         /// The deadline, in UTC; `None` is the end of the plan.
         by: Option<DateTime<Utc>>,
@@ -310,7 +310,7 @@ impl StoragePlan {
         self.intended().cost.as_amount()
     }
 
-    /// What the bought energy costs.
+    /// Cost of the bought energy.
     #[getter]
     fn import_cost(&self) -> f64 {
         self.intended().costs.import.as_amount()
@@ -387,7 +387,7 @@ impl StoragePlan {
 
     /// Stored energy of the start that is not there at the end, in kWh: it was sold.
     ///
-    /// What it earned is a part of :attr:`savings`, less its value at ``end_value_per_kwh``. A
+    /// Its revenue is a part of :attr:`savings`, less its value at ``end_value_per_kwh``. A
     /// target at the end keeps it.
     #[getter]
     fn stock_used_kwh(&self) -> f64 {
@@ -403,7 +403,7 @@ impl StoragePlan {
         self.intended().unpriced_hours
     }
 
-    /// What is bought at the prices of each source, in the order of the layers.
+    /// Energy bought at the prices of each source, in the order of the layers.
     ///
     /// Prices without layers are one known source, ``"prices"``.
     #[getter]
@@ -463,7 +463,7 @@ impl StoragePlan {
         self.intended().stability.as_ref().map(steady::Stability::new)
     }
 
-    /// What becomes of each target, in the order they were given.
+    /// Outcome of each target, in the order they were given.
     ///
     /// ``above_limit_kwh`` is the part of ``shortfall_kwh`` that lies above
     /// the charge limit that holds at the deadline.

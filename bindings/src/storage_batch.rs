@@ -130,7 +130,7 @@ impl Rows {
     }
 }
 
-/// What the row of a battery says, for a plan of it alone; see `slackwater.plan_storage_row`.
+/// Arguments of the row of a battery, for a plan of it alone; see `slackwater.plan_storage_row`.
 #[pyfunction]
 pub(crate) fn storage_row(
     py: Python<'_>,

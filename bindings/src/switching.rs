@@ -137,7 +137,7 @@ impl SwitchingPlan {
         Self { run: Arc::new(run), terms }
     }
 
-    /// What the engine planned.
+    /// Plan of the engine.
     pub(crate) fn intended(&self) -> &engine::SwitchingPlan {
         self.run.plan()
     }
@@ -235,7 +235,7 @@ impl SwitchingPlan {
         self.intended().shortfall.as_kwh()
     }
 
-    /// What the energy costs more than with free choice of hours; starts are not in it.
+    /// Extra cost of the energy over a free choice of hours; starts are not in it.
     #[getter]
     fn smoothness_cost(&self) -> f64 {
         self.intended().smoothness_cost().as_amount()
@@ -317,7 +317,7 @@ impl SwitchingPlan {
         planned_slots(&self.intended().slots)
     }
 
-    /// What is bought at the prices of each source, in the order of the layers.
+    /// Energy bought at the prices of each source, in the order of the layers.
     ///
     /// Prices without layers are one known source, ``"prices"``.
     #[getter]
@@ -332,7 +332,7 @@ impl SwitchingPlan {
         self.intended().stability.as_ref().map(steady::Stability::new)
     }
 
-    /// What becomes of each target, in the order they were given.
+    /// Outcome of each target, in the order they were given.
     #[getter]
     fn targets(&self) -> Vec<TargetOutcome> {
         outcomes(&self.intended().targets)

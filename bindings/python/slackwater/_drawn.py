@@ -24,7 +24,7 @@ class Drawn:
     __slots__ = ()
 
     def _picture(self, zone: ZoneInfo) -> Picture:
-        """What is drawn."""
+        """Content of a picture."""
         raise NotImplementedError
 
     def _sections(self, zone: ZoneInfo) -> list[str]:

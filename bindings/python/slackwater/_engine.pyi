@@ -384,7 +384,7 @@ class AreaNumbers:
     @property
     def forgone(self, /) -> list[ForgoneEnergy]:
         """
-        What vehicles leave at negative prices, by row, of those that leave some.
+        Revenue that vehicles leave at negative prices, by row, of those that leave some.
 
         They want a need in kWh, have targets before departure, are on or off, or are not to be
         filled.
@@ -547,7 +547,7 @@ class AreaPart:
     def __new__(cls, /, vehicles: Incomplete, paid: Incomplete, *, nodes: SupportsGetItem[int, Incomplete], place: str) -> AreaPart: ...
     def answer(self, /, question: str, own: str, change: str | None) -> Table:
         """
-        What the part answers to a question.
+        Answer of the part to a question.
         """
     def plans(self, /, question: str, own: str, change: str | None) -> Table:
         """
@@ -1315,7 +1315,7 @@ class CapacitySlot:
     @property
     def power_price_per_kw(self, /) -> float:
         """
-        What one more kW of `level_kw` would save by this slot, in units of the currency per kW.
+        Savings by one more kW of `level_kw` in this slot, in units of the currency per kW.
         """
     @property
     def start(self, /) -> datetime:
@@ -1576,7 +1576,7 @@ class ChargePolicy:
 @final
 class DepartureOutcome:
     """
-    What becomes of a plan if the vehicle leaves at an instant.
+    Outcome of a plan if the vehicle leaves at an instant.
     """
     __match_args__: Final[tuple[str, ...]]
     """
@@ -1616,7 +1616,7 @@ class DepartureOutcome:
 @final
 class DevicePlan:
     """
-    What one device is to do.
+    Plan of one device.
     """
     __match_args__: Final[tuple[str, ...]]
     """
@@ -1798,7 +1798,7 @@ class Episode:
         """
     def view(self, /) -> View | None:
         """
-        What is known now; `None` after the departure.
+        Facts that are known now; `None` after the departure.
         """
 
 @final
@@ -2371,7 +2371,7 @@ class HeatPlan:
     @property
     def sources(self, /) -> list[SourceShare]:
         """
-        What is bought at the prices of each source, in the order of the layers.
+        Energy bought at the prices of each source, in the order of the layers.
 
         Prices without layers are one known source, ``"prices"``.
         """
@@ -2650,7 +2650,7 @@ class HomeView:
 @disjoint_base
 class InsuranceFrontier:
     """
-    What it costs to have energy earlier. See `slackwater.InsuranceFrontier`.
+    Cost of having energy earlier. See `slackwater.InsuranceFrontier`.
     """
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
@@ -3323,7 +3323,7 @@ class Plan:
     @property
     def sources(self, /) -> list[SourceShare]:
         """
-        What is bought at the prices of each source, in the order of the layers.
+        Energy bought at the prices of each source, in the order of the layers.
 
         Prices without layers are one known source, ``"prices"``.
         """
@@ -3335,7 +3335,7 @@ class Plan:
     @property
     def targets(self, /) -> list[TargetOutcome]:
         """
-        What becomes of each target, in the order they were given.
+        Outcome of each target, in the order they were given.
 
         ``above_limit_kwh`` is the part of ``shortfall_kwh`` that lies above
         the charge limit of the battery.
@@ -3619,7 +3619,7 @@ class PolicyCertificate:
 @final
 class PolicyDecision:
     """
-    What to do from an instant to the end of its slot.
+    Decision from an instant to the end of its slot.
     """
     __match_args__: Final[tuple[str, ...]]
     """
@@ -3773,7 +3773,7 @@ class PolicyReasons:
 @final
 class PolicySlot:
     """
-    What a policy does in a slot, in one of its states.
+    Decision of a policy in a slot, in one of its states.
     """
     __match_args__: Final[tuple[str, ...]]
     """
@@ -4241,7 +4241,7 @@ class Reasons:
 @final
 class Replay:
     """
-    What planning a saved plan again came to.
+    Result of planning a saved plan again.
     """
     __match_args__: Final[tuple[str, ...]]
     """
@@ -4990,7 +4990,7 @@ class SitePlan:
     @property
     def cost(self, /) -> float:
         """
-        What is paid: the sum of :attr:`costs`.
+        Cost of the site: the sum of :attr:`costs`.
         """
     @property
     def costs(self, /) -> SiteCosts:
@@ -5000,7 +5000,7 @@ class SitePlan:
     @property
     def devices(self, /) -> list[DevicePlan]:
         """
-        What each device is to do, in the order they were given.
+        Plans of the devices, in the order they were given.
         """
     def explain(self, /, *, time_zone: str) -> SiteReasons: ...
     @property
@@ -5011,7 +5011,7 @@ class SitePlan:
     @property
     def export_sources(self, /) -> list[SourceShare]:
         """
-        What is exported at the prices of each source, with what that earns.
+        Energy exported at the prices of each source, with its revenue.
         """
     @property
     def forgone_kwh(self, /) -> float:
@@ -5073,7 +5073,7 @@ class SitePlan:
     @property
     def sources(self, /) -> list[SourceShare]:
         """
-        What is imported at the prices of each source, in the order of the layers.
+        Energy imported at the prices of each source, in the order of the layers.
 
         Prices without layers are one known source, ``"prices"``.
         """
@@ -5316,7 +5316,7 @@ class SiteSlot:
 @final
 class SiteWish:
     """
-    What becomes of one wish of a device.
+    Outcome of one wish of a device.
     """
     __match_args__: Final[tuple[str, ...]]
     """
@@ -5401,7 +5401,7 @@ class SocPoint:
 @final
 class SourceShare:
     """
-    What a plan buys, or sells, at the prices of one source.
+    Energy that a plan buys, or sells, at the prices of one source.
     """
     __match_args__: Final[tuple[str, ...]]
     """
@@ -5615,7 +5615,7 @@ class StorageCertificate:
 @final
 class StorageOutcome:
     """
-    What becomes of one target.
+    Outcome of one target.
     """
     __match_args__: Final[tuple[str, ...]]
     """
@@ -5737,7 +5737,7 @@ class StoragePlan:
     @property
     def import_cost(self, /) -> float:
         """
-        What the bought energy costs.
+        Cost of the bought energy.
         """
     @property
     def intervals(self, /) -> Intervals:
@@ -5768,7 +5768,7 @@ class StoragePlan:
     @property
     def sources(self, /) -> list[SourceShare]:
         """
-        What is bought at the prices of each source, in the order of the layers.
+        Energy bought at the prices of each source, in the order of the layers.
 
         Prices without layers are one known source, ``"prices"``.
         """
@@ -5782,7 +5782,7 @@ class StoragePlan:
         """
         Stored energy of the start that is not there at the end, in kWh: it was sold.
 
-        What it earned is a part of :attr:`savings`, less its value at ``end_value_per_kwh``. A
+        Its revenue is a part of :attr:`savings`, less its value at ``end_value_per_kwh``. A
         target at the end keeps it.
         """
     @property
@@ -5793,7 +5793,7 @@ class StoragePlan:
     @property
     def targets(self, /) -> list[StorageOutcome]:
         """
-        What becomes of each target, in the order they were given.
+        Outcome of each target, in the order they were given.
 
         ``above_limit_kwh`` is the part of ``shortfall_kwh`` that lies above
         the charge limit that holds at the deadline.
@@ -6275,12 +6275,12 @@ class SwitchingPlan:
     @property
     def smoothness_cost(self, /) -> float:
         """
-        What the energy costs more than with free choice of hours; starts are not in it.
+        Extra cost of the energy over a free choice of hours; starts are not in it.
         """
     @property
     def sources(self, /) -> list[SourceShare]:
         """
-        What is bought at the prices of each source, in the order of the layers.
+        Energy bought at the prices of each source, in the order of the layers.
 
         Prices without layers are one known source, ``"prices"``.
         """
@@ -6297,7 +6297,7 @@ class SwitchingPlan:
     @property
     def targets(self, /) -> list[TargetOutcome]:
         """
-        What becomes of each target, in the order they were given.
+        Outcome of each target, in the order they were given.
         """
     @property
     def unmet(self, /) -> list[UnmetSwitchingWish]:
@@ -6476,7 +6476,7 @@ class Table:
 @final
 class TargetOutcome:
     """
-    What becomes of one target.
+    Outcome of one target.
     """
     __match_args__: Final[tuple[str, ...]]
     """
@@ -7029,7 +7029,7 @@ def device_whereabouts(reported: tuple[SupportsFloat | SupportsIndex | None, Sup
 
 def doubt(name: str, value: SupportsFloat | SupportsIndex) -> str | None:
     """
-    What is unlikely about an argument, by the unit in its name; `None` for nothing.
+    Doubt about an argument, by the unit in its name; `None` if its value is likely.
     """
 
 def energy_at_risk(plan: Plan, departures: SupportsGetItem[int, tuple[Incomplete, SupportsFloat | SupportsIndex]], *, wanted_kwh: SupportsFloat | SupportsIndex | None) -> EnergyAtRisk:
@@ -7077,7 +7077,7 @@ def heat_emissions(plan: HeatPlan, intensity: Series) -> tuple[float, float]:
 
 def heat_row(rooms: Incomplete, room: str) -> tuple[datetime, datetime, dict[str, float]]:
     """
-    What the row of a room says, for a plan of it alone; see `slackwater.plan_heat_row`.
+    Arguments of the row of a room, for a plan of it alone; see `slackwater.plan_heat_row`.
     """
 
 def hem_battery_level(readings: SupportsGetItem[int, tuple[Incomplete, SupportsFloat | SupportsIndex]] | None, *, period: str, value: str, time_zone: str, bucket_minutes: SupportsIndex) -> tuple[str | None, list[tuple[datetime, float | None]], str | None]: ...
@@ -7372,7 +7372,7 @@ def storage_emissions(plan: StoragePlan, intensity: Series) -> tuple[float, floa
 
 def storage_row(vehicles: Incomplete, vehicle: str) -> tuple[datetime, datetime, dict[str, float]]:
     """
-    What the row of a battery says, for a plan of it alone; see `slackwater.plan_storage_row`.
+    Arguments of the row of a battery, for a plan of it alone; see `slackwater.plan_storage_row`.
     """
 
 def table_emissions(plans: Table, intensity: Series) -> float:

@@ -43,7 +43,7 @@ KILO = 1000.0
 """kW per MW, and kWh per MWh."""
 
 TOLERANCE = 1e-6
-"""What a plan may miss a limit by, in MW and MWh: FlexMeasures rounds to the sixth decimal."""
+"""Most that a plan may miss a limit by, in MW and MWh: FlexMeasures rounds to the sixth decimal."""
 
 NO_CURRENCY = "XXX"
 """The code of ISO 4217: the solver is not told a currency, and no plan is handed out."""
@@ -143,7 +143,7 @@ class Soft:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be planned."""
+    """Problem to be planned."""
 
     starts: list[datetime]
     slot: timedelta
@@ -707,7 +707,7 @@ def check(problem: Problem, powers: Sequence[Numbers]) -> None:
 
 
 def cost_of(commitment: Any, powers: Sequence[Numbers], levels: Mapping[int, Numbers]) -> float:  # noqa: ANN401
-    """What a commitment costs under powers, as FlexMeasures counts it."""
+    """Cost of a commitment under powers, as FlexMeasures counts it."""
     first = commitment.device.iloc[0]
     devices = list(first) if isinstance(first, list | tuple | set) else [first]
     is_stock = type(commitment).__name__ == "StockCommitment"

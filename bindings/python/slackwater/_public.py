@@ -66,7 +66,7 @@ def _is_public(name: str, folder: str) -> bool:
 
 
 def _exports(folder: ModuleType, modules: Iterable[ModuleType]) -> Iterator[object]:
-    """What users import: all that is in an `__all__`, and what modules define that are in one."""
+    """Names that users import: all in an `__all__`, and those that modules in one define."""
     # Modules that are imported on demand are not there yet; they guard themselves.
     namespaces = [(vars(each), getattr(each, "__all__", ())) for each in modules]
     named = [names[name] for names, public in namespaces for name in public if name in names]
@@ -80,7 +80,7 @@ def _exports(folder: ModuleType, modules: Iterable[ModuleType]) -> Iterator[obje
 
 
 def tell_renamed(owner: str, name: str, known: Iterable[str]) -> str | None:
-    """What a name is called today; ``None`` if it is no earlier name of a known one."""
+    """Today's name for an earlier one; ``None`` if it is no earlier name of a known one."""
     meant = _engine.meant_name(name, owner, list(known))
     return None if meant is None or not meant[1] else meant[0]
 

@@ -153,7 +153,7 @@ def _time(text: str) -> datetime:
 
 
 def _plain(value: object) -> object:
-    """What JSON has no word for: times, prices of a layer, records.
+    """Values that JSON has no word for: times, prices of a layer, records.
 
     Raises:
         TypeError: It is something else.

@@ -24,7 +24,7 @@ class Table(NamedTuple):
 
 
 class Meaning(NamedTuple):
-    """What the numbers and times of a series mean."""
+    """Meaning of the numbers and times of a series."""
 
     unit: str
     currency: str

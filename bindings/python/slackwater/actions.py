@@ -126,7 +126,7 @@ class _ActionReplayFields(NamedTuple):
 
 
 class ActionReplay(_ActionReplayFields, Record):
-    """What a log of events made of many actions.
+    """Outcomes of many actions by a log of events.
 
     Attributes:
         actions: By identifier.
@@ -145,7 +145,7 @@ class _StepFields(NamedTuple):
 
 
 class Step(_StepFields, Record):
-    """What to do next about a pending action.
+    """Next step for a pending action.
 
     Attributes:
         kind: ``send`` the command, ``wait``, or the state in which it ends.
@@ -206,7 +206,7 @@ class _OverrideReplayFields(NamedTuple):
 
 
 class OverrideReplay(_OverrideReplayFields, Record):
-    """What a log of events made of a target's overrides.
+    """Overrides of a target by a log of events.
 
     Attributes:
         overrides: Oldest first; at most the last one is active.

@@ -108,7 +108,7 @@ class _PairingFields(NamedTuple):
 
 
 class Pairing(_PairingFields, Record):
-    """What a vehicle and a charger show of each other.
+    """Signs by which a vehicle and a charger show each other.
 
     Attributes:
         plugged_in_charger_id: What the vehicle shows.

@@ -42,7 +42,7 @@ ROW = "area_row"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AreaTerms(Record):
-    """What all parts of an area share.
+    """Data that all parts of an area share.
 
     Attributes:
         prices: One curve for all, or curves by their ``price_id``.
@@ -298,7 +298,7 @@ def _open(
 
 
 def _to(part: int, request: Request) -> tuple[str, str | None]:
-    """What is said to a part alone."""
+    """Message to a part alone."""
     return request.own[part], None if request.changes is None else request.changes[part]
 
 

@@ -69,7 +69,7 @@ class _ChargerFactsFields(NamedTuple):
 
 
 class ChargerFacts(_ChargerFactsFields, Record):
-    """What is known of a charger. ``None`` is not known, which counts as no.
+    """Facts about a charger. ``None`` is not known, which counts as no.
 
     Attributes:
         is_reachable: Whether it answers.
@@ -105,7 +105,7 @@ class _ChargerStatusFields(NamedTuple):
 
 
 class ChargerStatus(_ChargerStatusFields, Record):
-    """What smart charging of a charger is doing, and what it intends."""
+    """State and intention of the smart charging of a charger."""
 
     __slots__ = ()
 

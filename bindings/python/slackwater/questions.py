@@ -499,7 +499,7 @@ def _copied(kind: type[Replanned], text: str, given: Mapping[str, Any] | None) -
 
 
 class InsuranceFrontier(_engine.InsuranceFrontier, Frozen):
-    """What it costs to have energy earlier than a plan has it. Cannot be changed."""
+    """Cost of having energy earlier than a plan has it. Cannot be changed."""
 
     __slots__ = ("_plan",)
     _plan: Plan

@@ -90,7 +90,7 @@ class _TargetReadingFields(NamedTuple):
 
 
 class TargetReading(_TargetReadingFields, Record):
-    """What was last read from a vehicle or charger; ``None`` is not known.
+    """Last reading of a vehicle or charger; ``None`` is not known.
 
     Attributes:
         is_plugged_in: Whether a plug is in.
@@ -112,7 +112,7 @@ class _ExpectedPartsFields(NamedTuple):
 
 
 class ExpectedParts(_ExpectedPartsFields, Record):
-    """What has to hold together so that charging is expected.
+    """Conditions that together make charging expected.
 
     Attributes:
         needs_charge: There is something to charge; yes where nobody knows.
@@ -168,7 +168,7 @@ class _PlaceFields(NamedTuple):
 
 
 class Place(_PlaceFields, Record):
-    """What is known of a location's clocks.
+    """Facts about a location's clocks.
 
     Attributes:
         time_zone: IANA name of its zone, if one is set.

@@ -357,7 +357,7 @@ class _Days:
 
 
 class _Car(NamedTuple):
-    """What does not change from day to day."""
+    """Properties that do not change from day to day."""
 
     capacity_kwh: float
     use_kwh_per_km: float

@@ -144,7 +144,7 @@ class HomeView(_engine.HomeView):
 Command: TypeAlias = (
     float | Plan | StoragePlan | Iterable[Interval | tuple[datetime, datetime, float]] | None
 )
-"""What a policy answers: a power in kW until the next decision, a plan, or periods
+"""Answer of a policy: a power in kW until the next decision, a plan, or periods
 ``(start, end, power_kw)``. ``None`` is off, and so is time without a period."""
 
 Policy: TypeAlias = Replan | Callable[[View], Command]
@@ -641,7 +641,7 @@ def _refuse_discharging(power_kw: object = None) -> None:
 
 
 def _no_command(answer: object) -> TypeError:
-    """What a policy answers is no command."""
+    """The answer of a policy is no command."""
     return TypeError(
         f"the policy answers {answer!r}; a power in kW, a plan or periods are commands"
     )

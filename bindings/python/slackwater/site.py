@@ -51,7 +51,7 @@ class SitePlan(_engine.SitePlan, Steady, Drawn, SavedPlan):
 
     @property
     def export_prices(self) -> Prices | None:
-        """What an exported kWh earns; ``None`` if nothing."""
+        """Revenue of an exported kWh; ``None`` if nothing."""
         native = self._export_prices
         return None if native is None else Prices._wrap(native)
 

@@ -1,4 +1,4 @@
-"""What can stand behind a meter, and what a site can be charged for."""
+"""Devices behind a meter, and charges of a site."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each dated version of the service has, and how versions grow old."""
+"""Content of each dated version of the service, and its life."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ FIGURES_MAX = 14
 
 
 class Month(NamedTuple):
-    """What a month cost, and would have cost."""
+    """Cost of a month, with control and without."""
 
     date: datetime
     cost: Decimal

@@ -1,4 +1,4 @@
-"""What statistics are made of."""
+"""Records of statistics."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class _NonSmartFields(NamedTuple):
 
 
 class NonSmart(_NonSmartFields, Record):
-    """What would have been without smart charging.
+    """Charging without control.
 
     Attributes:
         energy_kwh: Energy that would have flowed in the bucket.
@@ -83,7 +83,7 @@ class _TotalsFields(NamedTuple):
 
 
 class Totals(_TotalsFields, Record):
-    """What samples sum up to.
+    """Sums of samples.
 
     ``power_kw.mean * hours`` is ``energy_kwh``, and ``price_per_kwh.mean *
     priced_kwh`` is ``cost``.
@@ -190,7 +190,7 @@ class _FindingsFields(NamedTuple):
 
 
 class Findings(_FindingsFields, Record):
-    """What was odd about measurements, and how often.
+    """Counts of what was odd about measurements.
 
     Attributes:
         rows: Rows that came in.
