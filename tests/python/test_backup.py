@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
+from server import SERVER
+
 from debian import find_program
 from postgres import postgres, program
 
@@ -21,7 +23,6 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import sandboxes  # noqa: E402  they stand next to the other programs
 
-SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
 PAGE = ROOT / "docs/how-to/operate.md"
 CHARGER = sandboxes.uuid_of("hana-charger")
 WRITES_MIN = 30

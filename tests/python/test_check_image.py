@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+from server import SERVER, create_client_in_store
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -16,31 +17,11 @@ import make_image  # noqa: E402
 
 import make_deb  # noqa: E402  they stand next to the other programs
 
-SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
-
 
 def test_the_service_takes_the_settings_of_the_image(tmp_path: Path) -> None:
     assert SERVER.is_file(), f"{SERVER} is missing: run `make build`"
     settings = ROOT / "api" / "container.toml"
-    done = subprocess.run(
-        [
-            SERVER,
-            "client",
-            "create",
-            "--store",
-            "--environment",
-            "production",
-            "--name",
-            "first",
-            "--config",
-            settings,
-        ],
-        env={**os.environ, "SLACKWATER_STORE__URL": f"sqlite:{tmp_path}/kept.db"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, json.loads(done.stdout)["name"]) == (0, "first"), done.stderr
+    create_client_in_store(settings, {"SLACKWATER_STORE__URL": f"sqlite:{tmp_path}/kept.db"})
 
 
 def test_the_image_without_a_system_has_all_that_the_program_loads(tmp_path: Path) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from server import create_client_in_store
+
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy"
-SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
 
 
 def compose() -> dict[str, Any]:
@@ -76,26 +74,10 @@ def test_grafana_finds_prometheus_and_prometheus_the_service() -> None:
 def test_the_service_takes_the_settings(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("a-token-of-more-than-20-characters\n")
-    done = subprocess.run(
-        [
-            SERVER,
-            "client",
-            "create",
-            "--store",
-            "--environment",
-            "production",
-            "--name",
-            "first",
-            "--config",
-            FOLDER / "slackwater.toml",
-        ],
-        env={
-            **os.environ,
+    create_client_in_store(
+        FOLDER / "slackwater.toml",
+        {
             "SLACKWATER_STORE__URL": f"sqlite:{tmp_path}/kept.db",
             "SLACKWATER_ADMIN__TOKEN_FILE": str(token),
         },
-        capture_output=True,
-        text=True,
-        check=False,
     )
-    assert (done.returncode, json.loads(done.stdout)["name"]) == (0, "first"), done.stderr

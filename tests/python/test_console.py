@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 import axe_core_python
 import pytest
 
+from server import SERVER
+
 from devtools import Window
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +25,6 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import sandboxes  # noqa: E402  it stands next to the other programs
 
-SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
 AXE = Path(axe_core_python.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
 RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}}
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from server import SERVER
+
 from debian import find_program
 
 ROOT = Path(__file__).parents[2]
@@ -18,7 +20,6 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import make_deb  # noqa: E402  they stand next to the other programs
 
-SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
 UNIT = ROOT / "deploy/debian/slackwater-api.service"
 EXPOSURE_MAX = 2.5
 # Files that are made with the package.

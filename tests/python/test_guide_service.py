@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from server import SERVER
+
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
@@ -19,7 +21,6 @@ import sandboxes  # noqa: E402
 import page_examples as pages  # noqa: E402  they stand next to the other programs
 
 DOCS = ROOT / "docs"
-SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
 
 
 @pytest.fixture

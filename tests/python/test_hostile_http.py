@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import socket
 import sys
@@ -13,12 +12,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from server import SERVER
+
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import sandboxes  # noqa: E402  they stand next to the other programs
-
-SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
 
 POST = b"POST /users/u/link HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
 GET = b"GET /users HTTP/1.1\r\nHost: a\r\n"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -19,12 +18,12 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
+from server import SERVER
+
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import sandboxes  # noqa: E402  they stand next to the other programs
-
-SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 BACK = "https://app.example.org/linked"

@@ -15,10 +15,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from server import SERVER
+
 from devtools import Window
 
 ROOT = Path(__file__).parents[2]
-SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
 
 # Sizes of a small phone, a phone, and a desk.
 WIDTHS = (320, 390, 1280)

@@ -8,7 +8,8 @@ import threading
 from pathlib import Path
 from typing import Self
 
-from test_backup import CHARGER, SERVER, check_restored
+from server import SERVER
+from test_backup import CHARGER, check_restored
 
 from postgres import postgres
 

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from server import SERVER, create_client_in_store
+
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import page_examples as pages  # noqa: E402  they stand next to the other programs
 
-SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
 PAGE = ROOT / "docs/how-to/operate.md"
 GOLDEN = ROOT / "tests/golden/service"
 
@@ -38,25 +39,7 @@ def test_the_service_takes_the_settings_of_the_run_book(block: str, tmp_path: Pa
         "SLACKWATER_STORE__URL": f"sqlite:{tmp_path}/kept.db",
         "SLACKWATER_STORE__KEY_FILE": str(key),
     }
-    done = subprocess.run(
-        [
-            SERVER,
-            "client",
-            "create",
-            "--store",
-            "--environment",
-            "production",
-            "--name",
-            "first",
-            "--config",
-            settings,
-        ],
-        env={**os.environ, **here},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, json.loads(done.stdout)["name"]) == (0, "first"), done.stderr
+    create_client_in_store(settings, here)
 
 
 def test_the_proxy_has_the_hosts_and_ports_of_the_settings() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import socket
 import subprocess
@@ -15,6 +14,8 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 from urllib.request import urlopen
 
+from server import SERVER
+
 from debian import find_program
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +23,6 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import sandboxes  # noqa: E402  they stand next to the other programs
 
-SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
 PROMETHEUS = ROOT / "deploy/prometheus"
 DASHBOARD = ROOT / "deploy/grafana/slackwater.json"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import http.client
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -15,12 +14,12 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+from server import SERVER
+
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import sandboxes  # noqa: E402  they stand next to the other programs
-
-SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
 
 ADMIN_TOKEN = "operators-token-3f7c9a1e"  # noqa: S105  made up
 PASSWORD = "password-of-a-user-81d2"  # noqa: S105  made up

@@ -6,8 +6,9 @@ import os
 import subprocess
 from pathlib import Path
 
+from server import SERVER
+
 ROOT = Path(__file__).resolve().parents[2]
-SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
 
 
 def test_a_stop_signal_ends_the_filling_of_a_sandbox(tmp_path: Path) -> None:

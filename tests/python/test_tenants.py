@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import http.client
 import json
-import os
 import statistics
 import sys
 import uuid
@@ -22,13 +21,14 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
+from server import SERVER
+
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import fuzz_api  # noqa: E402  they stand next to the other programs
 import sandboxes  # noqa: E402
 
-SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
 DOCUMENT = json.loads((ROOT / "api/http/openapi.json").read_text(encoding="utf-8"))
 OLDEST = {"Service-Version": "2023-05-01"}
 
