@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from numbers import Real
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,6 +16,7 @@ from slackwater._engine import InputError, Interval, SimulationTable
 from slackwater._record import Record
 from slackwater.forecasts import Forecast, Persistence, SeasonalNaive
 from slackwater.plan import Plan
+from slackwater.policy import PriceTree
 from slackwater.prices import Prices
 from slackwater.storage import StoragePlan
 
@@ -79,6 +81,59 @@ class View(_engine.View):
             InputError: It has no such quantile.
         """
         return forecast.read(at=self.now, level=level)
+
+    def price_tree(self) -> PriceTree:
+        """Known prices as a tree: quantiles of the latest forecast are its branches.
+
+        Prices are certain up to the end of the latest publication, or of the present slot. Each
+        quantile of the latest forecast follows with the probability of the levels that are
+        nearest to its own: 0.3, 0.4 and 0.3 for the levels 0.1, 0.5 and 0.9, which is Swanson's
+        rule (Hurst, Brown and Swanson, AAPG Bulletin 84, 2000). Without such a forecast all
+        known prices are certain. The tree ends with the horizon or the departure, whichever is
+        first.
+
+        Example:
+            A policy that plans anew against scenarios, for a fleet whose missing energy costs
+            1 per kWh:
+
+            >>> from datetime import timedelta
+            >>> import slackwater as sw
+            >>> def plan_scenarios(view):
+            ...     policy = sw.plan_policy(
+            ...         view.price_tree(),
+            ...         now=view.now,
+            ...         power_max_kw=view.power_max_kw,
+            ...         energy_kwh=view.missing_kwh,
+            ...         shortfall_price_per_kwh=1,
+            ...     )
+            ...     energy_kwh = policy.decide(at=view.now, wanted_kwh=view.missing_kwh).energy_kwh
+            ...     end = view.now + timedelta(hours=energy_kwh / view.power_max_kw)
+            ...     return [(view.now, end, view.power_max_kw)] if end > view.now else None
+        """
+        known = self.prices.slots
+        end = min(known[-1].end, self.departure) if known else self.now
+        certain, branches = self._branches(end)
+        if not branches:
+            return PriceTree(self.prices.between(self.now, end))
+        return PriceTree(self.prices.between(self.now, certain), then=branches)
+
+    def _branches(self, end: datetime) -> tuple[datetime, list[tuple[float, Prices]]]:
+        """End of the certain prices, and quantiles of the latest forecast from there to an end."""
+        latest = list(reversed(self._forecasts))
+        published = next((each.read(at=self.now).slots for each in latest if each.is_final), [])
+        certain = max([slot.end for slot in [*self.prices.slots[:1], *published[-1:]]], default=end)
+        forecast = next((each for each in latest if each.levels and not each.is_final), None)
+        if forecast is None or certain >= end:
+            return certain, []
+        quantiles = (self.read(forecast, level=level) for level in forecast.levels)
+        curves = [curve.between(certain, end).slots for curve in quantiles]
+        # A model that has not seen errors yet may give its median alone.
+        shared = set.intersection(*({slot.start for slot in curve} for curve in curves))
+        if not shared:
+            return certain, []
+        slots = ([slot for slot in curve if slot.start in shared] for curve in curves)
+        prices = (Prices.from_slots(each, currency=forecast.currency) for each in slots)
+        return certain, list(zip(_level_weights(forecast.levels), prices, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -576,6 +631,12 @@ class Settings:
     shortfall_price_per_kwh: float | None = None
     splits_regret: bool = True
     keeps_steps: bool = True
+
+
+def _level_weights(levels: Sequence[float]) -> list[float]:
+    """Probability of the levels that are nearest to each of these."""
+    middles = [(low + high) / 2 for low, high in pairwise(levels)]
+    return [high - low for low, high in pairwise([0.0, *middles, 1.0])]
 
 
 def _decider(
