@@ -156,7 +156,7 @@ fn billed(criterion: &mut Criterion) {
         let from = start_of_day(first, tariff.time_zone());
         let to = start_of_day(first + Months::new(12), tariff.time_zone());
         criterion.bench_function(&format!("rules/billed-year-{name}"), |bencher| {
-            bencher.iter(|| energy_prices(black_box(&tariff), Direction::Import, from, to));
+            bencher.iter(|| energy_prices(black_box(&tariff), Direction::Import, None, from, to));
         });
     }
 }

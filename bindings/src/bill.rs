@@ -310,6 +310,12 @@ impl BillingTariff {
         found
     }
 
+    /// Devices whose energy has a price of its own, in the order of the components.
+    #[getter]
+    fn devices(&self) -> Vec<&str> {
+        self.tariff.devices()
+    }
+
     /// Write the tariff as the text of a JSON file, which `tariffs.read_tariff` reads.
     fn to_json(&self) -> Result<String, Refused> {
         serde_json::to_string(self.request()).map_err(|error| Refused::Input(error.to_string()))
@@ -470,12 +476,13 @@ impl Bill {
 
 /// Prices per kWh of a tariff as it is billed; see `slackwater.tariffs.tariff_prices`.
 #[pyfunction]
-#[pyo3(signature = (tariff, *, start, end, direction))]
+#[pyo3(signature = (tariff, *, start, end, direction, device))]
 pub(crate) fn energy_prices(
     tariff: BillingTariff,
     start: Instant,
     end: Instant,
     direction: &str,
+    device: Option<&str>,
 ) -> Result<Prices, Refused> {
     let direction = match direction {
         "import" => Direction::Import,
@@ -485,7 +492,7 @@ pub(crate) fn energy_prices(
             return Err(Refused::Input(text));
         }
     };
-    let curve = engine_prices::energy_prices(&tariff.tariff, direction, start.0, end.0)?;
+    let curve = engine_prices::energy_prices(&tariff.tariff, direction, device, start.0, end.0)?;
     Ok(Prices::new(curve, tariff.currency().to_owned()))
 }
 
@@ -522,7 +529,7 @@ fn months_of(
 /// See `slackwater.bill`.
 #[pyfunction]
 #[pyo3(signature = (
-    load, tariff, *, export, is_energy, months, peaks, contracted_kw, contracted_kva, fuse_amps,
+    load, tariff, *, export, devices, is_energy, months, peaks, contracted_kw, contracted_kva, fuse_amps,
     allow_missing
 ))]
 pub(crate) fn bill_load(
@@ -530,6 +537,7 @@ pub(crate) fn bill_load(
     load: &Series,
     tariff: BillingTariff,
     export: Option<&Series>,
+    devices: Vec<(String, Bound<'_, Series>)>,
     is_energy: bool,
     months: Option<Vec<String>>,
     peaks: Vec<(Instant, f64)>,
@@ -540,6 +548,11 @@ pub(crate) fn bill_load(
 ) -> Result<Bill, Refused> {
     let net = periods(&load.curve, is_energy)?;
     let export = export.map(|export| periods(&export.curve, is_energy)).transpose()?;
+    let mut drawn = Vec::with_capacity(devices.len());
+    for (name, series) in devices {
+        let energies = periods(&series.get().curve, is_energy)?;
+        drawn.push((name, energies));
+    }
     let mut earlier = Vec::with_capacity(peaks.len());
     for (index, (at, kw)) in peaks.into_iter().enumerate() {
         let power = Power::from_kw(kw).named(&format!("peaks[{index}]"))?;
@@ -547,7 +560,10 @@ pub(crate) fn bill_load(
     }
     let contract = Contract::from_numbers(contracted_kw, contracted_kva, fuse_amps)?;
     py.detach(|| {
-        let load = MeteredLoad::from_periods(&net, export.as_deref())?.with_peaks(&earlier)?;
+        let mut load = MeteredLoad::from_periods(&net, export.as_deref())?.with_peaks(&earlier)?;
+        for (name, energies) in &drawn {
+            load = load.with_device(name, energies)?;
+        }
         let months = months_of(months, &load, &tariff)?;
         if !allow_missing {
             months.iter().try_for_each(|&month| check_complete(&load, &tariff.tariff, month))?;

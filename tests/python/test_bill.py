@@ -287,3 +287,79 @@ def test_a_bill_is_drawn() -> None:
     page = bill.to_html()
     assert "the step from 2 kW" in page
     assert "value-added tax" in bill._repr_html_()
+
+
+def of_devices(**car: Any) -> sw.BillingTariff:
+    """A tariff with a price for cars and one for the rest."""
+    component = {"kind": "energy", "category": "energy", "direction": "import"}
+    rate = {"name": "day and night"}
+    components = [
+        {**component, "id": "car", "device": "car", **car},
+        {
+            **component,
+            "id": "rest",
+            "without_devices": ["car"],
+            "rates": [rate | {"price_per_kwh": "0.30"}],
+        },
+        {"kind": "percentage", "id": "tax", "category": "tax", "percent": "25"},
+    ]
+    heading = {"name": "Cars", "operator": "Test", "country": "NO", "currency": "NOK"}
+    source = {"document": "Test", "url": "https://example.org"}
+    dates = {"time_zone": "Europe/Oslo", "valid_from": "2026-01-01", "vat": "added"}
+    return sw.tariffs.read_tariff(
+        {**heading, **dates, "sources": [source], "components": components}
+    )
+
+
+def test_devices_have_prices_of_their_own() -> None:
+    tariff = of_devices(rates=[{"name": "all", "price_per_kwh": "0.10"}])
+    assert tariff.devices == ["car"]
+    car = sw.Series.from_values(JULY, [0.25] * HOURS, unit="kW")
+    bill = sw.bill(flat(), tariff, devices={"car": car})
+    assert lines(bill) == {"car": 18.6, "rest": 167.4, "tax": 46.5}
+    energies = sw.bill(
+        [1.0] * HOURS,
+        tariff,
+        devices={"car": [0.25] * HOURS},
+        unit="kWh",
+        start=JULY,
+        slot=HOUR,
+    )
+    assert energies.total == bill.total
+    end = JULY + HOUR
+    prices = [
+        sw.tariffs.tariff_prices(tariff, start=JULY, end=end, device=device).slots[0].price_per_kwh
+        for device in ("car", None)
+    ]
+    assert prices == pytest.approx([0.125, 0.375])
+    assert pickle.loads(pickle.dumps(tariff)) == tariff  # noqa: S301  just made
+    assert sw.tariffs.read_tariff(tariff.to_dict()) == tariff
+
+
+def test_devices_are_refused_by_name() -> None:
+    tariff = of_devices(rates=[{"name": "all", "price_per_kwh": "0.10"}])
+    for devices, message in (
+        ({}, r'devices\["car"\] is missing'),
+        ({"car": flat(hours=HOURS - 1)}, r'devices\["car"\] has not, and the load has, the period'),
+        ({"car": flat(), "van": flat()}, r'devices\["van"\] is no device of the tariff'),
+        ({"car": flat(-1.0)}, r'devices\["car"\] has -1 kWh'),
+    ):
+        with pytest.raises(sw.InputError, match=message):
+            sw.bill(flat(), tariff, devices=devices)
+    with pytest.raises(TypeError, match=r"devices\['car'\]: expected a series"):
+        sw.bill(flat(), tariff, devices={"car": None})
+    end = JULY + HOUR
+    with pytest.raises(sw.InputError, match='device is "van"; the tariff has "car"'):
+        sw.tariffs.tariff_prices(tariff, start=JULY, end=end, device="van")
+    limited = of_devices(
+        rates=[
+            {
+                "name": "six hours",
+                "price_per_kwh": "0.10",
+                "daily_hours": {"hours": 6, "from": "12:00"},
+            },
+            {"name": "beyond", "price_per_kwh": "0.30"},
+        ]
+    )
+    with pytest.raises(sw.InputError, match='has the rate "six hours", which depends on'):
+        sw.tariffs.tariff_prices(limited, start=JULY, end=end, device="car")

@@ -857,6 +857,11 @@ class BillingTariff:
         Currency of all amounts, by its ISO 4217 code.
         """
     @property
+    def devices(self, /) -> list[str]:
+        """
+        Devices whose energy has a price of its own, in the order of the components.
+        """
+    @property
     def name(self, /) -> str:
         """
         Name of the tariff.
@@ -6927,7 +6932,7 @@ def area_power_changes(before: PlanTable, after: PlanTable, *, now: Incomplete, 
 
 def available_range(*, start: Incomplete | None, end: Incomplete | None, now: Incomplete) -> tuple[datetime, datetime]: ...
 
-def bill_load(load: Series, tariff: BillingTariff, *, export: Series | None, is_energy: bool, months: SupportsGetItem[int, str] | None, peaks: SupportsGetItem[int, tuple[Incomplete, SupportsFloat | SupportsIndex]], contracted_kw: SupportsFloat | SupportsIndex | None, contracted_kva: SupportsFloat | SupportsIndex | None, fuse_amps: SupportsFloat | SupportsIndex | None, allow_missing: bool) -> Bill:
+def bill_load(load: Series, tariff: BillingTariff, *, export: Series | None, devices: SupportsGetItem[int, tuple[str, Series]], is_energy: bool, months: SupportsGetItem[int, str] | None, peaks: SupportsGetItem[int, tuple[Incomplete, SupportsFloat | SupportsIndex]], contracted_kw: SupportsFloat | SupportsIndex | None, contracted_kva: SupportsFloat | SupportsIndex | None, fuse_amps: SupportsFloat | SupportsIndex | None, allow_missing: bool) -> Bill:
     """
     See `slackwater.bill`.
     """
@@ -7037,7 +7042,7 @@ def energy_at_risk(plan: Plan, departures: SupportsGetItem[int, tuple[Incomplete
     See `slackwater.Plan.energy_at_risk`.
     """
 
-def energy_prices(tariff: BillingTariff, *, start: Incomplete, end: Incomplete, direction: str) -> Prices:
+def energy_prices(tariff: BillingTariff, *, start: Incomplete, end: Incomplete, direction: str, device: str | None) -> Prices:
     """
     Prices per kWh of a tariff as it is billed; see `slackwater.tariffs.tariff_prices`.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
@@ -75,6 +75,7 @@ def bill(
     tariff: BillingTariff | str,
     *,
     export: object = None,
+    devices: Mapping[str, object] | None = None,
     start: datetime | None = None,
     slot: timedelta | None = None,
     unit: Literal["kW", "kWh"] = "kW",
@@ -104,6 +105,9 @@ def bill(
             :func:`tariffs.list_tariffs`.
         export: Mean power into the grid, 0 or more, in any of these forms and over the
             periods of ``load``.
+        devices: Mean power that each device with a price of its own draws, by its name in
+            :attr:`BillingTariff.devices`, in any of these forms and over the periods of ``load``,
+            which includes it. Energy from the grid is that of devices first, in this order.
         start: First instant of numbers, aware.
         slot: Length of the period of each number; without it a quarter of an hour.
         unit: ``"kW"``, or ``"kWh"`` for readings of energy in each period. A
@@ -124,7 +128,8 @@ def bill(
     Raises:
         InputError: There is no such tariff; a month lies outside of the tariff's dates or lacks
             readings; periods differ in length, or are too long for a rate or a capacity rule;
-            export and import differ in their periods; a number is missing that the tariff is
+            export, devices and import differ in their periods; a device is missing that the tariff
+            has a price for, or has none; a number is missing that the tariff is
             priced by; a power is NaN, infinite or, beside ``export``, negative.
         TypeError: A time has no zone, or the load is no load.
 
@@ -146,10 +151,15 @@ different days'
     out = None
     if export is not None:
         out = _series("export", export, unit=unit, start=start, slot=slot)._native
+    drawn = [
+        (name, _series(f"devices[{name!r}]", power, unit=unit, start=start, slot=slot)._native)
+        for name, power in (devices or {}).items()
+    ]
     native = _engine.bill_load(
         series._native,
         billing_tariff(tariff),
         export=out,
+        devices=drawn,
         is_energy=unit == "kWh",
         months=[months] if isinstance(months, str) else None if months is None else list(months),
         peaks=list(peaks),

@@ -281,6 +281,7 @@ def tariff_prices(
     start: datetime,
     end: datetime,
     direction: Literal["import", "export"] = "import",
+    device: str | None = None,
 ) -> Prices:
     """Write a tariff out as a price curve; gaps between intervals stay gaps.
 
@@ -297,12 +298,14 @@ def tariff_prices(
         end: First instant after it, at most a hundred years later.
         direction: ``"import"``, or ``"export"`` for what a tariff as it is billed pays for energy
             into the grid.
+        device: Device of a tariff as it is billed for which a kWh is bought; without it the price
+            is that of energy which no device with a price of its own draws.
 
     Raises:
         InputError: As :func:`check_rates` and :func:`check_intervals`; an
             interval names a rate that is not there; the zone is unknown; a tariff as it is billed
-            has no price in that direction, does not hold at that time, or has an allowance of
-            energy, whose price depends on the energy of the month.
+            has no price in that direction, has no such device, does not hold at that time, or has
+            an allowance of energy or of hours, whose price depends on what was used before.
         TypeError: A time has no zone.
 
     Example:
@@ -326,8 +329,12 @@ def tariff_prices(
         [(10, 0.466), (20, 0.314)]
     """
     if isinstance(tariff, BillingTariff):
-        native = _engine.energy_prices(tariff, start=start, end=end, direction=direction)
+        native = _engine.energy_prices(
+            tariff, start=start, end=end, direction=direction, device=device
+        )
         return Prices._wrap(native)
+    if device is not None:
+        raise InputError("device is for tariffs as they are billed; rates hold for all devices")
     if direction != "import":
         raise InputError("direction is for tariffs as they are billed; rates have one price")
     return Prices._wrap(_engine.tariff_prices(_tariff(tariff), start, end))

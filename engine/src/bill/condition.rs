@@ -145,13 +145,13 @@ fn flags<const N: usize>(
     Ok(flags)
 }
 
-/// Refuses a list of calendars of which one before the last always holds: those below it never count.
-pub(crate) fn check_reached<'a>(
-    calendars: impl ExactSizeIterator<Item = &'a Condition>,
+/// Refuses a list of which an entry before the last always holds: those below it never count.
+pub(crate) fn check_reached(
+    always_hold: impl ExactSizeIterator<Item = bool>,
     field: &str,
 ) -> Result<(), TariffFileError> {
-    let last = calendars.len().saturating_sub(1);
-    let Some(index) = calendars.take(last).position(Condition::is_always) else { return Ok(()) };
+    let last = always_hold.len().saturating_sub(1);
+    let Some(index) = always_hold.take(last).position(|holds| holds) else { return Ok(()) };
     Err(TariffFileError::Missing {
         field: format!("{field}[{index}].when"),
         reason: "the first that holds counts, so only the last of the list may always hold",
@@ -162,6 +162,12 @@ pub(crate) fn check_reached<'a>(
 fn never_holds(field: &str) -> TariffFileError {
     let (value, expected) = ("an empty list".to_owned(), "a list of at least one, or absent");
     TariffFileError::Value { field: field.to_owned(), value, expected }
+}
+
+/// Minute of the day of a time in whole quarter-hours.
+pub(crate) fn parse_quarter(text: &str) -> Option<u16> {
+    let minutes = HourMinute::parse(text).ok()?.minutes();
+    (minutes % TIME_STEP_MINUTES == 0).then_some(minutes)
 }
 
 fn parse_times(times: &[String], field: &str) -> Result<Vec<(u16, u16)>, TariffFileError> {
@@ -176,10 +182,7 @@ fn parse_times(times: &[String], field: &str) -> Result<Vec<(u16, u16)>, TariffF
             expected: "two different times in whole quarter-hours, such as 06:00-22:00",
         };
         let (from, to) = text.split_once('-').ok_or_else(refused)?;
-        let minutes = |text: &str| {
-            let minutes = HourMinute::parse(text).map_err(|_| refused())?.minutes();
-            if minutes % TIME_STEP_MINUTES == 0 { Ok(minutes) } else { Err(refused()) }
-        };
+        let minutes = |text: &str| parse_quarter(text).ok_or_else(refused);
         let (from, to) = (minutes(from)?, minutes(to)?);
         let to = if to == 0 { MINUTES_PER_DAY } else { to };
         match from.cmp(&to) {

@@ -126,7 +126,10 @@ impl DemandRule {
             let when = weight.when.clone().unwrap_or_default();
             weights.push((factor, Condition::new(&when, &format!("{field}.when"))?));
         }
-        check_reached(weights.iter().map(|(_, when)| when), &format!("{field}.weights"))?;
+        check_reached(
+            weights.iter().map(|(_, when)| when.is_always()),
+            &format!("{field}.weights"),
+        )?;
         let months = within("months", request.months.unwrap_or(1), 1, MONTHS_MAX, "1 to 60")?;
         if (months > 1) != request.of_months.is_some() {
             return Err(TariffFileError::Missing {

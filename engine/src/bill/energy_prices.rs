@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Datelike, NaiveDate, Utc};
 
 use crate::bill::condition::{Clock, Condition, TIME_STEP_MINUTES};
+use crate::bill::error::list_devices;
 use crate::bill::file::Direction;
 use crate::bill::load::MINUTE;
 use crate::bill::tariff::{BillingTariff, ComponentKind, EnergyRate, number};
@@ -56,6 +57,25 @@ pub enum EnergyPriceError {
         /// Direction that was asked for.
         direction: Direction,
     },
+    /// A price that depends on hours of use, or on the energy of another component.
+    #[error(
+        "component {component:?} has the rate {rate:?}, which depends on hours of use or on another \
+         component and not on the clocks alone"
+    )]
+    DependsOnUse {
+        /// The component.
+        component: String,
+        /// The rate.
+        rate: String,
+    },
+    /// A device without a price of its own.
+    #[error("device is {device:?}; the tariff has {}", list_devices(known))]
+    NoDevice {
+        /// Name of the device.
+        device: String,
+        /// Devices of the tariff.
+        known: Vec<String>,
+    },
     /// A price that depends on the energy of the month.
     #[error(
         "component {component:?} has an allowance of energy, so that its price depends on the \
@@ -71,13 +91,15 @@ pub enum EnergyPriceError {
 }
 
 /// Prices of a kWh in one direction over `[from, to)`, all energy components together, with the
-/// percentages on them. What is paid for a kWh of export is positive.
+/// percentages on them. What is paid for a kWh of export is positive. Prices are those of a kWh of
+/// `device`, or of no device that has a price of its own.
 ///
 /// Fixed fees, powers and the rounding of lines are not in them.
 ///
 /// # Errors
 /// A period without length or longer than a hundred years, a date outside of those of the tariff, a
-/// tariff without a price in that direction, or with an allowance of energy.
+/// device that the tariff does not know, a tariff without a price in that direction, with an
+/// allowance of energy, or with a rate that depends on use.
 ///
 /// # Example: a day of 23 hours
 ///
@@ -100,7 +122,7 @@ pub enum EnergyPriceError {
 ///     }, {"id": "vat", "kind": "percentage", "category": "tax", "percent": "25"}]
 /// }"#).unwrap();
 /// let (from, to) = ("2026-03-28T23:00:00Z".parse()?, "2026-03-29T22:00:00Z".parse()?);
-/// let curve = energy_prices(&tariff, Direction::Import, from, to).unwrap();
+/// let curve = energy_prices(&tariff, Direction::Import, None, from, to).unwrap();
 /// let slots: Vec<(i64, f64)> = curve
 ///     .slots()
 ///     .map(|slot| ((slot.end - slot.start).num_hours(), slot.price.as_per_kwh()))
@@ -111,6 +133,7 @@ pub enum EnergyPriceError {
 pub fn energy_prices(
     tariff: &BillingTariff,
     direction: Direction,
+    device: Option<&str>,
     from: DateTime<Utc>,
     to: DateTime<Utc>,
 ) -> Result<PriceCurve, EnergyPriceError> {
@@ -119,7 +142,7 @@ pub fn energy_prices(
         return Err(EnergyPriceError::Period { from, to });
     }
     check_dates(tariff, start, end)?;
-    let rates = RateTable::new(tariff, direction)?;
+    let rates = RateTable::new(tariff, direction, device)?;
     let mut written = Written { span: (start, end), ..Written::default() };
     let zone = tariff.time_zone();
     let mut patterns: BTreeMap<(u32, u32, bool), Vec<(u16, f64)>> = BTreeMap::new();
@@ -209,19 +232,32 @@ struct RateTable<'a> {
 }
 
 impl<'a> RateTable<'a> {
-    fn new(tariff: &'a BillingTariff, direction: Direction) -> Result<Self, EnergyPriceError> {
+    fn new(
+        tariff: &'a BillingTariff,
+        direction: Direction,
+        device: Option<&str>,
+    ) -> Result<Self, EnergyPriceError> {
+        let known = tariff.devices();
+        if let Some(device) = device.filter(|name| !known.contains(name)) {
+            let known = known.into_iter().map(str::to_owned).collect();
+            return Err(EnergyPriceError::NoDevice { device: device.to_owned(), known });
+        }
         let sign = if direction == Direction::Export { -1.0 } else { 1.0 };
         let mut components = Vec::new();
         for (component, factor) in tariff.components().iter().zip(tariff.tax_factors()) {
-            let ComponentKind::Energy { direction: own, rates, allowance } = &component.kind else {
+            let ComponentKind::Energy(energy) = &component.kind else { continue };
+            if energy.direction != direction || !energy.counted.counts(device) {
                 continue;
-            };
-            if *own == direction {
-                if allowance.is_some() {
-                    return Err(EnergyPriceError::Allowance { component: component.id.clone() });
-                }
-                components.push((rates.as_slice(), sign * factor));
             }
+            let component = &component.id;
+            if energy.allowance.is_some() {
+                return Err(EnergyPriceError::Allowance { component: component.clone() });
+            }
+            if let Some(rate) = energy.rates.iter().find(|rate| !rate.has_calendar_only()) {
+                let (component, rate) = (component.clone(), rate.name.clone());
+                return Err(EnergyPriceError::DependsOnUse { component, rate });
+            }
+            components.push((energy.rates.as_slice(), sign * factor));
         }
         if components.is_empty() {
             let tariff = tariff.request().name.clone();
@@ -296,7 +332,7 @@ mod tests {
             for month in months.take(12).filter(|month| [1, 3, 7, 10, 11].contains(&month.number()))
             {
                 let (from, to) = month.period(tariff.time_zone());
-                let Ok(curve) = energy_prices(&tariff, Direction::Import, from, to) else {
+                let Ok(curve) = energy_prices(&tariff, Direction::Import, None, from, to) else {
                     continue;
                 };
                 if is_capacity {
@@ -324,7 +360,7 @@ mod tests {
         let text = |name: &str, direction: Direction, from: &str, to: &str| {
             let file = crate::bill::library::find_file(name).unwrap();
             let (from, to) = (from.parse().unwrap(), to.parse().unwrap());
-            energy_prices(&read(name, file), direction, from, to).unwrap_err().to_string()
+            energy_prices(&read(name, file), direction, None, from, to).unwrap_err().to_string()
         };
         let (march, april) = ("2026-03-10T00:00:00Z", "2026-04-01T00:00:00Z");
         assert_eq!(
@@ -355,7 +391,7 @@ mod tests {
         let tariff = read(name, crate::bill::library::find_file(name).unwrap());
         let from = Month::of(tariff.request().valid_from).next().period(tariff.time_zone()).0;
         let to = from + TimeDelta::days(1);
-        let curve = energy_prices(&tariff, Direction::Export, from, to).unwrap();
+        let curve = energy_prices(&tariff, Direction::Export, None, from, to).unwrap();
         assert!(curve.prices().iter().all(|&price| price > 0.0), "{:?}", curve.prices());
     }
 }

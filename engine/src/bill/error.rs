@@ -127,6 +127,51 @@ pub enum LoadError {
         /// Start of the period.
         start: DateTime<Utc>,
     },
+    /// A device that is given twice.
+    #[error("devices[{device:?}] is given twice")]
+    DeviceTwice {
+        /// Name of the device.
+        device: String,
+    },
+    /// A period of a device of another length than those of the load.
+    #[error(
+        "devices[{device:?}] has a period from {start} to {end}; those of the load have {minutes} min"
+    )]
+    DeviceLength {
+        /// Name of the device.
+        device: String,
+        /// Start of the period.
+        start: DateTime<Utc>,
+        /// End of the period.
+        end: DateTime<Utc>,
+        /// Length of the periods of the load.
+        minutes: u32,
+    },
+    /// A period in which only the load or only the device was read.
+    #[error(
+        "devices[{device:?}] {} the period from {start}; device and load have the same periods",
+        if *is_device { "has, and the load has not," } else { "has not, and the load has," }
+    )]
+    DeviceUnpaired {
+        /// Name of the device.
+        device: String,
+        /// Start of the period.
+        start: DateTime<Utc>,
+        /// True if the device has it.
+        is_device: bool,
+    },
+    /// An energy of a device below zero or beyond any meter.
+    #[error(
+        "devices[{device:?}] has {kwh} kWh from {start}; an energy lies in 0 to 1000000000 kWh"
+    )]
+    DeviceRange {
+        /// Name of the device.
+        device: String,
+        /// Start of the period.
+        start: DateTime<Utc>,
+        /// The energy as given.
+        kwh: f64,
+    },
     /// An energy below zero or beyond any meter.
     #[error("readings[{index}].{field} is {kwh} kWh; it lies in 0 to 1000000000 kWh")]
     EnergyRange {
@@ -196,6 +241,20 @@ pub enum BillError {
         /// Length of the measured periods.
         period_minutes: u32,
     },
+    /// A device with a price of its own that was not measured.
+    #[error("devices[{device:?}] is missing; the tariff has a price for that device")]
+    NoDevice {
+        /// Name of the device.
+        device: String,
+    },
+    /// A measured device that the tariff does not know.
+    #[error("devices[{device:?}] is no device of the tariff, which has {}", list_devices(known))]
+    UnknownDevice {
+        /// Name of the device.
+        device: String,
+        /// Devices of the tariff.
+        known: Vec<String>,
+    },
     /// A contract without the power or current that a component is priced by.
     #[error("{field} is missing; component {component:?} is priced by it, in {unit}")]
     NoContract {
@@ -232,6 +291,14 @@ pub enum BillError {
         /// The component.
         component: String,
     },
+}
+
+/// Names in quotation marks, or `none`.
+pub(crate) fn list_devices(names: &[String]) -> String {
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
 }
 
 /// The first three stretches, and the number of the others.

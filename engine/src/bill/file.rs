@@ -182,7 +182,27 @@ pub struct Rounding {
     pub half: HalfRule,
 }
 
-/// A price per kWh, and its calendar.
+/// Hours of use that a rate has on each day.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DailyHoursRequest {
+    /// Number of hours, from 1 to 23.
+    pub hours: u32,
+    /// Time at which a day begins, such as `12:00`, in whole quarter-hours.
+    pub from: String,
+}
+
+/// A rate of a component above.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RateReference {
+    /// Name of the component.
+    pub component: String,
+    /// Name of its rate.
+    pub rate: String,
+}
+
+/// A price per kWh, and when it holds. The first rate that holds counts, the last always does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RateRequest {
@@ -190,9 +210,13 @@ pub struct RateRequest {
     pub name: String,
     /// Price of a kWh, a decimal.
     pub price_per_kwh: String,
-    /// Calendar of the rate; absent: always. The first rate that holds counts, the last always
-    /// does.
+    /// Calendar of the rate; absent: always.
     pub when: Option<ConditionRequest>,
+    /// Hours of each day for which the rate holds, counted by the periods in which the component
+    /// has energy at this rate; absent: all.
+    pub daily_hours: Option<DailyHoursRequest>,
+    /// Rate of a component above without whose energy, in the same period, this one does not hold.
+    pub along_with: Option<RateReference>,
 }
 
 /// An amount of energy, in some months.
@@ -290,6 +314,10 @@ pub enum ComponentRequest {
         category: Category,
         /// Energy that is counted.
         direction: Direction,
+        /// Device whose energy alone is counted; absent: all that the meter measures.
+        device: Option<String>,
+        /// Devices whose energy is not counted.
+        without_devices: Option<Vec<String>>,
         /// Rates in the order in which they are asked.
         rates: Vec<RateRequest>,
         /// Limit of the energy; for a component with one rate.

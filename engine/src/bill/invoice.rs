@@ -5,12 +5,14 @@ use chrono_tz::Tz;
 use rust_decimal::{Decimal, RoundingStrategy};
 
 use crate::bill::demand::{Calendar, MeasuredPower};
-use crate::bill::error::{BillError, MissingReadings};
-use crate::bill::file::{AllowanceUse, Category, ContractUnit, Direction, HalfRule, Per};
+use crate::bill::energy_use::{EnergyByRate, EnergyUse, first_counted};
+use crate::bill::error::{BillError, MissingReadings, list_devices};
+use crate::bill::file::{AllowanceUse, Category, ContractUnit, HalfRule, Per};
 use crate::bill::load::{MINUTE, MeteredLoad};
 use crate::bill::month::Month;
 use crate::bill::tariff::{
-    Allowance, BillingTariff, Charge, Component, ComponentKind, EnergyRate, Pricing,
+    Allowance, BillingTariff, Charge, Component, ComponentKind, CountedEnergy, DailyHours,
+    EnergyComponent, EnergyRate, Pricing,
 };
 use crate::prices::currency::Currency;
 use crate::time::civil::local_of;
@@ -190,13 +192,18 @@ pub fn bill_month(
     contract: &Contract,
 ) -> Result<Bill, BillError> {
     check_validity(tariff, month)?;
+    check_devices(load, tariff)?;
     let billing = Billing { load, tariff, month, contract };
     billing.check_periods()?;
     let mut lines = Vec::new();
-    // Sum of the lines of each component, for percentages further down.
+    // Sum of the lines of each component, for percentages further down, and its energy, for rates
+    // that hold along with others.
     let mut sums: Vec<Decimal> = Vec::new();
+    let mut energies: Vec<EnergyByRate> = Vec::new();
     for component in tariff.components() {
-        let drafts = billing.draft(component, &sums)?;
+        let energy = billing.sum_energy(component, &energies)?;
+        let drafts = billing.draft(component, &sums, &energy)?;
+        energies.push(energy);
         let mut sum = Decimal::ZERO;
         for draft in drafts {
             let line = billing.price(component, draft)?;
@@ -219,6 +226,20 @@ pub fn bill_month(
         total,
         missing: billing.missing(),
     })
+}
+
+/// Refuses devices that only the load or only the tariff has.
+fn check_devices(load: &MeteredLoad, tariff: &BillingTariff) -> Result<(), BillError> {
+    let known = tariff.devices();
+    let measured: Vec<&str> = load.devices().collect();
+    if let Some(&device) = known.iter().find(|name| !measured.contains(name)) {
+        return Err(BillError::NoDevice { device: device.to_owned() });
+    }
+    if let Some(&device) = measured.iter().find(|name| !known.contains(name)) {
+        let known = known.iter().map(|&name| name.to_owned()).collect();
+        return Err(BillError::UnknownDevice { device: device.to_owned(), known });
+    }
+    Ok(())
 }
 
 /// Refuses a month of which readings are missing, or that lies outside of the tariff's validity.
@@ -402,11 +423,30 @@ impl Billing<'_> {
         })
     }
 
-    fn draft(&self, component: &Component, sums: &[Decimal]) -> Result<Vec<Draft>, BillError> {
+    /// Energy of a component by its rates; of one that has no price per kWh there is none.
+    fn sum_energy(
+        &self,
+        component: &Component,
+        above: &[EnergyByRate],
+    ) -> Result<EnergyByRate, BillError> {
+        let ComponentKind::Energy(energy) = &component.kind else {
+            return Ok(EnergyByRate::default());
+        };
+        let span = self.month.span(self.tariff.time_zone());
+        let counted_from = first_counted(self.tariff, span.0);
+        let keeps_rates = self.tariff.has_rates_along_with(above.len());
+        EnergyUse { load: self.load, calendar: self.calendar(), counted_from, span, keeps_rates }
+            .sum(&component.id, energy, above)
+    }
+
+    fn draft(
+        &self,
+        component: &Component,
+        sums: &[Decimal],
+        energy: &EnergyByRate,
+    ) -> Result<Vec<Draft>, BillError> {
         match &component.kind {
-            ComponentKind::Energy { direction, rates, allowance } => {
-                self.draft_energy(component, *direction, rates, allowance.as_ref())
-            }
+            ComponentKind::Energy(prices) => self.draft_energy(component, prices, &energy.sums),
             ComponentKind::Capacity { demand, charge } => {
                 let window_minutes = demand.window.minutes();
                 let period_minutes = self.load.period_minutes();
@@ -488,21 +528,16 @@ impl Billing<'_> {
     fn draft_energy(
         &self,
         component: &Component,
-        direction: Direction,
-        rates: &[EnergyRate],
-        allowance: Option<&Allowance>,
+        prices: &EnergyComponent,
+        sums: &[Option<i128>],
     ) -> Result<Vec<Draft>, BillError> {
-        let sums = self.sum_rates(component, direction, rates)?;
         let whole = Share { part: 1, whole: 1 };
         let mut drafts = Vec::new();
-        for (rate, sum) in rates.iter().zip(sums) {
-            let Some(milliwatt_hours) = sum else { continue };
+        for (rate, sum) in prices.rates.iter().zip(sums) {
+            let Some(milliwatt_hours) = *sum else { continue };
             let energy = Decimal::from_i128_with_scale(milliwatt_hours, ENERGY_DECIMALS);
-            let (quantity, explanation) = match allowance {
-                None => {
-                    let text = format!("{} kWh at the rate {:?}.", energy.normalize(), rate.name);
-                    (energy, text)
-                }
+            let (quantity, explanation) = match &prices.allowance {
+                None => (energy, self.explain_energy(energy, prices, rate)),
                 Some(allowance) => self.within_allowance(component, allowance, energy)?,
             };
             drafts.push(Draft {
@@ -516,45 +551,37 @@ impl Billing<'_> {
         Ok(drafts)
     }
 
-    /// Energy in milliwatt-hours of each rate that held in the month.
-    fn sum_rates(
+    /// Energy, devices and rate of a line in a sentence.
+    fn explain_energy(
         &self,
-        component: &Component,
-        direction: Direction,
-        rates: &[EnergyRate],
-    ) -> Result<Vec<Option<i128>>, BillError> {
-        let (from, to) = self.month.span(self.tariff.time_zone());
-        let calendar = self.calendar();
-        let rate_at = |at: i64| {
-            let clock = calendar.clock(at);
-            rates.iter().position(|rate| rate.when.holds(clock))
+        energy: Decimal,
+        prices: &EnergyComponent,
+        rate: &EnergyRate,
+    ) -> String {
+        let counted = match &prices.counted {
+            CountedEnergy::All => String::new(),
+            CountedEnergy::Device(name) => format!(" of {name:?}"),
+            CountedEnergy::Without(names) => format!(" without {}", list_devices(names)),
         };
-        let length = i64::from(self.load.period_minutes()) * MINUTE;
-        let step = i64::from(crate::bill::condition::TIME_STEP_MINUTES) * MINUTE;
-        let mut sums = vec![None; rates.len()];
-        for (start, metered) in self.load.within(from, to) {
-            let held = rate_at(start);
-            // Rates change at whole quarter-hours on the clocks, and so of UTC.
-            let mut cut = start - start.rem_euclid(step) + step;
-            while cut < start + length {
-                if rate_at(cut) != held {
-                    return Err(BillError::RateChangesWithin {
-                        component: component.id.clone(),
-                        start: instant_at(start),
-                        period_minutes: self.load.period_minutes(),
-                    });
-                }
-                cut += step;
-            }
-            let energy = match direction {
-                Direction::Import => metered.import,
-                Direction::Export => metered.export,
-            };
-            if let Some(sum) = held.and_then(|held| sums.get_mut(held)) {
-                *sum = Some(sum.unwrap_or(0) + i128::from(energy));
+        let mut text = format!("{} kWh{counted} at the rate {:?}", energy.normalize(), rate.name);
+        // Writing to a string cannot fail.
+        if let Some(DailyHours { hours, from }) = rate.daily_hours {
+            let (hour, minute) = (from / 60, from % 60);
+            let _ =
+                write!(text, ", for up to {hours} hours of use a day from {hour:02}:{minute:02}");
+        }
+        if let Some((place, other)) = rate.along_with {
+            let component = &self.tariff.components()[place];
+            if let ComponentKind::Energy(energy) = &component.kind {
+                let _ = write!(
+                    text,
+                    ", along with {:?} of {:?}",
+                    energy.rates[other].name, component.id
+                );
             }
         }
-        Ok(sums)
+        text.push('.');
+        text
     }
 
     /// Part of an energy on the side of an allowance that counts.
@@ -583,11 +610,13 @@ impl Billing<'_> {
         Ok((counted, text))
     }
 
-    /// Gaps in the month and in the earlier months whose powers count.
+    /// Gaps in the month, in the earlier months whose powers count, and in the day before whose
+    /// hours of use count.
     fn missing(&self) -> Vec<MissingReadings> {
         let time_zone = self.tariff.time_zone();
-        let from = self.month.back(self.months_before()).span(time_zone).0;
-        self.load.missing(from, self.month.span(time_zone).1)
+        let (start, end) = self.month.span(time_zone);
+        let powers_from = self.month.back(self.months_before()).span(time_zone).0;
+        self.load.missing(powers_from.min(first_counted(self.tariff, start)), end)
     }
 }
 

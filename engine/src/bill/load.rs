@@ -91,6 +91,8 @@ pub struct MeteredLoad {
     periods: BTreeMap<i64, Metered>,
     /// Powers in milliwatts of windows without readings, by an instant in them.
     peaks: BTreeMap<i64, i64>,
+    /// Energies from the grid of devices by name, by the start of their period.
+    devices: BTreeMap<String, BTreeMap<i64, i64>>,
 }
 
 impl MeteredLoad {
@@ -118,7 +120,7 @@ impl MeteredLoad {
                 return Err(LoadError::Duplicate { index, start: reading.start });
             }
         }
-        Ok(Self { period_minutes, periods, peaks: BTreeMap::new() })
+        Ok(Self { period_minutes, periods, peaks: BTreeMap::new(), devices: BTreeMap::new() })
     }
 
     /// Load of periods of one length. Without `export` a negative energy is one into the grid;
@@ -182,6 +184,62 @@ impl MeteredLoad {
             *known = milliwatts.max(*known);
         }
         Ok(self)
+    }
+
+    /// The load with the energy that one of its devices drew, in the same periods.
+    ///
+    /// Energy from the grid is that of devices first, in the order in which they are given: of a
+    /// device that draws more than the meter of the site imports, the import counts.
+    ///
+    /// # Errors
+    /// A device that is given twice, a period of the load without one of the device or the other
+    /// way round, periods of another length, and energies below zero or above 1e9 kWh.
+    pub fn with_device(mut self, name: &str, drawn: &[EnergyPeriod]) -> Result<Self, LoadError> {
+        let device = || name.to_owned();
+        if self.devices.contains_key(name) {
+            return Err(LoadError::DeviceTwice { device: device() });
+        }
+        let mut energies = BTreeMap::new();
+        for period in drawn {
+            let EnergyPeriod { start, end, energy } = *period;
+            let minutes = self.period_minutes;
+            if end - start != chrono::TimeDelta::minutes(i64::from(minutes)) {
+                return Err(LoadError::DeviceLength { device: device(), start, end, minutes });
+            }
+            let micros = micros_of(start);
+            if !self.periods.contains_key(&micros) {
+                return Err(LoadError::DeviceUnpaired { device: device(), start, is_device: true });
+            }
+            let drawn = milliwatt_hours_within(energy);
+            let kwh = energy.as_kwh();
+            let drawn =
+                drawn.ok_or_else(|| LoadError::DeviceRange { device: device(), start, kwh })?;
+            energies.insert(micros, drawn);
+        }
+        for (&start, metered) in &self.periods {
+            let Some(drawn) = energies.get_mut(&start) else {
+                let start = instant_at(start);
+                return Err(LoadError::DeviceUnpaired {
+                    device: device(),
+                    start,
+                    is_device: false,
+                });
+            };
+            let others: i64 = self.devices.values().filter_map(|other| other.get(&start)).sum();
+            *drawn = (*drawn).min(metered.import - others);
+        }
+        self.devices.insert(device(), energies);
+        Ok(self)
+    }
+
+    /// Names of the devices.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = &str> {
+        self.devices.keys().map(String::as_str)
+    }
+
+    /// Energy in milliwatt-hours that a device drew from the grid in the period from `start`.
+    pub(crate) fn device_energy(&self, name: &str, start: i64) -> i64 {
+        self.devices.get(name).and_then(|energies| energies.get(&start)).copied().unwrap_or(0)
     }
 
     /// Months on the clocks of a zone from the first reading to the last.
@@ -248,11 +306,13 @@ fn check_lengths(periods: &[EnergyPeriod], expected: i64) -> Result<(), LoadErro
 
 fn milliwatt_hours(energy: Energy, index: usize, field: &'static str) -> Result<i64, LoadError> {
     let kwh = energy.as_kwh();
-    if (0.0..=KWH_MAX).contains(&kwh) {
-        Ok((kwh * PER_KWH).round() as i64)
-    } else {
-        Err(LoadError::EnergyRange { index, field, kwh })
-    }
+    milliwatt_hours_within(energy).ok_or(LoadError::EnergyRange { index, field, kwh })
+}
+
+/// Milliwatt-hours of an energy that a meter can have in a period.
+fn milliwatt_hours_within(energy: Energy) -> Option<i64> {
+    let kwh = energy.as_kwh();
+    (0.0..=KWH_MAX).contains(&kwh).then(|| (kwh * PER_KWH).round() as i64)
 }
 
 #[cfg(test)]

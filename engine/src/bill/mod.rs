@@ -12,7 +12,7 @@
 //! price a day, 1/12 or days/days of the year for a price a year.
 //!
 //! ```text
-//! energy       Σ_t e_t · p(t)                p(t): the first rate whose calendar holds at t
+//! energy       Σ_t e_t · p(t)                p(t): the first rate that holds at t
 //!   allowance  min(E, A·share) · p           E = Σ_t e_t, within an allowance of A kWh
 //!              max(E − A·share, 0) · p       beyond it
 //! capacity     P · p · share                 or step(P) · share
@@ -21,6 +21,10 @@
 //! percentage   q/100 · Σ of the named lines
 //! total        Σ of the rounded lines
 //! ```
+//!
+//! `e_t` is what the meter imports, the part of it that a device draws, or what devices leave of it.
+//! Beside its calendar a rate may have some hours of use a day only, or hold along with a rate of
+//! another component; `energy_use` has the rule.
 //!
 //! # The measured power `P`
 //!
@@ -59,6 +63,7 @@
 pub mod condition;
 pub(crate) mod demand;
 pub mod energy_prices;
+pub(crate) mod energy_use;
 pub mod error;
 pub mod file;
 pub mod holidays;

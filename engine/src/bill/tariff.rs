@@ -6,12 +6,13 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use serde::{Deserialize, Serialize};
 
-use crate::bill::condition::{Condition, check_reached};
+use crate::bill::condition::{Condition, check_reached, parse_quarter};
 use crate::bill::demand::{DemandRule, parse_decimal, parse_positive};
 use crate::bill::error::TariffFileError;
 use crate::bill::file::{
     AllowanceRequest, AllowanceUse, AtThreshold, Category, ChargeRequest, ComponentRequest,
-    ContractUnit, Direction, HalfRule, Per, RateRequest, Rounding, TariffRequest, VatUse,
+    ContractUnit, DailyHoursRequest, Direction, HalfRule, Per, RateReference, RateRequest,
+    Rounding, TariffRequest, VatUse,
 };
 use crate::bill::holidays::Holidays;
 use crate::prices::currency::Currency;
@@ -24,8 +25,8 @@ const TO_THE_CENT: Rounding = Rounding { decimals: 2, half: HalfRule::AwayFromZe
 
 /// A tariff with components for energy, power, fixed fees and taxes.
 ///
-/// Made from a [`TariffRequest`], also when it is deserialised. The built tariff has no gaps: for
-/// each kWh one rate holds, and for each power one step.
+/// Made from a [`TariffRequest`], also when it is deserialised. The built tariff has no gaps: in
+/// each component one rate holds for each kWh, and for each power one step.
 ///
 /// # Example: a fault is named with its field
 ///
@@ -68,7 +69,7 @@ pub(crate) struct Component {
 /// Kinds of components.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ComponentKind {
-    Energy { direction: Direction, rates: Vec<EnergyRate>, allowance: Option<Allowance> },
+    Energy(EnergyComponent),
     Capacity { demand: DemandRule, charge: Charge },
     Contracted { unit: ContractUnit, charge: Charge },
     Fixed { amount: Decimal, per: Per },
@@ -79,8 +80,8 @@ impl Component {
     /// Returns true if a calendar of the component depends on holidays.
     fn reads_holidays(&self) -> bool {
         match &self.kind {
-            ComponentKind::Energy { rates, .. } => {
-                rates.iter().any(|rate| rate.when.reads_holidays())
+            ComponentKind::Energy(energy) => {
+                energy.rates.iter().any(|rate| rate.when.reads_holidays())
             }
             ComponentKind::Capacity { demand, .. } => demand.reads_holidays(),
             _ => false,
@@ -88,12 +89,74 @@ impl Component {
     }
 }
 
-/// A price per kWh with its calendar.
+/// Prices per kWh of some energy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct EnergyComponent {
+    pub(crate) direction: Direction,
+    pub(crate) counted: CountedEnergy,
+    pub(crate) rates: Vec<EnergyRate>,
+    pub(crate) allowance: Option<Allowance>,
+}
+
+/// Energy that a component counts, of all that the meter measures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CountedEnergy {
+    All,
+    Device(String),
+    Without(Vec<String>),
+}
+
+impl CountedEnergy {
+    /// Names of the devices of which the component has to know the energy.
+    pub(crate) fn devices(&self) -> &[String] {
+        match self {
+            Self::All => &[],
+            Self::Device(name) => std::slice::from_ref(name),
+            Self::Without(names) => names,
+        }
+    }
+
+    /// Returns true if energy of a device, or with `None` of no device, is counted.
+    pub(crate) fn counts(&self, device: Option<&str>) -> bool {
+        match self {
+            Self::All => true,
+            Self::Device(name) => device == Some(name),
+            Self::Without(names) => {
+                device.is_none_or(|device| names.iter().all(|name| name != device))
+            }
+        }
+    }
+}
+
+/// A price per kWh, and when it holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EnergyRate {
     pub(crate) name: String,
     pub(crate) price: Decimal,
     pub(crate) when: Condition,
+    pub(crate) daily_hours: Option<DailyHours>,
+    /// Positions of a component above and of its rate.
+    pub(crate) along_with: Option<(usize, usize)>,
+}
+
+impl EnergyRate {
+    /// Returns true if the rate holds whatever the clocks and other energies are.
+    fn is_always(&self) -> bool {
+        self.when.is_always() && self.has_calendar_only()
+    }
+
+    /// Returns true if clocks alone decide whether the rate holds.
+    pub(crate) fn has_calendar_only(&self) -> bool {
+        self.daily_hours.is_none() && self.along_with.is_none()
+    }
+}
+
+/// Hours of use of each day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DailyHours {
+    pub(crate) hours: u32,
+    /// Minute of the clocks at which a day begins.
+    pub(crate) from: u16,
 }
 
 /// A limit of energy by month.
@@ -201,6 +264,34 @@ impl BillingTariff {
         &self.components
     }
 
+    /// Energy components of the tariff.
+    pub(crate) fn energies(&self) -> impl Iterator<Item = &EnergyComponent> {
+        self.components.iter().filter_map(|component| match &component.kind {
+            ComponentKind::Energy(energy) => Some(energy),
+            _ => None,
+        })
+    }
+
+    /// Returns true if a rate holds along with one of the component at a position.
+    pub(crate) fn has_rates_along_with(&self, place: usize) -> bool {
+        let mut rates = self.energies().flat_map(|energy| &energy.rates);
+        rates.any(|rate| rate.along_with.is_some_and(|(other, _)| other == place))
+    }
+
+    /// Names of the devices whose energy has a price of its own, in the order of the components.
+    #[must_use]
+    pub fn devices(&self) -> Vec<&str> {
+        let mut found: Vec<&str> = Vec::new();
+        for energy in self.energies() {
+            for name in energy.counted.devices() {
+                if !found.contains(&name.as_str()) {
+                    found.push(name);
+                }
+            }
+        }
+        found
+    }
+
     /// Factor of each component in the total, by the percentages that count it.
     pub(crate) fn tax_factors(&self) -> Vec<f64> {
         let mut factors = vec![1.0; self.components.len()];
@@ -301,9 +392,20 @@ fn check_component(
     above: &[Component],
 ) -> Result<Component, TariffFileError> {
     let (id, category, kind) = match request {
-        ComponentRequest::Energy { id, category, direction, rates, allowance } => {
-            let (rates, allowance) = check_energy(rates, allowance.as_ref(), field)?;
-            (id, category, ComponentKind::Energy { direction: *direction, rates, allowance })
+        ComponentRequest::Energy {
+            id,
+            category,
+            direction,
+            device,
+            without_devices,
+            rates,
+            allowance,
+        } => {
+            let counted =
+                check_devices(*direction, device.as_deref(), without_devices.as_deref(), field)?;
+            let (rates, allowance) = check_energy(rates, allowance.as_ref(), field, above)?;
+            let energy = EnergyComponent { direction: *direction, counted, rates, allowance };
+            (id, category, ComponentKind::Energy(energy))
         }
         ComponentRequest::Capacity { id, category, demand, charge } => {
             let demand = DemandRule::new(demand, &format!("{field}.demand"))?;
@@ -349,10 +451,77 @@ fn check_base(
     Ok(places.into_iter().collect())
 }
 
+fn check_devices(
+    direction: Direction,
+    device: Option<&str>,
+    without: Option<&[String]>,
+    field: &str,
+) -> Result<CountedEnergy, TariffFileError> {
+    let counted = match (device, without) {
+        (None, None) => return Ok(CountedEnergy::All),
+        (Some(name), None) => CountedEnergy::Device(name.to_owned()),
+        (None, Some([])) => {
+            let expected = "a list of at least one, or absent";
+            return Err(wrong(format!("{field}.without_devices"), &"an empty list", expected));
+        }
+        (None, Some(names)) => CountedEnergy::Without(names.to_vec()),
+        (Some(name), Some(_)) => {
+            let expected = "absent beside without_devices";
+            return Err(wrong(format!("{field}.device"), &format!("{name:?}"), expected));
+        }
+    };
+    if counted.devices().iter().any(|name| name.trim().is_empty()) {
+        let field =
+            format!("{field}.{}", if device.is_some() { "device" } else { "without_devices" });
+        return Err(missing(field, "a device has a name"));
+    }
+    if direction == Direction::Export {
+        let expected = "import, because devices are measured by what they draw";
+        return Err(wrong(format!("{field}.direction"), &"export", expected));
+    }
+    Ok(counted)
+}
+
+/// Position of a rate of a component above.
+fn find_rate(
+    reference: &RateReference,
+    field: &str,
+    above: &[Component],
+) -> Result<(usize, usize), TariffFileError> {
+    let place = above.iter().position(|component| component.id == reference.component);
+    let place = place.ok_or_else(|| {
+        let value = format!("{:?}", reference.component);
+        wrong(format!("{field}.component"), &value, "the id of a component above")
+    })?;
+    let rates: &[EnergyRate] = match &above[place].kind {
+        ComponentKind::Energy(energy) => &energy.rates,
+        _ => &[],
+    };
+    let rate = rates.iter().position(|rate| rate.name == reference.rate).ok_or_else(|| {
+        wrong(format!("{field}.rate"), &format!("{:?}", reference.rate), "a rate of that component")
+    })?;
+    Ok((place, rate))
+}
+
+fn check_daily_hours(
+    request: &DailyHoursRequest,
+    field: &str,
+) -> Result<DailyHours, TariffFileError> {
+    if !(1..24).contains(&request.hours) {
+        return Err(wrong(format!("{field}.hours"), &request.hours, "1 to 23"));
+    }
+    let from = parse_quarter(&request.from).ok_or_else(|| {
+        let expected = "a time in whole quarter-hours, such as 12:00";
+        wrong(format!("{field}.from"), &format!("{:?}", request.from), expected)
+    })?;
+    Ok(DailyHours { hours: request.hours, from })
+}
+
 fn check_energy(
     requests: &[RateRequest],
     allowance: Option<&AllowanceRequest>,
     field: &str,
+    above: &[Component],
 ) -> Result<(Vec<EnergyRate>, Option<Allowance>), TariffFileError> {
     let mut rates: Vec<EnergyRate> = Vec::with_capacity(requests.len());
     for (index, request) in requests.iter().enumerate() {
@@ -364,10 +533,20 @@ fn check_energy(
             let value = format!("{:?}", request.name);
             return Err(wrong(format!("{field}.name"), &value, "a name that no other rate has"));
         }
-        rates.push(EnergyRate { name: request.name.clone(), price, when });
+        let hours = request.daily_hours.as_ref();
+        let hours = hours.map(|hours| check_daily_hours(hours, &format!("{field}.daily_hours")));
+        let other = request.along_with.as_ref();
+        let other = other.map(|other| find_rate(other, &format!("{field}.along_with"), above));
+        rates.push(EnergyRate {
+            name: request.name.clone(),
+            price,
+            when,
+            daily_hours: hours.transpose()?,
+            along_with: other.transpose()?,
+        });
     }
-    check_reached(rates.iter().map(|rate| &rate.when), &format!("{field}.rates"))?;
-    if !rates.last().is_some_and(|rate| rate.when.is_always()) {
+    check_reached(rates.iter().map(EnergyRate::is_always), &format!("{field}.rates"))?;
+    if !rates.last().is_some_and(EnergyRate::is_always) {
         return Err(missing(format!("{field}.rates"), "the last rate is for all other times"));
     }
     let allowance = allowance.map(|allowance| {
