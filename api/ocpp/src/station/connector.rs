@@ -50,9 +50,14 @@ pub fn time_of(
     now: DateTime<Utc>,
 ) -> (DateTime<Utc>, Option<Assumption>) {
     let Some(at) = given else { return (now, Some(Assumption::TimeMissing)) };
-    let is_old = CLOCK_MIN.parse::<DateTime<Utc>>().is_ok_and(|earliest| at < earliest);
     let is_ahead = (at - now).num_minutes() >= AHEAD_MAX_MINUTES;
-    if is_old || is_ahead { (now, Some(Assumption::ClockWrong)) } else { (at.min(now), None) }
+    if !was_set(at) || is_ahead { (now, Some(Assumption::ClockWrong)) } else { (at.min(now), None) }
+}
+
+/// Returns true if a time is that of a clock which was set at some time.
+#[must_use]
+pub fn was_set(at: DateTime<Utc>) -> bool {
+    CLOCK_MIN.parse::<DateTime<Utc>>().is_ok_and(|earliest| earliest <= at)
 }
 
 impl ConnectorState {
