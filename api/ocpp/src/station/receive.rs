@@ -53,10 +53,14 @@ impl Station {
 
     fn note_current(&mut self, connector: Connector, samples: &Samples, now: DateTime<Utc>) {
         let is_current = |sample: &&Sample| sample.quantity == Quantity::Current;
-        let last = samples.values.iter().rfind(is_current);
-        if let Some(current) = last.and_then(|sample| Current::from_amps(sample.value).ok()) {
-            self.currents.insert(connector, MeasuredCurrent { at: now, current });
-        }
+        let timed = samples.values.iter().filter(is_current).filter_map(|sample| {
+            let (at, current) = (time_of(sample.at, now).0, Current::from_amps(sample.value).ok()?);
+            Some(MeasuredCurrent { at, current })
+        });
+        // Values that were kept without a connection arrive late: the newest counts, from its own time on.
+        let known = self.currents.get(&connector).copied();
+        let newest = known.into_iter().chain(timed).max_by_key(|measured| measured.at);
+        self.currents.extend(newest.map(|newest| (connector, newest)));
     }
 
     fn note_all(&mut self, assumed: impl IntoIterator<Item = Assumption>, now: DateTime<Utc>) {

@@ -333,3 +333,19 @@ fn a_charger_that_reports_more_than_it_accepted_counts_with_all_of_its_current()
         rig.wait(200);
     }
 }
+
+/// A charge point that was offline delivers what its meter had shown: that is not the load of now.
+#[test]
+fn a_load_that_comes_late_is_no_load_of_now() {
+    let mut rig = in_site(false);
+    let current = |amps: &str| json!([{"value": amps, "measurand": "Current.Import", "unit": "A"}]);
+    let says = |rig: &mut Rig, at: DateTime<Utc>, shown: &str| {
+        rig.says("MeterValues", &meter_values(&at.to_rfc3339(), &current(shown)));
+        let measured = rig.station.currents[&1];
+        (measured.at, measured.current)
+    };
+    let (now, before) = (rig.now, rig.now - TimeDelta::hours(1));
+    assert_eq!(says(&mut rig, before, "1"), (before, amps(1.0)));
+    assert_eq!(says(&mut rig, now, "20"), (now, amps(20.0)));
+    assert_eq!(says(&mut rig, before, "2"), (now, amps(20.0)), "older than what is known");
+}
