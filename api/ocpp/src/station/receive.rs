@@ -80,6 +80,9 @@ impl Station {
         // A restart may have lost the profiles.
         for state in self.connectors.values_mut() {
             state.limits.forget_written();
+            if let Some(balanced) = &mut state.limits.balanced {
+                balanced.draws_more = false;
+            }
         }
         if let Some(link) = &mut self.link {
             link.settled_from = now;

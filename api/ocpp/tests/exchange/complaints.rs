@@ -3,7 +3,7 @@ use chrono::TimeDelta;
 use serde_json::json;
 use slackwater_control::device::command::Command;
 use slackwater_control::device::power_state::PowerState;
-use slackwater_engine::units::amps;
+use slackwater_engine::units::{Power, amps};
 use slackwater_ocpp::assumption::Assumption;
 use slackwater_ocpp::facts::{Reply, Request};
 use slackwater_ocpp::station::limit_state::Check;
@@ -408,4 +408,25 @@ fn a_composite_schedule_beyond_the_calendar_is_read_as_far_as_it_goes() {
     rig.replies(&json!({"status": "Accepted", "scheduleStart": rig.time(),
         "chargingSchedule": {"chargingRateUnit": "A", "chargingSchedulePeriod": periods}}));
     assert_eq!(rig.connector().limits.check, Check::Unknown);
+}
+
+/// Meter values that were kept without a connection say nothing about the power of now.
+#[test]
+fn a_power_that_comes_late_is_not_that_of_now() {
+    let power =
+        |watts: &str| json!([{"value": watts, "measurand": "Power.Active.Import", "unit": "W"}]);
+    let mut rig = Rig::booted();
+    let before = (rig.now - TimeDelta::hours(3)).to_rfc3339();
+    let rate = |rig: &Rig| rig.facts().charging.charge_rate.map(Power::as_kw);
+    rig.says("MeterValues", &meter_values(&before, &power("11000")));
+    assert_eq!(rate(&rig), None, "the connector is free");
+    rig.says("StatusNotification", &status(1, "Charging"));
+    rig.says("MeterValues", &meter_values(&rig.time(), &power("2000")));
+    rig.says("MeterValues", &meter_values(&before, &power("11000")));
+    assert_eq!(rate(&rig), Some(2.0));
+    // By a clock that is late, all come late.
+    rig.wait(600);
+    let late = (rig.now - TimeDelta::hours(1)).to_rfc3339();
+    rig.says("MeterValues", &meter_values(&late, &power("3000")));
+    assert_eq!(rate(&rig), Some(3.0));
 }
