@@ -6,7 +6,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::charging_profile::composite::CompositeStep;
-use slackwater_engine::units::Current;
+use crate::charging_profile::supply::Supply;
+use slackwater_engine::units::{Current, Power};
 
 /// Deviations that count as none.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,6 +29,33 @@ pub struct Difference {
     pub expected: Current,
     /// Limit that the charge point reports.
     pub reported: Current,
+}
+
+/// Share and power by which a meter shows more than a limit allows: a voltage that is 10 % above the nominal
+/// one and the error of a meter are less.
+const EXCESS_SHARE: f64 = 0.2;
+const EXCESS_KW: f64 = 0.5;
+
+/// Multiple of the highest power of a charge point beyond which a measured one is no power of it, but has
+/// a wrong unit.
+const PLAUSIBLE_MAX: f64 = 3.0;
+
+/// Returns true if a measured power is clearly more than a current allows on all phases of the supply: the
+/// charge point does not keep to its limit.
+///
+/// A vehicle on fewer phases may exceed the current and not this power: it is not told from one that keeps
+/// to its limit on all of them. More than three times what `current_max` allows is no power of the charge
+/// point.
+#[must_use]
+pub fn shows_excess(
+    measured: Power,
+    allowed: Current,
+    current_max: Current,
+    supply: Supply,
+) -> bool {
+    let allowed_kw = supply.power_of(allowed).as_kw() * (1.0 + EXCESS_SHARE) + EXCESS_KW;
+    let plausible_kw = supply.power_of(current_max).as_kw() * PLAUSIBLE_MAX;
+    allowed_kw < measured.as_kw() && measured.as_kw() < plausible_kw
 }
 
 impl Agreement {
@@ -82,7 +110,7 @@ impl Agreement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slackwater_engine::units::amps;
+    use slackwater_engine::units::{amps, kw, volts};
 
     fn second(seconds: i64) -> DateTime<Utc> {
         "2026-01-05T12:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::seconds(seconds)
@@ -112,6 +140,26 @@ mod tests {
             reported: amps(reported),
         });
         assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn an_excess_is_clear_and_plausible() {
+        // 8 A on three phases are 5.52 kW, and 32 A are 22.08 kW.
+        let supply = Supply::new(volts(230.0), 3).unwrap();
+        for (measured, expected) in [
+            (0.0, false),
+            (5.52, false),
+            (7.1, false),
+            (7.2, true),
+            (22.0, true),
+            (66.0, true),
+            (67.0, false),
+            (7200.0, false),
+            (-11.0, false),
+        ] {
+            let found = shows_excess(kw(measured), amps(8.0), amps(32.0), supply);
+            assert_eq!(found, expected, "{measured} kW");
+        }
     }
 
     #[test]

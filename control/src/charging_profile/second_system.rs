@@ -112,7 +112,8 @@ impl SecondSystem<'_> {
     fn of_connector(&self, connector: u32) -> Vec<Profile> {
         let of = |number| self.profiles.iter().filter(move |placed| placed.connector == number);
         let general = of(0).filter(|placed| !is_of_sum(placed.profile.purpose));
-        general.chain(of(connector)).map(|placed| placed.profile.clone()).collect()
+        let own = general.chain(of(connector));
+        own.filter_map(|placed| divided(&placed.profile, 1.0)).collect()
     }
 }
 
@@ -120,7 +121,8 @@ const fn is_of_sum(purpose: Purpose) -> bool {
     matches!(purpose, Purpose::StationMax | Purpose::ExternalConstraints)
 }
 
-/// The part of a profile that each of `parts` connectors may take.
+/// The part of a profile that each of `parts` connectors may take, on all phases: limits are written
+/// without a number of phases, and a power that is meant for one phase is less current on three.
 fn divided(profile: &Profile, parts: f64) -> Option<Profile> {
     let part = |limit| match limit {
         Limit::Current(current) => {
@@ -129,8 +131,9 @@ fn divided(profile: &Profile, parts: f64) -> Option<Profile> {
         Limit::Power(power) => Power::from_kw(power.as_kw() / parts).map(Limit::Power),
     };
     let periods = profile.schedule.periods().iter();
-    let periods =
-        periods.map(|period| Some(SchedulePeriod { limit: part(period.limit).ok()?, ..*period }));
+    let periods = periods.map(|period| {
+        Some(SchedulePeriod { limit: part(period.limit).ok()?, phases: None, ..*period })
+    });
     let periods: Option<Vec<SchedulePeriod>> = periods.collect();
     let schedule = Schedule::new(periods?, profile.schedule.duration()).ok()?;
     Some(Profile { schedule, ..profile.clone() })
@@ -225,6 +228,16 @@ mod tests {
         ] {
             assert_eq!(cap(&profiles, connector, at), expected, "{profiles:?}");
         }
+    }
+
+    #[test]
+    fn a_power_for_one_phase_is_that_of_all_phases() {
+        let mut one = placed(1, Purpose::TransactionDefault, &[(0, 0.0)]);
+        let (offset, limit, phases) = (TimeDelta::zero(), Limit::Power(kw(6.9)), Some(1));
+        let period = SchedulePeriod { offset, limit, phases };
+        one.profile.schedule = Schedule::new(vec![period], None).unwrap();
+        let (now, lowest) = cap(&[one], 1, 0).unwrap();
+        assert!((now.unwrap() - 10.0).abs() < 1e-9 && (lowest - 10.0).abs() < 1e-9, "{now:?}");
     }
 
     #[test]

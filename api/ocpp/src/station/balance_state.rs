@@ -16,6 +16,10 @@ pub struct Balanced {
     pub(crate) open: Option<Open>,
     /// True if the connector keeps to the limit that the service wants.
     pub(crate) keeps_wish: bool,
+    /// Highest current that it may have drawn, and the time at which it fell to that.
+    pub(crate) allowed: Option<(Current, DateTime<Utc>)>,
+    /// True if its meter has shown more.
+    pub(crate) draws_more: bool,
 }
 
 /// Limit that was decided.
@@ -42,7 +46,14 @@ pub(crate) struct Open {
 impl Balanced {
     /// Part of a connector that was told nothing yet.
     pub(crate) const fn new(ledger: Ledger) -> Self {
-        Self { ledger, decided: None, open: None, keeps_wish: false }
+        Self {
+            ledger,
+            decided: None,
+            open: None,
+            keeps_wish: false,
+            allowed: None,
+            draws_more: false,
+        }
     }
 
     /// Takes back a limit that was decided: it was not sent, and will not be.

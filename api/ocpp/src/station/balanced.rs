@@ -6,11 +6,13 @@
 //! highest default that may be in force, and the last expiry.
 use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_control::charging_profile::charge_point::{CURRENT_MIN, Pause, RateUnits};
+use slackwater_control::charging_profile::compare::shows_excess;
 use slackwater_control::charging_profile::profile::{Kind, Profile, Purpose, Schedule};
 use slackwater_control::charging_profile::supply::Limit;
 use slackwater_control::load_balancing::ledger::{Ledger, Place};
 use slackwater_control::quirk::kind::Quirk;
-use slackwater_engine::units::Current;
+use slackwater_engine::units::{Current, Power};
+use tracing::warn;
 
 use crate::facts::{Connector, Reply, Request, Status};
 use crate::station::balance_state::{Balanced, Decided, Open};
@@ -22,6 +24,9 @@ use crate::station::state::{Rules, Station};
 /// Time after a limit before which a higher one is not sent, so that a flickering base load does not
 /// keep a charge point busy. Lower ones are sent at once.
 const RAISE_AFTER: TimeDelta = TimeDelta::seconds(30);
+
+/// Time after which a vehicle has followed a lower limit, and its meter shows that.
+const FOLLOWED_AFTER: TimeDelta = TimeDelta::seconds(60);
 
 impl Station {
     /// Enters the balancing of a site at a start of the service: nothing is known of what was sent
@@ -88,8 +93,10 @@ impl Station {
         for state in self.connectors.values_mut() {
             let (differs, wish) = (state.exceeds_limit(), Limit::Current(state.wish(rules)));
             let written = state.limits.written.as_ref().map(|written| written.limit);
+            let measured = state.power.zip(state.power_at);
             let Some(balanced) = &mut state.limits.balanced else { continue };
-            balanced.ledger.set_unbounded(is_unsafe || differs);
+            balanced.watch_meter(measured, rules, now);
+            balanced.ledger.set_unbounded(is_unsafe || differs || balanced.draws_more);
             let held = [Some(Limit::Current(balanced.ledger.may_draw(now))), written];
             let is_within = |held: Limit| rules.current_under(held) <= rules.current_under(wish);
             balanced.keeps_wish = held.into_iter().flatten().any(is_within);
@@ -307,6 +314,33 @@ impl Station {
         limits.balanced = Some(Balanced::new(Ledger::recovered(most, error, most, lifetime, now)));
         limits.default_max = None;
         limits.forget_written();
+    }
+}
+
+impl Balanced {
+    /// Compares the power that the meter has shown at a time with the current that is allowed. An excess
+    /// that is not of a vehicle which has yet to follow a lower limit shows that limits do not bound the
+    /// charge point.
+    fn watch_meter(
+        &mut self,
+        measured: Option<(Power, DateTime<Utc>)>,
+        rules: &Rules,
+        now: DateTime<Utc>,
+    ) {
+        let may = self.ledger.may_draw(now);
+        let since = self.allowed.filter(|(held, _)| *held <= may).map_or(now, |(_, since)| since);
+        self.allowed = Some((may, since));
+        let settled = measured.filter(|(_, at)| *at - since >= FOLLOWED_AFTER);
+        let Some((power, _)) = settled.filter(|_| !self.draws_more) else { return };
+        self.draws_more = shows_excess(power, may, rules.current_max, rules.supply);
+        if self.draws_more {
+            let (power_kw, may_draw_amps) = (power.as_kw(), may.as_amps());
+            warn!(
+                power_kw,
+                may_draw_amps,
+                "a charge point draws more than it may: all of its current counts until it restarts"
+            );
+        }
     }
 }
 

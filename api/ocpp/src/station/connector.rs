@@ -1,5 +1,5 @@
 //! State of one connector.
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use slackwater_engine::units::{Energy, Power};
 
@@ -15,6 +15,9 @@ const CLOCK_MIN: &str = "2015-01-01T00:00:00Z";
 /// Most that a clock may be ahead of ours, in minutes.
 const AHEAD_MAX_MINUTES: i64 = 5;
 
+/// Age up to which a power is that of now.
+const FRESH_MAX: TimeDelta = TimeDelta::minutes(5);
+
 /// State of a connector.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,6 +27,9 @@ pub struct ConnectorState {
     /// Power that the vehicle takes; negative where it gives.
     #[serde(rename = "power_kw")]
     pub power: Option<Power>,
+    /// Time at which a power came that was measured just before.
+    #[serde(skip)]
+    pub power_at: Option<DateTime<Utc>>,
     /// Register of the energy taken.
     pub imported: Register,
     /// Register of the energy given.
@@ -50,9 +56,14 @@ pub fn time_of(
     now: DateTime<Utc>,
 ) -> (DateTime<Utc>, Option<Assumption>) {
     let Some(at) = given else { return (now, Some(Assumption::TimeMissing)) };
-    let is_old = CLOCK_MIN.parse::<DateTime<Utc>>().is_ok_and(|earliest| at < earliest);
     let is_ahead = (at - now).num_minutes() >= AHEAD_MAX_MINUTES;
-    if is_old || is_ahead { (now, Some(Assumption::ClockWrong)) } else { (at.min(now), None) }
+    if !was_set(at) || is_ahead { (now, Some(Assumption::ClockWrong)) } else { (at.min(now), None) }
+}
+
+/// Returns true if a time is that of a clock which was set at some time.
+#[must_use]
+pub fn was_set(at: DateTime<Utc>) -> bool {
+    CLOCK_MIN.parse::<DateTime<Utc>>().is_ok_and(|earliest| earliest <= at)
 }
 
 impl ConnectorState {
@@ -73,8 +84,8 @@ impl ConnectorState {
     pub fn measure(&mut self, samples: &Samples, now: DateTime<Utc>) -> Measured {
         let mut assumed = vec![Assumption::SampleUnreadable; samples.unreadable];
         let mut imported = None;
-        if let Some(power) = net_power(&samples.values) {
-            self.power = Some(power);
+        if let Some((at, power)) = net_power(&samples.values, now) {
+            self.take_power(at, power, now);
         }
         for sample in &samples.values {
             let (at, wrong) = time_of(sample.at, now);
@@ -91,6 +102,21 @@ impl ConnectorState {
             }
         }
         Measured { imported, assumed }
+    }
+
+    /// Takes over a power. One that was kept without a connection is not that of now, unless nothing
+    /// newer is known, and the state does not speak against it.
+    fn take_power(&mut self, at: DateTime<Utc>, power: Power, now: DateTime<Utc>) {
+        let is_late = now - at > FRESH_MAX;
+        let flows = matches!(self.status, None | Some(Status::Charging | Status::Occupied));
+        let is_newer_known = self.power_at.is_some_and(|newer| now - newer <= FRESH_MAX);
+        if is_late && (!flows || is_newer_known) {
+            return;
+        }
+        self.power = Some(power);
+        if !is_late {
+            self.power_at = Some(now);
+        }
     }
 
     /// Last register of the energy taken.
@@ -121,13 +147,18 @@ fn count(
     Some(energy)
 }
 
-/// Power of the latest values: taken less given.
-fn net_power(values: &[Sample]) -> Option<Power> {
-    let last = |quantity| values.iter().rev().find(|one| one.quantity == quantity);
+/// Time and power of the latest values: taken less given.
+fn net_power(values: &[Sample], now: DateTime<Utc>) -> Option<(DateTime<Utc>, Power)> {
+    let time = |one: &Sample| time_of(one.at, now).0;
+    let last = |quantity| {
+        let of_quantity = values.iter().filter(|one| one.quantity == quantity);
+        of_quantity.max_by_key(|one| time(one))
+    };
     let (taken, given) = (last(Quantity::Power), last(Quantity::PowerGiven));
-    let watts = |one: Option<&Sample>| one.map_or(0.0, |one| one.value);
-    taken.or(given)?;
-    Power::from_kw((watts(taken) - watts(given)) / 1e3).ok()
+    let at = taken.into_iter().chain(given).map(time).max()?;
+    let watts =
+        |one: Option<&Sample>| one.filter(|one| time(one) == at).map_or(0.0, |one| one.value);
+    Some((at, Power::from_kw((watts(taken) - watts(given)) / 1e3).ok()?))
 }
 
 #[cfg(test)]

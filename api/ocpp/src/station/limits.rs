@@ -253,11 +253,12 @@ impl Station {
         let transaction_start = open.map(|open| open.started_at);
         let installed = Installed { profiles: &profiles, transaction_start, supply: rules.supply };
         let until = now + TimeDelta::seconds(i64::from(CHECKED_SECONDS));
-        let step = |period: &SchedulePeriod| CompositeStep {
-            start: start + period.offset,
-            limit: Some(rules.supply.current_of(period.limit, period.phases)),
+        // A period beyond the calendar is none of the time that was asked for.
+        let step = |period: &SchedulePeriod| {
+            let limit = Some(rules.supply.current_of(period.limit, period.phases));
+            Some(CompositeStep { start: start.checked_add_signed(period.offset)?, limit })
         };
-        let reported: Vec<CompositeStep> = periods.iter().map(step).collect();
+        let reported: Vec<CompositeStep> = periods.iter().filter_map(step).collect();
         if reported.is_empty() {
             return Check::Unknown;
         }

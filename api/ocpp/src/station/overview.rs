@@ -69,6 +69,7 @@ fn describe_connector(
             "retry_at": limits.retry_at,
             // In a site: the highest current that it may draw now by anything ever sent.
             "may_draw_amps": balanced.map(|own| own.ledger.may_draw(now)),
+            "draws_more": balanced.map(|own| own.draws_more),
         },
     })
 }

@@ -6,7 +6,7 @@ use crate::assumption::Assumption;
 use crate::facts::{
     Answer, Connector, Event, Model, Quantity, Sample, Samples, Stage, Status, TransactionFacts,
 };
-use crate::station::connector::{ConnectorState, time_of};
+use crate::station::connector::{ConnectorState, time_of, was_set};
 use crate::station::limit_state::Learned;
 use crate::station::state::{MeasuredCurrent, Rules, Station};
 use crate::station::transactions::{Given, Transaction};
@@ -53,10 +53,14 @@ impl Station {
 
     fn note_current(&mut self, connector: Connector, samples: &Samples, now: DateTime<Utc>) {
         let is_current = |sample: &&Sample| sample.quantity == Quantity::Current;
-        let last = samples.values.iter().rfind(is_current);
-        if let Some(current) = last.and_then(|sample| Current::from_amps(sample.value).ok()) {
-            self.currents.insert(connector, MeasuredCurrent { at: now, current });
-        }
+        let timed = samples.values.iter().filter(is_current).filter_map(|sample| {
+            let (at, current) = (time_of(sample.at, now).0, Current::from_amps(sample.value).ok()?);
+            Some(MeasuredCurrent { at, current })
+        });
+        // Values that were kept without a connection arrive late: the newest counts, from its own time on.
+        let known = self.currents.get(&connector).copied();
+        let newest = known.into_iter().chain(timed).max_by_key(|measured| measured.at);
+        self.currents.extend(newest.map(|newest| (connector, newest)));
     }
 
     fn note_all(&mut self, assumed: impl IntoIterator<Item = Assumption>, now: DateTime<Utc>) {
@@ -66,8 +70,9 @@ impl Station {
     }
 
     fn boot(&mut self, model: Model, rules: &Rules, now: DateTime<Utc>) -> Answer {
-        if self.model.as_ref() != Some(&model) {
-            // Other firmware may take other forms of profiles.
+        // Other firmware may take other forms of profiles, and one that refused all of them may have been
+        // busy, or out of order.
+        if self.model.as_ref() != Some(&model) || self.learned.is_hopeless {
             self.learned = Learned::default();
         }
         self.model = Some(model);
@@ -75,6 +80,9 @@ impl Station {
         // A restart may have lost the profiles.
         for state in self.connectors.values_mut() {
             state.limits.forget_written();
+            if let Some(balanced) = &mut state.limits.balanced {
+                balanced.draws_more = false;
+            }
         }
         if let Some(link) = &mut self.link {
             link.settled_from = now;
@@ -100,17 +108,45 @@ impl Station {
         let connector = self.place_of(facts, now);
         let given = read_given(facts);
         let transactions = &self.connector(connector).transactions;
+        let is_dated = facts.at.is_some_and(was_set);
         let known = match &facts.id {
             Some(id) => transactions.has(id).then(|| id.clone()),
-            None => transactions.started_as(&given).map(|known| known.id.clone()),
+            None => transactions.started_as(&given, is_dated).map(|known| known.id.clone()),
         };
         if let Some(known) = known {
+            self.complete_start(facts, connector, given, now);
             return known;
         }
         if given.register.is_none() {
             self.assume(Assumption::MeterStartMissing, now);
         }
         self.open(facts, connector, given, now)
+    }
+
+    /// Takes over the start of a transaction that was known already. If it began here with a later message,
+    /// its start and its first register are known from now on; a repeated start changes nothing.
+    fn complete_start(
+        &mut self,
+        facts: &TransactionFacts,
+        connector: Connector,
+        given: Given,
+        now: DateTime<Utc>,
+    ) {
+        let (started_at, wrong) = time_of(facts.at, now);
+        let state = self.connector(connector);
+        let is_new = |open: &Transaction| {
+            let began_later = open.given.register.is_none() && given.register.is_some();
+            began_later && facts.id.as_ref() == Some(&open.id) && started_at <= open.started_at
+        };
+        if wrong.is_some() || !state.transactions.open.as_ref().is_some_and(is_new) {
+            return;
+        }
+        let measured = state.measure(&facts.samples, now);
+        if let Some(open) = &mut state.transactions.open {
+            (open.started_at, open.given, open.meter_start) =
+                (started_at, given, measured.imported);
+        }
+        self.note_all(measured.assumed, now);
     }
 
     /// Opens a transaction in place of one that is open still.
@@ -122,7 +158,9 @@ impl Station {
         now: DateTime<Utc>,
     ) -> String {
         let (started_at, wrong) = time_of(facts.at, now);
-        if self.connector(connector).transactions.open.is_some() {
+        // One that began before the open one comes late, and is over.
+        let is_over = !self.may_end_at(connector, facts.at);
+        if self.connector(connector).transactions.open.is_some() && !is_over {
             self.assume(Assumption::TransactionReplaced, now);
             let last = self.connector(connector).register();
             self.connector(connector).transactions.end(started_at, last);
@@ -135,10 +173,14 @@ impl Station {
         let measured = self.connector(connector).measure(&facts.samples, now);
         let state = self.connector(connector);
         let meter_start = measured.imported.filter(|_| has_register);
-        state.transactions.open =
-            Some(Transaction { id: id.clone(), started_at, given, meter_start });
-        if let Some(status) = facts.status {
-            state.set_status(status);
+        let transaction = Transaction { id: id.clone(), started_at, given, meter_start };
+        if is_over {
+            state.transactions.add_ended(transaction);
+        } else {
+            state.transactions.open = Some(transaction);
+            if let Some(status) = facts.status {
+                state.set_status(status);
+            }
         }
         self.note_all(measured.assumed.into_iter().chain(wrong), now);
         id
@@ -170,7 +212,7 @@ impl Station {
             self.connectors.iter().find(|(_, state)| is_known(state)).map(|(number, _)| *number);
         let connector = known.or_else(|| {
             self.assume(Assumption::TransactionUnknown, now);
-            self.only_open(facts.connector)
+            self.only_open(facts.connector).filter(|number| self.may_end_at(*number, facts.at))
         });
         let Some(connector) = connector else { return id };
         let is_repeated = known.is_some() && !self.connector(connector).transactions.is_open(&id);
@@ -218,6 +260,15 @@ impl Station {
         }
         let mut open = self.connectors.keys().copied().filter(is_open);
         open.next().filter(|_| open.next().is_none())
+    }
+
+    /// Returns false if the open transaction of a connector began after a time: an end of that time is that
+    /// of an earlier one.
+    fn may_end_at(&self, number: Connector, at: Option<DateTime<Utc>>) -> bool {
+        let state = self.connectors.get(&number);
+        let open = state.and_then(|state| state.transactions.open.as_ref());
+        let began = open.map(|open| open.started_at);
+        at.filter(|at| was_set(*at)).zip(began).is_none_or(|(at, began)| began <= at)
     }
 
     /// The connector of a transaction: as it says, where its identifier is known, or the first.

@@ -110,7 +110,7 @@ pub struct Station {
 /// Current as a meter has shown it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeasuredCurrent {
-    /// Time at which it came.
+    /// Time of the measurement.
     pub at: DateTime<Utc>,
     /// Highest current of a phase.
     pub current: Current,

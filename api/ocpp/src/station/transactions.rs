@@ -58,10 +58,11 @@ pub struct Transactions {
 }
 
 impl Transactions {
-    /// The transaction that a repeated message began.
+    /// The transaction that a repeated message began. Without a clock (`is_dated` is false) one start is
+    /// like the next: then it is the open one at most.
     #[must_use]
-    pub fn started_as(&self, given: &Given) -> Option<&Transaction> {
-        self.all().find(|one| one.given == *given)
+    pub fn started_as(&self, given: &Given, is_dated: bool) -> Option<&Transaction> {
+        self.all().find(|one| one.given == *given && (is_dated || self.is_open(&one.id)))
     }
 
     /// Returns true if the identifier is that of the open transaction or of one of the ended.
@@ -86,7 +87,17 @@ impl Transactions {
         let advance = transaction.meter_start.zip(register).map(|(start, end)| end - start);
         let energy = advance.filter(|&energy| energy >= Energy::ZERO);
         let ended_at = ended_at.max(transaction.started_at);
-        self.ended.push(Ended { transaction, ended_at, energy });
+        self.push_ended(Ended { transaction, ended_at, energy });
+    }
+
+    /// Adds a transaction that is over: another has begun since. Its end is not known here.
+    pub fn add_ended(&mut self, transaction: Transaction) {
+        let ended_at = transaction.started_at;
+        self.push_ended(Ended { transaction, ended_at, energy: None });
+    }
+
+    fn push_ended(&mut self, ended: Ended) {
+        self.ended.push(ended);
         let surplus = self.ended.len().saturating_sub(ENDED_KEPT);
         self.ended.drain(..surplus);
     }

@@ -333,3 +333,66 @@ fn a_charger_that_reports_more_than_it_accepted_counts_with_all_of_its_current()
         rig.wait(200);
     }
 }
+
+/// A charge point that was offline delivers what its meter had shown: that is not the load of now.
+#[test]
+fn a_load_that_comes_late_is_no_load_of_now() {
+    let mut rig = in_site(false);
+    let current = |amps: &str| json!([{"value": amps, "measurand": "Current.Import", "unit": "A"}]);
+    let says = |rig: &mut Rig, at: DateTime<Utc>, shown: &str| {
+        rig.says("MeterValues", &meter_values(&at.to_rfc3339(), &current(shown)));
+        let measured = rig.station.currents[&1];
+        (measured.at, measured.current)
+    };
+    let (now, before) = (rig.now, rig.now - TimeDelta::hours(1));
+    assert_eq!(says(&mut rig, before, "1"), (before, amps(1.0)));
+    assert_eq!(says(&mut rig, now, "20"), (now, amps(20.0)));
+    assert_eq!(says(&mut rig, before, "2"), (now, amps(20.0)), "older than what is known");
+}
+
+/// It accepts its limits, reports them, and charges as it likes: its meter shows that.
+#[test]
+fn a_charger_that_draws_more_than_it_accepted_counts_with_all_of_its_current() {
+    let mut rig = in_site(false);
+    let site = site(8.0);
+    let says = |rig: &mut Rig, watts: &str| {
+        let power = json!([{"value": watts, "measurand": "Power.Active.Import", "unit": "W"}]);
+        rig.says("MeterValues", &meter_values(&rig.time(), &power));
+        balance(rig, &site)[0]
+    };
+    rig.starts(1000);
+    rig.says("StatusNotification", &status(1, "Charging"));
+    assert_eq!(written(&mut rig, &site), [8.0]);
+    for (seconds, watts, counted) in [
+        (10, "5600", 6.0),
+        (90, "6900", 6.0),     // 8 A at 253 V, and the meter is not exact
+        (10, "11000000", 6.0), // no power of this charger
+        (10, "11000", 16.0),
+        (10, "1400", 16.0), // the next vehicle may take all again
+    ] {
+        rig.wait(seconds);
+        assert_eq!(says(&mut rig, watts), amps(counted), "{watts} W");
+        rig.accepts_all();
+    }
+    let model = json!({"chargePointVendor": "Fjord", "chargePointModel": "Post"});
+    rig.says("BootNotification", &model);
+    assert_eq!(says(&mut rig, "1400"), amps(6.0));
+}
+
+/// A vehicle takes some time to follow a lower limit.
+#[test]
+fn a_vehicle_that_has_yet_to_follow_does_not_draw_more_than_it_may() {
+    let mut rig = in_site(false);
+    rig.starts(1000);
+    rig.says("StatusNotification", &status(1, "Charging"));
+    assert_eq!(written(&mut rig, &site(16.0)), [16.0]);
+    rig.wait(90);
+    assert_eq!(written(&mut rig, &site(6.0)), [6.0]);
+    for (seconds, counted) in [(0, 6.0), (57, 6.0), (3, 16.0)] {
+        rig.wait(seconds);
+        let power = json!([{"value": "11000", "measurand": "Power.Active.Import", "unit": "W"}]);
+        rig.says("MeterValues", &meter_values(&rig.time(), &power));
+        assert_eq!(balance(&mut rig, &site(6.0))[0], amps(counted));
+        rig.accepts_all();
+    }
+}

@@ -1,9 +1,12 @@
 //! Complaints of users about central systems, each as the exchange that caused it.
 use chrono::TimeDelta;
 use serde_json::json;
+use slackwater_control::device::command::Command;
 use slackwater_control::device::power_state::PowerState;
+use slackwater_engine::units::{Power, amps};
 use slackwater_ocpp::assumption::Assumption;
 use slackwater_ocpp::facts::{Reply, Request};
+use slackwater_ocpp::station::limit_state::Check;
 
 use crate::rig::{Rig, meter_values, status};
 
@@ -333,4 +336,97 @@ fn one_request_at_a_time_and_late_replies_are_dropped() {
     rig.order(start(4), 4);
     rig.reconnects();
     assert_eq!(rig.done[3], (4, Reply::Lost));
+}
+
+/// A charge point without a clock, whose meter begins anew with each transaction: each start is like
+/// the one before, and a transaction of its own.
+#[test]
+fn transactions_of_a_charge_point_without_a_clock_are_told_apart() {
+    for timestamp in ["1970-01-01T00:00:00Z", "05.01.2026 18:00"] {
+        let mut rig = Rig::booted();
+        let start =
+            json!({"connectorId": 1, "idTag": "ada", "meterStart": 0, "timestamp": timestamp});
+        let ids = [1, 2].map(|_| {
+            let id = rig.says("StartTransaction", &start)["transactionId"].clone();
+            assert_eq!(rig.says("StartTransaction", &start)["transactionId"], id, "sent again");
+            let stop = json!({"transactionId": id, "meterStop": 4000, "timestamp": timestamp});
+            rig.says("StopTransaction", &stop);
+            rig.wait(600);
+            id
+        });
+        assert_eq!(ids, [1, 2], "{timestamp}");
+        assert_eq!(rig.last_energy(), Some(4.0), "{timestamp}");
+    }
+}
+
+/// A charge point that was with another central system delivers an end of that time.
+#[test]
+fn an_unknown_end_of_an_earlier_time_does_not_end_the_open_transaction() {
+    let mut rig = Rig::booted();
+    let id = rig.starts(1000);
+    let before = (rig.now - TimeDelta::days(2)).to_rfc3339();
+    rig.says(
+        "StopTransaction",
+        &json!({"transactionId": 4711, "meterStop": 500, "timestamp": before}),
+    );
+    let open = rig.connector().transactions.open.as_ref().map(|open| open.id.clone());
+    assert_eq!(open, Some(id.to_string()));
+}
+
+/// Transactions that were made offline come after the one that runs.
+#[test]
+fn a_transaction_that_comes_late_does_not_replace_the_open_one() {
+    let mut rig = Rig::booted();
+    let at = |minutes: i64| (rig.now - TimeDelta::minutes(minutes)).to_rfc3339();
+    let (before, end) = (at(60), at(30));
+    let open = rig.starts(7000);
+    let start = json!({"connectorId": 1, "idTag": "bo", "meterStart": 1000, "timestamp": before});
+    let late = rig.says("StartTransaction", &start)["transactionId"].clone();
+    assert_ne!(late, open);
+    rig.says(
+        "StopTransaction",
+        &json!({"transactionId": late, "meterStop": 7000, "timestamp": end}),
+    );
+    let stop = json!({"transactionId": open, "meterStop": 9000, "timestamp": rig.time()});
+    assert!(rig.connector().transactions.open.is_some());
+    rig.says("StopTransaction", &stop);
+    assert_eq!(rig.last_energy(), Some(2.0));
+}
+
+/// A number of seconds beyond the calendar took the connection down.
+#[test]
+fn a_composite_schedule_beyond_the_calendar_is_read_as_far_as_it_goes() {
+    let mut rig = Rig::booted();
+    rig.starts(1000);
+    rig.command(Command::MaxCurrent(amps(10.0)), 1);
+    rig.wait(10);
+    rig.replies(&json!({"status": "Accepted"}));
+    rig.replies(&json!({"status": "Accepted"}));
+    let asked = rig.asked.last().map(|one| one.1.clone());
+    assert_eq!(asked.as_deref(), Some("GetCompositeSchedule"));
+    let periods = json!([{"startPeriod": 9_000_000_000_000_i64, "limit": 6}]);
+    rig.replies(&json!({"status": "Accepted", "scheduleStart": rig.time(),
+        "chargingSchedule": {"chargingRateUnit": "A", "chargingSchedulePeriod": periods}}));
+    assert_eq!(rig.connector().limits.check, Check::Unknown);
+}
+
+/// Meter values that were kept without a connection say nothing about the power of now.
+#[test]
+fn a_power_that_comes_late_is_not_that_of_now() {
+    let power =
+        |watts: &str| json!([{"value": watts, "measurand": "Power.Active.Import", "unit": "W"}]);
+    let mut rig = Rig::booted();
+    let before = (rig.now - TimeDelta::hours(3)).to_rfc3339();
+    let rate = |rig: &Rig| rig.facts().charging.charge_rate.map(Power::as_kw);
+    rig.says("MeterValues", &meter_values(&before, &power("11000")));
+    assert_eq!(rate(&rig), None, "the connector is free");
+    rig.says("StatusNotification", &status(1, "Charging"));
+    rig.says("MeterValues", &meter_values(&rig.time(), &power("2000")));
+    rig.says("MeterValues", &meter_values(&before, &power("11000")));
+    assert_eq!(rate(&rig), Some(2.0));
+    // By a clock that is late, all come late.
+    rig.wait(600);
+    let late = (rig.now - TimeDelta::hours(1)).to_rfc3339();
+    rig.says("MeterValues", &meter_values(&late, &power("3000")));
+    assert_eq!(rate(&rig), Some(3.0));
 }

@@ -336,3 +336,21 @@ proptest! {
         prop_assert_eq!(held.at(rig.now + TimeDelta::seconds(300)), Some(6.0));
     }
 }
+
+/// A charger that is out of order refuses everything for a while. It is asked again after its next start.
+#[test]
+fn a_charger_that_refused_every_form_is_asked_again_after_a_restart() {
+    let mut rig = charging();
+    rig.command(Command::MaxCurrent(amps(10.0)), 1);
+    while !rig.asked.is_empty() {
+        rig.replies(&json!({"status": "Rejected"}));
+    }
+    assert!(!rig.station.takes_limits());
+    rig.wait(3600);
+    assert_eq!(rig.asked, []);
+    let model = json!({"chargePointVendor": "Fjord", "chargePointModel": "Post"});
+    rig.says("BootNotification", &model);
+    rig.wait(10);
+    let limits: Vec<f64> = profiles(&rig.accepts_all()).iter().map(|one| one.2).collect();
+    assert_eq!(limits, [6.0, 10.0]);
+}

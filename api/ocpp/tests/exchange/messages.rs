@@ -1,5 +1,6 @@
 //! Every message of a charge point, in both versions, with its answer.
 use serde_json::{Value, json};
+use slackwater_engine::units::kwh;
 use slackwater_ocpp::assumption::Assumption;
 use slackwater_ocpp::facts::{Reply, Request, Reset, Trigger};
 use slackwater_ocpp::version::Version;
@@ -223,4 +224,25 @@ fn a_transaction_that_began_while_nobody_listened() {
     rig.says("TransactionEvent", &event(&rig, "Ended", "tx-b", "Idle", Some(5000.0)));
     // Its register at the start is unknown, and so is its energy.
     assert_eq!(rig.last_energy(), None);
+}
+
+/// Events that overtake the start of their transaction: its register is not lost.
+#[test]
+fn a_start_that_comes_after_an_update_completes_the_transaction() {
+    let mut rig = Rig::booted_201();
+    let began = rig.now;
+    let start = event(&rig, "Started", "tx-a", "Charging", Some(1000.0));
+    rig.wait(600);
+    rig.says("TransactionEvent", &event(&rig, "Updated", "tx-a", "Charging", Some(1500.0)));
+    for _ in 0..2 {
+        rig.says("TransactionEvent", &start);
+    }
+    let open = rig.connector().transactions.open.clone().expect("it is open");
+    assert_eq!((open.started_at, open.meter_start), (began, Some(kwh(1.0))));
+    assert_eq!(rig.connector().register(), Some(kwh(1.5)));
+    rig.wait(300);
+    rig.says("TransactionEvent", &event(&rig, "Ended", "tx-a", "Idle", Some(2500.0)));
+    assert_eq!(rig.last_energy(), Some(1.5));
+    let metered = rig.station.metered(1, began, rig.now).expect("a connector");
+    assert_eq!(metered.iter().map(|one| one.imported).collect::<Vec<_>>(), [kwh(1.5)]);
 }
