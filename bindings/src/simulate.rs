@@ -258,6 +258,18 @@ impl SimulationResult {
     fn named_amounts(&self) -> Vec<(String, String)> {
         self.amounts.clone()
     }
+
+    /// A result of its tables and amounts, as a pickled one has them.
+    #[staticmethod]
+    #[pyo3(name = "_of_tables")]
+    fn from_tables(
+        homes: PyRef<'_, SimulationTable>,
+        steps: Option<PyRef<'_, SimulationTable>>,
+        amounts: Vec<(String, String)>,
+    ) -> Self {
+        let table = |table: &PyRef<'_, SimulationTable>| Table::clone(table.as_super());
+        Self { homes: table(&homes), steps: steps.as_ref().map(table), amounts }
+    }
 }
 
 /// End of a simulation: the exception of its policy, or `None` if the caller stopped it.

@@ -263,6 +263,28 @@ class _Costs(_engine.SimulationResult):
         names = [name for name in self._totals if name.startswith("regret_")]
         return {name.removeprefix("regret_"): self._totals[name] for name in names}
 
+    def _own(self) -> tuple[object, ...]:
+        """Arguments of the class after the result of the engine."""
+        return (self.currency,)
+
+    def _parts(self) -> tuple[object, ...]:
+        """All that a result is made of."""
+        return self.homes, self.steps, self._amounts, *self._own()
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether amounts, currency and tables are equal."""
+        if not isinstance(other, _Costs) or type(other) is not type(self):
+            return NotImplemented
+        return self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        """Hash what is quick to read."""
+        return hash((self.cost, self.currency))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Make it anew when it is unpickled."""
+        return _make_costs, (type(self), *self._parts())
+
     def _headline(self, what: str) -> str:
         """Tell cost, baseline and regret in one line."""
         return (
@@ -272,9 +294,21 @@ class _Costs(_engine.SimulationResult):
         )
 
 
+def _make_costs(
+    kind: Callable[..., _Costs],
+    homes: SimulationTable,
+    steps: SimulationTable | None,
+    amounts: list[tuple[str, str]],
+    *own: object,
+) -> _Costs:
+    """Make a result of its parts, for pickle."""
+    return kind(_engine.SimulationResult._of_tables(homes, steps, amounts), *own)
+
+
 class Simulation(_Costs):
     """Result of a simulation: realised cost, hindsight optimum, regret, tables.
 
+    It compares by value, and can be copied and pickled.
     Amounts are decimals with twelve places and add up to the last digit:
     ``regret == cost - hindsight_cost == sum(regret_parts.values())``.
     """
@@ -287,6 +321,9 @@ class Simulation(_Costs):
         """Add a table of stays and a currency to a result of the engine."""
         super().__init__(native, currency)
         self._stays = stays
+
+    def _own(self) -> tuple[object, ...]:
+        return self._stays, self.currency
 
     @property
     def stays(self) -> SimulationTable:
