@@ -338,9 +338,10 @@ class Simulation(_Costs):
 class HomeSimulation(_Costs):
     """Result of a simulation of homes with batteries: costs, hindsight optimum, regret, tables.
 
-    The hindsight optimum is that of batteries without losses that knew all from the start,
-    the baseline that of batteries that rest. Amounts are decimals with twelve places and
-    add up to the last digit:
+    The hindsight optimum is that of devices without losses that knew all from the start,
+    the baseline that of batteries that rest and vehicles that charge at full power from their
+    arrival. A result compares by value, and can be copied and pickled. Amounts are decimals with
+    twelve places and add up to the last digit:
     ``regret == cost - hindsight_cost == sum(regret_parts.values())``.
     """
 
@@ -465,6 +466,7 @@ def simulate_homes(
     *,
     power: ArrowTable | None = None,
     power_forecast: SeasonalNaive | Persistence | ArrowTable | None = None,
+    stays: ArrowTable | None = None,
     export_prices: Prices | None = None,
     export_forecasts: Iterable[Forecast] = (),
     start: datetime | None = None,
@@ -480,13 +482,14 @@ def simulate_homes(
 
     At every multiple of ``step``, at every start of a settled price and whenever a forecast of
     prices becomes known the policy sees what is known by then, and nothing else, and commands
-    the battery. Load, solar power and battery meet at the meter of the home: what it draws
-    costs the settled price, what it feeds in earns the export price. A battery that becomes
+    the battery. Load, solar power, battery and vehicles meet at the meter of the home: what it
+    draws costs the settled price, what it feeds in earns the export price. A battery that becomes
     full or empty within a minute takes or gives in that minute what it can. Homes are
     independent, and are simulated in parallel.
 
     A plan of :class:`Replan` reaches to the end of the known prices, and the battery holds its
-    ``target_percent`` there, as far as it can.
+    ``target_percent`` there, as far as it can. While a vehicle needs energy, both are planned
+    together, as :func:`plan_site` does. A home with a vehicle takes much longer than one without.
 
     Args:
         policy: :class:`Replan` without a budget, or a function of a :class:`HomeView`. A function
@@ -518,6 +521,12 @@ def simulate_homes(
         power_forecast: What was known of them: a rule on what was measured, or a table as
             ``power`` with a column ``known_at``, of which a later forecast wins over an
             earlier one. Required with ``power``.
+        stays: Vehicles of the homes, one row a stay: the table of :func:`simulate` with the column
+            ``home``. A vehicle is known from its arrival on, draws any power up to its highest,
+            and has what it needs by its departure or by the end of the known prices, if that
+            is earlier. Each stay lies within the simulation, at a home with a battery;
+            ``power_min_kw``, ``power_step_kw`` and ``start_cost`` are not supported here.
+            The policy is :class:`Replan`.
         export_prices: Settled prices to sell, at most those to buy. Without them a kWh that
             is fed in earns nothing, and costs where the price to buy is negative as much as
             one from the grid is paid for.
@@ -527,9 +536,9 @@ def simulate_homes(
         step: Time from one decision to the next.
         horizon: How far ahead the policy sees; ``None`` for all that is known.
         shortfall_price_per_kwh: Price of a kWh that a battery lacks to its target at the
-            end; by default the highest settled price.
-        regret: Whether to split the regret, into the parts ``forecast`` (of prices, load and
-            solar power), ``horizon``, ``efficiency`` and ``policy``; the others are 0. That
+            end, or a vehicle at its departure; by default the highest settled price.
+        regret: Whether to split the regret, into the parts ``forecast`` (of prices, load, solar
+            power and arrivals), ``horizon``, ``efficiency`` and ``policy``; the others are 0. That
             runs the policy up to three times more.
         steps: Whether to keep a row for each decision.
         progress: Whether to draw a bar on the standard error output, or a function that
@@ -588,6 +597,9 @@ regret 0.0000)
     if isinstance(policy, Replan) and policy.budget is not None:
         message = f"budget is {policy.budget}; plans of batteries have none, give Replan()"
         raise InputError(message)
+    if stays is not None and not isinstance(policy, Replan):
+        message = "stays beside batteries are planned together with them; give Replan() as policy"
+        raise InputError(message)
     if export_prices is not None and export_prices.currency != prices.currency:
         message = f"export_prices are in {export_prices.currency}, prices in {prices.currency}"
         raise InputError(message)
@@ -603,7 +615,11 @@ regret 0.0000)
             ],
         ),
         _HomeFacts(
-            power=power, power_forecast=_power_forecast(power_forecast), start=start, end=end
+            stays=stays,
+            power=power,
+            power_forecast=_power_forecast(power_forecast),
+            start=start,
+            end=end,
         ),
         settings=Settings(
             step=step,
@@ -629,8 +645,9 @@ class _Tariff:
 
 @dataclass(frozen=True, kw_only=True)
 class _HomeFacts:
-    """Load and solar power of homes, as the native part reads them."""
+    """Load, solar power and vehicles of homes, as the native part reads them."""
 
+    stays: ArrowTable | None
     power: ArrowTable | None
     power_forecast: tuple[int | None, str] | ArrowTable | None
     start: datetime | None
