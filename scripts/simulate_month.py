@@ -1,9 +1,10 @@
 """Time a month of many homes, planned again every quarter of an hour, from table to table.
 
-Two runs on made-up data, each with the regret split and with a row for each decision:
+Runs on made-up data, each with the regret split and with a row for each decision:
 
 - vehicles: a stay a night at the plug, as in ``engine/examples/simulate_month.rs``;
-- batteries: a home battery beside load and solar power, which are forecast from the day before.
+- batteries: a home battery beside load and solar power, which are forecast from the day before;
+- both: such a battery and a vehicle, planned together, in a few homes (``--both``).
 
 Prices are published at 13:00 of the day before, in quarters of an hour; October has 25 hours on one
 of its days.
@@ -22,6 +23,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 import slackwater as sw
 
@@ -130,10 +132,13 @@ def main() -> int:
     """Simulate, and fail if a month of homes takes longer than it may."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--homes", type=int, default=1_000)
+    parser.add_argument("--both", type=int, default=0, help="homes with a battery and a vehicle")
     parser.add_argument("--days", type=int, default=31)
-    parser.add_argument("--seconds-max", type=float, default=60.0, help="of each of the two runs")
+    parser.add_argument(
+        "--seconds-max", type=float, default=60.0, help="of vehicles, and of batteries"
+    )
     options = parser.parse_args()
-    random = np.random.default_rng(26)
+    random, homes = np.random.default_rng(26), max(options.homes, options.both)
     end = MONTH + timedelta(days=options.days)
     first = (MONTH - timedelta(days=HISTORY_DAYS)).astimezone(ZoneInfo("UTC"))
     count = round((end.astimezone(ZoneInfo("UTC")) - first) / QUARTER)
@@ -143,27 +148,37 @@ def main() -> int:
     export = sw.Prices.from_values(first, selling, currency="EUR", slot=QUARTER)
     published = sw.publish_day_ahead(prices, time_zone=ZONE)
     sold = sw.publish_day_ahead(export, time_zone=ZONE)
-    stays = make_stays(options.homes, options.days, random)
-    batteries = make_batteries(options.homes)
-    power = make_power(options.homes, first, count, random)
-    times = [
-        run("vehicles", lambda: sw.simulate(sw.Replan(), stays, prices, published)),
-        run(
-            "batteries",
-            lambda: sw.simulate_homes(
-                sw.Replan(),
-                batteries,
-                prices,
-                published,
-                power=power,
-                power_forecast=sw.SeasonalNaive(time_zone=ZONE, days=1),
-                export_prices=export,
-                export_forecasts=sold,
-                start=MONTH,
-                end=end,
-            ),
-        ),
-    ]
+    stays = make_stays(homes, options.days, random)
+    batteries = make_batteries(homes)
+    power = make_power(homes, first, count, random)
+
+    def simulate_homes(number: int, vehicles: pa.Table | None = None) -> sw.HomeSimulation:
+        return sw.simulate_homes(
+            sw.Replan(),
+            batteries.slice(0, number),
+            prices,
+            published,
+            stays=vehicles,
+            power=power.slice(0, number * count),
+            power_forecast=sw.SeasonalNaive(time_zone=ZONE, days=1),
+            export_prices=export,
+            export_forecasts=sold,
+            start=MONTH,
+            end=end,
+        )
+
+    times = [0.0]
+    if options.homes:
+        few = stays.slice(0, options.homes * options.days)
+        times = [
+            run("vehicles", lambda: sw.simulate(sw.Replan(), few, prices, published)),
+            run("batteries", lambda: simulate_homes(options.homes)),
+        ]
+    if options.both:
+        own = stays.slice(0, options.both * options.days)
+        # The last stay of each home ends after the month.
+        inside = own.filter(pc.less_equal(own["departure"], pa.scalar(end)))
+        run("both", lambda: simulate_homes(options.both, inside))
     return 1 if max(times) > options.seconds_max else 0
 
 

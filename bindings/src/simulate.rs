@@ -108,9 +108,7 @@ impl ReadStays {
         let has_home = |batch: &RecordBatch| Columns::new(batch).find("home").is_some();
         let by = if batches.iter().all(has_home) { "home" } else { "id" };
         let mut read = Self { homes: Keys::new(&[by.to_owned()]), stays: Vec::new() };
-        for batch in &batches {
-            read.add(batch)?;
-        }
+        read.stays = read_stays(&batches, &mut read.homes, "simulate")?;
         Ok(read)
     }
 
@@ -123,12 +121,20 @@ impl ReadStays {
         self.stays = vec![stay];
         Ok(self)
     }
+}
 
-    fn add(&mut self, batch: &RecordBatch) -> Result<(), Refused> {
-        let (columns, first) = (Columns::new(batch), self.stays.len());
-        columns.refuse_foreign(&NOT_HERE, "simulate")?;
-        let vehicles = Vehicles::new(batch, None, ("simulate", &OWN))?;
-        let homes = self.homes.encode(batch, first)?.unwrap_or_default();
+/// Stays of a table, for the function of Python of that name. `homes` learns the names of their homes.
+pub(crate) fn read_stays(
+    batches: &[RecordBatch],
+    homes: &mut Keys,
+    function: &str,
+) -> Result<Vec<Stay>, Refused> {
+    let mut read = Vec::new();
+    for batch in batches {
+        let (columns, first) = (Columns::new(batch), read.len());
+        columns.refuse_foreign(&NOT_HERE, function)?;
+        let vehicles = Vehicles::new(batch, None, (function, &OWN))?;
+        let homes = homes.encode(batch, first)?.unwrap_or_default();
         let numbers = |name: &str| columns.optional_numbers(name);
         let (power_min, power_step) = (numbers("power_min_kw")?, numbers("power_step_kw")?);
         let start_cost = numbers("start_cost")?;
@@ -140,9 +146,9 @@ impl ReadStays {
         };
         let stays = stays_of_fleet(&vehicles.fleet(), &own)
             .map_err(|(row, error)| Refused::argument(&format!("stay {}", first + row), error))?;
-        self.stays.extend(stays);
-        Ok(())
+        read.extend(stays);
     }
+    Ok(read)
 }
 
 /// A policy that is a function of Python: from a view to periods with their power in kW.
@@ -251,6 +257,18 @@ impl SimulationResult {
     #[getter]
     fn steps(&self, py: Python<'_>) -> PyResult<Option<Py<SimulationTable>>> {
         self.steps.as_ref().map(|steps| SimulationTable::wrap(py, steps)).transpose()
+    }
+
+    /// A result of its tables and amounts, as a pickled one has them.
+    #[staticmethod]
+    #[pyo3(name = "_of_tables")]
+    fn from_tables(
+        homes: PyRef<'_, SimulationTable>,
+        steps: Option<PyRef<'_, SimulationTable>>,
+        amounts: Vec<(String, String)>,
+    ) -> Self {
+        let table = |table: &PyRef<'_, SimulationTable>| Table::clone(table.as_super());
+        Self { homes: table(&homes), steps: steps.as_ref().map(table), amounts }
     }
 
     /// Amounts by name, as decimal texts.

@@ -1,4 +1,4 @@
-//! Simulations of homes with batteries, Arrow to Arrow, with policies of Python.
+//! Simulations of homes with batteries and vehicles, Arrow to Arrow, with policies of Python.
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray, UInt32Array};
@@ -9,9 +9,9 @@ use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::simulate as engine;
 use slackwater_engine::simulate::{
-    Command, ForecastBook, Home, HomeBattery, HomeFacts, HomeMemory, HomeOutcome, HomePolicy,
-    HomeReplanner, HomeStep, IssuedNetLoad, NaiveForecast, NaiveRule, NetForecast, NetLoad,
-    TariffBooks,
+    ForecastBook, Home, HomeBattery, HomeCommands, HomeFacts, HomeMemory, HomeOutcome, HomePolicy,
+    HomeReplanner, HomeStep, IssuedNetLoad, NaiveForecast, NaiveRule, NetForecast, NetLoad, Stay,
+    Stopped, TariffBooks,
 };
 use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::{Energy, Percent, Power, Price};
@@ -22,7 +22,7 @@ use crate::forecast::Forecast;
 use crate::keys::Keys;
 use crate::prices::Prices;
 use crate::simulate::{
-    Amounts, Settings, SimulationResult, failure_of, read_commands, run_simulation,
+    Amounts, Settings, SimulationResult, failure_of, read_commands, read_stays, run_simulation,
 };
 use crate::simulate_view::SeenPrices;
 use crate::statistics_columns::money;
@@ -216,6 +216,7 @@ pub(crate) enum PowerForecast {
 /// Facts and forecasts of homes as Python gives them.
 #[derive(FromPyObject)]
 pub(crate) struct HomeInput {
+    stays: Option<AnyRecordBatch>,
     power: Option<AnyRecordBatch>,
     power_forecast: Option<PowerForecast>,
     start: Option<Instant>,
@@ -223,7 +224,16 @@ pub(crate) struct HomeInput {
 }
 
 impl HomeInput {
-    fn homes(self, read: &mut ReadBatteries, prices: &Prices) -> Result<Vec<Home>, Refused> {
+    /// Homes with their powers, and the stays of their vehicles.
+    fn homes(
+        self,
+        read: &mut ReadBatteries,
+        prices: &Prices,
+    ) -> Result<(Vec<Home>, Vec<Stay>), Refused> {
+        let stays = match self.stays {
+            Some(data) => read_stays(&batches(data)?, &mut read.homes, "simulate_homes")?,
+            None => Vec::new(),
+        };
         let powers = self.power.map(|data| Powers::new(data, "power", &mut read.homes, false));
         let powers = powers.transpose()?;
         let persistence =
@@ -253,7 +263,8 @@ impl HomeInput {
             let to = self.end.as_ref().map(|at| at.0).or(horizon.end()).unwrap_or_default();
             Ok(Home { battery, net, forecast, span: (from, to) })
         };
-        read.batteries.iter().enumerate().map(home).collect()
+        let homes = read.batteries.iter().enumerate().map(home).collect::<Result<_, _>>()?;
+        Ok((homes, stays))
     }
 }
 
@@ -406,11 +417,12 @@ impl HomePolicy for PythonHomePolicy {
         &self,
         view: &engine::HomeView<'_>,
         _: &mut HomeMemory,
-        commands: &mut Vec<Command>,
+        commands: &mut HomeCommands,
     ) -> Result<(), PyErr> {
         Python::attach(|py| {
             let view = HomeView::new(view, &self.currency);
-            read_commands(&self.decide.call1(py, (view,))?.into_bound(py), commands)?;
+            let periods = self.decide.call1(py, (view,))?.into_bound(py);
+            read_commands(&periods, &mut commands.battery)?;
             Ok(())
         })
     }
@@ -439,10 +451,11 @@ pub(crate) fn simulate_homes(
 ) -> Result<SimulationResult, Refused> {
     let options = settings.options()?;
     let mut read = ReadBatteries::new(batteries)?;
-    let homes = facts.homes(&mut read, &tariff.prices)?;
+    let (homes, stays) = facts.homes(&mut read, &tariff.prices)?;
     let import = (*tariff.prices.curve).clone();
     let export = tariff.export_prices.as_ref().map(|prices| (*prices.curve).clone());
     let facts = HomeFacts::new(import, export, homes, settings.shortfall_price()?)?;
+    let facts = facts.with_stays(stays)?;
     let book = |forecasts: &[PyRef<'_, Forecast>]| {
         ForecastBook::new(forecasts.iter().map(|forecast| forecast.engine().clone()).collect())
     };
@@ -452,7 +465,10 @@ pub(crate) fn simulate_homes(
         let books = TariffBooks { import: &buying, export: &selling };
         match policy {
             None => engine::simulate_homes(&facts, books, &HomeReplanner, &options, report)
-                .map_err(failure_of),
+                .map_err(|stopped| match stopped {
+                    Stopped::ByCaller => None,
+                    Stopped::Policy(error) => Some(Refused::from(error).into()),
+                }),
             Some(decide) => {
                 let policy = PythonHomePolicy { decide, currency };
                 engine::simulate_homes(&facts, books, &policy, &options, report).map_err(failure_of)
@@ -495,6 +511,8 @@ fn home_table(
         ("charged_kwh".to_owned(), numbers(|outcome| outcome.charged_kwh), false),
         ("discharged_kwh".to_owned(), numbers(|outcome| outcome.discharged_kwh), false),
         ("missing_kwh".to_owned(), numbers(|outcome| outcome.missing_kwh), false),
+        ("vehicle_kwh".to_owned(), numbers(|outcome| outcome.vehicle_kwh), false),
+        ("vehicle_missing_kwh".to_owned(), numbers(|outcome| outcome.vehicle_missing_kwh), false),
         ("decisions".to_owned(), Arc::new(decisions) as ArrayRef, false),
     ]);
     columns.extend(Amounts::columns(amounts)?);
@@ -519,6 +537,7 @@ fn step_table(read: &ReadBatteries, outcomes: &[HomeOutcome]) -> Result<Table, R
         ("start".to_owned(), times(|step| step.start), false),
         ("end".to_owned(), times(|step| step.end), false),
         ("battery_kwh".to_owned(), numbers(|step| step.battery_kwh), false),
+        ("vehicle_kwh".to_owned(), numbers(|step| step.vehicle_kwh), false),
         ("import_kwh".to_owned(), numbers(|step| step.import_kwh), false),
         ("export_kwh".to_owned(), numbers(|step| step.export_kwh), false),
         ("stored_kwh".to_owned(), numbers(|step| step.stored_kwh), false),

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import slackwater as sw
@@ -352,6 +353,105 @@ def test_an_input_becomes_a_dictionary_and_is_copied(record: Any) -> None:
     assert list(plain) == names
     for twin in (copy.copy(record), copy.deepcopy(record), pickled(record)):
         assert twin == record
+
+
+# Classes that no value is kept of.
+PASSING = {
+    "HomeView": "a view of a policy, which ends with its call",
+    "View": "a view of a policy, which ends with its call",
+    "RoundMemory": "keeps the rounds of an area while it is planned",
+}
+
+
+def exported() -> dict[str, type]:
+    """All classes of the package but exceptions, by name."""
+    values = {name: getattr(sw, name) for name in sw.__all__}
+    return {
+        name: value
+        for name, value in values.items()
+        if inspect.isclass(value) and not issubclass(value, BaseException)
+    }
+
+
+def hold(value: object, found: dict[type, Any]) -> None:
+    """Keep one value of each class of the package that is met in a value."""
+    if isinstance(value, list | tuple):
+        for part in value:
+            hold(part, found)
+    if not type(value).__module__.startswith("slackwater") or type(value) in found:
+        return
+    found[type(value)] = value
+    for member in _members(value):
+        hold(member, found)
+
+
+def example_values() -> dict[type, Any]:
+    """One value of each class of the package, from results and inputs."""
+    found: dict[type, Any] = {}
+    for value in [*results(), *INPUTS, *_other_values()]:
+        hold(value, found)
+    for record in FOUND.values():
+        found.setdefault(type(record), record)
+    for kind in ROWS.values():
+        found.setdefault(kind, kind(*[f"value {index}" for index, _ in enumerate(kind._fields)]))
+    return found
+
+
+def _other_values() -> Iterator[object]:
+    prices = fleets.day_ahead()
+    table = fleets.fleet(3)
+    yield (prices, sw.Forecast(prices, known_at=NOON, quantiles={0.9: prices * 2}))
+    yield sw.Series.from_values(NOON, [1.0, 2.0], unit="kW")
+    yield sw.plan_batch(table, prices)
+    yield areas()[0]
+    yield sw.simulate(sw.Replan(), table, prices, [sw.Forecast(prices, known_at=NOON)])
+    batteries = {
+        "home": [1],
+        "capacity_kwh": [10.0],
+        "soc_percent": [50.0],
+        "power_max_kw": [4.0],
+        "discharge_max_kw": [4.0],
+    }
+    yield sw.simulate_homes(sw.Replan(), pa.table(batteries), prices)
+    yield saved_plans.charge().diff(saved_plans.kept())
+    yield saved_plans.storage().diff(saved_plans.storage().what_if(discharge_max_kw=1).plan)
+    policy = test_policy.policy()
+    yield (policy, policy.bid_curve(at=test_policy.SIX, wanted_kwh=7), test_policy.tree())
+    yield sw.MarkovPrices(states=[prices], transitions=[[1]], first=[1])
+    yield (test_capacity.plan(), test_heat.plan(), test_site_rooms.pump())
+    yield sw.insurance_frontier(saved_plans.charge(), at=NOON + 3 * HOUR)
+    yield sw.ShiftableLoad("dishes", power_kw=2, duration=HOUR)
+    yield sw.SoftBound(price_per_kwh_hour=0.1, soc_min_percent=20)
+    yield sw.Tiers(blocks=[(10, 0.0), (None, 0.1)])
+    yield sw.bill(test_bill.flat(), test_bill.ELVIA)
+    cuts = pa.table({"start": [NOON], "power_kw": [2.0]})
+    yield sw.statistics.aggregate(cuts, resolution="day", sample_length=HOUR)
+
+
+EXAMPLES = example_values()
+
+
+@pytest.mark.parametrize("name", sorted(exported()))
+def test_every_class_of_the_package_is_copied_pickled_and_compared(name: str) -> None:
+    kind = exported()[name]
+    if name in PASSING or getattr(kind, "_is_protocol", False):
+        assert kind not in EXAMPLES
+        return
+    assert kind in EXAMPLES, f"the test knows no value of {name}"
+    value = EXAMPLES[kind]
+    for twin in (copy.copy(value), copy.deepcopy(value), pickled(value)):
+        assert type(twin) is kind
+        assert twin == value
+    assert value != "a text"
+    if issubclass(kind, Record):
+        assert list(value.to_dict()) == [field for field in _fields(kind) if field[0] != "_"]
+
+
+def _fields(kind: Any) -> list[str]:
+    """Names of the fields of a named tuple or a data class."""
+    if issubclass(kind, tuple):
+        return list(kind._fields)
+    return [field.name for field in dataclasses.fields(kind)]
 
 
 def test_records_within_records_become_dictionaries() -> None:

@@ -4613,6 +4613,11 @@ class SimulationResult:
         """
         Amounts by name, as decimal texts.
         """
+    @staticmethod
+    def _of_tables(homes: SimulationTable, steps: SimulationTable | None, amounts: SupportsGetItem[int, tuple[str, str]]) -> SimulationResult:
+        """
+        A result of its tables and amounts, as a pickled one has them.
+        """
     @property
     def homes(self, /) -> SimulationTable:
         """

@@ -24,7 +24,8 @@ is no forecast."""
 class Forecast:
     """Prices that were known from an instant on.
 
-    Using them earlier raises :class:`LookAheadError`.
+    Using them earlier raises :class:`LookAheadError`. Forecasts compare by value, and can be
+    copied and pickled.
 
     Example:
         >>> import slackwater as sw
@@ -111,10 +112,38 @@ class Forecast:
             native = self._native
         return Prices._wrap(native.read(at=at))
 
+    def _parts(self) -> tuple[Prices, datetime, bool, dict[float, Prices]]:
+        """Prices, instant, standing and quantiles: all that a forecast is made of."""
+        at = self.known_at
+        quantiles = {level: self.read(at=at, level=level) for level in self._levels}
+        return Prices._wrap(self._native.read(at=at)), at, self.is_final, quantiles
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether prices, quantiles and the instant at which they were known are equal."""
+        return self._parts() == other._parts() if isinstance(other, Forecast) else NotImplemented
+
+    def __hash__(self) -> int:
+        """Hash what is quick to read."""
+        return hash((self.known_at, self.is_final, self.currency))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Make it anew when it is unpickled."""
+        return _make_forecast, self._parts()
+
     def __repr__(self) -> str:
         """Tell when it was known."""
         kind = "final" if self.is_final else "estimate"
         return f"Forecast({kind}, known at {self.known_at:%Y-%m-%d %H:%M} UTC)"
+
+
+def _make_forecast(
+    prices: Prices,
+    known_at: datetime,
+    is_final: bool,  # noqa: FBT001  pickle gives arguments by position
+    quantiles: dict[float, Prices],
+) -> Forecast:
+    """Make a forecast of its parts, for pickle."""
+    return Forecast(prices, known_at=known_at, is_final=is_final, quantiles=quantiles)
 
 
 def publish_day_ahead(

@@ -553,6 +553,10 @@ class InsuranceFrontier(_engine.InsuranceFrontier, Frozen):
         """Hash by the instant."""
         return hash(self.at)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Compute it anew from its plan when it is unpickled."""
+        return _compute_frontier, (self._plan, self.at)
+
     def __repr__(self) -> str:
         """Tell the ends of the frontier in one line."""
         first, last = self.points[0], self.points[-1]
@@ -560,6 +564,11 @@ class InsuranceFrontier(_engine.InsuranceFrontier, Frozen):
             f"InsuranceFrontier({first.energy_kwh:g} to {last.energy_kwh:g} kWh by "
             f"{self.at:%Y-%m-%d %H:%M}Z for 0 to {last.added_cost:.4f} {self.currency})"
         )
+
+
+def _compute_frontier(plan: Plan, at: datetime) -> InsuranceFrontier:
+    """Compute a frontier of its plan, for pickle."""
+    return insurance_frontier(plan, at=at)
 
 
 def insurance_frontier(plan: Plan, *, at: datetime) -> InsuranceFrontier:

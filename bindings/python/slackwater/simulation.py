@@ -263,6 +263,28 @@ class _Costs(_engine.SimulationResult):
         names = [name for name in self._totals if name.startswith("regret_")]
         return {name.removeprefix("regret_"): self._totals[name] for name in names}
 
+    def _own(self) -> tuple[object, ...]:
+        """Arguments of the class after the result of the engine."""
+        return (self.currency,)
+
+    def _parts(self) -> tuple[object, ...]:
+        """All that a result is made of."""
+        return self.homes, self.steps, self._amounts, *self._own()
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether amounts, currency and tables are equal."""
+        if not isinstance(other, _Costs) or type(other) is not type(self):
+            return NotImplemented
+        return self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        """Hash what is quick to read."""
+        return hash((self.cost, self.currency))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Make it anew when it is unpickled."""
+        return _make_costs, (type(self), *self._parts())
+
     def _headline(self, what: str) -> str:
         """Tell cost, baseline and regret in one line."""
         return (
@@ -272,9 +294,21 @@ class _Costs(_engine.SimulationResult):
         )
 
 
+def _make_costs(
+    kind: Callable[..., _Costs],
+    homes: SimulationTable,
+    steps: SimulationTable | None,
+    amounts: list[tuple[str, str]],
+    *own: object,
+) -> _Costs:
+    """Make a result of its parts, for pickle."""
+    return kind(_engine.SimulationResult._of_tables(homes, steps, amounts), *own)
+
+
 class Simulation(_Costs):
     """Result of a simulation: realised cost, hindsight optimum, regret, tables.
 
+    It compares by value, and can be copied and pickled.
     Amounts are decimals with twelve places and add up to the last digit:
     ``regret == cost - hindsight_cost == sum(regret_parts.values())``.
     """
@@ -287,6 +321,9 @@ class Simulation(_Costs):
         """Add a table of stays and a currency to a result of the engine."""
         super().__init__(native, currency)
         self._stays = stays
+
+    def _own(self) -> tuple[object, ...]:
+        return self._stays, self.currency
 
     @property
     def stays(self) -> SimulationTable:
@@ -301,9 +338,10 @@ class Simulation(_Costs):
 class HomeSimulation(_Costs):
     """Result of a simulation of homes with batteries: costs, hindsight optimum, regret, tables.
 
-    The hindsight optimum is that of batteries without losses that knew all from the start,
-    the baseline that of batteries that rest. Amounts are decimals with twelve places and
-    add up to the last digit:
+    The hindsight optimum is that of devices without losses that knew all from the start,
+    the baseline that of batteries that rest and vehicles that charge at full power from their
+    arrival. A result compares by value, and can be copied and pickled. Amounts are decimals with
+    twelve places and add up to the last digit:
     ``regret == cost - hindsight_cost == sum(regret_parts.values())``.
     """
 
@@ -428,6 +466,7 @@ def simulate_homes(
     *,
     power: ArrowTable | None = None,
     power_forecast: SeasonalNaive | Persistence | ArrowTable | None = None,
+    stays: ArrowTable | None = None,
     export_prices: Prices | None = None,
     export_forecasts: Iterable[Forecast] = (),
     start: datetime | None = None,
@@ -443,13 +482,14 @@ def simulate_homes(
 
     At every multiple of ``step``, at every start of a settled price and whenever a forecast of
     prices becomes known the policy sees what is known by then, and nothing else, and commands
-    the battery. Load, solar power and battery meet at the meter of the home: what it draws
-    costs the settled price, what it feeds in earns the export price. A battery that becomes
+    the battery. Load, solar power, battery and vehicles meet at the meter of the home: what it
+    draws costs the settled price, what it feeds in earns the export price. A battery that becomes
     full or empty within a minute takes or gives in that minute what it can. Homes are
     independent, and are simulated in parallel.
 
     A plan of :class:`Replan` reaches to the end of the known prices, and the battery holds its
-    ``target_percent`` there, as far as it can.
+    ``target_percent`` there, as far as it can. While a vehicle needs energy, both are planned
+    together, as :func:`plan_site` does. A home with a vehicle takes much longer than one without.
 
     Args:
         policy: :class:`Replan` without a budget, or a function of a :class:`HomeView`. A function
@@ -481,6 +521,12 @@ def simulate_homes(
         power_forecast: What was known of them: a rule on what was measured, or a table as
             ``power`` with a column ``known_at``, of which a later forecast wins over an
             earlier one. Required with ``power``.
+        stays: Vehicles of the homes, one row a stay: the table of :func:`simulate` with the column
+            ``home``. A vehicle is known from its arrival on, draws any power up to its highest,
+            and has what it needs by its departure or by the end of the known prices, if that
+            is earlier. Each stay lies within the simulation, at a home with a battery;
+            ``power_min_kw``, ``power_step_kw`` and ``start_cost`` are not supported here.
+            The policy is :class:`Replan`.
         export_prices: Settled prices to sell, at most those to buy. Without them a kWh that
             is fed in earns nothing, and costs where the price to buy is negative as much as
             one from the grid is paid for.
@@ -490,9 +536,9 @@ def simulate_homes(
         step: Time from one decision to the next.
         horizon: How far ahead the policy sees; ``None`` for all that is known.
         shortfall_price_per_kwh: Price of a kWh that a battery lacks to its target at the
-            end; by default the highest settled price.
-        regret: Whether to split the regret, into the parts ``forecast`` (of prices, load and
-            solar power), ``horizon``, ``efficiency`` and ``policy``; the others are 0. That
+            end, or a vehicle at its departure; by default the highest settled price.
+        regret: Whether to split the regret, into the parts ``forecast`` (of prices, load, solar
+            power and arrivals), ``horizon``, ``efficiency`` and ``policy``; the others are 0. That
             runs the policy up to three times more.
         steps: Whether to keep a row for each decision.
         progress: Whether to draw a bar on the standard error output, or a function that
@@ -551,6 +597,9 @@ regret 0.0000)
     if isinstance(policy, Replan) and policy.budget is not None:
         message = f"budget is {policy.budget}; plans of batteries have none, give Replan()"
         raise InputError(message)
+    if stays is not None and not isinstance(policy, Replan):
+        message = "stays beside batteries are planned together with them; give Replan() as policy"
+        raise InputError(message)
     if export_prices is not None and export_prices.currency != prices.currency:
         message = f"export_prices are in {export_prices.currency}, prices in {prices.currency}"
         raise InputError(message)
@@ -566,7 +615,11 @@ regret 0.0000)
             ],
         ),
         _HomeFacts(
-            power=power, power_forecast=_power_forecast(power_forecast), start=start, end=end
+            stays=stays,
+            power=power,
+            power_forecast=_power_forecast(power_forecast),
+            start=start,
+            end=end,
         ),
         settings=Settings(
             step=step,
@@ -592,8 +645,9 @@ class _Tariff:
 
 @dataclass(frozen=True, kw_only=True)
 class _HomeFacts:
-    """Load and solar power of homes, as the native part reads them."""
+    """Load, solar power and vehicles of homes, as the native part reads them."""
 
+    stays: ArrowTable | None
     power: ArrowTable | None
     power_forecast: tuple[int | None, str] | ArrowTable | None
     start: datetime | None

@@ -1,4 +1,4 @@
-//! Commands to a device: a power in a period.
+//! Commands to devices: a power in a period.
 use chrono::{DateTime, Utc};
 
 use crate::simulate::exact::Milliwatts;
@@ -24,5 +24,23 @@ impl Command {
     #[must_use]
     pub fn end(&self) -> DateTime<Utc> {
         instant_at(self.end)
+    }
+}
+
+/// Commands to the devices of a home, of each device in time order and without overlap.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HomeCommands {
+    /// Commands to the battery.
+    pub battery: Vec<Command>,
+    /// Commands to the vehicle of each stay of the home, in the order of its stays.
+    pub stays: Vec<Vec<Command>>,
+}
+
+impl HomeCommands {
+    /// Forgets all commands, and has room for those of `stays` stays.
+    pub(crate) fn clear(&mut self, stays: usize) {
+        self.battery.clear();
+        self.stays.iter_mut().for_each(Vec::clear);
+        self.stays.resize_with(stays, Vec::new);
     }
 }

@@ -145,7 +145,8 @@ fn check_price(name: &'static str, value: f64) -> Result<(), FactsError> {
     if value.abs() <= MONEY_MAX { Ok(()) } else { Err(FactsError::Price { name, value }) }
 }
 
-fn check_stay(row: usize, stay: &Stay, prices: &PriceCurve) -> Result<(), FactsError> {
+/// Checks a stay, and that prices cover it.
+pub(crate) fn check_stay(row: usize, stay: &Stay, prices: &PriceCurve) -> Result<(), FactsError> {
     let Stay { arrival, departure, need, device, .. } = *stay;
     if departure <= arrival {
         return Err(FactsError::NoLength { row, arrival, departure });

@@ -1,11 +1,15 @@
-//! Homes with a battery behind their meter: batteries, settled prices each way, net loads.
+//! Homes with a battery behind their meter: batteries, settled prices each way, net loads, and the
+//! stays of vehicles.
 use chrono::{DateTime, Utc};
 
+#[cfg(feature = "lp")]
+use crate::plan::site::SiteError;
 use crate::plan::storage::behind_meter::{BehindMeterBattery, BehindMeterSlot};
 use crate::plan::storage::request::EFFICIENCY_MIN;
 use crate::plausibility::suggest_share;
 use crate::prices::curve::PriceCurve;
 use crate::simulate::exact::{ExactPrice, MONEY_MAX, Milliwatts};
+use crate::simulate::facts::{FactsError, Stay};
 use crate::simulate::net_load::{NetForecast, NetLoad};
 use crate::time::horizon::Horizon;
 use crate::time::instant::{instant_at, micros_of};
@@ -131,6 +135,53 @@ pub enum HomeError {
         /// The price.
         value: f64,
     },
+    /// A stay of a vehicle makes no sense.
+    #[error(transparent)]
+    Stay(#[from] FactsError),
+    /// A number of a stay is too large for a vehicle beside a battery.
+    #[error("stay {row}: {column} is {value}; beside a battery it is at most {most}")]
+    StayRange {
+        /// Position of the stay.
+        row: usize,
+        /// Name of the column.
+        column: &'static str,
+        /// The number as given.
+        value: f64,
+        /// Highest number.
+        most: f64,
+    },
+    /// The home of a stay has no battery.
+    #[error("stay {row}: its home has no battery; a stay without a battery is simulated alone")]
+    NoBattery {
+        /// Position of the stay.
+        row: usize,
+    },
+    /// A stay is longer than the simulation of its home.
+    #[error(
+        "stay {row} lasts from {arrival} to {departure}; the simulation of its home lasts from \
+         {start} to {end}"
+    )]
+    StayOutside {
+        /// Position of the stay.
+        row: usize,
+        /// Arrival.
+        arrival: DateTime<Utc>,
+        /// Departure.
+        departure: DateTime<Utc>,
+        /// Start of the simulation.
+        start: DateTime<Utc>,
+        /// End of the simulation.
+        end: DateTime<Utc>,
+    },
+    /// Battery and vehicles of a home cannot be planned together.
+    #[cfg(feature = "lp")]
+    #[error("battery {row} beside its vehicles: {source}")]
+    Site {
+        /// Position of the battery.
+        row: usize,
+        /// Error of the planner.
+        source: SiteError,
+    },
 }
 
 /// Shares that look like percents are told as shares.
@@ -144,6 +195,9 @@ pub struct HomeFacts {
     import: PriceCurve,
     export: Option<PriceCurve>,
     homes: Vec<Home>,
+    pub(crate) stays: Vec<Stay>,
+    /// Positions of the stays of each home, in their order.
+    pub(crate) stays_by_home: Vec<Vec<usize>>,
     missing_price: ExactPrice,
 }
 
@@ -195,7 +249,19 @@ impl HomeFacts {
         check_export(&import, export.as_ref(), &homes)?;
         let missing_price =
             ExactPrice::from_price(Price::from_per_kwh(missing).unwrap_or(Price::ZERO));
-        Ok(Self { import, export, homes, missing_price })
+        let stays_by_home = vec![Vec::new(); homes.len()];
+        Ok(Self { import, export, homes, stays: Vec::new(), stays_by_home, missing_price })
+    }
+
+    /// The stays of vehicles.
+    #[must_use]
+    pub fn stays(&self) -> &[Stay] {
+        &self.stays
+    }
+
+    /// Stays of a home, with their positions.
+    pub(crate) fn stays_of(&self, home: usize) -> impl Iterator<Item = (usize, &Stay)> {
+        self.stays_by_home[home].iter().map(|&row| (row, &self.stays[row]))
     }
 
     /// Settled prices to buy.

@@ -1,18 +1,20 @@
 //! Settlement of a home: from commands to the powers of its battery, and the cost at its meter.
 //!
 //! ```text
-//! net   = load − solar + battery                                  at each instant
+//! net   = load − solar + battery + vehicles                       at each instant
 //! cost  = Σ price to buy · net⁺ − Σ price to sell · net⁻ + wear + missing energy · its price
 //! ```
 //!
+//! A vehicle draws its command until nothing is missing, to the microsecond, as an ideal device does.
 //! The battery holds a command. In the minute in which it would become full or empty it takes or
 //! gives what is possible at one mean power, and rests after it. Powers are whole milliwatts, so
 //! energies at the meter and money are whole numbers; the stored energy, which has losses, is not.
 use crate::plan::storage::behind_meter::BehindMeterBattery;
-use crate::simulate::command::Command;
+use crate::simulate::command::{Command, HomeCommands};
 use crate::simulate::device::MINUTE;
 use crate::simulate::exact::{ExactEnergy, ExactMoney, ExactPrice, Milliwatts};
 use crate::simulate::home::{HomeFacts, Part, for_each_part};
+use crate::simulate::home_stay::StayMeter;
 use crate::simulate::net_load::NetLoad;
 use crate::units::{Energy, MICROS_PER_HOUR, Power, Price};
 
@@ -26,6 +28,8 @@ pub(crate) struct HomeMeter {
     row: usize,
     /// Battery; its stored energy is that of the present.
     pub(crate) battery: BehindMeterBattery,
+    /// Stays of its vehicles.
+    pub(crate) stays: Vec<StayMeter>,
     charge_max: Milliwatts,
     discharge_max: Milliwatts,
     /// Wear per kWh at the plug that is discharged.
@@ -35,18 +39,21 @@ pub(crate) struct HomeMeter {
     /// Energy at the plug of the battery.
     pub(crate) charged: ExactEnergy,
     pub(crate) discharged: ExactEnergy,
+    /// Energy at the plugs of the vehicles.
+    pub(crate) driven: ExactEnergy,
     /// Cost without the energy that is missing at the end.
     pub(crate) cost: ExactMoney,
 }
 
 impl HomeMeter {
     /// Meter of home `row` before its simulation.
-    pub(crate) fn new(row: usize, battery: BehindMeterBattery) -> Self {
+    pub(crate) fn new(row: usize, battery: BehindMeterBattery, stays: Vec<StayMeter>) -> Self {
         let power = |kw: f64| Milliwatts::from_power(Power::from_kw(kw).unwrap_or(Power::ZERO));
         let wear = Price::from_per_kwh(battery.wear_per_kwh / battery.efficiency_discharge);
         Self {
             row,
             battery,
+            stays,
             charge_max: power(battery.charge_max_kw),
             discharge_max: power(battery.discharge_max_kw),
             wear: ExactPrice::from_price(wear.unwrap_or(Price::ZERO)),
@@ -54,37 +61,74 @@ impl HomeMeter {
             exported: ExactEnergy::ZERO,
             charged: ExactEnergy::ZERO,
             discharged: ExactEnergy::ZERO,
+            driven: ExactEnergy::ZERO,
             cost: ExactMoney::ZERO,
         }
     }
 
-    /// Settles commands to the battery, in time order, within `[from, to)`.
+    /// Settles commands within `[from, to)`.
     pub(crate) fn settle(
         &mut self,
         facts: &HomeFacts,
-        commands: &[Command],
+        commands: &HomeCommands,
         (from, to): (i64, i64),
     ) {
         let net = facts.homes()[self.row].net.as_ref();
         let settled = |slot: usize| net.map_or(Milliwatts(0), |net| net.powers()[slot]);
         let horizon = net.map(NetLoad::horizon);
-        let mut at = 0;
+        // Position of the present command to the battery, and of those to the vehicles.
+        let (mut at, mut positions) = (0, vec![0; self.stays.len()]);
         for_each_part((facts.import(), facts.export()), horizon, (from, to), settled, |part| {
-            let mut start = part.start;
-            while start < part.end {
-                while commands.get(at).is_some_and(|command| command.end <= start) {
-                    at += 1;
-                }
-                let (power, end) = match commands.get(at) {
-                    Some(command) if command.start <= start => (command.power, command.end),
-                    Some(command) => (Milliwatts(0), command.start),
-                    None => (Milliwatts(0), i64::MAX),
-                };
-                let end = end.min(part.end);
-                self.hold(power, (start, end), &part);
-                start = end;
+            let mut rest = part;
+            while rest.start < rest.end {
+                let with_vehicles = self.draw_stays(&commands.stays, &mut positions, &rest);
+                self.follow(&commands.battery, &mut at, &with_vehicles);
+                rest.start = with_vehicles.end;
             }
         });
+    }
+
+    /// Draws what the vehicles take from the start of a part on, and returns the time in which no
+    /// power of theirs changes, with the net load raised by them.
+    fn draw_stays(
+        &mut self,
+        commands: &[Vec<Command>],
+        positions: &mut [usize],
+        part: &Part,
+    ) -> Part {
+        let mut drawn = *part;
+        let mut powers = Vec::with_capacity(self.stays.len());
+        for ((stay, own), position) in self.stays.iter().zip(commands).zip(positions) {
+            while own.get(*position).is_some_and(|command| command.end <= part.start) {
+                *position += 1;
+            }
+            let (power, until) = stay.drawn_at(own.get(*position), part.start);
+            drawn.end = drawn.end.min(until);
+            drawn.net.0 += power.0;
+            powers.push(power);
+        }
+        for (stay, power) in self.stays.iter_mut().zip(powers) {
+            self.driven += stay.count(power, drawn.end - drawn.start);
+        }
+        drawn
+    }
+
+    /// Follows the commands to the battery in a part, from position `at` on.
+    fn follow(&mut self, commands: &[Command], at: &mut usize, part: &Part) {
+        let mut start = part.start;
+        while start < part.end {
+            while commands.get(*at).is_some_and(|command| command.end <= start) {
+                *at += 1;
+            }
+            let (power, end) = match commands.get(*at) {
+                Some(command) if command.start <= start => (command.power, command.end),
+                Some(command) => (Milliwatts(0), command.start),
+                None => (Milliwatts(0), i64::MAX),
+            };
+            let end = end.min(part.end);
+            self.hold(power, (start, end), part);
+            start = end;
+        }
     }
 
     /// Holds a power in `[from, to)` of a part, as far as the battery can.
@@ -160,8 +204,19 @@ impl HomeMeter {
         ExactEnergy::from_energy(at_plug.unwrap_or(Energy::ZERO))
     }
 
+    /// Energy at the plugs that the vehicles need now.
+    pub(crate) fn missing_of_stays(&self) -> ExactEnergy {
+        self.stays.iter().fold(ExactEnergy::ZERO, |sum, stay| sum + stay.missing)
+    }
+
     /// Cost with the energy that is missing now.
     pub(crate) fn total(&self, facts: &HomeFacts) -> ExactMoney {
-        self.cost + facts.missing_price().of(self.missing())
+        self.cost + facts.missing_price().of(self.missing() + self.missing_of_stays())
+    }
+
+    /// First arrival after an instant; the largest number without one.
+    pub(crate) fn next_arrival(&self, at: i64) -> i64 {
+        let arrivals = self.stays.iter().map(|stay| stay.start);
+        arrivals.filter(|&start| start > at).min().unwrap_or(i64::MAX)
     }
 }

@@ -1,9 +1,10 @@
-//! A simulation of homes with batteries: the loop, realised cost, hindsight optimum, regret.
+//! A simulation of homes with batteries, and vehicles beside them: the loop, realised cost, hindsight optimum, regret.
 //!
 //! Decisions fall on every multiple of the step, on every start of a settled price, and whenever a
-//! forecast of prices becomes known. The regret is split as that of [stays](super::regret): of its
+//! forecast of prices becomes known; of a home also on every arrival of its vehicles. The regret is split as that of [stays](super::regret): of its
 //! conditions a battery has `forecast`, `horizon` and `efficiency`, and the parts of the others are
-//! zero. `efficiency` relaxes the losses of both directions. With foresight and without an end of
+//! zero. `forecast` is also that stays are not known before their arrival. `efficiency` relaxes the
+//! losses of both directions, and those of vehicles. With foresight and without an end of
 //! the horizon the built-in planner plans once, for the rest of a cheapest plan is the cheapest plan
 //! of the rest.
 use std::sync::Arc;
@@ -12,12 +13,14 @@ use chrono::TimeDelta;
 use rayon::prelude::*;
 
 use crate::prices::curve::PriceCurve;
-use crate::simulate::command::Command;
+use crate::simulate::command::{Command, HomeCommands};
 use crate::simulate::exact::ExactMoney;
+use crate::simulate::facts::Stay;
 use crate::simulate::forecast::{ForecastBook, KnownPrices, Reader};
 use crate::simulate::home::{Home, HomeFacts};
 use crate::simulate::home_meter::HomeMeter;
 use crate::simulate::home_policy::{HomeMemory, HomePolicy, HomeReplanner};
+use crate::simulate::home_stay::StayMeter;
 use crate::simulate::home_view::{HomeView, KnownTariff};
 use crate::simulate::net_load::NetReader;
 use crate::simulate::receding_horizon::Stopped;
@@ -39,6 +42,8 @@ pub struct HomeStep {
     pub end: i64,
     /// Energy that the battery charged, less what it discharged, at the plug, in kWh.
     pub battery_kwh: f64,
+    /// Energy that the vehicles of the home drew at their plugs, in kWh.
+    pub vehicle_kwh: f64,
     /// Energy from the grid, in kWh.
     pub import_kwh: f64,
     /// Energy fed into the grid, in kWh.
@@ -63,15 +68,19 @@ pub struct HomeOutcome {
     pub discharged_kwh: f64,
     /// Energy at the plug that the battery lacks to its target at the end, in kWh.
     pub missing_kwh: f64,
+    /// Energy that the vehicles of the home drew at their plugs, in kWh.
+    pub vehicle_kwh: f64,
+    /// Energy at the plug that its vehicles lack at their departures, in kWh.
+    pub vehicle_missing_kwh: f64,
     /// Number of decisions.
     pub decisions: u32,
     /// Realised cost: at the meter, of wear, and of the missing energy.
     pub cost: Amount,
     /// Part of it that is for the missing energy.
     pub missing_cost: Amount,
-    /// Least cost with a battery without losses that knew all from the start.
+    /// Least cost with a battery and vehicles without losses, with all known from the start.
     pub hindsight_cost: Amount,
-    /// Cost with a battery that rests.
+    /// Cost with a battery that rests, and vehicles that charge at full power from their arrival.
     pub baseline_cost: Amount,
     /// Parts of the regret, if it was split.
     pub regret: Option<RegretParts>,
@@ -95,6 +104,7 @@ pub struct TariffBooks<'a> {
 ///
 /// # Errors
 /// The policy fails, or `report` returns false.
+#[expect(clippy::missing_panics_doc, reason = "`with_stays` checked that the facts can be planned")]
 pub fn simulate_homes<P: HomePolicy>(
     facts: &HomeFacts,
     books: TariffBooks<'_>,
@@ -124,7 +134,8 @@ pub fn simulate_homes<P: HomePolicy>(
     let known = best.known_tariffs(books);
     let outcomes = realised.into_par_iter().zip(costs).map_init(HomeMemory::default, {
         |memory, (session, costs)| {
-            let Ok(hindsight) = best.walk_home(session.row, &known, memory);
+            let hindsight = best.walk_home(session.row, &known, memory);
+            let hindsight = hindsight.expect("facts can be planned, which with_stays checked");
             let hindsight_cost = hindsight.meter.total(facts).amount();
             let regret = options.splits_regret.then(|| RegretParts::new(costs, hindsight_cost));
             outcome(facts, session, hindsight_cost, regret)
@@ -137,10 +148,11 @@ pub fn simulate_homes<P: HomePolicy>(
 fn needed_rungs(facts: &HomeFacts, options: &SimulationOptions) -> Vec<usize> {
     let has_losses =
         |home: &Home| home.battery.efficiency < 1.0 || home.battery.efficiency_discharge < 1.0;
+    let loses = |stay: &Stay| stay.device.efficiency < 1.0;
     let is_needed = |rung: &usize| match rung {
         0 | 1 => true,
         2 => options.horizon.is_some(),
-        &RUNGS => facts.homes().iter().any(has_losses),
+        &RUNGS => facts.homes().iter().any(has_losses) || facts.stays().iter().any(loses),
         _ => false,
     };
     (0..=RUNGS).filter(is_needed).collect()
@@ -160,6 +172,8 @@ fn outcome(
         charged_kwh: meter.charged.as_kwh(),
         discharged_kwh: meter.discharged.as_kwh(),
         missing_kwh: meter.missing().as_kwh(),
+        vehicle_kwh: meter.driven.as_kwh(),
+        vehicle_missing_kwh: meter.missing_of_stays().as_kwh(),
         decisions: session.decisions,
         cost,
         missing_cost: cost - meter.cost.amount(),
@@ -170,12 +184,24 @@ fn outcome(
     }
 }
 
-/// Cost of a home whose battery rests.
+/// Cost of a home whose battery rests, and whose vehicles charge at full power from their arrival.
 fn resting(facts: &HomeFacts, row: usize) -> ExactMoney {
     let home = &facts.homes()[row];
-    let mut meter = HomeMeter::new(row, home.battery.metered());
-    meter.settle(facts, &[], (micros_of(home.span.0), micros_of(home.span.1)));
+    let stays = stay_meters(facts, row, Relaxation::default());
+    let full =
+        |stay: &StayMeter| Command { start: stay.start, end: stay.end, power: stay.power_max };
+    let commands = HomeCommands {
+        battery: Vec::new(),
+        stays: stays.iter().map(|stay| vec![full(stay)]).collect(),
+    };
+    let mut meter = HomeMeter::new(row, home.battery.metered(), stays);
+    meter.settle(facts, &commands, (micros_of(home.span.0), micros_of(home.span.1)));
     meter.total(facts)
+}
+
+/// Meters of the stays of a home, under relaxed conditions.
+fn stay_meters(facts: &HomeFacts, home: usize, relaxed: Relaxation) -> Vec<StayMeter> {
+    facts.stays_of(home).map(|(row, stay)| StayMeter::new(row, stay, relaxed)).collect()
 }
 
 /// A home while it is simulated.
@@ -305,7 +331,7 @@ impl<'a, P: HomePolicy> HomeCourse<'a, P> {
         let mut sessions: Vec<_> =
             (0..self.facts.homes().len()).map(|row| self.begin(row)).collect();
         let mut memory = HomeMemory::default();
-        let mut commands = Vec::new();
+        let mut commands = HomeCommands::default();
         for index in 0..known.tariffs.len() {
             for session in &mut sessions {
                 self.step(session, known, index, &mut memory, &mut commands)
@@ -327,7 +353,7 @@ impl<'a, P: HomePolicy> HomeCourse<'a, P> {
     ) -> Result<HomeSession<'a>, P::Error> {
         memory.forget();
         let mut session = self.begin(row);
-        let mut commands = Vec::new();
+        let mut commands = HomeCommands::default();
         for index in 0..known.tariffs.len() {
             self.step(&mut session, known, index, memory, &mut commands)?;
         }
@@ -346,35 +372,55 @@ impl<'a, P: HomePolicy> HomeCourse<'a, P> {
             row,
             start: micros_of(home.span.0),
             end: micros_of(home.span.1),
-            meter: HomeMeter::new(row, battery),
+            meter: HomeMeter::new(row, battery, stay_meters(self.facts, row, self.relaxed)),
             net: NetReader::new(home.net.as_ref(), &home.forecast, self.relaxed.foresight),
             decisions: 0,
             steps: Vec::new(),
         }
     }
 
-    /// One decision, and its settlement until the next one.
+    /// Decisions of one instant and, if they are not known before, of arrivals until the next one,
+    /// with their settlement.
     fn step(
         &self,
         session: &mut HomeSession<'a>,
         known: &Known,
         index: usize,
         memory: &mut HomeMemory,
-        commands: &mut Vec<Command>,
+        commands: &mut HomeCommands,
     ) -> Result<(), P::Error> {
-        let now = known.instants[index].max(session.start);
-        let until = known.instants[index + 1].min(session.end);
-        if now >= until {
-            return Ok(());
+        let mut now = known.instants[index].max(session.start);
+        let end = known.instants[index + 1].min(session.end);
+        while now < end {
+            let arrival =
+                if self.relaxed.foresight { end } else { session.meter.next_arrival(now) };
+            let until = arrival.min(end);
+            self.decide(session, known, (index, now, until), memory, commands)?;
+            now = until;
         }
+        Ok(())
+    }
+
+    /// One decision at `now` with the prices known at instant `index`, and its settlement until the
+    /// next one.
+    fn decide(
+        &self,
+        session: &mut HomeSession<'a>,
+        known: &Known,
+        (index, now, until): (usize, i64, i64),
+        memory: &mut HomeMemory,
+        commands: &mut HomeCommands,
+    ) -> Result<(), P::Error> {
         session.net.read_until(now);
-        commands.clear();
+        commands.clear(session.meter.stays.len());
         let (tariff, settled) = (&known.tariffs[index], self.facts.import());
         let horizon_end = now.saturating_add(self.horizon).min(session.end);
         let view = HomeView {
             row: session.row,
             moment: Moment { now, until, horizon_end, known: &tariff.import, settled },
             battery: session.meter.battery,
+            stays: &session.meter.stays,
+            has_foresight: self.relaxed.foresight,
             known: tariff,
             net: &session.net,
             facts: self.facts,
@@ -403,6 +449,7 @@ fn step_between(before: &HomeMeter, after: &HomeMeter, (start, end): (i64, i64))
         start,
         end,
         battery_kwh: charged.as_kwh() - discharged.as_kwh(),
+        vehicle_kwh: (after.driven - before.driven).as_kwh(),
         import_kwh: (after.imported - before.imported).as_kwh(),
         export_kwh: (after.exported - before.exported).as_kwh(),
         stored_kwh: after.battery.stored_kwh,

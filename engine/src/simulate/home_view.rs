@@ -7,6 +7,7 @@ use crate::plan::storage::behind_meter::{BehindMeterBattery, BehindMeterSlot};
 use crate::prices::curve::PriceCurve;
 use crate::simulate::forecast::KnownPrices;
 use crate::simulate::home::{HomeFacts, for_each_part};
+use crate::simulate::home_stay::{HomeStay, StayMeter};
 use crate::simulate::net_load::NetReader;
 use crate::simulate::view::Moment;
 use crate::time::instant::instant_at;
@@ -29,14 +30,18 @@ impl KnownTariff {
 /// Mean power in a period that is expected.
 pub type ExpectedPower = (DateTime<Utc>, DateTime<Utc>, Power);
 
-/// Everything that is known of one home at one instant: its [`Moment`], battery, net load and prices to
-/// sell.
+/// Everything that is known of one home at one instant: its [`Moment`], battery, vehicles, net load and
+/// prices to sell.
 #[derive(Debug)]
 pub struct HomeView<'a> {
     pub(crate) row: usize,
     /// Its horizon ends with the simulation of the home at the latest.
     pub(crate) moment: Moment<'a>,
     pub(crate) battery: BehindMeterBattery,
+    /// All stays of the home; only those that are known are handed out.
+    pub(crate) stays: &'a [StayMeter],
+    /// True if stays are known before their arrival.
+    pub(crate) has_foresight: bool,
     pub(crate) known: &'a KnownTariff,
     pub(crate) net: &'a NetReader<'a>,
     /// Only what lies before `now` is ever handed out.
@@ -88,6 +93,19 @@ impl HomeView<'_> {
         self.facts.homes()[self.row].battery.discharge_max
     }
 
+    /// Vehicles that are known and need energy.
+    #[must_use]
+    pub fn stays(&self) -> Vec<HomeStay> {
+        self.waiting_stays().map(|(_, stay)| stay.as_seen()).collect()
+    }
+
+    /// Stays that are known and need energy, with their positions among those of the home.
+    pub(crate) fn waiting_stays(&self) -> impl Iterator<Item = (usize, &StayMeter)> {
+        let known_until = if self.has_foresight { self.horizon_end } else { self.now + 1 };
+        let all = self.stays.iter().enumerate();
+        all.filter(move |(_, stay)| stay.is_waiting(self.now) && stay.start < known_until)
+    }
+
     /// Prices to sell that are known now; `None` if nothing is paid for.
     #[must_use]
     pub fn export_prices(&self) -> Option<PriceCurve> {
@@ -109,13 +127,23 @@ impl HomeView<'_> {
     }
 
     /// Writes the slots that can be planned to `slots`: from now to the end of the horizon, or to
-    /// the first time without a known price to buy.
+    /// the first time without a known price to buy. They are cut where a vehicle comes or goes.
     pub(crate) fn write_slots(&self, slots: &mut Vec<BehindMeterSlot>) {
         slots.clear();
         let (curves, span) = (self.known.curves(), (self.now, self.horizon_end));
         let expected = |slot: usize| self.net.expected(slot);
+        let mut cuts: Vec<i64> =
+            self.waiting_stays().flat_map(|(_, stay)| [stay.start, stay.end]).collect();
+        cuts.sort_unstable();
         for_each_part(curves, self.net.horizon(), span, expected, |part| {
-            slots.push(part.as_slot());
+            let mut slot = part.as_slot();
+            for &cut in cuts.iter().filter(|&&cut| part.start < cut && cut < part.end) {
+                if slot.start < cut {
+                    slots.push(BehindMeterSlot { end: cut, ..slot });
+                    slot.start = cut;
+                }
+            }
+            slots.push(slot);
         });
     }
 }

@@ -16,7 +16,8 @@
 //! from forecasts of the past only, so that looking ahead is impossible by construction.
 //!
 //! A home with a stationary battery ([`simulate_homes`]) has the same loop. Its policy sees prices
-//! each way and the expected net load besides, commands the battery, and pays at its meter.
+//! each way and the expected net load besides, commands the battery, and pays at its meter. Vehicles at
+//! the same meter ([`HomeFacts::with_stays`]) are planned together with the battery.
 //!
 //! # Layers
 //!
@@ -30,8 +31,8 @@
 //! | `session`, `view` | a stay while it is simulated, and what a policy sees of it |
 //! | `cheapest`, `policy` | any policy, and the built-in planner |
 //! | `receding_horizon`, `run`, `episode` | the loop, its results, and one stay step by step |
-//! | `net_load`, `home`, `home_meter` | load and solar power with what is known of them; homes; settlement at their meters |
-//! | `home_view`, `home_policy`, `home_run` | the same three for homes with a battery: view, policies, loop with results |
+//! | `net_load`, `home`, `home_stay`, `home_meter` | load and solar power with what is known of them; homes; settlement at their meters |
+//! | `home_view`, `home_site`, `home_policy`, `home_run` | the same three for homes with a battery: view, policies, loop with results |
 pub(crate) mod cheapest;
 pub(crate) mod command;
 pub(crate) mod device;
@@ -43,6 +44,9 @@ pub(crate) mod home;
 pub(crate) mod home_meter;
 pub(crate) mod home_policy;
 pub(crate) mod home_run;
+#[cfg(feature = "lp")]
+pub(crate) mod home_site;
+pub(crate) mod home_stay;
 pub(crate) mod home_view;
 pub(crate) mod naive;
 pub(crate) mod net_load;
@@ -54,10 +58,10 @@ pub(crate) mod session;
 pub(crate) mod settlement;
 pub(crate) mod stay_columns;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub(crate) mod view;
 
-pub use command::Command;
+pub use command::{Command, HomeCommands};
 pub use device::{ChargeDevice, DeviceError};
 pub use episode::{Episode, EpisodeStep};
 pub use facts::{Facts, FactsError, Stay};
@@ -65,6 +69,7 @@ pub use forecast::{Forecast, ForecastBook, KnownPrices, LookAhead, publish_day_a
 pub use home::{Home, HomeBattery, HomeError, HomeFacts};
 pub use home_policy::{HomeMemory, HomePolicy, HomeReplanner};
 pub use home_run::{HomeOutcome, HomeStep, TariffBooks, simulate_homes};
+pub use home_stay::HomeStay;
 pub use home_view::{ExpectedPower, HomeView};
 pub use naive::{NaiveForecast, NaiveRule};
 pub use net_load::{IssuedNetLoad, NetForecast, NetLoad, NetLoadError};

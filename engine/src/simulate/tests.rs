@@ -11,7 +11,9 @@ use crate::prices::layers::Standing;
 use crate::statistics::fixed::Amount;
 use crate::units::{Energy, Money, Power, kw, kwh, money};
 
-mod homes;
+#[cfg(feature = "lp")]
+mod home_vehicles;
+pub(crate) mod homes;
 
 /// Instant `minutes` after 5 January 2026, 18:00Z, at which the curves of tests start.
 fn minute(minutes: i64) -> DateTime<Utc> {

@@ -50,6 +50,9 @@ def aggregate(
             ``non_smart_kw``  power without smart charging; null where      no
                               that had no part in it; or ``non_smart_kwh``
             ================= ============================================= ========
+
+            Prices have no currency here, so any size may be meant, and none
+            raises a ``PlausibilityWarning``.
         by: Columns of words or whole numbers to group by, such as a device, a
             location or a user. None sums up everything.
         resolution: One of :data:`RESOLUTIONS`.

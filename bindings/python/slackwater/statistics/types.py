@@ -31,7 +31,8 @@ class Sample(_SampleFields, Record):
         end: First instant after it.
         power_kw: Power that flowed; ``None`` where nothing was measured.
         price_per_kwh: Price of a kWh; ``None`` where none was known, which is
-            not the same as 0.
+            not the same as 0. It has no currency, so any size may be meant:
+            no number of it raises a ``PlausibilityWarning``.
         non_smart_kw: Power that would have flowed without smart charging, 0
             included; ``None`` where smart charging had no part in it.
     """

@@ -12,14 +12,14 @@ use crate::time::horizon::Horizon;
 use crate::units::{kw, kwh, per_kwh, percent};
 
 /// Instant `minutes` after 5 January 2026, 18:00Z, at which the curves of tests start.
-fn minute(minutes: i64) -> DateTime<Utc> {
+pub(crate) fn minute(minutes: i64) -> DateTime<Utc> {
     "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::minutes(minutes)
 }
 
 /// Hours of prices in tests.
-const HOURS: usize = 24;
+pub(crate) const HOURS: usize = 24;
 
-fn battery() -> HomeBattery {
+pub(crate) fn battery() -> HomeBattery {
     HomeBattery {
         home: 0,
         capacity: kwh(10.0),
@@ -35,7 +35,7 @@ fn battery() -> HomeBattery {
     }
 }
 
-fn net(slot_minutes: i64, load_kw: &[f64], solar_kw: &[f64]) -> NetLoad {
+pub(crate) fn net(slot_minutes: i64, load_kw: &[f64], solar_kw: &[f64]) -> NetLoad {
     let length = TimeDelta::minutes(slot_minutes);
     let horizon = Horizon::steps(minute(0), length, load_kw.len()).unwrap();
     NetLoad::new(horizon, Some(load_kw), Some(solar_kw)).unwrap()
@@ -46,26 +46,30 @@ fn day_before() -> NetForecast {
     NetForecast::Naive(NaiveForecast { rule, time_zone: Tz::UTC })
 }
 
-fn home(battery: HomeBattery, net: Option<NetLoad>) -> Home {
+pub(crate) fn home(battery: HomeBattery, net: Option<NetLoad>) -> Home {
     let span = (minute(0), minute(60 * HOURS as i64));
     Home { battery, net, forecast: day_before(), span }
 }
 
-fn run(facts: &HomeFacts, book: &ForecastBook, options: &SimulationOptions) -> Vec<HomeOutcome> {
+pub(crate) fn run(
+    facts: &HomeFacts,
+    book: &ForecastBook,
+    options: &SimulationOptions,
+) -> Vec<HomeOutcome> {
     let books = TariffBooks { import: book, export: book };
     simulate_homes(facts, books, &HomeReplanner, options, &mut |_| true).unwrap()
 }
 
-fn with_steps() -> SimulationOptions {
+pub(crate) fn with_steps() -> SimulationOptions {
     SimulationOptions { keeps_steps: true, ..SimulationOptions::default() }
 }
 
 /// All of a curve, known long before it begins.
-fn all_known(curve: &PriceCurve) -> ForecastBook {
+pub(crate) fn all_known(curve: &PriceCurve) -> ForecastBook {
     ForecastBook::new(vec![Forecast::new(minute(-600), Standing::Known, curve.clone())])
 }
 
-fn powers() -> impl Strategy<Value = Vec<f64>> {
+pub(crate) fn powers() -> impl Strategy<Value = Vec<f64>> {
     prop::collection::vec(0.0..4.0f64, HOURS)
 }
 
@@ -162,9 +166,9 @@ impl HomePolicy for Stubborn {
         &self,
         view: &HomeView<'_>,
         _: &mut HomeMemory,
-        commands: &mut Vec<Command>,
+        commands: &mut HomeCommands,
     ) -> Result<(), ()> {
-        commands.push(Command::new(view.now(), view.until(), kw(self.0)));
+        commands.battery.push(Command::new(view.now(), view.until(), kw(self.0)));
         Ok(())
     }
 }
