@@ -516,7 +516,7 @@ soak: build ## Call the Python package with made-up arguments; CALLS=1000000
 		$(PYTHON) -m pytest --numprocesses auto tests/python/test_hostile.py
 
 # Guided by coverage. What ends a target is to be kept in `tests/fuzz/corpus`, on which `rust-test` runs it again.
-FUZZ_TARGETS := charge storage switching saved_plan tariff_file texts
+FUZZ_TARGETS := charge storage switching saved_plan tariff_file market_reply texts
 .PHONY: fuzz-engine
 fuzz-engine: setup ## Fuzz planners and parsers (needs cargo-fuzz and nightly Rust); RUNS=10000000 of each
 	@for target in $(FUZZ_TARGETS); do \

@@ -16,7 +16,6 @@ use slackwater_engine::bill::error::{BillError, LoadError, TariffFileError};
 use slackwater_engine::bill::month::MonthError;
 use slackwater_engine::import::civil_series::CivilSeriesError;
 use slackwater_engine::import::driving_error::DrivingError;
-use slackwater_engine::import::period_series::PeriodSeriesError;
 use slackwater_engine::import::price_unit::PriceUnitError;
 use slackwater_engine::import::series::SeriesError;
 use slackwater_engine::plan::capacity::request::CapacityError;
@@ -154,7 +153,6 @@ refuse!(
     OverrideLogError,
     PageError,
     PeriodError,
-    PeriodSeriesError,
     PolicyRequestError,
     PolicyStateError,
     PriceUnitError,

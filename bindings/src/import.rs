@@ -8,10 +8,12 @@ use slackwater_engine::import::civil_series::{CivilRow, prices_from_civil};
 use slackwater_engine::import::driving::{DrivingEvent, DrivingLog, LogOptions, stays_from_log};
 use slackwater_engine::import::driving_report::DrivingFinding;
 use slackwater_engine::import::finding::ImportedPrices;
-use slackwater_engine::import::period_series::{PointPeriod, PricePoint, prices_from_periods};
 use slackwater_engine::import::price_unit::PriceUnit;
 use slackwater_engine::import::series::{InstantRow, SeriesOptions, prices_from_instants};
 use slackwater_engine::units::Energy;
+use slackwater_wire::market::entsoe::{EntsoeChoice, read_entsoe};
+use slackwater_wire::market::nordpool::{NordpoolChoice, read_nordpool};
+use slackwater_wire::market::reply::{PublishedPrices, ReplyError};
 
 use crate::arrow::{Table, refused, utc};
 use crate::doubts::warn_of_read_prices;
@@ -27,10 +29,6 @@ type CivilTuple = (usize, NaiveDateTime, Option<String>, Option<NaiveDateTime>, 
 
 /// Row, start, end, price.
 type InstantTuple = (usize, Instant, Option<Instant>, Option<f64>);
-
-/// Row, start, end, minutes of a position, whether missing positions repeat
-/// the price before, points of row, position and price.
-type PeriodTuple = (usize, Instant, Instant, i64, bool, Vec<(usize, u32, Option<f64>)>);
 
 /// Row, timestamp, start and length in steps, location, fractions of charge
 /// at start and end, kWh, kW of the charger.
@@ -95,35 +93,37 @@ pub(crate) fn prices_from_instant_rows(
     result(py, imported, currency, notes)
 }
 
-/// See `slackwater.io.read_entsoe`.
+/// See `slackwater.io.read_entsoe`. `path` is for messages.
 #[pyfunction]
-#[pyo3(signature = (periods, *, currency, unit))]
-pub(crate) fn prices_from_point_periods(
+#[pyo3(signature = (path, text, *, currency, repeats_missing, sequence, resolution, area))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
+pub(crate) fn prices_from_entsoe(
     py: Python<'_>,
-    periods: Vec<PeriodTuple>,
-    currency: String,
-    unit: &str,
+    path: &str,
+    text: &str,
+    currency: Option<String>,
+    repeats_missing: Option<bool>,
+    sequence: Option<String>,
+    resolution: Option<String>,
+    area: Option<String>,
 ) -> Result<Imported, Refused> {
-    let unit = PriceUnit::parse(unit, &currency)?;
-    let periods = periods
-        .into_iter()
-        .map(|(row, start, end, resolution, repeats_missing, points)| {
-            let points = points.into_iter();
-            Ok(PointPeriod {
-                row,
-                start: start.0,
-                end: end.0,
-                resolution: minutes("resolution", resolution)?,
-                repeats_missing,
-                points: points
-                    .map(|(row, position, price)| PricePoint { row, position, price })
-                    .collect(),
-            })
-        })
-        .collect::<Result<Vec<_>, Refused>>()?;
-    let imported = py.detach(|| prices_from_periods(&periods, unit))?;
-    let notes = imported.notes(chrono_tz::UTC);
-    result(py, imported, currency, notes)
+    let choice = EntsoeChoice { currency, repeats_missing, sequence, resolution, area };
+    published(py, path, py.detach(|| read_entsoe(text, &choice)))
+}
+
+/// See `slackwater.io.read_nordpool`. `path` is for messages.
+#[pyfunction]
+#[pyo3(signature = (path, text, *, currency, unit, area))]
+pub(crate) fn prices_from_nordpool(
+    py: Python<'_>,
+    path: &str,
+    text: &str,
+    currency: Option<String>,
+    unit: Option<String>,
+    area: Option<String>,
+) -> Result<Imported, Refused> {
+    let choice = NordpoolChoice { currency, unit, area };
+    published(py, path, py.detach(|| read_nordpool(text, &choice)))
 }
 
 /// See `slackwater.io.read_simbev`.
@@ -206,6 +206,18 @@ fn event(tuple: EventTuple) -> DrivingEvent {
         energy_kwh: energy,
         station_power_max_kw: power,
     }
+}
+
+/// Prices of a reply. An error has the name of the file ahead of it.
+fn published(
+    py: Python<'_>,
+    path: &str,
+    read: Result<PublishedPrices, ReplyError>,
+) -> Result<Imported, Refused> {
+    let PublishedPrices { currency, prices } =
+        read.map_err(|error| Refused::Input(error.message_in(path)))?;
+    let notes = prices.notes(chrono_tz::UTC);
+    result(py, prices, currency, notes)
 }
 
 fn result(

@@ -134,7 +134,7 @@ mod _engine {
     use crate::heat_batch::{heat_row, plan_heat_batch};
     #[pymodule_export]
     use crate::import::{
-        prices_from_civil_rows, prices_from_instant_rows, prices_from_point_periods,
+        prices_from_civil_rows, prices_from_entsoe, prices_from_instant_rows, prices_from_nordpool,
         stays_from_events, stays_to_table,
     };
     #[pymodule_export]

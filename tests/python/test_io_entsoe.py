@@ -126,7 +126,7 @@ def test_prices_per_kwh(write: Write) -> None:
             {},
             "prices: the document declares a document type; remove it",
         ),
-        ("<a>\n<b></a>", {}, "prices, line 2: mismatched tag"),
+        ("<a>\n<b></a>", {}, "prices, line 2: expected 'b' tag, not 'a'"),
         (
             document(series({1: 1}, resolution="P1D")),
             {},

@@ -34,5 +34,6 @@ fn targets_hold_on_their_corpus() {
     replay("switching", targets::switching);
     replay("saved_plan", targets::saved_plan);
     replay("tariff_file", targets::tariff_file);
+    replay("market_reply", targets::market_reply);
     replay("texts", targets::texts);
 }

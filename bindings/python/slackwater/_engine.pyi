@@ -7230,14 +7230,19 @@ def prices_from_civil_rows(rows: SupportsGetItem[int, tuple[SupportsIndex, datet
     See `slackwater.io.read_prices_csv`.
     """
 
+def prices_from_entsoe(path: str, text: str, *, currency: str | None, repeats_missing: bool | None, sequence: str | None, resolution: str | None, area: str | None) -> tuple[Prices, list[tuple[datetime, datetime]], list[str]]:
+    """
+    See `slackwater.io.read_entsoe`. `path` is for messages.
+    """
+
 def prices_from_instant_rows(rows: SupportsGetItem[int, tuple[SupportsIndex, Incomplete, Incomplete | None, SupportsFloat | SupportsIndex | None]], *, currency: str, unit: str, step_minutes: SupportsIndex | None, holds_until_next: bool) -> tuple[Prices, list[tuple[datetime, datetime]], list[str]]:
     """
     See `slackwater.io.read_prices_csv` and `slackwater.io.read_octopus`.
     """
 
-def prices_from_point_periods(periods: SupportsGetItem[int, tuple[SupportsIndex, Incomplete, Incomplete, SupportsIndex, bool, SupportsGetItem[int, tuple[SupportsIndex, SupportsIndex, SupportsFloat | SupportsIndex | None]]]], *, currency: str, unit: str) -> tuple[Prices, list[tuple[datetime, datetime]], list[str]]:
+def prices_from_nordpool(path: str, text: str, *, currency: str | None, unit: str | None, area: str | None) -> tuple[Prices, list[tuple[datetime, datetime]], list[str]]:
     """
-    See `slackwater.io.read_entsoe`.
+    See `slackwater.io.read_nordpool`. `path` is for messages.
     """
 
 def published_day_ahead(prices: Prices, *, at: Incomplete, time_zone: str) -> list[Forecast]:
@@ -7650,8 +7655,9 @@ __all__ = [
     "policy_plan_charger",
     "policy_plan_vehicle",
     "prices_from_civil_rows",
+    "prices_from_entsoe",
     "prices_from_instant_rows",
-    "prices_from_point_periods",
+    "prices_from_nordpool",
     "published_day_ahead",
     "renamed_names",
     "replace_signal",

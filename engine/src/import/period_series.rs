@@ -149,7 +149,14 @@ pub fn prices_from_periods(
     let mut rows = Vec::new();
     let mut findings = Vec::new();
     for period in &oldest_first {
+        let joint = rows.len();
         add_period(period, &mut rows, &mut findings)?;
+        // Slots that overlap are refused below. Further periods, each of ten years, would only fill
+        // the memory.
+        let before = joint.checked_sub(1).and_then(|last| rows[last].end);
+        if before.zip(rows.get(joint)).is_some_and(|(end, first)| first.start < end) {
+            break;
+        }
     }
     if let (Some(first), Some(last)) = (oldest_first.first(), oldest_first.last()) {
         findings.extend(edges(first.start, last.end, &rows));
@@ -275,6 +282,13 @@ mod tests {
             }
         };
         expected.assert_eq(&text);
+    }
+
+    #[test]
+    fn periods_of_one_time_are_refused_before_they_fill_the_memory() {
+        let ten_years = period(24 * DAYS_MAX, 15, &[(1, 90.0)]);
+        let error = prices_from_periods(&vec![ten_years; 5_000], PriceUnit::PER_MWH).unwrap_err();
+        assert!(error.to_string().contains("does not come after"), "{error}");
     }
 
     #[test]

@@ -17,6 +17,8 @@ use slackwater_engine::plan::storage::{Consumption, StorageLimit, StorageRequest
 use slackwater_engine::plan::switching::{DeviceState, SwitchingRequest};
 use slackwater_engine::time::hour_minute::HourMinute;
 use slackwater_engine::units::{Energy, kwh};
+use slackwater_wire::market::entsoe::{EntsoeChoice, read_entsoe};
+use slackwater_wire::market::nordpool::{NordpoolChoice, read_nordpool};
 
 use crate::bytes::Bytes;
 
@@ -179,6 +181,25 @@ pub fn tariff_file(data: &[u8]) {
     };
     // A load or a contract that the tariff cannot bill is an error, and nothing else.
     let _bill = bill_month(&load, &tariff, month, &Contract::default());
+}
+
+/// Replies of publishers of prices: XML of ENTSO-E and JSON of Nord Pool, whose prices have a finite
+/// number and lie in the order of time.
+pub fn market_reply(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let area = |area: &str| NordpoolChoice { area: Some(area.to_owned()), ..Default::default() };
+    let read = [
+        read_entsoe(text, &EntsoeChoice::default()),
+        read_nordpool(text, &NordpoolChoice::default()),
+        read_nordpool(text, &area("SE3")),
+    ];
+    for published in read.into_iter().flatten() {
+        let prices = published.prices;
+        let mut periods = prices.curve.horizon().periods();
+        assert!(periods.all(|(start, end)| start < end));
+        assert!(prices.curve.prices().iter().all(|price| price.is_finite()));
+        assert!(prices.notes(Tz::UTC).iter().all(|note| !note.is_empty()));
+    }
 }
 
 /// Short texts that users write: times of day, units of prices, names of zones, rules.

@@ -73,6 +73,12 @@ def imported(
     return PriceImport(Prices._wrap(prices), tuple(gaps), (*notes, *found))
 
 
+def published(found: Imported) -> PriceImport:
+    """The answer of a reader of the engine, whose errors name the file themselves."""
+    prices, gaps, notes = found
+    return PriceImport(Prices._wrap(prices), tuple(gaps), tuple(notes))
+
+
 def prices_from_rows(
     path: str,
     rows: Sequence[PriceRow],

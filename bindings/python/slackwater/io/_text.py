@@ -236,11 +236,6 @@ def is_number(cell: str) -> bool:
     )
 
 
-def plain_number(text: str) -> float | None:
-    """The number that a text with a decimal point is."""
-    return float(text) if _DECIMAL_POINT.fullmatch(text) else None
-
-
 def numbers_of(
     table: TextTable, column: int, *, empty: Sequence[str] = ("",)
 ) -> list[float | None]:

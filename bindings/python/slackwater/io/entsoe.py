@@ -1,21 +1,10 @@
 """Day-ahead prices of the ENTSO-E transparency platform, as XML or as a table."""
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from slackwater import _engine
 from slackwater._engine import InputError
-from slackwater.io._prices import (
-    Imported,
-    Meaning,
-    PriceImport,
-    PriceRow,
-    imported,
-    prices_from_rows,
-)
+from slackwater.io._prices import Meaning, PriceImport, PriceRow, prices_from_rows, published
 from slackwater.io._text import (
     ClockTime,
     StrPath,
@@ -23,20 +12,11 @@ from slackwater.io._text import (
     numbers_of,
     parse_clock_time,
     parse_table,
-    plain_number,
     read_text,
 )
-from slackwater.io._xml import Element, parse_xml
 from slackwater.io.prices_csv import unit_in
 
-_MINUTES = {"PT15M": 15, "PT30M": 30, "PT60M": 60, "PT1H": 60}
-_UNITS = {"MWH": "MWh", "KWH": "kWh"}
-_REPEATING = "A03"
 _EMPTY = ("", "-", "n/e", "N/A")
-_POSITION = re.compile(r"[0-9]{1,9}")
-
-Point: TypeAlias = tuple[int, int, float | None]
-Period: TypeAlias = tuple[int, datetime, datetime, int, bool, list[Point]]
 
 
 class _Choice(NamedTuple):
@@ -99,148 +79,20 @@ def read_entsoe(
         5
     """
     text = read_text(path)
-    choice = _Choice(sequence, resolution, area)
     if text.lstrip().startswith("<"):
-        return _read_xml(str(path), text, currency, choice, repeats_missing=repeats_missing)
-    return _read_table(parse_table(str(path), text), time_zone, currency, choice)
-
-
-# --------------------------------------------------------------------- XML
-
-
-@dataclass(frozen=True)
-class _Series:
-    """A period of a time series, and what the series says of it."""
-
-    element: Element
-    period: Element
-    resolution: str
-
-    @property
-    def sequence(self) -> str | None:
-        return self.element.value("classificationSequence_AttributeInstanceComponent.position")
-
-    @property
-    def area(self) -> str | None:
-        return self.element.value("in_Domain.mRID")
-
-    @property
-    def currency(self) -> str | None:
-        return self.element.value("currency_Unit.name")
-
-    @property
-    def energy(self) -> str:
-        return self.element.value("price_Measure_Unit.name") or "MWH"
-
-    @property
-    def repeats_missing(self) -> bool:
-        return self.element.value("curveType") == _REPEATING
-
-
-def _read_xml(
-    path: str,
-    text: str,
-    currency: str | None,
-    choice: _Choice,
-    *,
-    repeats_missing: bool | None,
-) -> PriceImport:
-    root = parse_xml(path, text)
-    everything = list(_series_in(path, root))
-    wanted = [series for series in everything if _is_wanted(series, choice)]
-    if not wanted:
-        reason = root.value("Reason", "text")
-        found = reason or _describe(everything) or "no TimeSeries"
-        raise InputError(f"{path}: the document holds no such prices: {found}")
-    code = currency or _only(path, "currency", {series.currency for series in wanted})
-    if any(series.currency not in {None, code} for series in wanted):
-        raise InputError(f"{path}: prices are not in {code}; found: {_describe(wanted)}")
-    energy = _only(path, "price_Measure_Unit", {series.energy for series in wanted})
-    if energy not in _UNITS:
-        raise InputError(f"{path}: prices are per {energy}, neither MWH nor KWH")
-    periods = [_period_of(path, series, repeats_missing=repeats_missing) for series in wanted]
-
-    def call() -> Imported:
-        unit = f"{code}/{_UNITS[energy]}"
-        return _engine.prices_from_point_periods(periods, currency=code, unit=unit)
-
-    return imported(path, call, hint=_hint(wanted))
-
-
-def _series_in(path: str, root: Element) -> Iterator[_Series]:
-    for element in root.all("TimeSeries"):
-        for period in element.all("Period"):
-            resolution = period.value("resolution")
-            if resolution not in _MINUTES:
-                raise InputError(
-                    f"{path}, row {period.line}: the resolution {resolution} is none of "
-                    f"{', '.join(_MINUTES)}"
-                )
-            yield _Series(element, period, resolution)
-
-
-def _is_wanted(series: _Series, choice: _Choice) -> bool:
-    return (
-        choice.sequence in {None, series.sequence}
-        and choice.resolution in {None, series.resolution}
-        and choice.area in {None, series.area}
-    )
-
-
-def _only(path: str, what: str, found: set[str | None]) -> str:
-    if len(found) == 1 and (value := next(iter(found))):
-        return value
-    names = ", ".join(str(name) for name in sorted(found, key=str))
-    raise InputError(f"{path}: the document does not have one {what}, but {names}")
-
-
-def _describe(found: list[_Series]) -> str:
-    kinds = {
-        f"{series.resolution}, sequence {series.sequence}, area {series.area}, {series.currency}"
-        for series in found
-    }
-    return "; ".join(sorted(kinds))
-
-
-def _hint(found: list[_Series]) -> str:
-    kinds = _describe(found)
-    return f" (choose by sequence=, resolution= or area= among: {kinds})" if ";" in kinds else ""
-
-
-def _period_of(path: str, series: _Series, *, repeats_missing: bool | None) -> Period:
-    period = series.period
-    repeats = series.repeats_missing if repeats_missing is None else repeats_missing
-    return (
-        period.line,
-        _instant(path, period, "start"),
-        _instant(path, period, "end"),
-        _MINUTES[series.resolution],
-        repeats,
-        [_point(path, point) for point in period.all("Point")],
-    )
-
-
-def _instant(path: str, period: Element, name: str) -> datetime:
-    text = period.value("timeInterval", name)
-    found = parse_clock_time(text) if text else None
-    if found is None or found.time.tzinfo is None:
-        raise InputError(
-            f"{path}, row {period.line}: the period's {name} is {text}, no time in UTC"
+        return published(
+            _engine.prices_from_entsoe(
+                str(path),
+                text,
+                currency=currency,
+                repeats_missing=repeats_missing,
+                sequence=sequence,
+                resolution=resolution,
+                area=area,
+            )
         )
-    return found.time
-
-
-def _point(path: str, point: Element) -> Point:
-    position, price = point.value("position"), point.value("price.amount")
-    if position is None or not _POSITION.fullmatch(position):
-        raise InputError(f"{path}, row {point.line}: the position is {position}, no number")
-    value = plain_number(price) if price else None
-    if price and value is None:
-        raise InputError(f"{path}, row {point.line}: the price is {price!r}, no number")
-    return point.line, int(position), value
-
-
-# ------------------------------------------------------------------- tables
+    choice = _Choice(sequence, resolution, area)
+    return _read_table(parse_table(str(path), text), time_zone, currency, choice)
 
 
 def _read_table(
@@ -281,7 +133,11 @@ def _column_currency(table: TextTable) -> str:
     if "Currency" not in table.header:
         raise InputError(f"{table.path}: the file names no currency; say currency=")
     column = table.column("Currency")
-    return _only(table.path, "currency", {row.cells[column] for row in table.rows})
+    found = sorted({row.cells[column] for row in table.rows})
+    if len(found) != 1 or not found[0]:
+        names = ", ".join(found)
+        raise InputError(f"{table.path}: the document does not have one currency, but {names}")
+    return found[0]
 
 
 def _filtered(table: TextTable, choice: _Choice) -> tuple[TextTable, str]:

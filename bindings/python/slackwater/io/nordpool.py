@@ -1,10 +1,8 @@
 """Day-ahead prices in the forms that Nord Pool publishes."""
 
-from collections.abc import Mapping
-
+from slackwater import _engine
 from slackwater._engine import InputError
-from slackwater.io._json import Json, aware_time, load_json, number_of
-from slackwater.io._prices import Meaning, PriceImport, PriceRow, prices_from_rows
+from slackwater.io._prices import PriceImport, published
 from slackwater.io._text import StrPath, read_text
 from slackwater.io.prices_csv import read_prices_csv
 
@@ -51,55 +49,11 @@ def read_nordpool(
     """
     text = read_text(path)
     if text.lstrip().startswith("{"):
-        return _read_json(str(path), text, currency, unit, area)
+        return published(
+            _engine.prices_from_nordpool(str(path), text, currency=currency, unit=unit, area=area)
+        )
     if time_zone is None or currency is None:
         raise InputError(f"{path}: a table needs time_zone= and currency=")
     if area is not None:
         raise InputError(f"{path}: a table has no areas, so area={area!r} cannot be chosen")
     return read_prices_csv(path, time_zone=time_zone, currency=currency, unit=unit)
-
-
-def _read_json(
-    path: str, text: str, currency: str | None, unit: str | None, area: str | None
-) -> PriceImport:
-    answer = load_json(path, text)
-    entries = answer.get("multiAreaEntries") if isinstance(answer, Mapping) else None
-    if not isinstance(entries, list) or not entries:
-        raise InputError(f"{path}: there are no 'multiAreaEntries'")
-    stated = answer.get("currency")
-    if currency is not None and stated not in {None, currency}:
-        raise InputError(f"{path}: prices are in {stated}, not in {currency}")
-    code = currency or stated
-    if not isinstance(code, str):
-        raise InputError(f"{path}: the answer names no currency; say currency=")
-    numbered = list(enumerate(entries, start=1))
-    chosen = _area_of(path, numbered, area)
-    rows = [_row(path, number, entry, chosen) for number, entry in numbered]
-    return prices_from_rows(path, rows, Meaning("UTC", code, unit or f"{code}/MWh"))
-
-
-def _area_of(path: str, entries: list[tuple[int, Json]], area: str | None) -> str:
-    """The area to read: the one wanted, or the only one."""
-    found: set[str] = set()
-    for number, entry in entries:
-        if not isinstance(entry, Mapping) or not isinstance(entry.get("entryPerArea"), Mapping):
-            raise InputError(f"{path}, row {number}: there is no 'entryPerArea'")
-        found |= entry["entryPerArea"].keys()
-    names = ", ".join(repr(name) for name in sorted(found))
-    if area is None and len(found) == 1:
-        return found.pop()
-    if area is None:
-        raise InputError(f"{path}: prices are for {names}; say area=")
-    if area not in found:
-        raise InputError(f"{path}: no price is for area {area!r}; found: {names}")
-    return area
-
-
-def _row(path: str, number: int, entry: Mapping[str, Json], area: str) -> PriceRow:
-    start = aware_time(path, number, "deliveryStart", entry.get("deliveryStart"))
-    end = aware_time(path, number, "deliveryEnd", entry.get("deliveryEnd"))
-    stated = entry["entryPerArea"].get(area)
-    price = number_of(stated)
-    if price is None and stated is not None:
-        raise InputError(f"{path}, row {number}: the price for {area} is {stated!r}, no number")
-    return PriceRow(number, start, end, price)
