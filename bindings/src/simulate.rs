@@ -283,6 +283,7 @@ pub(crate) fn failure_of<E: Into<PyErr>>(stopped: Stopped<E>) -> Option<PyErr> {
     match stopped {
         Stopped::ByCaller => None,
         Stopped::Policy(error) => Some(error.into()),
+        Stopped::Hindsight(error) => Some(Refused::from(error).into()),
     }
 }
 

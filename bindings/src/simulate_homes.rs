@@ -467,7 +467,9 @@ pub(crate) fn simulate_homes(
             None => engine::simulate_homes(&facts, books, &HomeReplanner, &options, report)
                 .map_err(|stopped| match stopped {
                     Stopped::ByCaller => None,
-                    Stopped::Policy(error) => Some(Refused::from(error).into()),
+                    Stopped::Policy(error) | Stopped::Hindsight(error) => {
+                        Some(Refused::from(error).into())
+                    }
                 }),
             Some(decide) => {
                 let policy = PythonHomePolicy { decide, currency };

@@ -103,8 +103,7 @@ pub struct TariffBooks<'a> {
 /// outcomes are in the order of the homes. Same input, same outcome, on any number of threads.
 ///
 /// # Errors
-/// The policy fails, or `report` returns false.
-#[expect(clippy::missing_panics_doc, reason = "`with_stays` checked that the facts can be planned")]
+/// The policy fails, a home cannot be planned in hindsight, or `report` returns false.
 pub fn simulate_homes<P: HomePolicy>(
     facts: &HomeFacts,
     books: TariffBooks<'_>,
@@ -135,13 +134,13 @@ pub fn simulate_homes<P: HomePolicy>(
     let outcomes = realised.into_par_iter().zip(costs).map_init(HomeMemory::default, {
         |memory, (session, costs)| {
             let hindsight = best.walk_home(session.row, &known, memory);
-            let hindsight = hindsight.expect("facts can be planned, which with_stays checked");
+            let hindsight = hindsight.map_err(Stopped::Hindsight)?;
             let hindsight_cost = hindsight.meter.total(facts).amount();
             let regret = options.splits_regret.then(|| RegretParts::new(costs, hindsight_cost));
-            outcome(facts, session, hindsight_cost, regret)
+            Ok(outcome(facts, session, hindsight_cost, regret))
         }
     });
-    Ok(outcomes.collect())
+    outcomes.collect()
 }
 
 /// Runs that may differ from the run before them.

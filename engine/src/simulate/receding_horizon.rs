@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use crate::simulate::command::Command;
 use crate::simulate::facts::Facts;
 use crate::simulate::forecast::{ForecastBook, KnownPrices, Reader};
+use crate::simulate::home::HomeError;
 use crate::simulate::policy::Policy;
 use crate::simulate::regret::Relaxation;
 use crate::simulate::session::{Session, Step};
@@ -28,6 +29,8 @@ pub enum Stopped<E> {
     ByCaller,
     /// The policy failed.
     Policy(E),
+    /// A home cannot be planned in hindsight.
+    Hindsight(HomeError),
 }
 
 /// Settings of a loop.
