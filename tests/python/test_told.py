@@ -323,7 +323,7 @@ def test_devices_that_switch_explain_missing_prices() -> None:
 
 
 def test_stock_that_is_sold_is_told_beside_the_savings() -> None:
-    sold = store(GUESS)
+    sold = store(GUESS, end_value_per_kwh=0)
     assert sold.stock_used_kwh == pytest.approx(20)
     assert "20 kWh of stock used up" in repr(sold)
     assert "20 kWh of stock used up" in sold._repr_html_()
@@ -333,7 +333,8 @@ def test_stock_that_is_sold_is_told_beside_the_savings() -> None:
     assert kept.stock_used_kwh == 0.0
     assert "stock" not in repr(kept)
     assert not [reason for reason in kept.explain() if reason.code == "stock_used"]
-    plans = sw.plan_storage_batch(batteries(), GUESS, GUESS)
+    table = batteries(end_value_per_kwh=[0.0])
+    plans = sw.plan_storage_batch(table, GUESS, GUESS)
     assert column(plans, "stock_used_kwh") == pytest.approx([20])
 
 
