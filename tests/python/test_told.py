@@ -444,17 +444,19 @@ def test_wear_that_looks_like_a_price_of_a_megawatt_hour_is_doubted() -> None:
         ("targets", [{"by": SIX + 2 * HOUR, "energy_kwh": 15.0}]),
     ],
 )
-def test_needs_that_are_not_planned_with_discharge_are_refused(column: str, value: object) -> None:
+def test_needs_that_are_not_planned_with_discharge_are_errors(column: str, value: object) -> None:
     """They were passed over without a word. Without discharge they are planned."""
     own: dict[str, list[Any]] = {
         "capacity_kwh": [50.0] * 2,
         "soc_percent": [50.0] * 2,
         "target_percent": [60.0] * 2,
+        "discharge_max_kw": [10.0, 0.0],
         column: [value] * 2,
     }
-    charging = cars(2, hours=4, **own, discharge_max_kw=[0.0, 0.0])
-    assert sw.plan_area(charging, BELOW_ZERO, limit_kw=100).errors == 0
-    both = cars(2, hours=4, **own, discharge_max_kw=[0.0, 10.0])
-    text = f"{column} of row 1 is not planned, because the vehicle discharges \\(10 kW\\)"
-    with pytest.raises(sw.InputError, match=text):
-        sw.plan_area(both, BELOW_ZERO, limit_kw=100)
+    area = sw.plan_area(cars(2, hours=4, **own), BELOW_ZERO, limit_kw=100)
+    assert area.errors == 1
+    error = (
+        f"{column} is not planned for a vehicle that discharges; its needs are reserve_percent and "
+        "target_percent"
+    )
+    assert pa.table(area.plans)["error"].to_pylist() == [error, None]
