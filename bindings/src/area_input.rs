@@ -320,32 +320,8 @@ impl AreaColumns {
         })
     }
 
-    /// Refuses a need that the area does not plan for vehicles that discharge.
-    fn check_needs(&self) -> Result<(), Refused> {
-        let Some(discharging) = &self.discharging else { return Ok(()) };
-        let fleet = self.vehicles.fleet();
-        for (row, &power) in discharging.discharge_max.iter().enumerate() {
-            let is_given = |column: Option<&[f64]>| column.is_some_and(|kept| kept[row] > 0.0);
-            let has_targets =
-                fleet.targets.is_some_and(|lists| lists.offsets[row] < lists.offsets[row + 1]);
-            let needs = [
-                ("reserve_kwh", is_given(fleet.reserve_kwh)),
-                ("power_min_kw", is_given(self.power_min.as_deref())),
-                ("targets", has_targets),
-            ];
-            if let (true, Some((column, _))) = (power > 0.0, needs.iter().find(|need| need.1)) {
-                return Err(Refused::Input(format!(
-                    "{column} of row {row} is not planned, because the vehicle discharges \
-                     ({power} kW); its needs are reserve_percent and target_percent"
-                )));
-            }
-        }
-        Ok(())
-    }
-
     /// The area that these columns and prices describe.
     pub(crate) fn problem<'a>(&'a self, paid: &'a Paid) -> Result<AreaProblem<'a>, Refused> {
-        self.check_needs()?;
         let export = paid.export()?;
         let vehicles = AreaVehicles {
             fleet: self.vehicles.fleet(),

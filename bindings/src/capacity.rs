@@ -572,7 +572,7 @@ pub(crate) fn plan_capacity(
     reserve_percent: f64,
     consumption: Vec<ConsumptionTuple>,
     limits: Vec<LimitTuple>,
-    end_value_per_kwh: f64,
+    end_value_per_kwh: Option<f64>,
     wear_price_per_kwh: f64,
     after_deadline: &str,
     load: Vec<(Instant, Instant, f64)>,
@@ -603,7 +603,8 @@ pub(crate) fn plan_capacity(
         wear_price_per_kwh,
         after_deadline,
     )?;
-    warn_of_values(py, prices.currency(), (wear_price_per_kwh, end_value_per_kwh))?;
+    let end_value = end_value_per_kwh.unwrap_or(0.0);
+    warn_of_values(py, prices.currency(), (wear_price_per_kwh, end_value))?;
     let period = |(index, (start, end, kw)): (usize, (Instant, Instant, f64))| {
         let power = Power::from_kw(kw).named(&format!("load_kw[{index}]"))?;
         Ok::<_, Refused>(LoadPeriod { start: start.0, end: end.0, power })

@@ -670,7 +670,7 @@ pub(crate) fn plan_storage(
     reserve_percent: f64,
     consumption: Vec<ConsumptionTuple>,
     limits: Vec<LimitTuple>,
-    end_value_per_kwh: f64,
+    end_value_per_kwh: Option<f64>,
     wear_price_per_kwh: f64,
     after_deadline: &str,
 ) -> Result<StoragePlan, Refused> {
@@ -692,7 +692,8 @@ pub(crate) fn plan_storage(
         wear_price_per_kwh,
         after_deadline,
     )?;
-    warn_of_values(py, prices.currency(), (wear_price_per_kwh, end_value_per_kwh))?;
+    let end_value = end_value_per_kwh.unwrap_or(0.0);
+    warn_of_values(py, prices.currency(), (wear_price_per_kwh, end_value))?;
     let export = export_prices.map(|export| export.curve.clone());
     let curves = GridPrices { import: prices.curve.clone(), export };
     let run = py.detach(|| SavedRun::new(curves, request))?;
@@ -712,7 +713,7 @@ pub(crate) fn storage_request(
     reserve_percent: f64,
     consumption: Vec<ConsumptionTuple>,
     limits: Vec<LimitTuple>,
-    end_value_per_kwh: f64,
+    end_value_per_kwh: Option<f64>,
     wear_price_per_kwh: f64,
     after_deadline: &str,
 ) -> Result<StorageRequest, Refused> {
@@ -736,7 +737,10 @@ pub(crate) fn storage_request(
             .enumerate()
             .map(self::consumption)
             .collect::<Result<_, _>>()?,
-        end_value: Price::from_per_kwh(end_value_per_kwh).named("end_value_per_kwh")?,
+        end_value: end_value_per_kwh
+            .map(Price::from_per_kwh)
+            .transpose()
+            .named("end_value_per_kwh")?,
         wear_price: Price::from_per_kwh(wear_price_per_kwh).named("wear_price_per_kwh")?,
         after_deadline: self::after_deadline(after_deadline)?,
         previous: None,

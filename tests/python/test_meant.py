@@ -243,6 +243,60 @@ def test_a_battery_of_a_site_ends_where_it_began() -> None:
     assert plan().cost > plan(target_percent=0).cost
 
 
+def store(**more: Any) -> sw.StoragePlan:
+    """A battery of 10 kWh that is 90 % full and may trade at PRICES."""
+    return sw.plan_storage(
+        PRICES,
+        export_prices=PRICES,
+        now=SIX,
+        battery=sw.Battery(10, 90, more.pop("charge_limit_percent", 100)),
+        power_max_kw=4,
+        discharge_max_kw=4,
+        **more,
+    )
+
+
+def test_a_battery_alone_ends_where_it_began() -> None:
+    def last(plan: sw.StoragePlan) -> float:
+        return plan.soc_percent_by(plan.slots[-1].end)
+
+    assert last(store()) == pytest.approx(90)
+    assert store().stock_used_kwh == 0
+    assert last(store(end_value_per_kwh=0.0)) == pytest.approx(0)
+    assert store(end_value_per_kwh=0.0).stock_used_kwh == pytest.approx(9)
+    assert last(store(targets=[sw.SocTarget(None, 20)])) == pytest.approx(20)
+    assert last(store(charge_limit_percent=80)) == pytest.approx(80)
+    assert store().cost > store(end_value_per_kwh=0.0).cost
+    # What it drives with is not bought again.
+    drive = sw.Consumption(SIX, SIX + HOUR, energy_kwh=5)
+    driven = store(consumption=[drive])
+    assert last(driven) == pytest.approx(40)
+    assert (driven.stock_used_kwh, driven.shortfall_kwh) == (0, 0)
+
+
+def test_batteries_of_a_table_end_where_they_began() -> None:
+    columns: dict[str, list[Any]] = {
+        "id": [1, 2, 3],
+        "arrival": [SIX] * 3,
+        "departure": [BY] * 3,
+        "capacity_kwh": [10.0] * 3,
+        "soc_percent": [90.0] * 3,
+        "power_max_kw": [4.0] * 3,
+        "discharge_max_kw": [4.0] * 3,
+    }
+    told: dict[str, list[Any]] = columns | {
+        "target_percent": [None, 20.0, None],
+        "end_value_per_kwh": [None, None, 0.0],
+    }
+    for given, expected in ((columns, [90, 90, 90]), (told, [90, 20, 0])):
+        table = pa.table(given)
+        plans = pa.table(sw.plan_storage_batch(table, PRICES, PRICES))
+        assert plans["soc_percent"].to_pylist() == pytest.approx(expected, abs=1e-9)
+        for row, key in enumerate(given["id"]):
+            alone = sw.plan_storage_row(table, PRICES, PRICES, vehicle=key)
+            assert alone.cost == pytest.approx(plans["cost"][row].as_py(), abs=1e-12)
+
+
 def test_profiles_of_an_area_have_the_times_of_the_slots() -> None:
     cars = car(departure=BY)
     late = in_series(SIX + 10 * HOUR, 9.0, 9.0, 9.0)

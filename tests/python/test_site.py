@@ -237,6 +237,7 @@ def test_limits_in_time_are_those_of_a_battery_alone() -> None:
         discharge_max_kw=5,
         export_prices=curve,
         limits=limits,
+        end_value_per_kwh=0,
     )
     home = sw.StationaryBattery(
         "home",

@@ -117,7 +117,7 @@ def test_what_is_shown() -> None:
     labels = [axes.get_ylabel() for axes in made.plot(time_zone="Europe/Oslo").axes]
     assert labels == ["Price (EUR/kWh)", "Power (kW)", "State of charge (%)"]
     assert made == plan()
-    assert made != plan(targets=[])
+    assert made != plan(targets=[], end_value_per_kwh=0)
     assert {made: 1}[plan()] == 1
     with pytest.raises(AttributeError, match="cannot be changed"):
         made.cost = 1  # type: ignore[misc]

@@ -323,7 +323,7 @@ def test_devices_that_switch_explain_missing_prices() -> None:
 
 
 def test_stock_that_is_sold_is_told_beside_the_savings() -> None:
-    sold = store(GUESS)
+    sold = store(GUESS, end_value_per_kwh=0)
     assert sold.stock_used_kwh == pytest.approx(20)
     assert "20 kWh of stock used up" in repr(sold)
     assert "20 kWh of stock used up" in sold._repr_html_()
@@ -333,7 +333,8 @@ def test_stock_that_is_sold_is_told_beside_the_savings() -> None:
     assert kept.stock_used_kwh == 0.0
     assert "stock" not in repr(kept)
     assert not [reason for reason in kept.explain() if reason.code == "stock_used"]
-    plans = sw.plan_storage_batch(batteries(), GUESS, GUESS)
+    table = batteries(end_value_per_kwh=[0.0])
+    plans = sw.plan_storage_batch(table, GUESS, GUESS)
     assert column(plans, "stock_used_kwh") == pytest.approx([20])
 
 
@@ -443,17 +444,19 @@ def test_wear_that_looks_like_a_price_of_a_megawatt_hour_is_doubted() -> None:
         ("targets", [{"by": SIX + 2 * HOUR, "energy_kwh": 15.0}]),
     ],
 )
-def test_needs_that_are_not_planned_with_discharge_are_refused(column: str, value: object) -> None:
+def test_needs_that_are_not_planned_with_discharge_are_errors(column: str, value: object) -> None:
     """They were passed over without a word. Without discharge they are planned."""
     own: dict[str, list[Any]] = {
         "capacity_kwh": [50.0] * 2,
         "soc_percent": [50.0] * 2,
         "target_percent": [60.0] * 2,
+        "discharge_max_kw": [10.0, 0.0],
         column: [value] * 2,
     }
-    charging = cars(2, hours=4, **own, discharge_max_kw=[0.0, 0.0])
-    assert sw.plan_area(charging, BELOW_ZERO, limit_kw=100).errors == 0
-    both = cars(2, hours=4, **own, discharge_max_kw=[0.0, 10.0])
-    text = f"{column} of row 1 is not planned, because the vehicle discharges \\(10 kW\\)"
-    with pytest.raises(sw.InputError, match=text):
-        sw.plan_area(both, BELOW_ZERO, limit_kw=100)
+    area = sw.plan_area(cars(2, hours=4, **own), BELOW_ZERO, limit_kw=100)
+    assert area.errors == 1
+    error = (
+        f"{column} is not planned for a vehicle that discharges; its needs are reserve_percent and "
+        "target_percent"
+    )
+    assert pa.table(area.plans)["error"].to_pylist() == [error, None]

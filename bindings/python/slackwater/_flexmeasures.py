@@ -484,6 +484,8 @@ def plan_alone(problem: Problem, at: int) -> Numbers | None:
                 slots, power_max, power_min, percent[1], strict=True
             )
         ],
+        # FlexMeasures says what is left in the end by its minima and targets alone.
+        end_value_per_kwh=0.0,
         after_deadline="stop",
     )
     if not plan.certificate.is_proved:

@@ -118,7 +118,7 @@ def plan_capacity(
     reserve_percent: float = 0.0,
     consumption: Iterable[Consumption | tuple[datetime, datetime, float]] = (),
     limits: Iterable[StorageLimit | tuple[datetime, datetime, float | None]] = (),
-    end_value_per_kwh: float = 0.0,
+    end_value_per_kwh: float | None = None,
     wear_price_per_kwh: float = 0.0,
     after_deadline: AfterDeadline = "continue",
     carbon: Carbon | None = None,
@@ -151,10 +151,13 @@ def plan_capacity(
             table. Time that it leaves out has no other load.
         peaks: Powers ``(at, power_kw)`` of windows before the plan, as measured.
         targets: States of charge wanted by deadlines, in any order. They come before the cost.
+            Without any and without ``end_value_per_kwh`` the battery ends with at least what it
+            holds now, as in :func:`slackwater.plan_storage`.
         reserve_percent: State of charge reached at once, at any price, and kept.
         consumption: Periods of driving; the vehicle is away then.
         limits: Periods with power limits and state-of-charge bounds.
-        end_value_per_kwh: Value of a kWh stored at the end.
+        end_value_per_kwh: Value of a kWh stored at the end. With 0 and no target the battery may
+            end empty.
         wear_price_per_kwh: Wear per stored kWh that is discharged.
         after_deadline: Whether a missed target is still pursued.
         carbon: As in :func:`slackwater.plan_charge`. Emissions are those of all energy from the

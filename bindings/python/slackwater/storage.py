@@ -156,7 +156,7 @@ def plan_storage(
     reserve_percent: float = 0.0,
     consumption: Iterable[Consumption | tuple[datetime, datetime, float]] = (),
     limits: Iterable[StorageLimit | tuple[datetime, datetime, float | None]] = (),
-    end_value_per_kwh: float = 0.0,
+    end_value_per_kwh: float | None = None,
     wear_price_per_kwh: float = 0.0,
     after_deadline: AfterDeadline = "continue",
     carbon: Carbon | None = None,
@@ -184,14 +184,18 @@ def plan_storage(
         power_max_kw: Highest charging power at the plug, in kW.
         discharge_max_kw: Highest discharging power at the plug, in kW.
         discharge_efficiency: Energy at the plug per stored energy, 0.01 to 1.
-        targets: States of charge wanted by deadlines, in any order.
+        targets: States of charge wanted by deadlines, in any order. Without
+            any and without ``end_value_per_kwh`` the battery ends with at
+            least what it holds now, up to its charge limit, less what it
+            drives with: energy that it holds already is no saving.
         reserve_percent: State of charge reached at once, at any price, and
             kept: nothing below it is sold.
         consumption: Periods of driving; the vehicle is away then.
         limits: Periods with power limits and state-of-charge bounds.
-        end_value_per_kwh: Value of a kWh stored at the end. With 0 and no
-            target the battery is sold empty at the end: that stock counts as
-            savings, and is :attr:`StoragePlan.stock_used_kwh`.
+        end_value_per_kwh: Value of a kWh stored at the end. It decides how
+            much is left, beside the targets. With 0 and no target the battery
+            may be sold empty: that stock counts as savings, and is
+            :attr:`StoragePlan.stock_used_kwh`.
         wear_price_per_kwh: Wear per stored kWh that is discharged to the plug.
         after_deadline: Whether a missed target is still pursued
             (``"continue"``) or given up at its deadline (``"stop"``).
@@ -210,10 +214,10 @@ def plan_storage(
 
     Example:
         Three hours at 0.10, 0.40 and 0.20, and a battery that is half full and
-        is to be so at the end. It buys 4 kWh for 0.40 and sells them for 1.60:
+        stays so. It buys 4 kWh for 0.40 and sells them for 1.60:
 
         >>> from datetime import UTC, datetime, timedelta
-        >>> from slackwater import Battery, Prices, SocTarget
+        >>> from slackwater import Battery, Prices
         >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
         >>> prices = Prices.from_values(six, [0.10, 0.40, 0.20], currency="EUR")
         >>> plan = plan_storage(
@@ -223,7 +227,6 @@ def plan_storage(
         ...     battery=Battery(capacity_kwh=10, soc_percent=50),
         ...     power_max_kw=4,
         ...     discharge_max_kw=4,
-        ...     targets=[SocTarget(None, 50)],
         ... )
         >>> plan
         StoragePlan(buys 4 kWh, sells 4 kWh, costs -1.2000 EUR, saves 1.2000, proved optimal)
@@ -317,7 +320,7 @@ def plan_storage_row(
         discharge_efficiency=row.get("discharge_efficiency", 1.0),
         targets=[] if target is None else [SocTarget(departure, target)],
         reserve_percent=row.get("reserve_percent", 0.0),
-        end_value_per_kwh=row.get("end_value_per_kwh", 0.0),
+        end_value_per_kwh=row.get("end_value_per_kwh"),
         wear_price_per_kwh=row.get("wear_price_per_kwh", 0.0),
         carbon=carbon,
     )
@@ -349,15 +352,19 @@ def plan_storage_batch(
             ``soc_percent``          state of charge on arrival         yes
             ``power_max_kw``         highest charging power             yes
             ``discharge_max_kw``     highest discharging power          yes
-            ``target_percent``       state of charge at departure       no
+            ``target_percent``       state of charge at departure       no, see below
             ``reserve_percent``      reached at once, and kept          no
             ``charge_limit_percent`` where charging ends                no, 100
             ``efficiency``           stored per plug energy             no, 1
             ``discharge_efficiency`` plug energy per stored             no, 1
-            ``end_value_per_kwh``    of a kWh stored at departure       no, 0
+            ``end_value_per_kwh``    of a kWh stored at departure       no, see below
             ``wear_price_per_kwh``   per stored kWh discharged          no, 0
             ``price_id``             name of the prices                 with a mapping
             ======================== ================================== ========
+
+            A row with neither ``target_percent`` nor ``end_value_per_kwh``
+            departs with at least what it holds on arrival, up to its charge
+            limit; with an ``end_value_per_kwh`` of 0 that may be sold.
 
             Other columns are ignored. Refused are those that other functions
             honour (``targets``, ``node``, …), earlier names, and names close

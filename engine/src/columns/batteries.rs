@@ -21,7 +21,8 @@ pub struct Batteries<'a> {
     pub capacity_kwh: &'a [f64],
     /// State of charge on arrival, in percent.
     pub soc_percent: &'a [f64],
-    /// State of charge wanted at departure, in percent; none where missing.
+    /// State of charge wanted at departure, in percent. Where it is missing, and the end value too, a
+    /// battery departs with at least what it holds on arrival, up to its charge limit.
     pub target_percent: Option<&'a [f64]>,
     /// State of charge reached at once and kept, in percent.
     pub reserve_percent: Option<&'a [f64]>,
@@ -35,7 +36,7 @@ pub struct Batteries<'a> {
     pub efficiency: Option<&'a [f64]>,
     /// Energy at the plug per stored energy; 1 where missing.
     pub efficiency_discharge: Option<&'a [f64]>,
-    /// Value per kWh stored at departure; 0 where missing.
+    /// Value per kWh stored at departure. Where there is one, or a target, they decide how much is left.
     pub end_value_per_kwh: Option<&'a [f64]>,
     /// Cost of wear per stored kWh that is discharged; 0 where missing.
     pub wear_price_per_kwh: Option<&'a [f64]>,
@@ -101,11 +102,16 @@ impl BatteryPlanner {
             Ok::<f64, RowError>(quantity(column, value, Price::from_per_kwh)?.as_per_kwh())
         };
         let limit_kwh = share("charge_limit_percent", or(batteries.charge_limit_percent, 100.0))?;
+        let stored_kwh = share("soc_percent", batteries.soc_percent[row])?;
+        let end_value = or(batteries.end_value_per_kwh, f64::NAN);
+        let kept_kwh = if end_value.is_nan() { stored_kwh.min(limit_kwh) } else { 0.0 };
+        let target = or(batteries.target_percent, f64::NAN);
+        let target_kwh = if target.is_nan() { kept_kwh } else { share("target_percent", target)? };
         // Nothing is charged above the charge limit, so a higher reserve counts up to it.
         let battery = BatteryRow {
             from,
             to,
-            target_kwh: share("target_percent", or(batteries.target_percent, 0.0))?,
+            target_kwh,
             reserve_kwh: share("reserve_percent", or(batteries.reserve_percent, 0.0))?
                 .min(limit_kwh),
             limit_kwh,
@@ -115,13 +121,13 @@ impl BatteryPlanner {
         // Values of the programme that hold for every slot.
         let programme = &mut self.programme;
         programme.capacity_kwh = capacity.as_kwh();
-        programme.stored_kwh = share("soc_percent", batteries.soc_percent[row])?;
+        programme.stored_kwh = stored_kwh;
         programme.efficiency_charge = or(batteries.efficiency, 1.0);
         programme.efficiency_discharge = or(batteries.efficiency_discharge, 1.0);
         check_efficiency("efficiency", programme.efficiency_charge)?;
         check_efficiency("discharge_efficiency", programme.efficiency_discharge)?;
         programme.end_value_per_kwh =
-            price("end_value_per_kwh", or(batteries.end_value_per_kwh, 0.0))?;
+            price("end_value_per_kwh", if end_value.is_nan() { 0.0 } else { end_value })?;
         let wear = or(batteries.wear_price_per_kwh, 0.0);
         programme.wear_per_kwh = price("wear_price_per_kwh", wear)?;
         // A `Price` may be negative, the cost of wear may not.

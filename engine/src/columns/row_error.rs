@@ -48,6 +48,15 @@ pub enum RowError {
         /// The highest power as given.
         power_max_kw: f64,
     },
+    /// A need that only vehicles without discharge may have.
+    #[error(
+        "{column} is not planned for a vehicle that discharges; its needs are reserve_percent and \
+         target_percent"
+    )]
+    Discharging {
+        /// Name of the column.
+        column: &'static str,
+    },
     /// The departure is before the arrival.
     #[error("departure at {departure} is before arrival at {arrival}")]
     DepartureBeforeArrival {

@@ -84,7 +84,7 @@ pub fn storage(data: &[u8]) {
             targets: bytes.list(3, soc_target),
             reserve: bytes.percent()?,
             consumption: bytes.list(3, consumption),
-            end_value: bytes.price()?,
+            end_value: Some(bytes.price()?),
             wear_price: bytes.price()?,
             after_deadline: after_deadline(&mut bytes),
             ..StorageRequest::new(bytes.instant()?, battery, bytes.power()?)

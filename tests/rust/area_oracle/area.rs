@@ -294,6 +294,8 @@ impl Area {
         more.end_value.push(if discharges { random.between(0.0, 0.3) } else { 0.0 });
         more.wear.push(if discharges { random.between(0.0, 0.05) } else { 0.0 });
         let is_whole = random.below(5) == 0;
+        // A least power is not planned for vehicles that discharge.
+        let is_whole = is_whole && !discharges;
         more.power_min.push(if is_whole { self.power[row] * 0.5 } else { 0.0 });
         let has_wishes = !discharges && random.below(3) == 0;
         more.reserve.push(if has_wishes { wanted * random.between(0.0, 0.3) } else { 0.0 });

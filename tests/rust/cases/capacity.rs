@@ -24,7 +24,7 @@ pub(crate) fn capacity(given: &Value) -> Value {
     let now = instant(&given["now"]);
     let mut storage = StorageRequest::new(now, battery, power(number(&given["kw"])));
     storage.discharge_max = power(or("dischargeKw", 0.0));
-    storage.end_value = Price::from_per_kwh(or("endValue", 0.0)).expect("a price");
+    storage.end_value = Some(Price::from_per_kwh(or("endValue", 0.0)).expect("a price"));
     if !given["target"].is_null() {
         storage.targets.push(SocTarget { by: None, soc: Some(percent(&given["target"], 0.0)) });
     }

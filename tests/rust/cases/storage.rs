@@ -19,7 +19,7 @@ pub(crate) fn storage(given: &Value) -> Value {
     let mut request = StorageRequest::new(instant(&given["now"]), battery, power);
     request.efficiency_discharge = or("efficiencyDischarge", 1.0);
     request.reserve = percent(&given["reserve"], 0.0);
-    request.end_value = Price::from_per_kwh(or("endValue", 0.0)).expect("a price");
+    request.end_value = Some(Price::from_per_kwh(or("endValue", 0.0)).expect("a price"));
     request.wear_price = Price::from_per_kwh(or("wear", 0.0)).expect("a price");
     if !given["target"].is_null() {
         request

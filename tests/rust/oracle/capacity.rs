@@ -190,7 +190,7 @@ impl Case {
         let mut storage = StorageRequest::new(self.now(), battery, kw(self.powers.0));
         storage.discharge_max = kw(self.powers.1);
         storage.efficiency_discharge = self.efficiencies.1;
-        storage.end_value = per_kwh(self.end_value);
+        storage.end_value = Some(per_kwh(self.end_value));
         storage.wear_price = per_kwh(self.wear);
         let target = |(cell, _): (i64, f64)| SocTarget {
             by: Some(self.at(cell)),

@@ -181,7 +181,7 @@ pub struct AreaVehicles<'a> {
 }
 
 impl AreaVehicles<'_> {
-    /// Checks the priority and the least power of a row.
+    /// Checks the priority, the least power and the needs of a row.
     pub(crate) fn check(&self, row: usize) -> Result<(), RowError> {
         let number =
             |column: Option<&[f64]>| column.map(|values| values[row]).filter(|at| !at.is_nan());
@@ -189,6 +189,17 @@ impl AreaVehicles<'_> {
             && !PRIORITIES.contains(&value)
         {
             return Err(RowError::Priority { value });
+        }
+        if self.storage.is_some_and(|columns| columns.has(row)) {
+            let is_above_zero = |column| number(column).is_some_and(|value| value > 0.0);
+            let needs = [
+                ("reserve_kwh", is_above_zero(self.fleet.reserve_kwh)),
+                ("power_min_kw", is_above_zero(self.power_min_kw)),
+                ("targets", self.fleet.has_targets(row)),
+            ];
+            if let Some((column, _)) = needs.into_iter().find(|(_, is_given)| *is_given) {
+                return Err(RowError::Discharging { column });
+            }
         }
         let power_max_kw = self.fleet.power_max_kw[row];
         match number(self.power_min_kw) {

@@ -174,7 +174,7 @@ fn request_of_battery(
     request.until = Some(to);
     request.discharge_max = row.discharge_max;
     request.efficiency_discharge = programme.efficiency_discharge;
-    request.end_value = price(programme.end_value_per_kwh, "end_value_per_kwh")?;
+    request.end_value = Some(price(programme.end_value_per_kwh, "end_value_per_kwh")?);
     request.wear_price = price(programme.wear_per_kwh, "wear_price_per_kwh")?;
     // A target below the level on arrival keeps the battery from being sold below it.
     let end = levels.each.last().map_or(battery.stored_kwh(), |last| last.1);

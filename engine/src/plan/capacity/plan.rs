@@ -161,7 +161,7 @@ pub fn plan_capacity(
         efficiency: request.battery.efficiency,
         efficiency_discharge: request.efficiency_discharge,
         wear_price: request.wear_price,
-        end_value: request.end_value,
+        end_value: problem.storage.end_value(),
         months,
         groups,
         searched: proof.searched,

@@ -55,7 +55,7 @@ pub(crate) fn curve(prices: &[f64]) -> PriceCurve {
     PriceCurve::from_parts(Horizon::new(slots).unwrap(), prices.to_vec()).unwrap()
 }
 
-/// A battery of 20 kWh with 8 kW, half full.
+/// A battery of 20 kWh with 8 kW, half full, which may end empty.
 pub(crate) fn request(tariff: BillingTariff, loads: &[f64]) -> CapacityRequest {
     let battery = Battery {
         capacity: kwh(20.0),
@@ -66,6 +66,7 @@ pub(crate) fn request(tariff: BillingTariff, loads: &[f64]) -> CapacityRequest {
     };
     let mut storage = StorageRequest::new(hour(0), battery, kw(8.0));
     storage.efficiency_discharge = 0.95;
+    storage.end_value = Some(per_kwh(0.0));
     let load = loads.iter().enumerate().map(|(index, &load)| LoadPeriod {
         start: hour(index as i64),
         end: hour(index as i64 + 1),
@@ -161,7 +162,7 @@ fn the_plan_that_is_cheapest_in_energy_keeps_the_charge_limit() {
     let mut wish = request(monthly("0"), &[5.0; 4]);
     wish.storage.battery.soc = Some(percent(90.0));
     wish.storage.battery.charge_limit = percent(50.0);
-    (wish.storage.discharge_max, wish.storage.end_value) = (kw(4.0), per_kwh(0.5));
+    (wish.storage.discharge_max, wish.storage.end_value) = (kw(4.0), Some(per_kwh(0.5)));
     let plan = planned(&[0.9, 0.1, 0.9, 0.1], wish);
     assert!(plan.savings().as_amount().abs() < 1e-9, "{:?} {:?}", plan.cost, plan.energy_alone);
 }
@@ -365,7 +366,7 @@ prop_compose! {
         }
         request.storage.now = hour(0) + shift;
         request.storage.battery.soc = Some(percent(soc));
-        (request.storage.wear_price, request.storage.end_value) = (per_kwh(wear), per_kwh(end_value));
+        (request.storage.wear_price, request.storage.end_value) = (per_kwh(wear), Some(per_kwh(end_value)));
         request.storage.targets = target
             .map(|(by, soc)| SocTarget { by: Some(hour(by) + shift), soc: Some(percent(soc)) })
             .into_iter()

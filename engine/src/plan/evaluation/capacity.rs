@@ -142,7 +142,7 @@ mod tests {
     fn planned(prices: &PriceCurve) -> (CapacityPlan, Vec<CapacitySlot>) {
         let mut wish = request(monthly("10"), &[1.0, -2.0, 6.0, 4.0, 1.0, 0.5]);
         wish.storage.wear_price = per_kwh(0.02);
-        wish.storage.end_value = per_kwh(0.1);
+        wish.storage.end_value = Some(per_kwh(0.1));
         let problem = CapacityProblem::new(wish).unwrap();
         let plan = plan_capacity(prices, Some(prices), &problem).unwrap();
         (plan, plan_energy_alone(prices, Some(prices), &problem).unwrap())

@@ -9,7 +9,7 @@ use crate::plan::storage::plan::StoragePlan;
 use crate::plan::storage::request::StorageRequest;
 use crate::plan::switching::plan::SwitchingPlan;
 use crate::time::instant::micros_of;
-use crate::units::{Energy, Money, Power};
+use crate::units::{Energy, Money, Power, Price};
 
 /// Evaluates a plan of a vehicle under other facts.
 ///
@@ -56,7 +56,7 @@ pub fn evaluate_storage(
     let flows: Vec<EnergyFlow> = plan.slots.iter().filter_map(flow).collect();
     let (unplanned, level) = unplanned_storage(request, plan);
     let gained = level - plan.stored_start.as_kwh();
-    let stored = request.end_value.as_per_kwh() * gained;
+    let stored = request.end_value.unwrap_or(Price::ZERO).as_per_kwh() * gained;
     let own = Fixed { other: plan.costs.wear.as_amount(), stored: plan.costs.stored.as_amount() };
     let ends = plan.slots.first().zip(plan.slots.last());
     let span = ends.map_or((0, 0), |(first, last)| (micros_of(first.start), micros_of(last.end)));

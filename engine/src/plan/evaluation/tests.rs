@@ -83,7 +83,7 @@ proptest! {
         request.discharge_max = kw(5.0);
         request.efficiency_discharge = 0.95;
         request.wear_price = per_kwh(wear);
-        request.end_value = per_kwh(value);
+        request.end_value = Some(per_kwh(value));
         let by = Some(minute(60 * cents.len() as i64));
         request.targets.push(SocTarget { by, soc: Some(percent(target)) });
         let import = curve_of(60, &cents);

@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn a_loss_of_nothing_is_written_as_it_is_read() {
         let mut request = request(0.0);
-        request.end_value = per_kwh(-0.3);
+        request.end_value = Some(per_kwh(-0.3));
         request.targets.push(SocTarget { by: Some(at(1)), soc: Some(percent(0.0)) });
         let bundle = bundle(&[], None, request);
         assert!(!text_of(&bundle).contains("-0.0"));
@@ -146,7 +146,7 @@ mod tests {
                 soc_min: Some(percent(30.0)),
                 soc_max: None,
             }));
-            (request.end_value, request.wear_price) = (per_kwh(end_value), per_kwh(wear));
+            (request.end_value, request.wear_price) = (Some(per_kwh(end_value)), per_kwh(wear));
             assert_replays(&bundle(&import, export.as_deref(), request))?;
         }
     }

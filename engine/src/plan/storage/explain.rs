@@ -400,7 +400,7 @@ mod tests {
             &[30, 20, 40],
             |request| {
                 request.reserve = percent(70.0);
-                request.end_value = per_kwh(0.3);
+                request.end_value = Some(per_kwh(0.3));
             },
             &expect![[r#"
                 reserve: Mon 18:00 to Mon 18:33: buys 2.22 kWh for 0.67 (0.30 per kWh), to hold the reserve at Mon 19:00.

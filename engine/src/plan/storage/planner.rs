@@ -225,7 +225,7 @@ fn certify_plan(
         efficiency: request.battery.efficiency,
         efficiency_discharge: request.efficiency_discharge,
         wear_price: request.wear_price,
-        end_value: request.end_value,
+        end_value: problem.end_value(),
         searched,
     };
     certify(slots, evidence).expect("a plan keeps within its own levels")
@@ -244,7 +244,7 @@ fn costs(slots: &[StorageSlot], problem: &StorageProblem) -> StorageCosts {
     // Wear is paid for stored energy, which is more than the energy sold.
     costs.wear = request.wear_price.of(energy(sold / request.efficiency_discharge));
     if let Some(last) = slots.last() {
-        costs.stored = request.end_value.of(last.stored - problem.stored());
+        costs.stored = problem.end_value().of(last.stored - problem.stored());
     }
     costs
 }
@@ -332,7 +332,7 @@ mod tests {
             request.discharge_max = kw(powers[1]);
             request.efficiency_discharge = efficiencies[1];
             request.reserve = percent(socs[2] / 2.0);
-            (request.wear_price, request.end_value) = (per_kwh(wear), per_kwh(end_value));
+            (request.wear_price, request.end_value) = (per_kwh(wear), Some(per_kwh(end_value)));
             request.targets = by
                 .iter()
                 .map(|&(by, soc)| SocTarget { by: by.map(hour), soc: Some(percent(soc)) })

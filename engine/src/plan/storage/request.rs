@@ -78,9 +78,11 @@ pub struct StorageRequest {
     pub reserve: Percent,
     /// Periods of consumption, in any order.
     pub consumption: Vec<Consumption>,
-    /// Value of a kWh stored at the end of the plan.
-    #[serde(rename = "end_value_per_kwh")]
-    pub end_value: Price,
+    /// Value of a kWh stored at the end of the plan. With it, or with targets, they decide how much is
+    /// left. With neither, the battery ends with at least what it holds at the start, up to its
+    /// charge limit, less what it drives with: see [`StorageProblem::new`].
+    #[serde(rename = "end_value_per_kwh", default, skip_serializing_if = "Option::is_none")]
+    pub end_value: Option<Price>,
     /// Wear per stored kWh that is discharged to the plug, 0 or more. Charging and driving cause
     /// wear too, but no plan can avoid it.
     #[serde(rename = "wear_price_per_kwh")]
@@ -108,7 +110,7 @@ impl StorageRequest {
             targets: Vec::new(),
             reserve: Percent::ZERO,
             consumption: Vec::new(),
-            end_value: Price::ZERO,
+            end_value: None,
             wear_price: Price::ZERO,
             after_deadline: AfterDeadline::Continue,
             previous: None,
@@ -211,6 +213,10 @@ pub struct StorageProblem {
 impl StorageProblem {
     /// Checks a request.
     ///
+    /// Without targets and without an end value the problem has a target for the end: the state of
+    /// charge at the start, at most the charge limit, less the consumption until then. The stock of
+    /// the start is then not sold. An end value of 0 allows to sell it.
+    ///
     /// # Errors
     /// The state of charge is not known; the battery has no capacity; an efficiency is outside
     /// 0.01 to 1; a power, consumption or wear is negative; the period of a limit has no length;
@@ -244,10 +250,14 @@ impl StorageProblem {
         request.consumption.sort_by_key(|period| period.start);
         Horizon::new(request.consumption.iter().map(|period| (period.start, period.end)))?;
         let soc = battery.soc.or(battery.soc_fallback).ok_or(VehicleError::UnknownSoc)?;
+        if request.end_value.is_none() && request.targets.is_empty() {
+            request.targets.push(SocTarget { by: None, soc: Some(kept_soc(&request, soc)) });
+        }
+        request.end_value = Some(request.end_value.unwrap_or(Price::ZERO));
         Ok(Self { stored: soc.of(battery.capacity), request })
     }
 
-    /// Checked request, with consumption in time order.
+    /// Checked request, with consumption in time order, a target where it had none, and an end value.
     #[must_use]
     pub fn request(&self) -> &StorageRequest {
         &self.request
@@ -258,6 +268,36 @@ impl StorageProblem {
     pub fn stored(&self) -> Energy {
         self.stored
     }
+
+    /// Value of a kWh stored at the end.
+    #[must_use]
+    pub fn end_value(&self) -> Price {
+        self.request.end_value.unwrap_or(Price::ZERO)
+    }
+}
+
+/// State of charge at the end that leaves the stock of the start: `soc`, at most the charge limit, less
+/// the consumption within the plan.
+fn kept_soc(request: &StorageRequest, soc: Percent) -> Percent {
+    let battery = &request.battery;
+    let kept = soc.min(battery.charge_limit);
+    let until = request.until.unwrap_or(DateTime::<Utc>::MAX_UTC);
+    let used: f64 = request
+        .consumption
+        .iter()
+        .map(|period| {
+            let length = (period.end - period.start).as_seconds_f64();
+            let inside = period.end.min(until) - period.start.max(request.now);
+            let share = (inside.as_seconds_f64() / length).clamp(0.0, 1.0);
+            period.energy.as_kwh() * share
+        })
+        .sum();
+    if used > 0.0 {
+        let left = kept.of(battery.capacity).as_kwh() - used;
+        let left = Energy::from_kwh(left.max(0.0)).unwrap_or(Energy::ZERO);
+        return Percent::filled(left, battery.capacity);
+    }
+    kept
 }
 
 /// Checks the periods and powers of the limits.
@@ -362,6 +402,47 @@ mod tests {
             "consumption: slot 1 starts at 2026-01-05 18:00:00 UTC, \
              before the slot ahead of it ends at 2026-01-05 19:00:00 UTC",
         );
+    }
+
+    #[test]
+    fn the_stock_of_the_start_is_kept_unless_something_else_is_wanted() {
+        let target = |change: &dyn Fn(&mut StorageRequest)| {
+            let mut request = request();
+            change(&mut request);
+            let problem = StorageProblem::new(request).unwrap();
+            assert_eq!(problem.end_value(), Price::ZERO);
+            problem.request().targets.clone()
+        };
+        let at_end = |soc: f64| vec![SocTarget { by: None, soc: Some(percent(soc)) }];
+        assert_eq!(target(&|_| ()), at_end(50.0));
+        assert_eq!(target(&|r| r.battery.soc = Some(percent(95.0))), at_end(90.0));
+        assert_eq!(target(&|r| r.end_value = Some(Price::ZERO)), []);
+        assert_eq!(target(&|r| r.targets = at_end(20.0)), at_end(20.0));
+        let drive = |r: &mut StorageRequest, kwh_used: f64| {
+            r.consumption.push(Consumption {
+                start: r.now,
+                end: r.now + chrono::TimeDelta::hours(2),
+                energy: kwh(kwh_used),
+                is_plugged_in: false,
+            });
+        };
+        assert_eq!(target(&|r| drive(r, 10.0)), at_end(30.0));
+        assert_eq!(target(&|r| drive(r, 99.0)), at_end(0.0));
+        let half = |r: &mut StorageRequest| {
+            drive(r, 10.0);
+            r.until = Some(r.now + chrono::TimeDelta::hours(1));
+        };
+        assert_eq!(target(&half), at_end(40.0));
+    }
+
+    #[test]
+    fn an_end_value_of_older_data_is_read_as_it_was() {
+        let mut given = request();
+        given.end_value = Some(Price::ZERO);
+        let text = serde_json::to_string(&given).unwrap();
+        assert!(text.contains(r#""end_value_per_kwh":0.0"#), "{text}");
+        assert_eq!(serde_json::from_str::<StorageRequest>(&text).unwrap(), given);
+        assert!(!serde_json::to_string(&request()).unwrap().contains("end_value"));
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl Layout {
                 efficiency_charge: request.battery.efficiency,
                 efficiency_discharge: request.efficiency_discharge,
                 wear_per_kwh: request.wear_price.as_per_kwh(),
-                end_value_per_kwh: request.end_value.as_per_kwh(),
+                end_value_per_kwh: problem.end_value().as_per_kwh(),
                 capacity_kwh: request.battery.capacity.as_kwh(),
                 slots: Vec::with_capacity(room),
                 joined: Vec::new(),

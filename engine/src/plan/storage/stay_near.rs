@@ -361,7 +361,7 @@ mod tests {
     use crate::prices::curve::tests::curve_of;
     use crate::units::{kw, kwh, money, per_kwh, percent};
 
-    /// Battery of 4 kWh and 2 kW from 18:00 on.
+    /// Battery of 4 kWh and 2 kW from 18:00 on, which may end empty.
     fn battery(soc: f64, efficiency: f64) -> StorageRequest {
         let battery = Battery {
             capacity: kwh(4.0),
@@ -370,7 +370,9 @@ mod tests {
             charge_limit: percent(100.0),
             efficiency,
         };
-        StorageRequest::new("2026-01-05T18:00:00Z".parse().unwrap(), battery, kw(2.0))
+        let now = "2026-01-05T18:00:00Z".parse().unwrap();
+        let end_value = Some(per_kwh(0.0));
+        StorageRequest { end_value, ..StorageRequest::new(now, battery, kw(2.0)) }
     }
 
     fn plan(cents: &[i32], request: &StorageRequest) -> StoragePlan {

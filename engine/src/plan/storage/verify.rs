@@ -148,7 +148,7 @@ mod tests {
         };
         let mut request = StorageRequest::new(now, battery, kw(4.0));
         (request.discharge_max, request.efficiency_discharge) = (kw(4.0), 0.95);
-        (request.wear_price, request.end_value) = (per_kwh(0.01), per_kwh(0.05));
+        (request.wear_price, request.end_value) = (per_kwh(0.01), Some(per_kwh(0.05)));
         request.targets.push(SocTarget { by: None, soc: Some(percent(50.0)) });
         let curve = curve_of(60, cents);
         plan_storage(&curve, Some(&curve), &StorageProblem::new(request).unwrap())

@@ -63,7 +63,7 @@ pub(crate) fn problem_of(case: &Case, origin: DateTime<Utc>) -> StorageProblem {
         targets: case.targets.iter().map(target).collect(),
         reserve: percent(case.reserve_percent),
         consumption: case.drives.iter().map(drive).collect(),
-        end_value: per_kwh(case.end_value),
+        end_value: Some(per_kwh(case.end_value)),
         wear_price: per_kwh(case.wear),
         after_deadline: if case.stops { AfterDeadline::Stop } else { AfterDeadline::Continue },
         previous: None,
