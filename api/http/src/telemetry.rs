@@ -108,6 +108,21 @@ const FAMILIES: &[(Kind, &str, &str)] = &[
     (Kind::Gauge, "slackwater_polled_devices", "Devices that are polled."),
     (Kind::Counter, "slackwater_polls_total", "Reads of devices at manufacturers, by outcome."),
     (Kind::Counter, "slackwater_price_changes_total", "Changes of market prices and tariffs."),
+    (
+        Kind::Gauge,
+        "slackwater_price_feed_age_seconds",
+        "Time since the market prices of a zone were last fetched, in seconds; infinite before.",
+    ),
+    (
+        Kind::Gauge,
+        "slackwater_price_feed_failures",
+        "Failures of a price feed since it last succeeded.",
+    ),
+    (
+        Kind::Counter,
+        "slackwater_price_fetches_total",
+        "Tries to fetch the market prices of a zone, by outcome.",
+    ),
     (Kind::Counter, "slackwater_replica_keys_total", "Rows read again that replicas changed."),
     (
         Kind::Counter,
