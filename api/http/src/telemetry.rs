@@ -212,9 +212,7 @@ pub async fn observe(State(app): State<App>, request: Request, next: Next) -> Re
     let start = Instant::now();
     // The span of the trace is the inner one: what is written continues from the present span.
     let mut response = next.run(request).instrument(trace.clone()).instrument(span).await;
-    if let Ok(id) = HeaderValue::try_from(line.id.to_string()) {
-        response.headers_mut().insert(REQUEST_ID, id);
-    }
+    add_request_id(&mut response, line.id);
     let took = start.elapsed();
     end_span(&trace, &response);
     if app.config().serve.access_log.takes(response.status().as_u16()) {
@@ -222,6 +220,21 @@ pub async fn observe(State(app): State<App>, request: Request, next: Next) -> Re
     }
     count(&line.route, line.method, &response, took);
     response
+}
+
+/// Gives a request an identifier, which all log lines about it and its answer carry. The access log
+/// and the counts of answers are those of the other addresses.
+pub async fn identify_request(request: Request, next: Next) -> Response {
+    let id = Uuid::new_v4();
+    let mut response = next.run(request).instrument(info_span!("request", %id)).await;
+    add_request_id(&mut response, id);
+    response
+}
+
+fn add_request_id(response: &mut Response, id: Uuid) {
+    if let Ok(id) = HeaderValue::try_from(id.to_string()) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
 }
 
 /// A request as the access log tells of it: with its route, since a path may hold what nobody else
