@@ -30,8 +30,8 @@ def blocks_of(language: str) -> list[str]:
 @pytest.mark.parametrize("block", blocks_of("toml"))
 def test_the_service_takes_the_settings_of_the_run_book(block: str, tmp_path: Path) -> None:
     settings = tmp_path / "settings.toml"
-    settings.write_text(block, encoding="utf-8")
     key = tmp_path / "key"
+    settings.write_text(block.replace("/run/secrets/entsoe-token", str(key)), encoding="utf-8")
     key.write_bytes(
         subprocess.run([SERVER, "store", "key"], capture_output=True, check=True).stdout
     )

@@ -108,6 +108,21 @@ const FAMILIES: &[(Kind, &str, &str)] = &[
     (Kind::Gauge, "slackwater_polled_devices", "Devices that are polled."),
     (Kind::Counter, "slackwater_polls_total", "Reads of devices at manufacturers, by outcome."),
     (Kind::Counter, "slackwater_price_changes_total", "Changes of market prices and tariffs."),
+    (
+        Kind::Gauge,
+        "slackwater_price_feed_age_seconds",
+        "Time since the market prices of a zone were last fetched, in seconds; infinite before.",
+    ),
+    (
+        Kind::Gauge,
+        "slackwater_price_feed_failures",
+        "Failures of a price feed since it last succeeded.",
+    ),
+    (
+        Kind::Counter,
+        "slackwater_price_fetches_total",
+        "Tries to fetch the market prices of a zone, by outcome.",
+    ),
     (Kind::Counter, "slackwater_replica_keys_total", "Rows read again that replicas changed."),
     (
         Kind::Counter,
@@ -197,9 +212,7 @@ pub async fn observe(State(app): State<App>, request: Request, next: Next) -> Re
     let start = Instant::now();
     // The span of the trace is the inner one: what is written continues from the present span.
     let mut response = next.run(request).instrument(trace.clone()).instrument(span).await;
-    if let Ok(id) = HeaderValue::try_from(line.id.to_string()) {
-        response.headers_mut().insert(REQUEST_ID, id);
-    }
+    add_request_id(&mut response, line.id);
     let took = start.elapsed();
     end_span(&trace, &response);
     if app.config().serve.access_log.takes(response.status().as_u16()) {
@@ -207,6 +220,21 @@ pub async fn observe(State(app): State<App>, request: Request, next: Next) -> Re
     }
     count(&line.route, line.method, &response, took);
     response
+}
+
+/// Gives a request an identifier, which all log lines about it and its answer carry. The access log
+/// and the counts of answers are those of the other addresses.
+pub async fn identify_request(request: Request, next: Next) -> Response {
+    let id = Uuid::new_v4();
+    let mut response = next.run(request).instrument(info_span!("request", %id)).await;
+    add_request_id(&mut response, id);
+    response
+}
+
+fn add_request_id(response: &mut Response, id: Uuid) {
+    if let Ok(id) = HeaderValue::try_from(id.to_string()) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
 }
 
 /// A request as the access log tells of it: with its route, since a path may hold what nobody else

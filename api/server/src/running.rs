@@ -247,6 +247,7 @@ impl Service {
         let Some(first) = self.worlds.first().cloned() else { return Err(ServiceError::Nothing) };
         let mut jobs = vec![
             keep("prices of replicas", &first, prices::replicas::run),
+            keep("price feeds", &first, prices::feeds::run),
             keep_running("metrics", Clock::system(), telemetry::keep_up),
         ];
         for app in &self.worlds {

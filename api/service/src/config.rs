@@ -9,6 +9,7 @@ pub mod brand;
 pub mod comfort;
 pub mod error;
 pub mod events;
+pub mod feeds;
 mod forms;
 pub mod grid;
 pub mod home_assistant;
@@ -432,6 +433,11 @@ impl Config {
         }
         if let Some(traces) = &self.telemetry.traces {
             traces.check()?;
+        }
+        for (zone_id, zone) in &self.zones {
+            if let Some(feed) = &zone.feed {
+                feed.check(zone_id)?;
+            }
         }
         self.check_sandbox()?;
         if self.statistics.power_max <= Power::ZERO {

@@ -39,6 +39,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (17, "traces", include_str!("migrations/0017_traces.sql")),
     (18, "renewals", include_str!("migrations/0018_renewals.sql")),
     (19, "grid orders", include_str!("migrations/0019_grid_orders.sql")),
+    (20, "price feeds", include_str!("migrations/0020_price_feeds.sql")),
 ];
 
 /// Those of a server only, where several processes may work on the same rows.

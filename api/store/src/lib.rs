@@ -33,6 +33,7 @@ pub mod notes;
 pub mod overrides;
 pub mod plans;
 pub mod policies;
+pub mod price_feeds;
 pub mod prices;
 mod probe;
 pub mod rekey;

@@ -174,6 +174,18 @@ CREATE TABLE plans (
     state text not null
 );
 CREATE INDEX plans_by_sheet on plans (sheet_id);
+CREATE TABLE price_feeds (
+    zone_id text primary key,
+    lease_owner text,
+    lease_until bigint,
+    next_at bigint not null,
+    tried_at bigint,
+    succeeded_at bigint,
+    failures bigint not null,
+    last_failure text,
+    last_rows bigint,
+    validators text not null
+);
 CREATE TABLE price_series (
     id text primary key,
     client_id text references clients (id) on delete cascade,

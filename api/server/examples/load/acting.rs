@@ -32,7 +32,10 @@ const ROUNDS: usize = 3;
 /// Measures on vehicles of an area; prints, and returns the same as a value.
 pub(crate) async fn act(mut config: Config) -> Result<Value, Failure> {
     let (currency, is_activated) = (Currency::parse("NOK")?, true);
-    config.zones.insert("NO1".to_owned(), ZoneSettings { currency, is_activated, prices: None });
+    config.zones.insert(
+        "NO1".to_owned(),
+        ZoneSettings { currency, is_activated, prices: None, feed: None },
+    );
     let (token, ids) = fill::vehicles(&config).await?;
     let app = fill::load(&config).await?;
     let address = listen(router(app.clone())).await?;

@@ -18,6 +18,7 @@ use crate::admin::body::read as read_json;
 use slackwater_http::problem::Problem;
 use slackwater_http::request::query_pairs;
 use slackwater_http::routes::price_signals::BODY_MAX;
+use slackwater_service::prices::feeds::{FeedReport, FetchNowError, fetch_now, list_feeds};
 use slackwater_service::prices::keep::{assign, keep_market};
 use slackwater_service::prices::list::{ListOptions, read};
 use slackwater_service::state::App;
@@ -30,6 +31,8 @@ use slackwater_store::tariffs::TariffSchedule;
 pub fn router(app: App) -> Router {
     Router::new()
         .route("/prices/market", post(import_market_prices).layer(DefaultBodyLimit::max(BODY_MAX)))
+        .route("/prices/feeds", get(list_price_feeds))
+        .route("/prices/feeds/fetch", post(fetch_price_feed))
         .route("/prices/at", get(get_price))
         .route("/prices/window", get(resolve_window))
         .route("/prices/signal", get(get_signal))
@@ -75,6 +78,22 @@ async fn import_market_prices(
         "to": slots.last().map(|slot| slot.end),
         "notes": notes,
     })))
+}
+
+/// All price feeds of the settings, with what came of their last tries.
+async fn list_price_feeds(State(app): State<App>) -> Result<Json<Vec<FeedReport>>, Problem> {
+    Ok(Json(list_feeds(&app).await?))
+}
+
+/// Fetches the feed of `?zone=` at once, and answers with what came of it.
+async fn fetch_price_feed(State(app): State<App>, uri: Uri) -> Result<Json<FeedReport>, Problem> {
+    let zone_id = read_required(&uri, "zone")?;
+    match fetch_now(&app, &zone_id).await {
+        Ok(report) => Ok(Json(report)),
+        Err(FetchNowError::Store(failure)) => Err(failure.into()),
+        Err(FetchNowError::NoFeed { .. }) => Err(Problem::no_entity("price feed")),
+        Err(busy @ FetchNowError::Busy { .. }) => Err(Problem::unavailable(busy.to_string())),
+    }
 }
 
 /// The price that counts at an instant; null if nobody has one.

@@ -1,7 +1,7 @@
 //! Routes of the operators' address.
 use axum::Router;
 use axum::http::{Method, Uri};
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
 use axum::routing::{delete, get};
 use tower_http::catch_panic::CatchPanicLayer;
@@ -56,4 +56,5 @@ pub fn router(worlds: &[App], residents: Option<SandboxSeeder>) -> Router {
             Problem::no_such_method(&method, &uri)
         })
         .layer(CatchPanicLayer::custom(problem::of_panic))
+        .layer(from_fn(telemetry::identify_request))
 }

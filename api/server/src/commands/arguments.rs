@@ -415,6 +415,14 @@ pub(crate) enum PricesCommand {
         #[arg(long)]
         time_zone: Option<String>,
     },
+    /// List price feeds: last and next try, last failure, and the end of the prices.
+    Feeds,
+    /// Fetch the price feed of a zone at once.
+    Fetch {
+        /// The market zone.
+        #[arg(long)]
+        zone: String,
+    },
     /// Print the price in force at a location at an instant, and its source.
     At {
         #[command(flatten)]

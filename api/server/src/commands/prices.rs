@@ -27,6 +27,11 @@ pub(crate) async fn run_prices_command(
             }
             (Method::POST, "prices/market", Body::text(read_file(&file)?, "text/csv"))
         }
+        PricesCommand::Feeds => (Method::GET, "prices/feeds", Body::default()),
+        PricesCommand::Fetch { zone } => {
+            query.append_pair("zone", &zone);
+            (Method::POST, "prices/feeds/fetch", Body::default())
+        }
         PricesCommand::At { place, at } => {
             of_place(&mut query, &place);
             query.append_pair("at", &at.to_rfc3339());

@@ -1,4 +1,6 @@
 //! The operators' address: what it refuses, and what operators make there.
+use std::collections::BTreeSet;
+
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request};
@@ -13,6 +15,7 @@ use slackwater_service::config::admin::{NamedToken, Role, TokenHash};
 use slackwater_store::audit::{Act, record_act};
 use slackwater_store::clients;
 use tower::ServiceExt;
+use uuid::Uuid;
 
 use crate::harness::{On, Stage, device};
 use crate::readings::{charger, reading};
@@ -135,6 +138,27 @@ async fn a_token_is_demanded_wherever_one_is_set() {
     }
     assert_eq!(ask(&router, (Method::GET, "/health/ready"), &[], "").await.0, 200);
     assert!(!format!("{:?}", stage.app.config()).contains(TOKEN));
+}
+
+#[tokio::test]
+async fn each_answer_has_the_identifier_of_its_request() {
+    let stage = Stage::new().await;
+    let router = admin::routes::router(std::slice::from_ref(&stage.app), None);
+    let json_type = [("content-type", "application/json")];
+    let mut seen = BTreeSet::new();
+    for (method, path, headers, expected) in [
+        (Method::GET, "/metrics", &json_type[..], 200),
+        (Method::GET, "/health/ready", &[], 200),
+        (Method::GET, "/nothing", &[], 404),
+        (Method::DELETE, "/metrics", &[], 405),
+        (Method::POST, "/clients", &[("content-type", "text/plain")], 415),
+        (Method::POST, "/clients", &json_type, 400),
+    ] {
+        let (status, headers, _) = ask(&router, (method, path), headers, "{}").await;
+        assert_eq!(status, expected, "{path}");
+        let id = headers["x-request-id"].to_str().unwrap();
+        assert!(seen.insert(id.parse::<Uuid>().unwrap()), "{path}: {id}");
+    }
 }
 
 #[tokio::test]

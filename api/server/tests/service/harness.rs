@@ -73,7 +73,7 @@ pub(crate) struct Asker {
 /// Adds the zone `NO1` to the settings, activated and without prices of its own.
 pub(crate) fn add_zone(config: &mut Config) {
     let currency = Currency::parse("NOK").unwrap();
-    let zone = ZoneSettings { currency, is_activated: true, prices: None };
+    let zone = ZoneSettings { currency, is_activated: true, prices: None, feed: None };
     config.zones.insert("NO1".to_owned(), zone);
 }
 

@@ -487,7 +487,7 @@ async fn a_file_has_one_process_that_listens_to_nobody() {
 
 /// Tables that memory does not hold, and why nothing of them is noted: they are
 /// read from the database each time, or are nobody's but the process's that reads.
-const NOT_IN_MEMORY: [&str; 15] = [
+const NOT_IN_MEMORY: [&str; 16] = [
     "_sqlx_migrations",
     "area_jobs",
     "audit",
@@ -497,6 +497,8 @@ const NOT_IN_MEMORY: [&str; 15] = [
     // Read again each second.
     "grid_orders",
     "link_sessions",
+    // Read when a feed is due.
+    "price_feeds",
     "price_sheets",
     // Their changes are counted.
     "price_series",

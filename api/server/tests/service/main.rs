@@ -31,6 +31,7 @@ mod outbox;
 mod overrides;
 mod plans;
 mod postgres;
+mod price_feeds;
 mod priced;
 mod prices;
 mod problems;

@@ -32,7 +32,8 @@ fn nok() -> Currency {
 /// A zone that takes signals, and one that does not.
 async fn stage(on: On) -> Stage {
     Stage::with(on, |config| {
-        let zone = |is_activated| ZoneSettings { currency: nok(), is_activated, prices: None };
+        let zone =
+            |is_activated| ZoneSettings { currency: nok(), is_activated, prices: None, feed: None };
         config.zones.insert("NO1".to_owned(), zone(true));
         config.zones.insert("NO2".to_owned(), zone(false));
     })
@@ -489,7 +490,8 @@ async fn lists_of_prices_are_read_from_the_settings() {
     let file = folder.path().join("prices.csv");
     let stage = Stage::with(On::Sqlite, |config| {
         let prices = PriceFile { file: file.clone(), unit: None, time_zone: None };
-        let zone = ZoneSettings { currency: nok(), is_activated: true, prices: Some(prices) };
+        let zone =
+            ZoneSettings { currency: nok(), is_activated: true, prices: Some(prices), feed: None };
         config.zones.insert("NO1".to_owned(), zone);
     })
     .await;

@@ -111,6 +111,9 @@ pub enum ConfigError {
     /// A sender of grid orders.
     #[error("{0}")]
     Grid(String),
+    /// A price feed.
+    #[error("{0}")]
+    Feed(String),
     /// A comfort policy.
     #[error("{0}")]
     Comfort(String),

@@ -8,6 +8,8 @@ use slackwater_engine::prices::currency::Currency;
 use slackwater_engine::prices::signal::Zone;
 use slackwater_engine::units::{Power, kw};
 
+use crate::config::feeds::FeedSettings;
+
 /// A market zone (NS-35). A client's own zone of that name counts before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -21,6 +23,9 @@ pub struct ZoneSettings {
     /// A list of its market prices, read at each start (NS-38).
     #[serde(default)]
     pub prices: Option<PriceFile>,
+    /// A source of its market prices that the service asks again and again.
+    #[serde(default)]
+    pub feed: Option<FeedSettings>,
 }
 
 /// A price list in a file.

@@ -48,6 +48,11 @@ impl Config {
         if let Some(traces) = &mut self.telemetry.traces {
             traces.read_headers_file()?;
         }
+        for (zone_id, zone) in &mut self.zones {
+            if let Some(feed) = &mut zone.feed {
+                feed.read_token_file(zone_id)?;
+            }
+        }
         for (index, subscription) in self.events.subscriptions.iter_mut().enumerate() {
             let name = format!("events.subscriptions[{index}].secret");
             let Some(file) = &subscription.secret_file else { continue };
@@ -90,7 +95,10 @@ impl Config {
         let receivers = self.events.subscriptions.iter();
         let receivers = receivers.filter_map(|receiver| receiver.secret_file.as_deref());
         let receivers = receivers.map(|file| ("events.subscriptions.secret_file", file));
-        let all = of_settings.into_iter().chain(named).chain(receivers);
+        let feeds =
+            self.zones.values().filter_map(|zone| zone.feed.as_ref()?.token_file.as_deref());
+        let feeds = feeds.map(|file| ("zones.feed.token_file", file));
+        let all = of_settings.into_iter().chain(named).chain(receivers).chain(feeds);
         all.filter_map(|(name, file)| {
             let mode = fs::metadata(file).ok()?.mode() & 0o7777;
             let (name, file) = (name.to_owned(), file.to_owned());
@@ -125,6 +133,13 @@ impl Config {
         for receiver in receivers.into_iter().flatten().filter_map(Value::as_object_mut) {
             hide(receiver, |name| name == "secret");
             if let Some(url) = receiver.get_mut("url")
+                && let Some(given) = url.as_str()
+            {
+                *url = shown_url(given).into();
+            }
+        }
+        for (_, zone) in shown["zones"].as_object_mut().into_iter().flatten() {
+            if let Some(url) = zone.pointer_mut("/feed/url")
                 && let Some(given) = url.as_str()
             {
                 *url = shown_url(given).into();

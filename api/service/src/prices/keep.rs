@@ -132,7 +132,8 @@ pub async fn push(
     Ok(keep_series(app, name, (signal.currency(), signal.curve()), &asks).await?)
 }
 
-/// Keeps market prices of a zone. What they leave out stays as it was.
+/// Keeps market prices of a zone. What they leave out stays as it was. Returns `false` if all of them
+/// are known: then nothing is written and no plan is made anew.
 ///
 /// # Errors
 /// The database failed, and nothing is kept.
@@ -141,12 +142,20 @@ pub async fn keep_market(
     zone_id: &str,
     currency: Currency,
     curve: &PriceCurve,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let name = SeriesName::Market { zone_id: zone_id.to_owned() };
+    let is_known = app.prices().read(|book| {
+        let series = book.series(&name).filter(|series| series.currency == currency);
+        series.is_some_and(|series| overlaid(&series.curve, curve) == series.curve)
+    });
+    if is_known {
+        return Ok(false);
+    }
     // All areas of the zone, of all clients.
     let all = clients::all_clients(app.store()).await?.into_iter();
     let asks: Vec<(String, String)> = all.map(|row| (row.client.id, String::new())).collect();
-    keep_series(app, name, (currency, curve), &asks).await
+    keep_series(app, name, (currency, curve), &asks).await?;
+    Ok(true)
 }
 
 /// Lays prices over a series, and asks for the plans of areas of clients to
