@@ -27,6 +27,8 @@ pub enum Event {
         connector: Connector,
         /// Its state.
         status: Status,
+        /// Time as it came.
+        at: Option<DateTime<Utc>>,
     },
     /// Values of a meter outside of messages about transactions.
     Metered {

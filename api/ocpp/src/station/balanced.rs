@@ -81,7 +81,10 @@ impl Station {
         else {
             return Current::ZERO;
         };
+        // By a clock that is late a higher limit would hold beyond the time for which it counts.
+        let has_right_clock = self.is_clock_right(rules) == Some(true);
         let wish = state.wish(rules);
+        let wish = if has_right_clock { wish } else { wish.min(rules.safe_current) };
         // A vehicle that takes none gets what it needs to begin again.
         let is_resting = state.status == Some(Status::SuspendedByVehicle);
         if is_resting { wish.min(CURRENT_MIN) } else { wish }

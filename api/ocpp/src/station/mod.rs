@@ -3,6 +3,7 @@
 
 pub mod balance_state;
 pub mod balanced;
+pub mod clock;
 pub mod connector;
 pub mod limit_state;
 pub mod limits;

@@ -19,6 +19,7 @@ impl Station {
             "model": self.model,
             "is_connected": self.link.is_some(),
             "heard_at": self.heard_at,
+            "clock_late_seconds": self.clock_lag().map(|lag| lag.num_seconds()),
             "takes_limits": self.takes_limits(),
             "connectors": connectors
                 .map(|(number, state)| describe_connector(*number, state, rules, now))

@@ -6,6 +6,7 @@ use crate::assumption::Assumption;
 use crate::facts::{
     Answer, Connector, Event, Model, Quantity, Sample, Samples, Stage, Status, TransactionFacts,
 };
+use crate::station::clock::Promptness;
 use crate::station::connector::{ConnectorState, time_of, was_set};
 use crate::station::limit_state::Learned;
 use crate::station::state::{MeasuredCurrent, Rules, Station};
@@ -26,7 +27,8 @@ impl Station {
             Event::Booted(model) => self.boot(model, rules, now),
             Event::Heartbeat => Answer::Time(now),
             Event::Authorize { token } => Answer::Authorized { is_accepted: rules.accepts(&token) },
-            Event::Status { connector, status } => {
+            Event::Status { connector, status, at } => {
+                self.note_clock(at, Promptness::MayWait, now);
                 if connector > 0 {
                     self.connector(connector).set_status(status);
                 }
@@ -36,6 +38,8 @@ impl Station {
                 if samples.values.is_empty() && samples.unreadable == 0 {
                     self.assume(Assumption::SamplesMissing, now);
                 }
+                let newest = samples.values.iter().filter_map(|sample| sample.at).max();
+                self.note_clock(newest, Promptness::Periodic, now);
                 self.note_current(connector, &samples, now);
                 // Connector 0 is the meter of the whole charge point.
                 if connector > 0 {
@@ -86,6 +90,8 @@ impl Station {
         }
         if let Some(link) = &mut self.link {
             link.settled_from = now;
+            // The answer sets its clock.
+            link.clock_lag = None;
         }
         Answer::Booted { now, interval_seconds: rules.heartbeat_seconds }
     }
@@ -94,6 +100,11 @@ impl Station {
         if self.model.is_none() {
             self.assume(Assumption::BootMissing, now);
         }
+        let promptness = match facts.stage {
+            Stage::Updated => Promptness::Periodic,
+            Stage::Started | Stage::Ended => Promptness::MayWait,
+        };
+        self.note_clock(facts.at, promptness, now);
         let is_accepted = facts.token.as_deref().map(|token| rules.accepts(token));
         let id = match facts.stage {
             Stage::Started => self.start(facts, now),

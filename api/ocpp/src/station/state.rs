@@ -127,6 +127,8 @@ pub struct Link {
     pub has_asked_boot: bool,
     /// True if the charge point was asked for the state of its connectors.
     pub has_asked_status: bool,
+    /// Time by which the clock of the charge point is late at most, as its messages have shown.
+    pub clock_lag: Option<TimeDelta>,
 }
 
 impl Station {
@@ -140,6 +142,7 @@ impl Station {
             failures: 0,
             has_asked_boot: false,
             has_asked_status: false,
+            clock_lag: None,
         });
     }
 

@@ -67,6 +67,7 @@ pub fn read_event(action: &str, payload: &Value) -> Result<Event, Fault> {
         "StatusNotification" => Event::Status {
             connector: fields.connector("connectorId")?,
             status: status_of(fields.required("status")?)?,
+            at: fields.instant("timestamp"),
         },
         "StopTransaction" => Event::Transaction(read_stop(fields)),
         "SignCertificate" => Event::SignCertificate,

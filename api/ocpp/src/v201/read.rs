@@ -77,6 +77,7 @@ pub fn read_event(action: &str, payload: &Value) -> Result<Event, Fault> {
         "StatusNotification" => Event::Status {
             connector: fields.connector("evseId")?,
             status: status_of(fields.required("connectorStatus")?)?,
+            at: fields.instant("timestamp"),
         },
         "TransactionEvent" => Event::Transaction(read_transaction(fields)?),
         "SignCertificate" => Event::SignCertificate,

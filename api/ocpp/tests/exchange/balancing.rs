@@ -160,6 +160,8 @@ fn a_start_raises_nothing_until_earlier_limits_have_ended() {
     rig.restarts();
     let until = rig.station.last_expiry().unwrap();
     rig.station.join(&rig.rules, until, rig.now);
+    let (at, sampled) = (rig.time(), json!([{"value": "1000", "unit": "Wh"}]));
+    rig.says("MeterValues", &meter_values(&at, &sampled));
     rig.wait(10);
     assert_eq!(written(&mut rig, &site(13.0)), [6.0]);
     rig.now = until + TimeDelta::seconds(19);
@@ -334,22 +336,6 @@ fn a_charger_that_reports_more_than_it_accepted_counts_with_all_of_its_current()
     }
 }
 
-/// A charge point that was offline delivers what its meter had shown: that is not the load of now.
-#[test]
-fn a_load_that_comes_late_is_no_load_of_now() {
-    let mut rig = in_site(false);
-    let current = |amps: &str| json!([{"value": amps, "measurand": "Current.Import", "unit": "A"}]);
-    let says = |rig: &mut Rig, at: DateTime<Utc>, shown: &str| {
-        rig.says("MeterValues", &meter_values(&at.to_rfc3339(), &current(shown)));
-        let measured = rig.station.currents[&1];
-        (measured.at, measured.current)
-    };
-    let (now, before) = (rig.now, rig.now - TimeDelta::hours(1));
-    assert_eq!(says(&mut rig, before, "1"), (before, amps(1.0)));
-    assert_eq!(says(&mut rig, now, "20"), (now, amps(20.0)));
-    assert_eq!(says(&mut rig, before, "2"), (now, amps(20.0)), "older than what is known");
-}
-
 /// It accepts its limits, reports them, and charges as it likes: its meter shows that.
 #[test]
 fn a_charger_that_draws_more_than_it_accepted_counts_with_all_of_its_current() {
@@ -395,4 +381,74 @@ fn a_vehicle_that_has_yet_to_follow_does_not_draw_more_than_it_may() {
         assert_eq!(balance(&mut rig, &site(6.0))[0], amps(counted));
         rig.accepts_all();
     }
+}
+
+/// A charge point that was offline delivers what its meter had shown: that is not the load of now.
+#[test]
+fn a_load_that_comes_late_is_no_load_of_now() {
+    let mut rig = in_site(false);
+    let current = |amps: &str| json!([{"value": amps, "measurand": "Current.Import", "unit": "A"}]);
+    let says = |rig: &mut Rig, at: DateTime<Utc>, shown: &str| {
+        rig.says("MeterValues", &meter_values(&at.to_rfc3339(), &current(shown)));
+        let measured = rig.station.currents[&1];
+        (measured.at, measured.current)
+    };
+    let (now, before) = (rig.now, rig.now - TimeDelta::hours(1));
+    assert_eq!(says(&mut rig, before, "1"), (before, amps(1.0)));
+    assert_eq!(says(&mut rig, now, "20"), (now, amps(20.0)));
+    assert_eq!(says(&mut rig, before, "2"), (now, amps(20.0)), "older than what is known");
+}
+
+/// A limit would begin an hour late, when nobody counts it any more: by a clock that is late there is none
+/// above the default, and as long as nothing is known of the clock.
+#[test]
+fn no_limit_is_above_the_default_before_the_clock_has_shown_to_be_right() {
+    let mut rig = in_site(false);
+    let site = site(16.0);
+    let says = |rig: &mut Rig, behind: i64| {
+        let at = (rig.now - TimeDelta::seconds(behind)).to_rfc3339();
+        rig.says("MeterValues", &meter_values(&at, &json!([{"value": "1000", "unit": "Wh"}])));
+    };
+    rig.says("StatusNotification", &status(1, "Charging"));
+    assert_eq!(written(&mut rig, &site), [6.0], "nothing is known");
+    for (behind, expected) in [
+        (3600, vec![]),      // late
+        (21, vec![]),        // the message or the clock
+        (-3600, vec![16.0]), // ahead: it expires early
+        (0, vec![]),
+        (60, vec![]),      // a message that waited
+        (3600, vec![6.0]), // set back
+        (20, vec![16.0]),  // within the error allowed
+    ] {
+        rig.wait(31);
+        says(&mut rig, behind);
+        assert_eq!(written(&mut rig, &site), expected, "{behind} s late");
+    }
+    assert_eq!(rig.station.clock_lag(), Some(TimeDelta::seconds(20)));
+    // A restart may have set the clock.
+    let model = json!({"chargePointVendor": "Fjord", "chargePointModel": "Post"});
+    rig.says("BootNotification", &model);
+    assert_eq!(rig.station.clock_lag(), None);
+}
+
+/// Limits of a charge point whose clock is late seem to be ignored.
+#[test]
+fn a_model_is_not_tried_out_by_a_late_clock() {
+    let mut rig = in_site(true);
+    let free = |rig: &Rig, behind: i64| {
+        let mut free = status(1, "Available");
+        free["timestamp"] = json!((rig.now - TimeDelta::seconds(behind)).to_rfc3339());
+        free
+    };
+    rig.reconnects();
+    let late = free(&rig, 3600);
+    rig.says("StatusNotification", &late);
+    rig.wait(10);
+    assert_eq!(limit_of(&rig.asked[0].2), ("TxDefaultProfile".to_owned(), 0, 6.0));
+    rig.replies(&json!({"status": "Accepted"}));
+    rig.wait(60);
+    assert_eq!(rig.asked, []);
+    let right = free(&rig, 0);
+    rig.says("StatusNotification", &right);
+    assert_eq!(limit_of(&rig.asked[0].2), ("TxDefaultProfile".to_owned(), 0, 6.0));
 }

@@ -16,6 +16,8 @@ pub(crate) enum Deviation {
     Keeps,
     /// All profiles are lost with the connection, as is known of its model.
     Forgets,
+    /// Its clock is late by minutes, and it is of a model that is known.
+    Late,
 }
 
 /// Profile as the charge point keeps it.
@@ -55,18 +57,21 @@ impl Point {
     pub(crate) fn new(chance: &mut Chance) -> Self {
         let single = chance.below(3) as usize;
         let is_single = chance.below(10) < 3;
-        let deviation = match chance.below(12) {
+        let deviation = match chance.below(14) {
             0 => Deviation::Ignores,
             1 => Deviation::Keeps,
             2 => Deviation::Forgets,
+            3 => Deviation::Late,
             _ => Deviation::None,
         };
+        let clock_error = chance.below(2 * CLOCK_ERROR + 1) - CLOCK_ERROR;
+        let late = if deviation == Deviation::Late { 40 + chance.below(300) } else { 0 };
         Self {
             phases: [0, 1, 2].map(|phase| !is_single || phase == single),
             current_max: 16_000 + 16_000 * chance.below(2),
             default: 6_000 * chance.below(2),
             deviation,
-            clock_error: chance.below(2 * CLOCK_ERROR + 1) - CLOCK_ERROR,
+            clock_error: clock_error - late,
             profiles: Vec::new(),
             is_plugged: false,
             transaction: None,
@@ -88,33 +93,52 @@ impl Point {
         second(at + self.clock_error)
     }
 
+    /// Time as it stands in its messages.
+    fn time(&self, at: i64) -> String {
+        self.clock(at).to_rfc3339()
+    }
+
     /// Introduces itself on a new connection.
     pub(crate) fn connects(&mut self, at: i64) {
         let (vendor, firmware) = match self.deviation {
             Deviation::Forgets => ("go-e", "56.2"),
+            Deviation::Late => ("Easee", "1.0"),
             _ => ("Fjord", "1.0"),
         };
         let boot = json!({"chargePointVendor": vendor, "chargePointModel": "Post",
             "firmwareVersion": firmware});
         self.call("BootNotification", &boot);
-        self.reports();
+        self.reports(at);
         if self.start_sent.is_some() {
             self.starts(at);
         }
     }
 
-    fn reports(&mut self) {
+    fn reports(&mut self, at: i64) {
         let status = if self.is_plugged { "Charging" } else { "Available" };
+        let timestamp = self.time(at);
         self.call(
             "StatusNotification",
-            &json!({"connectorId": 1, "errorCode": "NoError", "status": status}),
+            &json!({"connectorId": 1, "errorCode": "NoError", "status": status,
+                "timestamp": timestamp}),
         );
+    }
+
+    /// Meter values, while a vehicle is there.
+    pub(crate) fn measures(&mut self, at: i64) {
+        if self.is_plugged {
+            let timestamp = self.time(at);
+            let current = (self.draws(at) as f64 / 1000.0).to_string();
+            let sampled = json!([{"value": current, "measurand": "Current.Import", "unit": "A"}]);
+            let values = json!([{"timestamp": timestamp, "sampledValue": sampled}]);
+            self.call("MeterValues", &json!({"connectorId": 1, "meterValue": values}));
+        }
     }
 
     /// Begins a transaction, or says again that it has begun.
     fn starts(&mut self, at: i64) {
         let began = self.start_sent.as_ref().map_or(at, |sent| sent.1);
-        let timestamp = self.clock(began).to_rfc3339();
+        let timestamp = self.time(began);
         let payload =
             json!({"connectorId": 1, "idTag": "ada", "meterStart": 0, "timestamp": timestamp});
         self.start_sent = Some((self.call("StartTransaction", &payload), began));
@@ -123,18 +147,18 @@ impl Point {
     pub(crate) fn plugs_in(&mut self, at: i64) {
         self.is_plugged = true;
         self.starts(at);
-        self.reports();
+        self.reports(at);
     }
 
     pub(crate) fn unplugs(&mut self, at: i64) {
         self.is_plugged = false;
-        let timestamp = self.clock(at).to_rfc3339();
+        let timestamp = self.time(at);
         let id = self.transaction.take().unwrap_or(-1);
         self.start_sent = None;
         self.profiles.retain(|profile| profile.is_default);
         let payload = json!({"transactionId": id, "meterStop": 1000, "timestamp": timestamp});
         self.call("StopTransaction", &payload);
-        self.reports();
+        self.reports(at);
     }
 
     /// The connection is gone.
@@ -268,7 +292,7 @@ impl Point {
     /// Current that no message can take from it.
     pub(crate) fn unbounded(&self) -> i64 {
         match self.deviation {
-            Deviation::None => self.default,
+            Deviation::None | Deviation::Late => self.default,
             _ => self.current_max,
         }
     }

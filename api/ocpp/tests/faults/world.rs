@@ -22,6 +22,9 @@ pub(crate) const SECONDS: i64 = CALM + 550;
 /// Largest error of a clock in seconds.
 pub(crate) const CLOCK_ERROR: i64 = 20;
 
+/// Interval of meter values in seconds.
+const METER_INTERVAL: i64 = 20;
+
 /// Lifetime of limits, and time for an answer, in seconds.
 const LIFETIME: i64 = 120;
 const TIMEOUT: i64 = 15;
@@ -342,6 +345,9 @@ impl Line {
         }
         if (CALM..SECONDS - 150).contains(&at) && chance.below(200) == 0 {
             if self.point.is_plugged { self.point.unplugs(at) } else { self.point.plugs_in(at) }
+        }
+        if at % METER_INTERVAL == 0 && self.connects_at.is_none() {
+            self.point.measures(at);
         }
         if self.connects_at.is_some_and(|connects_at| connects_at <= at) {
             self.connects_at = None;

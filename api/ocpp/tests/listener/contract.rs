@@ -161,6 +161,13 @@ async fn a_silent_charger_is_not_reachable() {
     assert_eq!(is_reachable, Some(false));
 }
 
+/// Has a charger show that its clock is right, without which it gets no limit above its default.
+async fn tell_time(point: &mut Point<TcpStream>, house: &House) {
+    let sampled = json!([{"value": "1000", "unit": "Wh"}]);
+    let value = json!({"timestamp": house.hands.now().to_rfc3339(), "sampledValue": sampled});
+    point.says("MeterValues", json!({"connectorId": 1, "meterValue": [value]})).await;
+}
+
 #[tokio::test]
 async fn a_site_limits_its_charger_to_what_the_other_load_leaves() {
     let files = tempfile::tempdir().unwrap();
@@ -174,6 +181,7 @@ async fn a_site_limits_its_charger_to_what_the_other_load_leaves() {
     std::fs::write(&load, json!({"at": at, "amps": [8.0, 2.0, -3.0]}).to_string()).unwrap();
     let mut point = house.connect().await.unwrap();
     point.boots().await;
+    tell_time(&mut point, &house).await;
     house.hands.advance(TimeDelta::seconds(10));
     let mut limits = Vec::new();
     while limits.len() < 2 {
@@ -211,6 +219,7 @@ async fn a_site_follows_a_grid_order_and_its_fail_safe_by_the_clock() {
     house.hands.advance(TimeDelta::seconds(400));
     let mut point = house.connect().await.unwrap();
     point.boots().await;
+    tell_time(&mut point, &house).await;
     house.hands.advance(TimeDelta::seconds(10));
     assert_eq!(next_limit(&mut point).await, Some(16.0));
     let fail_safe = FailSafe {
