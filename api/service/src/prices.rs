@@ -6,11 +6,11 @@
 //! | File | Holds |
 //! |---|---|
 //! | [`feeds`] | feeds that are fetched again and again |
-//! | [`fetch`] | one request of a feed |
+//! | `fetch` | one request of a feed |
 //! | [`keep`] | every way in which prices change |
 //! | [`list`] | price lists in files |
 //! | [`replicas`] | prices that another replica wrote |
-//! | [`requests`] | addresses that a feed asks, and its replies as prices |
+//! | `requests` | addresses that a feed asks, and its replies as prices |
 
 pub mod feeds;
 mod fetch;

@@ -54,8 +54,13 @@ impl Publisher {
         Self { url, answer, heads, served: tokio::spawn(serve).abort_handle() }
     }
 
-    fn answers(&self, answer: impl Fn(&str) -> Option<Vec<u8>> + Send + 'static) {
-        *self.answer.lock().unwrap() = Box::new(answer);
+    fn answers(&self, answer: impl Fn(&str) -> Vec<u8> + Send + 'static) {
+        *self.answer.lock().unwrap() = Box::new(move |head| Some(answer(head)));
+    }
+
+    /// From now on requests are not answered.
+    fn hangs(&self) {
+        *self.answer.lock().unwrap() = Box::new(|_| None);
     }
 
     /// Heads of the requests since the last call.
@@ -108,18 +113,18 @@ fn answer(status: &str, headers: &str, body: &str) -> Vec<u8> {
 }
 
 /// Lists of today and tomorrow with validators, unless the request names them.
-fn published(head: &str) -> Option<Vec<u8>> {
+fn published(head: &str) -> Vec<u8> {
     let (body, tag) =
         if head.contains("/2026-01-05.csv") { (TODAY, "today") } else { (TOMORROW, "tomorrow") };
     if head.to_lowercase().contains(&format!("if-none-match: \"{tag}\"")) {
-        return Some(status("304"));
+        return status("304");
     }
     let headers = format!("etag: \"{tag}\"\r\nlast-modified: Mon, 05 Jan 2026 12:00:00 GMT\r\n");
-    Some(answer("200", &headers, body))
+    answer("200", &headers, body)
 }
 
-fn only_today(head: &str) -> Option<Vec<u8>> {
-    if head.contains("/2026-01-05.csv") { published(head) } else { Some(status("404")) }
+fn only_today(head: &str) -> Vec<u8> {
+    if head.contains("/2026-01-05.csv") { published(head) } else { status("404") }
 }
 
 fn of_lists(publisher: &Publisher) -> FeedSettings {
@@ -210,7 +215,7 @@ async fn prices_are_fetched_and_then_asked_for_conditionally_also_after_a_restar
 #[tokio::test]
 async fn the_same_prices_again_change_nothing_without_validators_either() {
     let publisher = Publisher::start().await;
-    publisher.answers(|_| Some(answer("200", "", TODAY)));
+    publisher.answers(|_| answer("200", "", TODAY));
     let url = Some(format!("{}/all.csv", publisher.url));
     let feed = FeedSettings { url, ..FeedSettings::new(FeedFormat::List) };
     let stage = Stage::with(On::Sqlite, with_feed(feed, "NOK")).await;
@@ -220,7 +225,7 @@ async fn the_same_prices_again_change_nothing_without_validators_either() {
     assert_eq!(fetch_due(&stage.app).await.unwrap(), 1);
     assert_eq!(publisher.take_heads().len(), 2);
     assert_eq!(revision(&stage.app).await, revision_before);
-    publisher.answers(|_| Some(answer("200", "", &TODAY.replace("1.25", "1.75"))));
+    publisher.answers(|_| answer("200", "", &TODAY.replace("1.25", "1.75")));
     passes(&stage.app, TimeDelta::hours(1));
     assert_eq!(fetch_due(&stage.app).await.unwrap(), 1);
     assert_eq!(known(&stage.app), [1.5, 1.75, -0.5]);
@@ -252,7 +257,7 @@ async fn a_failing_feed_takes_no_prices_away_and_is_asked_ever_less_often() {
         (status("304"), "answered 304"),
     ];
     for (count, (reply, expected)) in (1..).zip(faults) {
-        publisher.answers(move |_| Some(reply.clone()));
+        publisher.answers(move |_| reply.clone());
         let due = report(&stage.app).await.next_at.unwrap();
         passes(&stage.app, due - stage.app.clock().machine().now());
         // The days after tomorrow have no validators yet.
@@ -270,7 +275,7 @@ async fn a_failing_feed_takes_no_prices_away_and_is_asked_ever_less_often() {
         assert!(least <= wait && wait <= least * 2, "{wait} after {count} failures");
         assert_eq!(known(&stage.app), prices, "{expected}");
     }
-    publisher.answers(|_| Some(answer("200", "", TODAY)));
+    publisher.answers(|_| answer("200", "", TODAY));
     let due = report(&stage.app).await.next_at.unwrap();
     passes(&stage.app, due - stage.app.clock().machine().now());
     assert_eq!(fetch_due(&stage.app).await.unwrap(), 1);
@@ -288,7 +293,7 @@ async fn a_publisher_says_how_long_to_wait() {
         ("retry-after: 999999999\r\n", TimeDelta::days(1)),
     ];
     for (header, expected) in replies {
-        publisher.answers(move |_| Some(answer("429", header, "")));
+        publisher.answers(move |_| answer("429", header, ""));
         assert_eq!(fetch_due(&stage.app).await.unwrap(), 1);
         let failed = report(&stage.app).await;
         assert!(failed.failure.unwrap().contains("answered 429"));
@@ -318,7 +323,7 @@ async fn one_of_two_replicas_fetches() {
 async fn a_process_that_dies_while_it_fetches_is_followed_by_another() {
     for on in [On::Sqlite, On::Postgres] {
         let publisher = Publisher::start().await;
-        publisher.answers(|_| None);
+        publisher.hangs();
         let mut stage = Stage::with(on, with_feed(of_lists(&publisher), "NOK")).await;
         let app = stage.app.clone();
         let dying = tokio::spawn(async move { fetch_due(&app).await });
@@ -374,7 +379,7 @@ async fn the_token_of_entsoe_is_sent_and_shown_nowhere() {
     assert!(!debug.contains("s3cret"), "{debug}");
     let zones = loaded.zones.clone();
     let stage = Stage::with(On::Sqlite, move |config| config.zones = zones).await;
-    publisher.answers(|_| Some(answer("200", "", &entsoe_day())));
+    publisher.answers(|_| answer("200", "", &entsoe_day()));
     assert_eq!(fetch_due(&stage.app).await.unwrap(), 1);
     let heads = publisher.take_heads();
     assert_eq!(heads.len(), 1);
@@ -396,7 +401,7 @@ async fn the_token_of_entsoe_is_sent_and_shown_nowhere() {
     // A publisher that repeats the token in its reason.
     let refused = "<Acknowledgement_MarketDocument><Reason><code>999</code>\
         <text>token s3cret-token\u{9}has no right</text></Reason></Acknowledgement_MarketDocument>";
-    publisher.answers(move |_| Some(answer("401", "", refused)));
+    publisher.answers(move |_| answer("401", "", refused));
     passes(&stage.app, TimeDelta::hours(1));
     assert_eq!(fetch_due(&stage.app).await.unwrap(), 1);
     let failure = report(&stage.app).await.failure.unwrap();
@@ -408,7 +413,7 @@ async fn prices_in_another_currency_are_refused() {
     let publisher = Publisher::start().await;
     let (_folder, loaded) = entsoe_settings(&publisher, "NOK");
     let stage = Stage::with(On::Sqlite, move |config| config.zones = loaded.zones).await;
-    publisher.answers(|_| Some(answer("200", "", &entsoe_day())));
+    publisher.answers(|_| answer("200", "", &entsoe_day()));
     assert_eq!(fetch_due(&stage.app).await.unwrap(), 1);
     let failure = report(&stage.app).await.failure.unwrap();
     let expected = "prices are not in NOK; found: PT15M, sequence None, area 10YBE----------2, EUR";
@@ -427,14 +432,14 @@ async fn nord_pool_is_asked_for_today_and_tomorrow() {
     let stage = Stage::with(On::Sqlite, with_feed(feed, "NOK")).await;
     publisher.answers(|head| {
         if head.contains("date=2026-01-06") {
-            return Some(b"HTTP/1.1 204 X\r\nconnection: close\r\n\r\n".to_vec());
+            return b"HTTP/1.1 204 X\r\nconnection: close\r\n\r\n".to_vec();
         }
         let entries = json!([{
             "deliveryStart": "2026-01-05T18:00:00Z", "deliveryEnd": "2026-01-05T18:15:00Z",
             "entryPerArea": { "NO1": 512.5 },
         }]);
         let body = json!({ "currency": "NOK", "multiAreaEntries": entries }).to_string();
-        Some(answer("200", "", &body))
+        answer("200", "", &body)
     });
     assert_eq!(fetch_due(&stage.app).await.unwrap(), 1);
     assert_eq!(report(&stage.app).await.failure, None);
@@ -492,7 +497,7 @@ async fn operators_list_feeds_and_fetch_one_at_once() {
     let missing = pull(&stage, Method::POST, "/prices/feeds/fetch", "").await;
     assert_eq!(missing.0, 400);
     // Another process fetches it.
-    publisher.answers(|_| None);
+    publisher.hangs();
     let app = stage.app.clone();
     passes(&app, TimeDelta::hours(1));
     let fetching = tokio::spawn(async move { fetch_due(&app).await });

@@ -278,12 +278,12 @@ async fn fetch_all(
 fn record_try(
     feed: &FeedSettings,
     state: &mut FeedState,
-    tried: Result<Found, TryError>,
+    result: Result<Found, TryError>,
     now: DateTime<Utc>,
 ) {
     let zone = state.zone_id.clone();
     state.tried_at = Some(now);
-    let outcome = match tried {
+    let outcome = match result {
         Ok(Found { rows, changed }) => {
             let tries = u64::from(state.failures) + 1;
             (state.failures, state.last_failure, state.succeeded_at) = (0, None, Some(now));

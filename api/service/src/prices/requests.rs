@@ -55,7 +55,7 @@ pub(crate) struct FeedRequest {
 pub(crate) enum ReadError {
     /// A list.
     #[error("{0}")]
-    List(#[from] ListError),
+    List(Box<ListError>),
     /// A reply of a publisher.
     #[error("{0}")]
     Reply(#[from] ReplyError),
@@ -139,7 +139,7 @@ pub(crate) fn read_reply(
         FeedFormat::List => {
             let options =
                 ListOptions { currency, unit: feed.unit.clone(), time_zone: feed.time_zone };
-            Ok(list::read(text, &options)?)
+            list::read(text, &options).map_err(|error| ReadError::List(Box::new(error)))
         }
         FeedFormat::Entsoe => {
             let choice = EntsoeChoice {
@@ -242,9 +242,9 @@ mod tests {
         let own = |day: &str| format!("https://example.org/{day}.csv");
         let evening = urls(&list, "2026-01-05T23:30:00Z");
         assert_eq!(evening, [(own("2026-01-05"), false), (own("2026-01-06"), true)]);
-        let url = Some("https://example.org/all.csv?a=b".to_owned());
-        let all = FeedSettings { url: url.clone(), ..FeedSettings::new(FeedFormat::List) };
-        assert_eq!(urls(&all, "2026-01-05T23:30:00Z"), [(url.unwrap(), false)]);
+        let url = "https://example.org/all.csv?a=b".to_owned();
+        let all = FeedSettings { url: Some(url.clone()), ..FeedSettings::new(FeedFormat::List) };
+        assert_eq!(urls(&all, "2026-01-05T23:30:00Z"), [(url, false)]);
         let file = FeedSettings { file: Some("a.xml".into()), ..feed };
         assert_eq!(urls(&file, "2026-01-05T23:30:00Z"), [("a.xml".to_owned(), false)]);
     }
