@@ -18,8 +18,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::station::state::{Rules, Station};
 
-/// Lag of periodic messages, beyond the least one, from which on the clock counts as set back.
-const SET_BACK_MIN: TimeDelta = TimeDelta::seconds(60);
+/// Longest time that a message takes which does not wait for a connection.
+const WAY_MAX: TimeDelta = TimeDelta::seconds(60);
 
 /// Time for which a message may have waited at the charge point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Station {
         let Some((link, shown)) = self.link.as_mut().zip(shown) else { return };
         let lag = now - shown;
         let is_set_back =
-            |least: TimeDelta| promptness == Promptness::Periodic && lag - least > SET_BACK_MIN;
+            |least: TimeDelta| promptness == Promptness::Periodic && lag - least > WAY_MAX;
         if link.clock_lag.is_none_or(|least| lag < least || is_set_back(least)) {
             link.clock_lag = Some(lag);
         }
@@ -59,5 +59,12 @@ impl Station {
     pub(crate) fn is_clock_right(&self, rules: &Rules) -> Option<bool> {
         let error_max = rules.balancing?.clock_error_max;
         self.clock_lag().map(|lag| lag <= error_max)
+    }
+
+    /// Returns true if its clock is late by more than the way of a message explains.
+    pub(crate) fn is_clock_late(&self, rules: &Rules) -> bool {
+        let error_max = rules.balancing.map(|balancing| balancing.clock_error_max);
+        let least = self.clock_lag().zip(error_max);
+        least.is_some_and(|(lag, error_max)| lag - error_max > WAY_MAX)
     }
 }

@@ -47,7 +47,7 @@ impl Station {
         let Some(run) = &self.trials.run else {
             let has_default = self.connectors.get(&TRIED)?.limits.has_default;
             // A limit that has not begun by a late clock would be taken for one that is ignored.
-            let is_late = self.is_clock_right(rules) == Some(false);
+            let is_late = self.is_clock_late(rules);
             let may_begin = self.needs_trials(rules) && self.is_idle() && has_default && !is_late;
             let first = Probe::new().trial().filter(|_| may_begin)?;
             return request_of(first, rules, now);
