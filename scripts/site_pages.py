@@ -43,6 +43,8 @@ TOPICS: Mapping[str, tuple[str, list[str]]] = {
         "Uncertain prices",
         [
             "plan_policy", "MarkovPrices", "PriceTree", "ChargePolicy", "BidCurve", "BidStep",
+            "plan_area_scenarios", "AreaScenario", "AreaScenarioPlan", "AreaScenarioOutcome",
+            "AreaScenarioComparison",
         ],
     ),
     "intraday": (

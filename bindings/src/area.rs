@@ -327,7 +327,7 @@ fn forgone(
     Ok(plan.forgone(problem)?.into_iter().map(forgone).collect())
 }
 
-fn status(status: Status) -> &'static str {
+pub(crate) fn status(status: Status) -> &'static str {
     match status {
         Status::Gap => "gap",
         Status::Rounds => "rounds",
@@ -349,7 +349,7 @@ fn instructions(plan: &engine::AreaPlan, places: &[Partition]) -> Instructions {
 }
 
 /// Refuses what is no number from 0 on.
-fn from_zero(name: &str, value: f64) -> Result<(), Refused> {
+pub(crate) fn from_zero(name: &str, value: f64) -> Result<(), Refused> {
     if value >= 0.0 && value.is_finite() {
         return Ok(());
     }
@@ -357,7 +357,7 @@ fn from_zero(name: &str, value: f64) -> Result<(), Refused> {
 }
 
 /// A number of rounds; Python has negative ones too.
-fn rounds(value: i64) -> Result<usize, Refused> {
+pub(crate) fn rounds(value: i64) -> Result<usize, Refused> {
     let refused = || format!("rounds_max is {value} rounds; it is a whole number from 0 on");
     usize::try_from(value).map_err(|_| Refused::Input(refused()))
 }

@@ -42,7 +42,7 @@ pub(crate) enum ProfileArg {
 }
 
 impl ProfileArg {
-    fn profile(&self, name: &str) -> Result<Profile, Refused> {
+    pub(crate) fn profile(&self, name: &str) -> Result<Profile, Refused> {
         Ok(match self {
             Self::Constant(value) => Profile::Constant(Power::from_kw(*value).named(name)?),
             Self::PerSlot(values) => {

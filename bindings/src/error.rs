@@ -11,6 +11,7 @@ use slackwater_control::policy::flex_issue::FlexIssues;
 use slackwater_control::policy::vehicle::VehiclePolicyError;
 use slackwater_control::schedule::rule::RulesError;
 use slackwater_engine::area::AreaError;
+use slackwater_engine::area::scenarios::ScenarioError;
 use slackwater_engine::bill::energy_prices::EnergyPriceError;
 use slackwater_engine::bill::error::{BillError, LoadError, TariffFileError};
 use slackwater_engine::bill::month::MonthError;
@@ -164,6 +165,7 @@ refuse!(
     ChargeRequestError,
     RulesError,
     SampleError,
+    ScenarioError,
     SeriesError,
     SessionError,
     ShapeError,

@@ -16,6 +16,7 @@ mod area_heat;
 mod area_input;
 mod area_part;
 mod area_questions;
+mod area_scenarios;
 mod area_table;
 mod area_watch;
 mod arrow;
@@ -86,6 +87,12 @@ mod _engine {
     use crate::area_questions::{
         AreaVerification, VehicleCertificate, VehicleCertificates, area_power_changes,
         change_vehicle, hold_table, verify_area,
+    };
+    #[pymodule_export]
+    use crate::area_scenarios::{
+        AreaScenarioComparison, AreaScenarioEnergies, AreaScenarioEnergy, AreaScenarioInterval,
+        AreaScenarioIntervals, AreaScenarioOutcome, AreaScenarioPlan, AreaScenarioReason,
+        AreaScenarioReasons, plan_area_scenarios,
     };
     #[pymodule_export]
     use crate::arrow::Table;

@@ -52,7 +52,7 @@
 //! | [`plan::record`] | plans as they are kept, with their inputs, made again |
 //! | [`columns`] | fleets, batteries and their plans, one row a vehicle |
 //! | [`batch`] | many independent plans, on all cores |
-//! | `area` | many vehicles under limits that they share, with a proven gap (feature `lp`) |
+//! | `area` | many vehicles under limits that they share, with a proven gap; `area::scenarios` while prices and limit are uncertain (feature `lp`) |
 //! | [`current_share`] | the current of a fuse, divided among devices that charge now |
 //! | [`shared_supply`] | several requests within one power |
 //! | [`statistics`] | samples summed up by bucket; a ledger of savings |

@@ -52,6 +52,12 @@ CARS: Any = pa.table(
     }
 )
 AREA: Any = sw.plan_area(CARS, PRICES, limit_kw=7)
+SCENARIOS: Any = sw.plan_area_scenarios(
+    CARS,
+    [sw.AreaScenario(probability=1, prices=PRICES, limit_kw=7)],
+    known_from=SIX,
+    shortfall_price_per_kwh=1,
+)
 
 MADE: dict[object, Any] = {
     float: 1.0,
@@ -75,6 +81,7 @@ MADE: dict[object, Any] = {
 }
 OBJECTS = {sw.Plan: PLAN, sw.StoragePlan: STORAGE, sw.SitePlan: SITE, sw.SwitchingPlan: SWITCHING}
 OBJECTS |= {sw.AreaPlan: AREA, sw.Prices: PRICES, sw.ChargePolicy: POLICY}
+OBJECTS |= {sw.AreaScenarioPlan: SCENARIOS}
 # What draws, writes files or starts a cluster has tests of its own.
 LEFT_OUT = {"plot", "plot_year", "save", "report", "write", "fleet"}
 

@@ -18,6 +18,7 @@ import pytest
 
 import slackwater as sw
 import test_area_heat
+import test_area_scenarios
 import test_bill
 import test_capacity
 import test_heat
@@ -84,6 +85,9 @@ def results() -> Iterator[object]:
     yield (policy.slots, policy.explain(), policy.certificate, policy.certificate.slots)
     yield policy.decide(at=test_policy.SIX, wanted_kwh=7)
     yield list(policy.bid_curve(at=test_policy.SIX, wanted_kwh=7))
+    scenarios = test_area_scenarios.plan()
+    yield (scenarios.intervals, scenarios.energies, scenarios.scenarios)
+    yield (scenarios.explain(), scenarios.compare())
     bill = sw.bill(test_bill.flat(), test_bill.ELVIA)
     yield (bill.months, bill.lines, bill.tariff.sources, bill.tariff.components)
     yield sw.tariffs.list_tariffs(country="BE")

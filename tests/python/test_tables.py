@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import slackwater as sw
+import test_area_scenarios
 import test_capacity
 import test_heat
 import test_policy
@@ -207,6 +208,9 @@ TOLD: dict[str, Callable[[], Any]] = {
     "`plan.explain()` of `HeatPlan`": lambda: test_heat.plan().explain(),
     "`ChargePolicy`": test_policy.policy,
     "`policy.explain()`": lambda: test_policy.policy().explain(),
+    "`AreaScenarioPlan`": test_area_scenarios.plan,
+    "`plan.energies` of `AreaScenarioPlan`": lambda: test_area_scenarios.plan().energies,
+    "`plan.explain()` of `AreaScenarioPlan`": lambda: test_area_scenarios.plan().explain(),
     "`plan.slots` of `CapacityPlan`": lambda: test_capacity.plan().slots,
     "`plan.explain()` of `CapacityPlan`": lambda: test_capacity.plan().explain(),
     "`plan.intervals` of `SwitchingPlan`": lambda: saved_plans.switching().intervals,

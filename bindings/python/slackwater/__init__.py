@@ -24,6 +24,14 @@ from slackwater._engine import (
     AreaHeatIntervals,
     AreaHeatReason,
     AreaNumbers,
+    AreaScenarioComparison,
+    AreaScenarioEnergies,
+    AreaScenarioEnergy,
+    AreaScenarioInterval,
+    AreaScenarioIntervals,
+    AreaScenarioOutcome,
+    AreaScenarioReason,
+    AreaScenarioReasons,
     AreaVerification,
     BidCurve,
     BidStep,
@@ -131,6 +139,7 @@ from slackwater._engine import (
 from slackwater._pareto import ParetoPoint, pareto
 from slackwater.area import plan_batch, plan_row
 from slackwater.area_node import Node
+from slackwater.area_scenarios import AreaScenario, AreaScenarioPlan, plan_area_scenarios
 from slackwater.area_types import AreaProgress, RoundMemory
 from slackwater.bills import Bill, bill
 from slackwater.capacity import CapacityPlan, plan_capacity
@@ -273,6 +282,16 @@ __all__ = [
     "AreaNumbers",
     "AreaPlan",
     "AreaProgress",
+    "AreaScenario",
+    "AreaScenarioComparison",
+    "AreaScenarioEnergies",
+    "AreaScenarioEnergy",
+    "AreaScenarioInterval",
+    "AreaScenarioIntervals",
+    "AreaScenarioOutcome",
+    "AreaScenarioPlan",
+    "AreaScenarioReason",
+    "AreaScenarioReasons",
     "AreaVerification",
     "Battery",
     "BidCurve",
@@ -436,6 +455,7 @@ __all__ = [
     "paging",
     "pareto",
     "plan_area",
+    "plan_area_scenarios",
     "plan_batch",
     "plan_capacity",
     "plan_charge",

@@ -102,8 +102,8 @@
 //! # Layers
 //!
 //! Each folder uses those above it only: `problem`, `model`, `pricing`, `distributed`,
-//! `column_generation`, `recovery`, `solve`, `shortage`, `report`, `verification`; then `worker` and
-//! `plan_area`.
+//! `column_generation`, `recovery`, `solve`, `shortage`, `report`, `verification`; then `worker`,
+//! `plan_area` and `scenarios`.
 //!
 //! # References
 //!
@@ -121,6 +121,7 @@ pub(crate) mod pricing;
 pub(crate) mod problem;
 pub(crate) mod recovery;
 pub(crate) mod report;
+pub mod scenarios;
 pub(crate) mod shortage;
 pub(crate) mod solve;
 pub(crate) mod verification;

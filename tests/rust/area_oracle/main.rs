@@ -14,6 +14,7 @@ mod golden_watched;
 mod heat;
 mod judge;
 mod on_off;
+mod scenarios;
 mod workers;
 
 use area::{Area, Planned};

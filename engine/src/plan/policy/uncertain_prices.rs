@@ -198,7 +198,7 @@ fn check_branches(branches: &[PriceBranch<'_>]) -> Result<(), UncertainPricesErr
 }
 
 /// Checks that the slots of a curve are those of another one.
-fn check_same_slots(
+pub(crate) fn check_same_slots(
     (list, index, first): (&'static str, usize, usize),
     horizon: &Horizon,
     expected: &Horizon,
