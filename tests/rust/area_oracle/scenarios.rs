@@ -17,6 +17,7 @@ use slackwater_engine::area::{
     AreaOptions, AreaProblem, AreaVehicles, Node, Profile, Status, plan_area,
 };
 use slackwater_engine::columns::{Curves, Fleet, Needs};
+use slackwater_engine::plan::Check;
 use slackwater_engine::plan::policy::{
     PolicyRequest, PriceBranch, UncertainPrices, plan_policy_request,
 };
@@ -80,7 +81,7 @@ impl Case {
             slots.push(from..end);
         }
         let shared = random.below(count as u64 + 1) as usize;
-        let cars: Vec<Car> = (0..1 + random.below(6)).map(|_| car(random, end)).collect();
+        let cars: Vec<Car> = (0..=random.below(6)).map(|_| car(random, end)).collect();
         let all_kw: f64 = cars.iter().map(|car| car.kw).sum();
         let courses = courses(random, (count, shared), all_kw);
         let shortfall_price = [0.2, 1.0, 5.0][random.below(3) as usize];
@@ -196,11 +197,11 @@ impl Case {
         let solution = model.solve().expect("missing energy is always possible");
         solution.eval(cost)
     }
+}
 
-    /// Amount of money that tolerances are relative to.
-    fn money(&self, plan: &ScenarioPlan) -> f64 {
-        plan.bound.abs().max(plan.baseline_cost.abs()).max(1.0)
-    }
+/// Amount of money that tolerances are relative to.
+fn money_of(plan: &ScenarioPlan) -> f64 {
+    plan.bound.abs().max(plan.baseline_cost.abs()).max(1.0)
 }
 
 fn car(random: &mut Random, end: i64) -> Car {
@@ -256,7 +257,7 @@ fn plans_agree_with_the_deterministic_equivalent() {
         let case = Case::random(seed);
         let optimum = case.optimum();
         let plan = case.plan(&ScenarioOptions::default());
-        let money = case.money(&plan);
+        let money = money_of(&plan);
         let (cost, bound) = (plan.expected_cost(), plan.bound);
         assert!(bound <= optimum + 1e-6 * money, "case {seed}: bound {bound} above {optimum}");
         assert!(cost >= optimum - 1e-6 * money, "case {seed}: cost {cost} below {optimum}");
@@ -310,7 +311,7 @@ fn one_scenario_costs_what_the_area_costs() {
             let options = AreaOptions { gap: 1e-9, ..AreaOptions::default() };
             plan_area(&problem.expect("the area is valid"), &options)
         });
-        let (cost, money) = (plan.expected_cost(), case.money(&plan));
+        let (cost, money) = (plan.expected_cost(), money_of(&plan));
         assert!(
             (cost - area.cost).abs() <= 1e-5 * money,
             "case {seed}: {cost}, and {} in an area",
@@ -379,7 +380,7 @@ fn scenarios_count_by_their_probability_alone() {
     for seed in 0..CASES / 2 * scale() {
         let case = Case::random(seed);
         let plan = case.plan(&EXACT);
-        let (cost, money) = (plan.expected_cost(), case.money(&plan));
+        let (cost, money) = (plan.expected_cost(), money_of(&plan));
         let assert_same = |other: &Case, what: &str| {
             let other = other.plan(&EXACT);
             let found = other.expected_cost();
@@ -420,7 +421,7 @@ fn a_higher_limit_never_costs_more() {
     for seed in 0..CASES / 2 * scale() {
         let mut case = Case::random(seed);
         let plan = case.plan(&EXACT);
-        let (cost, money) = (plan.expected_cost(), case.money(&plan));
+        let (cost, money) = (plan.expected_cost(), money_of(&plan));
         for limit in case.courses.iter_mut().flat_map(|course| &mut course.limit_kw).flatten() {
             *limit = *limit * 1.3 + 0.5;
         }
@@ -436,7 +437,7 @@ fn information_is_worth_something() {
     for seed in 0..CASES / 2 * scale() {
         let case = Case::random(seed);
         let plan = case.plan(&EXACT);
-        let (compared, money) = (plan.compare(&EXACT), case.money(&plan));
+        let (compared, money) = (plan.compare(&EXACT), money_of(&plan));
         let slack = 1e-6 * money;
         assert!(compared.value_of_stochastic_solution() >= -slack, "case {seed}: {compared:?}");
         assert!(compared.value_of_perfect_information() >= -slack, "case {seed}: {compared:?}");
@@ -508,7 +509,7 @@ fn plans_without_rounds_keep_limits_and_bound() {
         for max_rounds in [1, 3] {
             let plan = case.plan(&ScenarioOptions { gap: 1e-9, max_rounds });
             assert_verified(&plan, seed);
-            let slack = 1e-6 * case.money(&plan);
+            let slack = 1e-6 * money_of(&plan);
             assert!(plan.bound <= plan.expected_cost() + slack, "case {seed}");
             assert!(plan.rounds <= max_rounds, "case {seed}: {} rounds", plan.rounds);
             open += u32::from(plan.status == Status::Rounds && plan.gap > 1e-3);
@@ -523,10 +524,10 @@ fn a_changed_statement_does_not_hold() {
     for seed in 0..CASES / 4 * scale() {
         let case = Case::random(seed);
         let plan = case.plan(&ScenarioOptions::default());
-        let holds = |stated: &_| verify(plan.problem(), stated).iter().all(|check| check.holds());
+        let holds = |stated: &_| verify(plan.problem(), stated).iter().all(Check::holds);
         let stated = plan.statement();
         assert!(holds(&stated), "case {seed}");
-        let more = 0.01 * case.money(&plan);
+        let more = 0.01 * money_of(&plan);
         let mut changed = stated.clone();
         changed.expected_cost -= more;
         assert!(!holds(&changed), "case {seed}: cost");
@@ -605,7 +606,8 @@ fn a_wrong_case_is_refused_by_name() {
 /// A row with a wrong number is told, and the others are planned.
 #[test]
 fn a_wrong_row_is_left_out() {
-    let mut case = (0..).map(Case::random).find(|case| case.cars.len() > 2).expect("there is one");
+    let mut case =
+        (0..CASES).map(Case::random).find(|case| case.cars.len() > 2).expect("there is one");
     case.cars[1].kw = f64::NAN;
     let plan = case.plan(&EXACT);
     let error = plan.problem().row_error(1).expect("the row is wrong");

@@ -182,7 +182,9 @@ impl ScenarioProblem {
         check_distribution("probabilities of scenarios", None, probabilities.iter().copied())?;
         let sum: f64 = probabilities.iter().sum();
         if (sum - 1.0).abs() > SUM_ROUNDING {
-            probabilities.iter_mut().for_each(|share| *share /= sum);
+            for share in &mut probabilities {
+                *share /= sum;
+            }
         }
         if shortfall_price < Price::ZERO {
             return Err(ScenarioError::NegativeShortfallPrice { price: shortfall_price });
@@ -324,8 +326,8 @@ fn check_shared(
     (scenarios, capacities): (&[AreaScenario<'_>], &[Vec<f64>]),
     horizon: &Horizon,
 ) -> Result<(), ScenarioError> {
-    for slot in 0..shared {
-        let at = instant_at(horizon.starts()[slot]);
+    for (slot, &start) in horizon.starts().iter().enumerate().take(shared) {
+        let at = instant_at(start);
         let price = |scenario: usize| scenarios[scenario].prices.prices()[slot];
         let (found, expected) = (price(scenario), price(0));
         if found.total_cmp(&expected).is_ne() {

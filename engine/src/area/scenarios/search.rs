@@ -186,7 +186,9 @@ impl<'a> ScenarioSearch<'a> {
         fill_gaps(&mut shares);
         for of_group in &mut shares {
             let sum: f64 = of_group.iter().map(|&(_, weight)| weight).sum();
-            of_group.iter_mut().for_each(|(_, weight)| *weight /= sum);
+            for (_, weight) in of_group {
+                *weight /= sum;
+            }
         }
         shares
     }
