@@ -555,6 +555,443 @@ class AreaPart:
         """
 
 @final
+class AreaScenarioComparison:
+    """
+    Expected costs of three ways to plan, missing energy at its price included.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, expected_cost: SupportsFloat | SupportsIndex, mean_price_cost: SupportsFloat | SupportsIndex, perfect_information_cost: SupportsFloat | SupportsIndex, value_of_stochastic_solution: SupportsFloat | SupportsIndex, value_of_perfect_information: SupportsFloat | SupportsIndex) -> AreaScenarioComparison: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def expected_cost(self, /) -> float:
+        """
+        Cost of the plan with scenarios.
+        """
+    @property
+    def mean_price_cost(self, /) -> float:
+        """
+        Cost of planning for mean prices and the mean limit until the scenario is known, and then
+        for it.
+        """
+    @property
+    def perfect_information_cost(self, /) -> float:
+        """
+        Cost if the scenario was known from the start.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def value_of_perfect_information(self, /) -> float:
+        """
+        Cost that knowing the scenario from the start would save.
+        """
+    @property
+    def value_of_stochastic_solution(self, /) -> float:
+        """
+        Cost that scenarios save over mean prices (value of the stochastic solution).
+        """
+
+@final
+class AreaScenarioEnergies:
+    """
+    Sequence of `AreaScenarioEnergy` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> AreaScenarioEnergy: ...
+    def __getnewargs__(self, /) -> tuple[list[AreaScenarioEnergy]]: ...
+    def __hash__(self, /) -> int: ...
+    def __iter__(self, /) -> Iterator[AreaScenarioEnergy]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, AreaScenarioEnergy]) -> AreaScenarioEnergies: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
+class AreaScenarioEnergy:
+    """
+    Energy of a vehicle in one scenario.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, id: str, scenario: SupportsIndex, before_kwh: SupportsFloat | SupportsIndex, later_kwh: SupportsFloat | SupportsIndex, shortfall_kwh: SupportsFloat | SupportsIndex) -> AreaScenarioEnergy: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def before_kwh(self, /) -> float:
+        """
+        Energy before the scenario is known, in kWh at the plug; the same in all scenarios.
+        """
+    @property
+    def id(self, /) -> str:
+        """
+        The ``id`` of the vehicle, as a text.
+        """
+    @property
+    def later_kwh(self, /) -> float:
+        """
+        Energy after it, in kWh at the plug.
+        """
+    @property
+    def scenario(self, /) -> int:
+        """
+        Number of the scenario, from 0.
+        """
+    @property
+    def shortfall_kwh(self, /) -> float:
+        """
+        Energy that is missing at departure, in kWh at the plug.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class AreaScenarioInterval:
+    """
+    Power of a vehicle over a slot, or over the part of it within its stay.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, id: str, scenario: SupportsIndex | None, start: datetime, end: datetime, power_kw: SupportsFloat | SupportsIndex) -> AreaScenarioInterval: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def end(self, /) -> datetime:
+        """
+        First instant after the interval, in UTC.
+        """
+    @property
+    def id(self, /) -> str:
+        """
+        The ``id`` of the vehicle, as a text.
+        """
+    @property
+    def power_kw(self, /) -> float:
+        """
+        Mean power, in kW at the plug.
+        """
+    @property
+    def scenario(self, /) -> int | None:
+        """
+        Number of the scenario, from 0; `None` before the scenario is known.
+        """
+    @property
+    def start(self, /) -> datetime:
+        """
+        First instant, in UTC.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class AreaScenarioIntervals:
+    """
+    Sequence of `AreaScenarioInterval` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> AreaScenarioInterval: ...
+    def __getnewargs__(self, /) -> tuple[list[AreaScenarioInterval]]: ...
+    def __hash__(self, /) -> int: ...
+    def __iter__(self, /) -> Iterator[AreaScenarioInterval]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, AreaScenarioInterval]) -> AreaScenarioIntervals: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
+class AreaScenarioOutcome:
+    """
+    Outcome of the plan in one scenario.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, probability: SupportsFloat | SupportsIndex, cost: SupportsFloat | SupportsIndex, shortfall_kwh: SupportsFloat | SupportsIndex, load_kw: SupportsGetItem[int, SupportsFloat | SupportsIndex], congestion_price_per_kwh: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -> AreaScenarioOutcome: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def congestion_price_per_kwh(self, /) -> list[float]:
+        """
+        Amount that the limit adds to the price of a kWh in each slot, in units of the currency; 0
+        where it does not bind.
+        """
+    @property
+    def cost(self, /) -> float:
+        """
+        Cost of the energy, and of missing energy at its price, in units of the currency.
+        """
+    @property
+    def load_kw(self, /) -> list[float]:
+        """
+        Mean power of all vehicles in each slot, in kW.
+        """
+    @property
+    def probability(self, /) -> float:
+        """
+        Probability of the scenario, from 0 to 1.
+        """
+    @property
+    def shortfall_kwh(self, /) -> float:
+        """
+        Energy that is missing at the departures, in kWh at the plug.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@disjoint_base
+class AreaScenarioPlan:
+    """
+    Plan of an area with scenarios; see `slackwater.AreaScenarioPlan`.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object:
+        """
+        Hand the intervals to an Arrow library.
+        """
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self, /) -> int: ...
+    def __new__(cls, /, native: AreaScenarioPlan, *_rest: "object") -> AreaScenarioPlan:
+        """
+        Makes the class of Python, which takes arguments beside the plan.
+        """
+    @property
+    def baseline_cost(self, /) -> float:
+        """
+        Expected cost of the energy if all vehicles charged at full power from arrival, without the
+        limit.
+        """
+    @property
+    def bound(self, /) -> float:
+        """
+        Lower bound: no plan has a lower expected cost.
+        """
+    def compare(self, /) -> AreaScenarioComparison: ...
+    @property
+    def currency(self, /) -> str:
+        """
+        Currency of all amounts.
+        """
+    @property
+    def energies(self, /) -> AreaScenarioEnergies:
+        """
+        Energy of each planned vehicle in each scenario.
+        """
+    @property
+    def errors(self, /) -> list[tuple[int, str]]:
+        """
+        Rows that are not planned, from 0, each with what is wrong with it.
+        """
+    @property
+    def expected_cost(self, /) -> float:
+        """
+        Expected cost of the energy, and of missing energy at its price.
+        """
+    @property
+    def expected_shortfall_kwh(self, /) -> float:
+        """
+        Expected energy that is missing at the departures, in kWh at the plug.
+        """
+    def explain(self, /, *, time_zone: str) -> AreaScenarioReasons: ...
+    @property
+    def intervals(self, /) -> AreaScenarioIntervals:
+        """
+        When each vehicle charges: first before the scenario is known, then in each scenario.
+
+        An Arrow library reads the plan itself as this table.
+        """
+    @property
+    def periods(self, /) -> list[tuple[datetime, datetime]]:
+        """
+        Start and end of each slot, in UTC.
+        """
+    @property
+    def relative_gap(self, /) -> float:
+        """
+        Expected cost minus bound, divided by the larger of bound and baseline cost.
+        """
+    @property
+    def rounds(self, /) -> int:
+        """
+        Rounds of the search; each prices all vehicles once.
+        """
+    @property
+    def scenarios(self, /) -> list[AreaScenarioOutcome]:
+        """
+        Outcome of each scenario, in the order given.
+        """
+    @property
+    def shared_slots(self, /) -> int:
+        """
+        Number of slots, from the first one, in which all scenarios share one plan.
+        """
+    @property
+    def status(self, /) -> str:
+        """
+        Why the rounds ended: ``gap`` (the requested gap is proved), ``rounds`` (the allowed rounds
+        are used), ``stalled`` (no further improvement) or ``failed`` (the solver failed: limits hold
+        and the bound is proved, but a better plan may exist).
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+    @property
+    def vehicles(self, /) -> int:
+        """
+        Vehicles that were planned; rows in error are not.
+        """
+    def verify(self, /) -> Verification: ...
+
+@final
+class AreaScenarioReason:
+    """
+    What a vehicle does before the scenario is known, and why.
+    """
+    __match_args__: Final[tuple[str, ...]]
+    """
+    Names of the fields, for `match` statements.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, *, id: str, code: str, before_kwh: SupportsFloat | SupportsIndex, later_min_kwh: SupportsFloat | SupportsIndex, later_max_kwh: SupportsFloat | SupportsIndex, expected_shortfall_kwh: SupportsFloat | SupportsIndex, before_price_per_kwh: SupportsFloat | SupportsIndex | None, later_price_per_kwh: SupportsFloat | SupportsIndex, sentence: str) -> AreaScenarioReason: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def before_kwh(self, /) -> float:
+        """
+        Energy before the scenario is known, in kWh at the plug.
+        """
+    @property
+    def before_price_per_kwh(self, /) -> float | None:
+        """
+        Highest price of a kWh before the scenario is known, that of the limit included; `None` if
+        nothing is charged then.
+        """
+    @property
+    def code(self, /) -> str:
+        """
+        The reason: `before` (charges then, and not later), `split` (then and later), `wait`
+        (later) or `nothing`.
+        """
+    @property
+    def expected_shortfall_kwh(self, /) -> float:
+        """
+        Expected energy that is missing at departure, in kWh at the plug.
+        """
+    @property
+    def id(self, /) -> str:
+        """
+        The ``id`` of the vehicle, as a text.
+        """
+    @property
+    def later_max_kwh(self, /) -> float:
+        """
+        Most energy after it, over the scenarios, in kWh at the plug.
+        """
+    @property
+    def later_min_kwh(self, /) -> float:
+        """
+        Least energy after it, over the scenarios, in kWh at the plug.
+        """
+    @property
+    def later_price_per_kwh(self, /) -> float:
+        """
+        Expected price of one more kWh after it, that of the limit included; missing energy counts
+        at its own price.
+        """
+    @property
+    def sentence(self, /) -> str:
+        """
+        The reason as a sentence, with times on the wall clock that `explain` was asked for.
+        """
+    def to_dict(self, /) -> dict[str, object]:
+        """
+        Return the fields as a dictionary; records inside of it become dictionaries, too.
+        """
+
+@final
+class AreaScenarioReasons:
+    """
+    Sequence of `AreaScenarioReason` records, which any Arrow library reads as a table.
+
+    The columns are the fields of the record. Instants are timestamps in UTC, to the
+    microsecond; a field that may be `None` is a column with nulls.
+    """
+    def __arrow_c_stream__(self, /, requested_schema: object | None = None) -> object: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, index: int, /) -> AreaScenarioReason: ...
+    def __getnewargs__(self, /) -> tuple[list[AreaScenarioReason]]: ...
+    def __hash__(self, /) -> int: ...
+    def __iter__(self, /) -> Iterator[AreaScenarioReason]: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, records: SupportsGetItem[int, AreaScenarioReason]) -> AreaScenarioReasons: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns.
+        """
+    @property
+    def num_rows(self, /) -> int:
+        """
+        Number of records.
+        """
+
+@final
 class AreaVerification:
     """
     All statements of the plan of an area, computed anew.
@@ -7145,6 +7582,11 @@ def plan_area(vehicles: Incomplete, paid: Incomplete, *, nodes: SupportsGetItem[
     Plans an area; see `slackwater.plan_area`.
     """
 
+def plan_area_scenarios(vehicles: Incomplete, scenarios: SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, Prices, SupportsFloat | SupportsIndex | SupportsGetItem[int, SupportsFloat | SupportsIndex | None] | None, SupportsFloat | SupportsIndex | SupportsGetItem[int, SupportsFloat | SupportsIndex | None] | None]], *, known_from: Incomplete, shortfall_price_per_kwh: SupportsFloat | SupportsIndex, relative_gap: SupportsFloat | SupportsIndex, rounds_max: SupportsIndex) -> AreaScenarioPlan:
+    """
+    See `slackwater.plan_area_scenarios`.
+    """
+
 def plan_batch(vehicles: Incomplete, prices: Prices, *, intensity: Series | None = None) -> PlanTable: ...
 def plan_batch_own(vehicles: Incomplete, prices: PriceCurves, *, intensity: Series | None = None) -> PlanTable: ...
 
@@ -7452,6 +7894,15 @@ __all__ = [
     "AreaHeatReason",
     "AreaNumbers",
     "AreaPart",
+    "AreaScenarioComparison",
+    "AreaScenarioEnergies",
+    "AreaScenarioEnergy",
+    "AreaScenarioInterval",
+    "AreaScenarioIntervals",
+    "AreaScenarioOutcome",
+    "AreaScenarioPlan",
+    "AreaScenarioReason",
+    "AreaScenarioReasons",
     "AreaVerification",
     "BidCurve",
     "BidStep",
@@ -7631,6 +8082,7 @@ __all__ = [
     "naive_quantiles",
     "next_deadline",
     "plan_area",
+    "plan_area_scenarios",
     "plan_batch",
     "plan_batch_own",
     "plan_capacity",
