@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 #[cfg(feature = "lp")]
-use crate::plan::site::SiteError;
+use crate::plan::site::error::SiteError;
 use crate::plan::storage::behind_meter::{BehindMeterBattery, BehindMeterSlot};
 use crate::plan::storage::request::EFFICIENCY_MIN;
 use crate::plausibility::suggest_share;

@@ -7,10 +7,14 @@ use std::collections::BTreeMap;
 
 use crate::plan::charge::request::Target;
 use crate::plan::charge::vehicle::Battery;
-use crate::plan::site::{
-    Device, Discharge, Load, Phase, Series, SitePlan, SiteProblem, SiteRequest, Solar,
-    StationaryBattery, Vehicle, plan_site,
+use crate::plan::site::device::{
+    Device, Discharge, Load, Phase, Solar, StationaryBattery, Vehicle,
 };
+use crate::plan::site::plan::SitePlan;
+use crate::plan::site::planner::plan_site;
+use crate::plan::site::problem::SiteProblem;
+use crate::plan::site::request::SiteRequest;
+use crate::plan::site::series::Series;
 use crate::plan::storage::behind_meter::{BehindMeterBattery, BehindMeterSlot};
 use crate::prices::curve::PriceCurve;
 use crate::simulate::command::Command;
@@ -32,7 +36,7 @@ const MILLIWATT_PART: f64 = 1e-3;
 const BATTERY: &str = "battery";
 
 impl HomeFacts {
-    /// The same facts with vehicles, each at the plug of a home with a battery during its stay.
+    /// Adds vehicles to the facts, each at the plug of a home with a battery during its stay.
     ///
     /// A vehicle is known from its arrival on, and draws any power up to its highest. Battery and
     /// vehicles of a home are planned together, by [`plan_site`](crate::plan::site::plan_site). The
