@@ -427,6 +427,7 @@ def _other_values() -> Iterator[object]:
     yield sw.ShiftableLoad("dishes", power_kw=2, duration=HOUR)
     yield sw.SoftBound(price_per_kwh_hour=0.1, soc_min_percent=20)
     yield sw.Tiers(blocks=[(10, 0.0), (None, 0.1)])
+    yield (test_area_scenarios.plan(), test_area_scenarios.scenario(0))
     yield sw.bill(test_bill.flat(), test_bill.ELVIA)
     cuts = pa.table({"start": [NOON], "power_kw": [2.0]})
     yield sw.statistics.aggregate(cuts, resolution="day", sample_length=HOUR)

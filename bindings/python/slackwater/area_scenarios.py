@@ -10,7 +10,6 @@ from slackwater import _engine, _view
 from slackwater._frozen import Frozen
 from slackwater._palette import HUES
 from slackwater._record import Record
-from slackwater._timeline import Band, Panel, Picture, Steps
 from slackwater.area_node import Profile
 from slackwater.prices import Prices
 from slackwater.series import Series, means_in
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from slackwater._engine import AreaScenarioComparison, AreaScenarioReasons, Verification
     from slackwater._palette import Theme
+    from slackwater._timeline import Picture
     from slackwater.typing import ArrowTable
 
 
@@ -137,7 +137,14 @@ class AreaScenarioPlan(_engine.AreaScenarioPlan, Frozen):
         return draw(picture, theme=theme, ax=ax, axes=axes, figsize=figsize)
 
     def _picture(self, zone: ZoneInfo) -> Picture:
-        """What is drawn."""
+        """Power and price of each scenario."""
+        from slackwater._timeline import (  # noqa: PLC0415  only drawings need it
+            Band,
+            Panel,
+            Picture,
+            Steps,
+        )
+
         periods, shared = self.periods, self.periods[: self.shared_slots]
         powers, prices = [], []
         given: Sequence[AreaScenario] = self._given["scenarios"]
