@@ -45,7 +45,7 @@ class AreaScenario(Record):
         >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
         >>> prices = sw.Prices.from_values(six, [0.20, 0.10], currency="EUR")
         >>> sw.AreaScenario(probability=0.8, prices=prices, limit_kw=20).limit_kw
-        20.0
+        20
     """
 
     probability: float
