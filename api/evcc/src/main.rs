@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use tokio::signal;
 use tokio::signal::unix::SignalKind;
 use tracing::{error, info};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 /// Answers the optimiser contract of evcc: set `OPTIMIZER_URI` there to `http://` and the address.
 #[derive(Debug, Parser)]
@@ -21,9 +21,9 @@ struct Arguments {
     /// Seconds after which the searches of a request end with what they have. evcc waits for 30 s.
     #[arg(long, default_value_t = 10.0, value_parser = parse_seconds)]
     seconds_max: f64,
-    /// Filter of the log: `info` has a reason for each step, `warn` refusals alone.
-    #[arg(long, default_value = "info")]
-    log: EnvFilter,
+    /// Least level of the log: `info` has a reason for each step, `warn` refusals alone.
+    #[arg(long, default_value = "info", value_name = "LEVEL")]
+    log: LevelFilter,
 }
 
 fn parse_seconds(text: &str) -> Result<f64, String> {
@@ -35,7 +35,7 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let log = tracing_subscriber::fmt().with_env_filter(arguments.log).with_writer(io::stderr);
+    let log = tracing_subscriber::fmt().with_max_level(arguments.log).with_writer(io::stderr);
     log.init();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let planner = Planner::new(cores, Some(arguments.seconds_max));
@@ -60,4 +60,21 @@ async fn serve_contract(address: SocketAddr, planner: Planner) -> io::Result<()>
         }
     };
     axum::serve(socket, routes(planner)).with_graceful_shutdown(stopped).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_are_no_level_are_refused() {
+        for level in ["off", "error", "WARN", "debug", "trace"] {
+            assert!(Arguments::try_parse_from(["slackwater-evcc", "--log", level]).is_ok(), "{level}");
+        }
+        for given in ["louder", "", "info,louder"] {
+            let line = ["slackwater-evcc", "--log", given];
+            let refusal = Arguments::try_parse_from(line).unwrap_err().to_string();
+            assert!(refusal.contains("'--log <LEVEL>'"), "{given}: {refusal}");
+        }
+    }
 }

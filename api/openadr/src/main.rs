@@ -14,7 +14,7 @@ use tracing::{error, info};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let log = tracing_subscriber::fmt().with_env_filter(arguments.log.clone());
+    let log = tracing_subscriber::fmt().with_max_level(arguments.log);
     log.with_writer(io::stderr).init();
     let follower = match arguments.connect() {
         Ok(follower) => follower,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use http::{HeaderValue, Uri};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::follow::Follower;
 use crate::http::Https;
@@ -81,9 +81,9 @@ pub struct Arguments {
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=60))]
     poll_seconds: u64,
 
-    /// Filter of the log: `info` has each order, `error` faults alone.
-    #[arg(long, default_value = "info")]
-    pub log: EnvFilter,
+    /// Least level of the log: `info` has each order, `error` faults alone.
+    #[arg(long, default_value = "info", value_name = "LEVEL")]
+    pub log: LevelFilter,
 }
 
 /// Setting that cannot be used.
@@ -250,6 +250,7 @@ mod tests {
                 "--client-id needs --client-secret-file, or OPENADR_CLIENT_SECRET",
             ),
             (&["--client-secret-file", "/x"], "--client-id <ID>"),
+            (&["--log", "louder"], "'--log <LEVEL>': error parsing level filter"),
             (&["--admin-token-file", "/no/file"], "--admin-token-file /no/file: No such file"),
             (&["--admin-token", "a\nb"], "--admin-token is empty, or has characters"),
             (
