@@ -189,6 +189,11 @@ def _guarded(
                 raise
             message = f'drawing needs {DRAWING}: pip install "slackwater[plot]"'
             raise ModuleNotFoundError(message, name=DRAWING) from None
+        except (TypeError, ValueError) as error:
+            refused = _conversion.refused_column(error)
+            if refused is None:
+                raise
+            raise refused from None
 
     return call
 

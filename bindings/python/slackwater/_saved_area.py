@@ -52,6 +52,10 @@ def area_from_json(text: str) -> AreaPlan:
     """
     try:
         document = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError("this is no saved area, which is JSON") from None
+    _refuse_other_file(document)
+    try:
         version = document["format_version"]
         if version != VERSION:
             raise InputError(f"format_version is {version}; this engine reads version {VERSION}")
@@ -59,7 +63,21 @@ def area_from_json(text: str) -> AreaPlan:
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"this saved area is damaged: {error!r}") from None
+        lost = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"this saved area is damaged: {lost}") from None
+
+
+def _refuse_other_file(document: object) -> None:
+    """Refuse a file of something else.
+
+    Raises:
+        InputError: It is a saved plan, or no file that this package wrote.
+    """
+    kind = document.get("format") if isinstance(document, Mapping) else None
+    if kind != FORMAT:
+        is_plan = isinstance(kind, str) and kind.startswith("slackwater")
+        way = "this is a saved plan; load_plan reads it" if is_plan else "this is no saved area"
+        raise InputError(way)
 
 
 def _area(document: Mapping[str, Any]) -> AreaPlan:

@@ -19,7 +19,7 @@ from rich.text import Text
 import slackwater as sw
 from slackwater._engine import InputError
 from slackwater._public import tell_renamed
-from slackwater._view import area_notes
+from slackwater._view import area_notes, shortfall_cause
 from slackwater.area_node import area_nodes
 from slackwater.cli import options
 from slackwater.cli.batch import VehiclesFile, read_all_prices
@@ -31,7 +31,6 @@ from slackwater.cli.screen import amount, answers, remarks, show_notes, tail
 
 LIMITS = "Limits"
 UNMET_SHOWN = 5
-CAUSES = {"own_limits": "own limits", "no_price": "no price known"}
 
 Limit = Annotated[
     str,
@@ -351,7 +350,7 @@ def _summary(plan: sw.AreaPlan) -> Table:
     lines.add_row("highest load", amount(max(plan.load_kw, default=0.0)), "kW of vehicles")
     colour = "bold red" if plan.shortfalls else ""
     missing = f"kWh, vehicles affected: {plan.short_vehicles:,}" if plan.shortfalls else "kWh"
-    lines.add_row("unmet", Text(amount(plan.shortfall_kwh), colour), missing)
+    lines.add_row("shortfall", Text(amount(plan.shortfall_kwh), colour), missing)
     for note in area_notes(plan):
         lines.add_row("note", Text("!", "bold yellow"), note)
     if plan.change:
@@ -374,13 +373,13 @@ def _show_unmet(plan: sw.AreaPlan, rows: pa.Table) -> None:
     if not plan.shortfalls:
         return
     console = remarks()
-    count = f"vehicles with unmet energy at departure or at a deadline: {plan.short_vehicles:,}"
+    count = f"vehicles short at departure or at a deadline: {plan.short_vehicles:,}"
     console.print(Text(f"warning: {count}", style="bold yellow"))
     worst = sorted(plan.shortfalls, key=lambda need: (-need.energy_kwh, need.row))
     for need in worst[:UNMET_SHOWN]:
         name = tail(rows.column("id")[need.row].as_py())
-        why = f"limit of {need.node}" if need.node else CAUSES[need.cause]
-        console.print(Text(f"  {name}: {amount(need.energy_kwh)} kWh, {why}", style="yellow"))
+        why = f"{amount(need.energy_kwh)} kWh, {shortfall_cause(need)}"
+        console.print(Text(f"  {name}: {why}", style="yellow"))
     if len(worst) > UNMET_SHOWN:
         console.print(Text(f"  … and {len(worst) - UNMET_SHOWN:,} more", style="yellow"))
     sys.stderr.flush()
