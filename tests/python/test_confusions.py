@@ -195,6 +195,13 @@ def test_a_file_of_another_kind_is_named(tmp_path: Path) -> None:
         saved(b"[]")
 
 
+def test_a_table_is_not_replayed(tmp_path: Path) -> None:
+    path = tmp_path / "prices.csv"
+    path.write_text("start,price\n")
+    with pytest.raises(sw.InputError, match="prices.csv: this is no saved plan, which is JSON"):
+        sw.replay(path)
+
+
 AFTER = BY + timedelta(hours=1)
 LATE_PLANS: dict[str, Callable[[], object]] = {
     "charge": lambda: charge(now=AFTER, targets=[(None, 10)]),

@@ -35,9 +35,11 @@ def draw_series(
     (axes,) = canvas(["values"], [1.0], theme=theme, ax=ax, figsize=size)
     pen = Pen(axes, theme)
     pen.dress(axes)
+    # A line wider than its steps would be a band.
+    width = min(1.4, max(0.4, 600 / max(len(series), 1)))
     for times, values in _runs(series._native.slots):
         # A step holds from its start; the last value is said once more, at its end.
-        axes.step(cast("Any", times), values, where="post", color=pen(BLUE), linewidth=1.4)
+        axes.step(cast("Any", times), values, where="post", color=pen(BLUE), linewidth=width)
     axes.xaxis.set_major_locator(LocalClock(zone))
     axes.xaxis.set_major_formatter(LocalClockFormatter(zone))
     axes.set_ylabel(plain(series.unit))

@@ -251,7 +251,7 @@ def _heat(heat: Heat, frame: Frame) -> Iterator[str]:
         top = frame.top + row * height
         if row % every == 0:
             # Names of a fleet differ at their ends.
-            short = name if len(name) <= 9 else f"…{name[-8:]}"
+            short = name if len(name) <= 8 else f"…{name[-6:]}"
             yield _text(LEFT - 6, top + height / 2 + 4, short, INK, anchor="end")
         for start, end, value, _ in _joined(heat, values):
             colour = BLUE if value >= 0 else ORANGE

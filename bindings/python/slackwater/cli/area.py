@@ -35,7 +35,7 @@ UNMET_SHOWN = 5
 Limit = Annotated[
     str,
     typer.Option(
-        "--limit",
+        "--limit-kw",
         metavar="KW|FILE",
         help="Highest load in kW, or a .json file: a list with one per slot, "
         "or a list of nodes with name, parent, limit_kw and so on.",
@@ -112,7 +112,7 @@ def area(
     vehicles: VehiclesFile,
     *,
     prices: options.PricesFiles,
-    limit: Limit,
+    limit_kw: Limit,
     export_prices: ExportPrices = None,
     relative_gap: Gap = 1e-3,
     rounds_max: MaxRounds = 500,
@@ -144,20 +144,20 @@ def area(
     if resume and where is None:
         raise InputError("--resume needs --checkpoint or --out")
     written = {"--out": out, "--report": report, "--checkpoint": where}
-    read = [vehicles, Path(limit), *_files([*prices, *(export_prices or [])])]
+    read = [vehicles, Path(limit_kw), *_files([*prices, *(export_prices or [])])]
     options.check_apart(written, read)
     options.check_apart({"--report": report, "--checkpoint": where}, [previous])
     source = PriceOptions(prices_format, time_zone, currency, unit, price_area)
     curves, notes = read_all_prices(prices, source)
     export, more_notes = read_all_prices(export_prices, source) if export_prices else (None, [])
-    nodes, limit_file = _nodes(limit)
+    nodes, limit_file = _nodes(limit_kw)
     rows = read_vehicles(vehicles)
     if not rows.num_rows:
         raise InputError(f"{vehicles}: there is no vehicle")
     told = None if previous is None else read_vehicles(previous)
     files = [vehicles, *_files([*prices, *(export_prices or [])])]
     files += [file for file in (limit_file, previous) if file]
-    words = [*prices, *(export_prices or []), limit, repr(relative_gap), repr(rounds_max)]
+    words = [*prices, *(export_prices or []), limit_kw, repr(relative_gap), repr(rounds_max)]
     words += [repr(stability_budget), repr(source)]
     mark = fingerprint(files, words) if where else ""
     memory = Checkpoint(where, mark, resume=resume) if where else None
@@ -296,7 +296,7 @@ def _nodes(limit: str) -> tuple[list[sw.Node], Path | None]:
     except ValueError:
         path = Path(limit)
     if path.suffix.lower() != ".json":
-        raise InputError(f"--limit {shlex.quote(limit)}: neither a number of kW nor a .json file")
+        raise InputError(f"--limit-kw {shlex.quote(limit)}: neither a number of kW nor a .json file")
     try:
         found = json.loads(path.read_text(encoding="utf-8-sig"))
     except json.JSONDecodeError as error:
