@@ -155,7 +155,14 @@ def test_a_failure_of_the_solver_is_told(tmp_path: Path, monkeypatch: pytest.Mon
         "id,arrival,departure,energy_kwh,power_max_kw\n"
         "van,2026-01-05T18:00Z,2026-01-05T21:00Z,10,10\n"
     )
-    options: list[str | Path] = ["area", fleet, "--prices", price_file(tmp_path), "--limit-kw", "20"]
+    options: list[str | Path] = [
+        "area",
+        fleet,
+        "--prices",
+        price_file(tmp_path),
+        "--limit-kw",
+        "20",
+    ]
     assert "solver" not in run(*options).err
     monkeypatch.setattr(sw.AreaPlan, "status", "failed")
     page = tmp_path / "page.html"

@@ -34,6 +34,7 @@ from test_mistakes import (
 # Wrong types are what is tested.
 sw: Any = slackwater
 LATE = HOURS + pd.Timedelta("10h")
+MIXED: Any = [object()]
 NULLABLE = pd.Series([1.0, 2.0, 3.0], index=LATE, dtype="Float64")
 DECIMALS = pd.Series([Decimal(1), Decimal(2), Decimal(3)], index=LATE)
 OTHER_TIMES = r"index\[0\] is 2026-01-06 04:00:00\+00:00, where slot 0 starts 2026-01-05 18:00"
@@ -120,7 +121,7 @@ ROWS_OF_FRAMES: list[Row] = [
     ),
     (
         "a column of two kinds",
-        lambda: sw.plan_batch(pd.DataFrame(cars(id=["a"])).assign(id=[object()]), PRICES),
+        lambda: sw.plan_batch(pd.DataFrame(cars(id=MIXED)), PRICES),
         'column "id" holds values of several kinds; make them of one kind',
     ),
     (
@@ -198,7 +199,7 @@ def test_a_file_of_another_kind_is_named(tmp_path: Path) -> None:
 def test_a_table_is_not_replayed(tmp_path: Path) -> None:
     path = tmp_path / "prices.csv"
     path.write_text("start,price\n")
-    with pytest.raises(sw.InputError, match="prices.csv: this is no saved plan, which is JSON"):
+    with pytest.raises(sw.InputError, match=r"prices\.csv: this is no saved plan, which is JSON"):
         sw.replay(path)
 
 
@@ -209,9 +210,7 @@ LATE_PLANS: dict[str, Callable[[], object]] = {
         PRICES, now=AFTER, power_max_kw=7, battery=BATTERY, targets=[]
     ),
     "storage": lambda: storage(now=AFTER),
-    "switching": lambda: sw.plan_switching(
-        PRICES, now=AFTER, power_max_kw=7, targets=[(None, 7)]
-    ),
+    "switching": lambda: sw.plan_switching(PRICES, now=AFTER, power_max_kw=7, targets=[(None, 7)]),
     "heat": lambda: heat(now=AFTER),
     "site": lambda: sw.plan_site(PRICES, now=AFTER, devices=[sw.Load("house", power_kw=1)]),
 }

@@ -89,6 +89,22 @@ def test_a_table_says_its_rows_and_columns() -> None:
     assert isinstance(plans, sw.Table)
 
 
+def test_a_table_says_which_plans_are_not_whole() -> None:
+    six, hour = datetime(2026, 1, 5, 18, tzinfo=UTC), timedelta(hours=1)
+    known = sw.Prices.from_values(six, [0.3, 0.1], currency="EUR")
+    prices = known.with_estimates(sw.Prices.from_values(six, [0.2] * 3, currency="EUR"))
+    stays: Any = {
+        "id": ["good", "bad", "short", "late"],
+        "arrival": [six, six, six, six + 2 * hour],
+        "departure": [six + 2 * hour] * 3 + [six + 5 * hour],
+        "energy_kwh": [5.0, None, 50.0, 5.0],
+        "power_max_kw": [10.0] * 4,
+    }
+    shown = repr(sw.plan_batch(stays, prices))
+    told = "4 plans, 1 in error, 1 short, 1 with time without a price, 1 on estimates: id, cost"
+    assert shown.startswith(f"PlanTable({told}")
+
+
 def test_an_area_plan_is_pickled_and_goes_on() -> None:
     first = area()
     twin = pickled(first)

@@ -234,7 +234,9 @@ def refused_column(error: Exception) -> Exception | None:
     """What pandas and pyarrow say of a frame that is no table, in words; ``None`` of the rest."""
     text = str(error)
     if type(error) is ValueError and text.startswith("Duplicate column names found"):
-        return _engine.InputError(text.replace("Duplicate column names found", "columns share a name"))
+        return _engine.InputError(
+            text.replace("Duplicate column names found", "columns share a name")
+        )
     column = OF_COLUMN.search(text) if type(error).__module__ == "pyarrow.lib" else None
     if column is None:
         return None

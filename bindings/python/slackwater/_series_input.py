@@ -129,8 +129,10 @@ def _columns_of(data: object) -> tuple[dict[str, Any], tuple[str, Any] | None]:
         return {name: made.get_column(name).to_list() for name in made.columns}, None
     kind = type(data)
     is_bare = kind.__module__.partition(".")[0] in ("polars", "numpy")
-    way = "numbers without times go with from_values" if is_bare else (
-        "lists go with from_slots or from_values"
+    way = (
+        "numbers without times go with from_values"
+        if is_bare
+        else ("lists go with from_slots or from_values")
     )
     raise TypeError(
         f"expected a series or frame of pandas, a frame of polars or a table of pyarrow, "

@@ -7,7 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, SupportsFloat, TypeAlias
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Self,
+    SupportsFloat,
+    TypeAlias,
+    cast,
+)
 
 from slackwater import _engine, _view
 from slackwater._engine import InputError
@@ -303,22 +313,29 @@ class Series:
         if self.unit != other.unit:
             raise InputError(f"a series in {self.unit} and one in {other.unit} cannot be added")
 
-    def _operand(self, sign: str, other: object) -> Any:
-        """The other side of an operator: a number or a series.
+    def _operand(self, sign: str, other: object) -> float | Self:
+        """The other side of a sum: a number or a series.
 
         Raises:
             TypeError: It is something else, such as an array, which has no times.
         """
         if isinstance(other, Series):
-            return other
+            return cast("Self", other)
+        name = type(self).__name__
+        way = f"{name}.from_values or {name}.from_series give values their times"
+        return self._factor(sign, other, f", or {name}: {way}")
+
+    def _factor(self, sign: str, other: object, way: str = "") -> float:
+        """The other side of an operator that takes a number.
+
+        Raises:
+            TypeError: It is none.
+        """
         if _is_number(other):
             return float(other)  # type: ignore[arg-type]
-        name, kind = type(self).__name__, type(other).__name__
-        message = f"{name} {sign} {kind.replace('NoneType', 'None')} is not defined; give a number"
-        if sign in "+-":
-            way = f"{name}.from_values or {name}.from_series"
-            message += f", or {name}: {way} give values their times"
-        raise TypeError(message)
+        kind = type(other).__name__.replace("NoneType", "None")
+        name = type(self).__name__
+        raise TypeError(f"{name} {sign} {kind} is not defined; give a number{way}")
 
     def times(self, factor: SupportsFloat) -> Self:
         """Multiply each value. ``a * factor`` is the same.
@@ -464,7 +481,7 @@ class Series:
         if isinstance(factor, Series):
             message = f"a series is multiplied by a number, not by another one in {factor.unit}"
             raise TypeError(message)
-        return self.times(self._operand("*", factor))
+        return self.times(self._factor("*", factor))
 
     __rmul__ = __mul__
 
@@ -473,7 +490,7 @@ class Series:
         if isinstance(divisor, Series):
             message = f"a series is divided by a number, not by another one in {divisor.unit}"
             raise TypeError(message)
-        number = self._operand("/", divisor)
+        number = self._factor("/", divisor)
         if number == 0:
             raise InputError(f"a series in {self.unit} is divided by 0; give another number")
         return self.times(1 / number)

@@ -296,7 +296,9 @@ def _nodes(limit: str) -> tuple[list[sw.Node], Path | None]:
     except ValueError:
         path = Path(limit)
     if path.suffix.lower() != ".json":
-        raise InputError(f"--limit-kw {shlex.quote(limit)}: neither a number of kW nor a .json file")
+        raise InputError(
+            f"--limit-kw {shlex.quote(limit)}: neither a number of kW nor a .json file"
+        )
     try:
         found = json.loads(path.read_text(encoding="utf-8-sig"))
     except json.JSONDecodeError as error:

@@ -782,7 +782,9 @@ mod tests {
         assert_eq!((found.len(), found[0].start, found[0].end), (1, at(120), at(240)));
         let missed = MissedTarget { device: Some("van".to_owned()), by: Some(at(240)) };
         assert_eq!(found[0].missed, [missed]);
-        assert!(found[0].sentence(Tz::UTC).contains("because no price is known; the target of van"));
+        assert!(
+            found[0].sentence(Tz::UTC).contains("because no price is known; the target of van")
+        );
     }
 
     #[test]
@@ -792,7 +794,10 @@ mod tests {
         let found = gaps(&request, &planned(&request));
         assert_eq!((found.len(), found[0].start, found[0].end), (1, at(60), at(120)));
         let sentence = found[0].sentence(Tz::UTC);
-        assert!(sentence.contains("nothing is planned, because no export price is known"), "{sentence}");
+        assert!(
+            sentence.contains("nothing is planned, because no export price is known"),
+            "{sentence}"
+        );
     }
 
     /// A reason of a van for 1.5 kWh, from 01:30 to 02:30 in UTC.
