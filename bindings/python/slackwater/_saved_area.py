@@ -16,6 +16,7 @@ from slackwater.coordinate import AreaPlan
 from slackwater.prices import Prices
 
 FORMAT, VERSION = "slackwater_area", 1
+NO_AREA = "this is no saved area, which is JSON"
 
 
 def area_to_json(plan: AreaPlan) -> str:
@@ -53,7 +54,9 @@ def area_from_json(text: str) -> AreaPlan:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
-        raise InputError("this is no saved area, which is JSON") from None
+        is_cut = text.lstrip().startswith("{")
+        way = "this saved area is damaged: it is no JSON" if is_cut else NO_AREA
+        raise InputError(way) from None
     _refuse_other_file(document)
     try:
         version = document["format_version"]
