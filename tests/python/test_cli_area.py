@@ -102,7 +102,7 @@ def test_a_limit_holds_and_the_summary_says_what_it_costs(vehicles: Path, tmp_pa
     [
         ("[1, 2]", "has 2 slots; the prices have 3"),
         ('{"limit_kw": 5}', "neither a list of kW"),
-        ('[{"name": "a", "limit": 5}]', "a node has no 'limit'"),
+        ('[{"name": "a", "limit": 5}]', "`limit` of a node is called `limit_kw`"),
         ('[{"limit_kw": 5}]', "a node needs a name"),
         ("[1, 2", "no JSON"),
     ],

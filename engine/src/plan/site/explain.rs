@@ -789,7 +789,9 @@ mod tests {
 
     #[test]
     fn a_gap_names_the_export_price_where_only_that_is_missing() {
-        let mut request = site(&[10, 20], &[charger(10.0, 20.0)]);
+        let mut late = van("van", 10.0, 20.0);
+        late.targets[0].by = Some(at(120));
+        let mut request = site(&[10, 20], &[Device::Vehicle(late)]);
         request.export_prices = Some(curve_of(60, &[5]));
         let found = gaps(&request, &planned(&request));
         assert_eq!((found.len(), found[0].start, found[0].end), (1, at(60), at(120)));
