@@ -15,6 +15,8 @@ extensions = [
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 autodoc_mock_imports = ["gymnasium", "ray"]
 default_role = "code"
+# Options have two hyphens, which are no dash.
+smartquotes_action = "qe"
 
 # The outputs in notebooks are those that the tests compare: nothing is run here.
 nb_execution_mode = "off"

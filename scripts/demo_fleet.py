@@ -76,9 +76,9 @@ class Fleet:
 
     @property
     def savings_percent(self) -> float:
-        """Savings as a share of the unmanaged cost, for display."""
-        unmanaged = self.total("baseline_cost")
-        return 100 * self.total("savings") / unmanaged if unmanaged else 0.0
+        """Savings as a share of the baseline cost, for display."""
+        baseline = self.total("baseline_cost")
+        return 100 * self.total("savings") / baseline if baseline else 0.0
 
     @property
     def is_proved(self) -> bool:
@@ -141,8 +141,8 @@ def summary(fleet: Fleet) -> Iterator[str]:
     yield f"{fleet.vehicles:,} vehicles, {count:,} stays at a charger, {first} to {last}"
     yield f"  energy          {fleet.total('energy_kwh'):>12,.1f} kWh"
     yield f"  cost            {fleet.total('cost'):>12,.2f} {money}, planned"
-    yield f"  unmanaged cost  {fleet.total('baseline_cost'):>12,.2f} {money}, full power at plug-in"
-    share = f"{fleet.savings_percent:.1f} % of the unmanaged cost"
+    yield f"  baseline cost   {fleet.total('baseline_cost'):>12,.2f} {money}, full power at plug-in"
+    share = f"{fleet.savings_percent:.1f} % of the baseline cost"
     yield f"  savings         {fleet.total('savings'):>12,.2f} {money}, {share}"
     yield from _shortfalls(fleet)
     yield from _errors(fleet)

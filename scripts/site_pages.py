@@ -227,11 +227,18 @@ same. Invalid input prints one line and exits with code 2.
 """
 
 
+def help_blocks(text: str) -> Iterator[str]:
+    """Paragraphs of a help text; a command to type is one that can be copied."""
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
+        is_command = paragraph.startswith("slackwater ")
+        yield f"```sh\n{' '.join(paragraph.split())}\n```\n" if is_command else f"{paragraph}\n"
+
+
 def command_line_page() -> str:
     """All commands of `slackwater`, from the program itself."""
     lines = [COMMAND_LINE_INTRO]
     for words, command in commands(typer.main.get_command(command_line), ["slackwater"]):
-        lines += [f"## `{words}`", "", inspect.cleandoc(command.help or ""), ""]
+        lines += [f"## `{words}`", "", *help_blocks(command.help or ""), ""]
         options = [option for option in command.params if option.name != "help"]
         lines += table(("Option", "Default", "Meaning"), [option_row(item) for item in options])
     return "\n".join(lines)

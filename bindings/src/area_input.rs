@@ -150,8 +150,10 @@ fn node_column(
     let place = |(row, name): (usize, Option<&str>)| {
         let place = name.and_then(|name| places.get(name));
         place.map(|&place| place as u32).ok_or_else(|| {
-            let name = name.unwrap_or("null");
-            Refused::Input(format!("node of row {row} is {name:?}; there is no such node"))
+            Refused::Input(match name {
+                Some(name) => format!("node of row {row} is {name:?}; there is no such node"),
+                None => format!("node of row {row} is null; give the name of one"),
+            })
         })
     };
     names.iter().enumerate().map(place).collect::<Result<_, _>>().map(Some)

@@ -160,6 +160,22 @@ pub(crate) enum NewValue {
     Text(String),
 }
 
+impl NewValue {
+    /// Words for what a column holds, if that is something else.
+    fn unfit_for(&self, column: &DataType) -> Option<&'static str> {
+        match (self, column) {
+            (Self::Number(_), kind) if kind.is_numeric() => None,
+            (Self::Time(_), DataType::Timestamp(..)) => None,
+            (Self::Text(_), kind) if kind.is_string() => None,
+            (_, kind) if kind.is_numeric() => Some("a number"),
+            (_, DataType::Timestamp(..)) => Some("a datetime with a time zone"),
+            (_, kind) if kind.is_string() => Some("a text"),
+            // Ids that are categories, flags and lists: the conversion decides.
+            _ => None,
+        }
+    }
+}
+
 /// The table of vehicles with other values for one of them; see `slackwater.AreaPlan.what_if`.
 #[pyfunction]
 pub(crate) fn change_vehicle(
@@ -182,8 +198,11 @@ pub(crate) fn change_vehicle(
     for (name, value) in values {
         columns.column(&name)?;
         let at = schema.index_of(&name).map_err(refused)?;
-        let unfit = |error| Refused::Input(format!("vehicle: {name} takes another value: {error}"));
-        let array = with_value(&arrays[at], row, value.as_ref()).map_err(unfit)?;
+        if let Some(kind) = value.as_ref().and_then(|value| value.unfit_for(arrays[at].data_type()))
+        {
+            return Err(Refused::Input(format!("vehicle: {name} has to be {kind}")));
+        }
+        let array = with_value(&arrays[at], row, value.as_ref()).map_err(refused)?;
         fields[at] = Field::new(name, array.data_type().clone(), true);
         arrays[at] = array;
     }

@@ -6,7 +6,7 @@
 use pyo3::prelude::*;
 
 /// Earlier names and today's. `Owner.name` is the name within one class.
-const RENAMED: [(&str, &str); 33] = [
+const RENAMED: [(&str, &str); 34] = [
     ("Discharge.efficiency", "discharge_efficiency"),
     ("Discharge.power_max_kw", "discharge_max_kw"),
     ("UnmetNeed", "Shortfall"),
@@ -20,6 +20,7 @@ const RENAMED: [(&str, &str); 33] = [
     ("export_limit_price_per_kwh", "export_breach_price_per_kwh"),
     ("fill_when_worth", "fill_when_negative"),
     ("gap", "relative_gap"),
+    ("limit", "limit_kw"),
     ("limit_price_per_kwh", "breach_price_per_kwh"),
     ("marginal_price", "marginal_price_per_kwh"),
     ("max_rounds", "rounds_max"),

@@ -3,7 +3,9 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, TimestampMicrosecondType};
-use arrow_array::{ArrayRef, RecordBatch, StructArray, TimestampMicrosecondArray, UInt32Array};
+use arrow_array::{
+    Array, ArrayRef, RecordBatch, StructArray, TimestampMicrosecondArray, UInt32Array,
+};
 use chrono::TimeDelta;
 use pyo3::prelude::*;
 use slackwater_engine::columns::{IntervalColumns, LoadCurve};
@@ -119,8 +121,29 @@ impl PlanTable {
     }
 
     fn __repr__(slf: PyRef<'_, Self>) -> String {
-        slf.as_super().shown("PlanTable", "plans")
+        let table = slf.as_super();
+        table.shown("PlanTable", &[vec!["plans".to_owned()], told(table)].concat().join(", "))
     }
+}
+
+/// Numbers of rows that a sum over all of them would pass over, or that are not what they seem.
+fn told(table: &Table) -> Vec<String> {
+    let batches = table.batches();
+    let count = |name: &str, rows: fn(&ArrayRef) -> usize| -> usize {
+        batches.iter().filter_map(|batch| batch.column_by_name(name)).map(rows).sum()
+    };
+    let above_zero = |column: &ArrayRef| {
+        let numbers = column.as_primitive_opt::<Float64Type>().into_iter().flatten();
+        numbers.filter(|number| number.is_some_and(|number| number > 0.0)).count()
+    };
+    let found = [
+        (count("error", |column| column.len() - column.null_count()), "in error"),
+        (count("shortfall_kwh", above_zero), "short"),
+        (count("unpriced_hours", above_zero), "with time without a price"),
+        (count("energy_on_estimates_kwh", above_zero), "on estimates"),
+    ];
+    let found = found.into_iter().filter(|&(rows, _)| rows > 0);
+    found.map(|(rows, what)| format!("{rows} {what}")).collect()
 }
 
 /// The load curve of intervals, as a table.

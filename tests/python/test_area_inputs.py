@@ -139,7 +139,7 @@ def test_a_file_of_limits_names_the_field(tmp_path: Path, text: bytes, message: 
     vehicles, limits = tmp_path / "one.csv", tmp_path / "limits.json"
     vehicles.write_text(ONE_VAN)
     limits.write_bytes(text)
-    answer = run("area", vehicles, "--prices", price_file(tmp_path), "--limit", limits)
+    answer = run("area", vehicles, "--prices", price_file(tmp_path), "--limit-kw", limits)
     assert answer.error.startswith(f"{limits}: {message}")
 
 
@@ -147,7 +147,7 @@ def test_blocks_and_a_byte_order_mark_come_from_a_file(tmp_path: Path) -> None:
     vehicles, limits = tmp_path / "one.csv", tmp_path / "limits.json"
     vehicles.write_text(ONE_VAN)
     limits.write_text('\ufeff[{"name": "a", "blocks": [[4, 0.02], [8, 0.2]]}]', encoding="utf-8")
-    answer = run("area", vehicles, "--prices", price_file(tmp_path), "--limit", limits)
+    answer = run("area", vehicles, "--prices", price_file(tmp_path), "--limit-kw", limits)
     assert answer.code == 0, answer.err
     # 4 kWh at 0.10, 4 at 0.12; the last 2 at 0.20 in the next hour.
     cost = next(line for line in answer.out.splitlines() if line.startswith("cost"))
@@ -157,7 +157,7 @@ def test_blocks_and_a_byte_order_mark_come_from_a_file(tmp_path: Path) -> None:
 def test_options_that_say_nothing_are_refused(tmp_path: Path) -> None:
     vehicles = tmp_path / "one.csv"
     vehicles.write_text(ONE_VAN)
-    words = ("area", vehicles, "--prices", price_file(tmp_path), "--limit", "5")
+    words = ("area", vehicles, "--prices", price_file(tmp_path), "--limit-kw", "5")
     assert "--stability-budget needs --previous" in run(*words, "--stability-budget", "1").error
     assert "--rounds-max" in run(*words, "--rounds-max", "-1").error
 
@@ -167,7 +167,7 @@ def test_nothing_that_is_read_is_written_over(tmp_path: Path) -> None:
     vehicles.write_text(ONE_VAN)
     limits.write_text("[5, 5, 5]")
     prices = price_file(tmp_path)
-    words = ("area", vehicles, "--prices", prices, "--limit", limits)
+    words = ("area", vehicles, "--prices", prices, "--limit-kw", limits)
     link = tmp_path / "link.csv"
     link.symlink_to(vehicles)
     for option, file in (

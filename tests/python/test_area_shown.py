@@ -145,7 +145,7 @@ def test_the_command_says_that_savings_are_unknown(tmp_path: Path) -> None:
         "id,arrival,departure,energy_kwh,power_max_kw\n"
         "van,2026-01-05T18:00Z,2026-01-05T21:00Z,10,10\n"
     )
-    words = ("area", vehicles, "--prices", price_file(tmp_path), "--limit")
+    words = ("area", vehicles, "--prices", price_file(tmp_path), "--limit-kw")
 
     def savings(limit: str) -> str:
         answer = run(*words, limit)

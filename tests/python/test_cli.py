@@ -222,7 +222,7 @@ def test_an_hour_that_clocks_show_twice_has_a_name() -> None:
         (["--by", "9999-12-31T23:59Z"], "--by '9999-12-31T23:59Z' is not between 1900 and 2200"),
         (["--time-zone", "Mars/Olympus"], "--time-zone 'Mars/Olympus' is no IANA time zone"),
         (["--energy-kwh", "-5"], "targets[0].energy_kwh is -5 kWh; a target is 0 kWh or more"),
-        (["--energy-kwh", "much"], "invalid value for '--energy-kwh'"),
+        (["--energy-kwh", "much"], "invalid value for '--energy-kwh': it has to be a valid number"),
         (["--power-max-kw", "nan"], "power_max_kw: NaN kW is not a finite number"),
         (
             ["--soc-percent", "30"],

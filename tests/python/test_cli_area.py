@@ -79,14 +79,14 @@ def many(tmp_path: Path) -> tuple[Path, Path]:
 def test_a_limit_holds_and_the_summary_says_what_it_costs(vehicles: Path, tmp_path: Path) -> None:
     out = tmp_path / "plans.parquet"
     prices = price_file(tmp_path)
-    answer = run("area", vehicles, "--prices", prices, "--limit", "15", "--out", out)
+    answer = run("area", vehicles, "--prices", prices, "--limit-kw", "15", "--out", out)
     # The vehicles name nodes that a single number does not have.
     assert "there is no such node" in answer.error
     nodes = tmp_path / "nodes.json"
     nodes.write_text(
         json.dumps([{"name": "town", "limit_kw": 15}, {"name": "street", "parent": "town"}])
     )
-    answer = run("area", vehicles, "--prices", prices, "--limit", nodes, "--out", out)
+    answer = run("area", vehicles, "--prices", prices, "--limit-kw", nodes, "--out", out)
     assert answer.code == 0, answer.err
     # 15 kWh at 0.10 and 5 at 0.20.
     cost = next(line for line in answer.out.splitlines() if line.startswith("cost"))
@@ -102,7 +102,7 @@ def test_a_limit_holds_and_the_summary_says_what_it_costs(vehicles: Path, tmp_pa
     [
         ("[1, 2]", "has 2 slots; the prices have 3"),
         ('{"limit_kw": 5}', "neither a list of kW"),
-        ('[{"name": "a", "limit": 5}]', "a node has no 'limit'"),
+        ('[{"name": "a", "limit": 5}]', "`limit` of a node is called `limit_kw`"),
         ('[{"limit_kw": 5}]', "a node needs a name"),
         ("[1, 2", "no JSON"),
     ],
@@ -117,7 +117,7 @@ def test_a_file_of_limits_that_makes_no_sense_is_refused(
     )
     limits = tmp_path / "limits.json"
     limits.write_text(text)
-    answer = run("area", fleet, "--prices", price_file(tmp_path), "--limit", limits)
+    answer = run("area", fleet, "--prices", price_file(tmp_path), "--limit-kw", limits)
     assert message in answer.error
 
 
@@ -125,15 +125,15 @@ def test_words_that_are_no_limit_are_refused(vehicles: Path, tmp_path: Path) -> 
     prices = price_file(tmp_path)
     assert (
         "neither a number of kW"
-        in run("area", vehicles, "--prices", prices, "--limit", "much").error
+        in run("area", vehicles, "--prices", prices, "--limit-kw", "much").error
     )
     assert (
         "--resume needs"
-        in run("area", vehicles, "--prices", prices, "--limit", "5", "--resume").error
+        in run("area", vehicles, "--prices", prices, "--limit-kw", "5", "--resume").error
     )
     name = "has to end in .html"
     report = ("--report", tmp_path / "page.pdf")
-    assert name in run("area", vehicles, "--prices", prices, "--limit", "5", *report).error
+    assert name in run("area", vehicles, "--prices", prices, "--limit-kw", "5", *report).error
 
 
 def test_unmet_needs_are_named(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_unmet_needs_are_named(tmp_path: Path) -> None:
         "id,arrival,departure,energy_kwh,power_max_kw\n"
         "van,2026-01-05T18:00Z,2026-01-05T21:00Z,10,10\n"
     )
-    answer = run("area", fleet, "--prices", price_file(tmp_path), "--limit", "2", "--progress")
+    answer = run("area", fleet, "--prices", price_file(tmp_path), "--limit-kw", "2", "--progress")
     assert answer.code == 0
     assert "van: 4.00 kWh, limit of area" in answer.err
     assert "at departure or at a deadline: 1\n" in answer.err
@@ -155,7 +155,14 @@ def test_a_failure_of_the_solver_is_told(tmp_path: Path, monkeypatch: pytest.Mon
         "id,arrival,departure,energy_kwh,power_max_kw\n"
         "van,2026-01-05T18:00Z,2026-01-05T21:00Z,10,10\n"
     )
-    options: list[str | Path] = ["area", fleet, "--prices", price_file(tmp_path), "--limit", "20"]
+    options: list[str | Path] = [
+        "area",
+        fleet,
+        "--prices",
+        price_file(tmp_path),
+        "--limit-kw",
+        "20",
+    ]
     assert "solver" not in run(*options).err
     monkeypatch.setattr(sw.AreaPlan, "status", "failed")
     page = tmp_path / "page.html"
@@ -171,7 +178,7 @@ def test_what_was_killed_goes_on_and_comes_to_the_same(
     fleet, prices = many
     out = tmp_path / "plans.parquet"
     rounds = tmp_path / "plans.parquet.rounds"
-    words: list[str | Path] = ["area", fleet, "--prices", prices, "--limit", "380"]
+    words: list[str | Path] = ["area", fleet, "--prices", prices, "--limit-kw", "380"]
     words += ["--relative-gap", "1e-6", "--out", out]
     whole = tmp_path / "whole.parquet"
     assert run(*words[:-1], whole, "--checkpoint", tmp_path / "all").code == 0
@@ -195,7 +202,7 @@ def test_who_stops_the_writing_is_told_and_may_go_on(
 ) -> None:
     fleet, prices = many
     out = tmp_path / "plans.parquet"
-    words: list[str | Path] = ["area", fleet, "--prices", prices, "--limit", "380"]
+    words: list[str | Path] = ["area", fleet, "--prices", prices, "--limit-kw", "380"]
     words += ["--out", out]
     written = pq.ParquetWriter.write_table
 
@@ -220,7 +227,7 @@ def test_rounds_of_another_call_are_refused(many: tuple[Path, Path], tmp_path: P
     fleet, prices = many
     rounds = tmp_path / "rounds"
     rounds.write_text('{"slackwater_area": "of another"}\n')
-    words = ("area", fleet, "--prices", prices, "--limit", "380", "--checkpoint", rounds)
+    words = ("area", fleet, "--prices", prices, "--limit-kw", "380", "--checkpoint", rounds)
     assert "holds rounds of other files" in run(*words, "--resume").error
     rounds.unlink()
     assert "there is no" in run(*words, "--resume").error
@@ -229,10 +236,10 @@ def test_rounds_of_another_call_are_refused(many: tuple[Path, Path], tmp_path: P
 def test_earlier_plans_are_stayed_near(many: tuple[Path, Path], tmp_path: Path) -> None:
     fleet, prices = many
     first = tmp_path / "first.parquet"
-    words = ("area", fleet, "--prices", prices, "--limit", "390")
+    words = ("area", fleet, "--prices", prices, "--limit-kw", "390")
     assert run(*words, "--out", first).code == 0
     near = ("--previous", first, "--stability-budget", "1e9")
-    answer = run("area", fleet, "--prices", prices, "--limit", "385", *near)
+    answer = run("area", fleet, "--prices", prices, "--limit-kw", "385", *near)
     assert answer.code == 0, answer.err
     (line,) = [line for line in answer.out.splitlines() if line.startswith("unchanged")]
     assert 100 < int(line.split()[1]) < 400, line
@@ -245,7 +252,7 @@ def test_the_page_renders_without_a_word_on_the_console(
     fleet, prices = many
     page = tmp_path / "page.html"
     words = ("area", fleet, "--prices", prices, "--time-zone", "Europe/Oslo")
-    assert run(*words, "--limit", "120", "--report", page).code == 0
+    assert run(*words, "--limit-kw", "120", "--report", page).code == 0
     for look in ((), ("--force-dark-mode",)):
         picture = tmp_path / "page.png"
         text, console = browse(page, *look, picture=picture)

@@ -61,7 +61,7 @@ def test_a_demo_prints_a_summary_and_writes_two_files(
 ) -> None:
     assert demo.main(["--vehicles", "200", "--out", str(tmp_path / "out")]) == 0
     text = capsys.readouterr().out
-    for word in ("200 vehicles", "unmanaged cost", "% of the unmanaged cost", "every plan proved"):
+    for word in ("200 vehicles", "baseline cost", "% of the baseline cost", "every plan proved"):
         assert word in text
     assert "plans a second" in text
     plans = pq.read_table(tmp_path / "out" / "demo-plans.parquet")

@@ -357,7 +357,7 @@ def test_a_time_zone_must_exist(write: Write) -> None:
 def test_a_file_in_another_encoding(tmp_path: Path) -> None:
     path = tmp_path / "prices"
     path.write_bytes("time,öre/kWh\n".encode("latin-1"))
-    assert refusal(lambda: read_csv(path)) == "prices: byte 5 is not utf-8-sig; save as UTF-8"
+    assert refusal(lambda: read_csv(path)) == "prices: byte 5 is not UTF-8; save as UTF-8"
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

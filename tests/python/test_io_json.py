@@ -102,7 +102,8 @@ def test_answers_that_are_refused(answer: object, expected: str) -> None:
 
 def test_json_that_is_none(write: Write) -> None:
     path = write('{"results": [}')
-    assert refusal(lambda: io.read_octopus(path)) == "prices, line 1: Expecting value"
+    told = "prices, line 1: this is no JSON: Expecting value"
+    assert refusal(lambda: io.read_octopus(path)) == told
 
 
 def portal(*entries: object, **more: object) -> str:

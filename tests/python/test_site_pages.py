@@ -41,6 +41,15 @@ def test_every_command_and_its_options_are_shown() -> None:
     assert {option for option in options if option not in page} == set()
 
 
+def test_a_command_to_type_is_a_block_that_can_be_copied() -> None:
+    page = site_pages.command_line_page()
+    assert "```sh\nslackwater plan --prices day.csv --time-zone Europe/Oslo --now 2026" in page
+    assert list(site_pages.help_blocks("Plan.\n\nslackwater plan\n--by 7")) == [
+        "Plan.\n",
+        "```sh\nslackwater plan --by 7\n```\n",
+    ]
+
+
 def test_every_operation_and_setting_is_shown() -> None:
     pages = site_service.pages()
     http = pages["reference/http.md"]

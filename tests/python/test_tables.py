@@ -85,8 +85,25 @@ def test_a_table_says_its_rows_and_columns() -> None:
     assert type(table) is sw.Table
     assert repr(table) == f"Table(1 rows: {', '.join(table.column_names)})"
     plans = batch()
-    assert repr(plans) == f"PlanTable(40 plans: {', '.join(plans.column_names)})"
+    short = sum(missing > 0 for missing in pa.table(plans)["shortfall_kwh"].to_pylist())
+    assert repr(plans) == f"PlanTable(40 plans, {short} short: {', '.join(plans.column_names)})"
     assert isinstance(plans, sw.Table)
+
+
+def test_a_table_says_which_plans_are_not_whole() -> None:
+    six, hour = datetime(2026, 1, 5, 18, tzinfo=UTC), timedelta(hours=1)
+    known = sw.Prices.from_values(six, [0.3, 0.1], currency="EUR")
+    prices = known.with_estimates(sw.Prices.from_values(six, [0.2] * 3, currency="EUR"))
+    stays: Any = {
+        "id": ["good", "bad", "short", "late"],
+        "arrival": [six, six, six, six + 2 * hour],
+        "departure": [six + 2 * hour] * 3 + [six + 5 * hour],
+        "energy_kwh": [5.0, None, 50.0, 5.0],
+        "power_max_kw": [10.0] * 4,
+    }
+    shown = repr(sw.plan_batch(stays, prices))
+    told = "4 plans, 1 in error, 1 short, 1 with time without a price, 1 on estimates: id, cost"
+    assert shown.startswith(f"PlanTable({told}")
 
 
 def test_an_area_plan_is_pickled_and_goes_on() -> None:
@@ -373,7 +390,8 @@ def test_an_area_is_saved_and_read(tmp_path: Path) -> None:
         sw.AreaPlan.from_json(plan.to_json().replace('_version": 1', '_version": 2', 1))
     nested = "[" * 100_000
     for damage in (plan.to_json()[:-9], plan.to_json().replace('"currency"', '"money"'), nested):
-        with pytest.raises(sw.InputError, match="this saved area is damaged"):
+        told = "this is no saved area" if damage == nested else "this saved area is damaged"
+        with pytest.raises(sw.InputError, match=told):
             sw.AreaPlan.from_json(damage)
 
 

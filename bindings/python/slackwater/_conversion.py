@@ -8,6 +8,7 @@ else is refused with the place of the argument, what it holds and what it may ho
 from __future__ import annotations
 
 import os
+import re
 import sys
 import types
 import typing
@@ -19,6 +20,7 @@ from numbers import Real
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from slackwater import _engine
+from slackwater._index import Indexed, index_of
 from slackwater.prices import Prices
 from slackwater.series import Series
 from slackwater.typing import ArrowTable
@@ -26,6 +28,8 @@ from slackwater.typing import ArrowTable
 REPR_MAX = 60
 LITERALS_MAX = 12
 MANY = 10**300
+# What pyarrow says of a column of Python objects.
+OF_COLUMN = re.compile(r"Conversion failed for column (.+?) with type")
 
 
 class WrongError(Exception):
@@ -226,6 +230,20 @@ def _table(place: str, value: Any) -> object:
     raise _mistyped(place, words, value)
 
 
+def refused_column(error: Exception) -> Exception | None:
+    """What pandas and pyarrow say of a frame that is no table, in words; ``None`` of the rest."""
+    text = str(error)
+    if type(error) is ValueError and text.startswith("Duplicate column names found"):
+        return _engine.InputError(
+            text.replace("Duplicate column names found", "columns share a name")
+        )
+    column = OF_COLUMN.search(text) if type(error).__module__ == "pyarrow.lib" else None
+    if column is None:
+        return None
+    way = "make them of one kind, such as by astype(str), or leave the column out"
+    return _engine.InputError(f'column "{column[1]}" holds values of several kinds; {way}')
+
+
 def _table_of_columns(place: str, columns: Mapping[str, object]) -> object:
     for name, column in columns.items():
         if isinstance(column, str | bytes) or not hasattr(column, "__len__"):
@@ -282,7 +300,11 @@ def _several(item: Converter, kind: Any) -> Converter:
         items = [_inside(item, f"{place}[{index}]", each) for index, each in enumerate(given)]
         is_kept = isinstance(value, Sequence) or hasattr(value, "index")
         is_same = all(new is old for new, old in zip(items, given, strict=True))
-        return value if is_kept and is_same else items
+        if is_kept and is_same:
+            return value
+        # Decimals and numbers of nullable columns are copied; the times of a series stay theirs.
+        times = index_of(value)
+        return items if times is None else Indexed(items, times)
 
     return Converter(words, convert)
 

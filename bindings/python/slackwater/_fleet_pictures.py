@@ -419,7 +419,7 @@ def _area_facts(plan: AreaPlan) -> list[str]:
 def _area_warning(plan: AreaPlan) -> str:
     if plan.shortfall_kwh == 0:
         return ""
-    text = f"{_view.amount(plan.shortfall_kwh)} kWh unmet"
+    text = f"{_view.amount(plan.shortfall_kwh)} kWh short"
     if plan.withheld_kwh > 0:
         text += f", {_view.amount(plan.withheld_kwh)} kWh of it withheld by limits"
     return text

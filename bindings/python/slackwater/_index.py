@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from numbers import Real
+from typing import Any
 
 from slackwater import _engine
+
+
+class Indexed(list[Any]):
+    """Converted numbers, with the index of the series that they come from.
+
+    Attributes:
+        times: The index, an entry for each number.
+    """
+
+    __slots__ = ("times",)
+
+    def __init__(self, values: Iterable[Any], times: Iterable[Any]) -> None:
+        super().__init__(values)
+        self.times = times
+
+
+def index_of(values: object) -> Iterable[Any] | None:
+    """The index of a series; ``None`` of numbers without one."""
+    if isinstance(values, Indexed):
+        return values.times
+    index = getattr(values, "index", None)
+    return None if callable(index) else index  # The `index` of a list is a method.
 
 
 def refuse_other_times(name: str, values: object, starts: Sequence[datetime]) -> None:
@@ -16,22 +40,37 @@ def refuse_other_times(name: str, values: object, starts: Sequence[datetime]) ->
 
     Args:
         name: Name of the argument, for the message.
-        values: Numbers; those without an index of times are left alone.
+        values: Numbers; those without an index, or with one that counts them,
+            are left alone.
         starts: Start of each slot.
 
     Raises:
-        InputError: The index has another time, or more or fewer of them.
+        InputError: The index has another time, or more or fewer of them, or it
+            holds neither times nor numbers.
     """
-    index = getattr(values, "index", None)
-    if index is None or callable(index):  # The `index` of a list is a method.
+    index = index_of(values)
+    if index is None:
         return
-    times = list(index)
-    if not any(isinstance(time, datetime) for time in times):
+    # A period of pandas is its start.
+    times = [getattr(time, "start_time", time) for time in index]
+    if all(isinstance(time, Real) for time in times):
         return
     for position, (given, start) in enumerate(zip(times, starts, strict=False)):
         if given != start:
-            message = f"{name}: index[{position}] is {given}, where slot {position} starts {start}"
-            raise _engine.InputError(message)
+            place = f"{name}: index[{position}] is"
+            raise _engine.InputError(f"{place} {_difference(given, position, start)}")
     if len(times) != len(starts):
         message = f"{name}: the index has {len(times)} times for {len(starts)} slots"
         raise _engine.InputError(message)
+
+
+def _difference(given: object, position: int, start: datetime) -> str:
+    """What an entry of an index is, and why it is not the start of a slot."""
+    if not isinstance(given, datetime):
+        shown = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
+        way = "series.to_numpy() leaves the index out"
+        return f"{shown}, which is no datetime with a time zone; {way}"
+    if given.tzinfo is None:
+        way = "series.tz_localize('Europe/Berlin') says whose clocks it shows"
+        return f"{given}, which has no time zone; {way}"
+    return f"{given}, where slot {position} starts {start}"

@@ -70,6 +70,7 @@ def pareto(
 
     Raises:
         InputError: There is no price, or a plan does not know its emissions.
+        TypeError: ``plan`` returns no plan.
 
     Example:
         >>> from datetime import UTC, datetime
@@ -91,6 +92,9 @@ def pareto(
     for price in sorted(prices_per_kg):
         carbon = Carbon(price_per_kg=price, intensity=intensity)
         planned = plan(carbon)
+        if not hasattr(planned, "carbon_kg"):
+            kind = type(planned).__name__.replace("NoneType", "None")
+            raise TypeError(f"plan has to return a plan, not {kind}")
         kg = planned.carbon_kg
         if kg is None:
             raise InputError("plan made one without carbon=, which does not know its emissions")

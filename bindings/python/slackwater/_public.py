@@ -181,16 +181,28 @@ def _guarded(
             raise wrong.error from None
         try:
             return function(*own, *rest, **named)
-        except _arguments.CONVERSIONS as error:
-            text = _arguments.describe(function, (*own, *rest), named, type(error))
-            raise _engine.InputError(text) from error
-        except ModuleNotFoundError as error:
-            if str(error.name).partition(".")[0] != DRAWING:
+        except Exception as error:
+            told = _told(error, function, (*own, *rest), named)
+            if told is None:
                 raise
-            message = f'drawing needs {DRAWING}: pip install "slackwater[plot]"'
-            raise ModuleNotFoundError(message, name=DRAWING) from None
+            raise told from (error if isinstance(error, _arguments.CONVERSIONS) else None)
 
     return call
+
+
+def _told(
+    error: Exception, function: FunctionType, given: tuple[Any, ...], named: Mapping[str, Any]
+) -> Exception | None:
+    """An error of the machinery in words that help; ``None`` of any other."""
+    if isinstance(error, _arguments.CONVERSIONS):
+        return _engine.InputError(_arguments.describe(function, given, named, type(error)))
+    if isinstance(error, ModuleNotFoundError):
+        if str(error.name).partition(".")[0] != DRAWING:
+            return None
+        message = f'drawing needs {DRAWING}: pip install "slackwater[plot]"'
+        return ModuleNotFoundError(message, name=DRAWING)
+    is_of_table = isinstance(error, TypeError | ValueError)
+    return _conversion.refused_column(error) if is_of_table else None
 
 
 @functools.cache

@@ -16,6 +16,7 @@ from slackwater.coordinate import AreaPlan
 from slackwater.prices import Prices
 
 FORMAT, VERSION = "slackwater_area", 1
+NO_AREA = "this is no saved area, which is JSON"
 
 
 def area_to_json(plan: AreaPlan) -> str:
@@ -52,6 +53,12 @@ def area_from_json(text: str) -> AreaPlan:
     """
     try:
         document = json.loads(text)
+    except (ValueError, RecursionError):
+        is_cut = text.lstrip().startswith("{")
+        way = "this saved area is damaged: it is no JSON" if is_cut else NO_AREA
+        raise InputError(way) from None
+    _refuse_other_file(document)
+    try:
         version = document["format_version"]
         if version != VERSION:
             raise InputError(f"format_version is {version}; this engine reads version {VERSION}")
@@ -59,7 +66,21 @@ def area_from_json(text: str) -> AreaPlan:
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"this saved area is damaged: {error!r}") from None
+        lost = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"this saved area is damaged: {lost}") from None
+
+
+def _refuse_other_file(document: object) -> None:
+    """Refuse a file of something else.
+
+    Raises:
+        InputError: It is a saved plan, or no file that this package wrote.
+    """
+    kind = document.get("format") if isinstance(document, Mapping) else None
+    if kind != FORMAT:
+        is_plan = isinstance(kind, str) and kind.startswith("slackwater")
+        way = "this is a saved plan; load_plan reads it" if is_plan else "this is no saved area"
+        raise InputError(way)
 
 
 def _area(document: Mapping[str, Any]) -> AreaPlan:

@@ -111,6 +111,8 @@ def read_rows(table: Table, meaning: Meaning) -> _engine.Prices:
 def _columns_of(data: object) -> tuple[dict[str, Any], tuple[str, Any] | None]:
     """The columns of a series or frame, and its index if that has times."""
     made: Any = data
+    if hasattr(made, "collect_schema") and callable(getattr(made, "collect", None)):
+        made = made.collect()  # A lazy frame of polars.
     if isinstance(data, Mapping):
         return dict(data), None
     if hasattr(made, "column_names") and hasattr(made, "column"):  # A table of pyarrow.
@@ -125,9 +127,16 @@ def _columns_of(data: object) -> tuple[dict[str, Any], tuple[str, Any] | None]:
         return columns, (name, list(starts.to_pydatetime())) if has_times else None
     if hasattr(made, "get_column"):  # A frame of polars.
         return {name: made.get_column(name).to_list() for name in made.columns}, None
+    kind = type(data)
+    is_bare = kind.__module__.partition(".")[0] in ("polars", "numpy")
+    way = (
+        "numbers without times go with from_values"
+        if is_bare
+        else ("lists go with from_slots or from_values")
+    )
     raise TypeError(
         f"expected a series or frame of pandas, a frame of polars or a table of pyarrow, "
-        f"not {type(data).__name__}; lists go with from_slots or from_values"
+        f"not a {kind.__name__}{' of polars' * (kind.__module__.startswith('polars'))}; {way}"
     )
 
 
@@ -153,6 +162,11 @@ def _guess(
     kind = "times" if what == "time" else "numbers"
     if not fitting:
         way = "; an index needs times, and numbers alone go with from_values" * (what == "time")
+        texts = [name for name, cells in columns.items() if isinstance(_sample(cells), str)]
+        if texts and what == "time":
+            way = f"; {texts[0]!r} holds texts: make them times first, such as by to_datetime"
+        elif texts:
+            way = f"; {texts[0]!r} holds texts: make them numbers first"
         raise InputError(f"no column holds {kind}; found: {_found(columns)}{way}")
     names = ", ".join(repr(name) for name in fitting)
     raise InputError(f"{kind} may be in {names}; say {what}=")

@@ -5,11 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
 from slackwater import _view
 from slackwater._palette import BLUE
-from slackwater.plot import Pen, canvas, plain, root
+from slackwater.plot import LocalClock, LocalClockFormatter, Pen, canvas, plain, root
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -37,13 +35,13 @@ def draw_series(
     (axes,) = canvas(["values"], [1.0], theme=theme, ax=ax, figsize=size)
     pen = Pen(axes, theme)
     pen.dress(axes)
+    # A line wider than its steps would be a band.
+    width = min(1.4, max(0.4, 600 / max(len(series), 1)))
     for times, values in _runs(series._native.slots):
         # A step holds from its start; the last value is said once more, at its end.
-        axes.step(cast("Any", times), values, where="post", color=pen(BLUE), linewidth=1.4)
-    locator = AutoDateLocator(tz=zone)  # type: ignore[no-untyped-call]
-    axes.xaxis.set_major_locator(locator)
-    formatter = ConciseDateFormatter(locator, tz=zone)  # type: ignore[no-untyped-call]
-    axes.xaxis.set_major_formatter(formatter)
+        axes.step(cast("Any", times), values, where="post", color=pen(BLUE), linewidth=width)
+    axes.xaxis.set_major_locator(LocalClock(zone))
+    axes.xaxis.set_major_formatter(LocalClockFormatter(zone))
     axes.set_ylabel(plain(series.unit))
     axes.set_xlabel(f"Time in {zone.key}")
     return root(axes.figure)

@@ -250,7 +250,8 @@ def _heat(heat: Heat, frame: Frame) -> Iterator[str]:
     for row, (name, values) in enumerate(zip(heat.names, heat.values, strict=True)):
         top = frame.top + row * height
         if row % every == 0:
-            short = name if len(name) <= 9 else f"{name[:8]}…"
+            # Names of a fleet differ at their ends.
+            short = name if len(name) <= 8 else f"…{name[-6:]}"
             yield _text(LEFT - 6, top + height / 2 + 4, short, INK, anchor="end")
         for start, end, value, _ in _joined(heat, values):
             colour = BLUE if value >= 0 else ORANGE

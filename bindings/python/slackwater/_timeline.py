@@ -469,7 +469,6 @@ def _coarse_curve(curve: Steps | Line, buckets: Sequence[Period]) -> list[Steps 
     if curve.lows is not None:
         return []
     lows, highs = [], []
-    ends: list[tuple[datetime, float]] = []
     index = 0
     for start, end in buckets:
         found = [v for at in (start, end) if (v := _between(curve.points, at)) is not None]
@@ -478,8 +477,6 @@ def _coarse_curve(curve: Steps | Line, buckets: Sequence[Period]) -> list[Steps 
             index += 1
         lows.append(min(found, default=None))
         highs.append(max(found, default=None))
-        level = _between(curve.points, end)
-        ends += [] if level is None else [(end, level)]
     span = Steps(
         name=f"{curve.name}-range",
         ink=curve.ink,
@@ -491,7 +488,26 @@ def _coarse_curve(curve: Steps | Line, buckets: Sequence[Period]) -> list[Steps 
         label="lowest to highest",
         told=[None] * len(buckets),
     )
-    return [span, replace(curve, points=ends, width=0.8)]
+    mean = Steps(
+        name=curve.name,
+        ink=curve.ink,
+        periods=buckets,
+        values=_line_means(curve.points, buckets),
+        tip=curve.tip,
+        width=0.8,
+    )
+    return [span, mean]
+
+
+def _line_means(
+    points: Sequence[tuple[datetime, float]], buckets: Sequence[Period]
+) -> list[float | None]:
+    """Mean of a line in each bucket: that of its middle over each part of it."""
+    edges = {edge for bucket in buckets for edge in bucket}
+    cut = [(at, level) for at in edges if (level := _between(points, at)) is not None]
+    parts = list(pairwise(sorted({*points, *cut})))
+    middles = [(before + after) / 2 for (_, before), (_, after) in parts]
+    return _means([(start, end) for (start, _), (end, _) in parts], middles, buckets)
 
 
 def _coarse_bands(bands: Sequence[Band], shortest: timedelta) -> list[Band]:

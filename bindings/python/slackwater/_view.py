@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from slackwater._engine import InputError
 
 if TYPE_CHECKING:
-    from slackwater._engine import Reason, SourceShare, StorageOutcome, TargetOutcome
+    from slackwater._engine import Reason, Shortfall, SourceShare, StorageOutcome, TargetOutcome
     from slackwater.capacity import CapacityPlan
     from slackwater.coordinate import AreaPlan
     from slackwater.heat import HeatPlan
@@ -180,9 +180,15 @@ def sessions(count: int) -> str:
 def unpriced(
     plan: Plan | StoragePlan | HeatPlan | SitePlan | SwitchingPlan | CapacityPlan,
 ) -> list[str]:
-    """Tell the time without a price, if there is any."""
+    """Tell the time without a price, if there is any; all of it, if prices end before the plan."""
     hours = number(plan.unpriced_hours, 1).removesuffix(".0")
-    return [f"{hours} h without a price"] if plan.unpriced_hours > 0 else []
+    if plan.unpriced_hours > 0:
+        return [f"{hours} h without a price"]
+    if plan.slots:
+        return []
+    ends = plan.prices._native.ends()
+    start = datetime.fromisoformat(plan.request["now"])
+    return ["prices end before it starts"] if ends is None or ends[1] <= start else []
 
 
 def on_estimates(
@@ -224,6 +230,13 @@ def area_notes(plan: AreaPlan) -> list[str]:
         hours = number(plan.unpriced_hours, 1).removesuffix(".0")
         words.append(f"stays with up to {hours} h without a price")
     return words + forgone(plan)
+
+
+def shortfall_cause(need: Shortfall) -> str:
+    """Tell why a vehicle of an area is short: a limit, prices that are missing, or its stay."""
+    if need.node is not None:
+        return f"limit of {need.node}"
+    return "no price known" if need.cause == "no_price" else "own limits"
 
 
 def forgone(

@@ -148,7 +148,7 @@ def _summary(plan: AreaPlan, top: _Top) -> str:
         _tile(
             "Energy delivered",
             _energy(plan.energy_kwh),
-            f"{_energy(plan.shortfall_kwh)} unmet, vehicles affected: {plan.short_vehicles:,}"
+            f"{_energy(plan.shortfall_kwh)} short, vehicles affected: {plan.short_vehicles:,}"
             if plan.shortfall_kwh > 0
             else "all needs are met",
             "bad" if plan.shortfall_kwh else "",
@@ -203,11 +203,11 @@ def _shadow_words(plan: AreaPlan, load: NodeLoad, picture: Picture) -> tuple[str
     added = load.congestion_price_per_kwh
     if plan.withheld_kwh > 0:
         words = (
-            "Limits leave needs unmet, and meeting needs comes before cost. The curve is high in "
-            "slots where one more kWh of capacity would reduce unmet energy, and low where it "
+            "Limits leave energy short, and meeting needs comes before cost. The curve is high in "
+            "slots where one more kWh of capacity would reduce the shortfall, and low where it "
             "would only lower the cost. The height is a ranking, not a price."
             if any(added)
-            else "Limits leave needs unmet, and no slot has capacity to share: there is no price."
+            else "Limits leave energy short, and no slot has capacity to share: there is no price."
         )
         return "Where capacity is short", words
     if not any(added):
@@ -273,12 +273,12 @@ def _at_risk(plan: AreaPlan, names: Sequence[object] | None) -> str:
     rows = "".join(
         f'<tr><th scope="row">{escape(str(names[need.row] if names else need.row))}</th>'
         f'<td class="number">{_view.amount(need.energy_kwh, 2)} kWh</td>'
-        f"<td>{escape(f'limit of {need.node}' if need.node else 'own limits')}</td></tr>"
+        f"<td>{escape(_view.shortfall_cause(need))}</td></tr>"
         for need in unmet[:AT_RISK_MAX]
     )
     more = len(unmet) - AT_RISK_MAX
     rest = f"<p>and {more:,} more, each with less missing</p>" if more > 0 else ""
-    words = f"Vehicles with unmet energy at departure or at a deadline: {plan.short_vehicles:,}."
+    words = f"Vehicles short at departure or at a deadline: {plan.short_vehicles:,}."
     return (
         f"<section><h2>Vehicles at risk</h2><p>{words}</p>"
         '<table><thead><tr><th scope="col">Vehicle</th>'

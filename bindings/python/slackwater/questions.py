@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
@@ -489,7 +490,7 @@ class Steady(Replanned):
 
 def hold_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
     """Take the arguments of a planner with copies of lists, which the caller may change later."""
-    return {name: list(each) if isinstance(each, list) else each for name, each in given.items()}
+    return {name: copy(each) if isinstance(each, list) else each for name, each in given.items()}
 
 
 def _copied(kind: type[Replanned], text: str, given: Mapping[str, Any] | None) -> Replanned:

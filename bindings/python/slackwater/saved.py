@@ -63,9 +63,7 @@ def plan_from_json(text: str) -> AnyPlan:
     try:
         native = _engine.plan_from_json(text)
     except InputError as error:
-        if text.lstrip().startswith("{"):
-            raise
-        raise InputError(f"this is no saved plan, which is JSON: {error}") from None
+        raise _no_plan(text, error) from None
     return _PUBLIC[type(native)](native, Prices._wrap(native._import_prices))
 
 
@@ -149,12 +147,24 @@ def replay(plan: str | PathLike[str]) -> Replay:
         [('plan.cost', 1.5, 2.0)]
     """
     if isinstance(plan, str) and ("\n" in plan or plan.startswith("{")):
-        _refuse_area(plan)
-        return _engine.replay(plan)
+        return _replayed(plan)
     with _Named(plan):
-        text = _text_of(plan)
-        _refuse_area(text)
+        return _replayed(_text_of(plan))
+
+
+def _replayed(text: str) -> Replay:
+    _refuse_area(text)
+    try:
         return _engine.replay(text)
+    except InputError as error:
+        raise _no_plan(text, error) from None
+
+
+def _no_plan(text: str, error: InputError) -> InputError:
+    """What is wrong with a saved plan, or that a text is none."""
+    if text.lstrip().startswith("{"):
+        return error
+    return InputError(f"this is no saved plan, which is JSON: {error}")
 
 
 def differences(before: AnyPlan, after: AnyPlan) -> list[Difference]:

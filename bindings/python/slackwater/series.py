@@ -7,11 +7,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, SupportsFloat, TypeAlias
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Self,
+    SupportsFloat,
+    TypeAlias,
+    cast,
+)
 
 from slackwater import _engine, _view
 from slackwater._engine import InputError
-from slackwater._index import refuse_other_times
+from slackwater._index import index_of, refuse_other_times
 from slackwater._record import Record
 from slackwater._series_input import Meaning, numbers_of, read_rows, read_table
 
@@ -303,6 +313,30 @@ class Series:
         if self.unit != other.unit:
             raise InputError(f"a series in {self.unit} and one in {other.unit} cannot be added")
 
+    def _operand(self, sign: str, other: object) -> float | Self:
+        """The other side of a sum: a number or a series.
+
+        Raises:
+            TypeError: It is something else, such as an array, which has no times.
+        """
+        if isinstance(other, Series):
+            return cast("Self", other)
+        name = type(self).__name__
+        way = f"{name}.from_values or {name}.from_series give values their times"
+        return self._factor(sign, other, f", or {name}: {way}")
+
+    def _factor(self, sign: str, other: object, way: str = "") -> float:
+        """The other side of an operator that takes a number.
+
+        Raises:
+            TypeError: It is none.
+        """
+        if _is_number(other):
+            return float(other)  # type: ignore[arg-type]
+        kind = type(other).__name__.replace("NoneType", "None")
+        name = type(self).__name__
+        raise TypeError(f"{name} {sign} {kind} is not defined; give a number{way}")
+
     def times(self, factor: SupportsFloat) -> Self:
         """Multiply each value. ``a * factor`` is the same.
 
@@ -430,32 +464,36 @@ class Series:
 
     def __add__(self, other: SupportsFloat | Self) -> Self:
         """Add a number or a series over the same time."""
-        return self.plus(other) if _fits(other) else NotImplemented
+        return self.plus(self._operand("+", other))
 
     __radd__ = __add__
 
     def __sub__(self, other: SupportsFloat | Self) -> Self:
         """Subtract a number or a series over the same time."""
-        if isinstance(other, Series):
-            return self.plus(-other)
-        return self.plus(-float(other)) if _is_number(other) else NotImplemented
+        return self.plus(-self._operand("-", other))
 
     def __rsub__(self, other: SupportsFloat) -> Self:
         """Subtract from a number."""
-        return (-self).plus(other) if _fits(other) else NotImplemented
+        return (-self).plus(self._operand("-", other))
 
     def __mul__(self, factor: SupportsFloat) -> Self:
         """Multiply each value with a number."""
         if isinstance(factor, Series):
             message = f"a series is multiplied by a number, not by another one in {factor.unit}"
             raise TypeError(message)
-        return self.times(factor) if _is_number(factor) else NotImplemented
+        return self.times(self._factor("*", factor))
 
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: SupportsFloat) -> Self:
         """Divide each value by a number."""
-        return self.times(1 / float(divisor)) if _is_number(divisor) else NotImplemented
+        if isinstance(divisor, Series):
+            message = f"a series is divided by a number, not by another one in {divisor.unit}"
+            raise TypeError(message)
+        number = self._factor("/", divisor)
+        if number == 0:
+            raise InputError(f"a series in {self.unit} is divided by 0; give another number")
+        return self.times(1 / number)
 
     def __neg__(self) -> Self:
         """Change the sign of each value."""
@@ -526,8 +564,7 @@ def numbers_at(start: datetime, values: Iterable[Any], slot: timedelta, name: st
         InputError: One is no number, or the index of a series of pandas has other times.
     """
     numbers = numbers_of(values, name)
-    index = getattr(values, "index", None)
-    if index is not None and not callable(index):  # The `index` of a list is a method.
+    if index_of(values) is not None:
         # Steps in UTC: those of another zone follow its wall clock.
         first = start.astimezone(UTC)
         starts = [first + position * slot for position in range(len(numbers))]
@@ -569,10 +606,6 @@ def _number(name: str, value: object) -> float:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, Real | Decimal) and not isinstance(value, bool)
-
-
-def _fits(other: object) -> bool:
-    return isinstance(other, Series) or _is_number(other)
 
 
 def _rebuilt(slots: list[tuple[datetime, datetime, float]], unit: str) -> Series:

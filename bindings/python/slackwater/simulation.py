@@ -728,6 +728,8 @@ def _periods(
         for period in () if may_discharge else periods:
             _refuse_discharging(*period[2:3])
         return periods
+    if isinstance(command, bool):
+        raise _no_command(command)
     try:
         power_kw = float(command)
     except (TypeError, ValueError):

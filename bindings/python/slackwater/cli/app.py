@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -18,6 +19,8 @@ from slackwater.cli.stats import stats
 from slackwater.cli.stays import stays
 
 REFUSED, INTERRUPTED = 2, 130
+# What the parser of options says of a word that is no number.
+PARSER = re.compile(r"Input should be (.+?)(, unable to parse .*)?$")
 
 app = typer.Typer(
     name="slackwater",
@@ -91,7 +94,7 @@ def _refusal(error: Exception) -> str | None:
     # on its version: a wrong option is known by what it can do.
     if not hasattr(error, "format_message"):
         return None
-    text = error.format_message().strip().rstrip(".")
+    text = PARSER.sub(r"it has to be \1", error.format_message().strip().rstrip("."))
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "slackwater"
     option = getattr(error, "option_name", None)

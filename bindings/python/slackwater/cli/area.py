@@ -19,7 +19,7 @@ from rich.text import Text
 import slackwater as sw
 from slackwater._engine import InputError
 from slackwater._public import tell_renamed
-from slackwater._view import area_notes
+from slackwater._view import area_notes, shortfall_cause
 from slackwater.area_node import area_nodes
 from slackwater.cli import options
 from slackwater.cli.batch import VehiclesFile, read_all_prices
@@ -31,12 +31,11 @@ from slackwater.cli.screen import amount, answers, remarks, show_notes, tail
 
 LIMITS = "Limits"
 UNMET_SHOWN = 5
-CAUSES = {"own_limits": "own limits", "no_price": "no price known"}
 
 Limit = Annotated[
     str,
     typer.Option(
-        "--limit",
+        "--limit-kw",
         metavar="KW|FILE",
         help="Highest load in kW, or a .json file: a list with one per slot, "
         "or a list of nodes with name, parent, limit_kw and so on.",
@@ -113,7 +112,7 @@ def area(
     vehicles: VehiclesFile,
     *,
     prices: options.PricesFiles,
-    limit: Limit,
+    limit_kw: Limit,
     export_prices: ExportPrices = None,
     relative_gap: Gap = 1e-3,
     rounds_max: MaxRounds = 500,
@@ -145,20 +144,20 @@ def area(
     if resume and where is None:
         raise InputError("--resume needs --checkpoint or --out")
     written = {"--out": out, "--report": report, "--checkpoint": where}
-    read = [vehicles, Path(limit), *_files([*prices, *(export_prices or [])])]
+    read = [vehicles, Path(limit_kw), *_files([*prices, *(export_prices or [])])]
     options.check_apart(written, read)
     options.check_apart({"--report": report, "--checkpoint": where}, [previous])
     source = PriceOptions(prices_format, time_zone, currency, unit, price_area)
     curves, notes = read_all_prices(prices, source)
     export, more_notes = read_all_prices(export_prices, source) if export_prices else (None, [])
-    nodes, limit_file = _nodes(limit)
+    nodes, limit_file = _nodes(limit_kw)
     rows = read_vehicles(vehicles)
     if not rows.num_rows:
         raise InputError(f"{vehicles}: there is no vehicle")
     told = None if previous is None else read_vehicles(previous)
     files = [vehicles, *_files([*prices, *(export_prices or [])])]
     files += [file for file in (limit_file, previous) if file]
-    words = [*prices, *(export_prices or []), limit, repr(relative_gap), repr(rounds_max)]
+    words = [*prices, *(export_prices or []), limit_kw, repr(relative_gap), repr(rounds_max)]
     words += [repr(stability_budget), repr(source)]
     mark = fingerprint(files, words) if where else ""
     memory = Checkpoint(where, mark, resume=resume) if where else None
@@ -297,7 +296,9 @@ def _nodes(limit: str) -> tuple[list[sw.Node], Path | None]:
     except ValueError:
         path = Path(limit)
     if path.suffix.lower() != ".json":
-        raise InputError(f"--limit {shlex.quote(limit)}: neither a number of kW nor a .json file")
+        raise InputError(
+            f"--limit-kw {shlex.quote(limit)}: neither a number of kW nor a .json file"
+        )
     try:
         found = json.loads(path.read_text(encoding="utf-8-sig"))
     except json.JSONDecodeError as error:
@@ -351,7 +352,7 @@ def _summary(plan: sw.AreaPlan) -> Table:
     lines.add_row("highest load", amount(max(plan.load_kw, default=0.0)), "kW of vehicles")
     colour = "bold red" if plan.shortfalls else ""
     missing = f"kWh, vehicles affected: {plan.short_vehicles:,}" if plan.shortfalls else "kWh"
-    lines.add_row("unmet", Text(amount(plan.shortfall_kwh), colour), missing)
+    lines.add_row("shortfall", Text(amount(plan.shortfall_kwh), colour), missing)
     for note in area_notes(plan):
         lines.add_row("note", Text("!", "bold yellow"), note)
     if plan.change:
@@ -374,13 +375,13 @@ def _show_unmet(plan: sw.AreaPlan, rows: pa.Table) -> None:
     if not plan.shortfalls:
         return
     console = remarks()
-    count = f"vehicles with unmet energy at departure or at a deadline: {plan.short_vehicles:,}"
+    count = f"vehicles short at departure or at a deadline: {plan.short_vehicles:,}"
     console.print(Text(f"warning: {count}", style="bold yellow"))
     worst = sorted(plan.shortfalls, key=lambda need: (-need.energy_kwh, need.row))
     for need in worst[:UNMET_SHOWN]:
         name = tail(rows.column("id")[need.row].as_py())
-        why = f"limit of {need.node}" if need.node else CAUSES[need.cause]
-        console.print(Text(f"  {name}: {amount(need.energy_kwh)} kWh, {why}", style="yellow"))
+        why = f"{amount(need.energy_kwh)} kWh, {shortfall_cause(need)}"
+        console.print(Text(f"  {name}: {why}", style="yellow"))
     if len(worst) > UNMET_SHOWN:
         console.print(Text(f"  … and {len(worst) - UNMET_SHOWN:,} more", style="yellow"))
     sys.stderr.flush()

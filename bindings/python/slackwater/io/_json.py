@@ -14,7 +14,8 @@ def load_json(path: str, text: str) -> Json:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise InputError(f"{path}, line {error.lineno}: {error.msg}") from error
+        message = f"{path}, line {error.lineno}: this is no JSON: {error.msg}"
+        raise InputError(message) from error
     except RecursionError as error:
         raise InputError(f"{path}: lists or objects are nested too deep to be read") from error
     except ValueError as error:  # Python reads whole numbers of 4,300 digits at most.

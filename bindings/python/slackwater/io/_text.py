@@ -95,7 +95,8 @@ def read_text(path: StrPath) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start} is not {encoding}; save as UTF-8") from error
+        named = encoding.removesuffix("-sig").upper()
+        raise InputError(f"{path}: byte {error.start} is not {named}; save as UTF-8") from error
 
 
 def read_table(path: StrPath) -> TextTable:

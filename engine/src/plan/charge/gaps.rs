@@ -26,6 +26,8 @@ pub enum MissingPrice {
     Any,
     /// Only the export price: energy is bought, but none is sold.
     Export,
+    /// Only the export price of a site, which plans where both prices are known.
+    SiteExport,
 }
 
 /// Missed target that a price in a gap could serve.
@@ -59,6 +61,7 @@ impl Gap {
         let nothing = match self.missing {
             MissingPrice::Any => "nothing is planned, because no price is known",
             MissingPrice::Export => "nothing is sold, because no export price is known",
+            MissingPrice::SiteExport => "nothing is planned, because no export price is known",
         };
         let mut text = format!("{} to {}: {nothing}", clock(self.start), clock(self.end));
         for missed in &self.missed {

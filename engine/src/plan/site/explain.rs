@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::charge::explain::{
     END_OF_PRICES, format_price, format_price_number, rounded, wall_clock,
 };
-use crate::plan::charge::gaps::{Gap, MissedTarget, MissingPrice};
+use crate::plan::charge::gaps::{Gap, MissedTarget, MissingPrice, uncovered};
 use crate::plan::site::demand_charge::{demand_windows, window_powers};
 use crate::plan::site::device::{Device, Phase};
 use crate::plan::site::limits::is_member;
@@ -174,7 +174,13 @@ fn find_export_peak(request: &SiteRequest, plan: &SitePlan) -> Vec<bool> {
 /// of it.
 #[must_use]
 pub fn gaps(request: &SiteRequest, plan: &SitePlan) -> Vec<Gap> {
+    let imports = request.import_prices.horizon();
     let gap = |(start, end): (i64, i64)| {
+        let missing = if uncovered(imports, start, end).is_empty() {
+            MissingPrice::SiteExport
+        } else {
+            MissingPrice::Any
+        };
         let (start, end) = (instant_at(start), instant_at(end));
         let missed = plan.devices.iter().flat_map(|device| {
             let late = device.wishes.iter().filter(|wish| {
@@ -182,7 +188,7 @@ pub fn gaps(request: &SiteRequest, plan: &SitePlan) -> Vec<Gap> {
             });
             late.map(|wish| MissedTarget { device: Some(device.name.clone()), by: wish.by })
         });
-        Gap { start, end, missing: MissingPrice::Any, missed: missed.collect() }
+        Gap { start, end, missing, missed: missed.collect() }
     };
     SiteSlots::new(request).gaps.into_iter().map(gap).collect()
 }
@@ -622,6 +628,7 @@ mod tests {
     use crate::plan::site::request::tests::{
         at, battery_of, demand, hard, home, house, site, sun, van,
     };
+    use crate::prices::curve::tests::curve_of;
     use crate::units::{kwh, money, per_kwh, percent};
 
     fn charger(power: f64, energy: f64) -> Device {
@@ -775,6 +782,24 @@ mod tests {
         assert_eq!((found.len(), found[0].start, found[0].end), (1, at(120), at(240)));
         let missed = MissedTarget { device: Some("van".to_owned()), by: Some(at(240)) };
         assert_eq!(found[0].missed, [missed]);
+        assert!(
+            found[0].sentence(Tz::UTC).contains("because no price is known; the target of van")
+        );
+    }
+
+    #[test]
+    fn a_gap_names_the_export_price_where_only_that_is_missing() {
+        let mut late = van("van", 10.0, 20.0);
+        late.targets[0].by = Some(at(120));
+        let mut request = site(&[10, 20], &[Device::Vehicle(late)]);
+        request.export_prices = Some(curve_of(60, &[5]));
+        let found = gaps(&request, &planned(&request));
+        assert_eq!((found.len(), found[0].start, found[0].end), (1, at(60), at(120)));
+        let sentence = found[0].sentence(Tz::UTC);
+        assert!(
+            sentence.contains("nothing is planned, because no export price is known"),
+            "{sentence}"
+        );
     }
 
     /// A reason of a van for 1.5 kWh, from 01:30 to 02:30 in UTC.

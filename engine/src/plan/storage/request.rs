@@ -161,6 +161,19 @@ pub enum StorageError {
         /// End of the period.
         end: DateTime<Utc>,
     },
+    /// Limit whose least state of charge is above its highest one.
+    #[error(
+        "limits[{index}].soc_min_percent is {} %; it is at most soc_max_percent, {} %",
+        least.as_percent(), most.as_percent()
+    )]
+    LimitRange {
+        /// Position in the input.
+        index: usize,
+        /// The least state of charge as given.
+        least: Percent,
+        /// The highest state of charge as given.
+        most: Percent,
+    },
     /// Periods of consumption that overlap or have no length.
     #[error("consumption: {0}")]
     ConsumptionPeriods(#[from] HorizonError),
@@ -300,7 +313,7 @@ fn kept_soc(request: &StorageRequest, soc: Percent) -> Percent {
     kept
 }
 
-/// Checks the periods and powers of the limits.
+/// Checks the periods, powers and states of charge of the limits.
 fn check_limits(limits: &[StorageLimit]) -> Result<(), StorageError> {
     for (index, limit) in limits.iter().enumerate() {
         if limit.end <= limit.start {
@@ -314,6 +327,11 @@ fn check_limits(limits: &[StorageLimit]) -> Result<(), StorageError> {
             {
                 return Err(StorageError::NegativeLimit { index, field, power });
             }
+        }
+        if let (Some(least), Some(most)) = (limit.soc_min, limit.soc_max)
+            && least > most
+        {
+            return Err(StorageError::LimitRange { index, least, most });
         }
     }
     Ok(())
@@ -377,6 +395,13 @@ mod tests {
         check(
             |r| r.limits.push(StorageLimit { charge_max: Some(kw(-3.0)), ..limit(r) }),
             "limits[0].power_max_kw is -3 kW; a limit is 0 kW or more",
+        );
+        check(
+            |r| {
+                let soc = (Some(percent(80.0)), Some(percent(20.0)));
+                r.limits.push(StorageLimit { soc_min: soc.0, soc_max: soc.1, ..limit(r) });
+            },
+            "limits[0].soc_min_percent is 80 %; it is at most soc_max_percent, 20 %",
         );
         check(
             |r| r.limits.push(StorageLimit { end: r.now, ..limit(r) }),
