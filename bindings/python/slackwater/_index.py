@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import cast
 
 from slackwater import _engine
+
+
+def index_of(values: object) -> object | None:
+    """Look up the index of values; ``None`` for those without one."""
+    index = getattr(values, "index", None)
+    return None if callable(index) else index  # The `index` of a list is a method.
 
 
 def refuse_other_times(name: str, values: object, starts: Sequence[datetime]) -> None:
@@ -22,10 +29,10 @@ def refuse_other_times(name: str, values: object, starts: Sequence[datetime]) ->
     Raises:
         InputError: The index has another time, or more or fewer of them.
     """
-    index = getattr(values, "index", None)
-    if index is None or callable(index):  # The `index` of a list is a method.
+    index = index_of(values)
+    if index is None:
         return
-    times = list(index)
+    times = list(cast("Iterable[object]", index))
     if not any(isinstance(time, datetime) for time in times):
         return
     for position, (given, start) in enumerate(zip(times, starts, strict=False)):
