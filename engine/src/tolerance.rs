@@ -11,7 +11,7 @@
 //!
 //! | Name | Value | Unit | Used by | Reason |
 //! |---|---|---|---|---|
-//! | [`SUM_ROUNDING`] | 1e-12 | share of a sum | charge, storage, heat, switching, stability, statistics | room for 9,000 additions |
+//! | [`SUM_ROUNDING`] | 1e-12 | share of a sum | charge, storage, heat, switching, site, stability, statistics | room for 9,000 additions |
 //! | [`SUM_DRIFT`] | 1e-10 | share of the largest energy | storage, heat, switching | a tenth of [`GAP_MAX`] |
 //! | [`GAP_MAX`] | 1e-9 | share of a cost or energy | certificates, the solver, `area/report/close_to.rs` | no price list has ten digits |
 //! | [`ENERGY_SHARE_MIN`] | 1e-9 | share of an energy | storage, switching, `area/solve/recover.rs` | equal to [`GAP_MAX`] |

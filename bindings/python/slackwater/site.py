@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from slackwater import _engine, _view
 from slackwater._drawn import Drawn
-from slackwater._index import refuse_other_times
+from slackwater._index import index_of, refuse_other_times
 from slackwater._saved_plan import SavedPlan
 from slackwater.prices import Prices
 from slackwater.questions import Steady
@@ -246,7 +246,6 @@ def _refuse_other_times(
     groups: list[Group],
     limits: tuple[PowerOverTime | None, PowerOverTime | None],
 ) -> None:
-    starts = [start for start, _, _ in prices.slots]
     powers = {f"{device.name}: power_kw": getattr(device, "power_kw", None) for device in devices}
     powers |= {
         f"{device.name}: power_wanted_kw": getattr(device, "power_wanted_kw", None)
@@ -254,7 +253,10 @@ def _refuse_other_times(
     }
     powers |= {f"{group.name}: limit_kw": group.limit_kw for group in groups}
     powers |= dict(zip(("import_limit_kw", "export_limit_kw"), limits, strict=True))
-    for name, values in powers.items():
+    indexed = {name: values for name, values in powers.items() if index_of(values) is not None}
+    # A list of the starts takes longer than the plan of a small site.
+    starts = [start for start, _, _ in prices.slots] if indexed else []
+    for name, values in indexed.items():
         refuse_other_times(name, values, starts)
 
 

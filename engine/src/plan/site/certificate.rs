@@ -13,7 +13,7 @@
 //! objective is at most `l_j + (F_k − Σ_i w_ki·l_i) / w_kj`.
 use serde::{Deserialize, Serialize};
 
-use crate::lp::LinearProgram;
+use crate::lp::{Column, LinearProgram, Row};
 use crate::units::Money;
 
 /// Certificate of a plan of a site: its cost and a lower bound on the cost of any plan.
@@ -106,26 +106,26 @@ pub(crate) fn bound_by_duals(
     most: &[f64],
     duals: &Duals,
 ) -> f64 {
-    let mut narrowed = program.clone();
+    let mut narrowed = program.columns.clone();
     for (objective, &most) in before.iter().zip(most) {
         let least = |&(column, weight): &(usize, f64)| weight * program.columns[column].lower;
         let room = (most - objective.iter().map(least).sum::<f64>()).max(0.0);
         for &(column, weight) in objective.iter().filter(|(_, weight)| *weight > 0.0) {
-            let column = &mut narrowed.columns[column];
+            let column = &mut narrowed[column];
             column.upper = column.upper.min(column.lower + room / weight);
         }
     }
-    let without = weak_bound(&narrowed, &[]);
+    let without = weak_bound_of(&narrowed, &[], &[]);
     let mut paid = 0.0;
     for ((objective, most), price) in before.iter().zip(most).zip(&duals.objectives) {
         // A negative price proves nothing.
         let price = price.max(0.0);
         paid += price * most;
         for &(column, weight) in objective {
-            narrowed.columns[column].cost += price * weight;
+            narrowed[column].cost += price * weight;
         }
     }
-    (weak_bound(&narrowed, &duals.rows) - paid).max(without)
+    (weak_bound_of(&narrowed, &program.rows, &duals.rows) - paid).max(without)
 }
 
 /// Lower bound on the cost of all feasible values, from any duals. Rows without a dual count as if
@@ -134,9 +134,14 @@ pub(crate) fn bound_by_duals(
 /// The bound holds for all duals and equals the least cost at optimal ones. A dual whose side of
 /// the row is infinite counts as zero.
 pub(crate) fn weak_bound(program: &LinearProgram, duals: &[f64]) -> f64 {
-    let mut reduced: Vec<f64> = program.columns.iter().map(|column| column.cost).collect();
+    weak_bound_of(&program.columns, &program.rows, duals)
+}
+
+/// The bound of [`weak_bound`] on the cost of `columns` within `rows`.
+fn weak_bound_of(columns: &[Column], rows: &[Row], duals: &[f64]) -> f64 {
+    let mut reduced: Vec<f64> = columns.iter().map(|column| column.cost).collect();
     let mut bound = 0.0;
-    for (row, &dual) in program.rows.iter().zip(duals) {
+    for (row, &dual) in rows.iter().zip(duals) {
         // A positive dual prices the lower side of its row, a negative one the upper side.
         let side = if dual > 0.0 { row.lower } else { row.upper };
         if dual == 0.0 || !side.is_finite() {
@@ -148,7 +153,7 @@ pub(crate) fn weak_bound(program: &LinearProgram, duals: &[f64]) -> f64 {
         }
     }
     // Each column takes the bound at which its reduced cost is least.
-    for (column, price) in program.columns.iter().zip(reduced) {
+    for (column, price) in columns.iter().zip(reduced) {
         bound += price * if price > 0.0 { column.lower } else { column.upper };
     }
     bound
@@ -159,7 +164,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::lp::{Column, Row};
 
     /// Two hours at prices of 1 and 3 with a capacity of 4 kWh each, and a need of 6 kWh:
     /// 4 + 2·3 = 10.

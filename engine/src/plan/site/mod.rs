@@ -92,6 +92,7 @@
 //! | `course` | levels of a storage from the energies at its plug |
 //! | `model`, `lp_columns`, `limits`, `demand_charge` | columns and rows |
 //! | `lexicographic`, `solve` | one objective after the other; binaries |
+//! | `shared_limit`, `transport` | vehicles behind one limit, by a greedy algorithm without the solver |
 //! | `first_come_first_served` | fallback if a limit ends the search without a solution |
 //! | `preferences` | choice among plans of equal cost |
 //! | `exclusive_flows` | removal of opposite flows in one slot |
@@ -136,6 +137,7 @@ pub(crate) mod problem;
 pub(crate) mod request;
 pub(crate) mod room;
 pub(crate) mod series;
+pub(crate) mod shared_limit;
 pub(crate) mod soft_bounds;
 pub(crate) mod soft_levels;
 pub(crate) mod solve;
@@ -143,6 +145,7 @@ pub(crate) mod stay_near;
 pub(crate) mod stock;
 pub(crate) mod storage;
 pub(crate) mod storage_limits;
+pub(crate) mod transport;
 pub(crate) mod verify;
 
 pub use certificate::{SiteCertificate, SiteEvidence};

@@ -348,16 +348,19 @@ pub(crate) fn report_device(
 
 /// Highest power by slot that a device could draw; of solar power, that it could feed.
 fn power_max(model: &SiteModel, device: usize) -> Vec<Power> {
-    let most = |slot: usize| {
-        let own = model.flows[slot].iter().filter(|flow| flow.device == device);
-        let sunshine = model.storages[device].is_none();
-        let kwh = own
-            .filter(|flow| sunshine || flow.weight > 0.0)
-            .map(|flow| (model.program.columns[flow.column].upper * flow.weight).abs())
-            .fold(model.fixed[device][slot].abs(), f64::max);
-        power(kwh / model.grid.hours[slot])
-    };
-    (0..model.grid.len()).map(most).collect()
+    let most = |column: usize| model.program.columns[column].upper;
+    let mut kwh: Vec<f64> = model.fixed[device].iter().map(|kwh| kwh.abs()).collect();
+    if let Some(storage) = &model.storages[device] {
+        for (&charge, slot) in model.columns[device].charge.iter().zip(storage.stay.clone()) {
+            kwh[slot] = kwh[slot].max(most(charge));
+        }
+    } else {
+        for (kwh, flows) in kwh.iter_mut().zip(&model.flows) {
+            let own = flows.iter().filter(|flow| flow.device == device);
+            *kwh = own.map(|flow| (most(flow.column) * flow.weight).abs()).fold(*kwh, f64::max);
+        }
+    }
+    kwh.iter().zip(&model.grid.hours).map(|(kwh, hours)| power(kwh / hours)).collect()
 }
 
 /// Periods of one power other than zero: adjacent slots of equal power are joined.
@@ -571,7 +574,8 @@ pub(crate) mod tests {
     }
 
     /// Three vans of 11 kW behind a limit of 8 kW for four hours, the last one with a higher
-    /// priority. Each wants `energy` kWh. At 10 kWh each, all targets can be met.
+    /// priority. Each wants `energy` kWh. At 10 kWh each, all targets can be met. The limit of the
+    /// first one alone makes it a site for the solver.
     fn vans(energy: f64) -> SiteProblem {
         let noon = "2026-01-05T12:00:00Z".parse().unwrap();
         let hours = Horizon::steps(noon, chrono::TimeDelta::hours(1), 4).unwrap();
@@ -581,8 +585,10 @@ pub(crate) mod tests {
             let mut van = Vehicle::new(name, kw(11.0));
             van.targets.push(Target { by: None, energy: kwh(energy) });
             van.priority = priority;
+            van.group = Some("first".to_owned()).filter(|_| name == "a");
             request.devices.push(Device::Vehicle(van));
         }
+        request.groups = vec![group("first", None, Some(hard(7.0)))];
         let power = Series::Constant(kw(8.0));
         request.import_limit = Some(Limit { power, breach_price: None });
         SiteProblem::new(request).unwrap()

@@ -1,6 +1,7 @@
 //! Solution of the programme of a site: shortfall, money and preferences, with lazy binaries.
 //!
-//! The linear relaxation is solved first. If it is integral ([`is_whole`]: opposite flows are
+//! Vehicles behind one limit need no solver (`shared_limit`). For all other sites the linear
+//! relaxation is solved first. If it is integral ([`is_whole`]: opposite flows are
 //! exclusive, charges are zero or at least their least, starts are 0 or 1), it is optimal.
 //! Otherwise the violated families of binaries enter and a mixed-integer search follows, for
 //! [`ROUNDS_MAX`] rounds. The last round has all binaries. After a search its binaries are fixed,
@@ -33,6 +34,7 @@ use crate::plan::site::lexicographic::{
 use crate::plan::site::model::{Guard, MissKind, Pair, Semi, SiteModel};
 use crate::plan::site::preferences;
 use crate::plan::site::request::{Preference, SiteRequest};
+use crate::plan::site::shared_limit::{SharedLimitSolution, solve_shared_limit};
 use crate::tolerance::{SITE_MIN_KWH, SOLVER_AGREEMENT};
 
 /// Rounds of the mixed-integer search; the last one has all binaries.
@@ -84,6 +86,20 @@ impl Active {
 /// Returns `None` if a target is missed and the model has no late goals: the model that includes
 /// them must be solved instead.
 pub(crate) fn solve(
+    request: &SiteRequest,
+    model: &SiteModel,
+    limits: &Limits,
+) -> Option<SiteSolution> {
+    let Some(SharedLimitSolution { values, duals, bound }) = solve_shared_limit(request, model)
+    else {
+        return solve_by_programmes(request, model, limits);
+    };
+    let proof = Duals { rows: duals.clone(), objectives: Vec::new() };
+    Some(SiteSolution { values, duals, bound, proof, status: SearchStatus::Optimal })
+}
+
+/// Solves a model by the solver of programmes. The result is that of [`solve`], for all models.
+pub(crate) fn solve_by_programmes(
     request: &SiteRequest,
     model: &SiteModel,
     limits: &Limits,
