@@ -898,7 +898,7 @@ class AreaScenarioPlan:
 @final
 class AreaScenarioReason:
     """
-    What a vehicle does before the scenario is known, and why.
+    Decision for a vehicle before the scenario is known, and its reason.
     """
     __match_args__: Final[tuple[str, ...]]
     """
@@ -5506,6 +5506,9 @@ class SitePlan:
     def savings(self, /) -> float:
         """
         Cost of the baseline minus the cost; negative if limits made the plan more expensive.
+
+        Stored energy of the start that is sold or used counts as savings, less its value at
+        ``end_value_per_kwh``: :attr:`stock_used_kwh` tells how much that is.
         """
     @property
     def shortfall_kwh(self, /) -> float:
@@ -6200,6 +6203,9 @@ class StoragePlan:
     def savings(self, /) -> float:
         """
         Baseline cost minus cost, signed.
+
+        Stored energy of the start that is sold counts as savings, less its value at
+        ``end_value_per_kwh``: :attr:`stock_used_kwh` tells how much that is.
         """
     @property
     def shortfall_kwh(self, /) -> float:
