@@ -7327,6 +7327,11 @@ class View:
     def _known(self, /) -> Prices: ...
     @property
     def _past(self, /) -> Prices: ...
+    def _price_tree(self, /, forecasts: SupportsGetItem[int, tuple[Forecast, SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, Forecast]]]]) -> tuple[Prices, list[tuple[float, Prices]]]:
+        """
+        Certain prices, and the probabilities and prices of the branches that may follow. Forecasts
+        come with their quantiles, as pairs of a level and a forecast of the prices at it.
+        """
     def _sample(self, /, step: timedelta, count: SupportsIndex) -> list[float]:
         """
         Known price at `count` instants from now on, a step apart; NaN where nothing is known.

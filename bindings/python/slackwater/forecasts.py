@@ -117,6 +117,10 @@ class Forecast:
             native = self._native
         return Prices._wrap(native.read(at=at))
 
+    def _with_quantiles(self) -> tuple[_engine.Forecast, list[tuple[float, _engine.Forecast]]]:
+        """The forecast and its quantiles, as the engine takes them."""
+        return self._native, list(self._levels.items())
+
     def _parts(self) -> tuple[Prices, datetime, bool, dict[float, Prices]]:
         """Prices, instant, standing and quantiles: all that a forecast is made of."""
         at = self.known_at
