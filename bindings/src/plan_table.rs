@@ -1,4 +1,5 @@
 //! Tables of plans, one row a vehicle, and what can be derived from their intervals.
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -20,6 +21,15 @@ use crate::error::Refused;
 #[pyclass(frozen, extends = Table, module = "slackwater")]
 #[derive(Debug)]
 pub(crate) struct PlanTable;
+
+/// Columns whose sums are told in the line of a table.
+const NOTED: [&str; 5] = [
+    "energy_on_estimates_kwh",
+    "sold_on_estimates_kwh",
+    "unpriced_hours",
+    "stock_used_kwh",
+    "forgone_revenue",
+];
 
 impl PlanTable {
     /// A table of plans as Python has it.
@@ -118,8 +128,15 @@ impl PlanTable {
         load_table(&columns, resolution)
     }
 
-    fn __repr__(slf: PyRef<'_, Self>) -> String {
-        slf.as_super().shown("PlanTable", "plans")
+    /// One line with the number of rows, what stands on estimates and other notes, and the columns.
+    fn __repr__(slf: PyRef<'_, Self>, py: Python<'_>) -> PyResult<String> {
+        let table = slf.as_super();
+        let sum = |name: &&'static str| Some((*name, table.add_up(name)?));
+        let totals: HashMap<_, _> = NOTED.iter().filter_map(sum).collect();
+        let view = py.import("slackwater._view")?;
+        let notes = view.call_method1("table_notes", (totals, table.currency()))?;
+        let plans = std::iter::once("plans".to_owned()).chain(notes.extract::<Vec<String>>()?);
+        Ok(table.shown("PlanTable", &plans.collect::<Vec<_>>().join(", ")))
     }
 }
 

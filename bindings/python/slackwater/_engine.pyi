@@ -3864,7 +3864,10 @@ class PlanTable(Table):
         """
         Reads the bytes of an Arrow stream, as a pickled table has them.
         """
-    def __repr__(self, /) -> str: ...
+    def __repr__(self, /) -> str:
+        """
+        One line with the number of rows, what stands on estimates and other notes, and the columns.
+        """
     def intervals_table(self, /) -> Table:
         """
         List the intervals of all plans, one a row.
