@@ -66,7 +66,7 @@ record! {
         congestion_price_per_kwh: Vec<f64>,
     }
 
-    /// What a vehicle does before the scenario is known, and why.
+    /// Decision for a vehicle before the scenario is known, and its reason.
     pub(crate) struct AreaScenarioReason in AreaScenarioReasons {
         /// The ``id`` of the vehicle, as a text.
         id: String,

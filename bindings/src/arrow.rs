@@ -316,6 +316,20 @@ impl Table {
         format!("{class}({} {rows}: {})", self.num_rows(), self.column_names().join(", "))
     }
 
+    /// Sum of a column of numbers, and the number of its rows above 0; `None` without the column.
+    pub(crate) fn add_up(&self, name: &str) -> Option<(f64, usize)> {
+        self.schema.column_with_name(name)?;
+        let columns = self.batches.iter().filter_map(|batch| batch.column_by_name(name));
+        let numbers = columns.filter_map(|column| column.as_primitive_opt::<Float64Type>());
+        let values: Vec<f64> = numbers.flat_map(|numbers| numbers.iter().flatten()).collect();
+        Some((values.iter().sum(), values.iter().filter(|&&value| value > 0.0).count()))
+    }
+
+    /// Currency of the amounts; empty if the table has none.
+    pub(crate) fn currency(&self) -> &str {
+        self.schema.metadata().get("currency").map_or("", String::as_str)
+    }
+
     /// The table as a capsule with an Arrow C stream.
     pub(crate) fn stream<'py>(
         &self,

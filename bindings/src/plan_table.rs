@@ -1,4 +1,5 @@
 //! Tables of plans, one row a vehicle, and what can be derived from their intervals.
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -22,6 +23,16 @@ use crate::error::Refused;
 #[pyclass(frozen, extends = Table, module = "slackwater")]
 #[derive(Debug)]
 pub(crate) struct PlanTable;
+
+/// Columns whose sums are told in the line of a table.
+const NOTED: [&str; 6] = [
+    "shortfall_kwh",
+    "energy_on_estimates_kwh",
+    "sold_on_estimates_kwh",
+    "unpriced_hours",
+    "stock_used_kwh",
+    "forgone_revenue",
+];
 
 impl PlanTable {
     /// A table of plans as Python has it.
@@ -120,30 +131,27 @@ impl PlanTable {
         load_table(&columns, resolution)
     }
 
-    fn __repr__(slf: PyRef<'_, Self>) -> String {
+    /// One line with the number of rows, those in error, what stands on estimates and other notes,
+    /// and the columns.
+    fn __repr__(slf: PyRef<'_, Self>, py: Python<'_>) -> PyResult<String> {
         let table = slf.as_super();
-        table.shown("PlanTable", &[vec!["plans".to_owned()], told(table)].concat().join(", "))
+        let sum = |name: &&'static str| Some((*name, table.add_up(name)?));
+        let totals: HashMap<_, _> = NOTED.iter().filter_map(sum).collect();
+        let view = py.import("slackwater._view")?;
+        let notes = view.call_method1("table_notes", (totals, table.currency()))?;
+        let errors = count_errors(table);
+        let mut words = vec!["plans".to_owned()];
+        words.extend((errors > 0).then(|| format!("{errors} in error")));
+        words.extend(notes.extract::<Vec<String>>()?);
+        Ok(table.shown("PlanTable", &words.join(", ")))
     }
 }
 
-/// Numbers of rows that a sum over all of them would pass over, or that are not what they seem.
-fn told(table: &Table) -> Vec<String> {
+/// Number of rows without a plan, which sums over a column pass over.
+fn count_errors(table: &Table) -> usize {
     let batches = table.batches();
-    let count = |name: &str, rows: fn(&ArrayRef) -> usize| -> usize {
-        batches.iter().filter_map(|batch| batch.column_by_name(name)).map(rows).sum()
-    };
-    let above_zero = |column: &ArrayRef| {
-        let numbers = column.as_primitive_opt::<Float64Type>().into_iter().flatten();
-        numbers.filter(|number| number.is_some_and(|number| number > 0.0)).count()
-    };
-    let found = [
-        (count("error", |column| column.len() - column.null_count()), "in error"),
-        (count("shortfall_kwh", above_zero), "short"),
-        (count("unpriced_hours", above_zero), "with time without a price"),
-        (count("energy_on_estimates_kwh", above_zero), "on estimates"),
-    ];
-    let found = found.into_iter().filter(|&(rows, _)| rows > 0);
-    found.map(|(rows, what)| format!("{rows} {what}")).collect()
+    let errors = batches.iter().filter_map(|batch| batch.column_by_name("error"));
+    errors.map(|column| column.len() - column.null_count()).sum()
 }
 
 /// The load curve of intervals, as a table.

@@ -7,7 +7,9 @@ use pyo3::types::PyTuple;
 use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::simulate as engine;
-use slackwater_engine::simulate::{ForecastBook, LookAhead};
+use slackwater_engine::simulate::{
+    ForecastBook, ForecastBranch, KnownPriceTree, LookAhead, QuantileForecast,
+};
 use slackwater_engine::units::Price;
 
 use crate::error::{Named, Refused};
@@ -92,6 +94,12 @@ impl SeenPrices {
     }
 }
 
+/// A forecast, and its quantiles as pairs of a level and a forecast of the prices at it.
+type LevelsTuple<'py> = (PyRef<'py, Forecast>, Vec<(f64, PyRef<'py, Forecast>)>);
+
+/// Certain prices, and branches as pairs of a probability and prices.
+type TreeTuple = (Prices, Vec<(f64, Prices)>);
+
 impl View {
     pub(crate) fn new(view: &engine::View<'_>, currency: &Arc<str>) -> Self {
         Self {
@@ -129,6 +137,25 @@ impl View {
     #[pyo3(signature = (at))]
     fn price_at(&self, at: Instant) -> Result<f64, Refused> {
         self.prices.find_price(at)
+    }
+
+    /// Certain prices, and the probabilities and prices of the branches that may follow. Forecasts
+    /// come with their quantiles, as pairs of a level and a forecast of the prices at it.
+    #[pyo3(name = "_price_tree")]
+    fn price_tree(&self, forecasts: Vec<LevelsTuple<'_>>) -> Result<TreeTuple, Refused> {
+        let mut known_forecasts = Vec::with_capacity(forecasts.len());
+        for (forecast, quantiles) in &forecasts {
+            let levels = quantiles.iter();
+            let read =
+                levels.map(|(level, at_level)| Ok((*level, at_level.engine().read(self.now)?)));
+            let quantiles = read.collect::<Result<_, LookAhead>>().map_err(looked_ahead)?;
+            known_forecasts.push(QuantileForecast { forecast: forecast.engine(), quantiles });
+        }
+        let known = &self.prices.known;
+        let tree = KnownPriceTree::new(known, (self.now, self.departure), &known_forecasts);
+        let wrap = |curve: PriceCurve| self.prices.wrap_curve(&Arc::new(curve));
+        let branch = |ForecastBranch { probability, prices }| (probability, wrap(prices));
+        Ok((wrap(tree.certain), tree.branches.into_iter().map(branch).collect()))
     }
 
     /// Known price at `count` instants from now on, a step apart; NaN where nothing is known.

@@ -512,6 +512,9 @@ impl SitePlan {
     }
 
     /// Cost of the baseline minus the cost; negative if limits made the plan more expensive.
+    ///
+    /// Stored energy of the start that is sold or used counts as savings, less its value at
+    /// ``end_value_per_kwh``: :attr:`stock_used_kwh` tells how much that is.
     #[getter]
     fn savings(&self) -> f64 {
         self.intended().savings().as_amount()

@@ -380,6 +380,9 @@ impl StoragePlan {
     }
 
     /// Baseline cost minus cost, signed.
+    ///
+    /// Stored energy of the start that is sold counts as savings, less its value at
+    /// ``end_value_per_kwh``: :attr:`stock_used_kwh` tells how much that is.
     #[getter]
     fn savings(&self) -> f64 {
         self.intended().savings().as_amount()

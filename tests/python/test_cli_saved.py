@@ -86,6 +86,21 @@ def test_diff_of_plans_of_two_kinds_and_days(ten: Path) -> None:
     assert not any(row.endswith(" - -") for row in rows)
 
 
+def test_diff_of_plans_in_two_currencies_names_both(ten: Path, tmp_path: Path) -> None:
+    pounds = tmp_path / "pounds.json"
+    known = sw.load_plan(ten).prices
+    sw.plan_charge(
+        sw.Prices.from_slots((known * 2).slots, currency="GBP"),
+        now=known.slots[0].start,
+        power_max_kw=7,
+        targets=[(None, 10)],
+    ).save(pounds)
+    answer = run("diff", ten, pounds)
+    assert answer.code == 3
+    assert "EUR and GBP/kWh" in answer.out
+    assert ["currency", "EUR", "GBP"] in [line.split() for line in answer.out.splitlines()]
+
+
 def test_diff_of_a_plan_with_itself(ten: Path) -> None:
     answer = run("diff", ten, ten)
     assert (answer.code, answer.out) == (0, "The plans and all their inputs are the same.\n")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from random import Random
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import slackwater as sw
 
@@ -113,6 +116,41 @@ def test_slots_that_not_all_quantiles_have_are_left_out() -> None:
     first, *_ = trees(van(start), settled, [alone])
     assert first.then == ()
     assert len(first.prices) == 7
+
+
+@given(
+    st.lists(st.integers(0, 100), min_size=1, max_size=9, unique=True),
+    st.integers(1, 11),
+    st.integers(1, 14),
+)
+@settings(max_examples=30, deadline=None)
+def test_probabilities_are_those_of_the_nearest_levels(
+    percents: list[int], published: int, ahead: int
+) -> None:
+    """By hand: half of the way to its neighbours, and to 0 and 1, belongs to each level."""
+    start = datetime(2026, 6, 1, 18, tzinfo=UTC)
+    settled = sw.Prices.from_values(start, [0.2] * 12, currency="EUR")
+    quantiles = {
+        percent / 100: sw.Prices.from_values(start, [percent / 100] * 14, currency="EUR")
+        for percent in percents
+    }
+    median = sw.Prices.from_values(start, [0.4] * 14, currency="EUR")
+    final = settled.between(start, start + published * HOUR)
+    forecasts = [
+        sw.Forecast(median, known_at=start, quantiles=quantiles),
+        sw.Forecast(final, known_at=start, is_final=True),
+    ]
+    first, *_ = trees(van(start), settled, forecasts, horizon=ahead * HOUR)
+    end = min(ahead, 12)
+    assert len(first.prices) == min(published, end)
+    if published >= end:
+        assert first.then == ()
+        return
+    levels = sorted(quantiles)
+    ends = [0.0, *((low + high) / 2 for low, high in pairwise(levels)), 1.0]
+    assert [weight for weight, _ in first.then] == [high - low for low, high in pairwise(ends)]
+    for level, branch in zip(levels, branches(first), strict=True):
+        assert branch == quantiles[level].between(start + published * HOUR, start + end * HOUR)
 
 
 def test_without_uncertainty_scenarios_cost_what_plans_cost() -> None:

@@ -240,6 +240,8 @@ def test_budgets_and_currencies_are_checked() -> None:
     foreign = sw.Prices.from_values(SIX, [1.0], currency="SEK")
     with pytest.raises(sw.InputError, match="forecasts are in SEK, prices in EUR"):
         sw.simulate(sw.Replan(), table(), settled, [sw.Forecast(foreign, known_at=SIX)])
+    with pytest.raises(sw.InputError, match=r"^quantiles\[0\.9\] is in SEK, prices in EUR$"):
+        sw.Forecast(settled, known_at=SIX, quantiles={0.5: settled, 0.9: foreign})
 
 
 def test_progress_is_told_and_drawn(capsys: pytest.CaptureFixture[str]) -> None:

@@ -102,8 +102,8 @@ def test_a_table_says_which_plans_are_not_whole() -> None:
         "power_max_kw": [10.0] * 4,
     }
     shown = repr(sw.plan_batch(stays, prices))
-    told = "4 plans, 1 in error, 1 short, 1 with time without a price, 1 on estimates: id, cost"
-    assert shown.startswith(f"PlanTable({told}")
+    told = "4 plans, 1 in error, 1 short, 2 kWh on estimates in 1 plan, 1 plan with hours without a price"
+    assert shown.startswith(f"PlanTable({told}: id, cost")
 
 
 def test_an_area_plan_is_pickled_and_goes_on() -> None:

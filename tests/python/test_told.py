@@ -14,6 +14,8 @@ from scipy.optimize import linprog
 
 import slackwater as sw
 
+from saved_plans import pickled
+
 SIX = datetime(2026, 1, 5, 18, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 BELOW_ZERO = sw.Prices.from_values(SIX, [0.3, -0.1, -0.2, 0.2], currency="EUR")
@@ -83,6 +85,34 @@ def test_a_batch_tells_what_it_buys_on_estimates() -> None:
     named = table.append_column("price_id", [["a", "b"]])
     curves = {"a": GUESS, "b": GUESSED}
     assert column(sw.plan_batch(named, curves), "energy_on_estimates_kwh") == [0.0, 4.0]
+
+
+def told_in_line(plans: object) -> list[str]:
+    """Notes in the line of a table, between the number of plans and the names of columns."""
+    notes, _, _ = repr(plans).removeprefix("PlanTable(").partition(": id, ")
+    return notes.split(", ")
+
+
+def test_the_line_of_a_batch_tells_what_stands_on_estimates() -> None:
+    table = cars(3, energy_kwh=[15.0, 4.0, -1.0])
+    plans = sw.plan_batch(table, GUESSED)
+    assert told_in_line(plans) == ["3 plans", "1 in error", "14 kWh on estimates in 2 plans"]
+    assert told_in_line(sw.plan_batch(table, GUESS)) == ["3 plans", "1 in error"]
+    assert told_in_line(pickled(plans)) == told_in_line(plans)
+    area = sw.plan_area(cars(energy_kwh=[10.0, 10.0]), GUESSED, limit_kw=12)
+    assert told_in_line(area.plans) == ["2 plans", "12 kWh on estimates in 2 plans"]
+    empty = sw.plan_batch(table.slice(0, 0), GUESSED)
+    assert told_in_line(empty) == ["0 plans"]
+
+
+def test_the_line_of_a_batch_tells_what_else_its_plans_tell() -> None:
+    filled = sw.plan_batch(in_percent(fill_when_negative=[True, False]), BELOW_ZERO)
+    assert told_in_line(filled)[1:] == ["up to 2.00 EUR at negative prices not used"]
+    longer = cars(2, hours=6, energy_kwh=[5.0, 5.0])
+    assert told_in_line(sw.plan_batch(longer, KNOWN))[1:] == ["2 plans with hours without a price"]
+    sold = sw.plan_storage_batch(batteries(end_value_per_kwh=[0.0]), GUESSED, GUESSED)
+    assert told_in_line(sold)[-1] == "20 kWh of stock used up"
+    assert any(note.endswith("kWh sold on estimates in 1 plan") for note in told_in_line(sold))
 
 
 def test_a_row_in_error_is_on_no_estimates() -> None:

@@ -898,7 +898,7 @@ class AreaScenarioPlan:
 @final
 class AreaScenarioReason:
     """
-    What a vehicle does before the scenario is known, and why.
+    Decision for a vehicle before the scenario is known, and its reason.
     """
     __match_args__: Final[tuple[str, ...]]
     """
@@ -3864,7 +3864,10 @@ class PlanTable(Table):
         """
         Reads the bytes of an Arrow stream, as a pickled table has them.
         """
-    def __repr__(self, /) -> str: ...
+    def __repr__(self, /) -> str:
+        """
+        One line with the number of rows, what stands on estimates and other notes, and the columns.
+        """
     def intervals_table(self, /) -> Table:
         """
         List the intervals of all plans, one a row.
@@ -5506,6 +5509,9 @@ class SitePlan:
     def savings(self, /) -> float:
         """
         Cost of the baseline minus the cost; negative if limits made the plan more expensive.
+
+        Stored energy of the start that is sold or used counts as savings, less its value at
+        ``end_value_per_kwh``: :attr:`stock_used_kwh` tells how much that is.
         """
     @property
     def shortfall_kwh(self, /) -> float:
@@ -6200,6 +6206,9 @@ class StoragePlan:
     def savings(self, /) -> float:
         """
         Baseline cost minus cost, signed.
+
+        Stored energy of the start that is sold counts as savings, less its value at
+        ``end_value_per_kwh``: :attr:`stock_used_kwh` tells how much that is.
         """
     @property
     def shortfall_kwh(self, /) -> float:
@@ -7321,6 +7330,11 @@ class View:
     def _known(self, /) -> Prices: ...
     @property
     def _past(self, /) -> Prices: ...
+    def _price_tree(self, /, forecasts: SupportsGetItem[int, tuple[Forecast, SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, Forecast]]]]) -> tuple[Prices, list[tuple[float, Prices]]]:
+        """
+        Certain prices, and the probabilities and prices of the branches that may follow. Forecasts
+        come with their quantiles, as pairs of a level and a forecast of the prices at it.
+        """
     def _sample(self, /, step: timedelta, count: SupportsIndex) -> list[float]:
         """
         Known price at `count` instants from now on, a step apart; NaN where nothing is known.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -177,6 +177,10 @@ def sessions(count: int) -> str:
     return "1 session" if count == 1 else f"{count} sessions"
 
 
+def _plans(count: int) -> str:
+    return "1 plan" if count == 1 else f"{count:,} plans"
+
+
 def unpriced(
     plan: Plan | StoragePlan | HeatPlan | SitePlan | SwitchingPlan | CapacityPlan,
 ) -> list[str]:
@@ -215,7 +219,11 @@ def notes(plan: Plan | StoragePlan | HeatPlan | SitePlan) -> list[str]:
 def stock_used(plan: Plan | StoragePlan | HeatPlan | SitePlan) -> list[str]:
     """Tell the stored energy of the start that is sold, if any is: it counts as savings."""
     kwh = getattr(plan, "stock_used_kwh", 0.0)
-    return [f"{energy(kwh)} of stock used up"] if kwh > 0 else []
+    return [_stock_used(kwh)] if kwh > 0 else []
+
+
+def _stock_used(kwh: float) -> str:
+    return f"{energy(kwh)} of stock used up"
 
 
 def area_notes(plan: AreaPlan) -> list[str]:
@@ -239,14 +247,40 @@ def shortfall_cause(need: Shortfall) -> str:
     return "no price known" if need.cause == "no_price" else "own limits"
 
 
+def table_notes(totals: Mapping[str, tuple[float, int]], currency: str) -> list[str]:
+    """Tell shortfalls, guesses, time without a price, stock that is used up, and what is not earned.
+
+    Each column of a table of plans comes with its sum and the number of its rows above 0.
+    """
+    none = (0.0, 0)
+    shares = [
+        (totals.get("energy_on_estimates_kwh", none), "on estimates"),
+        (totals.get("sold_on_estimates_kwh", none), "sold on estimates"),
+    ]
+    _, short = totals.get("shortfall_kwh", none)
+    words = [f"{short:,} short"] if short else []
+    words += [f"{energy(kwh)} {what} in {_plans(count)}" for (kwh, count), what in shares if count]
+    _, unpriced_plans = totals.get("unpriced_hours", none)
+    if unpriced_plans:
+        words.append(f"{_plans(unpriced_plans)} with hours without a price")
+    stock_kwh, _ = totals.get("stock_used_kwh", none)
+    if stock_kwh > 0:
+        words.append(_stock_used(stock_kwh))
+    revenue, _ = totals.get("forgone_revenue", none)
+    return words + _forgone(revenue, currency)
+
+
 def forgone(
     plan: Plan | StoragePlan | HeatPlan | SitePlan | SwitchingPlan | AreaPlan,
 ) -> list[str]:
     """Tell what is left at negative prices, if anything is."""
-    revenue = getattr(plan, "forgone_revenue", 0.0)
+    return _forgone(getattr(plan, "forgone_revenue", 0.0), plan.currency)
+
+
+def _forgone(revenue: float, currency: str) -> list[str]:
     if number(revenue) == "0":
         return []
-    return [f"up to {number(revenue)} {plan.currency} at negative prices not used"]
+    return [f"up to {number(revenue)} {currency} at negative prices not used"]
 
 
 def proved(

@@ -61,8 +61,13 @@ class Forecast:
             quantiles: Other quantiles of the same forecast, by their level from 0 to 1.
 
         Raises:
+            InputError: A quantile is in another currency than the prices.
             TypeError: ``known_at`` has no zone.
         """
+        for level, curve in (quantiles or {}).items():
+            if curve.currency != prices.currency:
+                message = f"quantiles[{level}] is in {curve.currency}, prices in {prices.currency}"
+                raise InputError(message)
         native = _engine.Forecast(prices._native, known_at=known_at, is_final=is_final)
         self._native = native
         self._levels = {
@@ -111,6 +116,10 @@ class Forecast:
                 raise InputError(f"level is {level}; the forecast has {self.levels}")
             native = self._native
         return Prices._wrap(native.read(at=at))
+
+    def _with_quantiles(self) -> tuple[_engine.Forecast, list[tuple[float, _engine.Forecast]]]:
+        """The forecast and its quantiles, as the engine takes them."""
+        return self._native, list(self._levels.items())
 
     def _parts(self) -> tuple[Prices, datetime, bool, dict[float, Prices]]:
         """Prices, instant, standing and quantiles: all that a forecast is made of."""

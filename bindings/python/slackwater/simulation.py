@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from itertools import pairwise
 from numbers import Real
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -110,30 +109,10 @@ class View(_engine.View):
             ...     end = view.now + timedelta(hours=energy_kwh / view.power_max_kw)
             ...     return [(view.now, end, view.power_max_kw)] if end > view.now else None
         """
-        known = self.prices.slots
-        end = min(known[-1].end, self.departure) if known else self.now
-        certain, branches = self._branches(end)
-        if not branches:
-            return PriceTree(self.prices.between(self.now, end))
-        return PriceTree(self.prices.between(self.now, certain), then=branches)
-
-    def _branches(self, end: datetime) -> tuple[datetime, list[tuple[float, Prices]]]:
-        """End of the certain prices, and quantiles of the latest forecast from there to an end."""
-        latest = list(reversed(self._forecasts))
-        published = next((each.read(at=self.now).slots for each in latest if each.is_final), [])
-        certain = max([slot.end for slot in [*self.prices.slots[:1], *published[-1:]]], default=end)
-        forecast = next((each for each in latest if each.levels and not each.is_final), None)
-        if forecast is None or certain >= end:
-            return certain, []
-        quantiles = (self.read(forecast, level=level) for level in forecast.levels)
-        curves = [curve.between(certain, end).slots for curve in quantiles]
-        # A model that has not seen errors yet may give its median alone.
-        shared = set.intersection(*({slot.start for slot in curve} for curve in curves))
-        if not shared:
-            return certain, []
-        slots = ([slot for slot in curve if slot.start in shared] for curve in curves)
-        prices = (Prices.from_slots(each, currency=forecast.currency) for each in slots)
-        return certain, list(zip(_level_weights(forecast.levels), prices, strict=True))
+        forecasts = [each._with_quantiles() for each in self._forecasts]
+        certain, branches = self._price_tree(forecasts)
+        then = [(probability, Prices._wrap(prices)) for probability, prices in branches]
+        return PriceTree(Prices._wrap(certain), then=then)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -685,12 +664,6 @@ class Settings:
     shortfall_price_per_kwh: float | None = None
     splits_regret: bool = True
     keeps_steps: bool = True
-
-
-def _level_weights(levels: Sequence[float]) -> list[float]:
-    """Probability of the levels that are nearest to each of these."""
-    middles = [(low + high) / 2 for low, high in pairwise(levels)]
-    return [high - low for low, high in pairwise([0.0, *middles, 1.0])]
 
 
 def _decider(

@@ -26,6 +26,7 @@
 //! | `exact` | power, energy and money as whole numbers |
 //! | `device`, `facts`, `stay_columns` | what a device can do; settled prices and stays |
 //! | `forecast`, `naive` | what is known when; forecasts by persistence and by season |
+//! | `price_tree` | known prices as a tree: certain ones, and quantiles of a forecast as branches |
 //! | `command`, `settlement` | from commands to energy and money |
 //! | `regret` | the relaxed conditions, and the parts of the regret |
 //! | `session`, `view` | a stay while it is simulated, and what a policy sees of it |
@@ -51,6 +52,7 @@ pub(crate) mod home_view;
 pub(crate) mod naive;
 pub(crate) mod net_load;
 pub(crate) mod policy;
+pub(crate) mod price_tree;
 pub(crate) mod receding_horizon;
 pub(crate) mod regret;
 pub(crate) mod run;
@@ -74,6 +76,7 @@ pub use home_view::{ExpectedPower, HomeView};
 pub use naive::{NaiveForecast, NaiveRule};
 pub use net_load::{IssuedNetLoad, NetForecast, NetLoad, NetLoadError};
 pub use policy::{Policy, Replanner};
+pub use price_tree::{ForecastBranch, KnownPriceTree, QuantileForecast};
 pub use receding_horizon::Stopped;
 pub use regret::RegretParts;
 pub use run::{LengthError, SimulationOptions, StayOutcome, simulate, simulate_replanner};

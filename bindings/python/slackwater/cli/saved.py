@@ -130,7 +130,7 @@ def diff(before: Before, after: After, *, time_zone: TimeZone = None) -> int:
 def _sections(
     found: Sequence[sw.Difference], plans: tuple[AnyPlan, AnyPlan], clock: Clock
 ) -> Iterator[RenderableType]:
-    money = plans[1].currency
+    money = " and ".join(dict.fromkeys(plan.currency for plan in plans))
     if inputs := [each for each in found if _is_input(each.path)]:
         # What layers say of prices comes after what was asked.
         inputs.sort(key=lambda each: each.path.startswith("layers."))

@@ -15,7 +15,7 @@ use crate::tolerance::SHORTFALL_TOLERANCE_KWH;
 use crate::words::words;
 
 words! {
-    /// Code of what a vehicle does before the scenario is known.
+    /// Code of a decision before the scenario is known.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     #[non_exhaustive]
     pub enum ScenarioReasonCode {
