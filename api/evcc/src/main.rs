@@ -1,5 +1,5 @@
 //! Program that answers the optimiser contract of evcc on a socket of its own.
-use std::io;
+use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
@@ -16,7 +16,7 @@ use tracing_subscriber::filter::LevelFilter;
 #[command(name = "slackwater-evcc", version)]
 struct Arguments {
     /// Address to listen on. Nobody is asked for a password: keep it in your home network.
-    #[arg(long, default_value = "127.0.0.1:7050")]
+    #[arg(long, default_value = "127.0.0.1:7050", value_parser = parse_address)]
     listen: SocketAddr,
     /// Seconds after which the searches of a request end with what they have. evcc waits for 30 s.
     #[arg(long, default_value_t = 10.0, value_parser = parse_seconds)]
@@ -32,11 +32,17 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
     if seconds.is_finite() && seconds > 0.0 { Ok(seconds) } else { Err(refused()) }
 }
 
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let example = "such as 127.0.0.1:7050 or [::1]:7050";
+    text.parse().map_err(|_| format!("{text:?} is not an address and a port, {example}"))
+}
+
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let log = tracing_subscriber::fmt().with_max_level(arguments.log).with_writer(io::stderr);
-    log.init();
+    // Colours are for terminals: files and journals would have their codes.
+    log.with_ansi(io::stderr().is_terminal()).init();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let planner = Planner::new(cores, Some(arguments.seconds_max));
     match serve_contract(arguments.listen, planner).await {

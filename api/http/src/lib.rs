@@ -9,6 +9,7 @@ mod handlers;
 pub mod issues;
 pub mod json;
 pub mod openapi;
+mod member_words;
 mod overload;
 pub mod page;
 mod parameters;

@@ -17,6 +17,7 @@ use utoipa::openapi::{Content, InfoBuilder, OpenApi, Ref, RefOr, Required, Respo
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::handlers::documented_routes;
+use crate::member_words::list_words;
 use crate::page::Pagination;
 use crate::parameters::{parameter, text_schema, word_schema};
 use crate::problem::Problem;
@@ -67,6 +68,7 @@ pub fn build_document() -> OpenApi {
     let components = document.components.get_or_insert_default();
     components.schemas.insert(Problem::name().into_owned(), Problem::schema());
     components.schemas.insert(Pagination::name().into_owned(), Pagination::schema());
+    list_words(components);
     set_token_url(&mut document, DEFAULT_AUTH);
     let server = ServerBuilder::new().url(DEFAULT_BASE);
     document.servers = Some(vec![server.description(Some("a sandbox on this machine")).build()]);
@@ -164,13 +166,28 @@ fn page_or_items(items: RefOr<Schema>) -> RefOr<Schema> {
 #[cfg(test)]
 mod tests {
     use expect_test::expect_file;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::member_words::all_words;
 
     /// VER-09: no route or member comes or goes unseen. `UPDATE_EXPECT=1` writes it anew.
     #[test]
     fn the_committed_document_is_the_current_one() {
         expect_file!["../openapi.json"].assert_eq(&write_document());
+    }
+
+    #[test]
+    fn every_member_with_words_lists_them() {
+        let document = serde_json::to_value(build_document()).unwrap();
+        for (schema, member, words) in all_words() {
+            let shown = &document["components"]["schemas"][schema]["properties"][member];
+            let listed = shown["enum"].as_array().unwrap();
+            let texts: Vec<&str> = listed.iter().filter_map(Value::as_str).collect();
+            assert_eq!(texts, words, "{schema}.{member}");
+            let is_nullable = shown["type"] == json!(["string", "null"]);
+            assert_eq!(listed.contains(&Value::Null), is_nullable, "{schema}.{member}");
+        }
     }
 
     #[test]

@@ -138,16 +138,16 @@ impl Problem {
         Self::new(BAD_REQUEST, detail)
     }
 
-    /// 400: parts of the request make no sense. Each issue starts with a JSON pointer.
+    /// 400: fields of the request are not valid. Each issue starts with a JSON pointer.
     /// After [`ISSUES_MAX`] of them the rest is not listed.
     #[must_use]
     pub fn invalid(mut issues: Vec<String>) -> Self {
         let detail = match issues.as_slice() {
             [only] => only.clone(),
             several if several.len() > ISSUES_MAX => {
-                format!("more than {ISSUES_MAX} parts of the request make no sense")
+                format!("more than {ISSUES_MAX} fields are not valid; see `issues`")
             }
-            several => format!("{} parts of the request make no sense", several.len()),
+            several => format!("{} fields are not valid; see `issues`", several.len()),
         };
         if issues.len() > ISSUES_MAX {
             issues.truncate(ISSUES_MAX);

@@ -248,7 +248,8 @@ impl Vendor for Simulated {
         }
         match (&vendor.login_code, &login.code) {
             (Some(_), None) => {
-                return Ok(LogIn::CodeNeeded { sent_to: format!("the phone of {}", user.id) });
+                // An address reads the same in every language.
+                return Ok(LogIn::CodeNeeded { sent_to: format!("{}@home.example", user.id) });
             }
             (Some(sent), Some(given)) if sent != given => {
                 return Err(VendorError::ChallengeFailed);

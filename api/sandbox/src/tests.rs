@@ -291,7 +291,7 @@ async fn log_in_with_a_password_and_a_code() {
     let names: Vec<&str> = offers.iter().map(|offer| offer.device.as_str()).collect();
     assert_eq!(names, ["box", "car"]);
     let asked = hearth.log_in(&entered("sandbox", None), now).await.unwrap();
-    assert!(matches!(asked, LogIn::CodeNeeded { .. }));
+    assert_eq!(asked, LogIn::CodeNeeded { sent_to: "ada@home.example".to_owned() });
     let wrong = hearth.log_in(&entered("sandbox", Some("0000")), now).await;
     assert_eq!(wrong, Err(VendorError::ChallengeFailed));
     let LogIn::Connected { offers, .. } =

@@ -14,13 +14,14 @@ use crate::admin;
 use crate::seeding::residents::SandboxSeeder;
 use crate::serve::admission::Limits;
 use crate::serve::descriptors::{Shares, raise_limit};
-use crate::serve::{ServeError, Sockets, Terms, tls};
+use crate::serve::{ServeError, Sockets, Terms, group_by_socket, tls};
 use slackwater_home_assistant::bridge::{Bridge, UnknownClient};
 use slackwater_http::auth_router;
 use slackwater_http::telemetry;
 use slackwater_integration::registry::{Registry, RegistryError, SettingsError};
 use slackwater_sandbox::handle::Sandbox;
 use slackwater_service::clock::Clock;
+use slackwater_service::config::error::ConfigError;
 use slackwater_service::config::{Config, Listener, Listeners};
 use slackwater_service::grid::orders::{self as grid_orders, GridSiteError, resume_limits};
 use slackwater_service::jobs::{measuring, poller};
@@ -365,6 +366,14 @@ fn environments(config: &Config) -> impl Iterator<Item = (Environment, &Listener
         (Environment::Production, &config.environments.production),
     ];
     all.into_iter().filter_map(|(environment, doors)| Some((environment, doors.as_ref()?)))
+}
+
+/// Refuses addresses that share a socket and a host.
+///
+/// # Errors
+/// Two services could not be told apart.
+pub(crate) fn check_sockets(config: &Config) -> Result<(), ConfigError> {
+    group_by_socket(doors(config)).map(drop)
 }
 
 fn doors(config: &Config) -> Vec<(Listener, Role)> {

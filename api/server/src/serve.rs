@@ -86,15 +86,8 @@ impl<R: Copy> Sockets<R> {
     /// # Errors
     /// An address cannot be listened on, or doors cannot be told apart.
     pub async fn bind(doors: Vec<(Listener, R)>) -> Result<Self, ServeError> {
-        let mut groups: BTreeMap<(SocketAddr, usize), Vec<(Listener, R)>> = BTreeMap::new();
-        for (index, (door, role)) in doors.into_iter().enumerate() {
-            let address = door.listen.0;
-            let alone = if address.port() == 0 { index } else { 0 };
-            groups.entry((address, alone)).or_default().push((door, role));
-        }
         let mut bound = Vec::new();
-        for ((address, _), doors) in groups {
-            tell_apart(address, &doors)?;
+        for (address, doors) in group_by_socket(doors)? {
             let refused = |reason| ServeError::Listen { address, reason };
             let listener = TcpListener::bind(address).await.map_err(refused)?;
             let address = listener.local_addr().map_err(refused)?;
@@ -269,6 +262,27 @@ async fn all(mut servers: JoinSet<()>) -> Result<(), ServeError> {
         ended.map_err(io::Error::other).map_err(ServeError::Server)?;
     }
     Ok(())
+}
+
+/// Doors of each socket: those with one address share it, and port 0 is a socket of its own each
+/// time.
+///
+/// # Errors
+/// Doors of one socket cannot be told apart by host.
+pub(crate) fn group_by_socket<R>(
+    doors: Vec<(Listener, R)>,
+) -> Result<Vec<(SocketAddr, Vec<(Listener, R)>)>, ConfigError> {
+    let mut groups: BTreeMap<(SocketAddr, usize), Vec<(Listener, R)>> = BTreeMap::new();
+    for (index, (door, role)) in doors.into_iter().enumerate() {
+        let address = door.listen.0;
+        let alone = if address.port() == 0 { index } else { 0 };
+        groups.entry((address, alone)).or_default().push((door, role));
+    }
+    let groups = groups.into_iter().map(|((address, _), doors)| {
+        tell_apart(address, &doors)?;
+        Ok((address, doors))
+    });
+    groups.collect()
 }
 
 /// Listeners of one socket need hosts of their own.

@@ -71,7 +71,7 @@ pub(crate) async fn list_charger_vendors(State(app): State<App>) -> Json<Vec<Ven
     Json(bodies.collect())
 }
 
-const fn status_word(health: Health) -> &'static str {
+pub(crate) const fn status_word(health: Health) -> &'static str {
     match health {
         Health::Ready => "READY",
         Health::ElevatedErrorRate => "ELEVATED_ERROR_RATE",
@@ -80,7 +80,7 @@ const fn status_word(health: Health) -> &'static str {
 }
 
 /// Only two words are shown for it: an outage is one that several attempts may outlast.
-const fn linking_status_word(health: Health) -> &'static str {
+pub(crate) const fn linking_status_word(health: Health) -> &'static str {
     match health {
         Health::Ready => "READY",
         Health::ElevatedErrorRate | Health::Outage => "ELEVATED_ERROR_RATE",

@@ -207,12 +207,7 @@ impl HvacInformation {
             model: information.model,
             display_name: Some(information.display_name),
             group_name: information.group_name,
-            category: Some(match information.category {
-                HvacCategory::Heating => "HEATING",
-                HvacCategory::Cooling => "COOLING",
-                HvacCategory::HeatPump => "HEAT_PUMP",
-                HvacCategory::Aggregator => "AGGREGATOR",
-            }),
+            category: Some(category_word(information.category)),
         }
     }
 }
@@ -262,7 +257,16 @@ fn range(range: TemperatureRange) -> MinMax {
     MinMax { min: Some(range.min.as_celsius()), max: Some(range.max.as_celsius()) }
 }
 
-const fn mode_word(mode: Mode) -> &'static str {
+pub(crate) const fn category_word(category: HvacCategory) -> &'static str {
+    match category {
+        HvacCategory::Heating => "HEATING",
+        HvacCategory::Cooling => "COOLING",
+        HvacCategory::HeatPump => "HEAT_PUMP",
+        HvacCategory::Aggregator => "AGGREGATOR",
+    }
+}
+
+pub(crate) const fn mode_word(mode: Mode) -> &'static str {
     match mode {
         Mode::Off => "OFF",
         Mode::Auto => "AUTO",

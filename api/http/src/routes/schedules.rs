@@ -138,7 +138,7 @@ impl ScheduleStatus {
     }
 }
 
-const fn state_word(state: ScheduleState) -> &'static str {
+pub(crate) const fn state_word(state: ScheduleState) -> &'static str {
     match state {
         ScheduleState::Aligned => "ALIGNED",
         ScheduleState::Misaligned => "MISALIGNED",

@@ -239,7 +239,7 @@ fn page_of(address: &str) -> &str {
 }
 
 /// Fault of a manufacturer that is none.
-const NO_VENDOR: &str = "is no manufacturer whose devices can be linked";
+const NO_VENDOR: &str = "is not a manufacturer whose devices can be linked";
 
 fn read_vendor(value: &Value) -> Result<Option<VendorCode>, String> {
     VendorCode::parse(text_of(value)?).map(Some).map_err(|_| NO_VENDOR.to_owned())

@@ -18,6 +18,7 @@ use crate::admin::body::read as read_json;
 use slackwater_http::problem::Problem;
 use slackwater_http::request::query_pairs;
 use slackwater_http::routes::price_signals::BODY_MAX;
+use slackwater_service::cache::price_lookup::{PriceBook, Priced, Purpose};
 use slackwater_service::prices::feeds::{FeedReport, FetchNowError, fetch_now, list_feeds};
 use slackwater_service::prices::keep::{assign, keep_market};
 use slackwater_service::prices::list::{ListOptions, read};
@@ -96,21 +97,21 @@ async fn fetch_price_feed(State(app): State<App>, uri: Uri) -> Result<Json<FeedR
     }
 }
 
-/// The price that counts at an instant; null if nobody has one.
+/// The price that counts at an instant, with its currency; null if nobody has one.
 async fn get_price(State(app): State<App>, uri: Uri) -> Result<Json<Value>, Problem> {
     let at = read_instant(&uri, "at")?;
     let moment = at.checked_add_signed(chrono::TimeDelta::microseconds(1)).unwrap_or(at);
-    let prices = at_place(&app, &uri, at, moment).await?;
-    Ok(Json(prices.slots().next().map_or(
-        Value::Null,
-        |resolved| json!({ "price_per_kwh": resolved.slot.price, "source": resolved.source }),
-    )))
+    let Priced { prices, currency } = at_place(&app, &uri, at, moment).await?;
+    Ok(Json(prices.slots().next().map_or(Value::Null, |resolved| {
+        let (price, source) = (&resolved.slot.price, &resolved.source);
+        json!({ "price_per_kwh": price, "currency": currency, "source": source })
+    })))
 }
 
 /// The prices that count in a window, with their sources.
 async fn resolve_window(State(app): State<App>, uri: Uri) -> Result<Json<ResolvedPrices>, Problem> {
     let (from, to) = read_window(&uri)?;
-    at_place(&app, &uri, from, to).await.map(Json)
+    at_place(&app, &uri, from, to).await.map(|priced| Json(priced.prices))
 }
 
 async fn at_place(
@@ -118,15 +119,11 @@ async fn at_place(
     uri: &Uri,
     from: DateTime<Utc>,
     to: DateTime<Utc>,
-) -> Result<ResolvedPrices, Problem> {
+) -> Result<Priced, Problem> {
     let location = find_location(app, uri).await?;
     let is_flex = read_optional(uri, "flex").is_some_and(|flex| flex == "true");
-    let lookup = app.price_lookup();
-    Ok(if is_flex {
-        lookup.flex_prices(&location, from, to)
-    } else {
-        lookup.paid_prices(&location, from, to)
-    })
+    let purpose = if is_flex { Purpose::Flex } else { Purpose::SmartCharging };
+    Ok(app.price_lookup().resolved(&location, purpose, (from, to)))
 }
 
 /// Price signal of a client for an area in a window (NS-26).

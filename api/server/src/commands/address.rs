@@ -5,6 +5,9 @@ use axum::http::Uri;
 use clap::Args;
 use slackwater_service::config::admin::AdminToken;
 
+/// Heading of the options that all commands have, below a command's own.
+pub(crate) const CONNECTION: &str = "Settings and server";
+
 /// The operators' address of a running server.
 #[derive(Debug, Args)]
 pub(crate) struct Server {
@@ -12,6 +15,7 @@ pub(crate) struct Server {
     #[arg(
         long,
         global = true,
+        help_heading = CONNECTION,
         env = "SLACKWATER_ADMIN_URL",
         value_name = "URL",
         value_parser = checked_url
@@ -23,6 +27,7 @@ pub(crate) struct Server {
     #[arg(
         long,
         global = true,
+        help_heading = CONNECTION,
         env = "SLACKWATER_ADMIN_TOKEN",
         hide_env_values = true,
         value_name = "TOKEN"
@@ -31,11 +36,11 @@ pub(crate) struct Server {
 
     /// Authority of the server's certificate, in PEM, for an address with `https`; those of this
     /// machine, if it is not named.
-    #[arg(long, global = true, env = "SLACKWATER_ADMIN_CA", value_name = "FILE")]
+    #[arg(long, global = true, help_heading = CONNECTION, env = "SLACKWATER_ADMIN_CA", value_name = "FILE")]
     pub(crate) admin_ca: Option<PathBuf>,
 
     /// Certificate to show to the server, and its key, in PEM, in one file.
-    #[arg(long, global = true, env = "SLACKWATER_ADMIN_CERTIFICATE", value_name = "FILE")]
+    #[arg(long, global = true, help_heading = CONNECTION, env = "SLACKWATER_ADMIN_CERTIFICATE", value_name = "FILE")]
     pub(crate) admin_certificate: Option<PathBuf>,
 }
 

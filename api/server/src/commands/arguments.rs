@@ -1,10 +1,12 @@
 //! Arguments of the command line.
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use serde::de::IgnoredAny;
 use slackwater_control::device::scope::{DeviceKind, DeviceKindError};
 use slackwater_engine::units::Power;
 use slackwater_service::clock::{ClockError, Speed};
@@ -17,17 +19,27 @@ use slackwater_wire::version::dated::{ApiVersion, ApiVersionError};
 use uuid::Uuid;
 
 use crate::admin::clients::NewClient;
-use crate::commands::address::Server;
-use crate::commands::command::{CommandLine, parse_kw};
+use crate::commands::address::{CONNECTION, Server};
+use crate::commands::command::{CommandLine, parse_kw, parse_number};
 use crate::commands::evidence::EvidenceCommand;
 use crate::commands::grid::GridCommand;
 
+/// Form of the output, below the help of the program.
+const OUTPUT: &str =
+    "Commands of operators print JSON. `slackwater-api COMMAND --help` lists their options.";
+
 /// Flexible electricity use over HTTP.
 #[derive(Debug, Parser)]
-#[command(name = "slackwater-api", version)]
+#[command(name = "slackwater-api", version, after_help = OUTPUT)]
 pub(crate) struct Arguments {
     /// Settings in TOML. Without it there is a sandbox on this machine only.
-    #[arg(long, global = true, env = "SLACKWATER_CONFIG", value_name = "FILE")]
+    #[arg(
+        long,
+        global = true,
+        help_heading = CONNECTION,
+        env = "SLACKWATER_CONFIG",
+        value_name = "FILE"
+    )]
     pub(crate) config: Option<PathBuf>,
 
     #[command(subcommand)]
@@ -188,10 +200,10 @@ pub(crate) enum AdminCommand {
     /// List what operators did: who, when, from where, what, and the status of the answer.
     Audit {
         /// Begin after this `seq`.
-        #[arg(long, value_name = "SEQ", default_value_t = 0)]
+        #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = parse_whole::<u64>)]
         after: u64,
         /// Most acts to list.
-        #[arg(long, value_name = "NUMBER", default_value_t = 100)]
+        #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = parse_whole::<u32>)]
         limit: u32,
     },
 }
@@ -242,7 +254,7 @@ pub(crate) struct ChargerLine {
     pub(crate) server: Server,
 
     /// Work on the files in this folder, for when no server runs.
-    #[arg(long, global = true, value_name = "FOLDER")]
+    #[arg(long, global = true, help_heading = CONNECTION, value_name = "FOLDER")]
     pub(crate) state_folder: Option<PathBuf>,
 
     /// Vendor code of the integration, where several have a charger of that identity.
@@ -288,7 +300,7 @@ pub(crate) enum ChargerCommand {
         #[arg(value_enum)]
         message: TriggerWord,
         /// Its connector or EVSE, if the message is about one.
-        #[arg(long, value_name = "NUMBER")]
+        #[arg(long, value_name = "NUMBER", value_parser = parse_whole::<u32>)]
         connector: Option<u32>,
     },
     /// Restart a charger. It ends its transactions in order first (1.6), or waits until there is
@@ -306,7 +318,7 @@ pub(crate) enum ChargerCommand {
         /// Its identity.
         identity: String,
         /// Its connector or EVSE.
-        #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+        #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = parse_whole::<u32>)]
         connector: u32,
     },
     /// Have a charger forget the tokens (RFID cards) that it has accepted.
@@ -350,7 +362,7 @@ pub(crate) struct Kept<C: Subcommand> {
     pub(crate) server: Server,
 
     /// Work on the database of the settings, for when no server runs.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = CONNECTION)]
     pub(crate) store: bool,
 
     #[command(subcommand)]
@@ -582,7 +594,7 @@ pub(crate) struct Serve {
     pub(crate) scenario: Option<PathBuf>,
 
     /// Number of generated homes to simulate.
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "NUMBER", value_parser = parse_count)]
     pub(crate) homes: Option<u32>,
 
     /// Print requests to try, with a fresh token.
@@ -608,7 +620,7 @@ pub(crate) enum EventsCommand {
 #[derive(Debug, Args)]
 pub(crate) struct Tail {
     /// Begin after this `seq`.
-    #[arg(long, value_name = "SEQ", default_value_t = 0)]
+    #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = parse_whole::<i64>)]
     pub(crate) after: i64,
 
     /// Events of this client only.
@@ -702,11 +714,13 @@ pub(crate) enum SandboxCommand {
     /// Set the behaviour of a device or manufacturer.
     Conduct {
         /// Such as `{"device": "ada-car", "conduct": {"sleep": {"may_be_woken": true}}}`.
+        #[arg(value_parser = checked_json)]
         order: String,
     },
     /// Operate a device by hand, such as its plug.
     Hand {
         /// Such as `{"device": "ada-car", "hand": "unplug"}`.
+        #[arg(value_parser = checked_json)]
         order: String,
     },
     /// Let a device execute its pending command now.
@@ -719,6 +733,7 @@ pub(crate) enum SandboxCommand {
         /// Its name or identifier.
         device: String,
         /// Such as `{"charge": "start"}`.
+        #[arg(value_parser = checked_json)]
         command: String,
     },
     /// List the commands sent to manufacturers.
@@ -730,19 +745,24 @@ pub(crate) enum SandboxCommand {
     /// Show the clock, put it forward, or set its speed.
     Clock {
         /// Seconds to put it forward.
-        #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+        #[arg(
+            long,
+            value_name = "SECONDS",
+            value_parser = parse_number,
+            allow_negative_numbers = true
+        )]
         step: Option<f64>,
         /// Speed relative to the machine's clock; 0 stops it.
-        #[arg(long)]
+        #[arg(long, value_parser = parse_number)]
         speed: Option<f64>,
     },
     /// Print a generated scenario.
     Generate {
         /// Number of homes.
-        #[arg(long, default_value_t = 20)]
-        homes: usize,
+        #[arg(long, default_value_t = 20, value_parser = parse_count)]
+        homes: u32,
         /// Seed of the random numbers.
-        #[arg(long, default_value_t = 1)]
+        #[arg(long, default_value_t = 1, value_parser = parse_whole::<u64>)]
         seed: u64,
     },
     /// Print the JSON Schema of scenarios.
@@ -838,6 +858,21 @@ pub(crate) fn parse_instant(given: &str) -> Result<DateTime<Utc>, String> {
     given.parse().map_err(|_| format!("`{given}` {expected}"))
 }
 
+fn parse_whole<N: FromStr>(given: &str) -> Result<N, String> {
+    given.parse().map_err(|_| format!("`{given}` is not a whole number of 0 or more"))
+}
+
+fn parse_count(given: &str) -> Result<u32, String> {
+    let count = given.parse::<u32>().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| format!("`{given}` is not a whole number of 1 or more"))
+}
+
+fn checked_json(given: &str) -> Result<String, String> {
+    let read: Result<IgnoredAny, serde_json::Error> = serde_json::from_str(given);
+    read.map(|_| given.to_owned())
+        .map_err(|_| format!("`{given}` is not JSON; `--help` has an example"))
+}
+
 fn role(given: &str) -> Result<Role, String> {
     let known = [Role::Read, Role::Operate].into_iter().find(|role| role.as_str() == given);
     known.ok_or_else(|| "one of read, operate".to_owned())
@@ -870,7 +905,11 @@ mod tests {
             (&["serve", "--log", "a=b=c"], "is not a log filter"),
             (&["serve", "--clock", "fast"], "`fast` is not a speed"),
             (&["serve", "--log", "verbose"], "`verbose` is no level"),
-            (&["serve", "--homes", "0"], "0 is not in 1.."),
+            (&["serve", "--homes", "0"], "`0` is not a whole number of 1 or more"),
+            (&["sandbox", "generate", "--homes", "0"], "`0` is not a whole number of 1 or more"),
+            (&["events", "tail", "--after", "x"], "`x` is not a whole number of 0 or more"),
+            (&["sandbox", "clock", "--step", "soon"], "`soon` is no number"),
+            (&["sandbox", "hand", "unplug"], "`unplug` is not JSON; `--help` has an example"),
             (&["client", "list", "--admin-token", "short"], "a token is at least 20"),
             (&["client", "create", "--environment", "staging"], "`staging` is no environment"),
             (&["client", "create", "--environment", "sandbox", "--version", "1"], "no version"),

@@ -204,7 +204,7 @@ fn parse_celsius(given: &str) -> Result<Temperature, String> {
         .and_then(|number| Temperature::from_celsius(number).map_err(|e| e.to_string()))
 }
 
-fn parse_number(given: &str) -> Result<f64, String> {
+pub(crate) fn parse_number(given: &str) -> Result<f64, String> {
     given.parse().map_err(|_| format!("`{given}` is no number"))
 }
 

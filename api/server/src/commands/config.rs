@@ -16,6 +16,7 @@ use crate::commands::arguments::ConfigCommand;
 use crate::commands::failure::Failure;
 use crate::commands::output::print;
 use crate::commands::serve::{check_zones, read_scenario, sandbox_clock};
+use crate::running::check_sockets;
 use crate::serve::tls;
 
 /// Runs a command about settings.
@@ -70,6 +71,7 @@ fn faults(config: &Config, registry: &Registry) -> Vec<String> {
     for (id, zone) in &config.zones {
         faults.extend(read_file(zone).err().map(|fault| format!("zones.{id}.prices: {fault}")));
     }
+    faults.extend(check_sockets(config).err().map(|fault| fault.to_string()));
     let tls = config.admin.tls.as_ref().map(tls::read).transpose();
     faults.extend(tls.err().map(|fault| format!("admin.tls.{fault}")));
     let broker = config.home_assistant.as_ref().map(tls::read_broker).transpose();

@@ -2,13 +2,16 @@
 use std::path::{Path, PathBuf};
 
 use axum::http::Method;
-use serde_json::json;
+use serde::Deserialize;
+use serde_json::{Value, json};
 use slackwater_engine::plan::charge::PowerLimit;
+use slackwater_engine::units::Power;
 use slackwater_service::plans::limit_change::LimitChange;
 
-use crate::commands::arguments::{AreaName, Asked, LimitCommand};
+use crate::commands::arguments::{AreaName, Asked, LimitCommand, parse_instant};
 use crate::commands::failure::Failure;
 use crate::commands::operator::{Body, Operator, path_segment};
+use crate::commands::output::print;
 use crate::commands::sandbox::read_file;
 
 /// Lists, shows or changes limits, and prints the answer.
@@ -51,9 +54,26 @@ pub(crate) async fn run_limit_command(
     match change {
         None => operator.print_answer(Method::GET, &path, Body::default()).await,
         Some(change) => {
-            operator.print_answer(Method::PATCH, &path, Body::json(&json!(change))).await
+            let answer =
+                operator.read_answer(Method::PATCH, &path, Body::json(&json!(change))).await?;
+            let shown: Value = serde_json::from_str(&answer).unwrap_or_default();
+            if let Some(warning) = warn_of_no_homes(&shown) {
+                eprintln!("warning: {warning}");
+            }
+            print(&format!("{shown:#}"))
         }
     }
+}
+
+/// A limit of an area without homes bounds nothing: its name may be mistyped.
+fn warn_of_no_homes(shown: &Value) -> Option<String> {
+    let is_set = !shown["power_max_kw"].is_null() || shown["periods"] != json!([]);
+    let (zone, area) = (shown["zone"].as_str()?, shown["area"].as_str()?);
+    (is_set && shown["homes"] == 0).then(|| {
+        format!(
+            "no home is in the area {area:?} of the zone {zone:?}: the limit bounds nothing yet"
+        )
+    })
 }
 
 fn path_of(AreaName { zone, area }: &AreaName) -> String {
@@ -86,10 +106,32 @@ fn describe_fault(file: &Path, text: &str, error: &csv::Error) -> String {
     format!("{}{place}: {reason}", file.display())
 }
 
+/// Line of a file of limits. Instants are texts, so that a fault names the text.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    start: String,
+    end: String,
+    #[serde(rename = "power_max_kw")]
+    power_max: Power,
+}
+
 /// Periods of a file, one a line below a line with the names of the columns.
 fn read_periods(file: &PathBuf) -> Result<Vec<PowerLimit>, Failure> {
     let text = read_file(file)?;
     let mut rows = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
-    let rows = rows.deserialize().collect::<Result<Vec<PowerLimit>, csv::Error>>();
-    rows.map_err(|error| Failure::Limits { reason: describe_fault(file, &text, &error) })
+    let periods = rows.deserialize().enumerate().map(|(number, row)| {
+        let row: Row = row.map_err(|error| describe_fault(file, &text, &error))?;
+        // The first line has the names of the columns.
+        let fault = |name: &str, reason: String| {
+            format!("{}, line {}: {name}: {reason}", file.display(), number + 2)
+        };
+        Ok(PowerLimit {
+            start: parse_instant(&row.start).map_err(|reason| fault("start", reason))?,
+            end: parse_instant(&row.end).map_err(|reason| fault("end", reason))?,
+            power_max: row.power_max,
+        })
+    });
+    let periods: Result<Vec<PowerLimit>, String> = periods.collect();
+    periods.map_err(|reason| Failure::Limits { reason })
 }

@@ -25,7 +25,7 @@ pub(crate) async fn run_sandbox_command(
             return print(&schema_text());
         }
         SandboxCommand::Generate { homes, seed } => {
-            return print(&text_of(&generate(homes, seed)));
+            return print(&text_of(&generate(homes as usize, seed)));
         }
         SandboxCommand::Apply { file, client } => {
             let query = client.map(|id| query_of("client", &id)).unwrap_or_default();

@@ -277,6 +277,18 @@ async fn every_fault_of_settings_is_told_with_its_name() {
 }
 
 #[tokio::test]
+async fn services_that_share_an_address_are_refused_before_a_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    let door = "{ listen = \"127.0.0.1:18080\" }";
+    let text = format!("[environments.sandbox]\nbase = {door}\nauth = {door}\nlink = {door}\n");
+    std::fs::write(&file, text).unwrap();
+    let check = ["config", "check", "--config", &file.display().to_string()];
+    let (is_done, _, error) = run(program(&check)).await;
+    assert!(!is_done && error.contains("127.0.0.1:18080 has two services at 127.0.0.1"), "{error}");
+}
+
+#[tokio::test]
 async fn a_token_that_is_made_opens_the_address_of_settings_with_its_hash() {
     let (is_done, made, table) =
         run(program(&["admin", "token", "create", "--name", "grafana", "--role", "read"])).await;
@@ -331,6 +343,8 @@ async fn limits_of_areas_are_set_imported_and_taken_back() {
         let (is_done, shown, error) = run(command).await;
         assert!(is_done, "{words:?}: {error}");
         let shown: Value = serde_json::from_str(&shown).unwrap();
+        let is_warned = error.contains("no home is in the area \"north\" of the zone \"NO1\"");
+        assert_eq!(is_warned, ["set", "import"].contains(&words[0]) || words.len() > 2, "{error}");
         let now = shown["now_kw"].as_f64();
         (now, shown["periods"].as_array().unwrap().len())
     };
@@ -349,6 +363,12 @@ async fn limits_of_areas_are_set_imported_and_taken_back() {
     let (is_done, _, error) = run(program(&bad)).await;
     assert!(
         !is_done && error.contains("limits.csv, line 3: power_max_kw is \"much\": "),
+        "{error}"
+    );
+    std::fs::write(&list, rows.replace("2026-01-05T20:00:00+00:00", "at eight")).unwrap();
+    let (_, _, error) = run(program(&bad)).await;
+    assert!(
+        error.contains("limits.csv, line 3: end: `at eight` is no instant with an offset, such as"),
         "{error}"
     );
     stop.send(()).unwrap();

@@ -293,7 +293,7 @@ async fn a_body_full_of_faults_has_a_short_answer() {
         let issues = answer.body["issues"].as_array().unwrap();
         assert_eq!(issues.len(), 101, "{start}");
         assert_eq!(issues[100], ": and more", "{start}");
-        assert_eq!(answer.body["detail"], "more than 100 parts of the request make no sense");
+        assert_eq!(answer.body["detail"], "more than 100 fields are not valid; see `issues`");
         assert!(answer.body.to_string().len() < 16_384, "{start}");
     }
 }
@@ -437,9 +437,9 @@ async fn signal_then_tariff_then_market_then_nothing() {
         pull(&stage, Method::GET, &path, "").await
     };
     let (_, body) = price("at?at=2026-01-05T02:45:00Z&flex=true").await;
-    assert_eq!(body, json!({ "price_per_kwh": 0.1, "source": "price_signal" }));
+    assert_eq!(body, json!({ "price_per_kwh": 0.1, "currency": "NOK", "source": "price_signal" }));
     let (_, body) = price("at?at=2026-01-05T02:45:00Z").await;
-    assert_eq!(body, json!({ "price_per_kwh": 0.2, "source": "tariff" }));
+    assert_eq!(body, json!({ "price_per_kwh": 0.2, "currency": "NOK", "source": "tariff" }));
     assert_eq!(price("at?at=2026-01-05T05:30:00Z").await, (StatusCode::OK, Value::Null));
     let (_, body) = price("window?from=2026-01-05T00:00:00Z&to=2026-01-05T03:00:00Z").await;
     assert_eq!((body[0]["source"].as_str(), body.as_array().unwrap().len()), (Some("market"), 2));

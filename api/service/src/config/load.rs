@@ -94,14 +94,12 @@ fn line_of(error: &Error) -> String {
     } else {
         error.path.join(".")
     };
-    let reason = reason(&error.kind);
-    let source = error.metadata.as_ref().and_then(|origin| match &origin.source {
-        Some(Source::File(file)) => Some(format!(" in {}", file.display())),
-        _ if is_variable => Some(" in the environment".to_owned()),
+    let file = error.metadata.as_ref().and_then(|origin| match &origin.source {
+        Some(Source::File(file)) => Some(format!("{}: ", file.display())),
         _ => None,
     });
     let colon = if setting.is_empty() { "" } else { ": " };
-    format!("{setting}{colon}{reason}{}", source.unwrap_or_default())
+    format!("{}{setting}{colon}{}", file.unwrap_or_default(), reason(&error.kind))
 }
 
 fn reason(kind: &Kind) -> String {
@@ -112,9 +110,24 @@ fn reason(kind: &Kind) -> String {
         Kind::InvalidValue(found, expected) => {
             format!("expected {}, found {}", in_words(expected), value_of(found))
         }
+        Kind::UnknownField(_, known) => format!("no such setting; one of {}", known.join(", ")),
+        Kind::UnknownVariant(given, known) => {
+            format!("`{given}` is none of {}", known.join(", "))
+        }
         Kind::ISizeOutOfRange(given) => format!("{given} is out of range"),
         Kind::USizeOutOfRange(given) => format!("{given} is out of range"),
+        Kind::Message(text) => in_own_words(text.trim_end()),
         other => other.to_string(),
+    }
+}
+
+/// Message of a library whose words do not say which value would do.
+fn in_own_words(text: &str) -> String {
+    match text.strip_prefix("failed to parse timezone: ") {
+        Some(given) => {
+            format!("`{}` is not a time zone, such as Europe/Oslo", given.trim_matches('\''))
+        }
+        None => text.to_owned(),
     }
 }
 
@@ -170,5 +183,30 @@ mod tests {
         for name in ["API_PORT", "API_SERVICE_HOST", "PORT_8080_TCP", "LISTEN", "LINK_PORT"] {
             assert!(!is_setting(name, &sections), "{name}");
         }
+    }
+
+    #[test]
+    fn faults_name_the_file_the_setting_and_what_would_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("settings.toml");
+        let fault = |text: &str| {
+            std::fs::write(&file, text).unwrap();
+            let told = read(Some(&file)).unwrap_err().to_string();
+            let place = format!("{}: ", file.display());
+            told.strip_prefix(&place).unwrap_or_else(|| panic!("{told}")).to_owned()
+        };
+        let section = fault("[stor]\nurl = \"sqlite:a.db\"\n");
+        assert!(section.starts_with("stor: no such setting; one of environments, "), "{section}");
+        let role = "[[admin.tokens]]\nname = \"a\"\nrole = \"write\"\n";
+        assert_eq!(fault(role), "admin.tokens.0.role: `write` is none of read, operate");
+        let zone = "[zones.NO1]\ncurrency = \"NOK\"\n\
+                    prices = { file = \"a.csv\", time_zone = \"Europe/Osloo\" }\n";
+        let told =
+            "zones.NO1.prices.time_zone: `Europe/Osloo` is not a time zone, such as Europe/Oslo";
+        assert_eq!(fault(zone), told);
+        let absent = folder.path().join("absent.toml");
+        let told = read(Some(&absent)).unwrap_err().to_string();
+        let expected = format!("{}: No such file or directory (os error 2)", absent.display());
+        assert_eq!(told, expected);
     }
 }

@@ -111,6 +111,12 @@ impl Chart {
                     text x=(pixel(x(at))) y=(pixel(foot + 16.0)) text-anchor="middle" { (label) }
                 }
                 (self.draw_marks(size, foot))
+                @for (number, panel) in self.panels.iter().enumerate() {
+                    // After the marks, which end at the edge of a title.
+                    text.title x=(LEFT) y=(pixel(TOP + panel_height * number as f64 + 20.0)) {
+                        (panel.title)
+                    }
+                }
             }
         }
     }
@@ -129,7 +135,6 @@ impl Chart {
             Drawing::Area => (area_path(&corners, y(0.0)), "area"),
         };
         html! {
-            text.title x=(LEFT) y=(pixel(top + 20.0)) { (panel.title) }
             @for tick in scale.ticks() {
                 line.grid x1=(LEFT) x2=(size.width - RIGHT) y1=(pixel(y(tick))) y2=(pixel(y(tick))) {}
                 text x=(LEFT - 6.0) y=(pixel(y(tick) + 4.0)) text-anchor="end" {

@@ -152,7 +152,7 @@ impl View {
         let about = html! {
             p.hint {
                 "Made " (ago(shown.made_at, self.now)) " because " (cause(shown.cause)) "."
-                @if let Some(at) = shown.review_at { " Looked at again " (clock(at, self.time_zone)) "." }
+                @if let Some(at) = shown.review_at { " Next look: " (clock(at, self.time_zone)) "." }
             }
         };
         let Some(plan) = &shown.plan else {

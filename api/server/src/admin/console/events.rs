@@ -9,6 +9,7 @@ use chrono::TimeDelta;
 use futures_util::{Stream, stream};
 use maud::{PreEscaped, html};
 use serde::Serialize;
+use serde_json::Value;
 use slackwater_service::clock::Clock;
 use slackwater_service::state::App;
 use slackwater_store::events::{Event, events_after, latest_events};
@@ -48,7 +49,7 @@ impl Line {
             app.cache()
                 .read(|tables| tables.any_device(id).map(|device| device.vendor_device.clone()))
         });
-        let data = event.body.to_string();
+        let data = describe_body(&event.body);
         let end = data.char_indices().nth(DATA_MAX).map(|(end, _)| end);
         Self {
             seq: event.seq,
@@ -66,6 +67,27 @@ impl Line {
     }
 }
 
+/// Content of an event in a few words: the facts that changed, an action with its state, or an
+/// account with its state. Identifiers and instants have columns of their own. Others are JSON.
+fn describe_body(body: &Value) -> String {
+    let word = |name: &str| body[name].as_str();
+    if let Some(changed) = body["changed"].as_array() {
+        return changed.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
+    }
+    if let Some(state) = word("state") {
+        let target = Some(&body["targetState"]).filter(|target| !target.is_null());
+        let target = target.map(ToString::to_string);
+        let failure = word("failureReason").or_else(|| body["failureReason"]["type"].as_str());
+        let parts = [word("kind"), target.as_deref(), Some(state), failure];
+        return parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    }
+    match (word("vendor"), body["credentials_valid"].as_bool()) {
+        (Some(vendor), Some(true)) => format!("{vendor}: log-in is valid"),
+        (Some(vendor), Some(false)) => format!("{vendor}: log-in is not valid any more"),
+        _ => body.to_string(),
+    }
+}
+
 /// Shows the newest events.
 pub(crate) async fn show_events(State(worlds): State<Vec<App>>) -> Page {
     let app = first(&worlds)?;
@@ -74,9 +96,10 @@ pub(crate) async fn show_events(State(worlds): State<Vec<App>>) -> Page {
     let content = html! {
         h1 { "Events" }
         p.hint data-live { "The newest " (SHOWN) ". Reload the page for newer ones." }
+        p.hint { "With all members: " code { "slackwater-api events tail" } "." }
         div.scroll tabindex="0" role="region" aria-label="Events" {
-            table.events {
-                thead { tr { th { "Time (UTC)" } th { "Event" } th { "Home" } th { "About" } th { "Data" } } }
+            table.events.stack {
+                thead { tr { th { "Time (UTC)" } th { "Event" } th { "Home" } th { "About" } th { "Content" } } }
                 tbody data-last=(lines.first().map_or(0, |line| line.seq)) {
                     @for line in &lines {
                         tr {
@@ -86,7 +109,7 @@ pub(crate) async fn show_events(State(worlds): State<Vec<App>>) -> Page {
                                 Some(device) => { a href=(device) { (line.target) } }
                                 None => { (line.target) }
                             } }
-                            td { code { (line.data) } }
+                            td { (line.data) }
                         }
                     }
                 }
@@ -133,5 +156,28 @@ async fn next_batch(
         };
         let messages = events.iter().map(message).collect();
         return Some((messages, (app, last)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn contents_of_events_are_short_words() {
+        let changed = json!({ "kind": "vehicle", "changed": ["charging", "soc_percent"] });
+        assert_eq!(describe_body(&changed), "charging, soc_percent");
+        let stop = json!({ "kind": "STOP", "state": "CONFIRMED", "failureReason": null });
+        assert_eq!(describe_body(&stop), "STOP CONFIRMED");
+        let failed = json!({
+            "targetState": { "maxCurrent": 16 }, "state": "FAILED",
+            "failureReason": { "type": "NO_RESPONSE", "detail": "it is asleep" },
+        });
+        assert_eq!(describe_body(&failed), "{\"maxCurrent\":16} FAILED NO_RESPONSE");
+        let account = json!({ "vendor": "LUMEN", "credentials_valid": false });
+        assert_eq!(describe_body(&account), "LUMEN: log-in is not valid any more");
+        assert_eq!(describe_body(&json!({ "other": 1 })), "{\"other\":1}");
     }
 }

@@ -20,8 +20,6 @@ source.onmessage = (message) => {
     link.textContent = event.target;
     target.append(link);
   } else target.textContent = event.target;
-  const code = document.createElement("code");
-  code.textContent = event.data;
-  row.insertCell().append(code);
+  cell(row, event.data);
   while (rows.rows.length > 200) rows.deleteRow(-1);
 };

@@ -60,31 +60,41 @@ fn show_world(app: &App) -> Markup {
 
 /// Vendors and receivers that do not work, with links to their pages.
 async fn warnings(worlds: &[App]) -> Result<Markup, Refusal> {
-    let is_ill = |app: &&App| {
-        let now = app.now();
-        app.vendors().iter().any(|vendor| {
-            let health = vendor.health(now);
-            health.devices != Health::Ready || health.linking != Health::Ready
-        })
-    };
-    let ill: Vec<&str> =
-        worlds.iter().filter(is_ill).map(|app| app.environment().as_str()).collect();
+    let ill: Vec<(&str, Vec<String>)> = worlds
+        .iter()
+        .map(|app| (app.environment().as_str(), failing_vendors(app)))
+        .filter(|(_, vendors)| !vendors.is_empty())
+        .collect();
     let receivers = all_subscriptions(first(worlds)?.store()).await?;
     let failing = receivers.iter().filter(|one| one.failures > 0).count();
     Ok(html! {
         @if !ill.is_empty() || failing > 0 {
             ul.notice role="list" {
-                @for environment in ill {
-                    li { "Some vendors of the " (environment) " do not work: " a href="/console/vendors" { "vendors" } "." }
+                @for (environment, vendors) in ill {
+                    li {
+                        a href="/console/vendors" { (count(vendors.len(), "vendor")) " of the " (environment) }
+                        " with errors: " (vendors.join(", ")) "."
+                    }
                 }
                 @if failing > 0 {
-                    li { (count(failing, "receiver")) " did not take the last event: " a href="/console/receivers" { "receivers" } "." }
+                    li { a href="/console/receivers" { (count(failing, "receiver")) } " did not take the last event." }
                 }
             }
         } @else {
             p { (badge(Tone::Good, "All vendors and receivers work.")) }
         }
     })
+}
+
+/// Names of the vendors whose devices or log-ins fail.
+fn failing_vendors(app: &App) -> Vec<String> {
+    let now = app.now();
+    let vendors = app.vendors();
+    let failing = vendors.iter().filter(|vendor| {
+        let health = vendor.health(now);
+        health.devices != Health::Ready || health.linking != Health::Ready
+    });
+    failing.map(|vendor| vendor.profile().display_name.clone()).collect()
 }
 
 /// Clients with their homes and devices.

@@ -69,7 +69,7 @@ pub(crate) async fn show_receivers(State(worlds): State<Vec<App>>) -> Page {
             p { "No receiver of events is subscribed. Subscribe one: " code { "slackwater-api events subscribe" } "." }
         } @else {
             div.scroll tabindex="0" role="region" aria-label="Receivers" {
-                table {
+                table.stack {
                     thead { tr { th { "Receiver" } th { "State" } th.number { "Waiting" } th { "Oldest" } th { "Next attempt" } } }
                     tbody { @for (subscription, waiting) in &rows { (row(subscription, *waiting, machine, now)) } }
                 }
@@ -110,14 +110,14 @@ fn row(
                     (badge(Tone::Plain, "catching up"))
                 }
             }
-            td.number { (waiting.count) @if is_capped { "+" } }
-            td { @if let Some(since) = waiting.since { (ago(since, now)) } }
-            td {
-                @if subscription.failures > 0 {
+            td.number data-label="Waiting" { (waiting.count) @if is_capped { "+" } }
+            @if let Some(since) = waiting.since { td data-label="Oldest" { (ago(since, now)) } } @else { td {} }
+            @if subscription.failures > 0 {
+                td data-label="Next attempt" {
                     @let seconds = (subscription.due_at - machine).num_seconds();
                     @if seconds > 0 { "in " (seconds) " s" } @else { "now" }
                 }
-            }
+            } @else { td {} }
         }
     }
 }
