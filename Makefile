@@ -392,6 +392,13 @@ openadr: build $(OPENLEADR)/bin/openleadr-vtn ## Follow events at the OpenADR 3 
 	$(call step,events of OpenADR 3)
 	$(PYTHON) -m pytest tests/openadr
 
+# Not part of `test`: it waits for real silence. The tests of the crate have a clock of their own.
+.PHONY: eebus
+eebus: build ## Follow a control box by EEBUS, made of the same library, with the service
+	$(call step,limits of EEBUS)
+	cargo build --locked --workspace --example control_box
+	$(PYTHON) -m pytest tests/eebus
+
 .PHONY: bills
 bills: build ## Compare bills of a thousand random loads with Utilityrate5 of nrel-pysam
 	$(call step,bills against another calculator)

@@ -17,7 +17,7 @@ const FUNCTION_LINES_MAX: usize = 70;
 const RUST_FOLDERS: [&str; 7] = ["engine", "control", "sim", "bindings", "api", "benches", "tests"];
 
 /// Crates whose code runs for users.
-const PRODUCTION_FOLDERS: [&str; 16] = [
+const PRODUCTION_FOLDERS: [&str; 18] = [
     "engine/src",
     "control/src",
     "sim/src",
@@ -25,6 +25,8 @@ const PRODUCTION_FOLDERS: [&str; 16] = [
     "api/integration/src",
     "api/ocpp/src",
     "api/evcc/src",
+    "api/grid_client/src",
+    "api/eebus/src",
     "api/openadr/src",
     "api/wire/src",
     "api/store/src",

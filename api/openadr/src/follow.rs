@@ -9,10 +9,10 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use slackwater_control::grid_order::limit::{GridMessage, GridOrder, GridReason};
 use slackwater_control::grid_order::schedule::{LimitInterval, order_at};
+use slackwater_grid_client::service::{SenderState, Service, ServiceError};
 use tracing::{error, info};
 
 use crate::limits::{EventError, read_limits};
-use crate::service::{SenderState, Service, ServiceError};
 use crate::vtn::{Vtn, VtnError};
 
 /// Time after which a turn that failed is repeated, if the next one is not earlier.

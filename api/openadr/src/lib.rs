@@ -6,21 +6,18 @@
 //! | File | Holds |
 //! |---|---|
 //! | `settings` | arguments of the program, checked |
-//! | `http` | requests over HTTP and TLS, with limits of time and size |
 //! | `event` | events as a VTN sends them, of `OpenADR` 3.0 and 3.1 |
 //! | `duration` | durations of ISO 8601 |
 //! | `limits` | pure function from an event to limits with start, end and priority |
 //! | `vtn` | access tokens, and the events of a program page by page |
-//! | `service` | orders and heartbeats at the operators' address |
 //! | `follow` | one turn: ask the VTN, decide, tell the service |
 //! | `main` | log, clock and signals |
 //!
-//! The limit at an instant is decided by `slackwater_control::grid_order::schedule`.
+//! Requests to both servers are made by `slackwater-grid-client`. The limit at an instant is decided by
+//! `slackwater_control::grid_order::schedule`.
 pub mod duration;
 pub mod event;
 pub mod follow;
-pub mod http;
 pub mod limits;
-pub mod service;
 pub mod settings;
 pub mod vtn;

@@ -1,15 +1,17 @@
 //! Arguments of the program, checked.
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use http::{HeaderValue, Uri};
+use slackwater_grid_client::arguments::{SecretError, ServiceArguments, parse_url, read_secret};
+use slackwater_grid_client::http::Https;
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::follow::Follower;
-use crate::http::Https;
-use crate::service::Service;
 use crate::vtn::{Credentials, Vtn};
+
+/// Name of the program in its requests.
+const USER_AGENT: &str = concat!("slackwater-openadr/", env!("CARGO_PKG_VERSION"));
 
 /// Follows limits of OpenADR 3 events (IMPORT_CAPACITY_LIMIT) as orders of a grid operator.
 #[derive(Parser)]
@@ -53,28 +55,8 @@ pub struct Arguments {
     #[arg(long, value_name = "URL", value_parser = parse_url, requires = "client_id")]
     token_url: Option<String>,
 
-    /// The sender of the orders: NAME of [grid.NAME] in the settings of the service.
-    #[arg(long, value_name = "NAME", value_parser = parse_segment)]
-    grid: String,
-
-    /// The operators' address of the service.
-    #[arg(long, env = "SLACKWATER_ADMIN_URL", value_name = "URL", value_parser = parse_url)]
-    admin: String,
-
-    /// The token of the operators' address. Other users of this machine see arguments: better put it
-    /// into the environment or a file.
-    #[arg(
-        long,
-        env = "SLACKWATER_ADMIN_TOKEN",
-        hide_env_values = true,
-        value_name = "TOKEN",
-        conflicts_with = "admin_token_file"
-    )]
-    admin_token: Option<String>,
-
-    /// File with the token of the operators' address.
-    #[arg(long, value_name = "FILE")]
-    admin_token_file: Option<PathBuf>,
+    #[command(flatten)]
+    service: ServiceArguments,
 
     /// Seconds between two looks at the events. A heartbeat follows each: with the fail-safe after
     /// 120 s, three looks may fail at 30 s.
@@ -89,25 +71,12 @@ pub struct Arguments {
 /// Setting that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingError {
-    /// A file that cannot be read.
-    #[error("{option} {}: {reason}", file.display())]
-    File {
-        /// Name of the option.
-        option: &'static str,
-        /// The file.
-        file: PathBuf,
-        /// Reason.
-        reason: String,
-    },
+    /// A secret that cannot be used.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
     /// A client without a secret.
     #[error("--client-id needs --client-secret-file, or OPENADR_CLIENT_SECRET in the environment")]
     NoSecret,
-    /// A token that cannot be sent.
-    #[error("{option} is empty, or has characters that a header of HTTP cannot hold")]
-    Token {
-        /// Name of the option.
-        option: &'static str,
-    },
     /// There is no TLS.
     #[error("cannot set up TLS: {0}")]
     Tls(#[from] rustls::Error),
@@ -123,10 +92,6 @@ impl Arguments {
             ("--client-secret", self.client_secret),
             ("--client-secret-file", self.client_secret_file.as_deref()),
         )?;
-        let token = read_secret(
-            ("--admin-token", self.admin_token),
-            ("--admin-token-file", self.admin_token_file.as_deref()),
-        )?;
         let credentials = match (self.client_id, secret) {
             (Some(client_id), Some(client_secret)) => {
                 let below = || format!("{}/auth/token", self.vtn);
@@ -136,60 +101,15 @@ impl Arguments {
             (Some(_), None) => return Err(SettingError::NoSecret),
             (None, _) => None,
         };
-        let https = Https::new()?;
+        let https = Https::new(USER_AGENT)?;
         let vtn = Vtn::new(https.clone(), self.vtn, self.program, credentials);
-        let service = Service::new(https, &self.admin, &self.grid, token);
+        let service = self.service.connect(https)?;
         Ok(Follower::new(vtn, service, self.targets, Duration::from_secs(self.poll_seconds)))
     }
 }
 
-/// Secret that is given itself, or in a file.
-fn read_secret(
-    (option, given): (&'static str, Option<String>),
-    (file_option, file): (&'static str, Option<&Path>),
-) -> Result<Option<String>, SettingError> {
-    let (option, secret) = match (given, file) {
-        (Some(secret), _) => (option, secret),
-        (None, Some(file)) => {
-            let failed = |reason: std::io::Error| SettingError::File {
-                option: file_option,
-                file: file.to_owned(),
-                reason: reason.to_string(),
-            };
-            (file_option, std::fs::read_to_string(file).map_err(failed)?.trim().to_owned())
-        }
-        (None, None) => return Ok(None),
-    };
-    if secret.is_empty() || HeaderValue::from_str(&secret).is_err() {
-        return Err(SettingError::Token { option });
-    }
-    Ok(Some(secret))
-}
-
-/// Address of HTTP, without the slash at its end.
-fn parse_url(text: &str) -> Result<String, String> {
-    let refused =
-        || "it must begin with http:// or https:// and a host, and have no query".to_owned();
-    let uri: Uri = text.parse().map_err(|_| refused())?;
-    let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
-    let has_host = uri.host().is_some_and(|host| !host.is_empty());
-    if !is_http || !has_host || uri.query().is_some() || text.contains(['@', '#']) {
-        return Err(refused());
-    }
-    Ok(text.trim_end_matches('/').to_owned())
-}
-
 fn parse_name(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("it is empty".to_owned()) } else { Ok(text.to_owned()) }
-}
-
-/// Name that stands in a path as it is.
-fn parse_segment(text: &str) -> Result<String, String> {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    if text.is_empty() || !text.bytes().all(is_plain) {
-        return Err("a name has letters, digits, `-`, `_`, `.` and `~` only".to_owned());
-    }
-    Ok(text.to_owned())
 }
 
 #[cfg(test)]

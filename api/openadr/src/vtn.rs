@@ -10,10 +10,10 @@ use base64::engine::general_purpose::STANDARD;
 use form_urlencoded::Serializer;
 use http::{Request, header};
 use serde::Deserialize;
+use slackwater_grid_client::http::{Body, Https, RequestError};
 use tokio::time::Instant;
 
 use crate::event::Event;
-use crate::http::{Body, Https, RequestError};
 
 /// Events of one page: the most that a VTN gives, by the `OpenAPI` file.
 const PAGE_EVENTS: usize = 50;

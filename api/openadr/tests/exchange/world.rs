@@ -17,9 +17,9 @@ use slackwater_control::grid_order::limit::{
     FailSafe, GridLimit, GridMessage, GridOrder, GridReason,
 };
 use slackwater_engine::units::{Power, kw};
+use slackwater_grid_client::http::Https;
+use slackwater_grid_client::service::Service;
 use slackwater_openadr::follow::Follower;
-use slackwater_openadr::http::Https;
-use slackwater_openadr::service::Service;
 use slackwater_openadr::vtn::{Credentials, Vtn};
 use tokio::net::TcpListener;
 
@@ -152,7 +152,7 @@ pub(crate) fn follow(vtn: &str, admin: &str) -> Follower {
         client_id: "ven".to_owned(),
         client_secret: "secret".to_owned(),
     };
-    let https = Https::new().unwrap();
+    let https = Https::new("slackwater-test/0").unwrap();
     let vtn = Vtn::new(https.clone(), vtn.to_owned(), "p1".to_owned(), Some(credentials));
     let service = Service::new(https, admin, "dso", Some("operator".to_owned()));
     Follower::new(vtn, service, Vec::new(), Duration::from_secs(30))

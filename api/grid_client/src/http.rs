@@ -2,7 +2,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use http::{Request, StatusCode};
+use http::{HeaderValue, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -25,9 +25,6 @@ const ANSWER_MAX: usize = 8 << 20;
 
 /// Longest answer of a refusal in a message, in characters.
 const TOLD_MAX: usize = 300;
-
-/// Name of the program in its requests.
-const USER_AGENT: &str = concat!("slackwater-openadr/", env!("CARGO_PKG_VERSION"));
 
 /// Failure of a request.
 #[derive(Debug, thiserror::Error)]
@@ -72,14 +69,16 @@ impl RequestError {
 #[derive(Debug, Clone)]
 pub struct Https {
     client: Client<HttpsConnector<HttpConnector>, Body>,
+    /// Name of the program in its requests.
+    agent: HeaderValue,
 }
 
 impl Https {
-    /// Makes a client.
+    /// Makes a client of a program with a name and a version, such as `slackwater-openadr/0.1.0`.
     ///
     /// # Errors
     /// There is no TLS.
-    pub fn new() -> Result<Self, rustls::Error> {
+    pub fn new(agent: &'static str) -> Result<Self, rustls::Error> {
         let mut trusted = RootCertStore::empty();
         let found = rustls_native_certs::load_native_certs();
         trusted.add_parsable_certificates(found.certs);
@@ -93,7 +92,7 @@ impl Https {
             .with_no_client_auth();
         let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
         let client = Client::builder(TokioExecutor::new()).build(connector.enable_http1().build());
-        Ok(Self { client })
+        Ok(Self { client, agent: HeaderValue::from_static(agent) })
     }
 
     /// Sends a request and reads the JSON of the answer.
@@ -105,8 +104,7 @@ impl Https {
         mut request: Request<Body>,
     ) -> Result<T, RequestError> {
         let url = request.uri().to_string();
-        let agent = http::HeaderValue::from_static(USER_AGENT);
-        request.headers_mut().insert(http::header::USER_AGENT, agent);
+        request.headers_mut().insert(header::USER_AGENT, self.agent.clone());
         let unanswered = |reason: String| RequestError::Unanswered { url: url.clone(), reason };
         let answer = async {
             let answer = self

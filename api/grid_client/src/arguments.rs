@@ -1,0 +1,120 @@
+//! Arguments that name the sender, the operators' address and its token.
+use std::path::{Path, PathBuf};
+
+use http::{HeaderValue, Uri};
+
+use crate::http::Https;
+use crate::service::Service;
+
+/// Sender, address and token, among the arguments of a program.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ServiceArguments {
+    /// The sender of the orders: NAME of [grid.NAME] in the settings of the service.
+    #[arg(long, value_name = "NAME", value_parser = parse_segment)]
+    grid: String,
+
+    /// The operators' address of the service.
+    #[arg(long, env = "SLACKWATER_ADMIN_URL", value_name = "URL", value_parser = parse_url)]
+    admin: String,
+
+    /// The token of the operators' address. Other users of this machine see arguments: better put it
+    /// into the environment or a file.
+    #[arg(
+        long,
+        env = "SLACKWATER_ADMIN_TOKEN",
+        hide_env_values = true,
+        value_name = "TOKEN",
+        conflicts_with = "admin_token_file"
+    )]
+    admin_token: Option<String>,
+
+    /// File with the token of the operators' address.
+    #[arg(long, value_name = "FILE")]
+    admin_token_file: Option<PathBuf>,
+}
+
+/// Secret that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    /// A file that cannot be read.
+    #[error("{option} {}: {reason}", file.display())]
+    File {
+        /// Name of the option.
+        option: &'static str,
+        /// The file.
+        file: PathBuf,
+        /// Reason.
+        reason: String,
+    },
+    /// A token that cannot be sent.
+    #[error("{option} is empty, or has characters that a header of HTTP cannot hold")]
+    Token {
+        /// Name of the option.
+        option: &'static str,
+    },
+}
+
+impl ServiceArguments {
+    /// The sender at the operators' address.
+    ///
+    /// # Errors
+    /// The file of the token cannot be read, or the token cannot be sent.
+    pub fn connect(self, https: Https) -> Result<Service, SecretError> {
+        let token = read_secret(
+            ("--admin-token", self.admin_token),
+            ("--admin-token-file", self.admin_token_file.as_deref()),
+        )?;
+        Ok(Service::new(https, &self.admin, &self.grid, token))
+    }
+}
+
+/// Secret that is given itself, or in a file, each with the name of its option.
+///
+/// # Errors
+/// The file cannot be read, or the secret cannot be sent.
+pub fn read_secret(
+    (option, given): (&'static str, Option<String>),
+    (file_option, file): (&'static str, Option<&Path>),
+) -> Result<Option<String>, SecretError> {
+    let (option, secret) = match (given, file) {
+        (Some(secret), _) => (option, secret),
+        (None, Some(file)) => {
+            let failed = |reason: std::io::Error| SecretError::File {
+                option: file_option,
+                file: file.to_owned(),
+                reason: reason.to_string(),
+            };
+            (file_option, std::fs::read_to_string(file).map_err(failed)?.trim().to_owned())
+        }
+        (None, None) => return Ok(None),
+    };
+    if secret.is_empty() || HeaderValue::from_str(&secret).is_err() {
+        return Err(SecretError::Token { option });
+    }
+    Ok(Some(secret))
+}
+
+/// Address of HTTP, without the slash at its end.
+///
+/// # Errors
+/// It is none, or has a query.
+pub fn parse_url(text: &str) -> Result<String, String> {
+    let refused =
+        || "it must begin with http:// or https:// and a host, and have no query".to_owned();
+    let uri: Uri = text.parse().map_err(|_| refused())?;
+    let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
+    let has_host = uri.host().is_some_and(|host| !host.is_empty());
+    if !is_http || !has_host || uri.query().is_some() || text.contains(['@', '#']) {
+        return Err(refused());
+    }
+    Ok(text.trim_end_matches('/').to_owned())
+}
+
+/// Name that stands in a path as it is.
+fn parse_segment(text: &str) -> Result<String, String> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    if text.is_empty() || !text.bytes().all(is_plain) {
+        return Err("a name has letters, digits, `-`, `_`, `.` and `~` only".to_owned());
+    }
+    Ok(text.to_owned())
+}
