@@ -85,8 +85,11 @@ def test_a_table_says_its_rows_and_columns() -> None:
     assert type(table) is sw.Table
     assert repr(table) == f"Table(1 rows: {', '.join(table.column_names)})"
     plans = batch()
-    short = sum(missing > 0 for missing in pa.table(plans)["shortfall_kwh"].to_pylist())
-    assert repr(plans) == f"PlanTable(40 plans, {short} short: {', '.join(plans.column_names)})"
+    columns = pa.table(plans)
+    short = sum(missing > 0 for missing in columns["shortfall_kwh"].to_pylist())
+    left = f"up to {sum(columns['forgone_revenue'].to_pylist()):.2g} EUR at negative prices not used"
+    told = f"40 plans, {short} short, {left}"
+    assert repr(plans) == f"PlanTable({told}: {', '.join(plans.column_names)})"
     assert isinstance(plans, sw.Table)
 
 
