@@ -87,7 +87,8 @@ def test_a_table_says_its_rows_and_columns() -> None:
     plans = batch()
     columns = pa.table(plans)
     short = sum(missing > 0 for missing in columns["shortfall_kwh"].to_pylist())
-    left = f"up to {sum(columns['forgone_revenue'].to_pylist()):.2g} EUR at negative prices not used"
+    revenue = sum(columns["forgone_revenue"].to_pylist())
+    left = f"up to {revenue:.2g} EUR at negative prices not used"
     told = f"40 plans, {short} short, {left}"
     assert repr(plans) == f"PlanTable({told}: {', '.join(plans.column_names)})"
     assert isinstance(plans, sw.Table)
@@ -105,7 +106,8 @@ def test_a_table_says_which_plans_are_not_whole() -> None:
         "power_max_kw": [10.0] * 4,
     }
     shown = repr(sw.plan_batch(stays, prices))
-    told = "4 plans, 1 in error, 1 short, 2 kWh on estimates in 1 plan, 1 plan with hours without a price"
+    told = "4 plans, 1 in error, 1 short, 2 kWh on estimates in 1 plan, "
+    told += "1 plan with hours without a price"
     assert shown.startswith(f"PlanTable({told}: id, cost")
 
 

@@ -75,7 +75,10 @@ mod tests {
     #[test]
     fn words_that_are_no_level_are_refused() {
         for level in ["off", "error", "WARN", "debug", "trace"] {
-            assert!(Arguments::try_parse_from(["slackwater-evcc", "--log", level]).is_ok(), "{level}");
+            assert!(
+                Arguments::try_parse_from(["slackwater-evcc", "--log", level]).is_ok(),
+                "{level}"
+            );
         }
         for given in ["louder", "", "info,louder"] {
             let line = ["slackwater-evcc", "--log", given];

@@ -248,7 +248,7 @@ def shortfall_cause(need: Shortfall) -> str:
 
 
 def table_notes(totals: Mapping[str, tuple[float, int]], currency: str) -> list[str]:
-    """Tell shortfalls, guesses, time without a price, stock that is used up, and what is not earned.
+    """Tell shortfalls, guesses, time without a price, stock used up, and what is not earned.
 
     Each column of a table of plans comes with its sum and the number of its rows above 0.
     """
