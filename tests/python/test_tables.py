@@ -106,7 +106,7 @@ def test_a_table_says_which_plans_are_not_whole() -> None:
         "power_max_kw": [10.0] * 4,
     }
     shown = repr(sw.plan_batch(stays, prices))
-    told = "4 plans, 1 in error, 1 short, 2 kWh on estimates in 1 plan, "
+    told = "4 plans, 1 in error, 1 short, 5 kWh on estimates in 1 plan, "
     told += "1 plan with hours without a price"
     assert shown.startswith(f"PlanTable({told}: id, cost")
 
