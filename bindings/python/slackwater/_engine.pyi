@@ -3866,7 +3866,8 @@ class PlanTable(Table):
         """
     def __repr__(self, /) -> str:
         """
-        One line with the number of rows, what stands on estimates and other notes, and the columns.
+        One line with the number of rows, those in error, what stands on estimates and other notes,
+        and the columns.
         """
     def intervals_table(self, /) -> Table:
         """

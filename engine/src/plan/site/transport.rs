@@ -441,7 +441,7 @@ mod tests {
         assert!(!short(4.0, 2.0) && short(4.0, 1.9) && short(4.1, 9.0) && !short(0.0, 0.0));
     }
 
-    /// The same problem for the solver of programmes.
+    /// Least cost by the solver of programmes.
     fn least_cost(transport: &Transport) -> Result<f64, LpError> {
         let mut programme = LinearProgram::default();
         let mut slots = vec![Vec::new(); transport.prices.len()];
