@@ -28,8 +28,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The certificates of the system, as pip takes them: a company may have its own.
 export UV_SYSTEM_CERTS := true
 
-# A machine of CI, and the first build of any other, compile everything: to save what only speeds up the
-# next build costs a third of the time, and 10 GB on the disk.
+# A machine of CI, and the first build of any other, compile everything: what only speeds up the next
+# build costs time, and 10 GB on the disk.
 ifneq ($(CI)$(if $(wildcard $(TARGET)/debug),,first),)
 export CARGO_INCREMENTAL := 0
 endif
