@@ -80,7 +80,7 @@ mod tests {
                 "{level}"
             );
         }
-        for given in ["louder", "", "info,louder"] {
+        for given in ["louder", "info,louder"] {
             let line = ["slackwater-evcc", "--log", given];
             let refusal = Arguments::try_parse_from(line).unwrap_err().to_string();
             assert!(refusal.contains("'--log <LEVEL>'"), "{given}: {refusal}");
