@@ -663,7 +663,8 @@ mod tests {
         let refused =
             |text: &str| read(&format!("[home_assistant]\n{text}")).unwrap_err().to_string();
         let broker = refused("broker = \"broker\"\nuser = \"ada\"");
-        assert!(broker.starts_with("home_assistant.broker: expected mqtt://HOST"), "{broker}");
+        let told = "settings.toml: home_assistant.broker: expected mqtt://HOST";
+        assert!(broker.contains(told), "{broker}");
         let user = refused("broker = \"mqtt://b\"");
         assert!(user.contains("user"), "{user}");
     }
@@ -691,20 +692,20 @@ mod tests {
         for (text, expected) in [
             (
                 "[polling]\nconcurrency = -1",
-                "polling.concurrency: expected a whole number from 0 to 4294967295, found -1 in ",
+                "polling.concurrency: expected a whole number from 0 to 4294967295, found -1",
             ),
             (
                 "[polling]\nconcurrency = \"many\"",
-                "polling.concurrency: expected a whole number from 0 to 4294967295, found a text in ",
+                "polling.concurrency: expected a whole number from 0 to 4294967295, found a text",
             ),
-            ("store = \"postgres://u:sesame@h/d\"", "store: expected a table, found a text in "),
+            ("store = \"postgres://u:sesame@h/d\"", "store: expected a table, found a text"),
             (
                 "[store]\nurl = \"postgre://u:sesame@h/d\"",
                 "store.url: `postgre://u:***@h/d` is not a database",
             ),
         ] {
             let error = read(text).unwrap_err().to_string();
-            assert!(error.starts_with(expected), "{error}");
+            assert!(error.contains(expected), "{error}");
             assert!(error.contains("settings.toml"), "{error}");
             assert!(!error.contains("sesame") && !error.contains("default"), "{error}");
         }
