@@ -191,7 +191,8 @@ def unpriced(
     if plan.slots:
         return []
     ends = plan.prices._native.ends()
-    start = datetime.fromisoformat(plan.request["now"])
+    # The request of a capacity plan has that of its storage inside.
+    start = datetime.fromisoformat(plan.request.get("storage", plan.request)["now"])
     return ["prices end before it starts"] if ends is None or ends[1] <= start else []
 
 
