@@ -135,7 +135,7 @@ impl SharedLimitModel {
         }
         // Nothing is missing, so that shortfalls at their upper bounds are no part of the bound.
         let rows = self.sums.iter().filter_map(|sums| sums.need);
-        let missed = rows.flat_map(|row| program.rows[row].terms.last().map(|term| (row, term.0)));
+        let missed = rows.filter_map(|row| Some((row, program.rows[row].terms.last()?.0)));
         let missed = missed.map(|(row, miss)| duals[row].max(0.0) * program.columns[miss].upper);
         let bound = weak_bound(program, &duals) + missed.sum::<f64>();
         SharedLimitSolution { values, duals, bound }
@@ -181,10 +181,10 @@ fn rooms(model: &SiteModel, limits: &[Option<usize>]) -> Vec<f64> {
 fn sum_rows(model: &SiteModel, limits: &[Option<usize>]) -> Option<Vec<SumRows>> {
     let program = &model.program;
     // Device of each charge, and of each shortfall.
-    let mut charged = vec![None; program.columns.len()];
+    let mut device_of = vec![None; program.columns.len()];
     let mut missed = vec![None; program.columns.len()];
     for (device, own) in model.columns.iter().enumerate() {
-        own.charge.iter().for_each(|&column| charged[column] = Some(device));
+        own.charge.iter().for_each(|&column| device_of[column] = Some(device));
     }
     model.misses.iter().for_each(|miss| missed[miss.column] = Some(miss.device));
     let mut is_limit = vec![false; program.rows.len()];
@@ -197,8 +197,8 @@ fn sum_rows(model: &SiteModel, limits: &[Option<usize>]) -> Option<Vec<SumRows>>
             Some(device) if is_whole(&last) => (others, Some(device)),
             _ => (&row.terms[..], None),
         };
-        let device = charged[charges.first()?.0]?;
-        let is_own = |term: &(usize, f64)| charged[term.0] == Some(device) && is_whole(term);
+        let device = device_of[charges.first()?.0]?;
+        let is_own = |term: &(usize, f64)| device_of[term.0] == Some(device) && is_whole(term);
         let is_sum = charges.len() == model.columns[device].charge.len();
         let is_known = match wanting {
             Some(wanting) => wanting == device,
