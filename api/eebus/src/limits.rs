@@ -84,17 +84,17 @@ mod tests {
         "2026-01-05T12:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::seconds(seconds)
     }
 
-    fn order(limit_kw: f64, until: Option<i64>) -> Result<GridMessage, LimitError> {
-        Ok(GridMessage::Order(GridOrder { limit: kw(limit_kw), until: until.map(second) }))
+    fn order(limit_kw: f64, until: Option<i64>) -> GridMessage {
+        GridMessage::Order(GridOrder { limit: kw(limit_kw), until: until.map(second) })
     }
 
     #[test]
     fn an_active_limit_is_an_order_up_to_the_end_of_its_duration() {
         let read = |write| read_message(&write, second(0));
-        assert_eq!(read(LimitWrite::active(4200.0)), order(4.2, None));
-        assert_eq!(read(LimitWrite::active(0.0)), order(0.0, None));
-        let quarter = LimitWrite::active_for(4200.0, Duration::from_secs(900));
-        assert_eq!(read(quarter), order(4.2, Some(900)));
+        assert_eq!(read(LimitWrite::active(4200.0)), Ok(order(4.2, None)));
+        assert_eq!(read(LimitWrite::active(0.0)), Ok(order(0.0, None)));
+        let quarter = LimitWrite::active_for(4200.0, Duration::from_mins(15));
+        assert_eq!(read(quarter), Ok(order(4.2, Some(900))));
     }
 
     #[test]

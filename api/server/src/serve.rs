@@ -264,6 +264,9 @@ async fn all(mut servers: JoinSet<()>) -> Result<(), ServeError> {
     Ok(())
 }
 
+/// Address of a socket, and the doors that share it.
+type SocketDoors<R> = (SocketAddr, Vec<(Listener, R)>);
+
 /// Doors of each socket: those with one address share it, and port 0 is a socket of its own each
 /// time.
 ///
@@ -271,7 +274,7 @@ async fn all(mut servers: JoinSet<()>) -> Result<(), ServeError> {
 /// Doors of one socket cannot be told apart by host.
 pub(crate) fn group_by_socket<R>(
     doors: Vec<(Listener, R)>,
-) -> Result<Vec<(SocketAddr, Vec<(Listener, R)>)>, ConfigError> {
+) -> Result<Vec<SocketDoors<R>>, ConfigError> {
     let mut groups: BTreeMap<(SocketAddr, usize), Vec<(Listener, R)>> = BTreeMap::new();
     for (index, (door, role)) in doors.into_iter().enumerate() {
         let address = door.listen.0;

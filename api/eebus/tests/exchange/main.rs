@@ -32,7 +32,7 @@ async fn limited(limit: LimitWrite) -> World {
 
 #[tokio::test(start_paused = true)]
 async fn a_limit_for_900_seconds_is_an_order_that_ends_by_itself() {
-    let world = limited(LimitWrite::active_for(4200.0, Duration::from_secs(900))).await;
+    let world = limited(LimitWrite::active_for(4200.0, Duration::from_mins(15))).await;
     // The guard of `eebus` writes such a limit again, since the system does not report the time that is left.
     world.pass_time(1).await;
     world.box_mut().is_done = true;
