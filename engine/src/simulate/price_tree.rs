@@ -211,7 +211,7 @@ mod tests {
         let guess = estimate(0, &median);
         let forecast =
             QuantileForecast { forecast: &guess, quantiles: vec![(0.5, &median), (0.9, &high)] };
-        let tree = KnownPriceTree::new(&known, (hour(0), hour(4)), &[forecast.clone()]);
+        let tree = KnownPriceTree::new(&known, (hour(0), hour(4)), std::slice::from_ref(&forecast));
         assert_eq!(told(&tree), [(70, vec![31, 32]), (30, vec![50, 51])]);
         assert!(
             tree.branches

@@ -255,6 +255,7 @@ mod tests {
     use crate::plan::site::series::Series;
     use crate::plan::site::solve::solve_by_programmes;
     use crate::plan::site::verify::verify;
+    use crate::plan::verification::Check;
     use crate::prices::curve::PriceCurve;
     use crate::time::civil::instant_of;
     use crate::time::horizon::Horizon;
@@ -424,7 +425,7 @@ mod tests {
             let problem = SiteProblem::new(request.clone()).unwrap();
             let plan = plan_site(&problem);
             prop_assert!(plan.certificate.is_proved() && plan.status.is_optimal());
-            prop_assert!(verify(&problem, &plan).iter().all(|check| check.holds()));
+            prop_assert!(verify(&problem, &plan).iter().all(Check::holds));
             read.set(read.get() + 1);
             let mut rows = model.limits.iter().flat_map(|limit| &limit.rows).flatten().flatten();
             binding.set(binding.get() + i32::from(rows.any(|&row| found.duals[row] < -1e-9)));
