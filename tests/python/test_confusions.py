@@ -1,4 +1,4 @@
-"""What is easily taken for something else works, or is refused by a text that says what it is."""
+"""Inputs that are easily confused with others: each works, or is refused by its name."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ def _table(place: str, value: Any) -> object:
 
 
 def refused_column(error: Exception) -> Exception | None:
-    """What pandas and pyarrow say of a frame that is no table, in words; ``None`` of the rest."""
+    """Error for a frame that pandas or pyarrow cannot convert; ``None`` for other errors."""
     text = str(error)
     if type(error) is ValueError and text.startswith("Duplicate column names found"):
         return _engine.InputError(

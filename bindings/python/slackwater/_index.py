@@ -65,7 +65,7 @@ def refuse_other_times(name: str, values: object, starts: Sequence[datetime]) ->
 
 
 def _difference(given: object, position: int, start: datetime) -> str:
-    """What an entry of an index is, and why it is not the start of a slot."""
+    """Describe an entry of an index, and why it is not the start of a slot."""
     if not isinstance(given, datetime):
         shown = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
         way = "series.to_numpy() leaves the index out"
