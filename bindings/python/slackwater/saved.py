@@ -161,7 +161,7 @@ def _replayed(text: str) -> Replay:
 
 
 def _no_plan(text: str, error: InputError) -> InputError:
-    """What is wrong with a saved plan, or that a text is none."""
+    """Error for a text that is no saved plan, or for one that is damaged."""
     if text.lstrip().startswith("{"):
         return error
     return InputError(f"this is no saved plan, which is JSON: {error}")
