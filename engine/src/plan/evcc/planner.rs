@@ -89,7 +89,8 @@ fn minimise_with_rules(
 ) -> Result<(Vec<f64>, EvccStatus), LpError> {
     let mixed = active.add_binaries(model);
     if mixed.integers.is_empty() {
-        let solution = mixed.linear.minimise_within(&without_clock(limits))?;
+        let idle = model.idle_values();
+        let solution = mixed.linear.minimise_from(&idle, &without_clock(limits))?;
         return Ok((solution.values, EvccStatus::Optimal));
     }
     let solution = mixed.minimise(limits)?;
