@@ -9,6 +9,7 @@ pub mod cache;
 pub mod clock;
 pub mod config;
 pub mod control;
+pub mod delimited;
 pub mod device_calls;
 pub mod grid;
 pub mod https;
