@@ -3,19 +3,20 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use slackwater_grid_client::arguments::{SecretError, ServiceArguments, parse_url, read_secret};
-use slackwater_grid_client::http::Https;
+use slackwater_grid_client::arguments::{
+    ConnectError, SecretError, ServiceArguments, parse_url, read_secret,
+};
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::follow::Follower;
 use crate::vtn::{Credentials, Vtn};
 
-/// Name of the program in its requests.
-const USER_AGENT: &str = concat!("slackwater-openadr/", env!("CARGO_PKG_VERSION"));
+/// Name of the program.
+const PROGRAM: &str = "slackwater-openadr";
 
 /// Follows limits of OpenADR 3 events (IMPORT_CAPACITY_LIMIT) as orders of a grid operator.
 #[derive(Parser)]
-#[command(name = "slackwater-openadr", version)]
+#[command(name = PROGRAM, version)]
 #[expect(clippy::doc_markdown, reason = "these lines are the help of the command")]
 pub struct Arguments {
     /// Address of the VTN, such as `https://vtn.example.org/openadr3/3.1.0`.
@@ -77,9 +78,9 @@ pub enum SettingError {
     /// A client without a secret.
     #[error("--client-id needs --client-secret-file, or OPENADR_CLIENT_SECRET in the environment")]
     NoSecret,
-    /// There is no TLS.
-    #[error("cannot set up TLS: {0}")]
-    Tls(#[from] rustls::Error),
+    /// The service cannot be reached with these arguments.
+    #[error(transparent)]
+    Service(#[from] ConnectError),
 }
 
 impl Arguments {
@@ -101,9 +102,8 @@ impl Arguments {
             (Some(_), None) => return Err(SettingError::NoSecret),
             (None, _) => None,
         };
-        let https = Https::new(USER_AGENT)?;
-        let vtn = Vtn::new(https.clone(), self.vtn, self.program, credentials);
-        let service = self.service.connect(https)?;
+        let (service, https) = self.service.connect(PROGRAM)?;
+        let vtn = Vtn::new(https, self.vtn, self.program, credentials);
         Ok(Follower::new(vtn, service, self.targets, Duration::from_secs(self.poll_seconds)))
     }
 }

@@ -12,7 +12,6 @@ pub mod control;
 pub mod delimited;
 pub mod device_calls;
 pub mod grid;
-pub mod https;
 pub mod jobs;
 pub mod linking;
 pub mod outbox;

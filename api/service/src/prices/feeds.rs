@@ -11,6 +11,7 @@ use chrono_tz::Tz;
 use metrics::{counter, gauge};
 use serde::Serialize;
 use slackwater_engine::time::backoff;
+use slackwater_https::client::TlsError;
 use tokio::task::JoinSet;
 use tracing::{debug, error, info, warn};
 
@@ -96,7 +97,7 @@ enum TryError {
     #[error("the prices were not kept: {0}")]
     Store(#[from] StoreError),
     #[error(transparent)]
-    Tls(#[from] crate::https::TlsError),
+    Tls(#[from] TlsError),
 }
 
 /// Outcome of a try that succeeded.
