@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use eebus::ship::Ski;
-use slackwater_grid_client::arguments::{ConnectError, ServiceArguments};
+use slackwater_grid_client::arguments::{ConnectError, ServiceArguments, level_parser};
 use slackwater_grid_client::service::Service;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -43,7 +43,13 @@ pub struct Arguments {
     service: ServiceArguments,
 
     /// Least level of the log: `info` has each limit, `error` faults alone.
-    #[arg(long, default_value = "info", value_name = "LEVEL")]
+    #[arg(
+        long,
+        default_value = "info",
+        value_name = "LEVEL",
+        value_parser = level_parser(),
+        ignore_case = true
+    )]
     pub log: LevelFilter,
 }
 
@@ -97,7 +103,9 @@ mod tests {
             (["--announce", "box"], "'--announce <IP>'"),
             (["--hold-seconds", "7199"], "7199 is not in 7200..=86400"),
             (["--grid", "a/b"], "'--grid <NAME>': a name has letters"),
-            (["--log", "louder"], "'--log <LEVEL>': error parsing level filter"),
+            (["--log", "3"], "'--log <LEVEL>'\n  [possible values: off, error, warn"),
+            (["--log", ""], "'--log <LEVEL>' but none was supplied\n  [possible values: off"),
+            (["--log", "louder"], "'--log <LEVEL>'\n  [possible values: off, error, warn"),
         ] {
             let mut line = GOOD.to_vec();
             match line.iter().position(|word| *word == more[0]) {

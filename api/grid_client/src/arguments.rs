@@ -1,8 +1,10 @@
 //! Arguments that name the sender, the operators' address and its token.
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use http::{HeaderValue, Uri};
 use slackwater_https::client::TlsError;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::http::Https;
 use crate::service::Service;
@@ -80,6 +82,14 @@ impl ServiceArguments {
         let https = Https::of_program(program)?;
         Ok((Service::new(https.clone(), &self.admin, &self.grid, token), https))
     }
+}
+
+/// Parser of the least level of a log: a word. `LevelFilter` itself takes digits, and an empty text as
+/// `error`.
+#[must_use]
+pub fn level_parser() -> impl TypedValueParser<Value = LevelFilter> {
+    let words = PossibleValuesParser::new(["off", "error", "warn", "info", "debug", "trace"]);
+    words.try_map(|word| word.parse::<LevelFilter>())
 }
 
 /// Secret that is given itself, or in a file, each with the name of its option.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use slackwater_grid_client::arguments::{
-    ConnectError, SecretError, ServiceArguments, parse_url, read_secret,
+    ConnectError, SecretError, ServiceArguments, level_parser, parse_url, read_secret,
 };
 use tracing_subscriber::filter::LevelFilter;
 
@@ -65,7 +65,13 @@ pub struct Arguments {
     poll_seconds: u64,
 
     /// Least level of the log: `info` has each order, `error` faults alone.
-    #[arg(long, default_value = "info", value_name = "LEVEL")]
+    #[arg(
+        long,
+        default_value = "info",
+        value_name = "LEVEL",
+        value_parser = level_parser(),
+        ignore_case = true
+    )]
     pub log: LevelFilter,
 }
 
@@ -170,7 +176,9 @@ mod tests {
                 "--client-id needs --client-secret-file, or OPENADR_CLIENT_SECRET",
             ),
             (&["--client-secret-file", "/x"], "--client-id <ID>"),
-            (&["--log", "louder"], "'--log <LEVEL>': error parsing level filter"),
+            (&["--log", "3"], "'--log <LEVEL>'\n  [possible values: off, error, warn"),
+            (&["--log", ""], "'--log <LEVEL>' but none was supplied\n  [possible values: off"),
+            (&["--log", "louder"], "'--log <LEVEL>'\n  [possible values: off, error, warn"),
             (&["--admin-token-file", "/no/file"], "--admin-token-file /no/file: No such file"),
             (&["--admin-token", "a\nb"], "--admin-token is empty, or has characters"),
             (
