@@ -372,6 +372,33 @@ async fn orders_silence_limits_and_powers_are_evidence_that_is_signed() {
     assert!(error.contains("line 3 does not follow from the lines before it"), "{error}");
 }
 
+/// A log that replaces one that was moved away, for a sender whose order is older.
+#[tokio::test]
+async fn a_new_log_begins_with_the_limit_in_force() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, key) = (folder.path().join("grid.log"), folder.path().join("key"));
+    EvidenceKey::create_file(&key).unwrap();
+    let sender = json!({
+        "site": "garage", "fail_safe_kw": 5.0, "evidence_file": log, "evidence_key_file": key,
+    });
+    let stage = Stage::with(On::Sqlite, |config| add_sender(config, sender)).await;
+    stage.fjord.has_site("garage", Some(kw(3.0)));
+    follow(&stage.app).await;
+    let ordered = operate(&stage.app, (Method::POST, "/grid/dso"), json!({ "limit_kw": 15.0 })).await;
+    assert_eq!(ordered.0, 200, "{}", ordered.1);
+    std::fs::rename(&log, folder.path().join("old.log")).unwrap();
+    let stage = stage.restarted().await;
+    follow(&stage.app).await;
+    operate(&stage.app, (Method::POST, "/grid/dso"), json!({ "limit_kw": 9.0 })).await;
+    let expected = [
+        ("limit", json!(15.0)),
+        ("measured", json!(3.0)),
+        ("order", json!(9.0)),
+        ("limit", json!(9.0)),
+    ];
+    assert_eq!(records(&log), expected.map(|(kind, value)| (kind.to_owned(), value)));
+}
+
 #[tokio::test]
 async fn the_power_of_an_area_is_that_of_its_reachable_chargers() {
     let folder = tempfile::tempdir().unwrap();
