@@ -10,9 +10,6 @@ use slackwater_engine::units::{Power, UnitError};
 /// Last year of an end: RFC 3339 has four digits.
 const YEAR_MAX: i32 = 9999;
 
-/// Powers that differ by less are equal, in watts: LPC has whole watts.
-const WATT_TOLERANCE: f64 = 0.5;
-
 /// Limit that cannot be followed.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum LimitError {
@@ -68,12 +65,6 @@ pub fn written_fail_safe(data: &CmdData, resolved: &CmdData) -> Option<f64> {
     find(resolved)?.value?.scaled_number.as_ref().and_then(ScaledNumber::to_f64)
 }
 
-/// Returns true if a system that keeps `own` keeps a fail-safe limit of the box as well.
-#[must_use]
-pub fn is_fail_safe_kept(own: Power, watts: f64) -> bool {
-    own.as_kw() * 1000.0 <= watts + WATT_TOLERANCE
-}
-
 #[cfg(test)]
 mod tests {
     use slackwater_engine::units::kw;
@@ -122,12 +113,5 @@ mod tests {
             let found = read_message(&write, second(0)).unwrap_err().to_string();
             assert!(found.starts_with(expected), "{found}");
         }
-    }
-
-    #[test]
-    fn a_lower_fail_safe_of_the_service_keeps_that_of_the_box() {
-        assert!(is_fail_safe_kept(kw(4.2), 4200.0));
-        assert!(is_fail_safe_kept(kw(4.2), 5000.0));
-        assert!(!is_fail_safe_kept(kw(4.2), 4199.0));
     }
 }
