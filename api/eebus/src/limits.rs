@@ -71,21 +71,21 @@ mod tests {
 
     use super::*;
 
-    fn second(seconds: i64) -> DateTime<Utc> {
+    fn at_second(seconds: i64) -> DateTime<Utc> {
         "2026-01-05T12:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::seconds(seconds)
     }
 
-    fn order(limit_kw: f64, until: Option<i64>) -> GridMessage {
-        GridMessage::Order(GridOrder { limit: kw(limit_kw), until: until.map(second) })
+    fn order_until(limit_kw: f64, until: Option<i64>) -> GridMessage {
+        GridMessage::Order(GridOrder { limit: kw(limit_kw), until: until.map(at_second) })
     }
 
     #[test]
     fn an_active_limit_is_an_order_up_to_the_end_of_its_duration() {
-        let read = |write| read_message(&write, second(0));
-        assert_eq!(read(LimitWrite::active(4200.0)), Ok(order(4.2, None)));
-        assert_eq!(read(LimitWrite::active(0.0)), Ok(order(0.0, None)));
+        let read = |write| read_message(&write, at_second(0));
+        assert_eq!(read(LimitWrite::active(4200.0)), Ok(order_until(4.2, None)));
+        assert_eq!(read(LimitWrite::active(0.0)), Ok(order_until(0.0, None)));
         let quarter = LimitWrite::active_for(4200.0, Duration::from_mins(15));
-        assert_eq!(read(quarter), Ok(order(4.2, Some(900))));
+        assert_eq!(read(quarter), Ok(order_until(4.2, Some(900))));
     }
 
     #[test]
@@ -96,7 +96,7 @@ mod tests {
             LimitWrite { is_active: false, ..LimitWrite::active(-4200.0) },
             LimitWrite::active_for(4200.0, Duration::ZERO),
         ] {
-            assert_eq!(read_message(&write, second(0)), Ok(GridMessage::Release), "{write:?}");
+            assert_eq!(read_message(&write, at_second(0)), Ok(GridMessage::Release), "{write:?}");
         }
     }
 
@@ -110,7 +110,7 @@ mod tests {
             (LimitWrite::active_for(1.0, endless), "the limit holds for 1099511627776 s"),
             (LimitWrite::active_for(1.0, Duration::MAX), "the limit holds for"),
         ] {
-            let found = read_message(&write, second(0)).unwrap_err().to_string();
+            let found = read_message(&write, at_second(0)).unwrap_err().to_string();
             assert!(found.starts_with(expected), "{found}");
         }
     }

@@ -100,7 +100,9 @@ impl Https {
             let status = answer.status();
             let body = Limited::new(answer.into_body(), ANSWER_MAX).collect().await;
             let body = body.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
-                Some(_) => unanswered(format!("the answer is longer than {} MiB", ANSWER_MAX >> 20)),
+                Some(_) => {
+                    unanswered(format!("the answer is longer than {} MiB", ANSWER_MAX >> 20))
+                }
                 None => unanswered(describe_failure(error.as_ref())),
             })?;
             Ok((status, body.to_bytes()))

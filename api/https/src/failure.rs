@@ -76,7 +76,9 @@ fn describe_http(error: &hyper::Error) -> Option<&'static str> {
         return Some("no answer in time");
     }
     if error.is_parse() {
-        return Some("the answer is not HTTP; the address of a server with TLS begins with https://");
+        return Some(
+            "the answer is not HTTP; the address of a server with TLS begins with https://",
+        );
     }
     let is_closed = error.is_incomplete_message()
         || error.is_closed()
@@ -100,7 +102,9 @@ fn describe_tls(error: &rustls::Error) -> &'static str {
             | AlertDescription::AccessDenied
             | AlertDescription::CertificateExpired
             | AlertDescription::CertificateUnknown,
-        ) => "the server wants a certificate of this client, and does not accept the one it got, if any",
+        ) => {
+            "the server wants a certificate of this client, and does not accept the one it got, if any"
+        }
         rustls::Error::AlertReceived(_) => "the server refuses the connection by TLS",
         _ => "the connection by TLS failed",
     }
@@ -158,7 +162,10 @@ mod tests {
             (certificate(CertificateError::NotValidForName), "the certificate is for another name"),
             (certificate(CertificateError::BadSignature), "the certificate is not valid"),
             (certificate(CertificateError::Revoked), "the certificate is revoked"),
-            (alert(AlertDescription::CertificateRequired), "the server wants a certificate of this"),
+            (
+                alert(AlertDescription::CertificateRequired),
+                "the server wants a certificate of this",
+            ),
             (alert(AlertDescription::HandshakeFailure), "the server refuses the connection by TLS"),
             (passed_on(message), "the server does not speak TLS there"),
             (passed_on(rustls::Error::PeerIncompatible(old)), "the server has no version of TLS"),

@@ -25,7 +25,9 @@ pub fn explain_shared(plan: &PlanSummary, currency: Option<&str>) -> String {
     if paid_text == alone_text {
         return format!("{decided}: it pays {paid_text} {currency}, as much as alone.");
     }
-    format!("{decided}: it pays {paid_text} {currency}, and alone it would pay {alone_text} or more.")
+    format!(
+        "{decided}: it pays {paid_text} {currency}, and alone it would pay {alone_text} or more."
+    )
 }
 
 /// Reason for a plan without a period of charging.

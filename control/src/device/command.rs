@@ -563,12 +563,14 @@ mod tests {
         let refusal = |command: Command, facts: &CommandFacts| {
             command.check(facts).err().map(|refusal| refusal.to_string())
         };
-        let set = |current, facts: &CommandFacts| refusal(Command::MaxCurrent(amps(current)), facts);
+        let set =
+            |current, facts: &CommandFacts| refusal(Command::MaxCurrent(amps(current)), facts);
         let beyond = "max_current_amps is 5000 A; no plug of a vehicle carries more than 3000 A";
         assert_eq!(set(5_000.0, &facts).as_deref(), Some(beyond), "its range is not known");
         assert_eq!(set(3_000.0, &facts), None);
         let power = refusal(Command::ChargeRateLimit(kw(7_400.0)), &facts);
-        let beyond = "charge_rate_limit_kw is 7400 kW; no plug of a vehicle carries more than 3750 kW";
+        let beyond =
+            "charge_rate_limit_kw is 7400 kW; no plug of a vehicle carries more than 3750 kW";
         assert_eq!(power.as_deref(), Some(beyond));
         facts.allowed_range = Some(PowerRange { min: Some(kw(1.4)), max: Some(kw(22.0)) });
         // 220 A carry 22 kW on one phase of 100 V, and more anywhere else.

@@ -550,9 +550,13 @@ mod tests {
 
     #[test]
     fn a_fail_safe_as_low_as_asked_keeps_it() {
-        for (own_kw, asked_kw, is_kept) in
-            [(4.2, 4.2, true), (4.2, 5.0, true), (4.2, 4.1996, true), (4.2, 4.199, false), (0.0, 0.0, true)]
-        {
+        for (own_kw, asked_kw, is_kept) in [
+            (4.2, 4.2, true),
+            (4.2, 5.0, true),
+            (4.2, 4.1996, true),
+            (4.2, 4.199, false),
+            (0.0, 0.0, true),
+        ] {
             assert_eq!(is_fail_safe_kept(kw(own_kw), kw(asked_kw)), is_kept, "{own_kw} {asked_kw}");
         }
     }

@@ -153,14 +153,26 @@ mod tests {
         let known = "one of `charge`, `max_current_amps`, `charge_rate_limit_kw`, `operation_mode`, \
                      `follow_schedule`, `hold`";
         for (body, reason) in [
-            ("{}", "expected an object with one member, and this one has none or several; its name is "),
+            (
+                "{}",
+                "expected an object with one member, and this one has none or several; its name is ",
+            ),
             ("5", "expected a string, or an object with one member, found 5; its name is "),
             ("\"start\"", "`start` is not known; expected "),
-            ("\"charge\"", "expected an object with one member, which gives it a value; its name is "),
+            (
+                "\"charge\"",
+                "expected an object with one member, which gives it a value; its name is ",
+            ),
         ] {
             assert_eq!(refused(body), format!("{reason}{known}"), "{body}");
         }
-        assert_eq!(refused(r#"{"charge": "go"}"#), "/charge: `go` is not known; expected `start` or `stop`");
-        assert_eq!(refused(r#"{"max_current_amps": "16"}"#), "/max_current_amps: expected a number, found \"16\"");
+        assert_eq!(
+            refused(r#"{"charge": "go"}"#),
+            "/charge: `go` is not known; expected `start` or `stop`"
+        );
+        assert_eq!(
+            refused(r#"{"max_current_amps": "16"}"#),
+            "/max_current_amps: expected a number, found \"16\""
+        );
     }
 }

@@ -21,7 +21,8 @@ pub(crate) fn describe_reason(reason: &str) -> String {
     if let Some(name) = reason.strip_prefix("missing field ") {
         return format!("{name} is required");
     }
-    for (opening, is) in [("unknown variant ", "is not known"), ("unknown field ", "is no member")] {
+    for (opening, is) in [("unknown variant ", "is not known"), ("unknown field ", "is no member")]
+    {
         let told = reason.strip_prefix(opening).and_then(|told| told.split_once(", expected "));
         if let Some((name, known)) = told {
             return format!("{name} {is}; expected {known}");
@@ -84,10 +85,19 @@ mod tests {
         for (reason, expected) in [
             ("missing field `limit_kw`", "`limit_kw` is required"),
             ("unknown field `a`, expected `b` or `c`", "`a` is no member; expected `b` or `c`"),
-            ("unknown variant `a`, expected one of `b`, `c`, `d`", "`a` is not known; expected one of `b`, `c`, `d`"),
+            (
+                "unknown variant `a`, expected one of `b`, `c`, `d`",
+                "`a` is not known; expected one of `b`, `c`, `d`",
+            ),
             ("invalid type: string \"4\", expected f64", "expected a number, found \"4\""),
-            ("invalid value: integer `-1`, expected u32", "expected a whole number of 0 or more, found -1"),
-            ("invalid type: floating point `1.5`, expected u32", "expected a whole number of 0 or more, found 1.5"),
+            (
+                "invalid value: integer `-1`, expected u32",
+                "expected a whole number of 0 or more, found -1",
+            ),
+            (
+                "invalid type: floating point `1.5`, expected u32",
+                "expected a whole number of 0 or more, found 1.5",
+            ),
             ("invalid type: null, expected struct Room", "expected an object, found null"),
             ("invalid type: map, expected a sequence", "expected an array, found an object"),
             ("invalid type: boolean `true`, expected a string", "expected a string, found true"),

@@ -301,7 +301,11 @@ async fn limits_that_make_no_sense_are_refused_and_change_nothing() {
             json!({ "periods": [period(at(1), at(3), 1.0), period(at(2), at(4), 1.0)] }),
             "periods[1] starts at",
         ),
-        ("/limits/NO1/north", json!({ "power_kw": 1.0 }), "`power_kw` is not known; expected one of `power_max_kw`"),
+        (
+            "/limits/NO1/north",
+            json!({ "power_kw": 1.0 }),
+            "`power_kw` is not known; expected one of `power_max_kw`",
+        ),
         (
             "/limits/NO1/north",
             json!({ "clear": { "from": at(2), "to": at(1) } }),

@@ -232,7 +232,12 @@ async fn orders_that_make_no_sense_are_refused_and_change_nothing() {
         ("/grid/dso", json!({ "limit_kw": -1.0 }), 400, "/limit_kw: -1 kW is below 0 kW"),
         ("/grid/dso", json!({ "limit_kw": "4" }), 400, "/limit_kw: expected a number, found"),
         ("/grid/dso", json!({ "limit_kw": 1.0, "until": six() }), 400, "/until: 2026-01-05 18:00"),
-        ("/grid/dso", json!({ "limit": 1.0 }), 400, "`limit` is no member; expected `limit_kw` or `until`"),
+        (
+            "/grid/dso",
+            json!({ "limit": 1.0 }),
+            400,
+            "`limit` is no member; expected `limit_kw` or `until`",
+        ),
         ("/grid/dso", json!({}), 400, "`limit_kw` is required"),
     ] {
         let (found, problem) = operate(app, (Method::POST, path), order).await;
@@ -384,7 +389,8 @@ async fn a_new_log_begins_with_the_limit_in_force() {
     let stage = Stage::with(On::Sqlite, |config| add_sender(config, sender)).await;
     stage.fjord.has_site("garage", Some(kw(3.0)));
     follow(&stage.app).await;
-    let ordered = operate(&stage.app, (Method::POST, "/grid/dso"), json!({ "limit_kw": 15.0 })).await;
+    let ordered =
+        operate(&stage.app, (Method::POST, "/grid/dso"), json!({ "limit_kw": 15.0 })).await;
     assert_eq!(ordered.0, 200, "{}", ordered.1);
     std::fs::rename(&log, folder.path().join("old.log")).unwrap();
     let stage = stage.restarted().await;

@@ -78,9 +78,10 @@ pub(crate) async fn record_limit(
 /// Begins a log without records with the limit in force, so that its first measurements and orders
 /// can be read. Returns true if the log was begun.
 pub(crate) async fn begin_log(sender: &GridSender, in_force: &InForce, now: DateTime<Utc>) -> bool {
-    let is_empty = sender.evidence.as_ref().is_some_and(|log| {
-        log.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
-    });
+    let is_empty = sender
+        .evidence
+        .as_ref()
+        .is_some_and(|log| log.lock().unwrap_or_else(PoisonError::into_inner).is_empty());
     if is_empty {
         add_records(sender, vec![limit_record(in_force, now)], Some(now)).await;
     }

@@ -90,7 +90,7 @@ impl Http {
     /// Sends a letter. Other addresses are not followed.
     async fn send(&self, letter: &WebhookRequest<'_>) -> Result<(), PostError> {
         let unreached = |reason: String| PostError::Unreached { reason };
-        let request = request(letter).map_err(|error| unreached(error.to_string()))?;
+        let request = webhook_request(letter).map_err(|error| unreached(error.to_string()))?;
         let answered = async {
             let answer = self.client.request(request).await;
             let answer = answer.map_err(|error| unreached(describe_failure(&error)))?;
@@ -111,7 +111,7 @@ impl Transport for Http {
     }
 }
 
-fn request(letter: &WebhookRequest<'_>) -> Result<Request<Full<Bytes>>, http::Error> {
+fn webhook_request(letter: &WebhookRequest<'_>) -> Result<Request<Full<Bytes>>, http::Error> {
     let body = Full::new(Bytes::copy_from_slice(letter.body.as_bytes()));
     let mut request = Request::builder()
         .method(Method::POST)

@@ -138,8 +138,9 @@ pub async fn open_plan(app: &App, device_id: Uuid) -> Result<Option<OpenedPlan>,
     };
     opened.shown.plan = Some(planned.summary.clone());
     opened.shown.is_shared = planned.is_shared;
-    let explain_limit =
-        |currency: Option<&str>| planned.is_shared.then(|| explain_shared(&planned.summary, currency));
+    let explain_limit = |currency: Option<&str>| {
+        planned.is_shared.then(|| explain_shared(&planned.summary, currency))
+    };
     opened.shown.shared_reason = explain_limit(None);
     let Some(sheet_id) = sheet_id else { return Ok(Some(opened)) };
     let mut connection = app.store().reader().acquire().await?;

@@ -115,7 +115,7 @@ pub(crate) async fn fetch_reply(
         Source::File(file) => read_file(file.clone(), last).await,
         Source::Url(url) => {
             let seconds = feed.timeout_seconds;
-            let asked = ask(client, feed, (url, request.may_be_missing), last, now);
+            let asked = request_reply(client, feed, (url, request.may_be_missing), last, now);
             let asked = timeout(Duration::from_secs(seconds.into()), asked).await;
             asked.unwrap_or(Err(FetchError::TimedOut { seconds }))
         }
@@ -144,7 +144,7 @@ async fn read_file(file: PathBuf, last: Option<&Validators>) -> Result<Reply, Fe
     Ok(Reply::Text { text, validators })
 }
 
-async fn ask(
+async fn request_reply(
     client: &HttpsClient,
     feed: &FeedSettings,
     (url, may_be_missing): (&str, bool),
@@ -152,7 +152,8 @@ async fn ask(
     now: DateTime<Utc>,
 ) -> Result<Reply, FetchError> {
     let unreached = |reason: String| FetchError::Unreached { reason };
-    let request = conditional(feed, url, last).map_err(|error| unreached(error.to_string()))?;
+    let request =
+        conditional_request(feed, url, last).map_err(|error| unreached(error.to_string()))?;
     let answer = client.request(request).await;
     let (head, body) = answer.map_err(|error| unreached(describe_failure(&error)))?.into_parts();
     let is_conditional =
@@ -191,7 +192,7 @@ fn read_retry_after(text: &str, now: DateTime<Utc>) -> Option<TimeDelta> {
 }
 
 /// A request that names the validators of the last reply, and carries the token of the publisher.
-fn conditional(
+fn conditional_request(
     feed: &FeedSettings,
     url: &str,
     last: Option<&Validators>,
