@@ -195,7 +195,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
-            let mut asked = [0; 1024];
+            let mut asked = [0; 4096];
             assert_ne!(stream.read(&mut asked).unwrap(), 0);
             stream.write_all(text.as_bytes()).unwrap();
         });

@@ -167,7 +167,7 @@ impl Station {
         // says nothing about forms of profiles.
         let is_forgotten = is_refused
             && profile.purpose == Purpose::Transaction
-            && self.connector(number).transactions.is_forgotten_by_refusal();
+            && self.connector(number).transactions.note_refusal();
         match reply {
             Reply::Accepted => self.learned.accept(profile),
             Reply::NotSupported => self.learned.is_hopeless = true,

@@ -115,7 +115,7 @@ impl Transactions {
 
     /// Takes over that a profile of the open transaction was refused. Returns true if the charge point
     /// has forgotten the transaction, which explains it.
-    pub fn is_forgotten_by_refusal(&mut self) -> bool {
+    pub fn note_refusal(&mut self) -> bool {
         let unsure = self.open.as_mut().filter(|open| open.standing != Standing::Named);
         let Some(open) = unsure else { return false };
         open.standing = Standing::Forgotten;

@@ -24,6 +24,9 @@ const COUNT_MAX: u32 = 10_000;
 /// # Errors
 /// It is malformed: 400, with the path of the member that is.
 pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    if body.is_empty() {
+        return Err(Problem::bad_request("the body is empty; it is JSON"));
+    }
     let value: Value = serde_json::from_slice(body).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         Problem::bad_request(format!("the body is not JSON at line {line}, column {column}"))
@@ -34,10 +37,10 @@ pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
         if !place.is_empty() {
             return Problem::invalid(vec![format!("{place}: {reason}")]);
         }
-        if let Some(words) = known_members::<T>() {
-            if !reason.contains(&words) {
-                reason = format!("{reason}; its name is {words}");
-            }
+        if let Some(words) = known_members::<T>()
+            && !reason.contains(&words)
+        {
+            reason = format!("{reason}; its name is {words}");
         }
         Problem::bad_request(reason)
     })

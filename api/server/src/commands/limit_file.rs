@@ -25,7 +25,7 @@ pub(crate) struct LimitFile {
 impl LimitFile {
     /// Reads the text of a file. A fault names the file, the line, the column and its value.
     pub(crate) fn parse(file: &Path, text: &str) -> Result<Self, Failure> {
-        let fault = |(line, reason)| Failure::Limits {
+        let fault = |(line, reason): (usize, String)| Failure::Limits {
             reason: format!("{}, line {line}: {reason}", file.display()),
         };
         let read = read_lines(text.trim_start_matches('\u{feff}')).map_err(fault)?;
@@ -174,16 +174,29 @@ mod tests {
         let overlap = after(&[line(18, 20, "50"), line(19, 21, "50")].concat());
         let expected = "the first line names the columns start, end and power_max_kw";
         let cases = [
-            (after(&line(18, 19, "much")), "line 3: power_max_kw: `much` is no number of kW"),
-            (after(&line(18, 19, "-5")), "line 3: power_max_kw: -5 kW is below 0"),
-            (after(&line(18, 19, "1e9")), "line 3: power_max_kw: 1000000000 kW"),
-            (after("six,seven,5\n"), "line 3: start: `six` is no instant with an offset, such as"),
-            (after(&line(19, 19, "5")), "line 3: end is 2026-01-05 19:00:00 UTC, and start is"),
-            (overlap, "line 4: start is 2026-01-05 19:00:00 UTC, before the period of line 3 ends"),
-            (after("a,b\n"), "line 3: it has 2 columns, and the lines before have 3"),
-            (String::new(), &format!("line 1: {expected}, and here it has nothing")),
-            ("start,end\n".to_owned(), &format!("line 1: {expected}, and here it has start, end")),
-            ("from,end\n".to_owned(), &format!("line 1: {expected}, and \"from\" is none of them")),
+            (
+                after(&line(18, 19, "much")),
+                "line 3: power_max_kw: `much` is no number of kW".to_owned(),
+            ),
+            (after(&line(18, 19, "-5")), "line 3: power_max_kw: -5 kW is below 0".to_owned()),
+            (after(&line(18, 19, "1e9")), "line 3: power_max_kw: 1000000000 kW".to_owned()),
+            (
+                after("six,seven,5\n"),
+                "line 3: start: `six` is no instant with an offset, such as".to_owned(),
+            ),
+            (
+                after(&line(19, 19, "5")),
+                "line 3: end is 2026-01-05 19:00:00 UTC, and start is".to_owned(),
+            ),
+            (
+                overlap,
+                "line 4: start is 2026-01-05 19:00:00 UTC, before the period of line 3 ends"
+                    .to_owned(),
+            ),
+            (after("a,b\n"), "line 3: it has 2 columns, and the lines before have 3".to_owned()),
+            (String::new(), format!("line 1: {expected}, and here it has nothing")),
+            ("start,end\n".to_owned(), format!("line 1: {expected}, and here it has start, end")),
+            ("from,end\n".to_owned(), format!("line 1: {expected}, and \"from\" is none of them")),
         ];
         for (text, reason) in &cases {
             let expected = format!("limits: limits.csv, {reason}");

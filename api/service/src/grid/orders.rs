@@ -194,10 +194,12 @@ async fn advance(
     let known = read_grid_state(app.store(), &sender.name).await?;
     let before = known.unwrap_or_else(|| sender.state(now));
     let (timed, _) = next_state(sender, &before, Input::Time, now);
-    let begun = match timed.in_force {
-        Some(in_force) if begin_log(sender, &in_force, now).await => Some(in_force),
-        _ => None,
-    };
+    let mut begun = None;
+    if let Some(in_force) = timed.in_force
+        && begin_log(sender, &in_force, now).await
+    {
+        begun = Some(in_force);
+    }
     let (next, message) = next_state(sender, &before, input, now);
     if known == Some(next) && message.is_none() {
         show(worlds, sender, next, now);

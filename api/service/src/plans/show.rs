@@ -150,7 +150,7 @@ pub async fn open_plan(app: &App, device_id: Uuid) -> Result<Option<OpenedPlan>,
         Ok(saved) => opened.shown.saved = saved,
         Err(error) => error!(%device_id, %error, "a kept plan cannot be made again"),
     }
-    opened.shown.shared_reason = explain_limit(Some(&sheet.currency));
+    opened.shown.shared_reason = explain_limit(Some(sheet.currency.as_str()));
     opened.plan = planned.plan(sheet.prices.curve()).ok().flatten();
     opened.shown.reasons = opened.plan.as_ref().map(explain).unwrap_or_default();
     opened.sheet = Some(sheet);
