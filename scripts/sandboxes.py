@@ -41,6 +41,7 @@ class Running:
         auth: Address at which tokens are issued.
         admin: Address of operators.
         token: The token of its welcome; empty if it has none.
+        start: What it logged before it listened.
         log: What it logged since it listens.
     """
 
@@ -49,6 +50,7 @@ class Running:
     auth: str
     admin: str
     token: str = ""
+    start: list[Json] = field(default_factory=list)
     log: list[Json] = field(default_factory=list)
 
     @property
@@ -98,6 +100,7 @@ def listening(
         event = event_of(line)
         if event.get("message") == "listening":
             running = Running(process, event["base"], event["auth"], event["admin"])
+            running.start = [event for event in map(event_of, said) if event]
             # It welcomes before it listens: all of that is there.
             running.token = token_in(out) if is_welcome else ""
             # A pipe that nobody reads fills up, and then the server waits.

@@ -8,9 +8,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-import os
 import re
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,28 +20,14 @@ import pytest
 import websockets
 from ocpp.v16 import call as call16
 
-from billing import Billing, Tape, answers, calls
-from central import ROOT, connected
-from points import Obedient16, Post16, limit_of, listen
-from test_integration_example import Client, ask
+import production
+from production import Client, ask, run_program
 
-PROGRAM = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
+from billing import Billing, Tape, answers, calls
+from central import connected
+from points import Obedient16, Post16, limit_of, listen
 
 SETTINGS = """
-[store]
-url = "sqlite:{folder}/kept.db"
-
-[serve]
-drain_seconds = 0
-
-[admin]
-listen = "127.0.0.1:0"
-
-[environments.production]
-base = {{ listen = "127.0.0.1:0" }}
-auth = {{ listen = "127.0.0.1:0" }}
-link = {{ listen = "127.0.0.1:0" }}
-
 [environments.production.integrations.chargers]
 type = "ocpp"
 listen = "127.0.0.1:0"
@@ -52,53 +36,27 @@ state_folder = "{folder}/chargers"
 """
 
 
-def run(*arguments: str | Path, **more: str) -> str:
-    done = subprocess.run(
-        [PROGRAM, *arguments],
-        env={**os.environ, **more},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
-
-
-def read_event(process: subprocess.Popen[str], message: str) -> Any:
-    """Read the log up to a message."""
-    assert process.stderr
-    for line in process.stderr:
-        event = json.loads(line)
-        if event.get("message") == message:
-            return event
-    raise AssertionError(message)
-
-
 @contextmanager
 def serving(folder: Path, more: str = "") -> Iterator[SimpleNamespace]:
     """Start the service with a charger that was added, and with more settings."""
-    assert PROGRAM.is_file(), f"{PROGRAM} is missing: run `make ocpp`"
     chargers = folder / "chargers"
     chargers.mkdir()
-    settings = folder / "settings.toml"
-    settings.write_text(SETTINGS.format(folder=folder) + more)
-    added = run("charger", "add", "garage", "--state-folder", chargers)
+    added = run_program("charger", "add", "garage", "--state-folder", chargers)
     secrets = dict(line.split(" ") for line in added.splitlines())
-    command = [str(PROGRAM), "serve", "--config", str(settings)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with production.serving(folder, SETTINGS + more) as service:
         # The integration listens before the service does.
-        door = read_event(process, "listening for charge points")
-        event = read_event(process, "listening")
-        admin = event["admin"]
-        made = run(
-            *("client", "create", "--environment", "production", "--config", settings),
-            SLACKWATER_ADMIN_URL=admin,
-        )
-        client = Client(event["base"], event["auth"], json.loads(made))
-        address = door["address"]
+        (door,) = [
+            event
+            for event in service.running.start
+            if event.get("message") == "listening for charge points"
+        ]
         yield SimpleNamespace(
-            client=client, address=address, admin=admin, chargers=chargers, **secrets
+            client=service.create_client(),
+            address=door["address"],
+            admin=service.running.admin,
+            chargers=chargers,
+            **secrets,
         )
-        process.terminate()
     # Finalisers of coroutines that run while pytest compiles a plug-in end in a SystemError of
     # Python 3.11.7: they run here instead.
     gc.collect()
@@ -174,7 +132,7 @@ def test_a_charger_is_added_linked_and_limited(served: SimpleNamespace) -> None:
 def test_an_operator_triggers_restarts_and_forgets_a_charger(served: SimpleNamespace) -> None:
     async def operate(*words: str) -> Any:
         """Give a command to the running service."""
-        done = await asyncio.to_thread(run, *words, SLACKWATER_ADMIN_URL=served.admin)
+        done = await asyncio.to_thread(run_program, *words, SLACKWATER_ADMIN_URL=served.admin)
         return json.loads(done)
 
     async def scene() -> None:

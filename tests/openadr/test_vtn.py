@@ -15,10 +15,9 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -28,17 +27,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from production import Production, serving, wait_until
+from server import SERVER
+
 from postgres import postgres
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-
-import sandboxes
-
-ROOT = Path(__file__).parents[2]
-DEBUG = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
-SERVICE = DEBUG / "slackwater-api"
-PROGRAM = DEBUG / "slackwater-openadr"
-VTN = Path(os.environ.get("OPENLEADR_VTN", DEBUG.parent / "openleadr/bin/openleadr-vtn"))
+PROGRAM = SERVER.with_name("slackwater-openadr")
+TARGET = SERVER.parent.parent
+VTN = Path(os.environ.get("OPENLEADR_VTN", TARGET / "openleadr/bin/openleadr-vtn"))
 
 SECRET = b"a key of tests, which signs tokens of the VTN"
 CLIENT, PASSWORD = "slackwater", "a-secret-of-tests"
@@ -58,26 +54,12 @@ SILENCE = 6
 
 FAIL_SAFE_KW = 3.0
 
-SETTINGS = """
-[store]
-url = "sqlite:{folder}/kept.db"
-
-[serve]
-drain_seconds = 0
-
-[admin]
-listen = "127.0.0.1:0"
-
-[environments.production]
-base = {{ listen = "127.0.0.1:0" }}
-auth = {{ listen = "127.0.0.1:0" }}
-link = {{ listen = "127.0.0.1:0" }}
-
+SETTINGS = f"""
 [grid.dso]
 zone = "NO1"
 area = "north"
-fail_safe_kw = {fail_safe}
-silence_max_seconds = {silence}
+fail_safe_kw = {FAIL_SAFE_KW}
+silence_max_seconds = {SILENCE}
 """
 
 
@@ -95,14 +77,6 @@ def send(method: str, url: str, body: object = None, token: str = "") -> tuple[i
     connection.close()
     is_json = answer.getheader("content-type", "").startswith("application/json")
     return answer.status, json.loads(content) if is_json else content
-
-
-def wait_until(holds: Callable[[], bool], told: Callable[[], object]) -> None:
-    """Ask until something holds; `told` is the message if it does not in time."""
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, told()
-        threading.Event().wait(0.05)
 
 
 def sign_token(scopes: list[str]) -> str:
@@ -191,7 +165,7 @@ def serving_vtn() -> Iterator[Vtn]:
                     except OSError:
                         return False
 
-                wait_until(answers, lambda: "the VTN does not answer")
+                wait_until(answers, lambda: "the VTN does not answer", PATIENCE)
                 vtn = Vtn(url, process)
                 vtn.prepare()
                 yield vtn
@@ -204,7 +178,7 @@ def serving_vtn() -> Iterator[Vtn]:
 class Ven:
     """The program between a VTN and a service, and its log."""
 
-    admin: str
+    service: Production
     process: subprocess.Popen[str]
     log: list[str] = field(default_factory=list)
 
@@ -215,9 +189,7 @@ class Ven:
 
     def sender(self) -> Any:
         """The sender as the service shows it."""
-        status, sender = send("GET", f"{self.admin}/grid/dso")
-        assert status == 200, sender
-        return sender
+        return self.service.sender("dso")
 
     def until_in_force(self, limit_kw: float | None, reason: str) -> None:
         """Wait until the service has a limit in force, for a reason."""
@@ -226,7 +198,7 @@ class Ven:
             sender = self.sender()
             return (sender["limit_kw"], sender["reason"]) == (limit_kw, reason)
 
-        wait_until(holds, lambda: (self.sender(), self.log[-5:]))
+        wait_until(holds, lambda: (self.sender(), self.log[-5:]), PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -238,22 +210,16 @@ def vtn() -> Iterator[Vtn]:
 @contextmanager
 def following(vtn: Vtn, folder: Path, *more: str, client: str = CLIENT) -> Iterator[Ven]:
     """Run the service, and the program between the VTN and it."""
-    for file in (SERVICE, PROGRAM):
-        assert file.is_file(), f"{file} is missing: run `make openadr`"
-    settings = folder / "settings.toml"
-    settings.write_text(SETTINGS.format(folder=folder, fail_safe=FAIL_SAFE_KW, silence=SILENCE))
+    assert PROGRAM.is_file(), f"{PROGRAM} is missing: run `make openadr`"
     secret = folder / "secret"
     secret.write_text(PASSWORD + "\n")
     command: list[str | Path] = [PROGRAM, "--vtn", vtn.url, "--program", vtn.program]
     command += ["--client-id", client, "--client-secret-file", secret]
     command += ["--grid", "dso", "--poll-seconds", "1", *more]
-    pipe = subprocess.PIPE
-    serve: list[str | Path] = [SERVICE, "serve", "--config", settings]
-    with subprocess.Popen(serve, stdout=pipe, stderr=pipe, text=True) as service:
-        running = sandboxes.listening(service)
-        command += ["--admin", running.admin]
-        with subprocess.Popen(command, stderr=pipe, text=True) as process:
-            ven = Ven(running.admin, process)
+    with serving(folder, SETTINGS) as service:
+        command += ["--admin", service.running.admin]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            ven = Ven(service, process)
             reader = threading.Thread(target=ven.read_log)
             reader.start()
             try:
@@ -261,7 +227,6 @@ def following(vtn: Vtn, folder: Path, *more: str, client: str = CLIENT) -> Itera
             finally:
                 process.terminate()
                 reader.join()
-                running.end()
         assert process.returncode == 0, ven.log
 
 

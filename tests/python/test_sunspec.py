@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,27 +13,11 @@ from urllib.parse import urlencode
 
 import pytest
 
+import production
+from production import Client, ask, run_program
 from sunspec_devices import PATIENCE, Devices, make_devices
 
-from test_integration_example import ROOT, Client, ask
-
-PROGRAM = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
-
 SETTINGS = """
-[store]
-url = "sqlite:{folder}/kept.db"
-
-[serve]
-drain_seconds = 0
-
-[admin]
-listen = "127.0.0.1:0"
-
-[environments.production]
-base = {{ listen = "127.0.0.1:0" }}
-auth = {{ listen = "127.0.0.1:0" }}
-link = {{ listen = "127.0.0.1:0" }}
-
 [environments.production.integrations.energy]
 type = "sunspec"
 users.ada.password_file = "{folder}/password"
@@ -66,15 +48,15 @@ OFFERED = ["cellar/battery", "roof/battery", "roof/inverter", "shed/inverter"]
 
 
 class Served:
-    """The running service, its client, and its operators' address."""
+    """The running service and its client."""
 
-    def __init__(self, client: Client, admin: str) -> None:
-        self.client = client
-        self.admin = admin
+    def __init__(self, service: production.Production) -> None:
+        self.client = service.create_client()
+        self.admin = service.running.admin
 
     def operate(self, *words: str) -> Any:
         """Give a command to the running service."""
-        return json.loads(run(*words, SLACKWATER_ADMIN_URL=self.admin))
+        return json.loads(run_program(*words, SLACKWATER_ADMIN_URL=self.admin))
 
     def read(self, device: str) -> Any:
         """The last reading of a device."""
@@ -82,47 +64,18 @@ class Served:
         return json.loads(text)["reading"]
 
 
-def run(*arguments: str | Path, **more: str) -> str:
-    done = subprocess.run(
-        [PROGRAM, *arguments],
-        env={**os.environ, **more},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
-
-
 @contextmanager
 def serving(folder: Path, devices: Devices) -> Iterator[Served]:
     """Start the service with the devices in its settings."""
-    assert PROGRAM.is_file(), f"{PROGRAM} is missing: run `make build`"
     password = folder / "password"
     password.write_text("sesame\n")
     password.chmod(0o600)
-    settings = folder / "settings.toml"
-    settings.write_text(SETTINGS.format(folder=folder, port=devices.port))
-    checked = run("config", "check", "--config", settings)
+    devices_settings = SETTINGS.replace("{port}", str(devices.port))
+    settings = production.write_settings(folder, devices_settings)
+    checked = run_program("config", "check", "--config", settings)
     assert checked.splitlines()[-1] == "The settings can be used."
-    command = [str(PROGRAM), "serve", "--config", str(settings)]
-    log = folder / "service.log"
-    with log.open("w") as output, subprocess.Popen(command, stderr=output, text=True) as process:
-        try:
-            event = until(lambda: find_event(log, "listening"), log.read_text)
-            made = run(
-                *("client", "create", "--environment", "production", "--config", settings),
-                SLACKWATER_ADMIN_URL=event["admin"],
-            )
-            yield Served(Client(event["base"], event["auth"], json.loads(made)), event["admin"])
-        finally:
-            process.terminate()
-
-
-def find_event(log: Path, message: str) -> Any:
-    """Find a message in the log; its last line may be half written."""
-    lines = log.read_text().splitlines(keepends=True)
-    events = (json.loads(line) for line in lines if line.endswith("\n"))
-    return next((event for event in events if event.get("message") == message), None)
+    with production.serving(folder, devices_settings) as service:
+        yield Served(service)
 
 
 def until(find: Callable[[], Any], tell: Callable[[], Any]) -> Any:

@@ -17,7 +17,7 @@ const FUNCTION_LINES_MAX: usize = 70;
 const RUST_FOLDERS: [&str; 7] = ["engine", "control", "sim", "bindings", "api", "benches", "tests"];
 
 /// Crates whose code runs for users.
-const PRODUCTION_FOLDERS: [&str; 18] = [
+const PRODUCTION_FOLDERS: [&str; 19] = [
     "engine/src",
     "control/src",
     "sim/src",
@@ -25,6 +25,7 @@ const PRODUCTION_FOLDERS: [&str; 18] = [
     "api/integration/src",
     "api/ocpp/src",
     "api/evcc/src",
+    "api/https/src",
     "api/grid_client/src",
     "api/eebus/src",
     "api/openadr/src",

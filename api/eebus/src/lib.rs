@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `settings` | arguments of the program, checked |
 //! | `identity` | the private key in its file, and the SKI that follows from it |
-//! | `limits` | pure functions: from a limit of the box to a message, and fail-safe values that can be kept |
+//! | `limits` | pure functions: from a limit of the box to a message, and its fail-safe values |
 //! | `wanted` | state that the service must have, and the loop that makes it so |
 //! | `system` | the connection to the box: limits, heartbeats and fail-safe values |
 //! | `main` | log, clock and signals |

@@ -10,9 +10,6 @@ use slackwater_engine::units::{Power, UnitError};
 /// Last year of an end: RFC 3339 has four digits.
 const YEAR_MAX: i32 = 9999;
 
-/// Powers that differ by less are equal, in watts: LPC has whole watts.
-const WATT_TOLERANCE: f64 = 0.5;
-
 /// Limit that cannot be followed.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum LimitError {
@@ -68,33 +65,27 @@ pub fn written_fail_safe(data: &CmdData, resolved: &CmdData) -> Option<f64> {
     find(resolved)?.value?.scaled_number.as_ref().and_then(ScaledNumber::to_f64)
 }
 
-/// Returns true if a system that keeps `own` keeps a fail-safe limit of the box as well.
-#[must_use]
-pub fn is_fail_safe_kept(own: Power, watts: f64) -> bool {
-    own.as_kw() * 1000.0 <= watts + WATT_TOLERANCE
-}
-
 #[cfg(test)]
 mod tests {
     use slackwater_engine::units::kw;
 
     use super::*;
 
-    fn second(seconds: i64) -> DateTime<Utc> {
+    fn at_second(seconds: i64) -> DateTime<Utc> {
         "2026-01-05T12:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::seconds(seconds)
     }
 
-    fn order(limit_kw: f64, until: Option<i64>) -> GridMessage {
-        GridMessage::Order(GridOrder { limit: kw(limit_kw), until: until.map(second) })
+    fn order_until(limit_kw: f64, until: Option<i64>) -> GridMessage {
+        GridMessage::Order(GridOrder { limit: kw(limit_kw), until: until.map(at_second) })
     }
 
     #[test]
     fn an_active_limit_is_an_order_up_to_the_end_of_its_duration() {
-        let read = |write| read_message(&write, second(0));
-        assert_eq!(read(LimitWrite::active(4200.0)), Ok(order(4.2, None)));
-        assert_eq!(read(LimitWrite::active(0.0)), Ok(order(0.0, None)));
+        let read = |write| read_message(&write, at_second(0));
+        assert_eq!(read(LimitWrite::active(4200.0)), Ok(order_until(4.2, None)));
+        assert_eq!(read(LimitWrite::active(0.0)), Ok(order_until(0.0, None)));
         let quarter = LimitWrite::active_for(4200.0, Duration::from_mins(15));
-        assert_eq!(read(quarter), Ok(order(4.2, Some(900))));
+        assert_eq!(read(quarter), Ok(order_until(4.2, Some(900))));
     }
 
     #[test]
@@ -105,7 +96,7 @@ mod tests {
             LimitWrite { is_active: false, ..LimitWrite::active(-4200.0) },
             LimitWrite::active_for(4200.0, Duration::ZERO),
         ] {
-            assert_eq!(read_message(&write, second(0)), Ok(GridMessage::Release), "{write:?}");
+            assert_eq!(read_message(&write, at_second(0)), Ok(GridMessage::Release), "{write:?}");
         }
     }
 
@@ -119,15 +110,8 @@ mod tests {
             (LimitWrite::active_for(1.0, endless), "the limit holds for 1099511627776 s"),
             (LimitWrite::active_for(1.0, Duration::MAX), "the limit holds for"),
         ] {
-            let found = read_message(&write, second(0)).unwrap_err().to_string();
+            let found = read_message(&write, at_second(0)).unwrap_err().to_string();
             assert!(found.starts_with(expected), "{found}");
         }
-    }
-
-    #[test]
-    fn a_lower_fail_safe_of_the_service_keeps_that_of_the_box() {
-        assert!(is_fail_safe_kept(kw(4.2), 4200.0));
-        assert!(is_fail_safe_kept(kw(4.2), 5000.0));
-        assert!(!is_fail_safe_kept(kw(4.2), 4199.0));
     }
 }

@@ -11,10 +11,11 @@ use eebus::runtime::{ConnectionError, Hub};
 use eebus::ship::{DeviceCategory, DiscoveryError, ShipTxtRecord};
 use eebus::spine::DeviceError;
 use slackwater_eebus::identity::{IdentityError, device_name, open_identity};
-use slackwater_eebus::settings::{Arguments, SettingError};
+use slackwater_eebus::settings::Arguments;
 use slackwater_eebus::system::{LpcSystem, OfferedFailSafe};
 use slackwater_eebus::wanted::{WantedState, follow_states};
 use slackwater_engine::units::Power;
+use slackwater_grid_client::arguments::ConnectError;
 use slackwater_grid_client::service::Service;
 use tokio::signal;
 use tokio::signal::unix::SignalKind;
@@ -29,7 +30,7 @@ const RETRY: Duration = Duration::from_secs(5);
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error(transparent)]
-    Setting(#[from] SettingError),
+    Setting(#[from] ConnectError),
     #[error(transparent)]
     Identity(#[from] IdentityError),
     #[error("--trust is the SKI of this program; it must be that of the control box")]

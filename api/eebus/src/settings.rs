@@ -5,18 +5,17 @@ use std::time::Duration;
 
 use clap::Parser;
 use eebus::ship::Ski;
-use slackwater_grid_client::arguments::{SecretError, ServiceArguments};
-use slackwater_grid_client::http::Https;
+use slackwater_grid_client::arguments::{ConnectError, ServiceArguments, level_parser};
 use slackwater_grid_client::service::Service;
 use tracing_subscriber::filter::LevelFilter;
 
-/// Name of the program in its requests.
-const USER_AGENT: &str = concat!("slackwater-eebus/", env!("CARGO_PKG_VERSION"));
+/// Name of the program.
+const PROGRAM: &str = "slackwater-eebus";
 
 /// Follows limits of an EEBUS control box (LPC, limitation of power consumption) as orders of a grid
 /// operator.
 #[derive(Debug, Parser)]
-#[command(name = "slackwater-eebus", version)]
+#[command(name = PROGRAM, version)]
 pub struct Arguments {
     /// The control box that is trusted, by the 40 hexadecimal digits of its SKI.
     #[arg(long, value_name = "SKI")]
@@ -44,28 +43,23 @@ pub struct Arguments {
     service: ServiceArguments,
 
     /// Least level of the log: `info` has each limit, `error` faults alone.
-    #[arg(long, default_value = "info", value_name = "LEVEL")]
+    #[arg(
+        long,
+        default_value = "info",
+        value_name = "LEVEL",
+        value_parser = level_parser(),
+        ignore_case = true
+    )]
     pub log: LevelFilter,
-}
-
-/// Setting that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum SettingError {
-    /// A secret that cannot be used.
-    #[error(transparent)]
-    Secret(#[from] SecretError),
-    /// There is no TLS.
-    #[error("cannot set up TLS: {0}")]
-    Tls(#[from] rustls::Error),
 }
 
 impl Arguments {
     /// The sender at the service.
     ///
     /// # Errors
-    /// The file of the token cannot be read, or the token cannot be sent.
-    pub fn connect_service(&self) -> Result<Service, SettingError> {
-        Ok(self.service.clone().connect(Https::new(USER_AGENT)?)?)
+    /// The file of the token cannot be read, the token cannot be sent, or there is no TLS.
+    pub fn connect_service(&self) -> Result<Service, ConnectError> {
+        self.service.clone().connect(PROGRAM).map(|(service, _)| service)
     }
 
     /// Least time for which the fail-safe of the service holds.
@@ -109,7 +103,9 @@ mod tests {
             (["--announce", "box"], "'--announce <IP>'"),
             (["--hold-seconds", "7199"], "7199 is not in 7200..=86400"),
             (["--grid", "a/b"], "'--grid <NAME>': a name has letters"),
-            (["--log", "louder"], "'--log <LEVEL>': error parsing level filter"),
+            (["--log", "3"], "'--log <LEVEL>'\n  [possible values: off, error, warn"),
+            (["--log", ""], "'--log <LEVEL>' but none was supplied\n  [possible values: off"),
+            (["--log", "louder"], "'--log <LEVEL>'\n  [possible values: off, error, warn"),
         ] {
             let mut line = GOOD.to_vec();
             match line.iter().position(|word| *word == more[0]) {

@@ -19,13 +19,13 @@ use eebus::usecases::limitation::{
     LimitWrite, LimitationState, LocalDecision,
 };
 use eebus::usecases::lpc;
-use slackwater_control::grid_order::limit::GridMessage;
+use slackwater_control::grid_order::limit::{GridMessage, is_fail_safe_kept};
 use slackwater_engine::units::Power;
 use tokio::sync::watch::{Receiver, Sender};
 use tracing::{error, info, warn};
 
 use crate::identity::device_name;
-use crate::limits::{is_fail_safe_kept, read_message, written_fail_safe};
+use crate::limits::{read_message, written_fail_safe};
 use crate::wanted::WantedState;
 
 /// Time in which the service must have taken a limit. The box waits 10 s for its answer (SPINE 1.3,
@@ -214,18 +214,16 @@ impl<C: Fn() -> DateTime<Utc>> LpcSystem<C> {
 
     /// Acknowledges the pending limit once the service took it, and refuses it after some time.
     fn settle_limit(&mut self, now: Duration) {
-        let Some(pending) = &self.pending else { return };
-        if *self.taken.borrow() >= pending.number {
-            let Some(PendingLimit { event, message, arrived, .. }) = self.pending.take() else {
-                return;
-            };
+        let taken = *self.taken.borrow();
+        let settled = self.pending.take_if(|pending| taken >= pending.number);
+        if let Some(PendingLimit { event, message, arrived, .. }) = settled {
             // By the time of its arrival, from which its duration counts.
             let decided = self.pass_event(&event, arrived);
             if matches!(decided, Some(CsEvent::LimitDecided { outcome, .. }) if outcome.is_accepted())
             {
                 self.accepted = Some(message);
             }
-        } else if now >= pending.arrived + ANSWER_TIME {
+        } else if self.pending.as_ref().is_some_and(|one| now >= one.arrived + ANSWER_TIME) {
             error!("the service did not take the limit in time");
             self.refuse_pending(now);
         }
@@ -243,7 +241,9 @@ impl<C: Fn() -> DateTime<Utc>> LpcSystem<C> {
     fn keeps_fail_safe(&self, write: &WriteRequest) -> bool {
         let own = self.fail_safe.limit;
         let Some(watts) = written_fail_safe(&write.data, &write.resolved) else { return true };
-        let is_kept = watts < 0.0 || is_fail_safe_kept(own, watts);
+        // The state machine refuses one below zero itself.
+        let asked = Power::from_kw(watts / 1000.0);
+        let is_kept = watts < 0.0 || asked.is_ok_and(|asked| is_fail_safe_kept(own, asked));
         let own_kw = own.as_kw();
         if is_kept {
             info!(watts, own_kw, "the box writes a fail-safe limit that the service keeps");

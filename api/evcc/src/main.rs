@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use slackwater_evcc::routes::{Planner, routes};
 use tokio::net::TcpListener;
 use tokio::signal;
@@ -22,8 +23,20 @@ struct Arguments {
     #[arg(long, default_value_t = 10.0, value_parser = parse_seconds)]
     seconds_max: f64,
     /// Least level of the log: `info` has a reason for each step, `warn` refusals alone.
-    #[arg(long, default_value = "info", value_name = "LEVEL")]
+    #[arg(
+        long,
+        default_value = "info",
+        value_name = "LEVEL",
+        value_parser = level_parser(),
+        ignore_case = true
+    )]
     log: LevelFilter,
+}
+
+/// Parser of words: `LevelFilter` itself takes digits, and an empty text as `error`.
+fn level_parser() -> impl TypedValueParser<Value = LevelFilter> {
+    let words = PossibleValuesParser::new(["off", "error", "warn", "info", "debug", "trace"]);
+    words.try_map(|word| word.parse::<LevelFilter>())
 }
 
 fn parse_seconds(text: &str) -> Result<f64, String> {

@@ -1,7 +1,10 @@
 //! Arguments that name the sender, the operators' address and its token.
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use http::{HeaderValue, Uri};
+use slackwater_https::client::TlsError;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::http::Https;
 use crate::service::Service;
@@ -54,18 +57,39 @@ pub enum SecretError {
     },
 }
 
+/// Sender that cannot be reached.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// A secret that cannot be used.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    /// There is no TLS.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
+
 impl ServiceArguments {
-    /// The sender at the operators' address.
+    /// The sender at the operators' address, asked by a program of a name, and its client for
+    /// requests to others.
     ///
     /// # Errors
-    /// The file of the token cannot be read, or the token cannot be sent.
-    pub fn connect(self, https: Https) -> Result<Service, SecretError> {
+    /// The file of the token cannot be read, the token cannot be sent, or there is no TLS.
+    pub fn connect(self, program: &str) -> Result<(Service, Https), ConnectError> {
         let token = read_secret(
             ("--admin-token", self.admin_token),
             ("--admin-token-file", self.admin_token_file.as_deref()),
         )?;
-        Ok(Service::new(https, &self.admin, &self.grid, token))
+        let https = Https::of_program(program)?;
+        Ok((Service::new(https.clone(), &self.admin, &self.grid, token), https))
     }
+}
+
+/// Parser of the least level of a log: a word. `LevelFilter` itself takes digits, and an empty text as
+/// `error`.
+#[must_use]
+pub fn level_parser() -> impl TypedValueParser<Value = LevelFilter> {
+    let words = PossibleValuesParser::new(["off", "error", "warn", "info", "debug", "trace"]);
+    words.try_map(|word| word.parse::<LevelFilter>())
 }
 
 /// Secret that is given itself, or in a file, each with the name of its option.

@@ -1,17 +1,12 @@
 //! Requests over HTTP and TLS, with limits of time and size.
-use std::error::Error;
 use std::time::Duration;
 
 use http::{HeaderValue, Request, StatusCode, header};
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Bytes;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
-use rustls::{ClientConfig, RootCertStore};
+use slackwater_https::client::{HttpsClient, TlsError, connect_https};
+use slackwater_https::failure::describe_failure;
 use tokio::time::timeout;
-use tracing::warn;
 
 /// Body of a request.
 pub type Body = Full<Bytes>;
@@ -34,7 +29,7 @@ pub enum RequestError {
     Unanswered {
         /// Address of the request.
         url: String,
-        /// Innermost cause.
+        /// Failure of the connection.
         reason: String,
     },
     /// An answer that says no.
@@ -68,31 +63,21 @@ impl RequestError {
 /// Client that trusts what the system trusts, and follows no redirects.
 #[derive(Debug, Clone)]
 pub struct Https {
-    client: Client<HttpsConnector<HttpConnector>, Body>,
+    client: HttpsClient,
     /// Name of the program in its requests.
     agent: HeaderValue,
 }
 
 impl Https {
-    /// Makes a client of a program with a name and a version, such as `slackwater-openadr/0.1.0`.
+    /// Makes a client of a program, such as `slackwater-openadr`, which its requests name with its
+    /// version.
     ///
     /// # Errors
     /// There is no TLS.
-    pub fn new(agent: &'static str) -> Result<Self, rustls::Error> {
-        let mut trusted = RootCertStore::empty();
-        let found = rustls_native_certs::load_native_certs();
-        trusted.add_parsable_certificates(found.certs);
-        if trusted.is_empty() {
-            warn!(reasons = ?found.errors, "the system has no certificates: only http is possible");
-        }
-        let provider = rustls::crypto::ring::default_provider();
-        let tls = ClientConfig::builder_with_provider(provider.into())
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(trusted)
-            .with_no_client_auth();
-        let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
-        let client = Client::builder(TokioExecutor::new()).build(connector.enable_http1().build());
-        Ok(Self { client, agent: HeaderValue::from_static(agent) })
+    pub fn of_program(name: &str) -> Result<Self, TlsError> {
+        let agent = format!("{name}/{}", env!("CARGO_PKG_VERSION"));
+        let agent = HeaderValue::try_from(agent).expect("names of programs are plain letters");
+        Ok(Self { client: connect_https()?, agent })
     }
 
     /// Sends a request and reads the JSON of the answer.
@@ -111,10 +96,15 @@ impl Https {
                 .client
                 .request(request)
                 .await
-                .map_err(|error| unanswered(innermost_cause(&error)))?;
+                .map_err(|error| unanswered(describe_failure(&error)))?;
             let status = answer.status();
             let body = Limited::new(answer.into_body(), ANSWER_MAX).collect().await;
-            let body = body.map_err(|error| unanswered(innermost_cause(error.as_ref())))?;
+            let body = body.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
+                Some(_) => {
+                    unanswered(format!("the answer is longer than {} MiB", ANSWER_MAX >> 20))
+                }
+                None => unanswered(describe_failure(error.as_ref())),
+            })?;
             Ok((status, body.to_bytes()))
         };
         let late = || unanswered(format!("no answer within {} s", ANSWER_TIME.as_secs()));
@@ -127,13 +117,4 @@ impl Https {
         serde_path_to_error::deserialize(&mut reader)
             .map_err(|error| RequestError::Unreadable { url, reason: error.to_string() })
     }
-}
-
-/// The innermost cause of an error, such as `Connection refused`.
-fn innermost_cause(error: &(dyn Error + 'static)) -> String {
-    let mut innermost = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
 }

@@ -212,6 +212,7 @@ mod tests {
             idle,
             plan: plan.map(PlanSummary::from),
             reasons: plan.map(explain).unwrap_or_default(),
+            shared_reason: None,
             is_shared: false,
             saved: None,
         };

@@ -19,23 +19,6 @@ use crate::routes::health::{linking_status_word, status_word};
 use crate::routes::hvacs::{category_word, mode_word};
 use crate::routes::schedules::state_word;
 
-/// States of smart charging, in the order of their description.
-const CHARGER_STATES: [ChargerState; 6] = [
-    ChargerState::Disabled,
-    ChargerState::ChargerNotReachable,
-    ChargerState::VehicleNotPluggedIn,
-    ChargerState::AwaitingPrices,
-    ChargerState::Charging,
-    ChargerState::ChargingPaused,
-];
-
-const CATEGORIES: [HvacCategory; 4] = [
-    HvacCategory::Heating,
-    HvacCategory::Cooling,
-    HvacCategory::HeatPump,
-    HvacCategory::Aggregator,
-];
-
 /// Schema, member, and all words that the member can have.
 pub(crate) type MemberWords = (&'static str, &'static str, Vec<String>);
 
@@ -64,19 +47,18 @@ pub(crate) fn all_words() -> Vec<MemberWords> {
     // A charger does not know whether the vehicle is full.
     let of_chargers = PowerState::ALL.into_iter().filter(|state| *state != PowerState::Complete);
     let of_chargers: Vec<&str> = of_chargers.map(power_word).collect();
-    let healths = [Health::Ready, Health::ElevatedErrorRate, Health::Outage];
     vec![
         ("ActionBody", "kind", texts(&["START", "STOP"])),
         ("ActionBody", "state", ActionState::ALL.map(|state| upper(state.as_str())).to_vec()),
         ("FailureReason", "type", FailureKind::ALL.map(|kind| upper(kind.as_str())).to_vec()),
         ("ChargerChargeState", "powerDeliveryState", texts(&of_chargers)),
         ("VehicleChargeState", "powerDeliveryState", texts(&PowerState::ALL.map(power_word))),
-        ("HvacInformation", "category", texts(&CATEGORIES.map(category_word))),
+        ("HvacInformation", "category", texts(&HvacCategory::ALL.map(category_word))),
         ("ThermostatState", "mode", texts(&Mode::ALL.map(mode_word))),
         ("ThermostatState", "holdType", texts(&["PERMANENT", "SCHEDULED"])),
         ("ScheduleStatus", "state", texts(&ScheduleState::ALL.map(state_word))),
-        ("SmartChargingStatus", "state", texts(&CHARGER_STATES.map(charger_state_name))),
-        ("VendorHealthBody", "status", texts(&healths.map(status_word))),
+        ("SmartChargingStatus", "state", texts(&ChargerState::ALL.map(charger_state_name))),
+        ("VendorHealthBody", "status", texts(&Health::ALL.map(status_word))),
         (
             "VendorHealthBody",
             "linkingStatus",

@@ -4,6 +4,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use slackwater_control::device::scope::DeviceKind;
 use slackwater_control::policy::flex::ReserveRule;
+use slackwater_engine::words;
 
 /// A text that is no code of a manufacturer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -84,18 +85,17 @@ pub struct Profile {
     pub reserve: ReserveRule,
 }
 
-/// State of a manufacturer's service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Health {
-    /// As it should.
-    #[serde(rename = "ready")]
-    Ready,
-    /// Some calls fail; several attempts may be needed.
-    #[serde(rename = "elevated_error_rate")]
-    ElevatedErrorRate,
-    /// Nothing works.
-    #[serde(rename = "outage")]
-    Outage,
+words! {
+    /// State of a manufacturer's service.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum Health {
+        /// As it should.
+        Ready = "ready",
+        /// Some calls fail; several attempts may be needed.
+        ElevatedErrorRate = "elevated_error_rate",
+        /// Nothing works.
+        Outage = "outage",
+    }
 }
 
 /// State of both sides of a manufacturer: its devices, and linking new ones.

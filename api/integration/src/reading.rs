@@ -12,6 +12,7 @@ pub use slackwater_control::device::place::Point as Position;
 use slackwater_control::device::scope::DeviceKind;
 use slackwater_control::device::uptake::{Look, Uptake};
 use slackwater_engine::units::{Current, Energy, Percent, Power, Temperature};
+use slackwater_engine::words;
 
 use crate::profile::VendorCode;
 
@@ -203,21 +204,19 @@ pub enum HoldType {
     Scheduled,
 }
 
-/// Kind of a heating or cooling unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum HvacCategory {
-    /// Heats.
-    #[serde(rename = "heating")]
-    Heating,
-    /// Cools.
-    #[serde(rename = "cooling")]
-    Cooling,
-    /// Pumps heat.
-    #[serde(rename = "heat_pump")]
-    HeatPump,
-    /// Stands for several units.
-    #[serde(rename = "aggregator")]
-    Aggregator,
+words! {
+    /// Kind of a heating or cooling unit.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum HvacCategory {
+        /// Heats.
+        Heating = "heating",
+        /// Cools.
+        Cooling = "cooling",
+        /// Pumps heat.
+        HeatPump = "heat_pump",
+        /// Stands for several units.
+        Aggregator = "aggregator",
+    }
 }
 
 /// A heating or cooling unit.

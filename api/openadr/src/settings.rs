@@ -3,19 +3,20 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use slackwater_grid_client::arguments::{SecretError, ServiceArguments, parse_url, read_secret};
-use slackwater_grid_client::http::Https;
+use slackwater_grid_client::arguments::{
+    ConnectError, SecretError, ServiceArguments, level_parser, parse_url, read_secret,
+};
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::follow::Follower;
 use crate::vtn::{Credentials, Vtn};
 
-/// Name of the program in its requests.
-const USER_AGENT: &str = concat!("slackwater-openadr/", env!("CARGO_PKG_VERSION"));
+/// Name of the program.
+const PROGRAM: &str = "slackwater-openadr";
 
 /// Follows limits of OpenADR 3 events (IMPORT_CAPACITY_LIMIT) as orders of a grid operator.
 #[derive(Parser)]
-#[command(name = "slackwater-openadr", version)]
+#[command(name = PROGRAM, version)]
 #[expect(clippy::doc_markdown, reason = "these lines are the help of the command")]
 pub struct Arguments {
     /// Address of the VTN, such as `https://vtn.example.org/openadr3/3.1.0`.
@@ -64,7 +65,13 @@ pub struct Arguments {
     poll_seconds: u64,
 
     /// Least level of the log: `info` has each order, `error` faults alone.
-    #[arg(long, default_value = "info", value_name = "LEVEL")]
+    #[arg(
+        long,
+        default_value = "info",
+        value_name = "LEVEL",
+        value_parser = level_parser(),
+        ignore_case = true
+    )]
     pub log: LevelFilter,
 }
 
@@ -77,9 +84,9 @@ pub enum SettingError {
     /// A client without a secret.
     #[error("--client-id needs --client-secret-file, or OPENADR_CLIENT_SECRET in the environment")]
     NoSecret,
-    /// There is no TLS.
-    #[error("cannot set up TLS: {0}")]
-    Tls(#[from] rustls::Error),
+    /// The service cannot be reached with these arguments.
+    #[error(transparent)]
+    Service(#[from] ConnectError),
 }
 
 impl Arguments {
@@ -101,9 +108,8 @@ impl Arguments {
             (Some(_), None) => return Err(SettingError::NoSecret),
             (None, _) => None,
         };
-        let https = Https::new(USER_AGENT)?;
-        let vtn = Vtn::new(https.clone(), self.vtn, self.program, credentials);
-        let service = self.service.connect(https)?;
+        let (service, https) = self.service.connect(PROGRAM)?;
+        let vtn = Vtn::new(https, self.vtn, self.program, credentials);
         Ok(Follower::new(vtn, service, self.targets, Duration::from_secs(self.poll_seconds)))
     }
 }
@@ -170,7 +176,9 @@ mod tests {
                 "--client-id needs --client-secret-file, or OPENADR_CLIENT_SECRET",
             ),
             (&["--client-secret-file", "/x"], "--client-id <ID>"),
-            (&["--log", "louder"], "'--log <LEVEL>': error parsing level filter"),
+            (&["--log", "3"], "'--log <LEVEL>'\n  [possible values: off, error, warn"),
+            (&["--log", ""], "'--log <LEVEL>' but none was supplied\n  [possible values: off"),
+            (&["--log", "louder"], "'--log <LEVEL>'\n  [possible values: off, error, warn"),
             (&["--admin-token-file", "/no/file"], "--admin-token-file /no/file: No such file"),
             (&["--admin-token", "a\nb"], "--admin-token is empty, or has characters"),
             (

@@ -25,13 +25,13 @@ use opentelemetry_sdk::trace::{
     BatchConfigBuilder, BatchSpanProcessor, Sampler, SdkTracer, SdkTracerProvider, Span, SpanData,
     SpanExporter, SpanProcessor,
 };
+use slackwater_https::client::{HttpsClient, TlsError, USER_AGENT, connect_https};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::warn;
 
 use crate::config::telemetry::TraceSettings;
-use crate::https::{HttpsClient, TlsError, USER_AGENT, connect_https};
 
 /// Spans that wait or are being sent, at most: some seconds of a busy service, in a megabyte or two.
 const WAITING_MAX: usize = 4_096;

@@ -1,6 +1,7 @@
 //! Words about devices and plans for people, in every place that shows them.
 use slackwater_control::device::scope::DeviceKind;
 use slackwater_control::policy::ask::NoRequest;
+use slackwater_engine::plan::record::PlanSummary;
 
 use slackwater_integration::reading::Facts;
 use slackwater_store::devices::Device;
@@ -8,6 +9,26 @@ use slackwater_store::devices::Device;
 /// Reason for a period of charging of a plan that was made with those of other devices.
 pub const SHARED_REASON: &str =
     "charges beside the other vehicles of its area, within the limit that they share";
+
+/// Sentence about a plan that was made with those of other devices: the limit decided, and what it
+/// costs, against the least that the device would pay alone. Without a currency there is no amount.
+#[must_use]
+pub fn explain_shared(plan: &PlanSummary, currency: Option<&str>) -> String {
+    let decided = "The limit that the devices of its area share decided when it charges";
+    if !plan.shortfall.is_zero() {
+        let missing = plan.shortfall.as_kwh();
+        return format!("{decided}: {missing:.1} kWh are missing at a deadline.");
+    }
+    let Some(currency) = currency else { return format!("{decided}.") };
+    let (paid, alone) = (plan.cost.as_amount(), plan.bound.as_amount());
+    let [paid_text, alone_text] = [paid, alone].map(|amount| format!("{amount:.2}"));
+    if paid_text == alone_text {
+        return format!("{decided}: it pays {paid_text} {currency}, as much as alone.");
+    }
+    format!(
+        "{decided}: it pays {paid_text} {currency}, and alone it would pay {alone_text} or more."
+    )
+}
 
 /// Reason for a plan without a period of charging.
 pub const NOTHING_LEFT: &str = "Nothing is left to charge.";
@@ -70,5 +91,35 @@ pub const fn explain_idle(idle: NoRequest) -> &'static str {
         NoRequest::ReserveAtAnyPrice => {
             "the present price is not known; the vehicle charges to its reserve at any price"
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slackwater_engine::units::{kwh, money};
+
+    use super::*;
+
+    #[test]
+    fn a_plan_within_a_shared_limit_tells_what_the_limit_costs() {
+        let mut plan = PlanSummary {
+            intervals: Vec::new(),
+            energy: kwh(10.0),
+            cost: money(3.55),
+            bound: money(3.2),
+            baseline_cost: money(5.0),
+            shortfall: kwh(0.0),
+            marginal_price: None,
+            unpriced_hours: 0.0,
+        };
+        let decided = "The limit that the devices of its area share decided when it charges";
+        let told = |plan: &PlanSummary| explain_shared(plan, Some("NOK"));
+        let more = format!("{decided}: it pays 3.55 NOK, and alone it would pay 3.20 or more.");
+        assert_eq!(told(&plan), more);
+        assert_eq!(explain_shared(&plan, None), format!("{decided}."), "its prices are gone");
+        plan.bound = money(3.549);
+        assert_eq!(told(&plan), format!("{decided}: it pays 3.55 NOK, as much as alone."));
+        plan.shortfall = kwh(2.5);
+        assert_eq!(told(&plan), format!("{decided}: 2.5 kWh are missing at a deadline."));
     }
 }

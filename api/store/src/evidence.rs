@@ -246,6 +246,12 @@ impl EvidenceLog {
         Ok(log)
     }
 
+    /// Returns true if nothing was recorded yet, nor waits to be written.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.length == 0 && self.waiting.is_empty()
+    }
+
     /// Adds records, after those that could not be written before. They are on the disk when this
     /// returns.
     ///

@@ -40,29 +40,14 @@ mod tests {
 
     #[test]
     fn only_the_printed_names_are_shown() {
-        let all = [
-            FlexState::Unavailable,
-            FlexState::NotPluggedIn,
-            FlexState::SocUnknown,
-            FlexState::BatteryReserve,
-            FlexState::Schedule,
-        ];
-        let names: Vec<&str> = all.into_iter().filter_map(flex_state_name).collect();
+        let names: Vec<&str> = FlexState::ALL.into_iter().filter_map(flex_state_name).collect();
         assert_eq!(names, ["UNAVAILABLE", "SCHEDULE:BATTERY_RESERVE"]);
     }
 
     #[test]
     fn the_names_are_those_of_the_specification() {
-        for state in [
-            ChargerState::Disabled,
-            ChargerState::ChargerNotReachable,
-            ChargerState::VehicleNotPluggedIn,
-            ChargerState::AwaitingPrices,
-            ChargerState::Charging,
-            ChargerState::ChargingPaused,
-        ] {
-            let name = serde_json::to_string(&state).unwrap().to_uppercase();
-            assert_eq!(name.trim_matches('"'), charger_state_name(state));
+        for state in ChargerState::ALL {
+            assert_eq!(state.as_str().to_uppercase(), charger_state_name(state));
         }
         assert_eq!(interval_status_name(IntervalStatus::InProgress), "IN_PROGRESS");
     }

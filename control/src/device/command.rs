@@ -7,12 +7,23 @@ use crate::device::control::Controller;
 use crate::device::hvac::Hold;
 use crate::device::power_state::PowerState;
 use crate::device::scope::Permission;
-use slackwater_engine::units::{Current, Power, Temperature};
+use slackwater_engine::units::{Current, Power, Temperature, volts};
 use slackwater_engine::words;
 
 /// A device that shows a limit this close to the one it was sent obeys it:
 /// many round to a tenth.
 const CURRENT_TOLERANCE_A: f64 = 0.05;
+
+/// Highest current and power of a plug for vehicles: those of the Megawatt Charging System
+/// (IEC TS 63379), 3,000 A at 1,250 V.
+const PLUG_MAX_A: f64 = 3_000.0;
+
+/// See [`PLUG_MAX_A`].
+const PLUG_MAX_KW: f64 = 3_750.0;
+
+/// Lowest nominal voltage of public supplies between phase and neutral, in V: that of Japan. A
+/// current carries at least its power on one phase at this voltage.
+const MAINS_MIN_V: f64 = 100.0;
 
 /// Tolerance of powers, in kW.
 const POWER_TOLERANCE_KW: f64 = 0.05;
@@ -104,6 +115,15 @@ pub enum AccountAccess {
     Refused,
 }
 
+/// Limit of charging, as a command gives it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ChargeLimit {
+    /// Limit of the current.
+    Current(Current),
+    /// Limit of the power.
+    Power(Power),
+}
+
 /// Everything that decides whether a command is accepted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -114,7 +134,7 @@ pub struct CommandFacts {
     pub controller: Controller,
     /// True if the device is capable of the command.
     pub is_capable: bool,
-    /// Limits of the charge rate that it takes.
+    /// Limits of the charge rate that it takes; a limit of the current is compared with them, too.
     pub allowed_range: Option<PowerRange>,
     /// Last reading of the device.
     pub reading: DeviceReading,
@@ -148,13 +168,13 @@ pub enum Refusal {
         /// Missing ability, if it has a name.
         what: Option<Ability>,
     },
-    /// The limit is outside those that the device takes.
-    #[error("charge_rate_limit_kw is {} kW, outside the range that the device takes", limit.as_kw())]
+    /// The limit is outside those that the device takes, or that any plug carries.
+    #[error("{}", describe_outside(*limit, *range))]
     OutsideRange {
         /// The limit as given.
-        limit: Power,
-        /// Range that the device accepts.
-        range: PowerRange,
+        limit: ChargeLimit,
+        /// Range that the device accepts; `None` if no plug of a vehicle carries so much.
+        range: Option<PowerRange>,
     },
     /// The limit is negative.
     #[error("{limit} is {given}; a limit is at least 0")]
@@ -187,6 +207,52 @@ fn controlled_by(controller: &Controller) -> String {
         Controller::SmartCharging => "smart charging".to_string(),
         Controller::Override => "a smart override".to_string(),
         Controller::Nobody => "nobody".to_string(),
+    }
+}
+
+/// Sentence about a limit outside the range of a device, or beyond every plug.
+fn describe_outside(limit: ChargeLimit, range: Option<PowerRange>) -> String {
+    let least = limit.power_at_least();
+    let (given, plug) = match limit {
+        ChargeLimit::Current(current) => {
+            (format!("max_current_amps is {} A", current.as_amps()), format!("{PLUG_MAX_A} A"))
+        }
+        ChargeLimit::Power(power) => {
+            (format!("charge_rate_limit_kw is {} kW", power.as_kw()), format!("{PLUG_MAX_KW} kW"))
+        }
+    };
+    let Some(range) = range else {
+        return format!("{given}; no plug of a vehicle carries more than {plug}");
+    };
+    let carried = match limit {
+        ChargeLimit::Current(_) => format!(", {} kW or more", least.as_kw()),
+        ChargeLimit::Power(_) => String::new(),
+    };
+    let bounds = match (range.min, range.max) {
+        (Some(min), Some(max)) => format!(": {} to {} kW", min.as_kw(), max.as_kw()),
+        (None, Some(max)) => format!(": at most {} kW", max.as_kw()),
+        (Some(min), None) => format!(": at least {} kW", min.as_kw()),
+        (None, None) => String::new(),
+    };
+    format!("{given}{carried}, outside the range that the device takes{bounds}")
+}
+
+impl ChargeLimit {
+    /// Power that a charger may draw within the limit for certain: a current carries it on one
+    /// phase of the lowest voltage of public supplies.
+    fn power_at_least(self) -> Power {
+        match self {
+            Self::Current(current) => current.power(volts(MAINS_MIN_V), 1),
+            Self::Power(power) => power,
+        }
+    }
+
+    /// Returns true if no plug of a vehicle carries so much.
+    fn is_beyond_plugs(self) -> bool {
+        match self {
+            Self::Current(current) => current.as_amps() > PLUG_MAX_A,
+            Self::Power(power) => power.as_kw() > PLUG_MAX_KW,
+        }
     }
 }
 
@@ -265,15 +331,15 @@ impl Command {
 
     /// Checks whether the command is accepted (CHG-29 to CHG-33, SCOPE-14, AMB-05).
     ///
-    /// A negative limit is refused first. The order is then: permission, a controlling feature
-    /// (for starting and stopping only), capability, and the last reading. A device counts as
-    /// being in the desired state only if no other command may change it.
+    /// A limit that no device takes is refused first. The order is then: permission, a controlling
+    /// feature (for starting and stopping only), capability with its range, and the last reading. A
+    /// device counts as being in the desired state only if no other command may change it.
     ///
     /// # Errors
     /// The first reason against it.
     pub fn check(&self, facts: &CommandFacts) -> Result<(), Refusal> {
-        // A negative limit is wrong for any device, whatever is known about this one.
-        if let Some(refusal) = self.below_zero() {
+        // Such a limit is wrong for any device, whatever is known about this one.
+        if let Some(refusal) = self.impossible_limit() {
             return Err(refusal);
         }
         if !facts.is_permitted {
@@ -302,30 +368,45 @@ impl Command {
         Ok(())
     }
 
-    /// Returns true for a limit of the charge rate outside a known range.
+    /// Returns true for a limit outside a known range of the charge rate.
     #[must_use]
     pub fn is_outside(&self, range: Option<PowerRange>) -> bool {
         self.outside_range(range).is_some()
     }
 
-    /// Refusal of a negative limit, for any device.
+    /// Refusal of a limit for any device: one below zero, or beyond every plug of a vehicle.
     #[must_use]
-    pub fn below_zero(&self) -> Option<Refusal> {
-        let (limit, given) = match self {
-            Self::MaxCurrent(limit) => ("max_current_amps", limit.as_amps()),
-            Self::ChargeRateLimit(limit) => ("charge_rate_limit_kw", limit.as_kw()),
-            Self::Charge(_) | Self::OperationMode(_) | Self::FollowSchedule | Self::Hold(_) => {
-                return None;
-            }
+    pub fn impossible_limit(&self) -> Option<Refusal> {
+        let limit = self.limit()?;
+        let (name, given) = match limit {
+            ChargeLimit::Current(current) => ("max_current_amps", current.as_amps()),
+            ChargeLimit::Power(power) => ("charge_rate_limit_kw", power.as_kw()),
         };
-        (given < 0.0).then_some(Refusal::BelowZero { limit, given })
+        if given < 0.0 {
+            return Some(Refusal::BelowZero { limit: name, given });
+        }
+        limit.is_beyond_plugs().then_some(Refusal::OutsideRange { limit, range: None })
     }
 
+    const fn limit(&self) -> Option<ChargeLimit> {
+        match self {
+            Self::MaxCurrent(current) => Some(ChargeLimit::Current(*current)),
+            Self::ChargeRateLimit(power) => Some(ChargeLimit::Power(*power)),
+            Self::Charge(_) | Self::OperationMode(_) | Self::FollowSchedule | Self::Hold(_) => None,
+        }
+    }
+
+    /// Refusal of a limit outside a known range. The range is one of powers, and phases and voltage
+    /// are not known here: a current is outside only if it is so on one phase of a low voltage, and
+    /// none is too low.
     fn outside_range(&self, range: Option<PowerRange>) -> Option<Refusal> {
-        let (Self::ChargeRateLimit(limit), Some(range)) = (*self, range) else { return None };
-        let below = range.min.is_some_and(|min| limit < min);
-        let above = range.max.is_some_and(|max| limit > max);
-        (below || above).then_some(Refusal::OutsideRange { limit, range })
+        let (limit, range) = self.limit().zip(range)?;
+        let below = match limit {
+            ChargeLimit::Current(_) => false,
+            ChargeLimit::Power(power) => range.min.is_some_and(|min| power < min),
+        };
+        let above = range.max.is_some_and(|max| limit.power_at_least() > max);
+        (below || above).then_some(Refusal::OutsideRange { limit, range: Some(range) })
     }
 }
 
@@ -474,6 +555,34 @@ mod tests {
             let refused = Command::MaxCurrent(amps(16.0)).check(&facts);
             assert_eq!(refused, Err(Refusal::Incapable { what }));
         }
+    }
+
+    #[test]
+    fn a_current_that_the_device_cannot_carry() {
+        let mut facts = facts(PowerState::Stopped);
+        let refusal = |command: Command, facts: &CommandFacts| {
+            command.check(facts).err().map(|refusal| refusal.to_string())
+        };
+        let set =
+            |current, facts: &CommandFacts| refusal(Command::MaxCurrent(amps(current)), facts);
+        let beyond = "max_current_amps is 5000 A; no plug of a vehicle carries more than 3000 A";
+        assert_eq!(set(5_000.0, &facts).as_deref(), Some(beyond), "its range is not known");
+        assert_eq!(set(3_000.0, &facts), None);
+        let power = refusal(Command::ChargeRateLimit(kw(7_400.0)), &facts);
+        let beyond =
+            "charge_rate_limit_kw is 7400 kW; no plug of a vehicle carries more than 3750 kW";
+        assert_eq!(power.as_deref(), Some(beyond));
+        facts.allowed_range = Some(PowerRange { min: Some(kw(1.4)), max: Some(kw(22.0)) });
+        // 220 A carry 22 kW on one phase of 100 V, and more anywhere else.
+        assert_eq!((set(0.0, &facts), set(220.0, &facts)), (None, None));
+        let outside = "max_current_amps is 221 A, 22.1 kW or more, outside the range that the device \
+                       takes: 1.4 to 22 kW";
+        assert_eq!(set(221.0, &facts).as_deref(), Some(outside));
+        facts.allowed_range = Some(PowerRange { min: Some(kw(1.4)), max: None });
+        let low = refusal(Command::ChargeRateLimit(kw(1.0)), &facts);
+        let outside = "charge_rate_limit_kw is 1 kW, outside the range that the device takes: at \
+                       least 1.4 kW";
+        assert_eq!(low.as_deref(), Some(outside));
     }
 
     #[test]

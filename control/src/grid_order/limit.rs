@@ -26,6 +26,26 @@ pub struct FailSafe {
     pub hold_min: TimeDelta,
 }
 
+/// Fail-safe limits that differ by less are equal, in kW: EEBUS has whole watts.
+const FAIL_SAFE_TOLERANCE_KW: f64 = 0.0005;
+
+/// Returns true if a system whose fail-safe limit is `own` keeps the fail-safe limit that a grid
+/// operator asks for: its own is as low, or lower.
+///
+/// # Example
+///
+/// ```
+/// use slackwater_control::grid_order::limit::is_fail_safe_kept;
+/// use slackwater_engine::units::kw;
+///
+/// assert!(is_fail_safe_kept(kw(4.2), kw(5.0)));
+/// assert!(!is_fail_safe_kept(kw(4.2), kw(4.199)));
+/// ```
+#[must_use]
+pub fn is_fail_safe_kept(own: Power, asked: Power) -> bool {
+    (own - asked).as_kw() <= FAIL_SAFE_TOLERANCE_KW
+}
+
 /// Order of a grid operator.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -525,6 +545,19 @@ mod tests {
                 stepped.take(message);
                 prop_assert_eq!(state.in_force(second(at)).limit.map(Power::as_kw), stepped.limit());
             }
+        }
+    }
+
+    #[test]
+    fn a_fail_safe_as_low_as_asked_keeps_it() {
+        for (own_kw, asked_kw, is_kept) in [
+            (4.2, 4.2, true),
+            (4.2, 5.0, true),
+            (4.2, 4.1996, true),
+            (4.2, 4.199, false),
+            (0.0, 0.0, true),
+        ] {
+            assert_eq!(is_fail_safe_kept(kw(own_kw), kw(asked_kw)), is_kept, "{own_kw} {asked_kw}");
         }
     }
 }

@@ -11,6 +11,7 @@ use slackwater_engine::time::deadline::next_deadline;
 use slackwater_engine::time::hour_minute::HourMinute;
 use slackwater_engine::time::instant::micros_of;
 use slackwater_engine::units::{Energy, Power, kw};
+use slackwater_engine::words;
 
 /// Smart charging policy of a charger. The default is off, without deadline and duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -105,27 +106,23 @@ impl ChargerPolicy {
     }
 }
 
-/// State of smart charging of a charger. Exactly one applies at any time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ChargerState {
-    /// The policy is off.
-    #[serde(rename = "disabled")]
-    Disabled,
-    /// The charger does not answer.
-    #[serde(rename = "charger_not_reachable")]
-    ChargerNotReachable,
-    /// No vehicle is plugged in.
-    #[serde(rename = "vehicle_not_plugged_in")]
-    VehicleNotPluggedIn,
-    /// Prices do not cover the time until the deadline.
-    #[serde(rename = "awaiting_prices")]
-    AwaitingPrices,
-    /// Charging.
-    #[serde(rename = "charging")]
-    Charging,
-    /// Waiting for the time that the plan has chosen.
-    #[serde(rename = "charging_paused")]
-    ChargingPaused,
+words! {
+    /// State of smart charging of a charger. Exactly one applies at any time.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum ChargerState {
+        /// The policy is off.
+        Disabled = "disabled",
+        /// The charger does not answer.
+        ChargerNotReachable = "charger_not_reachable",
+        /// No vehicle is plugged in.
+        VehicleNotPluggedIn = "vehicle_not_plugged_in",
+        /// Prices do not cover the time until the deadline.
+        AwaitingPrices = "awaiting_prices",
+        /// Charging.
+        Charging = "charging",
+        /// Waiting for the time that the plan has chosen.
+        ChargingPaused = "charging_paused",
+    }
 }
 
 /// Known facts of a charger; `None` is unknown.

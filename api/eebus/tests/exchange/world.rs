@@ -152,7 +152,7 @@ impl World {
         (&mut self.system).await.unwrap_or_default();
         let identity = open_identity(&self.key_file()).unwrap();
         self.ski = identity.ski;
-        let https = Https::new("slackwater-test/0").unwrap();
+        let https = Https::of_program("slackwater-test").unwrap();
         let service = Service::new(https, &self.admin, "dso", Some("operator".to_owned()));
         let (wanted, states) = watch::channel(WantedState::default());
         let (taken, numbers) = watch::channel(0);

@@ -152,7 +152,7 @@ pub(crate) fn follow(vtn: &str, admin: &str) -> Follower {
         client_id: "ven".to_owned(),
         client_secret: "secret".to_owned(),
     };
-    let https = Https::new("slackwater-test/0").unwrap();
+    let https = Https::of_program("slackwater-test").unwrap();
     let vtn = Vtn::new(https.clone(), vtn.to_owned(), "p1".to_owned(), Some(credentials));
     let service = Service::new(https, admin, "dso", Some("operator".to_owned()));
     Follower::new(vtn, service, Vec::new(), Duration::from_secs(30))

@@ -3,12 +3,15 @@
 //! The table of refusals knows nothing of the sandbox, so its errors are mapped here.
 use axum::http::Uri;
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use serde_path_to_error::{Path, Segment};
 use slackwater_http::issues::escape_name;
 use slackwater_http::problem::Problem;
 use slackwater_http::request::query_pairs;
 use slackwater_sandbox::control::ControlError;
 use slackwater_sandbox::document::{Flaw, ScenarioError};
+
+use crate::admin::reason::describe_reason;
 
 /// Rows in one answer, if the query does not say how many.
 const COUNT: u32 = 100;
@@ -21,36 +24,33 @@ const COUNT_MAX: u32 = 10_000;
 /// # Errors
 /// It is malformed: 400, with the path of the member that is.
 pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    let mut json = serde_json::Deserializer::from_slice(body);
-    let read = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let place = pointer_of(error.path());
-        let reason = name_types(&error.into_inner().to_string());
-        if place.is_empty() {
-            return Problem::bad_request(reason);
-        }
-        // The place of the fault in the text says less than its path.
-        let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason);
-        Problem::invalid(vec![format!("{place}: {reason}")])
+    if body.is_empty() {
+        return Err(Problem::bad_request("the body is empty; it is JSON"));
+    }
+    let value: Value = serde_json::from_slice(body).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        Problem::bad_request(format!("the body is not JSON at line {line}, column {column}"))
     })?;
-    json.end().map_err(|error| Problem::bad_request(error.to_string()))?;
-    Ok(read)
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let place = pointer_of(error.path());
+        let mut reason = describe_reason(&error.into_inner().to_string());
+        if !place.is_empty() {
+            return Problem::invalid(vec![format!("{place}: {reason}")]);
+        }
+        if let Some(words) = known_members::<T>()
+            && !reason.contains(&words)
+        {
+            reason = format!("{reason}; its name is {words}");
+        }
+        Problem::bad_request(reason)
+    })
 }
 
-/// A reason with the types of JSON in place of those of Rust.
-fn name_types(reason: &str) -> String {
-    let Some((found, expected)) = reason.rsplit_once(", expected ") else {
-        return reason.to_owned();
-    };
-    let (name, place) = expected.split_once(" at line ").unwrap_or((expected, ""));
-    let name = match name {
-        "f64" => "a number",
-        "u8" | "u32" | "u64" | "usize" => "a whole number of 0 or more",
-        "i32" | "i64" => "a whole number",
-        name if name.starts_with("struct ") => "an object",
-        _ => return reason.to_owned(),
-    };
-    let place = if place.is_empty() { String::new() } else { format!(" at line {place}") };
-    format!("{found}, expected {name}{place}")
+/// Names of the members of which a body has one, if it is such a body: those that are named by the
+/// refusal of a member that none is.
+fn known_members<T: DeserializeOwned>() -> Option<String> {
+    let refused = serde_json::from_value::<T>(json!({ "?": null })).err()?.to_string();
+    refused.strip_prefix("unknown variant `?`, expected ").map(ToOwned::to_owned)
 }
 
 /// A path as a JSON pointer.
@@ -104,7 +104,7 @@ pub(crate) fn scenario_problem(ScenarioError(flaws): ScenarioError) -> Problem {
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;
-    use serde_json::{Value, json};
+    use slackwater_control::device::command::Command;
 
     use super::*;
 
@@ -131,17 +131,51 @@ mod tests {
         let band = |celsius: Value, minutes: Value| json!({ "bands": [{ "min_celsius": celsius, "minutes": minutes }] });
         assert_eq!(
             refused(band(json!("20"), json!(1))),
-            "/bands/0/min_celsius: invalid type: string \"20\", expected a number"
+            "/bands/0/min_celsius: expected a number, found \"20\""
         );
         assert_eq!(
             refused(band(json!(20), json!(-1))),
-            "/bands/0/minutes: invalid value: integer `-1`, expected a whole number of 0 or more"
+            "/bands/0/minutes: expected a whole number of 0 or more, found -1"
         );
         let member = refused(json!({ "bands": [], "a/b": 1 }));
-        assert!(member.starts_with("/a~1b: unknown field `a/b`, expected `bands`"), "{member}");
+        assert!(member.starts_with("/a~1b: `a/b` is no member; expected `bands`"), "{member}");
         let null = refused(Value::Null);
-        assert_eq!(null, "invalid type: null, expected an object at line 1 column 4");
-        assert!(read::<Room>(b"{\"bands\": []} x").is_err());
+        assert_eq!(null, "expected an object, found null");
+        let trailing = read::<Room>(b"{\"bands\": []} x").unwrap_err();
+        let trailing = serde_json::to_value(&trailing).unwrap()["detail"].clone();
+        assert_eq!(trailing, "the body is not JSON at line 1, column 15");
         assert!(read::<Room>(b"{\"bands\": []} ").is_ok());
+    }
+
+    #[test]
+    fn a_body_that_is_no_command_is_told_which_there_are() {
+        let refused = |body: &str| {
+            let problem = read::<Command>(body.as_bytes()).unwrap_err();
+            serde_json::to_value(&problem).unwrap()["detail"].as_str().unwrap().to_owned()
+        };
+        let known = "one of `charge`, `max_current_amps`, `charge_rate_limit_kw`, `operation_mode`, \
+                     `follow_schedule`, `hold`";
+        for (body, reason) in [
+            (
+                "{}",
+                "expected an object with one member, and this one has none or several; its name is ",
+            ),
+            ("5", "expected a string, or an object with one member, found 5; its name is "),
+            ("\"start\"", "`start` is not known; expected "),
+            (
+                "\"charge\"",
+                "expected an object with one member, which gives it a value; its name is ",
+            ),
+        ] {
+            assert_eq!(refused(body), format!("{reason}{known}"), "{body}");
+        }
+        assert_eq!(
+            refused(r#"{"charge": "go"}"#),
+            "/charge: `go` is not known; expected `start` or `stop`"
+        );
+        assert_eq!(
+            refused(r#"{"max_current_amps": "16"}"#),
+            "/max_current_amps: expected a number, found \"16\""
+        );
     }
 }

@@ -16,5 +16,6 @@ pub mod limits;
 pub mod link;
 pub mod policies;
 pub mod prices;
+mod reason;
 pub mod routes;
 pub mod sandbox;

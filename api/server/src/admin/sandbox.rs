@@ -238,7 +238,7 @@ async fn send_command(
     body: Bytes,
 ) -> Result<StatusCode, Problem> {
     let command: Command = read(&body)?;
-    if let Some(refusal) = command.below_zero() {
+    if let Some(refusal) = command.impossible_limit() {
         return Err(refusal.into());
     }
     let name = residents.device_name(&device);

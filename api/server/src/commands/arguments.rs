@@ -859,7 +859,9 @@ pub(crate) fn parse_instant(given: &str) -> Result<DateTime<Utc>, String> {
 }
 
 fn parse_whole<N: FromStr>(given: &str) -> Result<N, String> {
-    given.parse().map_err(|_| format!("`{given}` is not a whole number of 0 or more"))
+    // Numbers of the database are signed, and none of them is below 0.
+    let whole = given.parse().ok().filter(|_| !given.starts_with('-'));
+    whole.ok_or_else(|| format!("`{given}` is not a whole number of 0 or more"))
 }
 
 fn parse_count(given: &str) -> Result<u32, String> {
@@ -905,9 +907,12 @@ mod tests {
             (&["serve", "--log", "a=b=c"], "is not a log filter"),
             (&["serve", "--clock", "fast"], "`fast` is not a speed"),
             (&["serve", "--log", "verbose"], "`verbose` is no level"),
+            (&["serve", "--log", ""], "it is empty"),
             (&["serve", "--homes", "0"], "`0` is not a whole number of 1 or more"),
             (&["sandbox", "generate", "--homes", "0"], "`0` is not a whole number of 1 or more"),
             (&["events", "tail", "--after", "x"], "`x` is not a whole number of 0 or more"),
+            (&["events", "tail", "--after=-5"], "`-5` is not a whole number of 0 or more"),
+            (&["admin", "audit", "--after=-5"], "`-5` is not a whole number of 0 or more"),
             (&["sandbox", "clock", "--step", "soon"], "`soon` is no number"),
             (&["sandbox", "hand", "unplug"], "`unplug` is not JSON; `--help` has an example"),
             (&["client", "list", "--admin-token", "short"], "a token is at least 20"),

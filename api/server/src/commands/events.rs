@@ -99,10 +99,8 @@ impl Source<'_> {
                 }
                 let path = format!("events?{}", query.finish());
                 let answer = operator.read_answer(Method::GET, &path, Body::default()).await?;
-                let page: Page = serde_json::from_str(&answer).map_err(|error| Failure::Json {
-                    what: "the events",
-                    reason: error.to_string(),
-                })?;
+                let page: Page = serde_json::from_str(&answer)
+                    .map_err(|at| Failure::Json { what: "the events", at })?;
                 Ok((page.events.iter().map(Value::to_string).collect(), page.last))
             }
             Self::Store(store) => {

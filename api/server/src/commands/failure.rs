@@ -66,8 +66,8 @@ pub(crate) enum Failure {
     ChargerFile(#[from] FileError),
     #[error(transparent)]
     Enrolment(#[from] EnrolmentError),
-    #[error("{what} are no JSON: {reason}")]
-    Json { what: &'static str, reason: String },
+    #[error("{what} are not JSON at line {}, column {}", at.line(), at.column())]
+    Json { what: &'static str, at: serde_json::Error },
     #[error("limits: {reason}")]
     Limits { reason: String },
     #[error(transparent)]

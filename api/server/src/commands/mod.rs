@@ -13,6 +13,7 @@ pub(crate) mod failure;
 pub(crate) mod grid;
 pub(crate) mod inventory;
 pub(crate) mod limit;
+pub(crate) mod limit_file;
 pub(crate) mod link;
 pub(crate) mod operator;
 pub(crate) mod output;

@@ -1,5 +1,4 @@
 //! Asking the operators' address of a running service.
-use std::error::Error;
 use std::path::Path;
 
 use axum::http::{Method, Request, StatusCode, header};
@@ -9,6 +8,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
+use slackwater_https::failure::describe_failure;
 use slackwater_ocpp::edge::tls::configure_client;
 
 use crate::commands::address::Server;
@@ -98,10 +98,10 @@ impl Operator {
         let request = request.body(axum::body::Body::from(body.text));
         let request = request.map_err(|error| failed(error.to_string()))?;
         let answer =
-            self.client.request(request).await.map_err(|error| failed(innermost_cause(&error)))?;
+            self.client.request(request).await.map_err(|error| failed(describe_failure(&error)))?;
         let status = answer.status();
         let bytes =
-            answer.into_body().collect().await.map_err(|error| failed(innermost_cause(&error)))?;
+            answer.into_body().collect().await.map_err(|error| failed(describe_failure(&error)))?;
         let text = String::from_utf8_lossy(&bytes.to_bytes()).into_owned();
         if status.is_success() {
             return Ok(text);
@@ -141,15 +141,6 @@ fn indent_json(text: &str) -> String {
     }
     serde_json::from_str::<Value>(text)
         .map_or_else(|_| text.to_owned(), |value| format!("{value:#}"))
-}
-
-/// The innermost cause of an error, such as `Connection refused`.
-fn innermost_cause(error: &(dyn Error + 'static)) -> String {
-    let mut innermost = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
 }
 
 #[cfg(test)]

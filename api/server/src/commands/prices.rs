@@ -67,7 +67,7 @@ pub(crate) async fn run_tariff_command(
 ) -> Result<(), Failure> {
     let TariffCommand::Assign { client, location, tariff, intervals } = line.command;
     let intervals: Value = serde_json::from_str(&intervals)
-        .map_err(|error| Failure::Json { what: "the intervals", reason: error.to_string() })?;
+        .map_err(|at| Failure::Json { what: "the intervals", at })?;
     let body = match tariff {
         Some(id) => json!({ "tariff_id": id, "intervals": intervals }),
         None => Value::Null,

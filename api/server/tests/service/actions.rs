@@ -88,6 +88,17 @@ async fn limits_of_the_current_that_are_refused() {
     for body in [json!({}), json!({ "chargeRateLimit": "7" }), json!({ "chargeRateLimit": 22.1 })] {
         assert_eq!(asker.post(&other, Some(&body)).await.status, 400, "{body}");
     }
+    for (current, detail) in [
+        (5000, "max_current_amps is 5000 A; no plug of a vehicle carries more than 3000 A"),
+        (
+            500,
+            "max_current_amps is 500 A, 50 kW or more, outside the range that the device takes: \
+             1.4 to 11 kW",
+        ),
+    ] {
+        let refused = asker.post(&door, Some(&json!({ "maxCurrent": current }))).await;
+        assert_eq!((refused.status, &refused.body["detail"]), (400, &json!(detail)));
+    }
     let nobody = format!("/chargers/{}/max-current", Uuid::new_v4());
     assert_eq!(asker.post(&nobody, None).await.status, 404, "there before it is well said");
 

@@ -17,6 +17,7 @@ use slackwater_service::linking::connect::NewDevice;
 use slackwater_service::plans::area::{self, LEASE, work};
 use slackwater_service::plans::limit_change::{LimitChange, change_limit};
 use slackwater_service::plans::planner::plan_now;
+use slackwater_service::plans::show::plan_of;
 use slackwater_service::state::{App, Urls};
 use slackwater_store::client::Environment;
 use slackwater_store::jobs;
@@ -131,6 +132,10 @@ async fn plans_of_an_area_with_a_limit_keep_it_and_are_left_alone() {
     // The cheapest hour for the first, then what is left. That is dear, so the area is asked for.
     assert_eq!(hours(), [Some(4), Some(2), Some(1)]);
     assert!(!area::is_idle(&stage.app).await.unwrap());
+    let shown = plan_of(&stage.app, ids[2]).await.unwrap();
+    let reason = shown.shared_reason.unwrap();
+    assert!(reason.starts_with("The limit that the devices of its area share"), "{reason}");
+    assert!(reason.contains(" NOK, and alone it would pay "), "{reason}");
     // The first wants nothing any more. Looks at the others change nothing; new prices do.
     let off = json!({ "isEnabled": false });
     asker.put(&format!("/chargers/{}/smart-charging-policy", ids[0]), &off).await;
@@ -296,7 +301,11 @@ async fn limits_that_make_no_sense_are_refused_and_change_nothing() {
             json!({ "periods": [period(at(1), at(3), 1.0), period(at(2), at(4), 1.0)] }),
             "periods[1] starts at",
         ),
-        ("/limits/NO1/north", json!({ "power_kw": 1.0 }), "unknown variant `power_kw`"),
+        (
+            "/limits/NO1/north",
+            json!({ "power_kw": 1.0 }),
+            "`power_kw` is not known; expected one of `power_max_kw`",
+        ),
         (
             "/limits/NO1/north",
             json!({ "clear": { "from": at(2), "to": at(1) } }),

@@ -343,6 +343,8 @@ async fn limits_of_areas_are_set_imported_and_taken_back() {
         let (is_done, shown, error) = run(command).await;
         assert!(is_done, "{words:?}: {error}");
         let shown: Value = serde_json::from_str(&shown).unwrap();
+        let counted = error.contains("limits.csv: 2 periods on lines 2 to 3");
+        assert_eq!(counted, words[0] == "import", "{error}");
         let is_warned = error.contains("no home is in the area \"north\" of the zone \"NO1\"");
         assert_eq!(is_warned, ["set", "import"].contains(&words[0]) || words.len() > 2, "{error}");
         let now = shown["now_kw"].as_f64();
@@ -362,7 +364,7 @@ async fn limits_of_areas_are_set_imported_and_taken_back() {
     let bad = ["limit", "import", file, "--zone", "NO1", "--area", "north", "--admin", &admin];
     let (is_done, _, error) = run(program(&bad)).await;
     assert!(
-        !is_done && error.contains("limits.csv, line 3: power_max_kw is \"much\": "),
+        !is_done && error.contains("limits.csv, line 3: power_max_kw: `much` is no number of kW"),
         "{error}"
     );
     std::fs::write(&list, rows.replace("2026-01-05T20:00:00+00:00", "at eight")).unwrap();

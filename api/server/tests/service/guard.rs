@@ -201,7 +201,7 @@ async fn a_name_that_two_devices_have_is_answered_with_both() {
 }
 
 #[tokio::test]
-async fn a_negative_limit_is_no_command_and_not_shown() {
+async fn an_impossible_limit_is_no_command_and_not_shown() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let mut shown = charger();
@@ -215,6 +215,11 @@ async fn a_negative_limit_is_no_command_and_not_shown() {
     for (order, name) in [
         (r#"{"max_current_amps": -1}"#, "max_current_amps is -1"),
         (r#"{"charge_rate_limit_kw": -0.1}"#, "charge_rate_limit_kw is -0.1"),
+        (r#"{"max_current_amps": 5000}"#, "max_current_amps is 5000 A; no plug of a vehicle"),
+        (
+            r#"{"max_current_amps": 500}"#,
+            "max_current_amps is 500 A, 50 kW or more, outside the range that the device takes: 1.4 to",
+        ),
     ] {
         let (status, _, problem) = ask(&router, (Method::POST, &path), &json_type, order).await;
         assert_eq!(status, 400, "{order}");

@@ -9,10 +9,10 @@ use axum::http::{Request, header};
 use chrono::TimeDelta;
 use http_body_util::{BodyExt, Full};
 use serde_json::Value;
+use slackwater_https::client::{HttpsClient, connect_https};
 use slackwater_integration::authorization::{Authorization, ClientSecret, Endpoint};
 use slackwater_integration::error::VendorError;
 use slackwater_integration::profile::VendorCode;
-use slackwater_service::https::{HttpsClient, connect_https};
 use slackwater_service::linking::authorization::refresh_tokens;
 
 use crate::harness::On;

@@ -254,7 +254,7 @@ fn is_this_machine(authority: &Authority) -> bool {
 mod tests {
     use super::*;
 
-    fn flaw(change: impl FnOnce(&mut FeedSettings), format: FeedFormat) -> String {
+    fn find_flaw(change: impl FnOnce(&mut FeedSettings), format: FeedFormat) -> String {
         let mut feed = FeedSettings::new(format);
         change(&mut feed);
         match feed.check("DE_LU") {
@@ -267,22 +267,22 @@ mod tests {
     fn feeds_that_make_sense_are_taken() {
         let text = |text: &str| Some(text.to_owned());
         for url in ["https://example.org/day.csv", "http://example.org/{date}.csv?a=b"] {
-            assert_eq!(flaw(|feed| feed.url = text(url), FeedFormat::List), "");
+            assert_eq!(find_flaw(|feed| feed.url = text(url), FeedFormat::List), "");
         }
         let entsoe = |feed: &mut FeedSettings| {
             feed.domain = text("10Y1001A1001A82H");
             feed.token_file = Some("token".into());
         };
-        assert_eq!(flaw(entsoe, FeedFormat::Entsoe), "");
-        assert_eq!(flaw(|feed| feed.delivery_area = text("SE3"), FeedFormat::Nordpool), "");
+        assert_eq!(find_flaw(entsoe, FeedFormat::Entsoe), "");
+        assert_eq!(find_flaw(|feed| feed.delivery_area = text("SE3"), FeedFormat::Nordpool), "");
         for format in [FeedFormat::List, FeedFormat::Entsoe, FeedFormat::Nordpool] {
-            assert_eq!(flaw(|feed| feed.file = Some("day".into()), format), "");
+            assert_eq!(find_flaw(|feed| feed.file = Some("day".into()), format), "");
         }
         let local = |feed: &mut FeedSettings| {
             feed.url = text("http://[::1]:8080/");
             feed.token_file = Some("token".into());
         };
-        assert_eq!(flaw(local, FeedFormat::List), "");
+        assert_eq!(find_flaw(local, FeedFormat::List), "");
     }
 
     #[test]
@@ -291,7 +291,7 @@ mod tests {
         let text = |text: &str| Some(text.to_owned());
         let start = "zones.DE_LU.feed.";
         let told = |change: fn(&mut FeedSettings), format| {
-            let flaw = flaw(change, format);
+            let flaw = find_flaw(change, format);
             flaw.strip_prefix(start).map(ToOwned::to_owned).unwrap_or(flaw)
         };
         assert_eq!(told(|_| (), List), "url or file is missing");
@@ -314,7 +314,7 @@ mod tests {
             told(|feed| feed.timeout_seconds = 0, List),
             "timeout_seconds is 0; it is at least 1"
         );
-        let both = flaw(
+        let both = find_flaw(
             |feed| {
                 feed.file = Some("day.csv".into());
                 feed.url = text("https://example.org");
@@ -328,7 +328,7 @@ mod tests {
             "https://me:secret@example.org/",
             "https://example.org/{day}.csv",
         ] {
-            let flaw = flaw(|feed| feed.url = text(url), List);
+            let flaw = find_flaw(|feed| feed.url = text(url), List);
             assert!(flaw.contains("url: expected an address"), "{url}: {flaw}");
             assert!(!flaw.contains("secret"));
         }
@@ -336,7 +336,7 @@ mod tests {
             feed.url = text("http://example.org/");
             feed.token_file = Some("token".into());
         };
-        let flaw = flaw(open, List);
+        let flaw = find_flaw(open, List);
         assert!(flaw.contains("a token is sent by https only"), "{flaw}");
     }
 }

@@ -10,6 +10,7 @@ const CRATES: &[&str] = &[
     "slackwater_engine",
     "slackwater_home_assistant",
     "slackwater_http",
+    "slackwater_https",
     "slackwater_integration",
     "slackwater_link",
     "slackwater_ocpp",

@@ -1,7 +1,7 @@
 //! Inputs of the decisions of control: a device, its reading, and its policies and schedules.
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
-use slackwater_control::device::capability::{Capabilities, within_scopes};
+use slackwater_control::device::capability::{Ability, Capabilities, within_scopes};
 use slackwater_control::device::charge_state::{ChargeState, Reporter};
 use slackwater_control::device::command::{AccountAccess, Command, CommandFacts, DeviceReading};
 use slackwater_control::device::control::Controller;
@@ -86,7 +86,10 @@ impl ControlContext<'_> {
                 Some(capability) => capability.is_some_and(|capability| capability.is_capable),
                 None => self.reading().operation_mode.is_some(),
             },
-            allowed_range: capability.flatten().and_then(|capability| capability.allowed_range),
+            // Only the limit of the charge rate declares a range (CAP-05), and it bounds a current, too.
+            allowed_range: can
+                .get(&Ability::SetChargeRateLimit)
+                .and_then(|capability| capability.allowed_range),
             reading: self.reading(),
             account: self.account(),
             is_unsettled: self.tables.control().pending(self.device.id).is_some(),

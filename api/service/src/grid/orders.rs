@@ -22,7 +22,7 @@ use crate::cache::grid::GridSender;
 use crate::cache::limits::GridCap;
 use crate::config::grid::GridTarget;
 use crate::grid::order_file::{OrderFile, read_order_file, take_order};
-use crate::grid::recording::{record_limit, record_measurement, record_message};
+use crate::grid::recording::{begin_log, record_limit, record_measurement, record_message};
 use crate::plans::limit_change::request_area;
 use crate::state::App;
 
@@ -193,6 +193,13 @@ async fn advance(
     let now = app.now();
     let known = read_grid_state(app.store(), &sender.name).await?;
     let before = known.unwrap_or_else(|| sender.state(now));
+    let (timed, _) = next_state(sender, &before, Input::Time, now);
+    let mut begun = None;
+    if let Some(in_force) = timed.in_force
+        && begin_log(sender, &in_force, now).await
+    {
+        begun = Some(in_force);
+    }
     let (next, message) = next_state(sender, &before, input, now);
     if known == Some(next) && message.is_none() {
         show(worlds, sender, next, now);
@@ -223,7 +230,9 @@ async fn advance(
     }
     if let (true, Some(in_force)) = (is_changed, next.in_force) {
         log_change(sender, &in_force);
-        record_limit(sender, &next.limit, &in_force, now).await;
+        if begun != Some(in_force) {
+            record_limit(sender, &next.limit, &in_force, now).await;
+        }
     }
     Ok(())
 }

@@ -24,8 +24,9 @@ use sha2::{Digest, Sha256};
 use tracing::warn;
 
 use crate::auth::secret::{NoRandomness, generate};
-use crate::https::{USER_AGENT, error_in_full};
 use crate::state::App;
+use slackwater_https::client::USER_AGENT;
+use slackwater_https::failure::describe_failure;
 use slackwater_integration::authorization::{AccountTokens, Authorization, ClientSecret};
 use slackwater_integration::error::VendorError;
 use slackwater_integration::profile::VendorCode;
@@ -158,10 +159,10 @@ async fn ask_for_tokens(
     let request = token_request(authorization, form).map_err(|error| failed(&error.to_string()))?;
     let client = app.https().map_err(|error| failed(&error.to_string()))?;
     let answer = client.request(request).await;
-    let answer = answer.map_err(|error| failed(&error_in_full(&error)))?;
+    let answer = answer.map_err(|error| failed(&describe_failure(&error)))?;
     let (status, headers) = (answer.status(), answer.headers().clone());
     let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
-    let body = body.map_err(|error| failed(&error_in_full(error.as_ref())))?.to_bytes();
+    let body = body.map_err(|error| failed(&describe_failure(error.as_ref())))?.to_bytes();
     if !status.is_success() {
         return Err(match refusal(status, &headers, &body) {
             Ok(error) => error,

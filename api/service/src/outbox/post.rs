@@ -8,7 +8,8 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use tokio::time::timeout;
 
-use crate::https::{HttpsClient, TlsError, USER_AGENT, connect_https, error_in_full};
+use slackwater_https::client::{HttpsClient, TlsError, USER_AGENT, connect_https};
+use slackwater_https::failure::describe_failure;
 use slackwater_store::signing::SigningSecret;
 use slackwater_store::trace::TRACEPARENT;
 
@@ -26,7 +27,7 @@ pub enum PostError {
     /// It is not there, or does not speak HTTP.
     #[error("not reached: {reason}")]
     Unreached {
-        /// Error of the system.
+        /// Failure of the connection, in words of `slackwater_https`.
         reason: String,
     },
     /// It took too long.
@@ -89,10 +90,10 @@ impl Http {
     /// Sends a letter. Other addresses are not followed.
     async fn send(&self, letter: &WebhookRequest<'_>) -> Result<(), PostError> {
         let unreached = |reason: String| PostError::Unreached { reason };
-        let request = request(letter).map_err(|error| unreached(error.to_string()))?;
+        let request = webhook_request(letter).map_err(|error| unreached(error.to_string()))?;
         let answered = async {
             let answer = self.client.request(request).await;
-            let answer = answer.map_err(|error| unreached(error_in_full(&error)))?;
+            let answer = answer.map_err(|error| unreached(describe_failure(&error)))?;
             let status = answer.status();
             // What it says does not matter, and neither does a body that breaks off.
             let _: Result<_, _> =
@@ -110,7 +111,7 @@ impl Transport for Http {
     }
 }
 
-fn request(letter: &WebhookRequest<'_>) -> Result<Request<Full<Bytes>>, http::Error> {
+fn webhook_request(letter: &WebhookRequest<'_>) -> Result<Request<Full<Bytes>>, http::Error> {
     let body = Full::new(Bytes::copy_from_slice(letter.body.as_bytes()));
     let mut request = Request::builder()
         .method(Method::POST)

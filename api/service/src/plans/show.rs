@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::plans::patching::PolicyError;
 use crate::state::App;
-use crate::words::{NOTHING_LEFT, SHARED_REASON, explain_idle};
+use crate::words::{NOTHING_LEFT, SHARED_REASON, explain_idle, explain_shared};
 use slackwater_store::error::StoreError;
 use slackwater_store::plans::{self, KeptPlan, Outcome, PriceSheet};
 
@@ -36,6 +36,9 @@ pub struct ShownPlan {
     pub plan: Option<PlanSummary>,
     /// Reasons of its periods; none of a plan that was made with others.
     pub reasons: Vec<Reason>,
+    /// Sentence about the limit that decided, for a plan that was made with others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared_reason: Option<String>,
     /// True if it was made together with others, within a shared limit.
     pub is_shared: bool,
     /// Prices with their sources, request, plan and certificate: a saved plan,
@@ -121,6 +124,7 @@ pub async fn open_plan(app: &App, device_id: Uuid) -> Result<Option<OpenedPlan>,
         idle: None,
         plan: None,
         reasons: Vec::new(),
+        shared_reason: None,
         is_shared: false,
         saved: None,
     };
@@ -134,6 +138,10 @@ pub async fn open_plan(app: &App, device_id: Uuid) -> Result<Option<OpenedPlan>,
     };
     opened.shown.plan = Some(planned.summary.clone());
     opened.shown.is_shared = planned.is_shared;
+    let explain_limit = |currency: Option<&str>| {
+        planned.is_shared.then(|| explain_shared(&planned.summary, currency))
+    };
+    opened.shown.shared_reason = explain_limit(None);
     let Some(sheet_id) = sheet_id else { return Ok(Some(opened)) };
     let mut connection = app.store().reader().acquire().await?;
     let sheet = plans::get_sheet(&mut connection, sheet_id).await?;
@@ -142,6 +150,7 @@ pub async fn open_plan(app: &App, device_id: Uuid) -> Result<Option<OpenedPlan>,
         Ok(saved) => opened.shown.saved = saved,
         Err(error) => error!(%device_id, %error, "a kept plan cannot be made again"),
     }
+    opened.shown.shared_reason = explain_limit(Some(sheet.currency.as_str()));
     opened.plan = planned.plan(sheet.prices.curve()).ok().flatten();
     opened.shown.reasons = opened.plan.as_ref().map(explain).unwrap_or_default();
     opened.sheet = Some(sheet);

@@ -11,6 +11,7 @@ use chrono_tz::Tz;
 use metrics::{counter, gauge};
 use serde::Serialize;
 use slackwater_engine::time::backoff;
+use slackwater_https::client::TlsError;
 use tokio::task::JoinSet;
 use tracing::{debug, error, info, warn};
 
@@ -96,7 +97,7 @@ enum TryError {
     #[error("the prices were not kept: {0}")]
     Store(#[from] StoreError),
     #[error(transparent)]
-    Tls(#[from] crate::https::TlsError),
+    Tls(#[from] TlsError),
 }
 
 /// Outcome of a try that succeeded.
@@ -109,7 +110,7 @@ struct Found {
 /// Fetches what is due until the task is dropped.
 pub async fn run(app: App) {
     let machine = Clock::system();
-    while feeds(&app).next().is_some() {
+    while feeds_by_zone(&app).next().is_some() {
         if let Err(failure) = fetch_due(&app).await {
             error!(%failure, "price feeds were not looked at");
         }
@@ -118,7 +119,7 @@ pub async fn run(app: App) {
 }
 
 /// Feeds of the settings, by zone.
-fn feeds(app: &App) -> impl Iterator<Item = (&String, &ZoneSettings, &FeedSettings)> {
+fn feeds_by_zone(app: &App) -> impl Iterator<Item = (&String, &ZoneSettings, &FeedSettings)> {
     let zones = app.config().zones.iter();
     zones.filter_map(|(id, zone)| Some((id, zone, zone.feed.as_ref()?)))
 }
@@ -131,9 +132,9 @@ pub async fn fetch_due(app: &App) -> Result<usize, StoreError> {
     let kept = all_feeds(app.store()).await?;
     let now = app.clock().machine().now();
     let mut turns = JoinSet::new();
-    for (zone_id, _, _) in feeds(app) {
+    for (zone_id, _, _) in feeds_by_zone(app) {
         let state = kept.iter().find(|state| state.zone_id == *zone_id);
-        measure(zone_id, state, now);
+        record_metrics(zone_id, state, now);
         if state.is_none_or(|state| state.next_at <= now) {
             let (app, zone_id) = (app.clone(), zone_id.clone());
             turns.spawn(async move { fetch_leased(&app, &zone_id, Turn::IfDue).await });
@@ -158,11 +159,11 @@ pub async fn fetch_due(app: &App) -> Result<usize, StoreError> {
 /// part of the report.
 pub async fn fetch_now(app: &App, zone_id: &str) -> Result<FeedReport, FetchNowError> {
     let zone = || zone_id.to_owned();
-    let configured = feeds(app).find(|(id, _, _)| *id == zone_id);
+    let configured = feeds_by_zone(app).find(|(id, _, _)| *id == zone_id);
     let (_, _, feed) = configured.ok_or_else(|| FetchNowError::NoFeed { zone: zone() })?;
     let state = fetch_leased(app, zone_id, Turn::AtOnce).await?;
     let state = state.ok_or_else(|| FetchNowError::Busy { zone: zone() })?;
-    Ok(report(app, feed, zone_id, Some(&state)))
+    Ok(report_feed(app, feed, zone_id, Some(&state)))
 }
 
 /// All feeds of the settings, and what came of their last tries.
@@ -171,14 +172,19 @@ pub async fn fetch_now(app: &App, zone_id: &str) -> Result<FeedReport, FetchNowE
 /// The database failed.
 pub async fn list_feeds(app: &App) -> Result<Vec<FeedReport>, StoreError> {
     let kept = all_feeds(app.store()).await?;
-    let shown = feeds(app).map(|(zone_id, _, feed)| {
+    let shown = feeds_by_zone(app).map(|(zone_id, _, feed)| {
         let state = kept.iter().find(|state| state.zone_id == *zone_id);
-        report(app, feed, zone_id, state)
+        report_feed(app, feed, zone_id, state)
     });
     Ok(shown.collect())
 }
 
-fn report(app: &App, feed: &FeedSettings, zone_id: &str, state: Option<&FeedState>) -> FeedReport {
+fn report_feed(
+    app: &App,
+    feed: &FeedSettings,
+    zone_id: &str,
+    state: Option<&FeedState>,
+) -> FeedReport {
     FeedReport {
         zone: zone_id.to_owned(),
         format: feed.format.as_str(),
@@ -199,7 +205,7 @@ fn find_end(app: &App, zone_id: &str) -> Option<DateTime<Utc>> {
 }
 
 /// Age of the last success, and failures since then, as numbers for operators.
-fn measure(zone_id: &str, state: Option<&FeedState>, now: DateTime<Utc>) {
+fn record_metrics(zone_id: &str, state: Option<&FeedState>, now: DateTime<Utc>) {
     let succeeded_at = state.and_then(|state| state.succeeded_at);
     let age = succeeded_at.map_or(f64::INFINITY, |at| (now - at).as_seconds_f64());
     let failures = state.map_or(0, |state| state.failures);
@@ -238,7 +244,7 @@ async fn fetch_leased(
     change.commit(|| ()).await?;
     let tried = fetch_all(app, (zone_id, zone, feed), &mut state, now).await;
     record_try(feed, &mut state, tried, machine.now());
-    measure(zone_id, Some(&state), machine.now());
+    record_metrics(zone_id, Some(&state), machine.now());
     let mut change = app.store().begin().await?;
     let is_ours = record_feed_and_release(change.connection(), &state, holder).await?;
     change.commit(|| ()).await?;

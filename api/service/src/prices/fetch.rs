@@ -19,8 +19,9 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use crate::config::feeds::{FeedFormat, FeedSettings};
-use crate::https::{self, HttpsClient, error_in_full};
 use crate::prices::requests::{FeedRequest, Source, add_query, hash_text, read_refusal};
+use slackwater_https::client::{self, HttpsClient};
+use slackwater_https::failure::describe_failure;
 use slackwater_store::price_feeds::Validators;
 
 /// Longest reply. Two days of a zone have some tens of kilobytes.
@@ -114,7 +115,7 @@ pub(crate) async fn fetch_reply(
         Source::File(file) => read_file(file.clone(), last).await,
         Source::Url(url) => {
             let seconds = feed.timeout_seconds;
-            let asked = ask(client, feed, (url, request.may_be_missing), last, now);
+            let asked = request_reply(client, feed, (url, request.may_be_missing), last, now);
             let asked = timeout(Duration::from_secs(seconds.into()), asked).await;
             asked.unwrap_or(Err(FetchError::TimedOut { seconds }))
         }
@@ -143,7 +144,7 @@ async fn read_file(file: PathBuf, last: Option<&Validators>) -> Result<Reply, Fe
     Ok(Reply::Text { text, validators })
 }
 
-async fn ask(
+async fn request_reply(
     client: &HttpsClient,
     feed: &FeedSettings,
     (url, may_be_missing): (&str, bool),
@@ -151,9 +152,10 @@ async fn ask(
     now: DateTime<Utc>,
 ) -> Result<Reply, FetchError> {
     let unreached = |reason: String| FetchError::Unreached { reason };
-    let request = conditional(feed, url, last).map_err(|error| unreached(error.to_string()))?;
+    let request =
+        conditional_request(feed, url, last).map_err(|error| unreached(error.to_string()))?;
     let answer = client.request(request).await;
-    let (head, body) = answer.map_err(|error| unreached(error_in_full(&error)))?.into_parts();
+    let (head, body) = answer.map_err(|error| unreached(describe_failure(&error)))?.into_parts();
     let is_conditional =
         last.is_some_and(|last| last.etag.is_some() || last.last_modified.is_some());
     match head.status {
@@ -190,7 +192,7 @@ fn read_retry_after(text: &str, now: DateTime<Utc>) -> Option<TimeDelta> {
 }
 
 /// A request that names the validators of the last reply, and carries the token of the publisher.
-fn conditional(
+fn conditional_request(
     feed: &FeedSettings,
     url: &str,
     last: Option<&Validators>,
@@ -200,7 +202,7 @@ fn conditional(
         (FeedFormat::Entsoe, Some(token)) => add_query(url, &[("securityToken", token.text())]),
         _ => url.to_owned(),
     };
-    let mut request = Request::get(url).header(USER_AGENT, https::USER_AGENT);
+    let mut request = Request::get(url).header(USER_AGENT, client::USER_AGENT);
     if let Some(token) = token.filter(|_| feed.format != FeedFormat::Entsoe) {
         request = request.header(AUTHORIZATION, format!("Bearer {}", token.text()));
     }
@@ -226,7 +228,7 @@ async fn read_body(body: Incoming) -> Result<String, FetchError> {
     let read = Limited::new(body, REPLY_BYTES_MAX).collect().await;
     let bytes = read.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
         Some(_) => FetchError::TooLong,
-        None => FetchError::Unreached { reason: error_in_full(&*error) },
+        None => FetchError::Unreached { reason: describe_failure(&*error) },
     })?;
     String::from_utf8(bytes.to_bytes().into()).map_err(|_| FetchError::NotText)
 }

@@ -13,6 +13,8 @@ use slackwater_engine::import::series::{
 };
 use slackwater_engine::prices::currency::Currency;
 
+use crate::delimited::{editor_line, parse_decimal, read_delimited};
+
 /// Format of a price list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListOptions {
@@ -30,9 +32,14 @@ pub enum ListError {
     /// No text.
     #[error("the list is empty")]
     Empty,
-    /// Not delimited text.
-    #[error("it is no delimited text: {0}")]
-    Text(String),
+    /// A row that is no row of delimited text.
+    #[error("row {row}: {reason}")]
+    Text {
+        /// The row.
+        row: usize,
+        /// Fault of the row.
+        reason: String,
+    },
     /// Not the JSON that is wanted.
     #[error("it is no list of {{start, end, price}} in JSON: {0}")]
     Json(String),
@@ -119,11 +126,11 @@ struct JsonRow {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read(text: &str, options: &ListOptions) -> Result<ImportedPrices, ListError> {
-    let text = text.trim_start_matches('\u{feff}').trim_start();
-    if text.is_empty() {
+    let text = text.trim_start_matches('\u{feff}');
+    if text.trim_start().is_empty() {
         return Err(ListError::Empty);
     }
-    let (rows, unit) = if text.starts_with(['[', '{']) {
+    let (rows, unit) = if text.trim_start().starts_with(['[', '{']) {
         (json_rows(text)?, options.unit.clone())
     } else {
         let (rows, header) = text_rows(text)?;
@@ -143,24 +150,32 @@ fn json_rows(text: &str) -> Result<Vec<RawRow>, ListError> {
 
 /// The rows of delimited text, and the header of its prices.
 fn text_rows(text: &str) -> Result<(Vec<RawRow>, String), ListError> {
-    let first = text.lines().next().unwrap_or_default();
-    let delimiter = [b';', b'\t'].into_iter().find(|&mark| first.contains(char::from(mark)));
-    let mut reader = csv::ReaderBuilder::new()
-        .delimiter(delimiter.unwrap_or(b','))
-        .trim(csv::Trim::All)
-        .from_reader(text.as_bytes());
-    let failed = |error: csv::Error| ListError::Text(error.to_string());
+    // Lines are counted in the whole text, and the names of the columns may stand below empty ones.
+    let empty = text.len() - text.trim_start().len();
+    let skipped = text[..empty].matches('\n').count();
+    let text = &text[empty..];
+    let mut reader = read_delimited(text);
+    let line = |position: Option<&csv::Position>| skipped + editor_line(text, position);
+    let failed = |error: csv::Error| ListError::Text {
+        row: line(error.position()),
+        reason: match error.kind() {
+            csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+                format!("it has {len} columns, and the rows before have {expected_len}")
+            }
+            _ => "it is no delimited text".to_owned(),
+        },
+    };
     let header = reader.headers().map_err(failed)?.clone();
     let names: Vec<&str> = header.iter().collect();
     let start = column(&names, "times", &["start", "from", "begin", "beginn", "time", "at"])?;
     let end = column(&names, "ends", &["end", "to", "until", "ende"]).ok();
     let price = column(&names, "prices", &["price", "prices", "preis", "kwh", "mwh"])?;
     let mut rows = Vec::new();
-    for (index, record) in reader.records().enumerate() {
+    for record in reader.records() {
         let record = record.map_err(failed)?;
         let cell = |column: usize| record.get(column).unwrap_or_default();
-        // As an editor counts: the header is row 1.
-        let number = index + 2;
+        // As an editor counts: the header is row 1, and an empty line is a row.
+        let number = line(record.position());
         rows.push(RawRow {
             number,
             start: cell(start).to_owned(),
@@ -189,8 +204,8 @@ fn number_of(row: usize, cell: &str) -> Result<Option<f64>, ListError> {
     if cell.is_empty() {
         return Ok(None);
     }
-    let number = cell.replace(',', ".").parse();
-    number.map(Some).map_err(|_| ListError::NotANumber { row, cell: cell.to_owned() })
+    let number = parse_decimal(cell);
+    number.map(Some).ok_or_else(|| ListError::NotANumber { row, cell: cell.to_owned() })
 }
 
 /// The unit in a header, such as `price_eur_per_mwh` or `Preis (ct/kWh)`.
@@ -294,6 +309,14 @@ mod tests {
             (
                 "start,price_eur_per_kwh\n2026-01-05T01:00Z,1\n2026-01-05T01:00Z,1\n",
                 "does not come after row 2",
+            ),
+            (
+                "\n\nstart,price_eur_per_kwh\r\n\r\n2026-01-05T01:00Z,1\r\nsoon,1\r\n",
+                "row 6: \"soon\" is no time",
+            ),
+            (
+                "start,price_eur_per_kwh\n\n2026-01-05T01:00Z,1,5\n",
+                "row 3: it has 3 columns, and the rows before have 2",
             ),
         ];
         for (text, reason) in refusals {

@@ -313,7 +313,7 @@ mod tests {
     use super::*;
 
     /// A document as the platform replies with it: a day of Brussels, in quarter hours.
-    fn day(from: &str, to: &str, points: &[(u32, f64)]) -> String {
+    fn document_of_period(from: &str, to: &str, points: &[(u32, f64)]) -> String {
         let mut text = format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
              <Publication_MarketDocument xmlns=\"urn:iec62325.351:tc57wg16:451-3:publicationdocument:7:3\">\n\
@@ -345,7 +345,8 @@ mod tests {
             ("2026-01-04T23:00Z", "2026-01-05T23:00Z", 24),
         ] {
             let last = hours * 4;
-            let read = read(&day(from, to, &[(1, 10.0), (5, 20.0), (last, -30.0)])).unwrap();
+            let read = read(&document_of_period(from, to, &[(1, 10.0), (5, 20.0), (last, -30.0)]))
+                .unwrap();
             let prices = read.prices.curve.prices();
             assert_eq!(prices.len(), usize::try_from(last).unwrap());
             assert_eq!((prices[3], prices[4], *prices.last().unwrap()), (0.01, 0.02, -0.03));
@@ -381,7 +382,7 @@ mod tests {
 
     #[test]
     fn a_period_that_stands_twice_is_refused_with_the_choices() {
-        let text = day("2026-01-04T23:00Z", "2026-01-05T23:00Z", &[(1, 10.0)]);
+        let text = document_of_period("2026-01-04T23:00Z", "2026-01-05T23:00Z", &[(1, 10.0)]);
         let series = &text[text.find("<TimeSeries>").unwrap()..text.rfind("</Pub").unwrap()];
         let second = series.replace("<mRID>1</mRID>", "<mRID>2</mRID>");
         let twice = text.replace("</Publication", &format!("{second}</Publication"));
@@ -397,7 +398,7 @@ mod tests {
 
     #[test]
     fn errors_name_row_field_and_value() {
-        let text = day("2026-01-05T18:00Z", "2026-01-05T19:00Z", &[(1, 10.0)]);
+        let text = document_of_period("2026-01-05T18:00Z", "2026-01-05T19:00Z", &[(1, 10.0)]);
         for (from, to, expected) in [
             (">1</position>", ">-1</position>", "day, row 12: the position is -1, no number"),
             (">10</price", ">inf</price", "day, row 12: the price is 'inf', no number"),

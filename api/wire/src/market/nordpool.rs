@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     /// An answer with quarter hours of an area, from an instant on.
-    fn answer(from: &str, prices: &[Option<f64>]) -> String {
+    fn reply_of_day(from: &str, prices: &[Option<f64>]) -> String {
         let from: DateTime<Utc> = from.parse().unwrap();
         let entry = |(index, price): (i32, &Option<f64>)| {
             let start = from + TimeDelta::minutes(15) * index;
@@ -156,7 +156,7 @@ mod tests {
         serde_json::json!({ "currency": "SEK", "multiAreaEntries": entries }).to_string()
     }
 
-    fn choice(area: &str) -> NordpoolChoice {
+    fn choice_of_area(area: &str) -> NordpoolChoice {
         NordpoolChoice { area: Some(area.to_owned()), ..NordpoolChoice::default() }
     }
 
@@ -168,7 +168,7 @@ mod tests {
             ("2026-01-04T23:00:00Z", 24),
         ] {
             let prices: Vec<Option<f64>> = (0..hours * 4).map(|n| Some(f64::from(n))).collect();
-            let read = read_nordpool(&answer(from, &prices), &choice("SE3")).unwrap();
+            let read = read_nordpool(&reply_of_day(from, &prices), &choice_of_area("SE3")).unwrap();
             assert_eq!(read.prices.curve.len(), prices.len());
             assert!(read.prices.gaps().is_empty() && read.prices.notes(chrono_tz::UTC).is_empty());
         }
@@ -176,8 +176,8 @@ mod tests {
 
     #[test]
     fn a_price_that_is_null_is_a_gap() {
-        let text = answer("2026-01-05T18:00:00Z", &[Some(500.0), None, Some(-1.5)]);
-        let read = read_nordpool(&text, &choice("SE3")).unwrap();
+        let text = reply_of_day("2026-01-05T18:00:00Z", &[Some(500.0), None, Some(-1.5)]);
+        let read = read_nordpool(&text, &choice_of_area("SE3")).unwrap();
         assert_eq!(read.prices.curve.prices(), [0.5, -0.0015]);
         let at = |clock: &str| format!("2026-01-05T{clock}:00Z").parse::<DateTime<Utc>>().unwrap();
         assert_eq!(read.prices.gaps(), [(at("18:15"), at("18:30"))]);
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn errors_name_row_field_and_value() {
-        let text = answer("2026-01-05T18:00:00Z", &[Some(500.0), Some(600.0)]);
+        let text = reply_of_day("2026-01-05T18:00:00Z", &[Some(500.0), Some(600.0)]);
         let read = |text: &str, choice: &NordpoolChoice| {
             read_nordpool(text, choice).unwrap_err().message_in("day")
         };
@@ -200,16 +200,16 @@ mod tests {
             ("\"SEK\"", "7", "day: the answer names no currency; say currency="),
         ];
         for (from, to, expected) in cases {
-            assert_eq!(read(&text.replace(from, to), &choice("SE3")), expected);
+            assert_eq!(read(&text.replace(from, to), &choice_of_area("SE3")), expected);
         }
-        let cut_short = read(&text[..100], &choice("SE3"));
+        let cut_short = read(&text[..100], &choice_of_area("SE3"));
         assert!(cut_short.starts_with("day, line 1: EOF while parsing "), "{cut_short}");
         assert_eq!(
             read(&text, &NordpoolChoice::default()),
             "day: prices are for 'SE3', 'SE4'; say area="
         );
         assert_eq!(
-            read(&text, &choice("NO1")),
+            read(&text, &choice_of_area("NO1")),
             "day: no price is for area 'NO1'; found: 'SE3', 'SE4'"
         );
         let euros = NordpoolChoice { currency: Some("EUR".to_owned()), ..choice("SE3") };

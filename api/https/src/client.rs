@@ -1,6 +1,4 @@
-//! Client of requests to other servers, by HTTP and TLS.
-use std::error::Error;
-
+//! Connections to other servers, by HTTP and TLS.
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -41,16 +39,4 @@ pub fn connect_https() -> Result<HttpsClient, TlsError> {
     let connector =
         HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
     Ok(Client::builder(TokioExecutor::new()).build(connector))
-}
-
-/// An error with what it came from.
-#[must_use]
-pub fn error_in_full(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text = format!("{text}: {error}");
-        source = error.source();
-    }
-    text
 }

@@ -1,0 +1,8 @@
+//! Client of HTTP and TLS for requests to other servers. It decides nothing.
+//!
+//! | File | Holds |
+//! |---|---|
+//! | `client` | connections that trust what the system trusts |
+//! | `failure` | failures of requests in words for operators |
+pub mod client;
+pub mod failure;
