@@ -82,6 +82,7 @@ DOUBTED = {
     "heat_kw",
     "kg_per_kwh",
     "loss_kw_per_k",
+    "power_kw",
     "power_max_kw",
     "reserve_kwh",
     "reserve_percent",
