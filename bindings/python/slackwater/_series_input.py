@@ -110,7 +110,7 @@ def read_rows(table: Table, meaning: Meaning) -> _engine.Prices:
 
 
 def _zone_of(times: Times) -> str:
-    """IANA name of the zone that all times have; UTC if they have several, or one without a name."""
+    """IANA name of the zone that all times have; UTC without one, or with several."""
     names = {getattr(at.tzinfo, "key", None) or getattr(at.tzinfo, "zone", None) for at in times}
     name = names.pop() if len(names) == 1 else None
     return name if isinstance(name, str) else "UTC"
