@@ -357,13 +357,13 @@ pub(crate) struct HomeView {
     /// Load less solar power that is expected from now on: ``(start, end, power_kw)``.
     #[pyo3(get)]
     net_load: Vec<(DateTime<Utc>, DateTime<Utc>, f64)>,
-    stays: Vec<StayTuple>,
+    stays: Vec<SeenStay>,
     prices: SeenPrices,
     export: Option<Arc<PriceCurve>>,
 }
 
 /// Row, arrival, departure, energy that is missing in kWh, highest power in kW.
-type StayTuple = (usize, DateTime<Utc>, DateTime<Utc>, f64, f64);
+type SeenStay = (usize, DateTime<Utc>, DateTime<Utc>, f64, f64);
 
 impl HomeView {
     fn new(view: &engine::HomeView<'_>, currency: &Arc<str>) -> Self {
@@ -404,7 +404,7 @@ impl HomeView {
     }
 
     #[getter(_stays)]
-    fn stays(&self) -> Vec<StayTuple> {
+    fn stays(&self) -> Vec<SeenStay> {
         self.stays.clone()
     }
 
