@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from numbers import Real
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from slackwater import _engine
@@ -133,7 +132,15 @@ class Replan(Record):
     budget: float | None = None
 
 
-class HomeStay(NamedTuple):
+class _HomeStayFields(NamedTuple):
+    row: int
+    arrival: datetime
+    departure: datetime
+    missing_kwh: float
+    power_max_kw: float
+
+
+class HomeStay(_HomeStayFields, Record):
     """A vehicle of a home that needs energy, as a policy sees it.
 
     Attributes:
@@ -144,11 +151,7 @@ class HomeStay(NamedTuple):
         power_max_kw: Highest power at the plug.
     """
 
-    row: int
-    arrival: datetime
-    departure: datetime
-    missing_kwh: float
-    power_max_kw: float
+    __slots__ = ()
 
 
 class HomeView(_engine.HomeView):
@@ -209,7 +212,15 @@ Policy: TypeAlias = Replan | Callable[[View], Command]
 """A rule that decides: :class:`Replan`, or any function of a :class:`View`."""
 
 
-class HomeCommand(NamedTuple):
+NO_VEHICLES: Mapping[int, Command] = {}
+
+
+class _HomeCommandFields(NamedTuple):
+    battery: Command = None
+    vehicles: Mapping[int, Command] = NO_VEHICLES
+
+
+class HomeCommand(_HomeCommandFields, Record):
     """Answer of a policy for a home with vehicles.
 
     Attributes:
@@ -218,8 +229,7 @@ class HomeCommand(NamedTuple):
             vehicle without one is off.
     """
 
-    battery: Command = None
-    vehicles: Mapping[int, Command] = MappingProxyType({})
+    __slots__ = ()
 
 
 HomePolicy: TypeAlias = Replan | Callable[[HomeView], Command | HomeCommand]
