@@ -267,8 +267,8 @@ mod tests {
             &[20, 10, 40, 40, 10],
             |_| (),
             &expect![[r#"
-            ahead: Mon 18:00 to Mon 20:00: heats with 4.13 kWh (up to 0.20 EUR/kWh) to 21.2 °C, ahead of Mon 22:00, until when this is the cheapest time.
-            hold: Mon 22:00 to Mon 23:00: heats with 1 kWh (0.10 EUR/kWh) to 20 °C, to hold the lowest temperature of the band.
+            ahead: Mon 18:00 to Mon 20:00: heats with 4.13 kWh for 0.53 EUR (up to 0.20 EUR/kWh) to 21.2 °C, ahead of Mon 22:00, until when this is the cheapest time.
+            hold: Mon 22:00 to Mon 23:00: heats with 1 kWh for 0.10 EUR (0.10 EUR/kWh) to 20 °C, to hold the lowest temperature of the band.
         "#]],
         );
     }
@@ -279,15 +279,15 @@ mod tests {
             &[20, 20, 20],
             |request| request.temperature = celsius(18.0),
             &expect![[r#"
-            recover: Mon 18:00 to Mon 19:00: heats with 3 kWh (0.20 EUR/kWh) to 19.3 °C, because it is outside the band until Mon 19:00.
-            hold: Mon 19:00 to Mon 21:00: heats with 3.22 kWh (0.20 EUR/kWh) to 20 °C, to hold the lowest temperature of the band.
+            recover: Mon 18:00 to Mon 19:00: heats with 3 kWh for 0.60 EUR (0.20 EUR/kWh) to 19.3 °C, because it is outside the band until Mon 19:00.
+            hold: Mon 19:00 to Mon 21:00: heats with 3.22 kWh for 0.64 EUR (0.20 EUR/kWh) to 20 °C, to hold the lowest temperature of the band.
         "#]],
         );
         check(
             &[20, 20],
             |request| request.end_value = per_kwh(0.3),
             &expect![[r#"
-            end_value: Mon 18:00 to Mon 20:00: heats with 6 kWh (0.20 EUR/kWh) to 22.3 °C, kept to the end of the plan; one more kWh stored is worth 0.30 EUR.
+            end_value: Mon 18:00 to Mon 20:00: heats with 6 kWh for 1.20 EUR (0.20 EUR/kWh) to 22.3 °C, kept to the end of the plan; one more kWh stored is worth 0.30 EUR.
         "#]],
         );
         // At the upper edge of the band there is room for no more heat, whatever it would be worth.
@@ -298,15 +298,15 @@ mod tests {
                 request.comfort.max = celsius(21.5);
             },
             &expect![[r#"
-            end_value: Mon 18:00 to Mon 20:00: heats with 4.63 kWh (up to 0.20 EUR/kWh) to 21.5 °C, kept to the end of the plan; one more kWh stored is worth 0.068 EUR.
+            end_value: Mon 18:00 to Mon 20:00: heats with 4.63 kWh for 0.48 EUR (up to 0.20 EUR/kWh) to 21.5 °C, kept to the end of the plan; one more kWh stored is worth 0.068 EUR.
         "#]],
         );
         check(
             &[20, -5],
             |_| (),
             &expect![[r#"
-            hold: Mon 18:00 to Mon 19:00: heats with 1 kWh (0.20 EUR/kWh) to 20 °C, to hold the lowest temperature of the band.
-            negative_price: Mon 19:00 to Mon 20:00: heats with 3 kWh (-0.05 EUR/kWh) to 21.2 °C, because the price is negative.
+            hold: Mon 18:00 to Mon 19:00: heats with 1 kWh for 0.20 EUR (0.20 EUR/kWh) to 20 °C, to hold the lowest temperature of the band.
+            negative_price: Mon 19:00 to Mon 20:00: heats with 3 kWh for -0.15 EUR (-0.05 EUR/kWh) to 21.2 °C, because the price is negative.
         "#]],
         );
     }
@@ -319,8 +319,8 @@ mod tests {
                 request.on_off = Some(OnOff { on_min, ..OnOff::default() });
             },
             &expect![[r#"
-            ahead: Mon 18:00 to Mon 19:00: heats with 3 kWh (0.10 EUR/kWh) to 21.2 °C, ahead of Mon 20:00, until when this is the cheapest time.
-            on_min: Mon 19:00 to Mon 20:00: heats with 3 kWh (0.40 EUR/kWh) to 22.3 °C, because its least time on lasts until Mon 20:00.
+            ahead: Mon 18:00 to Mon 19:00: heats with 3 kWh for 0.30 EUR (0.10 EUR/kWh) to 21.2 °C, ahead of Mon 20:00, until when this is the cheapest time.
+            on_min: Mon 19:00 to Mon 20:00: heats with 3 kWh for 1.20 EUR (0.40 EUR/kWh) to 22.3 °C, because its least time on lasts until Mon 20:00.
         "#]],
         );
     }
