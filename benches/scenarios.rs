@@ -25,13 +25,13 @@ const SHORTFALL_PRICE: f64 = 2.0;
 const LIMIT_KW: f64 = 275.0;
 
 /// First slot, slot after the last one, and energy wanted in kWh of a vehicle.
-fn vehicle(at: usize) -> (usize, usize, f64) {
+fn stay_and_energy(at: usize) -> (usize, usize, f64) {
     let (from, length) = ((at * 7) % 40, 30 + (at * 13) % 26);
     (from, from + length, 12.0 + ((at * 29) % 30) as f64)
 }
 
 /// Price of a slot in a scenario, which begin to differ at [`SHARED`].
-fn price(scenario: usize, slot: usize) -> f64 {
+fn scenario_price(scenario: usize, slot: usize) -> f64 {
     let wave = (slot as f64 / 96.0 * std::f64::consts::TAU).sin();
     let spread = ((slot * 31 + scenario * 17) % 23) as f64 / 23.0 - 0.5;
     let level = 0.02 * (scenario as f64 - 4.5);
@@ -39,10 +39,10 @@ fn price(scenario: usize, slot: usize) -> f64 {
     0.25 + 0.08 * wave + 0.01 * ((slot * 37 % 11) as f64 / 11.0) + own
 }
 
-fn problem() -> ScenarioProblem {
+fn scenario_problem() -> ScenarioProblem {
     let horizon = || Horizon::steps(noon(), TimeDelta::minutes(15), SLOTS).expect("a horizon");
     let curve = |scenario| {
-        let prices = (0..SLOTS).map(|slot| price(scenario, slot)).collect();
+        let prices = (0..SLOTS).map(|slot| scenario_price(scenario, slot)).collect();
         PriceCurve::from_parts(horizon(), prices).expect("finite prices")
     };
     let curves: Vec<PriceCurve> = (0..SCENARIOS).map(curve).collect();
@@ -57,10 +57,10 @@ fn problem() -> ScenarioProblem {
     let of_vehicles = |number: fn(usize) -> usize| -> Vec<i64> {
         (0..VEHICLES).map(|at| micros(number(at))).collect()
     };
-    let energy_kwh: Vec<f64> = (0..VEHICLES).map(|at| vehicle(at).2).collect();
+    let energy_kwh: Vec<f64> = (0..VEHICLES).map(|at| stay_and_energy(at).2).collect();
     let fleet = Fleet {
-        arrival: &of_vehicles(|at| vehicle(at).0),
-        departure: &of_vehicles(|at| vehicle(at).1),
+        arrival: &of_vehicles(|at| stay_and_energy(at).0),
+        departure: &of_vehicles(|at| stay_and_energy(at).1),
         needs: Needs::Energy { energy_kwh: &energy_kwh },
         power_max_kw: &[POWER_KW; VEHICLES],
         reserve_kwh: None,
@@ -81,11 +81,11 @@ fn deterministic_equivalent() -> LinearProgram {
         if slot < SHARED { slot } else { slot + scenario * (SLOTS - SHARED) }
     };
     for at in 0..VEHICLES {
-        let (from, to, kwh) = vehicle(at);
+        let (from, to, kwh) = stay_and_energy(at);
         let upper = POWER_KW / 4.0;
         let first: Vec<usize> = (from..to.min(SHARED))
             .map(|slot| {
-                let cost = price(0, slot);
+                let cost = scenario_price(0, slot);
                 let column = programme.add_column(Column { cost, lower: 0.0, upper });
                 limits[node(0, slot)].push((column, 1.0));
                 column
@@ -94,7 +94,7 @@ fn deterministic_equivalent() -> LinearProgram {
         for scenario in 0..SCENARIOS {
             let mut terms: Vec<(usize, f64)> = first.iter().map(|&column| (column, 1.0)).collect();
             for slot in from.max(SHARED)..to {
-                let cost = share * price(scenario, slot);
+                let cost = share * scenario_price(scenario, slot);
                 let column = programme.add_column(Column { cost, lower: 0.0, upper });
                 limits[node(scenario, slot)].push((column, 1.0));
                 terms.push((column, 1.0));
@@ -112,8 +112,8 @@ fn deterministic_equivalent() -> LinearProgram {
     programme
 }
 
-fn scenarios(criterion: &mut Criterion) {
-    let problem = problem();
+fn bench_scenarios(criterion: &mut Criterion) {
+    let problem = scenario_problem();
     let programme = deterministic_equivalent();
     let plan = plan_area_scenarios(problem.clone(), &ScenarioOptions::default());
     let optimum = programme.minimise().expect("missing energy is always possible").cost;
@@ -137,5 +137,5 @@ fn scenarios(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, scenarios);
+criterion_group!(benches, bench_scenarios);
 criterion_main!(benches);

@@ -104,12 +104,12 @@ record! {
         rounds: usize,
         /// Why the rounds ended.
         ///
-        /// ``gap`` (converged: the requested gap is proved), ``rounds`` (the
-        /// allowed rounds are used), ``stopped`` (by the caller or Ctrl-C),
-        /// ``stalled`` (no further improvement: the remaining gap is due to
-        /// indivisible vehicle plans) or ``failed`` (the solver failed in one of
-        /// the searches: limits hold and the bound is proved, but a better plan
-        /// may exist).
+        /// ``optimal_within_gap`` (converged: no plan is cheaper by more than the
+        /// requested gap), ``limit_reached`` (the allowed rounds are used),
+        /// ``stopped`` (by the caller or Ctrl-C), ``stalled`` (no further
+        /// improvement: the remaining gap is due to indivisible vehicle plans) or
+        /// ``solver_failed`` (the solver failed in one of the searches: limits hold
+        /// and the bound is proved, but a better plan may exist).
         status: String,
         /// Whether the same call gives the same bytes; not if it was stopped.
         is_reproducible: bool,
@@ -274,7 +274,7 @@ impl AreaNumbers {
             bound: plan.bound,
             relative_gap: plan.gap,
             rounds: plan.rounds,
-            status: status(plan.status).to_owned(),
+            status: plan.status.as_str().to_owned(),
             is_reproducible: plan.reproducible,
             energy_kwh: plan.energy_kwh,
             discharged_kwh: plan.discharged_kwh,
@@ -325,16 +325,6 @@ fn forgone(
         revenue: one.revenue,
     };
     Ok(plan.forgone(problem)?.into_iter().map(forgone).collect())
-}
-
-pub(crate) fn status(status: Status) -> &'static str {
-    match status {
-        Status::Gap => "gap",
-        Status::Rounds => "rounds",
-        Status::Stopped => "stopped",
-        Status::Stalled => "stalled",
-        Status::Failed => "failed",
-    }
 }
 
 /// Message to all parts of an area, and to each of them: its own, and what changed in it.

@@ -11,7 +11,7 @@ use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::area::scenarios as engine;
 use slackwater_engine::units::Price;
 
-use crate::area::{from_zero, rounds, status};
+use crate::area::{from_zero, rounds};
 use crate::area_input::{ProfileArg, one_batch};
 use crate::arrow::refused;
 use crate::batch::{NUMBERS, Vehicles};
@@ -214,12 +214,13 @@ impl AreaScenarioPlan {
         self.plan.rounds
     }
 
-    /// Why the rounds ended: ``gap`` (the requested gap is proved), ``rounds`` (the allowed rounds
-    /// are used), ``stalled`` (no further improvement) or ``failed`` (the solver failed: limits hold
-    /// and the bound is proved, but a better plan may exist).
+    /// Why the rounds ended: ``optimal_within_gap`` (no plan is cheaper by more than the requested
+    /// gap), ``limit_reached`` (the allowed rounds are used), ``stalled`` (no further improvement) or
+    /// ``solver_failed`` (the solver failed: limits hold and the bound is proved, but a better plan
+    /// may exist).
     #[getter(status)]
     fn status_text(&self) -> &'static str {
-        status(self.plan.status)
+        self.plan.status.as_str()
     }
 
     /// Expected cost of the energy if all vehicles charged at full power from arrival, without the
@@ -313,7 +314,7 @@ impl AreaScenarioPlan {
             expected_shortfall_kwh: reason.expected_shortfall_kwh,
             before_price_per_kwh: reason.before_price_per_kwh,
             later_price_per_kwh: reason.later_price_per_kwh,
-            sentence: reason.sentence(zone),
+            sentence: reason.sentence(zone, &self.currency),
         };
         Ok(engine::explain(&self.plan).into_iter().map(reason).collect())
     }

@@ -6,7 +6,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use slackwater_engine::plausibility::{
-    Doubt, find_doubt, find_price_doubt, find_small_price_doubt,
+    Doubt, find_doubt, find_high_price_doubt, find_price_doubt, find_small_price_doubt,
 };
 
 use crate::arrow::{Columns, to_numbers};
@@ -139,7 +139,9 @@ pub(crate) fn warn_of_price_columns(
 }
 
 fn find_in_prices(currency: &str, prices: &[f64]) -> Option<Doubt> {
-    prices.iter().find_map(|&price| find_price_doubt("price_per_kwh", currency, price))
+    let mut each = prices.iter();
+    let unlikely = each.find_map(|&price| find_price_doubt("price_per_kwh", currency, price));
+    unlikely.or_else(|| find_high_price_doubt(currency, prices))
 }
 
 fn warn(py: Python<'_>, text: &str) -> Result<(), Refused> {

@@ -505,7 +505,10 @@ impl HeatPlan {
             marginal_value_per_kwh: reason.marginal_value.as_per_kwh(),
             temperature_celsius: reason.temperature.as_celsius(),
             deadline: reason.due,
-            sentence: self.terms.tell_bought(reason.sentence(zone), (reason.start, reason.end)),
+            sentence: self.terms.tell_bought(
+                reason.sentence(zone, self.terms.currency()),
+                (reason.start, reason.end),
+            ),
         };
         Ok(engine::explain(self.intended()).into_iter().map(reason).collect())
     }

@@ -9,7 +9,7 @@ use slackwater_engine::import::driving::{DrivingEvent, DrivingLog, LogOptions, s
 use slackwater_engine::import::driving_report::DrivingFinding;
 use slackwater_engine::import::finding::ImportedPrices;
 use slackwater_engine::import::price_unit::PriceUnit;
-use slackwater_engine::import::series::{InstantRow, SeriesOptions, prices_from_instants};
+use slackwater_engine::import::series::{InstantRow, SeriesOptions, prices_from_zoned_instants};
 use slackwater_engine::units::Energy;
 use slackwater_wire::market::entsoe::{EntsoeChoice, read_entsoe};
 use slackwater_wire::market::nordpool::{NordpoolChoice, read_nordpool};
@@ -69,15 +69,17 @@ pub(crate) fn prices_from_civil_rows(
 
 /// See `slackwater.io.read_prices_csv` and `slackwater.io.read_octopus`.
 #[pyfunction]
-#[pyo3(signature = (rows, *, currency, unit, step_minutes, holds_until_next))]
+#[pyo3(signature = (rows, *, time_zone, currency, unit, step_minutes, holds_until_next))]
 pub(crate) fn prices_from_instant_rows(
     py: Python<'_>,
     rows: Vec<InstantTuple>,
+    time_zone: &str,
     currency: String,
     unit: &str,
     step_minutes: Option<i64>,
     holds_until_next: bool,
 ) -> Result<Imported, Refused> {
+    let time_zone = self::time_zone(time_zone)?;
     let options = options(unit, &currency, step_minutes, holds_until_next)?;
     let rows: Vec<InstantRow> = rows
         .into_iter()
@@ -88,7 +90,7 @@ pub(crate) fn prices_from_instant_rows(
             price,
         })
         .collect();
-    let imported = py.detach(|| prices_from_instants(&rows, &options))?;
+    let imported = py.detach(|| prices_from_zoned_instants(&rows, time_zone, &options))?;
     let notes = imported.notes(chrono_tz::UTC);
     result(py, imported, currency, notes)
 }

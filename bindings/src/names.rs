@@ -44,7 +44,7 @@ const RENAMED: [(&str, &str); 34] = [
 ];
 
 /// Names of other functions, other programs and everyday language, and ours.
-const OTHER_NAMES: [(&str, &str); 21] = [
+const OTHER_NAMES: [(&str, &str); 23] = [
     ("baseline_kw", "non_smart_kw"),
     ("baseline_kwh", "non_smart_kwh"),
     ("battery_kwh", "capacity_kwh"),
@@ -66,6 +66,8 @@ const OTHER_NAMES: [(&str, &str); 21] = [
     ("valid_till", "valid_until"),
     ("valid_to", "valid_until"),
     ("deadline", "departure"),
+    ("deadline", "by"),
+    ("power", "power_max_kw"),
 ];
 
 /// Name that is read in place of one that is not.

@@ -478,7 +478,10 @@ impl Plan {
             marginal_price_per_kwh: reason.marginal_price.map(Price::as_per_kwh),
             runner_up_start: reason.runner_up.map(|next| next.start),
             runner_up_price_per_kwh: reason.runner_up.map(|next| next.price.as_per_kwh()),
-            sentence: self.terms.tell_bought(reason.sentence(zone), (reason.start, reason.end)),
+            sentence: self.terms.tell_bought(
+                reason.sentence(zone, self.terms.currency()),
+                (reason.start, reason.end),
+            ),
         };
         let gap = |gap: Gap| Reason {
             start: gap.start,
@@ -506,7 +509,7 @@ impl Plan {
             marginal_price_per_kwh: None,
             runner_up_start: None,
             runner_up_price_per_kwh: None,
-            sentence: forgone.sentence(zone, forgone.way()),
+            sentence: forgone.sentence(zone, self.terms.currency(), forgone.way()),
         };
         let unused = self.forgone()?.map(unused);
         let reasons = reasons.map(reason).chain(gaps.map(gap)).chain(unused);

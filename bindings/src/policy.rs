@@ -419,7 +419,7 @@ impl ChargePolicy {
             code: reason.code.as_str().to_owned(),
             left_kwh: reason.deferred.as_kwh(),
             later_price_per_kwh: reason.later_price.map(Price::as_per_kwh),
-            sentence: reason.sentence(zone),
+            sentence: reason.sentence(zone, &self.currency),
         };
         Ok(engine::explain(&self.policy).into_iter().map(reason).collect())
     }

@@ -82,6 +82,11 @@ impl Terms {
         Self { currency: prices.currency.clone(), layers, emissions: prices.emissions.clone() }
     }
 
+    /// Name of the currency of the prices.
+    pub(crate) fn currency(&self) -> &str {
+        &self.currency
+    }
+
     /// Prices to buy at.
     pub(crate) fn import(&self, curve: impl Into<Arc<PriceCurve>>) -> Prices {
         let (layers, emissions) = (self.layers.import.clone(), self.emissions.clone());

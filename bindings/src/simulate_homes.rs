@@ -17,6 +17,7 @@ use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::{Energy, Percent, Power, Price};
 
 use crate::arrow::{Columns, Table, batches, utc};
+use crate::doubts::warn_of_columns;
 use crate::error::{Named, Refused};
 use crate::forecast::Forecast;
 use crate::keys::Keys;
@@ -60,7 +61,7 @@ struct Powers {
 
 impl Powers {
     fn new(
-        data: AnyRecordBatch,
+        tables: &[RecordBatch],
         what: &str,
         homes: &mut Keys,
         is_forecast: bool,
@@ -73,7 +74,7 @@ impl Powers {
             load_kw: None,
             solar_kw: None,
         };
-        for batch in &batches(data)? {
+        for batch in tables {
             let (columns, first) = (Columns::new(batch), read.home.len());
             let known = if is_forecast { &POWER[..] } else { &POWER[..5] };
             columns.refuse_lookalikes(known).map_err(|error| named(what, error))?;
@@ -227,6 +228,7 @@ impl HomeInput {
     /// Homes with their powers, and the stays of their vehicles.
     fn homes(
         self,
+        py: Python<'_>,
         read: &mut ReadBatteries,
         prices: &Prices,
     ) -> Result<(Vec<Home>, Vec<Stay>), Refused> {
@@ -234,8 +236,14 @@ impl HomeInput {
             Some(data) => read_stays(&batches(data)?, &mut read.homes, "simulate_homes")?,
             None => Vec::new(),
         };
-        let powers = self.power.map(|data| Powers::new(data, "power", &mut read.homes, false));
-        let powers = powers.transpose()?;
+        let powers = match self.power {
+            Some(data) => {
+                let tables = batches(data)?;
+                warn_of_columns(py, &tables, &["load_kw", "solar_kw"])?;
+                Some(Powers::new(&tables, "power", &mut read.homes, false)?)
+            }
+            None => None,
+        };
         let persistence =
             NaiveForecast { rule: NaiveRule::Persistence, time_zone: time_zone("UTC")? };
         let (naive, issued) = match self.power_forecast {
@@ -244,7 +252,9 @@ impl HomeInput {
                 (NaiveForecast { rule, time_zone: time_zone(&zone)? }, None)
             }
             Some(PowerForecast::Issued(data)) => {
-                (persistence, Some(Powers::new(data, "power_forecast", &mut read.homes, true)?))
+                let tables = batches(data)?;
+                let issued = Powers::new(&tables, "power_forecast", &mut read.homes, true)?;
+                (persistence, Some(issued))
             }
             None if powers.is_some() => {
                 let text = "power_forecast is missing: what was known of load and solar power, \
@@ -347,13 +357,21 @@ pub(crate) struct HomeView {
     /// Load less solar power that is expected from now on: ``(start, end, power_kw)``.
     #[pyo3(get)]
     net_load: Vec<(DateTime<Utc>, DateTime<Utc>, f64)>,
+    stays: Vec<SeenStay>,
     prices: SeenPrices,
     export: Option<Arc<PriceCurve>>,
 }
 
+/// Row, arrival, departure, energy that is missing in kWh, highest power in kW.
+type SeenStay = (usize, DateTime<Utc>, DateTime<Utc>, f64, f64);
+
 impl HomeView {
     fn new(view: &engine::HomeView<'_>, currency: &Arc<str>) -> Self {
         let net_load = view.net_load().into_iter();
+        let stays = view.stays().into_iter().map(|stay| {
+            let (missing, power_max) = (stay.missing.as_kwh(), stay.power_max.as_kw());
+            (stay.row, stay.arrival, stay.departure, missing, power_max)
+        });
         Self {
             battery: view.row(),
             now: view.now(),
@@ -364,6 +382,7 @@ impl HomeView {
             power_max_kw: view.charge_max().as_kw(),
             discharge_max_kw: view.discharge_max().as_kw(),
             net_load: net_load.map(|(start, end, power)| (start, end, power.as_kw())).collect(),
+            stays: stays.collect(),
             prices: SeenPrices::new(view, currency),
             export: view.export_prices().map(Arc::new),
         }
@@ -384,6 +403,11 @@ impl HomeView {
         self.prices.known_prices()
     }
 
+    #[getter(_stays)]
+    fn stays(&self) -> Vec<SeenStay> {
+        self.stays.clone()
+    }
+
     #[getter(_known_export)]
     fn export_prices(&self) -> Option<Prices> {
         self.export.as_ref().map(|export| self.prices.wrap_curve(export))
@@ -400,7 +424,11 @@ impl HomeView {
     }
 }
 
-/// A policy that is a function of Python: from a view to periods with their power in kW.
+/// Row of a stay, and periods with their power in kW.
+type VehiclePeriods<'py> = Vec<(usize, Bound<'py, PyAny>)>;
+
+/// A policy that is a function of Python: from a view to periods with their power in kW, of the battery
+/// and of vehicles by the rows of their stays.
 struct PythonHomePolicy {
     decide: Py<PyAny>,
     currency: Arc<str>,
@@ -420,9 +448,17 @@ impl HomePolicy for PythonHomePolicy {
         commands: &mut HomeCommands,
     ) -> Result<(), PyErr> {
         Python::attach(|py| {
-            let view = HomeView::new(view, &self.currency);
-            let periods = self.decide.call1(py, (view,))?.into_bound(py);
-            read_commands(&periods, &mut commands.battery)?;
+            let seen = HomeView::new(view, &self.currency);
+            let answer = self.decide.call1(py, (seen,))?.into_bound(py);
+            let (battery, vehicles): (Bound<'_, PyAny>, VehiclePeriods<'_>) = answer.extract()?;
+            read_commands(&battery, &mut commands.battery)?;
+            for (row, periods) in vehicles {
+                let position = view.stay_position(row).ok_or_else(|| {
+                    let text = "no vehicle that the home has now and that needs energy";
+                    Refused::Input(format!("vehicles of the policy name stay {row}, {text}"))
+                })?;
+                read_commands(&periods, &mut commands.stays[position])?;
+            }
             Ok(())
         })
     }
@@ -451,7 +487,7 @@ pub(crate) fn simulate_homes(
 ) -> Result<SimulationResult, Refused> {
     let options = settings.options()?;
     let mut read = ReadBatteries::new(batteries)?;
-    let (homes, stays) = facts.homes(&mut read, &tariff.prices)?;
+    let (homes, stays) = facts.homes(py, &mut read, &tariff.prices)?;
     let import = (*tariff.prices.curve).clone();
     let export = tariff.export_prices.as_ref().map(|prices| (*prices.curve).clone());
     let facts = HomeFacts::new(import, export, homes, settings.shortfall_price()?)?;

@@ -758,7 +758,10 @@ impl SitePlan {
             limit_phase: reason.limit.as_ref().and_then(|limit| limit.phase.map(phase_name)),
             limit_at: reason.limit.as_ref().map(|limit| limit.at),
             shadow_price_per_kwh: reason.limit.as_ref().map(|l| l.shadow_price.as_per_kwh()),
-            sentence: self.terms.tell_both(reason.sentence(zone), (reason.start, reason.end)),
+            sentence: self.terms.tell_both(
+                reason.sentence(zone, self.terms.currency()),
+                (reason.start, reason.end),
+            ),
             device: Some(reason.device),
         };
         let gap = |gap: Gap| SiteReason {
@@ -786,7 +789,7 @@ impl SitePlan {
             limit_phase: None,
             limit_at: None,
             shadow_price_per_kwh: None,
-            sentence: one.forgone.sentence(zone, &way_to_fill(&one)),
+            sentence: one.forgone.sentence(zone, self.terms.currency(), &way_to_fill(&one)),
             device: Some(one.device),
         };
         let reasons = explain(request, plan).into_iter().map(reason);

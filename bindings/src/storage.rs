@@ -509,7 +509,8 @@ impl StoragePlan {
     fn explain(&self, time_zone: &str) -> Result<StorageReasons, Refused> {
         let zone = self::time_zone(time_zone)?;
         let tell = |reason: &engine::StorageReason| {
-            let (sentence, period) = (reason.sentence(zone), (reason.start, reason.end));
+            let sentence = reason.sentence(zone, self.terms.currency());
+            let period = (reason.start, reason.end);
             if reason.energy > Energy::ZERO {
                 self.terms.tell_bought(sentence, period)
             } else {
@@ -559,7 +560,7 @@ impl StoragePlan {
             deadline: None,
             counterpart_start: None,
             counterpart_price_per_kwh: None,
-            sentence: stock.sentence(zone),
+            sentence: stock.sentence(zone, self.terms.currency()),
         });
         let gaps = gaps.into_iter().map(gap);
         let mut reasons: Vec<StorageReason> = reasons.chain(gaps).chain(stock).collect();

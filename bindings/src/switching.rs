@@ -412,7 +412,7 @@ impl SwitchingPlan {
             deadline: reason.deadline,
             runner_up_start: reason.runner_up.map(|next| next.start),
             runner_up_price_per_kwh: reason.runner_up.map(|next| next.price.as_per_kwh()),
-            sentence: reason.sentence(zone),
+            sentence: reason.sentence(zone, self.terms.currency()),
         };
         let idle = |start, end, code: &str, deadline, sentence| SwitchingReason {
             start,
@@ -433,7 +433,8 @@ impl SwitchingPlan {
         };
         let gaps = gaps(self.run.prices(), &self.problem()?, &plan.targets).into_iter();
         let unused = |left: Forgone| {
-            let sentence = left.sentence(zone, "a target for more energy allows it");
+            let way = "a target for more energy allows it";
+            let sentence = left.sentence(zone, self.terms.currency(), way);
             idle(left.start, left.end, NEGATIVE_UNUSED, None, sentence)
         };
         let reasons = engine::explain(plan);

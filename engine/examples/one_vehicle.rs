@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cost {:.2}, savings {:.2}", plan.cost.as_amount(), plan.savings().as_amount());
     println!("proved optimal: {}", plan.certificate.is_proved());
     for reason in explain(&plan) {
-        println!("{}", reason.sentence(Tz::Europe__Oslo));
+        println!("{}", reason.sentence(Tz::Europe__Oslo, "EUR"));
     }
     Ok(())
 }

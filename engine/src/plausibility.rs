@@ -22,6 +22,16 @@ const PRICE_LIKELY_PER_KWH: f64 = 10.0;
 /// cents.
 const PRICE_SMALL_SHARE: f64 = 1e-4;
 
+/// Share of the highest likely price above which most prices of a list do not lie: 2 EUR, more than
+/// twice the dearest day of European markets.
+const PRICE_HIGH_SHARE: f64 = 0.2;
+
+/// Least number of prices of which the median is told: a quarter of a day of hours.
+const PRICES_MIN: usize = 6;
+
+/// Units that a high price may have been meant in.
+const PRICE_MEANT: &str = "a price in cents is divided by 100, and one per MWh is divided by 1000";
+
 /// Highest carbon intensity of a kWh, in kg; lignite and diesel lie below 1.5.
 const INTENSITY_LIKELY_KG_PER_KWH: f64 = 5.0;
 
@@ -120,7 +130,36 @@ pub fn find_price_doubt(name: &str, currency: &str, value: f64) -> Option<Doubt>
         name: name.to_owned(),
         value,
         unit: "per kWh",
-        meant: "a price per MWh is divided by 1000",
+        meant: PRICE_MEANT,
+    })
+}
+
+/// Finds out whether most prices of a list in a currency are higher than those of any market for
+/// half of the time, as prices in cents are that were taken for whole units. Lists of a few prices
+/// raise no doubt.
+///
+/// # Example
+///
+/// ```
+/// use slackwater_engine::plausibility::find_high_price_doubt;
+///
+/// let cents = [5.2, 8.1, 9.4, 7.7, 6.3, 4.9];
+/// assert!(find_high_price_doubt("EUR", &cents).is_some());
+/// assert!(find_high_price_doubt("EUR", &[0.05, 0.08, 9.4, 0.08, 0.06, 0.05]).is_none());
+/// ```
+#[must_use]
+pub fn find_high_price_doubt(currency: &str, prices: &[f64]) -> Option<Doubt> {
+    let (_, most) = CURRENCIES.iter().find(|(names, _)| names.contains(&currency))?;
+    if prices.len() < PRICES_MIN {
+        return None;
+    }
+    let mut sorted = prices.to_vec();
+    let (_, median, _) = sorted.select_nth_unstable_by(prices.len() / 2, f64::total_cmp);
+    (*median > PRICE_HIGH_SHARE * most && median.is_finite()).then(|| Doubt {
+        name: "median price_per_kwh".to_owned(),
+        value: *median,
+        unit: "per kWh",
+        meant: PRICE_MEANT,
     })
 }
 
@@ -182,7 +221,7 @@ mod tests {
             Some("kg_per_kwh is 400 kg per kWh; an intensity in g is divided by 1000"),
         );
         let price = find_price_doubt("price_per_kwh", "EUR", -130.0).unwrap().to_string();
-        assert_eq!(price, "price_per_kwh is -130 per kWh; a price per MWh is divided by 1000");
+        assert_eq!(price, format!("price_per_kwh is -130 per kWh; {PRICE_MEANT}"));
     }
 
     #[test]
@@ -206,6 +245,27 @@ mod tests {
             assert_eq!(text(ordinary), None, "{ordinary:?}");
         }
         assert_eq!(find_small_price_doubt("JPY", &[0.000_2, 0.000_3]), None);
+    }
+
+    #[test]
+    fn a_list_of_cents_is_doubted_by_its_median() {
+        let text = |currency: &str, prices: &[f64]| {
+            find_high_price_doubt(currency, prices).map(|doubt| doubt.to_string())
+        };
+        let cents = [3.0, 9.0, 8.0, 4.0, 5.0, 7.0];
+        let told = format!("median price_per_kwh is 7 per kWh; {PRICE_MEANT}");
+        assert_eq!(text("EUR", &cents), Some(told));
+        let oere = cents.map(|price| price * 10.0);
+        assert!(text("NOK", &oere).unwrap().starts_with("median price_per_kwh is 70 per kWh"));
+        for (currency, ordinary) in [
+            ("EUR", &cents[..5]),
+            ("EUR", &[0.9; 24][..]),
+            ("EUR", &[0.1, 0.1, 0.1, 0.1, 9.0, 9.0][..]),
+            ("NOK", &cents[..]),
+            ("JPY", &cents[..]),
+        ] {
+            assert_eq!(text(currency, ordinary), None, "{currency} {ordinary:?}");
+        }
     }
 
     #[test]

@@ -164,7 +164,7 @@ def test_a_failure_of_the_solver_is_told(tmp_path: Path, monkeypatch: pytest.Mon
         "20",
     ]
     assert "solver" not in run(*options).err
-    monkeypatch.setattr(sw.AreaPlan, "status", "failed")
+    monkeypatch.setattr(sw.AreaPlan, "status", "solver_failed")
     page = tmp_path / "page.html"
     answer = run(*options, "--report", page)
     assert answer.code == 0

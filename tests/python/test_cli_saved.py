@@ -33,7 +33,7 @@ def test_a_saved_plan_explains_itself(ten: Path) -> None:
     assert (answer.code, answer.err) == (0, "")
     assert "Mon 5 Jan 20:00 to 21:25   10.00   0.1000 to 0.2000   1.30" in answer.out
     told = " ".join(answer.out.split())
-    assert "(up to 0.20 per kWh) in the cheapest hours before Mon 22:00" in told
+    assert "(up to 0.20 EUR/kWh) in the cheapest hours before Mon 22:00" in told
     assert "cost 1.3 EUR; no plan costs less than 1.3 EUR" in answer.out
     assert "10.00 kWh before Mon 5 Jan 22:00: one more would cost 0.2000 EUR" in answer.out
     assert max(len(line) for line in answer.out.splitlines()) <= 100

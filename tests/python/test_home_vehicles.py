@@ -13,6 +13,7 @@ import pytest
 import slackwater as sw
 
 HOUR = timedelta(hours=1)
+PLANNER = sw.Replan()
 ZONE = "Europe/Berlin"
 
 AUTUMN = datetime(2026, 10, 24, 22, tzinfo=UTC)
@@ -62,7 +63,14 @@ class Home:
         }
         return pa.table({name: [value] for name, value in (row | columns).items()})
 
-    def simulate(self, stays: pa.Table, *, is_known: bool, **options: object) -> sw.HomeSimulation:
+    def simulate(
+        self,
+        stays: pa.Table,
+        *,
+        is_known: bool,
+        policy: sw.simulation.HomePolicy = PLANNER,
+        **options: object,
+    ) -> sw.HomeSimulation:
         starts = [self.day + hour * HOUR for hour in range(self.count)]
         power = pa.table(
             {
@@ -84,7 +92,7 @@ class Home:
             "end": self.end,
         } | options
         batteries = pa.table({"home": ["a"]} | {k: [v] for k, v in self.battery.items()})
-        return sw.simulate_homes(sw.Replan(), batteries, self.prices, known, **given)  # type: ignore[arg-type]
+        return sw.simulate_homes(policy, batteries, self.prices, known, **given)  # type: ignore[arg-type]
 
     def plan(self) -> sw.SitePlan:
         """The same home as one site, with all known at its start."""
@@ -194,7 +202,7 @@ def test_a_vehicle_waits_for_the_sun_that_a_battery_leaves() -> None:
     ("columns", "message"),
     [
         ({"home": "b"}, "stay 0: its home has no battery"),
-        ({"power_min_kw": 1.4}, r"stay 0: power_min_kw is 1\.4; beside a battery it is at most 0"),
+        ({"start_cost": 0.1}, r"stay 0: start_cost is 0\.1; the planner .* leave the column out"),
         ({"departure": AUTUMN + 26 * HOUR}, "stay 0"),
         ({"energy_kwh": -1.0}, "energy_kwh"),
         ({"targets": [1.0]}, "targets"),
@@ -207,10 +215,51 @@ def test_wrong_stays_are_named(columns: dict[str, object], message: str) -> None
         home.simulate(home.stays(**columns), is_known=True)  # type: ignore[arg-type]
 
 
-def test_stays_need_homes_and_the_planner() -> None:
+def test_stays_need_homes() -> None:
     home = Home(1, AUTUMN)
     with pytest.raises(sw.InputError, match="home"):
         home.simulate(home.stays().drop_columns(["home"]), is_known=True)
-    batteries = pa.table({"home": ["a"]} | {k: [v] for k, v in home.battery.items()})
-    with pytest.raises(sw.InputError, match=r"give Replan\(\) as policy"):
-        sw.simulate_homes(lambda _: 0.0, batteries, home.prices, stays=home.stays())
+
+
+def test_a_policy_of_ones_own_commands_battery_and_vehicle() -> None:
+    home = Home(1, AUTUMN)
+    seen: list[sw.HomeStay] = []
+
+    def at_once(view: sw.HomeView) -> sw.HomeCommand:
+        seen.extend(view.stays)
+        return sw.HomeCommand(
+            battery=0.0, vehicles={stay.row: stay.power_max_kw for stay in view.stays}
+        )
+
+    result = home.simulate(home.stays(), is_known=True, policy=at_once)
+    # A battery that rests and a vehicle at full power from its arrival are the baseline.
+    assert result.cost == result.baseline_cost
+    assert (seen[0].row, seen[0].arrival, seen[0].departure) == (0, home.day, home.leaves)
+    assert (seen[0].missing_kwh, seen[0].power_max_kw) == (pytest.approx(home.need), 7.4)
+    planned = home.simulate(home.stays(), is_known=True)
+    assert planned.cost < result.cost
+    assert planned.hindsight_cost == result.hindsight_cost
+
+
+def test_an_answer_without_the_vehicles_of_a_home_is_refused() -> None:
+    home = Home(1, AUTUMN)
+    with pytest.raises(TypeError, match=r"HomeCommand\(battery=\.\.\., vehicles="):
+        home.simulate(home.stays(), is_known=True, policy=lambda _: 0.0)
+    wrong = sw.HomeCommand(vehicles={3: 1.0})
+    with pytest.raises(sw.InputError, match="vehicles of the policy name stay 3"):
+        home.simulate(home.stays(), is_known=True, policy=lambda _: wrong)
+    fed = sw.HomeCommand(vehicles={0: -1.0})
+    with pytest.raises(sw.InputError, match="-1 kW; a power is 0 kW or more"):
+        home.simulate(home.stays(), is_known=True, policy=lambda _: fed)
+
+
+@pytest.mark.parametrize("device", [{"power_min_kw": 2.0}, {"power_step_kw": 3.7}])
+def test_a_vehicle_with_a_least_power_or_steps_gets_what_it_needs(device: dict[str, float]) -> None:
+    home = Home(2, AUTUMN)
+    result = home.simulate(home.stays(**device), is_known=True, step=HOUR)  # type: ignore[arg-type]
+    row = pl.DataFrame(result.homes).row(0, named=True)
+    assert row["vehicle_kwh"] == pytest.approx(home.need, abs=1e-4)
+    assert sum(result.regret_parts.values()) == result.regret
+    ideal = home.simulate(home.stays(), is_known=True, step=HOUR)
+    assert result.hindsight_cost == ideal.hindsight_cost
+    assert result.cost >= ideal.cost - Decimal("1e-4")

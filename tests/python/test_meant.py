@@ -318,3 +318,15 @@ def test_a_picture_without_matplotlib_says_what_to_install(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r'pip install "slackwater\[plot\]"'):
         charge((BY, 10)).plot()
+
+
+def test_one_of_several_kinds_is_told_from_a_list() -> None:
+    with pytest.raises(TypeError, match="devices is one Load; give a list of them"):
+        sw.plan_site(PRICES, now=SIX, devices=sw.Load("house", power_kw=1.0))  # type: ignore[arg-type]
+
+
+def test_everyday_names_of_arguments_are_understood() -> None:
+    with pytest.raises(TypeError, match="takes no 'power'; is it 'power_max_kw'"):
+        sw.plan_charge(PRICES, now=SIX, power=7, targets=[])  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="takes no 'deadline'; is it 'by'"):
+        sw.Target(deadline=SIX, energy_kwh=10)  # type: ignore[call-arg]

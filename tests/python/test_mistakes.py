@@ -1432,7 +1432,7 @@ def test_every_renamed_name_stands_in_the_documentation() -> None:
         (lambda: charge(targets=[sw.Target(BY, 10_000)]), r"targets\[0\].energy_kwh is 10000 kWh"),
         (lambda: vehicle(battery=sw.Battery(50, 0.3)), "battery.soc_percent is 0.3 %; a share"),
         (lambda: vehicle(targets=[sw.SocTarget(BY, 0.8)]), r"targets\[0\].soc_percent is 0.8 %"),
-        (lambda: values(130.0), "price_per_kwh is 130 per kWh; a price per MWh is divided by 1000"),
+        (lambda: values(130.0), "price_per_kwh is 130 per kWh; a price in cents is divided by 100"),
         (lambda: batch(power_max_kw=[11_000.0]), "row 0: power_max_kw is 11000 kW"),
         (
             lambda: charge(carbon=sw.Carbon(price_per_kg=0.1, intensity=[(SIX, BY, 400)])),

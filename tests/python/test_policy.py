@@ -205,14 +205,14 @@ def test_the_night_in_which_clocks_go_back_has_an_hour_more() -> None:
     assert made.expected_shortfall_kwh == pytest.approx(0)
     sentences = [reason.sentence for reason in made.explain(time_zone="Europe/Oslo")]
     assert any(text.startswith("Sun 02:00 CEST to Sun 02:00 CET ") for text in sentences)
-    assert sentences[0].startswith("Sun 00:00 to Sun 01:00 at 0.30 per kWh: ")
+    assert sentences[0].startswith("Sun 00:00 to Sun 01:00 at 0.30 EUR/kWh: ")
 
 
 def test_reasons_name_the_alternative() -> None:
     sentences = [reason.sentence for reason in policy().explain()]
     assert sentences[0] == (
-        "Mon 18:00 to Mon 19:00 at 0.20 per kWh: leaves 3 kWh for later and charges what is wanted "
-        "above; one more kWh later is expected to cost 0.22."
+        "Mon 18:00 to Mon 19:00 at 0.20 EUR/kWh: leaves 3 kWh for later and charges what is wanted "
+        "above; one more kWh later is expected to cost 0.22 EUR."
     )
     codes = {reason.code for reason in policy(chain()).explain()}
     assert codes <= {"charge_all", "charge_above", "wait"}

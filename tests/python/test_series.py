@@ -117,6 +117,39 @@ def test_units_of_money_and_energy() -> None:
     assert values_of(co2) == pytest.approx([0.08, -0.005])
 
 
+@pytest.mark.parametrize("zone", [BERLIN, None])
+def test_months_last_until_the_next_one_through_changes_of_clocks(zone: str | None) -> None:
+    """From February on, so that the first distance is the shortest; the last month has 31 days."""
+    index = pd.date_range("2026-02-01", periods=9, freq="MS", tz=BERLIN)
+    data = pd.Series(range(9), index=index if zone is None else index.tz_localize(None))
+    read = sw.Prices.from_series(data, unit="ct/kWh", currency="EUR", time_zone=zone)
+    assert read.gaps == []
+    starts = [start for start, _, _ in read.slots]
+    assert starts == list(index.to_pydatetime())
+    assert read.slots[-1].end == at("2026-11-01T00:00+01:00")
+    without = sw.Prices.from_series(
+        data.drop(data.index[3]), unit="ct/kWh", currency="EUR", time_zone=zone
+    )
+    assert without.gaps == [(index[3].to_pydatetime(), index[4].to_pydatetime())]
+
+
+def test_days_have_the_hours_of_their_clocks() -> None:
+    index = pd.date_range("2026-10-24", periods=3, freq="D", tz=BERLIN)
+    read = sw.Prices.from_series(pd.Series([1.0, 2.0, 3.0], index=index), unit="EUR/kWh")
+    assert [round((end - start) / HOUR) for start, end, _ in read.slots] == [24, 25, 24]
+
+
+def test_stamps_at_no_regular_distance_are_refused() -> None:
+    odd = pd.Series([0.1, 0.2, 0.3], index=[NOON, NOON + 3 * HOUR, NOON + 5 * HOUR])
+    with pytest.raises(sw.InputError, match=r"row 1 at .* is 3 h after .* row 2 at .* is 2 h"):
+        sw.Prices.from_series(odd, unit="EUR/kWh")
+    held = sw.Prices.from_series(odd, unit="EUR/kWh", holds_until_next=True)
+    assert held.gaps == []
+    ends = pd.Series([0.1, 0.2], index=pd.date_range("2026-01-31", periods=2, freq="ME"))
+    with pytest.raises(sw.InputError, match="all others are at last days of months"):
+        sw.Prices.from_series(ends, unit="EUR/kWh", time_zone=BERLIN)
+
+
 def test_gaps_are_told_and_ends_taken() -> None:
     """Missing rows and empty prices are gaps; a column of ends is honoured; steps are found."""
     index = pd.date_range(NOON, periods=5, freq="15min").delete(3)

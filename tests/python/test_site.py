@@ -262,7 +262,7 @@ def test_soft_bounds_are_reasons_and_can_be_asked_about() -> None:
     assert plan.device("home").power_kw == pytest.approx([0, 5, 0])
     (reason,) = plan.explain()
     assert reason.code == "soft_bound"
-    assert reason.sentence.endswith("at up to 0.30 per kWh, to come back within a soft bound.")
+    assert reason.sentence.endswith("at up to 0.30 EUR/kWh, to come back within a soft bound.")
     asked = plan.what_if(devices=[replace(home, soft_bounds=())])
     assert asked.plan.device("home").energy_kwh == 0
     assert asked.cost_change == pytest.approx(-1.5)
@@ -577,7 +577,7 @@ def test_reasons_name_the_limit_and_its_price() -> None:
     assert moved
     assert {reason.limit for reason in moved} == {"import"}
     assert moved[0].shadow_price_per_kwh == pytest.approx(0.2)
-    told = "the import limit is reached at Mon 12:00, where one more kWh would save 0.20"
+    told = "the import limit is reached at Mon 12:00, where one more kWh would save 0.20 EUR"
     assert told in moved[0].sentence
 
 
@@ -760,3 +760,18 @@ def test_any_prices_are_planned(values: list[float], load: float) -> None:
     plan = sw.plan_site(prices(*values), now=START, devices=devices, import_limit_kw=8)
     assert len(plan.slots) == len(values)
     check_laws(plan)
+
+
+def test_a_least_state_of_charge_above_the_charge_limit_is_refused() -> None:
+    prices = sw.Prices.from_values(START, [0.1, 0.2], currency="EUR")
+    home = sw.StationaryBattery(
+        "home",
+        capacity_kwh=10,
+        soc_percent=50,
+        power_max_kw=5,
+        soc_min_percent=80,
+        charge_limit_percent=70,
+    )
+    told = r"\(home\).*soc_min_percent is 80 %; it is at most charge_limit_percent, 70 %"
+    with pytest.raises(sw.InputError, match=told):
+        sw.plan_site(prices, now=START, devices=[home])

@@ -115,7 +115,7 @@ def test_reasons_name_what_a_unit_runs_for() -> None:
         plan = sw.plan_site(prices(*values), now=START, devices=[pump()], **more)
         return [(reason.code, reason.sentence) for reason in plan.explain()]
 
-    cheapest = "until when this is the cheapest time (up to 0.10 per kWh)."
+    cheapest = "until when this is the cheapest time (up to 0.10 EUR/kWh)."
     assert reasons(0.1, 0.4, 0.1) == [
         ("ahead", f"Mon 12:00 to Mon 13:00: pump draws 2.04 kWh ahead of Mon 14:00, {cheapest}"),
         (

@@ -398,6 +398,9 @@ def test_a_battery_of_a_site_that_ends_empty_tells_its_stock() -> None:
 # ------------------------------------------------------------ implausible prices
 
 
+PRICE_MEANT = "a price in cents is divided by 100, and one per MWh is divided by 1000"
+
+
 def doubts(call: Any) -> list[str]:
     """Texts of the warnings of a call."""
     with warnings.catch_warnings(record=True) as caught:
@@ -408,7 +411,7 @@ def doubts(call: Any) -> list[str]:
 
 
 def test_results_of_arithmetic_are_doubted_once() -> None:
-    told = ["price_per_kwh is 300 per kWh; a price per MWh is divided by 1000"]
+    told = [f"price_per_kwh is 300 per kWh; {PRICE_MEANT}"]
     assert doubts(lambda: KNOWN * 1000) == told
     assert doubts(lambda: KNOWN * 1000 * 2 + 5) == told
     assert doubts(lambda: KNOWN + 50) == [told[0].replace("300", "50.3")]
@@ -430,10 +433,33 @@ def test_units_of_series_that_contradict_their_numbers_are_doubted() -> None:
 
     assert read([85.0, 90.0, 70.0], "EUR/MWh") == []
     (large,) = read([85.0, 90.0, 70.0], "EUR/kWh")
-    assert large == "price_per_kwh is 85 per kWh; a price per MWh is divided by 1000"
+    assert large == f"price_per_kwh is 85 per kWh; {PRICE_MEANT}"
     (small,) = read([0.25, 0.30, 0.20], "EUR/MWh")
     assert small.startswith("highest price_per_kwh is 0.0003 per kWh; a price per kWh")
     assert read([0.0, 0.0, 0.0], "EUR/MWh") == []
+
+
+def test_cents_in_whole_units_are_doubted_by_their_median() -> None:
+    cents = [5.2, 8.1, 9.4, 7.7, 6.3, 4.9]
+    (told,) = doubts(lambda: sw.Prices.from_values(SIX, cents, currency="EUR"))
+    assert told == f"median price_per_kwh is 7.7 per kWh; {PRICE_MEANT}"
+    scarce = [0.08, 0.09, 0.09, 9.4, 0.07, 0.08]
+    assert doubts(lambda: sw.Prices.from_values(SIX, scarce, currency="EUR")) == []
+
+
+def test_loads_in_watts_are_doubted() -> None:
+    watts = [350.0, 3500.0]
+    for device, told in [
+        (sw.Load("house", power_kw=watts), "house.power_kw is 3500 kW"),
+        (sw.Solar("roof", power_kw=4200.0), "roof.power_kw is 4200 kW"),
+        (sw.Load("house", power_kw=[(SIX, SIX + 4 * HOUR, 2100.0)]), "house.power_kw is 2100 kW"),
+    ]:
+        slots = sw.Prices.from_values(SIX, [0.1, 0.2], currency="EUR")
+        found = doubts(lambda: sw.plan_site(slots, now=SIX, devices=[device]))  # noqa: B023
+        assert found == [f"{told}; a power in W is divided by 1000"]
+    slots = sw.Prices.from_values(SIX, [0.1, 0.2], currency="EUR")
+    hall = sw.Load("hall", power_kw=[400.0, 900.0])
+    assert doubts(lambda: sw.plan_site(slots, now=SIX, devices=[hall])) == []
 
 
 def test_headers_that_contradict_their_numbers_are_doubted(tmp_path: Any) -> None:
@@ -449,7 +475,7 @@ def test_headers_that_contradict_their_numbers_are_doubted(tmp_path: Any) -> Non
 
 
 def test_wear_that_looks_like_a_price_of_a_megawatt_hour_is_doubted() -> None:
-    told = "wear_price_per_kwh is 80 per kWh; a price per MWh is divided by 1000"
+    told = f"wear_price_per_kwh is 80 per kWh; {PRICE_MEANT}"
     assert doubts(lambda: store(GUESS, wear_price_per_kwh=80)) == [told]
     assert doubts(lambda: store(GUESS, wear_price_per_kwh=0.08)) == []
     value = told.replace("wear_price", "end_value")

@@ -176,7 +176,9 @@ from slackwater.rolling_intrinsic import trade_rolling_intrinsic
 from slackwater.saved import load_area, load_plan, replay
 from slackwater.series import Series, SeriesSlot
 from slackwater.simulation import (
+    HomeCommand,
     HomeSimulation,
+    HomeStay,
     HomeView,
     Replan,
     Simulation,
@@ -334,7 +336,9 @@ __all__ = [
     "HeatReasons",
     "HeatSlot",
     "HeatUnit",
+    "HomeCommand",
     "HomeSimulation",
+    "HomeStay",
     "HomeView",
     "InputError",
     "InsuranceFrontier",

@@ -28,6 +28,8 @@ from slackwater.typing import ArrowTable
 REPR_MAX = 60
 LITERALS_MAX = 12
 MANY = 10**300
+# Items of these classes are told from a list of them by nothing.
+CONTAINERS = {Any, object, list, tuple, dict, type(None)}
 # What pyarrow says of a column of Python objects.
 OF_COLUMN = re.compile(r"Conversion failed for column (.+?) with type")
 
@@ -82,6 +84,7 @@ DOUBTED = {
     "heat_kw",
     "kg_per_kwh",
     "loss_kw_per_k",
+    "power_kw",
     "power_max_kw",
     "reserve_kwh",
     "reserve_percent",
@@ -282,11 +285,12 @@ def _several(item: Converter, kind: Any) -> Converter:
     words = "a list" if item is ANYTHING else f"a list: {item.words} each"
     if item.words.startswith("a list"):
         words = f"a list of lists{item.words.removeprefix('a list')}"
-    is_class = isinstance(kind, type) and kind not in {Any, object}
+    members = get_args(kind) if get_origin(kind) in {Union, types.UnionType} else (kind,)
+    classes = tuple(each for each in members if isinstance(each, type) and each not in CONTAINERS)
 
     def convert(place: str, value: Any) -> object:
         is_one = isinstance(value, tuple) and hasattr(value, "_fields")
-        if is_one or (is_class and isinstance(value, kind)):
+        if is_one or (classes and isinstance(value, classes)):
             message = f"{place} is one {type(value).__name__}; give a list of them"
             raise WrongError(TypeError(message))
         is_frame = hasattr(type(value), "columns") or isinstance(value, str | bytes | Mapping)

@@ -511,12 +511,12 @@ class AreaNumbers:
         """
         Why the rounds ended.
 
-        ``gap`` (converged: the requested gap is proved), ``rounds`` (the
-        allowed rounds are used), ``stopped`` (by the caller or Ctrl-C),
-        ``stalled`` (no further improvement: the remaining gap is due to
-        indivisible vehicle plans) or ``failed`` (the solver failed in one of
-        the searches: limits hold and the bound is proved, but a better plan
-        may exist).
+        ``optimal_within_gap`` (converged: no plan is cheaper by more than the
+        requested gap), ``limit_reached`` (the allowed rounds are used),
+        ``stopped`` (by the caller or Ctrl-C), ``stalled`` (no further
+        improvement: the remaining gap is due to indivisible vehicle plans) or
+        ``solver_failed`` (the solver failed in one of the searches: limits hold
+        and the bound is proved, but a better plan may exist).
         """
     def to_dict(self, /) -> dict[str, object]:
         """
@@ -880,9 +880,10 @@ class AreaScenarioPlan:
     @property
     def status(self, /) -> str:
         """
-        Why the rounds ended: ``gap`` (the requested gap is proved), ``rounds`` (the allowed rounds
-        are used), ``stalled`` (no further improvement) or ``failed`` (the solver failed: limits hold
-        and the bound is proved, but a better plan may exist).
+        Why the rounds ended: ``optimal_within_gap`` (no plan is cheaper by more than the requested
+        gap), ``limit_reached`` (the allowed rounds are used), ``stalled`` (no further improvement) or
+        ``solver_failed`` (the solver failed: limits hold and the bound is proved, but a better plan
+        may exist).
         """
     def to_dict(self, /) -> dict[str, object]:
         """
@@ -3042,6 +3043,8 @@ class HomeView:
     def _known_export(self, /) -> Prices | None: ...
     @property
     def _past(self, /) -> Prices: ...
+    @property
+    def _stays(self, /) -> list[tuple[int, datetime, datetime, float, float]]: ...
     @property
     def battery(self, /) -> int:
         """
@@ -7692,7 +7695,7 @@ def prices_from_entsoe(path: str, text: str, *, currency: str | None, repeats_mi
     See `slackwater.io.read_entsoe`. `path` is for messages.
     """
 
-def prices_from_instant_rows(rows: SupportsGetItem[int, tuple[SupportsIndex, Incomplete, Incomplete | None, SupportsFloat | SupportsIndex | None]], *, currency: str, unit: str, step_minutes: SupportsIndex | None, holds_until_next: bool) -> tuple[Prices, list[tuple[datetime, datetime]], list[str]]:
+def prices_from_instant_rows(rows: SupportsGetItem[int, tuple[SupportsIndex, Incomplete, Incomplete | None, SupportsFloat | SupportsIndex | None]], *, time_zone: str, currency: str, unit: str, step_minutes: SupportsIndex | None, holds_until_next: bool) -> tuple[Prices, list[tuple[datetime, datetime]], list[str]]:
     """
     See `slackwater.io.read_prices_csv` and `slackwater.io.read_octopus`.
     """

@@ -100,12 +100,20 @@ def read_rows(table: Table, meaning: Meaning) -> _engine.Prices:
     }
     try:
         if all(aware):
-            return _engine.prices_from_instant_rows(rows, **options)[0]  # type: ignore[arg-type]
+            zone = meaning.time_zone or _zone_of(table.times)
+            return _engine.prices_from_instant_rows(rows, time_zone=zone, **options)[0]  # type: ignore[arg-type]
         civil = [(row, start, None, until, value) for row, start, until, value in rows]
         zone = meaning.time_zone or "UTC"
         return _engine.prices_from_civil_rows(civil, time_zone=zone, **options)[0]  # type: ignore[arg-type]
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
+
+
+def _zone_of(times: Times) -> str:
+    """IANA name of the zone that all times have; UTC without one, or with several."""
+    names = {getattr(at.tzinfo, "key", None) or getattr(at.tzinfo, "zone", None) for at in times}
+    name = names.pop() if len(names) == 1 else None
+    return name if isinstance(name, str) else "UTC"
 
 
 def _columns_of(data: object) -> tuple[dict[str, Any], tuple[str, Any] | None]:

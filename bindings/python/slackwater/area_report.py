@@ -320,11 +320,11 @@ def _nodes(plan: AreaPlan, nodes: Sequence[Node]) -> str:
 
 def _proof(plan: AreaPlan) -> str:
     ends = {
-        "gap": "they converged: the requested gap is proved",
-        "rounds": "the allowed number of rounds was reached",
+        "optimal_within_gap": "they converged: the requested gap is proved",
+        "limit_reached": "the allowed number of rounds was reached",
         "stopped": "they were stopped; this is the best plan found",
         "stalled": "nothing improved further: the remaining gap is due to indivisible plans",
-        "failed": "the solver failed: limits hold, but a better plan may exist",
+        "solver_failed": "the solver failed: limits hold, but a better plan may exist",
     }
     words = (
         f"In each of the last {plan.rounds} rounds the plan of every vehicle was solved for trial "

@@ -213,8 +213,8 @@ def plan_heat(
         >>> plan
         HeatPlan(uses 3.11456 kWh, costs 0.3458 EUR, saves 0.5542, proved optimal)
         >>> print(plan.explain()[0].sentence)
-        Mon 18:00 to Mon 19:00: heats with 3 kWh (0.10 per kWh) to 21.2 °C, ahead of Mon 21:00, \
-until when this is the cheapest time.
+        Mon 18:00 to Mon 19:00: heats with 3 kWh for 0.30 EUR (0.10 EUR/kWh) to 21.2 °C, \
+ahead of Mon 21:00, until when this is the cheapest time.
     """
     given = dict(locals())
     switching = {

@@ -245,8 +245,8 @@ def plan_charge(
         >>> plan
         Plan(10 kWh for 1.3000 EUR in 1 interval, saves 1.1000, proved optimal)
         >>> print(plan.explain()[0].sentence)
-        Mon 19:00 to Mon 20:25: charges 10 kWh for 1.30 (up to 0.20 per kWh) in the \
-cheapest hours before Mon 21:00; the next kWh would be charged at Mon 20:25 (0.20 per kWh).
+        Mon 19:00 to Mon 20:25: charges 10 kWh for 1.30 EUR (up to 0.20 EUR/kWh) in the \
+cheapest hours before Mon 21:00; the next kWh would be charged at Mon 20:25 (0.20 EUR/kWh).
     """
     prices = priced(prices, carbon)
     native = _engine.plan_charge(

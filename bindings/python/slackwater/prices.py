@@ -127,9 +127,11 @@ class Prices(Series):
         price, and refused if it has one.
 
         A slot lasts to its end if there is a column of ends, else for the
-        usual distance between rows, but not beyond the next row. A missing row
-        and an empty price (null, NaN) are gaps, which :attr:`gaps` and
-        ``repr`` tell; nothing is filled.
+        usual distance between rows, but not beyond the next row. Rows that are
+        days, weeks or months apart, on the clocks of ``time_zone`` or of the
+        zone of the times, have slots of days, weeks or months, whatever hours
+        these have. A missing row and an empty price (null, NaN) are gaps, which
+        :attr:`gaps` and ``repr`` tell; nothing is filled.
 
         Args:
             data: A series or frame of pandas, a frame of polars, a table of
@@ -141,7 +143,7 @@ class Prices(Series):
             currency: Code of the currency, where the unit does not tell it
                 (``ct`` and ``öre`` are of several).
             time_zone: IANA name of the zone whose clocks times without a zone
-                show; ``"UTC"`` if they are UTC.
+                show; ``"UTC"`` if they are UTC. Days and months are its own.
             time: Name of the column of starts; by default the index, or the
                 only column of times.
             end: Name of the column of ends; by default ``"end"``, if there is
@@ -155,7 +157,9 @@ class Prices(Series):
         Raises:
             InputError: The unit is no unit of price; a column is missing or
                 cannot be guessed; a cell is no time or number; times have no
-                zone and ``time_zone`` is not given; rows are out of order; a
+                zone and ``time_zone`` is not given; rows are out of order, or
+                at no regular distance without ``end``, ``step_minutes`` and
+                ``holds_until_next``; rows are at last days of months; a
                 price stands at a time that clocks skip. The message names
                 column and row, counted from 0.
             TypeError: ``data`` is no series or frame.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from numbers import Real
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from slackwater import _engine
 from slackwater._engine import InputError, Interval, SimulationTable
@@ -132,6 +132,28 @@ class Replan(Record):
     budget: float | None = None
 
 
+class _HomeStayFields(NamedTuple):
+    row: int
+    arrival: datetime
+    departure: datetime
+    missing_kwh: float
+    power_max_kw: float
+
+
+class HomeStay(_HomeStayFields, Record):
+    """A vehicle of a home that needs energy, as a policy sees it.
+
+    Attributes:
+        row: Row of its stay in the table.
+        arrival: When it was plugged in.
+        departure: When it leaves.
+        missing_kwh: Energy at the plug that it still needs.
+        power_max_kw: Highest power at the plug.
+    """
+
+    __slots__ = ()
+
+
 class HomeView(_engine.HomeView):
     """Everything that is known of one home at one instant, for a policy to decide on.
 
@@ -148,6 +170,11 @@ class HomeView(_engine.HomeView):
     """
 
     __slots__ = ()
+
+    @property
+    def stays(self) -> list[HomeStay]:
+        """Vehicles that are at their plugs and need energy."""
+        return [HomeStay(*stay) for stay in self._stays]
 
     @property
     def prices(self) -> Prices:
@@ -185,9 +212,30 @@ Policy: TypeAlias = Replan | Callable[[View], Command]
 """A rule that decides: :class:`Replan`, or any function of a :class:`View`."""
 
 
-HomePolicy: TypeAlias = Replan | Callable[[HomeView], Command]
+NO_VEHICLES: Mapping[int, Command] = {}
+
+
+class _HomeCommandFields(NamedTuple):
+    battery: Command = None
+    vehicles: Mapping[int, Command] = NO_VEHICLES
+
+
+class HomeCommand(_HomeCommandFields, Record):
+    """Answer of a policy for a home with vehicles.
+
+    Attributes:
+        battery: Command to the battery; a negative power discharges.
+        vehicles: Commands to the vehicles of :attr:`HomeView.stays` by their ``row``. A
+            vehicle without one is off.
+    """
+
+    __slots__ = ()
+
+
+HomePolicy: TypeAlias = Replan | Callable[[HomeView], Command | HomeCommand]
 """A rule that decides for a battery: :class:`Replan`, or any function of a
-:class:`HomeView`. A negative power discharges."""
+:class:`HomeView`. A negative power discharges. While a vehicle needs energy, the function
+answers a :class:`HomeCommand`."""
 
 
 class _Costs(_engine.SimulationResult):
@@ -501,11 +549,12 @@ def simulate_homes(
             ``power`` with a column ``known_at``, of which a later forecast wins over an
             earlier one. Required with ``power``.
         stays: Vehicles of the homes, one row a stay: the table of :func:`simulate` with the column
-            ``home``. A vehicle is known from its arrival on, draws any power up to its highest,
-            and has what it needs by its departure or by the end of the known prices, if that
-            is earlier. Each stay lies within the simulation, at a home with a battery;
-            ``power_min_kw``, ``power_step_kw`` and ``start_cost`` are not supported here.
-            The policy is :class:`Replan`.
+            ``home``. A vehicle is known from its arrival on, and by :class:`Replan` has what
+            it needs by its departure or by the end of the known prices, if that is earlier.
+            A function answers a :class:`HomeCommand` while a vehicle needs energy. Plans keep
+            ``power_min_kw``; of ``power_step_kw`` a vehicle draws the next step above its plan,
+            which is then made anew. Each stay lies within the simulation, at a home with a
+            battery. ``start_cost`` is refused: the planner of homes counts no starts.
         export_prices: Settled prices to sell, at most those to buy. Without them a kWh that
             is fed in earns nothing, and costs where the price to buy is negative as much as
             one from the grid is paid for.
@@ -517,8 +566,8 @@ def simulate_homes(
         shortfall_price_per_kwh: Price of a kWh that a battery lacks to its target at the
             end, or a vehicle at its departure; by default the highest settled price.
         regret: Whether to split the regret, into the parts ``forecast`` (of prices, load, solar
-            power and arrivals), ``horizon``, ``efficiency`` and ``policy``; the others are 0. That
-            runs the policy up to three times more.
+            power and arrivals), ``horizon``, ``power_min``, ``power_step``, ``efficiency`` and
+            ``policy``; ``switching`` is 0. That runs the policy up to five times more.
         steps: Whether to keep a row for each decision.
         progress: Whether to draw a bar on the standard error output, or a function that
             is called with the share that is done.
@@ -575,9 +624,6 @@ regret 0.0000)
         raise TypeError(f"policy is the class {policy.__name__}; give {policy.__name__}()")
     if isinstance(policy, Replan) and policy.budget is not None:
         message = f"budget is {policy.budget}; plans of batteries have none, give Replan()"
-        raise InputError(message)
-    if stays is not None and not isinstance(policy, Replan):
-        message = "stays beside batteries are planned together with them; give Replan() as policy"
         raise InputError(message)
     if export_prices is not None and export_prices.currency != prices.currency:
         message = f"export_prices are in {export_prices.currency}, prices in {prices.currency}"
@@ -677,13 +723,29 @@ def _decider(
     return decide
 
 
-def _home_decider(
-    policy: Callable[[HomeView], Command],
-) -> Callable[[_engine.HomeView], list[tuple[datetime, datetime, float]]]:
-    """A policy for batteries as the native part calls it."""
+_Periods: TypeAlias = list[tuple[datetime, datetime, float]]
 
-    def decide(native: _engine.HomeView) -> list[tuple[datetime, datetime, float]]:
-        return _periods(policy(HomeView(native)), native, may_discharge=True)
+
+def _home_decider(
+    policy: Callable[[HomeView], Command | HomeCommand],
+) -> Callable[[_engine.HomeView], tuple[_Periods, list[tuple[int, _Periods]]]]:
+    """A policy for batteries and vehicles as the native part calls it."""
+
+    def decide(native: _engine.HomeView) -> tuple[_Periods, list[tuple[int, _Periods]]]:
+        view = HomeView(native)
+        answer = policy(view)
+        if not isinstance(answer, HomeCommand):
+            if view.stays:
+                raise TypeError(
+                    f"the policy answers {answer!r} for a home with vehicles; answer "
+                    "HomeCommand(battery=..., vehicles={stay.row: ...})"
+                )
+            answer = HomeCommand(answer)
+        vehicles = [
+            (row, _periods(command, native, may_discharge=False))
+            for row, command in answer.vehicles.items()
+        ]
+        return _periods(answer.battery, native, may_discharge=True), vehicles
 
     return decide
 

@@ -43,6 +43,15 @@ def series(power: PowerOverTime, name: str = "power_kw") -> object:
     return list(power)
 
 
+def _forecast(device: str, power: PowerOverTime) -> object:
+    """The power of a load or of solar panels; it warns of one that looks like W."""
+    taken = series(power, f"{device}: power_kw")
+    each = taken if isinstance(taken, list) else [taken]
+    values = (value[2] if isinstance(value, tuple | list) else value for value in each)
+    warn_of_largest(f"{device}.power_kw", values)
+    return taken
+
+
 def _wanted(device: str, power: PowerOverTime | None) -> object:
     return None if power is None else series(power, f"{device}: power_wanted_kw")
 
@@ -437,7 +446,7 @@ class Solar(Record):
 
     @property
     def _power(self) -> object:
-        return series(self.power_kw, f"{self.name}: power_kw")
+        return _forecast(self.name, self.power_kw)
 
 
 @dataclass(frozen=True)
@@ -465,7 +474,7 @@ class Load(Record):
 
     @property
     def _power(self) -> object:
-        return series(self.power_kw, f"{self.name}: power_kw")
+        return _forecast(self.name, self.power_kw)
 
 
 @dataclass(frozen=True)

@@ -231,8 +231,8 @@ def plan_storage(
         >>> plan
         StoragePlan(buys 4 kWh, sells 4 kWh, costs -1.2000 EUR, saves 1.2000, proved optimal)
         >>> print(plan.explain()[0].sentence)
-        Mon 18:00 to Mon 19:00: buys 4 kWh for 0.40 (0.10 per kWh), to sell at Mon 19:00 \
-(0.40 per kWh).
+        Mon 18:00 to Mon 19:00: buys 4 kWh for 0.40 EUR (0.10 EUR/kWh), to sell at Mon 19:00 \
+(0.40 EUR/kWh).
     """
     given = dict(locals())
     prices = priced(prices, carbon)

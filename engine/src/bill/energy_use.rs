@@ -68,7 +68,7 @@ pub(crate) fn first_counted(tariff: &BillingTariff, month_start: i64) -> i64 {
 
 impl EnergyUse<'_> {
     /// Sums the energy of a component by its rates. `above` are the components before it.
-    pub(crate) fn sum(
+    pub(crate) fn sum_by_rate(
         &self,
         component: &str,
         energy: &EnergyComponent,
@@ -81,15 +81,15 @@ impl EnergyUse<'_> {
         for (start, metered) in self.load.within(self.counted_from, self.span.1) {
             for (used, rate) in used.iter_mut().zip(&energy.rates) {
                 if let Some(hours) = rate.daily_hours {
-                    used.begin(self.day(start, hours));
+                    used.begin_day(self.day_of_rate(start, hours));
                 }
             }
-            let holding = |at| self.holding(energy, at, start, &used, above);
+            let holding = |at| self.rate_holding_at(energy, at, start, &used, above);
             let held = holding(start);
             let day_begins = |at| {
                 let days = energy.rates.iter().zip(&used);
                 days.filter_map(|(rate, used)| Some((rate.daily_hours?, used)))
-                    .any(|(hours, used)| self.day(at, hours) > used.day)
+                    .any(|(hours, used)| self.day_of_rate(at, hours) > used.day)
             };
             // Rates change at whole quarter-hours on the clocks, and so of UTC.
             let mut cut = start - start.rem_euclid(step) + step;
@@ -104,7 +104,7 @@ impl EnergyUse<'_> {
                 cut += step;
             }
             let Some(held) = held else { continue };
-            let counted = self.counted(energy, start, metered);
+            let counted = self.counted_energy(energy, start, metered);
             if counted > 0 {
                 used[held].micros += length;
                 if self.keeps_rates {
@@ -120,7 +120,7 @@ impl EnergyUse<'_> {
     }
 
     /// Rate that holds at an instant of the period that starts at `start`.
-    fn holding(
+    fn rate_holding_at(
         &self,
         energy: &EnergyComponent,
         at: i64,
@@ -142,7 +142,7 @@ impl EnergyUse<'_> {
     }
 
     /// Energy of a period that the component counts, in milliwatt-hours.
-    fn counted(&self, energy: &EnergyComponent, start: i64, metered: Metered) -> i64 {
+    fn counted_energy(&self, energy: &EnergyComponent, start: i64, metered: Metered) -> i64 {
         let whole = match energy.direction {
             Direction::Import => metered.import,
             Direction::Export => metered.export,
@@ -157,7 +157,7 @@ impl EnergyUse<'_> {
     }
 
     /// Date of the day of a rate to which an instant belongs.
-    fn day(&self, at: i64, hours: DailyHours) -> NaiveDate {
+    fn day_of_rate(&self, at: i64, hours: DailyHours) -> NaiveDate {
         let local = local_of(instant_at(at), self.calendar.time_zone);
         (local - TimeDelta::minutes(i64::from(hours.from))).date()
     }
@@ -165,7 +165,7 @@ impl EnergyUse<'_> {
 
 impl UsedHours {
     /// Forgets the hours of the day before. Clocks that are set back do not begin it again.
-    fn begin(&mut self, day: NaiveDate) {
+    fn begin_day(&mut self, day: NaiveDate) {
         if day > self.day {
             *self = Self { day, micros: 0 };
         }
@@ -211,7 +211,7 @@ mod tests {
         ])
     }
 
-    fn tariff(components: &serde_json::Value) -> Result<BillingTariff, String> {
+    fn tariff_of(components: &serde_json::Value) -> Result<BillingTariff, String> {
         let file = json!({
             "name": "Test", "operator": "Test", "country": "GB", "currency": "GBP",
             "time_zone": "Europe/London", "valid_from": "2020-01-01", "vat": "included",
@@ -222,7 +222,7 @@ mod tests {
     }
 
     /// Half hours from the noon before a month to its end; house and car in kWh by their number.
-    fn load(month: Month, energies: impl Fn(i64) -> (f64, f64)) -> MeteredLoad {
+    fn load_of_month(month: Month, energies: impl Fn(i64) -> (f64, f64)) -> MeteredLoad {
         let (from, to) = month.span(London);
         let half_hour = 30 * MINUTE;
         let first = from - 24 * half_hour;
@@ -242,12 +242,12 @@ mod tests {
         MeteredLoad::new(30, &readings).unwrap().with_device("car", &drawn).unwrap()
     }
 
-    fn bill(load: &MeteredLoad, month: Month) -> Bill {
-        let tariff = tariff(&two_meters()).unwrap();
+    fn bill_two_meters(load: &MeteredLoad, month: Month) -> Bill {
+        let tariff = tariff_of(&two_meters()).unwrap();
         bill_month(load, &tariff, month, &Contract::default()).unwrap()
     }
 
-    fn quantities(bill: &Bill) -> Vec<(&str, String)> {
+    fn line_quantities(bill: &Bill) -> Vec<(&str, String)> {
         bill.lines.iter().map(|line| (&*line.component, line.quantity.to_string())).collect()
     }
 
@@ -256,11 +256,11 @@ mod tests {
         let january = Month::parse("2026-01").unwrap();
         // The car draws 3 kWh an hour from 14:00 to 22:00 on the first day of January alone, and
         // the house 1 kWh an hour.
-        let load = load(january, |number| {
+        let load = load_of_month(january, |number| {
             let car = if (52..68).contains(&number) { 1.5 } else { 0.0 };
             (0.5, car)
         });
-        let bill = bill(&load, january);
+        let bill = bill_two_meters(&load, january);
         let expected = [
             ("car", "18"),
             ("car", "6"),
@@ -271,7 +271,7 @@ mod tests {
         ];
         let expected: Vec<(&str, String)> =
             expected.iter().map(|&(name, quantity)| (name, quantity.to_owned())).collect();
-        assert_eq!(quantities(&bill), expected);
+        assert_eq!(line_quantities(&bill), expected);
         let told: Vec<&str> = bill.lines.iter().map(|line| &*line.explanation).collect();
         assert_eq!(
             told[0],
@@ -289,16 +289,16 @@ mod tests {
         let january = Month::parse("2026-01").unwrap();
         // From 20:00 on the last of December to 4:00: four of the six hours are over at midnight.
         let charging = |number| (0.0, if (16..32).contains(&number) { 1.0 } else { 0.0 });
-        let whole = load(january, charging);
+        let whole = load_of_month(january, charging);
         let expected = [("car", "4".to_owned()), ("car", "4".to_owned())];
-        assert_eq!(quantities(&bill(&whole, january))[..2], expected);
+        assert_eq!(line_quantities(&bill_two_meters(&whole, january))[..2], expected);
         let (from, _) = january.span(London);
         let (midnight, half_hour) = (instant_at(from), TimeDelta::minutes(30));
         let one = |energy| Reading { start: midnight, import: kwh(energy), export: kwh(0.0) };
         let drawn = EnergyPeriod { start: midnight, end: midnight + half_hour, energy: kwh(1.0) };
         let late = MeteredLoad::new(30, &[one(1.0)]).unwrap().with_device("car", &[drawn]).unwrap();
         let noon = midnight - TimeDelta::hours(12);
-        assert_eq!(bill(&late, january).missing[0].start, noon);
+        assert_eq!(bill_two_meters(&late, january).missing[0].start, noon);
     }
 
     #[test]
@@ -340,7 +340,7 @@ mod tests {
              UTC; those of the load have 60 min"
         );
         let january = Month::parse("2026-01").unwrap();
-        let tariff = tariff(&two_meters()).unwrap();
+        let tariff = tariff_of(&two_meters()).unwrap();
         let refusal = |load: &MeteredLoad| {
             bill_month(load, &tariff, january, &Contract::default()).unwrap_err().to_string()
         };
@@ -359,9 +359,9 @@ mod tests {
     fn a_period_is_in_one_day_and_at_one_rate() {
         let mut components = two_meters();
         components[0]["rates"][0]["daily_hours"]["from"] = json!("12:15");
-        let tariff = tariff(&components).unwrap();
+        let tariff = tariff_of(&components).unwrap();
         let january = Month::parse("2026-01").unwrap();
-        let load = load(january, |_| (0.0, 1.0));
+        let load = load_of_month(january, |_| (0.0, 1.0));
         let error = bill_month(&load, &tariff, january, &Contract::default()).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -375,7 +375,7 @@ mod tests {
         let changed = |component: usize, field: &str, value: serde_json::Value| {
             let mut components = two_meters();
             *components[component].pointer_mut(field).unwrap() = value;
-            tariff(&components).unwrap_err()
+            tariff_of(&components).unwrap_err()
         };
         assert_eq!(
             changed(0, "/rates/0/daily_hours/hours", json!(24)),
@@ -412,13 +412,13 @@ mod tests {
         let mut both = two_meters();
         both[0]["without_devices"] = json!(["van"]);
         assert_eq!(
-            tariff(&both).unwrap_err(),
+            tariff_of(&both).unwrap_err(),
             "components[0].device is \"car\"; it is absent beside without_devices"
         );
         let mut last = two_meters();
         last[0]["rates"].as_array_mut().unwrap().pop();
         assert_eq!(
-            tariff(&last).unwrap_err(),
+            tariff_of(&last).unwrap_err(),
             "components[0].rates is missing: the last rate is for all other times"
         );
     }
@@ -461,12 +461,12 @@ mod tests {
                 let mixed = (number + 7) * seed * 2_654_435_761 % 1_000_003 + salt * 97;
                 mixed.rem_euclid(1_000)
             };
-            let load = load(month, |number| {
+            let load = load_of_month(month, |number| {
                 let charges = drawn(number / 8, 1) % 8 < busy;
                 let car = if charges { drawn(number, 2) as f64 / 100.0 } else { 0.0 };
                 (drawn(number, 3) as f64 / 500.0, car)
             });
-            let bill = bill(&load, month);
+            let bill = bill_two_meters(&load, month);
             let mut sums = [0.0; 5];
             for line in &bill.lines {
                 let names = ["\"smart\",", "\"beyond\"", "\"night\"", "\"bonus\",", "\"day\""];

@@ -436,7 +436,7 @@ impl Billing<'_> {
         let counted_from = first_counted(self.tariff, span.0);
         let keeps_rates = self.tariff.has_rates_along_with(above.len());
         EnergyUse { load: self.load, calendar: self.calendar(), counted_from, span, keeps_rates }
-            .sum(&component.id, energy, above)
+            .sum_by_rate(&component.id, energy, above)
     }
 
     fn draft(

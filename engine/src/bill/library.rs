@@ -48,6 +48,10 @@ pub const FILES: &[(&str, &str)] = &[
     ("de-avacon-2025", include_str!("../../data/tariffs/de-avacon-2025.json")),
     ("de-e-dis-2025", include_str!("../../data/tariffs/de-e-dis-2025.json")),
     ("de-ewe-netz-2025", include_str!("../../data/tariffs/de-ewe-netz-2025.json")),
+    (
+        "de-ewg-werther-heat-pump-2025",
+        include_str!("../../data/tariffs/de-ewg-werther-heat-pump-2025.json"),
+    ),
     ("de-lew-2025", include_str!("../../data/tariffs/de-lew-2025.json")),
     ("de-mitnetz-2025", include_str!("../../data/tariffs/de-mitnetz-2025.json")),
     ("de-netze-bw-2025", include_str!("../../data/tariffs/de-netze-bw-2025.json")),
@@ -70,6 +74,10 @@ pub const FILES: &[(&str, &str)] = &[
     (
         "gb-octopus-outgoing-2022-10",
         include_str!("../../data/tariffs/gb-octopus-outgoing-2022-10.json"),
+    ),
+    (
+        "gb-ovo-charge-anytime-2025-10",
+        include_str!("../../data/tariffs/gb-ovo-charge-anytime-2025-10.json"),
     ),
     ("gb-price-cap-2024-q3", include_str!("../../data/tariffs/gb-price-cap-2024-q3.json")),
     ("nl-liander-2024", include_str!("../../data/tariffs/nl-liander-2024.json")),
@@ -128,7 +136,7 @@ mod tests {
 
     use super::*;
     use crate::bill::invoice::{Contract, bill_month};
-    use crate::bill::load::{MeteredLoad, Reading};
+    use crate::bill::load::{EnergyPeriod, MeteredLoad, Reading};
     use crate::bill::tariff::BillingTariff;
     use crate::bill::tests::first_month;
     use crate::time::instant::instant_at;
@@ -180,7 +188,17 @@ mod tests {
                 Reading { start: start + TimeDelta::minutes(15 * index), import, export }
             };
             let readings: Vec<Reading> = (0..quarters).map(reading).collect();
-            let load = MeteredLoad::new(15, &readings).unwrap();
+            let mut load = MeteredLoad::new(15, &readings).unwrap();
+            for device in tariff.devices() {
+                // Half of what the household draws.
+                let drawn = readings.iter().map(|reading| EnergyPeriod {
+                    start: reading.start,
+                    end: reading.start + TimeDelta::minutes(15),
+                    energy: kwh(reading.import.as_kwh() / 2.0),
+                });
+                let drawn: Vec<EnergyPeriod> = drawn.collect();
+                load = load.with_device(device, &drawn).unwrap();
+            }
             let contract = Contract {
                 power_kw: Some(Decimal::from(5)),
                 apparent_power_kva: Some(Decimal::from(5)),

@@ -4,6 +4,7 @@
 //! positions and step counts to instants, units to a price per kWh, and missing values to gaps.
 //! It invents no value: missing rows are gaps, and rows that were dropped or resolved are named
 //! in a report.
+mod calendar_step;
 pub mod civil_series;
 pub mod driving;
 pub mod driving_error;

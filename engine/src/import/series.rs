@@ -2,7 +2,8 @@
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use chrono_tz::Tz;
 
-use crate::import::finding::{ImportedPrices, PriceFinding};
+use crate::import::calendar_step::{are_month_ends, calendar_lengths, regular_step};
+use crate::import::finding::{ImportedPrices, Length, PriceFinding};
 use crate::import::price_unit::PriceUnit;
 use crate::prices::curve::PriceCurve;
 use crate::time::civil::{Showing, local_of, showing};
@@ -113,6 +114,37 @@ pub enum SeriesError {
         /// The row.
         row: usize,
     },
+    /// Rows without ends that are unevenly apart, so that the length of a slot is not known.
+    #[error(
+        "row {row} at {at} is {} after the row before it, and row {other_row} at {other_at} is {}: \
+         no slot length fits; give each row an end, step_minutes, or holds_until_next if a price \
+         holds until the next row", Length(*distance), Length(*other_distance)
+    )]
+    Uneven {
+        /// A row.
+        row: usize,
+        /// Its start.
+        at: DateTime<Tz>,
+        /// Its distance from the row before it.
+        distance: TimeDelta,
+        /// A row at another distance.
+        other_row: usize,
+        /// Its start.
+        other_at: DateTime<Tz>,
+        /// Its distance from the row before it.
+        other_distance: TimeDelta,
+    },
+    /// Rows without ends that are at the last days of months, where periods end.
+    #[error(
+        "row {row} at {at} and all others are at last days of months; a slot begins at the time of \
+         its row: give the first days, or each row an end"
+    )]
+    MonthEnds {
+        /// The first row.
+        row: usize,
+        /// Its start.
+        at: DateTime<Tz>,
+    },
     /// The length of the slots is zero or negative.
     #[error("a slot of {} s has no length", step.num_seconds())]
     StepWithoutLength {
@@ -138,12 +170,14 @@ const DAY_STEP_EVIDENCE: usize = 3;
 /// lies between that and the next row is a gap. The usual distance is the
 /// most frequent one of the list; a day on which most rows are another
 /// distance apart, of at most an hour, has that one (markets change from
-/// hours to quarter hours), and the change is named in the findings. Where
+/// hours to quarter hours), and the change is named in the findings. Rows that are days, weeks or
+/// months apart on the clocks of a zone have slots of days, weeks or months there, whatever hours
+/// these have. Rows that are unevenly apart are refused, unless prices hold until the next row. Where
 /// the ends of a list are its last moments, as 18:59 or 18:59:59, slots end
 /// with these. An empty price is a gap. No gap is filled.
 ///
 /// # Errors
-/// No rows; rows out of order, doubled, overlapping or without length; a
+/// No rows; rows out of order, doubled, overlapping, without length or unevenly apart; a
 /// price that is no finite number; a single row without an end.
 ///
 /// # Example: an open end and a gap
@@ -182,15 +216,28 @@ pub fn prices_from_instants(
     rows: &[InstantRow],
     options: &SeriesOptions,
 ) -> Result<ImportedPrices, SeriesError> {
+    prices_from_zoned_instants(rows, Tz::UTC, options)
+}
+
+/// Prices from rows at known instants, as [`prices_from_instants`], whose days and months are those
+/// on the clocks of `time_zone`.
+///
+/// # Errors
+/// As [`prices_from_instants`].
+pub fn prices_from_zoned_instants(
+    rows: &[InstantRow],
+    time_zone: Tz,
+    options: &SeriesOptions,
+) -> Result<ImportedPrices, SeriesError> {
     let newest_first = match rows {
         [first, .., last] => first.start > last.start,
         _ => false,
     };
     if newest_first {
         let oldest_first: Vec<InstantRow> = rows.iter().rev().copied().collect();
-        return assemble(&oldest_first, options, Tz::UTC, Vec::new());
+        return assemble(&oldest_first, options, time_zone, Vec::new());
     }
-    assemble(rows, options, Tz::UTC, Vec::new())
+    assemble(rows, options, time_zone, Vec::new())
 }
 
 /// The curve and the findings of rows that are in the order of time.
@@ -210,7 +257,7 @@ pub(super) fn assemble(
         let by = TimeDelta::microseconds(by);
         findings.push(PriceFinding::InclusiveEnds { at: rows[0].start, by });
     }
-    let steps = steps_of(&rows, options.step, time_zone)?;
+    let Steps { lengths: steps, are_regular } = steps_of(&rows, options, time_zone)?;
     let mut slots = Slots { time_zone, periods: Vec::new(), prices: Vec::new(), findings };
     let any_end = rows.iter().any(|row| row.end.is_some());
     for (index, row) in rows.iter().enumerate() {
@@ -232,7 +279,7 @@ pub(super) fn assemble(
         }
     }
     // A change of step matters only where steps decide how long slots are.
-    if options.step.is_none() && !options.holds_until_next {
+    if !are_regular && !options.holds_until_next {
         slots.findings.extend(step_changes(&rows, &steps));
     }
     Ok(slots.finish())
@@ -305,22 +352,55 @@ fn end_error(row: &InstantRow, next: Option<&InstantRow>, end: i64, time_zone: T
     }
 }
 
-/// The length of each row's slot in microseconds, should it name no end.
+/// Lengths of the slots of rows that name no end.
+struct Steps {
+    /// The length of each row's slot in microseconds.
+    lengths: Vec<i64>,
+    /// True if another length is no change of the step: of a given step, and of months.
+    are_regular: bool,
+}
+
+impl Steps {
+    fn regular(lengths: Vec<i64>) -> Self {
+        Self { lengths, are_regular: true }
+    }
+}
+
+/// The length of each row's slot, should it name no end.
 fn steps_of(
     rows: &[InstantRow],
-    fixed: Option<TimeDelta>,
+    options: &SeriesOptions,
     time_zone: Tz,
-) -> Result<Vec<i64>, SeriesError> {
-    if let Some(step) = fixed {
+) -> Result<Steps, SeriesError> {
+    if let Some(step) = options.step {
         let micros = step.num_microseconds().unwrap_or(i64::MAX);
         if micros <= 0 {
             return Err(SeriesError::StepWithoutLength { step });
         }
-        return Ok(vec![micros; rows.len()]);
+        return Ok(Steps::regular(vec![micros; rows.len()]));
     }
     if rows.iter().all(|row| row.end.is_some()) {
-        return Ok(vec![0; rows.len()]);
+        return Ok(Steps::regular(vec![0; rows.len()]));
     }
+    if rows.iter().all(|row| row.end.is_none()) {
+        let starts: Vec<DateTime<Utc>> = rows.iter().map(|row| row.start).collect();
+        if are_month_ends(&starts, time_zone) && !options.holds_until_next {
+            let at = starts[0].with_timezone(&time_zone);
+            return Err(SeriesError::MonthEnds { row: rows[0].row, at });
+        }
+        if let Some(lengths) = calendar_lengths(&starts, time_zone) {
+            return Ok(Steps::regular(lengths));
+        }
+    }
+    steps_by_day(rows, options, time_zone)
+}
+
+/// The length of each row's slot by the distances of its day, or else of the list.
+fn steps_by_day(
+    rows: &[InstantRow],
+    options: &SeriesOptions,
+    time_zone: Tz,
+) -> Result<Steps, SeriesError> {
     let distances: Vec<i64> =
         rows.windows(2).map(|pair| micros_of(pair[1].start) - micros_of(pair[0].start)).collect();
     // Lengths that rows name are evidence of the step as well.
@@ -331,15 +411,44 @@ fn steps_of(
     let days: Vec<NaiveDate> =
         rows.iter().map(|row| local_of(row.start, time_zone).date()).collect();
     let mut steps = Vec::with_capacity(rows.len());
+    let mut needs_usual = false;
     // The resolution of a list can change from one day to the next.
     for day in days.chunk_by(|one, other| one == other) {
         let from = steps.len();
         // There is one distance less than there are rows.
         let to = (from + day.len()).min(distances.len());
-        let step = step_of_day(&distances[from.min(to)..to]).unwrap_or(usual);
-        steps.resize(from + day.len(), step);
+        let step = step_of_day(&distances[from.min(to)..to]);
+        needs_usual |= step.is_none();
+        steps.resize(from + day.len(), step.unwrap_or(usual));
     }
-    Ok(steps)
+    if needs_usual && !options.holds_until_next && rows.iter().all(|row| row.end.is_none()) {
+        check_regular(rows, distances, time_zone)?;
+    }
+    Ok(Steps { lengths: steps, are_regular: false })
+}
+
+/// Checks that the distances of rows tell the length of a slot.
+fn check_regular(
+    rows: &[InstantRow],
+    distances: Vec<i64>,
+    time_zone: Tz,
+) -> Result<(), SeriesError> {
+    let other = distances.iter().position(|&distance| distance != distances[0]);
+    let Some(other) = other else { return Ok(()) };
+    let (first_distance, other_distance) = (distances[0], distances[other]);
+    if regular_step(distances).is_some() {
+        return Ok(());
+    }
+    let at = |row: &InstantRow| row.start.with_timezone(&time_zone);
+    let (row, other_row) = (&rows[1], &rows[other + 1]);
+    Err(SeriesError::Uneven {
+        row: row.row,
+        at: at(row),
+        distance: TimeDelta::microseconds(first_distance),
+        other_row: other_row.row,
+        other_at: at(other_row),
+        other_distance: TimeDelta::microseconds(other_distance),
+    })
 }
 
 /// The distance that most rows of a day have, if it is a step of its own.
@@ -491,6 +600,54 @@ mod tests {
         assert_eq!(imported.curve.prices(), [1.0, 3.0]);
         let gap = (at("2026-01-05T02:00:00Z"), at("2026-01-05T03:00:00Z"));
         assert_eq!(imported.gaps(), [gap]);
+    }
+
+    /// Rows at local midnights in Berlin, priced by their position.
+    fn berlin_rows(dates: &[&str]) -> Vec<InstantRow> {
+        let row = |(row, date): (usize, &&str)| {
+            let date: NaiveDate = date.parse().unwrap();
+            let start =
+                crate::time::civil::instant_of(date.and_time(chrono::NaiveTime::MIN), BERLIN);
+            InstantRow { row, start, end: None, price: Some(row as f64) }
+        };
+        dates.iter().enumerate().map(row).collect()
+    }
+
+    const BERLIN: Tz = Tz::Europe__Berlin;
+
+    #[test]
+    fn months_last_until_the_next_one_and_the_last_one_has_its_own_days() {
+        let rows = berlin_rows(&["2026-01-01", "2026-02-01", "2026-03-01"]);
+        let imported = prices_from_zoned_instants(&rows, BERLIN, &options()).unwrap();
+        assert!(imported.findings.is_empty(), "{:?}", imported.notes(BERLIN));
+        let end = imported.curve.horizon().end().unwrap();
+        assert_eq!(end, at("2026-03-31T22:00:00Z"));
+        let missing = berlin_rows(&["2026-01-01", "2026-02-01", "2026-04-01", "2026-05-01"]);
+        let imported = prices_from_zoned_instants(&missing, BERLIN, &options()).unwrap();
+        let march = (at("2026-02-28T23:00:00Z"), at("2026-03-31T22:00:00Z"));
+        assert_eq!(imported.gaps(), [march]);
+    }
+
+    #[test]
+    fn uneven_rows_are_refused_with_two_of_their_distances() {
+        // Midnights in Berlin are no months in UTC.
+        let rows = berlin_rows(&["2026-02-01", "2026-03-01", "2026-04-01"]);
+        let error = prices_from_instants(&rows, &options()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "row 1 at 2026-02-28 23:00:00 UTC is 672 h after the row before it, and row 2 at \
+             2026-03-31 22:00:00 UTC is 743 h: no slot length fits; give each row an end, \
+             step_minutes, or holds_until_next if a price holds until the next row"
+        );
+        let held = SeriesOptions { holds_until_next: true, ..options() };
+        assert!(prices_from_instants(&rows, &held).unwrap().gaps().is_empty());
+        let ends = berlin_rows(&["2026-01-31", "2026-02-28", "2026-03-31"]);
+        let error = prices_from_zoned_instants(&ends, BERLIN, &options()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "row 0 at 2026-01-31 00:00:00 CET and all others are at last days of months; a slot \
+             begins at the time of its row: give the first days, or each row an end"
+        );
     }
 
     #[test]

@@ -150,6 +150,17 @@ pub enum HomeError {
         /// Highest number.
         most: f64,
     },
+    /// Starts of a vehicle beside a battery have a cost.
+    #[error(
+        "stay {row}: start_cost is {start_cost}; the planner of a home with a battery counts no \
+         starts: leave the column out, or simulate the stay without a battery"
+    )]
+    StayStarts {
+        /// Position of the stay.
+        row: usize,
+        /// The cost of a start.
+        start_cost: f64,
+    },
     /// The home of a stay has no battery.
     #[error("stay {row}: its home has no battery; a stay without a battery is simulated alone")]
     NoBattery {

@@ -2,8 +2,8 @@
 //!
 //! Decisions fall on every multiple of the step, on every start of a settled price, and whenever a
 //! forecast of prices becomes known; of a home also on every arrival of its vehicles. The regret is split as that of [stays](super::regret): of its
-//! conditions a battery has `forecast`, `horizon` and `efficiency`, and the parts of the others are
-//! zero. `forecast` is also that stays are not known before their arrival. `efficiency` relaxes the
+//! conditions a battery has `forecast`, `horizon` and `efficiency`, vehicles `power_min` and
+//! `power_step` besides, and the parts of the others are zero. `forecast` is also that stays are not known before their arrival. `efficiency` relaxes the
 //! losses of both directions, and those of vehicles. With foresight and without an end of
 //! the horizon the built-in planner plans once, for the rest of a cheapest plan is the cheapest plan
 //! of the rest.
@@ -14,6 +14,7 @@ use rayon::prelude::*;
 
 use crate::prices::curve::PriceCurve;
 use crate::simulate::command::{Command, HomeCommands};
+use crate::simulate::device::{ChargeDevice, ExactDevice};
 use crate::simulate::exact::ExactMoney;
 use crate::simulate::facts::Stay;
 use crate::simulate::forecast::{ForecastBook, KnownPrices, Reader};
@@ -29,6 +30,7 @@ use crate::simulate::run::SimulationOptions;
 use crate::simulate::view::Moment;
 use crate::statistics::fixed::Amount;
 use crate::time::instant::micros_of;
+use crate::units::Power;
 
 /// Homes that are simulated between two reports of progress.
 const HOMES_PER_REPORT: usize = 64;
@@ -147,11 +149,16 @@ pub fn simulate_homes<P: HomePolicy>(
 fn needed_rungs(facts: &HomeFacts, options: &SimulationOptions) -> Vec<usize> {
     let has_losses =
         |home: &Home| home.battery.efficiency < 1.0 || home.battery.efficiency_discharge < 1.0;
-    let loses = |stay: &Stay| stay.device.efficiency < 1.0;
+    let has_stay =
+        |is_such: fn(&ChargeDevice) -> bool| facts.stays().iter().any(|stay| is_such(&stay.device));
     let is_needed = |rung: &usize| match rung {
         0 | 1 => true,
         2 => options.horizon.is_some(),
-        &RUNGS => facts.homes().iter().any(has_losses) || facts.stays().iter().any(loses),
+        4 => has_stay(|device| device.power_min > Power::ZERO),
+        5 => has_stay(|device| device.power_step > Power::ZERO),
+        &RUNGS => {
+            facts.homes().iter().any(has_losses) || has_stay(|device| device.efficiency < 1.0)
+        }
         _ => false,
     };
     (0..=RUNGS).filter(is_needed).collect()
@@ -187,8 +194,11 @@ fn outcome(
 fn resting(facts: &HomeFacts, row: usize) -> ExactMoney {
     let home = &facts.homes()[row];
     let stays = stay_meters(facts, row, Relaxation::default());
-    let full =
-        |stay: &StayMeter| Command { start: stay.start, end: stay.end, power: stay.power_max };
+    let full = |stay: &StayMeter| Command {
+        start: stay.start,
+        end: stay.end,
+        power: stay.device.power_max,
+    };
     let commands = HomeCommands {
         battery: Vec::new(),
         stays: stays.iter().map(|stay| vec![full(stay)]).collect(),
@@ -278,7 +288,10 @@ impl<'a, P: HomePolicy> HomeCourse<'a, P> {
             return Vec::new();
         };
         let (first, last) = (micros_of(first), micros_of(last));
-        if self.relaxed.foresight && self.horizon == i64::MAX && self.policy.plans_once() {
+        // A device with a least power or steps leaves its plan, which is made anew then.
+        let is_ideal = |stay: &Stay| ExactDevice::new(&self.relaxed.device(stay).0).is_ideal();
+        let plans_once = self.policy.plans_once() && self.facts.stays().iter().all(is_ideal);
+        if self.relaxed.foresight && self.horizon == i64::MAX && plans_once {
             return vec![first, last];
         }
         let start = first.div_euclid(self.step) * self.step;

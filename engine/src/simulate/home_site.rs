@@ -38,14 +38,14 @@ const BATTERY: &str = "battery";
 impl HomeFacts {
     /// Adds vehicles to the facts, each at the plug of a home with a battery during its stay.
     ///
-    /// A vehicle is known from its arrival on, and draws any power up to its highest. Battery and
-    /// vehicles of a home are planned together, by [`plan_site`](crate::plan::site::plan_site). The
-    /// price of missing energy is that of [`HomeFacts::new`] for both.
+    /// A vehicle is known from its arrival on. Battery and vehicles of a home are planned together, by
+    /// [`plan_site`](crate::plan::site::plan_site), with any power from the least to the highest of a
+    /// vehicle; of steps it draws the next one above. The price of missing energy is that of
+    /// [`HomeFacts::new`] for both.
     ///
     /// # Errors
     /// A number is out of range, a home has no battery, a stay lasts longer than the simulation of
-    /// its home, has a least power, steps or a cost of starts, or the home has more slots than can be
-    /// planned at once.
+    /// its home or has a cost of starts, or the home has more slots than can be planned at once.
     pub fn with_stays(mut self, stays: Vec<Stay>) -> Result<Self, HomeError> {
         self.stays_by_home = vec![Vec::new(); self.homes().len()];
         let homes = self.homes().iter().enumerate();
@@ -69,19 +69,18 @@ impl HomeFacts {
     }
 }
 
-/// Checks that a vehicle beside a battery draws any power up to its highest.
+/// Checks that a vehicle beside a battery has a power that is counted, and starts that are free.
 fn check_beside_battery(row: usize, stay: &Stay) -> Result<(), HomeError> {
-    let device = &stay.device;
-    let numbers = [
-        ("power_max_kw", device.power_max.as_kw(), MONEY_MAX),
-        ("power_min_kw", device.power_min.as_kw(), 0.0),
-        ("power_step_kw", device.power_step.as_kw(), 0.0),
-        ("start_cost", device.start_cost.as_amount(), 0.0),
-    ];
-    match numbers.into_iter().find(|&(_, value, most)| value > most) {
-        Some((column, value, most)) => Err(HomeError::StayRange { row, column, value, most }),
-        None => Ok(()),
+    let start_cost = stay.device.start_cost.as_amount();
+    if start_cost > 0.0 {
+        return Err(HomeError::StayStarts { row, start_cost });
     }
+    let value = stay.device.power_max.as_kw();
+    if value > MONEY_MAX {
+        let column = "power_max_kw";
+        return Err(HomeError::StayRange { row, column, value, most: MONEY_MAX });
+    }
+    Ok(())
 }
 
 /// Plans the battery and the vehicles of a home for the slots of `slots`, which follow each other and
@@ -175,8 +174,12 @@ fn site_of(
         }),
     ];
     request.devices.extend(stays.iter().map(|stay| {
-        let power_max = Power::from_kw(stay.power_max.as_kw()).unwrap_or(Power::ZERO);
-        let mut vehicle = Vehicle::new(name_of(stay), power_max);
+        let power = |power: Milliwatts| Power::from_kw(power.as_kw()).unwrap_or(Power::ZERO);
+        let mut vehicle = Vehicle::new(name_of(stay), power(stay.device.power_max));
+        if !stay.device.is_ideal() {
+            // The least power that it can draw, which is the next one above nothing.
+            vehicle.power_min = power(stay.device.drawn(Milliwatts(1)));
+        }
         vehicle.arrival = (stay.start > now).then(|| instant_at(stay.start));
         vehicle.departure = Some(instant_at(stay.end));
         let energy = Energy::from_kwh(stay.missing.as_kwh()).unwrap_or(Energy::ZERO);
@@ -290,12 +293,13 @@ mod tests {
             "stay 0: its home has no battery; a stay without a battery is simulated alone",
         );
         check(
-            |stay| stay.device.power_min = kw(1.4),
-            "stay 0: power_min_kw is 1.4; beside a battery it is at most 0",
+            |stay| stay.device.power_max = kw(2e6),
+            "stay 0: power_max_kw is 2000000; beside a battery it is at most 1000000",
         );
         check(
             |stay| stay.device.start_cost = money(0.1),
-            "stay 0: start_cost is 0.1; beside a battery it is at most 0",
+            "stay 0: start_cost is 0.1; the planner of a home with a battery counts no starts: \
+             leave the column out, or simulate the stay without a battery",
         );
         check(
             |stay| stay.departure = minute(1500),

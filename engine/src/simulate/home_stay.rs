@@ -2,6 +2,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::simulate::command::Command;
+use crate::simulate::device::ExactDevice;
 use crate::simulate::exact::{ExactEnergy, Milliwatts};
 use crate::simulate::facts::Stay;
 use crate::simulate::regret::Relaxation;
@@ -23,8 +24,8 @@ pub struct HomeStay {
     pub power_max: Power,
 }
 
-/// Meter of one stay of a vehicle. The vehicle draws any power up to its highest, until nothing is
-/// missing.
+/// Meter of one stay of a vehicle. The vehicle draws the next power that its device can draw above the
+/// one that it is asked for, until nothing is missing.
 #[derive(Debug, Clone)]
 pub(crate) struct StayMeter {
     /// Position of the stay in the facts.
@@ -33,7 +34,8 @@ pub(crate) struct StayMeter {
     pub(crate) start: i64,
     /// Departure, in microseconds.
     pub(crate) end: i64,
-    pub(crate) power_max: Milliwatts,
+    /// Powers that the vehicle can draw.
+    pub(crate) device: ExactDevice,
     /// Energy at the plug that is missing now.
     pub(crate) missing: ExactEnergy,
 }
@@ -43,7 +45,7 @@ impl StayMeter {
     pub(crate) fn new(row: usize, stay: &Stay, relaxed: Relaxation) -> Self {
         let (device, missing) = relaxed.device(stay);
         let (start, end) = (micros_of(stay.arrival), micros_of(stay.departure));
-        Self { row, start, end, power_max: Milliwatts::from_power(device.power_max), missing }
+        Self { row, start, end, device: ExactDevice::new(&device), missing }
     }
 
     /// True if the vehicle needs energy at or after an instant.
@@ -59,7 +61,7 @@ impl StayMeter {
         if at < start {
             return (Milliwatts(0), start);
         }
-        let power = command.power.clamp(Milliwatts(0), self.power_max);
+        let power = self.device.drawn(command.power);
         // The microsecond in which the need is reached is drawn as a whole.
         let until = end.min(at.saturating_add(self.missing.micros_at(power)));
         if power.0 > 0 && at < until { (power, until) } else { (Milliwatts(0), command.end) }
@@ -79,7 +81,7 @@ impl StayMeter {
             arrival: instant_at(self.start),
             departure: instant_at(self.end),
             missing: Energy::from_kwh(self.missing.as_kwh()).unwrap_or(Energy::ZERO),
-            power_max: Power::from_kw(self.power_max.as_kw()).unwrap_or(Power::ZERO),
+            power_max: Power::from_kw(self.device.power_max.as_kw()).unwrap_or(Power::ZERO),
         }
     }
 }
@@ -107,16 +109,18 @@ impl PlannedStay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::kwh;
+    use crate::simulate::device::ChargeDevice;
+    use crate::units::{kw, kwh};
 
     #[test]
     fn a_vehicle_draws_until_nothing_is_missing_or_it_leaves() {
         let second = 1_000_000;
+        let ideal = ChargeDevice::ideal(kw(6.0));
         let mut meter = StayMeter {
             row: 0,
             start: 10 * second,
             end: 100 * second,
-            power_max: Milliwatts(6_000_000),
+            device: ExactDevice::new(&ideal),
             missing: ExactEnergy::from_energy(kwh(0.1)),
         };
         let command = Command { start: 0, end: 200 * second, power: Milliwatts(9_000_000) };
@@ -132,6 +136,15 @@ mod tests {
         assert_eq!(meter.drawn_at(Some(&slow), 100 * second), (Milliwatts(0), 200 * second));
         meter.count(Milliwatts(6_000_000), 30 * second);
         assert!(!meter.is_waiting(0));
+        let least = ChargeDevice { power_min: kw(1.4), power_step: kw(1.0), ..ideal };
+        let stepped = StayMeter { device: ExactDevice::new(&least), ..meter.clone() };
+        let asked = Command { power: Milliwatts(100_000), ..command };
+        let stepped = StayMeter { missing: ExactEnergy::from_energy(kwh(0.1)), ..stepped };
+        // The next of its powers above 1.4 kW is 2 kW, at which 0.1 kWh take three minutes.
+        assert_eq!(
+            stepped.drawn_at(Some(&asked), 10 * second),
+            (Milliwatts(2_000_000), 100 * second)
+        );
         assert_eq!(meter.drawn_at(Some(&command), 40 * second), (Milliwatts(0), 200 * second));
     }
 }

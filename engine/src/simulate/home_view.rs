@@ -99,6 +99,13 @@ impl HomeView<'_> {
         self.waiting_stays().map(|(_, stay)| stay.as_seen()).collect()
     }
 
+    /// Position of a stay among those of the home, as [`HomeCommands::stays`](crate::simulate::HomeCommands::stays)
+    /// has them; `None` if the vehicle is not known now, or needs nothing.
+    #[must_use]
+    pub fn stay_position(&self, row: usize) -> Option<usize> {
+        self.waiting_stays().find(|(_, stay)| stay.row == row).map(|(position, _)| position)
+    }
+
     /// Stays that are known and need energy, with their positions among those of the home.
     pub(crate) fn waiting_stays(&self) -> impl Iterator<Item = (usize, &StayMeter)> {
         let known_until = if self.has_foresight { self.horizon_end } else { self.now + 1 };

@@ -129,39 +129,44 @@ mod tests {
     use crate::prices::curve::tests::curve_of;
 
     /// Instant so many hours after 18:00Z on 5 January 2026, where curves begin.
-    fn hour(hours: i64) -> DateTime<Utc> {
+    fn hour_from_start(hours: i64) -> DateTime<Utc> {
         let start: DateTime<Utc> = "2026-01-05T18:00:00Z".parse().unwrap();
         start + chrono::TimeDelta::hours(hours)
     }
 
     /// Curve of hours from an hour on, in cents.
-    fn cents(first: i64, cents: &[i32]) -> PriceCurve {
+    fn curve_of_cents(first: i64, cents: &[i32]) -> PriceCurve {
         let skipped = vec![0; usize::try_from(first).unwrap()];
         let all = curve_of(60, &[&skipped[..], cents].concat());
-        all.between(hour(first), hour(first + cents.len() as i64))
+        all.between(hour_from_start(first), hour_from_start(first + cents.len() as i64))
     }
 
-    fn estimate(known_at: i64, median: &PriceCurve) -> Forecast {
-        Forecast::new(hour(known_at), Standing::Estimate, median.clone())
+    fn estimate_known_at(known_at: i64, median: &PriceCurve) -> Forecast {
+        Forecast::new(hour_from_start(known_at), Standing::Estimate, median.clone())
     }
 
     /// Prices in whole cents.
-    fn whole(curve: &PriceCurve) -> Vec<i64> {
+    fn whole_cents(curve: &PriceCurve) -> Vec<i64> {
         curve.prices().iter().map(|price| (price * 100.0).round() as i64).collect()
     }
 
     /// Branches as their probabilities in percent and prices in cents.
-    fn told(tree: &KnownPriceTree) -> Vec<(i64, Vec<i64>)> {
+    fn branch_prices(tree: &KnownPriceTree) -> Vec<(i64, Vec<i64>)> {
         let percent = |branch: &ForecastBranch| (branch.probability * 100.0).round() as i64;
-        tree.branches.iter().map(|branch| (percent(branch), whole(&branch.prices))).collect()
+        tree.branches.iter().map(|branch| (percent(branch), whole_cents(&branch.prices))).collect()
     }
 
     #[test]
     fn quantiles_follow_what_is_published_by_the_rule_of_swanson() {
-        let known = cents(0, &[20, 21, 30, 31]);
-        let published = Forecast::new(hour(0), Standing::Known, cents(0, &[20, 21]));
-        let (low, median, high) = (cents(2, &[10, 11]), cents(2, &[30, 31]), cents(2, &[50, 51]));
-        let guess = estimate(0, &median);
+        let known = curve_of_cents(0, &[20, 21, 30, 31]);
+        let published =
+            Forecast::new(hour_from_start(0), Standing::Known, curve_of_cents(0, &[20, 21]));
+        let (low, median, high) = (
+            curve_of_cents(2, &[10, 11]),
+            curve_of_cents(2, &[30, 31]),
+            curve_of_cents(2, &[50, 51]),
+        );
+        let guess = estimate_known_at(0, &median);
         let forecasts = [
             QuantileForecast { forecast: &published, quantiles: Vec::new() },
             QuantileForecast {
@@ -169,25 +174,33 @@ mod tests {
                 quantiles: vec![(0.9, &high), (0.1, &low), (0.5, &median)],
             },
         ];
-        let tree = KnownPriceTree::new(&known, (hour(0), hour(9)), &forecasts);
-        assert_eq!(whole(&tree.certain), [20, 21]);
-        assert_eq!(told(&tree), [(30, vec![10, 11]), (40, vec![30, 31]), (30, vec![50, 51])]);
+        let tree =
+            KnownPriceTree::new(&known, (hour_from_start(0), hour_from_start(9)), &forecasts);
+        assert_eq!(whole_cents(&tree.certain), [20, 21]);
+        assert_eq!(
+            branch_prices(&tree),
+            [(30, vec![10, 11]), (40, vec![30, 31]), (30, vec![50, 51])]
+        );
         // The departure ends the tree.
-        let tree = KnownPriceTree::new(&known, (hour(0), hour(3)), &forecasts);
-        assert_eq!(told(&tree), [(30, vec![10]), (40, vec![30]), (30, vec![50])]);
+        let tree =
+            KnownPriceTree::new(&known, (hour_from_start(0), hour_from_start(3)), &forecasts);
+        assert_eq!(branch_prices(&tree), [(30, vec![10]), (40, vec![30]), (30, vec![50])]);
         // Who leaves before the fork has certain prices alone.
-        let tree = KnownPriceTree::new(&known, (hour(0), hour(2)), &forecasts);
-        assert_eq!((whole(&tree.certain), told(&tree)), (vec![20, 21], Vec::new()));
+        let tree =
+            KnownPriceTree::new(&known, (hour_from_start(0), hour_from_start(2)), &forecasts);
+        assert_eq!((whole_cents(&tree.certain), branch_prices(&tree)), (vec![20, 21], Vec::new()));
     }
 
     #[test]
     fn the_latest_forecast_that_is_known_counts() {
-        let known = cents(0, &[20, 30, 30]);
-        let (old, new, later) = (cents(1, &[1, 1]), cents(1, &[2, 2]), cents(1, &[3, 3]));
-        let (median, bare) = (cents(1, &[30, 30]), estimate(0, &cents(1, &[9, 9])));
+        let known = curve_of_cents(0, &[20, 30, 30]);
+        let (old, new, later) =
+            (curve_of_cents(1, &[1, 1]), curve_of_cents(1, &[2, 2]), curve_of_cents(1, &[3, 3]));
+        let (median, bare) =
+            (curve_of_cents(1, &[30, 30]), estimate_known_at(0, &curve_of_cents(1, &[9, 9])));
         let guesses = [(0, &old), (0, &new), (5, &later)].map(|(at, low)| {
             let quantiles = vec![(0.25, low), (0.75, &median)];
-            (estimate(at, &median), quantiles)
+            (estimate_known_at(at, &median), quantiles)
         });
         let mut forecasts: Vec<_> = guesses
             .iter()
@@ -197,30 +210,40 @@ mod tests {
             })
             .collect();
         forecasts.push(QuantileForecast { forecast: &bare, quantiles: Vec::new() });
-        let tree = KnownPriceTree::new(&known, (hour(0), hour(3)), &forecasts);
-        assert_eq!(whole(&tree.certain), [20]);
-        assert_eq!(told(&tree), [(50, vec![2, 2]), (50, vec![30, 30])]);
-        let tree = KnownPriceTree::new(&known, (hour(0), hour(3)), &forecasts[2..]);
-        assert_eq!((whole(&tree.certain), told(&tree)), (vec![20, 30, 30], Vec::new()));
+        let tree =
+            KnownPriceTree::new(&known, (hour_from_start(0), hour_from_start(3)), &forecasts);
+        assert_eq!(whole_cents(&tree.certain), [20]);
+        assert_eq!(branch_prices(&tree), [(50, vec![2, 2]), (50, vec![30, 30])]);
+        let tree =
+            KnownPriceTree::new(&known, (hour_from_start(0), hour_from_start(3)), &forecasts[2..]);
+        assert_eq!(
+            (whole_cents(&tree.certain), branch_prices(&tree)),
+            (vec![20, 30, 30], Vec::new())
+        );
     }
 
     #[test]
     fn a_slot_that_one_quantile_lacks_is_left_out_of_all() {
-        let known = cents(0, &[20, 30, 30, 30]);
-        let (median, high) = (cents(1, &[30, 31, 32]), cents(2, &[50, 51]));
-        let guess = estimate(0, &median);
+        let known = curve_of_cents(0, &[20, 30, 30, 30]);
+        let (median, high) = (curve_of_cents(1, &[30, 31, 32]), curve_of_cents(2, &[50, 51]));
+        let guess = estimate_known_at(0, &median);
         let forecast =
             QuantileForecast { forecast: &guess, quantiles: vec![(0.5, &median), (0.9, &high)] };
-        let tree = KnownPriceTree::new(&known, (hour(0), hour(4)), std::slice::from_ref(&forecast));
-        assert_eq!(told(&tree), [(70, vec![31, 32]), (30, vec![50, 51])]);
+        let tree = KnownPriceTree::new(
+            &known,
+            (hour_from_start(0), hour_from_start(4)),
+            std::slice::from_ref(&forecast),
+        );
+        assert_eq!(branch_prices(&tree), [(70, vec![31, 32]), (30, vec![50, 51])]);
         assert!(
             tree.branches
                 .iter()
-                .all(|branch| branch.prices.slots().next().unwrap().start == hour(2))
+                .all(|branch| branch.prices.slots().next().unwrap().start == hour_from_start(2))
         );
         // None in common: all that is known is taken as certain.
-        let tree = KnownPriceTree::new(&known, (hour(0), hour(2)), &[forecast]);
-        assert_eq!((whole(&tree.certain), told(&tree)), (vec![20, 30], Vec::new()));
+        let tree =
+            KnownPriceTree::new(&known, (hour_from_start(0), hour_from_start(2)), &[forecast]);
+        assert_eq!((whole_cents(&tree.certain), branch_prices(&tree)), (vec![20, 30], Vec::new()));
     }
 
     #[test]
@@ -236,7 +259,7 @@ mod tests {
     #[test]
     fn nothing_known_is_no_price() {
         let none = PriceCurve::default();
-        let tree = KnownPriceTree::new(&none, (hour(0), hour(2)), &[]);
+        let tree = KnownPriceTree::new(&none, (hour_from_start(0), hour_from_start(2)), &[]);
         assert_eq!(tree, KnownPriceTree { certain: none, branches: Vec::new() });
     }
 }

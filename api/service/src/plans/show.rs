@@ -67,6 +67,12 @@ pub struct PlanSentence {
 }
 
 impl ShownPlan {
+    /// Currency of the amounts; empty if the prices of the plan are not kept.
+    #[must_use]
+    pub fn currency(&self) -> &str {
+        self.saved.as_ref().map_or("", |saved| &saved.currency)
+    }
+
     /// Sentences about the periods of charging in time order, with times on the wall clock of a
     /// zone; without a period one sentence that says why there is none.
     #[must_use]
@@ -81,9 +87,10 @@ impl ShownPlan {
             return only(NOTHING_LEFT.to_owned());
         }
         if !self.reasons.is_empty() {
+            let currency = self.currency();
             let sentence = |reason: &Reason| PlanSentence {
                 until: Some(reason.end),
-                text: reason.sentence(time_zone),
+                text: reason.sentence(time_zone, currency),
             };
             return self.reasons.iter().map(sentence).collect();
         }

@@ -123,15 +123,15 @@ pub fn show_unit(app: &App, device_id: Uuid) -> Option<ShownUnit> {
     let state = app.units().state(device_id)?;
     let UnitState { planned, step, refused, .. } = &*state;
     let reasons: Vec<HeatReason> = explain(&planned.plan);
-    let time_zone = planned.facts.time_zone;
+    let (time_zone, currency) = (planned.facts.time_zone, &planned.priced.currency);
     Some(ShownUnit {
         device_id,
         made_at: planned.made_at,
-        currency: planned.priced.currency.clone(),
+        currency: currency.clone(),
         step: *step,
         refused: refused.clone(),
         has_temperature: planned.facts.find_temperature(planned.made_at).is_some(),
         plan: planned.plan.clone(),
-        sentences: reasons.iter().map(|reason| reason.sentence(time_zone)).collect(),
+        sentences: reasons.iter().map(|reason| reason.sentence(time_zone, currency)).collect(),
     })
 }

@@ -360,13 +360,14 @@ def _summary(plan: sw.AreaPlan) -> Table:
         lines.add_row("moved", amount(change.moved_kwh), "kWh against the earlier plan")
         lines.add_row("unchanged", f"{change.unchanged:,}", f"of {change.vehicles:,} vehicles")
         lines.add_row("cost of that", amount(change.spent), money)
-    rounds = f"s, {plan.rounds} rounds in the last search, {plan.status}"
+    ended = plan.status.replace("_", " ")
+    rounds = f"s, {plan.rounds} rounds in the last search, {ended}"
     lines.add_row("planned in", f"{plan.seconds:,.2f}", rounds)
     return lines
 
 
 def _show_failure(plan: sw.AreaPlan) -> None:
-    if plan.status == "failed":
+    if plan.status == "solver_failed":
         text = "warning: the solver failed: limits hold, but a better plan may exist"
         remarks().print(Text(text, style="bold yellow"), soft_wrap=True)
 

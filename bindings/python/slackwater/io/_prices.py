@@ -106,6 +106,7 @@ def prices_from_rows(
         if aware:
             return _engine.prices_from_instant_rows(
                 [(row.number, row.start.time, row.end and row.end.time, row.price) for row in rows],
+                time_zone=meaning.time_zone or "UTC",
                 currency=meaning.currency,
                 unit=meaning.unit,
                 step_minutes=meaning.step_minutes,

@@ -48,30 +48,32 @@ use crate::columns::row_error::RowError;
 use crate::plan::charge::selection::slot_selection::Window;
 use crate::tolerance::{DIVISOR_MIN, NEED_SHARE_MIN, POWER_ROUNDING_KW, SHORTFALL_TOLERANCE_KWH};
 use crate::units::MICROS_PER_HOUR;
+use crate::words::words;
 
 /// Part of a limit from which a slot counts as full.
 const FULL: f64 = 0.999;
 
-/// Reason that the column generation ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Status {
-    /// The requested gap is proved.
-    #[serde(rename = "gap")]
-    Gap,
-    /// The maximum number of rounds was reached.
-    #[serde(rename = "rounds")]
-    Rounds,
-    /// The caller stopped the search. Another run may stop at another plan.
-    #[serde(rename = "stopped")]
-    Stopped,
-    /// No column improves the master solution, or it reached the gap and the plans did not. The gap
-    /// that is left comes from assigning whole columns to vehicles.
-    #[serde(rename = "stalled")]
-    Stalled,
-    /// The solver failed in one of the searches. Limits hold and the bound is proved, but a better
-    /// plan may exist.
-    #[serde(rename = "failed")]
-    Failed,
+words! {
+    /// Reason that the column generation ended. Words that [`SearchStatus`](crate::plan::SearchStatus)
+    /// has as well mean the same there; words of earlier versions are read from saved plans.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Status {
+        /// The requested gap is proved: no plan is cheaper by more than it.
+        #[serde(alias = "gap")]
+        Gap = "optimal_within_gap",
+        /// The maximum number of rounds was reached.
+        #[serde(alias = "rounds")]
+        Rounds = "limit_reached",
+        /// The caller stopped the search. Another run may stop at another plan.
+        Stopped = "stopped",
+        /// No column improves the master solution, or it reached the gap and the plans did not. The
+        /// gap that is left comes from assigning whole columns to vehicles.
+        Stalled = "stalled",
+        /// The solver failed in one of the searches. Limits hold and the bound is proved, but a
+        /// better plan may exist.
+        #[serde(alias = "failed")]
+        Failed = "solver_failed",
+    }
 }
 
 impl From<Termination> for Status {

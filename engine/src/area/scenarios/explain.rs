@@ -8,7 +8,7 @@ use crate::area::scenarios::node_prices::NodePrices;
 use crate::area::scenarios::plan::ScenarioPlan;
 use crate::area::scenarios::problem::ScenarioVehicle;
 use crate::columns::row_error::RowError;
-use crate::plan::charge::explain::{format_price_number, rounded, wall_clock};
+use crate::plan::charge::explain::{format_kwh_cost, format_price, rounded, wall_clock};
 use crate::plan::policy::charge_policy::price;
 use crate::time::instant::instant_at;
 use crate::tolerance::SHORTFALL_TOLERANCE_KWH;
@@ -99,28 +99,28 @@ pub fn explain(plan: &ScenarioPlan) -> Vec<ScenarioReason> {
 }
 
 impl ScenarioReason {
-    /// Formats the reason as a sentence, with times on the wall clock of `time_zone`.
+    /// Formats the reason as a sentence, with times on the wall clock of `time_zone` and amounts in
+    /// `currency`; empty if it is not known.
     #[must_use]
-    pub fn sentence(&self, time_zone: Tz) -> String {
+    pub fn sentence(&self, time_zone: Tz, currency: &str) -> String {
         let kwh = |energy: f64| rounded(energy, 2);
-        let number = |per_kwh: f64| format_price_number(price(per_kwh));
         let (least, most) = self.later_kwh;
         let is_one = (most - least).abs() < 0.005;
         let range = if is_one { kwh(most) } else { format!("{} to {}", kwh(least), kwh(most)) };
-        let later = number(self.later_price_per_kwh);
+        let later = format_kwh_cost(price(self.later_price_per_kwh), currency);
         let known = match self.known_from {
             Some(at) => wall_clock(at, time_zone),
             None => "the end".to_owned(),
         };
-        let paid = self.before_price_per_kwh.map_or_else(|| "0".to_owned(), number);
+        let paid = format_price(price(self.before_price_per_kwh.unwrap_or(0.0)), currency);
         let decision = match self.code {
             ScenarioReasonCode::Before => format!(
-                "charges {} kWh before {known}, at up to {paid} per kWh; later a kWh is expected to \
+                "charges {} kWh before {known}, at up to {paid}; later a kWh is expected to \
                  cost {later}",
                 kwh(self.before_kwh)
             ),
             ScenarioReasonCode::Split => format!(
-                "charges {} kWh before {known}, at up to {paid} per kWh, and {range} kWh after it; \
+                "charges {} kWh before {known}, at up to {paid}, and {range} kWh after it; \
                  one more kWh later is expected to cost {later}",
                 kwh(self.before_kwh)
             ),

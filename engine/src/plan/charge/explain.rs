@@ -179,17 +179,18 @@ fn runner_up(plan: &Plan, by: Option<DateTime<Utc>>) -> Option<RunnerUp> {
 }
 
 impl Reason {
-    /// Sentence about the reason, with times on the wall clock of `time_zone`.
+    /// Sentence about the reason, with times on the wall clock of `time_zone` and amounts in
+    /// `currency`; empty if it is not known.
     #[must_use]
-    pub fn sentence(&self, time_zone: Tz) -> String {
+    pub fn sentence(&self, time_zone: Tz, currency: &str) -> String {
         let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
         let mut text = format!(
             "{} to {}: charges {} kWh for {} ({})",
             clock(self.start),
             clock(self.end),
             rounded(self.energy.as_kwh(), 2),
-            format_amount(self.cost),
-            format_prices(self.price_max, self.energy, self.cost),
+            format_amount(self.cost, currency),
+            format_prices(self.price_max, (self.energy, self.cost), currency),
         );
         let by = self.deadline.map_or_else(|| END_OF_PRICES.to_owned(), clock);
         let _ = match self.code {
@@ -208,7 +209,7 @@ impl Reason {
         };
         match self.runner_up {
             Some(next) if self.code != ChargeReasonCode::MissedDeadline => {
-                let (at, price) = (clock(next.start), format_price(next.price));
+                let (at, price) = (clock(next.start), format_price(next.price, currency));
                 let _ = write!(text, "; the next kWh would be charged at {at} ({price})");
             }
             _ => {}
@@ -237,19 +238,30 @@ pub(crate) fn rounded(value: f64, digits: usize) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// An amount of money with two decimals; the engine knows no currency.
-pub(crate) fn format_amount(amount: Money) -> String {
+/// An amount of money with two decimals and its currency, such as `2.31 EUR`; without a currency
+/// the number alone.
+pub(crate) fn format_amount(amount: Money, currency: &str) -> String {
     let text = format!("{:.2}", amount.as_amount());
-    if text == "-0.00" { "0.00".to_owned() } else { text }
+    with_currency(if text == "-0.00" { "0.00".to_owned() } else { text }, currency)
 }
 
-/// A price with its unit.
-pub(crate) fn format_price(price: Price) -> String {
-    format_price_number(price) + " per kWh"
+/// A price with its unit, such as `0.25 EUR/kWh`; without a currency `0.25 per kWh`.
+pub(crate) fn format_price(price: Price, currency: &str) -> String {
+    let number = format_price_number(price);
+    if currency.is_empty() { number + " per kWh" } else { format!("{number} {currency}/kWh") }
+}
+
+/// Money for one kWh, such as `0.25 EUR`, with the digits of a price.
+pub(crate) fn format_kwh_cost(price: Price, currency: &str) -> String {
+    with_currency(format_price_number(price), currency)
+}
+
+fn with_currency(number: String, currency: &str) -> String {
+    if currency.is_empty() { number } else { format!("{number} {currency}") }
 }
 
 /// A price with three significant digits and at least two decimals, without its unit.
-pub(crate) fn format_price_number(price: Price) -> String {
+fn format_price_number(price: Price) -> String {
     let value = price.as_per_kwh();
     let (mut decimals, mut least) = (2, 1.0);
     // One decimal more for each leading zero, so that three significant digits remain.
@@ -264,10 +276,14 @@ pub(crate) fn format_price_number(price: Price) -> String {
     if text == "-0.00" { "0.00".to_owned() } else { text }
 }
 
-/// The price of a period, or the highest of several.
-pub(crate) fn format_prices(highest: Price, energy: Energy, cost: Money) -> String {
+/// The price of a period in which energy was bought at a cost, or the highest of several.
+pub(crate) fn format_prices(
+    highest: Price,
+    (energy, cost): (Energy, Money),
+    currency: &str,
+) -> String {
     let is_one_price = (highest.of(energy) - cost).as_amount().abs() < 1e-6;
-    let price = format_price(highest);
+    let price = format_price(highest, currency);
     if is_one_price { price } else { format!("up to {price}") }
 }
 
@@ -305,7 +321,7 @@ mod tests {
         assert!((bought - plan.energy).as_kwh().abs() < 1e-9, "every kWh has a reason");
         let mut text = String::new();
         for reason in reasons {
-            let _ = writeln!(text, "{}: {}", reason.code.as_str(), reason.sentence(Tz::UTC));
+            let _ = writeln!(text, "{}: {}", reason.code.as_str(), reason.sentence(Tz::UTC, "EUR"));
         }
         expected.assert_eq(&text);
     }
@@ -317,7 +333,7 @@ mod tests {
             &[(4, 20.0)],
             |_| {},
             &expect![[r#"
-            below_marginal_price: Mon 19:00 to Mon 21:00: charges 20 kWh for 3.00 (up to 0.20 per kWh) in the cheapest hours before Mon 22:00; the next kWh would be charged at Mon 21:00 (0.25 per kWh).
+            below_marginal_price: Mon 19:00 to Mon 21:00: charges 20 kWh for 3.00 EUR (up to 0.20 EUR/kWh) in the cheapest hours before Mon 22:00; the next kWh would be charged at Mon 21:00 (0.25 EUR/kWh).
         "#]],
         );
     }
@@ -329,8 +345,8 @@ mod tests {
             &[(3, 16.0)],
             |wish| wish.reserve = kwh(4.0),
             &expect![[r#"
-            reserve: Mon 18:00 to Mon 18:24: charges 4 kWh for 1.20 (0.30 per kWh) at once, to reach the reserve; the next kWh would be charged at Mon 20:12 (0.20 per kWh).
-            below_marginal_price: Mon 19:00 to Mon 20:12: charges 12 kWh for 1.40 (up to 0.20 per kWh) in the cheapest hours before Mon 21:00; the next kWh would be charged at Mon 20:12 (0.20 per kWh).
+            reserve: Mon 18:00 to Mon 18:24: charges 4 kWh for 1.20 EUR (0.30 EUR/kWh) at once, to reach the reserve; the next kWh would be charged at Mon 20:12 (0.20 EUR/kWh).
+            below_marginal_price: Mon 19:00 to Mon 20:12: charges 12 kWh for 1.40 EUR (up to 0.20 EUR/kWh) in the cheapest hours before Mon 21:00; the next kWh would be charged at Mon 20:12 (0.20 EUR/kWh).
         "#]],
         );
         check(
@@ -338,8 +354,8 @@ mod tests {
             &[(3, 16.0)],
             |wish| wish.reserve = kwh(4.0),
             &expect![[r#"
-            reserve: Mon 18:00 to Mon 18:24: charges 4 kWh for 0.40 (0.10 per kWh) at once, to reach the reserve; the next kWh would be charged at Mon 19:36 (0.20 per kWh).
-            below_marginal_price: Mon 18:24 to Mon 19:36: charges 12 kWh for 1.80 (up to 0.20 per kWh) in the cheapest hours before Mon 21:00; the next kWh would be charged at Mon 19:36 (0.20 per kWh).
+            reserve: Mon 18:00 to Mon 18:24: charges 4 kWh for 0.40 EUR (0.10 EUR/kWh) at once, to reach the reserve; the next kWh would be charged at Mon 19:36 (0.20 EUR/kWh).
+            below_marginal_price: Mon 18:24 to Mon 19:36: charges 12 kWh for 1.80 EUR (up to 0.20 EUR/kWh) in the cheapest hours before Mon 21:00; the next kWh would be charged at Mon 19:36 (0.20 EUR/kWh).
         "#]],
         );
     }
@@ -351,8 +367,8 @@ mod tests {
             &[(1, 6.0), (4, 12.0)],
             |_| {},
             &expect![[r#"
-            deadline: Mon 18:00 to Mon 18:36: charges 6 kWh for 1.80 (0.30 per kWh), because the target for Mon 19:00 leaves no cheaper time; the next kWh would be charged at Mon 18:36 (0.30 per kWh).
-            below_marginal_price: Mon 21:00 to Mon 21:36: charges 6 kWh for 0.30 (0.05 per kWh) in the cheapest hours before Mon 22:00; the next kWh would be charged at Mon 21:36 (0.05 per kWh).
+            deadline: Mon 18:00 to Mon 18:36: charges 6 kWh for 1.80 EUR (0.30 EUR/kWh), because the target for Mon 19:00 leaves no cheaper time; the next kWh would be charged at Mon 18:36 (0.30 EUR/kWh).
+            below_marginal_price: Mon 21:00 to Mon 21:36: charges 6 kWh for 0.30 EUR (0.05 EUR/kWh) in the cheapest hours before Mon 22:00; the next kWh would be charged at Mon 21:36 (0.05 EUR/kWh).
         "#]],
         );
     }
@@ -364,7 +380,7 @@ mod tests {
             &[(1, 16.0)],
             |_| {},
             &expect![[r#"
-            missed_deadline: Mon 18:00 to Mon 19:36: charges 16 kWh for 5.40 (up to 0.40 per kWh) without pause, because the target for Mon 19:00 cannot be met in full.
+            missed_deadline: Mon 18:00 to Mon 19:36: charges 16 kWh for 5.40 EUR (up to 0.40 EUR/kWh) without pause, because the target for Mon 19:00 cannot be met in full.
         "#]],
         );
         check(
@@ -372,23 +388,32 @@ mod tests {
             &[(1, 2.0)],
             |wish| wish.energy_max = Some(kwh(9.0)),
             &expect![[r#"
-                below_marginal_price: Mon 18:00 to Mon 18:12: charges 2 kWh for 0.60 (0.30 per kWh) in the cheapest hours before Mon 19:00; the next kWh would be charged at Mon 18:12 (0.30 per kWh).
-                negative_price: Mon 19:00 to Mon 19:42: charges 7 kWh for -0.28 (-0.04 per kWh), because the price is negative.
+                below_marginal_price: Mon 18:00 to Mon 18:12: charges 2 kWh for 0.60 EUR (0.30 EUR/kWh) in the cheapest hours before Mon 19:00; the next kWh would be charged at Mon 18:12 (0.30 EUR/kWh).
+                negative_price: Mon 19:00 to Mon 19:42: charges 7 kWh for -0.28 EUR (-0.04 EUR/kWh), because the price is negative.
             "#]],
         );
     }
 
     #[test]
     fn prices_have_three_significant_digits_and_amounts_two_decimals() {
-        let price = |value: f64| format_price(crate::units::per_kwh(value));
+        let price = |value: f64| format_price(crate::units::per_kwh(value), "");
         assert_eq!(price(0.2), "0.20 per kWh");
         assert_eq!(price(0.20244), "0.202 per kWh");
         assert_eq!(price(-0.06443), "-0.0644 per kWh");
         assert_eq!(price(12.345), "12.35 per kWh");
         assert_eq!(price(0.0), "0.00 per kWh");
         assert_eq!(price(-1e-12), "0.00 per kWh");
-        let amount = |value: f64| format_amount(crate::units::money(value));
+        let amount = |value: f64| format_amount(crate::units::money(value), "");
         assert_eq!([amount(3.0), amount(1.4667), amount(-0.001)], ["3.00", "1.47", "0.00"]);
+    }
+
+    #[test]
+    fn a_known_currency_follows_each_number() {
+        let price = crate::units::per_kwh(0.20244);
+        assert_eq!(format_price(price, "NOK"), "0.202 NOK/kWh");
+        assert_eq!(format_kwh_cost(price, "NOK"), "0.202 NOK");
+        assert_eq!(format_kwh_cost(price, ""), "0.202");
+        assert_eq!(format_amount(crate::units::money(-2.314), "NOK"), "-2.31 NOK");
     }
 
     #[test]
@@ -407,7 +432,7 @@ mod tests {
             &[(2, 20.0)],
             |_| {},
             &expect![[r#"
-            deadline: Mon 18:00 to Mon 20:00: charges 20 kWh for 4.00 (up to 0.30 per kWh), because the target for Mon 20:00 leaves no cheaper time.
+            deadline: Mon 18:00 to Mon 20:00: charges 20 kWh for 4.00 EUR (up to 0.30 EUR/kWh), because the target for Mon 20:00 leaves no cheaper time.
         "#]],
         );
     }

@@ -6,7 +6,7 @@
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
-use crate::plan::charge::explain::wall_clock;
+use crate::plan::charge::explain::{format_amount, wall_clock};
 use crate::plan::charge::plan::PlannedSlot;
 use crate::plan::charge::request::ChargeProblem;
 use crate::plan::charge::sub_slots;
@@ -40,14 +40,15 @@ impl Forgone {
         if self.fits { "fill_when_negative allows it" } else { "energy_max_kwh allows it" }
     }
 
-    /// Sentence about the energy, with times on the wall clock of `time_zone` and the way to buy it.
+    /// Sentence about the energy, with times on the wall clock of `time_zone`, amounts in
+    /// `currency` (empty if it is not known) and the way to buy it.
     #[must_use]
-    pub fn sentence(&self, time_zone: Tz, way: &str) -> String {
+    pub fn sentence(&self, time_zone: Tz, currency: &str, way: &str) -> String {
         let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
-        let (kwh, money) = (self.energy.as_kwh(), self.revenue.as_amount());
+        let (kwh, money) = (self.energy.as_kwh(), format_amount(self.revenue, currency));
         format!(
             "{} to {}: up to {kwh:.1} kWh at negative prices are not bought, which would earn up to \
-             {money:.2}; {way}.",
+             {money}; {way}.",
             clock(self.start),
             clock(self.end)
         )
@@ -131,13 +132,13 @@ mod tests {
         let problem = ChargeProblem::new(wish).unwrap();
         let plan = plan_charge(&curve, &problem);
         let found = forgone(&curve, &problem, &plan.slots, plan.energy);
-        let found = found.map(|found| found.sentence(Tz::UTC, found.way()));
+        let found = found.map(|found| found.sentence(Tz::UTC, "EUR", found.way()));
         assert_eq!(found.as_deref().map(|text| text.split_once(": ").unwrap().1), expected);
     }
 
     #[test]
     fn unused_negative_prices_before_the_deadline_are_told() {
-        let text = "up to 15.0 kWh at negative prices are not bought, which would earn up to 2.00; \
+        let text = "up to 15.0 kWh at negative prices are not bought, which would earn up to 2.00 EUR; \
                     energy_max_kwh allows it.";
         check(3, |_| (), Some(text));
         check(1, |_| (), None);
@@ -145,7 +146,7 @@ mod tests {
 
     #[test]
     fn room_bounds_the_energy_and_a_plan_that_fills_leaves_none() {
-        let text = "up to 7.0 kWh at negative prices are not bought, which would earn up to 1.20; \
+        let text = "up to 7.0 kWh at negative prices are not bought, which would earn up to 1.20 EUR; \
                     fill_when_negative allows it.";
         check(3, |wish| wish.charge_limit = Some(kwh(12.0)), Some(text));
         check(3, |wish| wish.energy_max = Some(kwh(12.0)), None);

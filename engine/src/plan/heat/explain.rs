@@ -12,7 +12,9 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::charge::explain::{format_price_number, format_prices, rounded, wall_clock};
+use crate::plan::charge::explain::{
+    format_amount, format_kwh_cost, format_prices, rounded, wall_clock,
+};
 use crate::plan::heat::certificate::least_times;
 use crate::plan::heat::plan::HeatPlan;
 use crate::plan::heat::planned_slot::HeatSlot;
@@ -186,20 +188,22 @@ fn reason(
 }
 
 impl HeatReason {
-    /// Formats the reason as a sentence, with times on the wall clock of `time_zone`.
+    /// Formats the reason as a sentence, with times on the wall clock of `time_zone` and amounts in
+    /// `currency`; empty if it is not known.
     #[must_use]
-    pub fn sentence(&self, time_zone: Tz) -> String {
+    pub fn sentence(&self, time_zone: Tz, currency: &str) -> String {
         let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
         let (verb, edge) = match self.mode {
             HeatMode::Heat => ("heats", "lowest"),
             HeatMode::Cool => ("cools", "highest"),
         };
         let mut text = format!(
-            "{} to {}: {verb} with {} kWh ({}) to {} °C, ",
+            "{} to {}: {verb} with {} kWh for {} ({}) to {} °C, ",
             clock(self.start),
             clock(self.end),
             rounded(self.used.as_kwh(), 2),
-            format_prices(self.price_max, self.used, self.cost),
+            format_amount(self.cost, currency),
+            format_prices(self.price_max, (self.used, self.cost), currency),
             rounded(self.temperature.as_celsius(), 1),
         );
         let due = self.due.map(clock);
@@ -222,7 +226,7 @@ impl HeatReason {
             (HeatReasonCode::OnMin, None) => write!(text, "because its least time on lasts"),
             (HeatReasonCode::NegativePrice, _) => write!(text, "because the price is negative"),
             (HeatReasonCode::Ahead | HeatReasonCode::EndValue, _) => {
-                let value = format_price_number(self.marginal_value);
+                let value = format_kwh_cost(self.marginal_value, currency);
                 write!(text, "kept to the end of the plan; one more kWh stored is worth {value}")
             }
         };
@@ -252,7 +256,7 @@ mod tests {
         assert!((used - plan.used).as_kwh().abs() < 1e-9, "all is explained");
         let mut text = String::new();
         for reason in reasons {
-            let _ = writeln!(text, "{}: {}", reason.code.as_str(), reason.sentence(Tz::UTC));
+            let _ = writeln!(text, "{}: {}", reason.code.as_str(), reason.sentence(Tz::UTC, "EUR"));
         }
         expected.assert_eq(&text);
     }
@@ -263,8 +267,8 @@ mod tests {
             &[20, 10, 40, 40, 10],
             |_| (),
             &expect![[r#"
-            ahead: Mon 18:00 to Mon 20:00: heats with 4.13 kWh (up to 0.20 per kWh) to 21.2 °C, ahead of Mon 22:00, until when this is the cheapest time.
-            hold: Mon 22:00 to Mon 23:00: heats with 1 kWh (0.10 per kWh) to 20 °C, to hold the lowest temperature of the band.
+            ahead: Mon 18:00 to Mon 20:00: heats with 4.13 kWh for 0.53 EUR (up to 0.20 EUR/kWh) to 21.2 °C, ahead of Mon 22:00, until when this is the cheapest time.
+            hold: Mon 22:00 to Mon 23:00: heats with 1 kWh for 0.10 EUR (0.10 EUR/kWh) to 20 °C, to hold the lowest temperature of the band.
         "#]],
         );
     }
@@ -275,15 +279,15 @@ mod tests {
             &[20, 20, 20],
             |request| request.temperature = celsius(18.0),
             &expect![[r#"
-            recover: Mon 18:00 to Mon 19:00: heats with 3 kWh (0.20 per kWh) to 19.3 °C, because it is outside the band until Mon 19:00.
-            hold: Mon 19:00 to Mon 21:00: heats with 3.22 kWh (0.20 per kWh) to 20 °C, to hold the lowest temperature of the band.
+            recover: Mon 18:00 to Mon 19:00: heats with 3 kWh for 0.60 EUR (0.20 EUR/kWh) to 19.3 °C, because it is outside the band until Mon 19:00.
+            hold: Mon 19:00 to Mon 21:00: heats with 3.22 kWh for 0.64 EUR (0.20 EUR/kWh) to 20 °C, to hold the lowest temperature of the band.
         "#]],
         );
         check(
             &[20, 20],
             |request| request.end_value = per_kwh(0.3),
             &expect![[r#"
-            end_value: Mon 18:00 to Mon 20:00: heats with 6 kWh (0.20 per kWh) to 22.3 °C, kept to the end of the plan; one more kWh stored is worth 0.30.
+            end_value: Mon 18:00 to Mon 20:00: heats with 6 kWh for 1.20 EUR (0.20 EUR/kWh) to 22.3 °C, kept to the end of the plan; one more kWh stored is worth 0.30 EUR.
         "#]],
         );
         // At the upper edge of the band there is room for no more heat, whatever it would be worth.
@@ -294,15 +298,15 @@ mod tests {
                 request.comfort.max = celsius(21.5);
             },
             &expect![[r#"
-            end_value: Mon 18:00 to Mon 20:00: heats with 4.63 kWh (up to 0.20 per kWh) to 21.5 °C, kept to the end of the plan; one more kWh stored is worth 0.068.
+            end_value: Mon 18:00 to Mon 20:00: heats with 4.63 kWh for 0.48 EUR (up to 0.20 EUR/kWh) to 21.5 °C, kept to the end of the plan; one more kWh stored is worth 0.068 EUR.
         "#]],
         );
         check(
             &[20, -5],
             |_| (),
             &expect![[r#"
-            hold: Mon 18:00 to Mon 19:00: heats with 1 kWh (0.20 per kWh) to 20 °C, to hold the lowest temperature of the band.
-            negative_price: Mon 19:00 to Mon 20:00: heats with 3 kWh (-0.05 per kWh) to 21.2 °C, because the price is negative.
+            hold: Mon 18:00 to Mon 19:00: heats with 1 kWh for 0.20 EUR (0.20 EUR/kWh) to 20 °C, to hold the lowest temperature of the band.
+            negative_price: Mon 19:00 to Mon 20:00: heats with 3 kWh for -0.15 EUR (-0.05 EUR/kWh) to 21.2 °C, because the price is negative.
         "#]],
         );
     }
@@ -315,8 +319,8 @@ mod tests {
                 request.on_off = Some(OnOff { on_min, ..OnOff::default() });
             },
             &expect![[r#"
-            ahead: Mon 18:00 to Mon 19:00: heats with 3 kWh (0.10 per kWh) to 21.2 °C, ahead of Mon 20:00, until when this is the cheapest time.
-            on_min: Mon 19:00 to Mon 20:00: heats with 3 kWh (0.40 per kWh) to 22.3 °C, because its least time on lasts until Mon 20:00.
+            ahead: Mon 18:00 to Mon 19:00: heats with 3 kWh for 0.30 EUR (0.10 EUR/kWh) to 21.2 °C, ahead of Mon 20:00, until when this is the cheapest time.
+            on_min: Mon 19:00 to Mon 20:00: heats with 3 kWh for 1.20 EUR (0.40 EUR/kWh) to 22.3 °C, because its least time on lasts until Mon 20:00.
         "#]],
         );
     }

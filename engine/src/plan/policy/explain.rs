@@ -3,7 +3,7 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::charge::explain::{format_price, format_price_number, rounded, wall_clock};
+use crate::plan::charge::explain::{format_kwh_cost, format_price, rounded, wall_clock};
 use crate::plan::policy::charge_policy::{ChargePolicy, energy, price};
 use crate::units::{Energy, Power, Price};
 use crate::words::words;
@@ -85,12 +85,14 @@ pub fn explain(policy: &ChargePolicy) -> Vec<PolicyReason> {
 }
 
 impl PolicyReason {
-    /// Formats the reason as a sentence, with times on the wall clock of `time_zone`.
+    /// Formats the reason as a sentence, with times on the wall clock of `time_zone` and amounts in
+    /// `currency`; empty if it is not known.
     #[must_use]
-    pub fn sentence(&self, time_zone: Tz) -> String {
+    pub fn sentence(&self, time_zone: Tz, currency: &str) -> String {
         let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
-        let (start, end, here) = (clock(self.start), clock(self.end), format_price(self.price));
-        let later = self.later_price.map_or_else(|| "0".to_owned(), format_price_number);
+        let (start, end) = (clock(self.start), clock(self.end));
+        let here = format_price(self.price, currency);
+        let later = format_kwh_cost(self.later_price.unwrap_or(Price::ZERO), currency);
         let decision = match self.code {
             PolicyReasonCode::ChargeAll => {
                 format!("charges all that is wanted; later a kWh is expected to cost {later}")

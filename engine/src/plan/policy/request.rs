@@ -352,12 +352,12 @@ mod tests {
         let policy = plan_policy_request(&request(&prices)).unwrap();
         let sentences: Vec<String> = explain(&policy)
             .iter()
-            .map(|reason| reason.sentence(chrono_tz::Europe::Oslo))
+            .map(|reason| reason.sentence(chrono_tz::Europe::Oslo, "EUR"))
             .collect();
         expect![[r#"
-            Mon 19:00 to Mon 20:00 at 0.20 per kWh: leaves 10 kWh for later and charges what is wanted above; one more kWh later is expected to cost 1.00.
-            Mon 20:00 to Mon 21:00 at 0.10 per kWh: charges all that is wanted; later a kWh is expected to cost 1.00.
-            Mon 20:00 to Mon 21:00 at 0.40 per kWh: charges all that is wanted; later a kWh is expected to cost 1.00."#]].assert_eq(&sentences.join("\n"));
+            Mon 19:00 to Mon 20:00 at 0.20 EUR/kWh: leaves 10 kWh for later and charges what is wanted above; one more kWh later is expected to cost 1.00 EUR.
+            Mon 20:00 to Mon 21:00 at 0.10 EUR/kWh: charges all that is wanted; later a kWh is expected to cost 1.00 EUR.
+            Mon 20:00 to Mon 21:00 at 0.40 EUR/kWh: charges all that is wanted; later a kWh is expected to cost 1.00 EUR."#]].assert_eq(&sentences.join("\n"));
     }
 
     #[test]

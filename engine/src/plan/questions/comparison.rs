@@ -211,10 +211,10 @@ impl TotalsChange {
         } else if difference.as_amount() < TOLD_GAP_MIN {
             format!("cost less than 0.01 {currency} {word}")
         } else {
-            format!("cost {} {currency} {word}", format_amount(difference))
+            format!("cost {} {word}", format_amount(difference, currency))
         };
         if gap >= TOLD_GAP_MIN {
-            let _ = write!(text, " (give or take {} {currency})", format_amount(self.gap));
+            let _ = write!(text, " (give or take {})", format_amount(self.gap, currency));
         }
         text
     }

@@ -308,7 +308,12 @@ fn check_vehicle(field: &str, vehicle: &Vehicle) -> Checked {
             return Err(SiteError::NeedsBattery { field: format!("{field}.{what}") });
         }
     }
-    vehicle.discharge.as_ref().map_or(Ok(()), |given| check_discharge(field, given))?;
+    if let Some(given) = &vehicle.discharge {
+        check_discharge(field, given)?;
+        let limit = vehicle.battery.map(|battery| battery.charge_limit);
+        let field = format!("{field}.discharge");
+        check_soc_range(&field, Some(given.soc_min), ("charge_limit_percent", limit))?;
+    }
     check_soft_bounds(field, &vehicle.soft_bounds)?;
     check_storage_limits(field, &vehicle.limits)?;
     check_taper(field, &vehicle.taper)
@@ -379,7 +384,9 @@ fn check_stationary(field: &str, device: &StationaryBattery) -> Checked {
     check_battery(field, &device.battery)?;
     check_soft_bounds(field, &device.soft_bounds)?;
     check_storage_limits(field, &device.limits)?;
-    check_discharge(field, &device.discharge)
+    check_discharge(field, &device.discharge)?;
+    let limit = ("charge_limit_percent", Some(device.battery.charge_limit));
+    check_soc_range(field, Some(device.discharge.soc_min), limit)
 }
 
 /// Checks periods, bounds and prices of soft bounds.
@@ -400,7 +407,7 @@ fn check_soft_bounds(field: &str, bounds: &[SoftBound]) -> Checked {
         {
             return Err(SiteError::Stay { field, start, end });
         }
-        check_soc_range(&field, bound.soc_min, bound.soc_max)?;
+        check_soc_range(&field, bound.soc_min, ("soc_max_percent", bound.soc_max))?;
         if bound.soc_min.or(bound.soc_max).is_none() {
             return Err(SiteError::NoBound { field });
         }
@@ -426,17 +433,24 @@ fn check_storage_limits(field: &str, limits: &[StorageLimit]) -> Checked {
         {
             power.map_or(Ok(()), |power| check_power(format!("{field}.{name}"), power))?;
         }
-        check_soc_range(&field, limit.soc_min, limit.soc_max)?;
+        check_soc_range(&field, limit.soc_min, ("soc_max_percent", limit.soc_max))?;
     }
     Ok(())
 }
 
 /// Checks that a least state of charge is not above the highest one.
-fn check_soc_range(field: &str, least: Option<Percent>, most: Option<Percent>) -> Checked {
-    let (Some(least), Some(most)) = (least, most) else { return Ok(()) };
-    let rule = "it is from 0 to soc_max_percent";
-    let range = (0.0, most.as_percent());
-    check_number(format!("{field}.soc_min_percent"), least.as_percent(), "%", range, rule)
+fn check_soc_range(
+    field: &str,
+    least: Option<Percent>,
+    (most_name, most): (&'static str, Option<Percent>),
+) -> Checked {
+    match least.zip(most) {
+        Some((least, most)) if least > most => {
+            let field = format!("{field}.soc_min_percent");
+            Err(SiteError::SocRange { field, least, most_name, most })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Checks a window that ends after its start, and the numbers of a load.
@@ -754,7 +768,7 @@ mod tests {
         let crossed = refused(SoftBound { soc_min: Some(percent(90.0)), ..bound });
         assert_eq!(
             crossed,
-            format!("{field}.soc_min_percent is 90 %; it is from 0 to soc_max_percent")
+            format!("{field}.soc_min_percent is 90 %; it is at most soc_max_percent, 80 %")
         );
         let none = refused(SoftBound { soc_min: None, soc_max: None, ..bound });
         assert!(none.starts_with(&format!("{field} has neither soc_min_percent nor")), "{none}");
@@ -764,6 +778,23 @@ mod tests {
         battery.soft_bounds = vec![SoftBound { price_per_kwh_hour: f64::NAN, ..bound }];
         let unknown = self::refused(Device::Battery(battery));
         assert!(unknown.starts_with("devices[0] (home).soft_bounds[0].price"), "{unknown}");
+    }
+
+    #[test]
+    fn a_battery_that_may_discharge_nowhere_below_its_charge_limit_is_refused() {
+        let mut battery = home(5.0, 10.0, 50.0);
+        (battery.discharge.soc_min, battery.battery.charge_limit) = (percent(80.0), percent(70.0));
+        assert_eq!(
+            refused(Device::Battery(battery)),
+            "devices[0] (home).soc_min_percent is 80 %; it is at most charge_limit_percent, 70 %"
+        );
+        let crossed = car(|car| {
+            let discharge = home(5.0, 10.0, 50.0).discharge;
+            car.discharge = Some(Discharge { soc_min: percent(95.0), ..discharge });
+            car.battery.as_mut().unwrap().charge_limit = percent(90.0);
+        });
+        let field = "devices[0] (car).discharge.soc_min_percent";
+        assert_eq!(crossed, format!("{field} is 95 %; it is at most charge_limit_percent, 90 %"));
     }
 
     #[test]
@@ -785,7 +816,7 @@ mod tests {
         let negative = refused(StorageLimit { discharge_max: Some(kw(-1.0)), ..limit });
         assert!(negative.starts_with(&format!("{field}.discharge_max_kw is -1 kW")), "{negative}");
         let crossed = refused(StorageLimit { soc_min: Some(percent(81.0)), ..limit });
-        let rule = "81 %; it is from 0 to soc_max_percent";
+        let rule = "81 %; it is at most soc_max_percent, 80 %";
         assert_eq!(crossed, format!("{field}.soc_min_percent is {rule}"));
         let unknown = car(|car| (car.battery, car.limits) = (None, vec![limit]));
         let needs = "limits in percent needs the vehicle's battery";

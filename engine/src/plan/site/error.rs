@@ -6,6 +6,7 @@ use crate::plan::heat::request::HeatError;
 use crate::plan::site::series::SeriesError;
 use crate::plausibility::suggest_share;
 use crate::time::horizon::HorizonError;
+use crate::units::Percent;
 
 /// Error of an invalid site request. A target that cannot be met is no error, and neither is a
 /// limit that cannot be kept.
@@ -31,6 +32,18 @@ pub enum SiteError {
         field: String,
         /// The efficiency as given.
         value: f64,
+    },
+    /// A least state of charge above the highest one.
+    #[error("{field} is {} %; it is at most {most_name}, {} %", least.as_percent(), most.as_percent())]
+    SocRange {
+        /// Field of the least state of charge, such as `devices[0] (home).soc_min_percent`.
+        field: String,
+        /// The least state of charge as given.
+        least: Percent,
+        /// Name of the highest state of charge.
+        most_name: &'static str,
+        /// The highest state of charge as given.
+        most: Percent,
     },
     /// A name that is empty.
     #[error("{field} has no name")]

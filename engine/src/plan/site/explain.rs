@@ -14,7 +14,7 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::explain::{
-    END_OF_PRICES, format_price, format_price_number, rounded, wall_clock,
+    END_OF_PRICES, format_kwh_cost, format_price, rounded, wall_clock,
 };
 use crate::plan::charge::gaps::{Gap, MissedTarget, MissingPrice, uncovered};
 use crate::plan::site::demand_charge::{demand_windows, window_powers};
@@ -523,9 +523,10 @@ impl View<'_> {
 }
 
 impl SiteReason {
-    /// The reason as a sentence, with times on the wall clock of `time_zone`.
+    /// The reason as a sentence, with times on the wall clock of `time_zone` and amounts in
+    /// `currency`; empty if it is not known.
     #[must_use]
-    pub fn sentence(&self, time_zone: Tz) -> String {
+    pub fn sentence(&self, time_zone: Tz, currency: &str) -> String {
         let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
         let energy = rounded(self.energy.as_kwh().abs(), 2);
         let verb = match self.code {
@@ -539,13 +540,13 @@ impl SiteReason {
             clock(self.end),
             self.device
         );
-        text.push_str(&self.cause(time_zone));
+        text.push_str(&self.cause(time_zone, currency));
         if let Some(limit) = &self.limit {
             let phase = limit.phase.map_or_else(String::new, |p| format!(" on {}", p.as_str()));
             let (name, at) = (&limit.name, clock(limit.at));
             let _ = write!(text, "; the {name} limit{phase} is reached at {at}");
             if limit.shadow_price > Price::ZERO {
-                let saves = format_price_number(limit.shadow_price);
+                let saves = format_kwh_cost(limit.shadow_price, currency);
                 let _ = write!(text, ", where one more kWh would save {saves}");
             }
         }
@@ -553,10 +554,10 @@ impl SiteReason {
     }
 
     /// Part of the sentence that states the cause.
-    fn cause(&self, time_zone: Tz) -> String {
+    fn cause(&self, time_zone: Tz, currency: &str) -> String {
         let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
         let by = self.deadline.map_or_else(|| END_OF_PRICES.to_owned(), clock);
-        let price = format_price(self.price_max);
+        let price = format_price(self.price_max, currency);
         let (missed, due) = if self.is_drive {
             (format!("its drive at {by} lacks energy"), format!("its drive at {by}"))
         } else {
@@ -682,10 +683,10 @@ mod tests {
             car.consumption.push(consumption);
             let reasons = reasons(&site(&[30, 10, 20], &[Device::Vehicle(car)]), "car");
             assert!(reasons.iter().all(|reason| reason.is_drive));
-            reasons.last().unwrap().sentence(chrono_tz::UTC)
+            reasons.last().unwrap().sentence(chrono_tz::UTC, "EUR")
         };
         let sentence = "Mon 19:00 to Mon 20:00: car draws 2 kWh in the cheapest hours before its \
-                        drive at Mon 20:00 (up to 0.10 per kWh).";
+                        drive at Mon 20:00 (up to 0.10 EUR/kWh).";
         assert_eq!(drive(12.0), sentence);
         let all = "because all time before its drive at Mon 20:00 is needed.";
         assert!(drive(18.0).ends_with(all), "{}", drive(18.0));
@@ -820,15 +821,15 @@ mod tests {
     #[test]
     fn a_sentence_says_what_when_and_why() {
         let oslo = chrono_tz::Europe::Oslo;
-        let sentence = |reason: &SiteReason| reason.sentence(oslo);
+        let sentence = |reason: &SiteReason| reason.sentence(oslo, "EUR");
         let mut cheap = reason(SiteReasonCode::Cheap);
         assert_eq!(
             sentence(&cheap),
             "Mon 02:30 to Mon 03:30: van draws 1.5 kWh in the cheapest hours before the end of the \
-             known prices (up to 0.25 per kWh)."
+             known prices (up to 0.25 EUR/kWh)."
         );
         cheap.deadline = Some("2026-01-05T06:00:00Z".parse().unwrap());
-        assert!(sentence(&cheap).ends_with("before Mon 07:00 (up to 0.25 per kWh)."));
+        assert!(sentence(&cheap).ends_with("before Mon 07:00 (up to 0.25 EUR/kWh)."));
         let mut limit = reason(SiteReasonCode::Limit);
         limit.energy = kwh(-1.5);
         let (name, at, shadow_price) = ("garage".to_owned(), limit.start, Price::ZERO);
@@ -839,7 +840,7 @@ mod tests {
              limit on l2 is reached at Mon 02:30."
         );
         limit.limit.as_mut().unwrap().shadow_price = per_kwh(0.1);
-        let saves = "is reached at Mon 02:30, where one more kWh would save 0.10.";
+        let saves = "is reached at Mon 02:30, where one more kWh would save 0.10 EUR.";
         assert!(sentence(&limit).ends_with(saves), "{}", sentence(&limit));
         let lost = sentence(&reason(SiteReasonCode::Curtailed));
         assert!(lost.contains("van curtails 1.5 kWh of solar, because"), "{lost}");
@@ -850,7 +851,7 @@ mod tests {
         let clock = |start: &str, end: &str| {
             let mut reason = reason(SiteReasonCode::Reserve);
             (reason.start, reason.end) = (start.parse().unwrap(), end.parse().unwrap());
-            let sentence = reason.sentence(chrono_tz::Europe::Oslo);
+            let sentence = reason.sentence(chrono_tz::Europe::Oslo, "EUR");
             sentence.split(": van").next().unwrap().to_owned()
         };
         let october = clock("2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z");

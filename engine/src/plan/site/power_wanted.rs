@@ -239,7 +239,7 @@ mod tests {
         let reasons = explain(&request, &planned(&request));
         assert_eq!((reasons.len(), reasons[0].code.as_str()), (1, "power_wanted"));
         let end = "home draws 7 kWh, because power is wanted in this time.";
-        assert!(reasons[0].sentence(chrono_tz::UTC).ends_with(end));
+        assert!(reasons[0].sentence(chrono_tz::UTC, "EUR").ends_with(end));
     }
 
     #[test]

@@ -38,8 +38,8 @@ pub(crate) fn solve_shared_limit(
         return None;
     }
     let shared = SharedLimitModel::of_model(model)?;
-    let plan = shared.transport.minimise()?;
-    let solution = shared.solution(model, &plan);
+    let plan = shared.transport.find_cheapest_plan()?;
+    let solution = shared.make_solution(model, &plan);
     let costs = || model.program.columns.iter().zip(&solution.values);
     let cost: f64 = costs().map(|(column, value)| column.cost * value).sum();
     let turnover: f64 = costs().map(|(column, value)| (column.cost * value).abs()).sum();
@@ -87,7 +87,7 @@ impl SharedLimitModel {
         let lowest = prices.iter().copied().fold(0.0, f64::min);
         let mut shared = Self {
             transport: Transport {
-                rooms: rooms(model, &limits),
+                rooms: slot_rooms(model, &limits),
                 prices,
                 takers: Vec::with_capacity(sums.len()),
             },
@@ -110,7 +110,7 @@ impl SharedLimitModel {
     }
 
     /// Values and duals of the programme.
-    fn solution(&self, model: &SiteModel, plan: &TransportPlan) -> SharedLimitSolution {
+    fn make_solution(&self, model: &SiteModel, plan: &TransportPlan) -> SharedLimitSolution {
         let program = &model.program;
         let mut values = vec![0.0; program.columns.len()];
         let mut duals = vec![0.0; program.rows.len()];
@@ -171,7 +171,7 @@ fn limit_rows(model: &SiteModel) -> Option<Vec<Option<usize>>> {
 }
 
 /// Room of each slot in kWh; infinite without a limit.
-fn rooms(model: &SiteModel, limits: &[Option<usize>]) -> Vec<f64> {
+fn slot_rooms(model: &SiteModel, limits: &[Option<usize>]) -> Vec<f64> {
     let upper = |row: usize| model.program.rows[row].upper.max(0.0);
     limits.iter().map(|row| row.map_or(f64::INFINITY, upper)).collect()
 }
@@ -261,7 +261,7 @@ mod tests {
     use crate::time::horizon::Horizon;
     use crate::units::{kw, kwh, money, per_kwh};
 
-    fn solved(request: &SiteRequest) -> Option<SharedLimitSolution> {
+    fn solve_request(request: &SiteRequest) -> Option<SharedLimitSolution> {
         solve_shared_limit(request, &SiteModel::new(request, false))
     }
 
@@ -290,7 +290,7 @@ mod tests {
         let is_read = |change: &dyn Fn(&mut SiteRequest)| {
             let mut request = two_vans();
             change(&mut request);
-            solved(&request).is_some()
+            solve_request(&request).is_some()
         };
         assert!(is_read(&|_| {}));
         assert!(is_read(&|request| request.devices.push(house(&[1.0, 0.5, 0.0]))));
@@ -315,10 +315,10 @@ mod tests {
             (van.battery, van.end_value) = (Some(battery_of(60.0, 50.0)), per_kwh(0.15));
         }));
         let mut paid = site(&[10, -20, 30], &two_vans().devices);
-        assert!(solved(&paid).is_some());
+        assert!(solve_request(&paid).is_some());
         let Device::Vehicle(first) = &mut paid.devices[0] else { unreachable!() };
         fill(first);
-        assert!(solved(&paid).is_none());
+        assert!(solve_request(&paid).is_none());
         assert!(!is_read(&|request| request.devices.push(sun(&[3.0; 3], true))));
         assert!(!is_read(&|r| r.devices.push(Device::Battery(home(5.0, 9.0, 50.0)))));
         assert!(!is_read(&|r| r.devices.push(Device::Shiftable(washer(1.0, 60.0)))));
@@ -344,7 +344,7 @@ mod tests {
     /// limit as a share of all powers, power of the house in kW, and preferences.
     type Draw = ((usize, i64), Vec<i32>, Vec<Stay>, Option<f64>, (f64, usize));
 
-    fn draws() -> impl Strategy<Value = Draw> {
+    fn site_draws() -> impl Strategy<Value = Draw> {
         let power = prop::sample::select(vec![3.7, 7.4, 11.0, 22.0]);
         // Of two hours on a wall clock the change of the clocks leaves one.
         let stay = (power, 0..24u32, 2..24u32, 0.0..1.05_f64);
@@ -360,7 +360,7 @@ mod tests {
     /// Days of 24, 23 and 25 hours in Oslo.
     const DATES: [(i32, u32, u32); 3] = [(2026, 1, 5), (2026, 3, 29), (2026, 10, 25)];
 
-    fn drawn(draw: &Draw) -> SiteRequest {
+    fn request_of_draw(draw: &Draw) -> SiteRequest {
         let ((day, minutes), tens, stays, limit, (house_kw, preferences)) = draw;
         let (year, month, day) = DATES[*day];
         let date = NaiveDate::from_ymd_opt(year, month, day).unwrap();
@@ -400,7 +400,7 @@ mod tests {
     }
 
     /// Sum of the charges of each slot in kWh.
-    fn sums(model: &SiteModel, values: &[f64]) -> Vec<f64> {
+    fn slot_sums(model: &SiteModel, values: &[f64]) -> Vec<f64> {
         let sum = |slot: usize| model.flows[slot].iter().map(|flow| values[flow.column]).sum();
         (0..model.grid.len()).map(sum).collect()
     }
@@ -410,8 +410,8 @@ mod tests {
         let (read, binding, short) = (Cell::new(0), Cell::new(0), Cell::new(0));
         let config = Config { cases: 2_500, failure_persistence: None, ..Config::default() };
         let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-        let judged = TestRunner::new_with_rng(config, rng).run(&draws(), |draw| {
-            let request = drawn(&draw);
+        let judged = TestRunner::new_with_rng(config, rng).run(&site_draws(), |draw| {
+            let request = request_of_draw(&draw);
             let model = SiteModel::new(&request, false);
             let by_programmes = solve_by_programmes(&request, &model, &Limits::default()).unwrap();
             let is_short = model.misses.iter().any(|m| by_programmes.values[m.column] > 1e-5);
@@ -438,8 +438,8 @@ mod tests {
             prop_assert!((own - other).abs() <= 1e-7 * (1.0 + other.abs()), "{own}, {other}");
             // The plan that is preferred has one sum for each slot.
             if request.preferences.contains(&Preference::Earlier) {
-                let both = sums(&model, &found.values).into_iter();
-                for (own, other) in both.zip(sums(&model, &by_programmes.values)) {
+                let both = slot_sums(&model, &found.values).into_iter();
+                for (own, other) in both.zip(slot_sums(&model, &by_programmes.values)) {
                     prop_assert!((own - other).abs() < 1e-6, "{own} and {other} kWh");
                 }
             }

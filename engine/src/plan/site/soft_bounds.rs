@@ -132,8 +132,8 @@ mod tests {
         let request = site(&[30, 10], &[Device::Battery(battery)]);
         let reasons = explain(&request, &planned(&request));
         assert_eq!(reasons[0].code.as_str(), "soft_bound");
-        let sentence = reasons[0].sentence(chrono_tz::UTC);
-        let wanted = "home draws 5 kWh at up to 0.30 per kWh, to come back within a soft bound.";
+        let sentence = reasons[0].sentence(chrono_tz::UTC, "EUR");
+        let wanted = "home draws 5 kWh at up to 0.30 EUR/kWh, to come back within a soft bound.";
         assert!(sentence.ends_with(wanted), "{sentence}");
     }
 }

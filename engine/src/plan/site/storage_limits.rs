@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(verified(&request, "home"), [5.0, 5.0, -4.0, -5.0]);
         let plan = planned(&request);
         let reasons = explain(&request, &plan);
-        let sentence = reasons[0].sentence(chrono_tz::UTC);
+        let sentence = reasons[0].sentence(chrono_tz::UTC, "EUR");
         assert!(sentence.contains("before Mon 20:00"), "{sentence}");
     }
 

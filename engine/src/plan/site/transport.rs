@@ -68,10 +68,10 @@ impl Transport {
     ///
     /// Of takers that a slot has too little room for, the one with the least slack goes first: what
     /// it could take in the slots that are left, less what it still needs.
-    pub(crate) fn minimise(&self) -> Option<TransportPlan> {
+    pub(crate) fn find_cheapest_plan(&self) -> Option<TransportPlan> {
         let mut filling = SlotFilling::new(self);
-        for slot in self.order() {
-            filling.fill(slot);
+        for slot in self.order_slots() {
+            filling.fill_slot(slot);
             if filling.unmet == 0 {
                 filling.close_rest(self.prices[slot]);
                 return Some(filling.into_plan());
@@ -82,7 +82,7 @@ impl Transport {
 
     /// Slots by price, and of one price by time. Prices that differ by at most 1e-9 from the lowest of
     /// them are equal, as they are to the solver of programmes.
-    fn order(&self) -> Vec<usize> {
+    fn order_slots(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.prices.len()).collect();
         order.sort_unstable_by(|&one, &other| self.prices[one].total_cmp(&self.prices[other]));
         let mut rest = &mut order[..];
@@ -190,7 +190,7 @@ impl<'a> SlotFilling<'a> {
     }
 
     /// Raises the sum of a slot as far as those of the slots before it allow.
-    fn fill(&mut self, slot: usize) {
+    fn fill_slot(&mut self, slot: usize) {
         self.is_filled[slot] = true;
         self.take_directly(slot);
         while self.left[slot] > self.rounding {
@@ -242,7 +242,7 @@ impl<'a> SlotFilling<'a> {
     /// Searches for a taker in need that `start` can be raised by: directly, or over takers that move
     /// energy there. Leaves the path in `search`.
     fn find_path(&mut self, start: usize) -> Option<usize> {
-        self.search.clear();
+        self.search.forget_reached();
         self.search.slots.push(start);
         self.search.by[start] = Some(self.problem.takers.len());
         let (mut slot, mut taker) = (0, 0);
@@ -296,14 +296,14 @@ impl<'a> SlotFilling<'a> {
         let mut amount = self.missing[last].min(self.left[start]);
         let mut taker = last;
         while let Some(slot) = self.search.through[taker] {
-            let more = self.cell(taker, slot);
+            let more = self.cell_position(taker, slot);
             amount = amount.min(self.most[more] - self.taken[more]);
             path.push((more, true));
             if slot == start {
                 break;
             }
             taker = self.search.by[slot].expect("a reached slot has the taker that led to it");
-            let less = self.cell(taker, slot);
+            let less = self.cell_position(taker, slot);
             amount = amount.min(self.taken[less]);
             path.push((less, false));
         }
@@ -314,7 +314,7 @@ impl<'a> SlotFilling<'a> {
         self.reduce_missing(last, amount);
     }
 
-    fn cell(&self, taker: usize, slot: usize) -> usize {
+    fn cell_position(&self, taker: usize, slot: usize) -> usize {
         self.cells[taker] + slot - self.problem.takers[taker].first
     }
 
@@ -357,7 +357,7 @@ impl<'a> SlotFilling<'a> {
 
 impl AugmentingSearch {
     /// Forgets what was reached.
-    fn clear(&mut self) {
+    fn forget_reached(&mut self) {
         for taker in self.takers.drain(..) {
             self.through[taker] = None;
         }
@@ -374,7 +374,7 @@ mod tests {
     use super::*;
     use crate::lp::{Column, LinearProgram, LpError, Row};
 
-    fn taker(need: f64, first: usize, most: &[f64]) -> Taker {
+    fn taker_of(need: f64, first: usize, most: &[f64]) -> Taker {
         Taker { need, first, most: most.to_vec() }
     }
 
@@ -404,9 +404,9 @@ mod tests {
     #[test]
     fn a_taker_moves_out_of_the_way_of_one_with_less_time() {
         // Both want the slot at 1; the second one can take in no other.
-        let takers = vec![taker(2.0, 0, &[2.0, 2.0]), taker(2.0, 0, &[2.0])];
+        let takers = vec![taker_of(2.0, 0, &[2.0, 2.0]), taker_of(2.0, 0, &[2.0])];
         let (prices, rooms) = (vec![1.0, 3.0], vec![2.0, f64::INFINITY]);
-        let plan = Transport { prices, rooms, takers }.minimise().unwrap();
+        let plan = Transport { prices, rooms, takers }.find_cheapest_plan().unwrap();
         assert_eq!(plan.taken, [vec![0.0, 2.0], vec![2.0]]);
         assert_eq!((plan.room_prices, plan.need_prices), (vec![2.0, 0.0], vec![3.0, 3.0]));
     }
@@ -415,10 +415,10 @@ mod tests {
     fn energy_moves_on_over_slots_that_are_filled() {
         // Of the slots at 1 and 2 the first taker fills one, and the slot at 3 is out of reach of
         // the second: the first moves there.
-        let takers = vec![taker(3.0, 0, &[2.0, 1.0, 2.0]), taker(3.0, 0, &[2.0, 2.0])];
+        let takers = vec![taker_of(3.0, 0, &[2.0, 1.0, 2.0]), taker_of(3.0, 0, &[2.0, 2.0])];
         let (prices, rooms) = (vec![1.0, 2.0, 3.0], vec![2.0, 2.0, 2.0]);
         let transport = Transport { prices, rooms, takers };
-        let plan = transport.minimise().unwrap();
+        let plan = transport.find_cheapest_plan().unwrap();
         let (cost, bound) = cost_and_bound(&transport, &plan);
         assert!((cost - 12.0).abs() < 1e-12 && (bound - 12.0).abs() < 1e-12);
         assert_eq!(plan.room_prices, [2.0, 1.0, 0.0]);
@@ -427,16 +427,20 @@ mod tests {
     #[test]
     fn slots_of_one_price_are_filled_in_order_of_time() {
         let prices = vec![1.0 + 5e-10, 1.0, 1.0 - 5e-10, 0.9];
-        let takers = vec![taker(3.0, 0, &[1.0, 1.0, 1.0, 1.0])];
-        let plan = Transport { prices, rooms: vec![f64::INFINITY; 4], takers }.minimise().unwrap();
+        let takers = vec![taker_of(3.0, 0, &[1.0, 1.0, 1.0, 1.0])];
+        let plan = Transport { prices, rooms: vec![f64::INFINITY; 4], takers }
+            .find_cheapest_plan()
+            .unwrap();
         assert_eq!(plan.taken, [[1.0, 1.0, 0.0, 1.0]]);
     }
 
     #[test]
     fn what_cannot_be_met_has_no_plan() {
         let short = |need: f64, room: f64| {
-            let takers = vec![taker(need, 0, &[2.0, 2.0]), taker(0.0, 1, &[1.0])];
-            Transport { prices: vec![-1.0, 1.0], rooms: vec![room; 2], takers }.minimise().is_none()
+            let takers = vec![taker_of(need, 0, &[2.0, 2.0]), taker_of(0.0, 1, &[1.0])];
+            Transport { prices: vec![-1.0, 1.0], rooms: vec![room; 2], takers }
+                .find_cheapest_plan()
+                .is_none()
         };
         assert!(!short(4.0, 2.0) && short(4.0, 1.9) && short(4.1, 9.0) && !short(0.0, 0.0));
     }
@@ -486,7 +490,7 @@ mod tests {
             });
             let takers = takers.collect();
             let transport = Transport { prices, rooms, takers };
-            match (transport.minimise(), least_cost(&transport)) {
+            match (transport.find_cheapest_plan(), least_cost(&transport)) {
                 (Some(plan), Ok(least)) => {
                     let (cost, bound) = cost_and_bound(&transport, &plan);
                     prop_assert!((cost - least).abs() < 1e-7, "{cost} and {least}");

@@ -632,10 +632,10 @@ mod tests {
         let before = plan_charge(&curve_of(60, &[30, 10]), &wish);
         let steady = plan_close_to(&curve_of(60, &[9, 10]), &wish, &before, budget(1.0));
         let [reason] = &crate::plan::charge::explain::explain(&steady.plan)[..] else { panic!() };
-        let sentence = reason.sentence(chrono_tz::UTC);
-        let expected = "Mon 19:00 to Mon 20:00: charges 10 kWh for 1.00 (0.10 per kWh), \
+        let sentence = reason.sentence(chrono_tz::UTC, "EUR");
+        let expected = "Mon 19:00 to Mon 20:00: charges 10 kWh for 1.00 EUR (0.10 EUR/kWh), \
                         as in the earlier plan; the next kWh would be charged at Mon 18:00 \
-                        (0.09 per kWh).";
+                        (0.09 EUR/kWh).";
         assert_eq!(sentence, expected);
     }
 

@@ -11,7 +11,7 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::explain::{
-    format_amount, format_price, format_price_number, format_prices, rounded, wall_clock,
+    format_amount, format_kwh_cost, format_price, format_prices, rounded, wall_clock,
 };
 use crate::plan::storage::plan::{StoragePlan, StorageSlot, Wish};
 use crate::units::{Energy, Money, Price};
@@ -216,29 +216,31 @@ fn explain_sale(plan: &StoragePlan, index: usize) -> StorageReason {
 }
 
 impl StorageReason {
-    /// Formats the reason as a sentence, with times on the wall clock of `time_zone`.
+    /// Formats the reason as a sentence, with times on the wall clock of `time_zone` and amounts in
+    /// `currency`; empty if it is not known.
     #[must_use]
-    pub fn sentence(&self, time_zone: Tz) -> String {
+    pub fn sentence(&self, time_zone: Tz, currency: &str) -> String {
         let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
         let charges = self.energy > Energy::ZERO;
         let (verb, cost) =
             if charges { ("buys", self.cost) } else { ("sells", Money::ZERO - self.cost) };
         let price = if charges {
-            format_prices(self.price_max, self.energy, self.cost)
+            format_prices(self.price_max, (self.energy, self.cost), currency)
         } else {
-            format_price(self.price_min) + if self.is_one_price() { "" } else { " or more" }
+            let least = format_price(self.price_min, currency);
+            least + if self.is_one_price() { "" } else { " or more" }
         };
         let mut text = format!(
             "{} to {}: {verb} {} kWh for {} ({price}), ",
             clock(self.start),
             clock(self.end),
             rounded(self.energy.as_kwh().abs(), 2),
-            format_amount(cost),
+            format_amount(cost, currency),
         );
         let due = self.due.map_or_else(|| "the end of the plan".to_owned(), clock);
-        let value = format_price_number(self.marginal_value);
+        let value = format_kwh_cost(self.marginal_value, currency);
         let (deal, at) = self.counterpart.map_or((String::new(), String::new()), |deal| {
-            (format_price(deal.price), clock(deal.start))
+            (format_price(deal.price, currency), clock(deal.start))
         });
         let _ = match self.code {
             StorageReasonCode::Reserve => write!(text, "to hold the reserve at {due}"),
@@ -302,9 +304,10 @@ pub fn explain_stock(plan: &StoragePlan) -> Option<StockUsed> {
 }
 
 impl StockUsed {
-    /// Sentence about the stock, with times on the wall clock of `time_zone`.
+    /// Sentence about the stock, with times on the wall clock of `time_zone` and amounts in
+    /// `currency`; empty if it is not known.
     #[must_use]
-    pub fn sentence(&self, time_zone: Tz) -> String {
+    pub fn sentence(&self, time_zone: Tz, currency: &str) -> String {
         let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
         format!(
             "{} to {}: uses up {} kWh of what was stored at the start, which the savings count with \
@@ -312,7 +315,7 @@ impl StockUsed {
             clock(self.start),
             clock(self.end),
             rounded(self.energy.as_kwh(), 2),
-            format_price(self.value),
+            format_price(self.value, currency),
         )
     }
 }
@@ -352,7 +355,7 @@ mod tests {
         assert!((net - plan.charged + plan.discharged).as_kwh().abs() < 1e-9, "all is explained");
         let mut text = String::new();
         for reason in reasons {
-            let _ = writeln!(text, "{}: {}", reason.code.as_str(), reason.sentence(Tz::UTC));
+            let _ = writeln!(text, "{}: {}", reason.code.as_str(), reason.sentence(Tz::UTC, "EUR"));
         }
         expected.assert_eq(&text);
     }
@@ -370,17 +373,17 @@ mod tests {
             &[10, 40, 20],
             target(3, 50.0),
             &expect![[r#"
-            sell_later: Mon 18:00 to Mon 19:00: buys 4 kWh for 0.40 (0.10 per kWh), to sell at Mon 19:00 (0.40 per kWh).
-            buy_back: Mon 19:00 to Mon 20:00: sells 4 kWh for 1.60 (0.40 per kWh), and buys back at Mon 20:00 (0.20 per kWh).
-            target: Mon 20:00 to Mon 20:14: buys 0.94 kWh for 0.19 (0.20 per kWh), for the target at Mon 21:00, in the cheapest hours before it.
+            sell_later: Mon 18:00 to Mon 19:00: buys 4 kWh for 0.40 EUR (0.10 EUR/kWh), to sell at Mon 19:00 (0.40 EUR/kWh).
+            buy_back: Mon 19:00 to Mon 20:00: sells 4 kWh for 1.60 EUR (0.40 EUR/kWh), and buys back at Mon 20:00 (0.20 EUR/kWh).
+            target: Mon 20:00 to Mon 20:14: buys 0.94 kWh for 0.19 EUR (0.20 EUR/kWh), for the target at Mon 21:00, in the cheapest hours before it.
         "#]],
         );
         check(
             &[40, 10, 20],
             target(3, 50.0),
             &expect![[r#"
-            buy_back: Mon 18:00 to Mon 19:00: sells 4 kWh for 1.60 (0.40 per kWh), and buys back at Mon 19:00 (0.10 per kWh).
-            target: Mon 19:00 to Mon 20:14: buys 4.94 kWh for 0.59 (up to 0.20 per kWh), for the target at Mon 21:00, in the cheapest hours before it.
+            buy_back: Mon 18:00 to Mon 19:00: sells 4 kWh for 1.60 EUR (0.40 EUR/kWh), and buys back at Mon 19:00 (0.10 EUR/kWh).
+            target: Mon 19:00 to Mon 20:14: buys 4.94 kWh for 0.59 EUR (up to 0.20 EUR/kWh), for the target at Mon 21:00, in the cheapest hours before it.
         "#]],
         );
     }
@@ -391,9 +394,9 @@ mod tests {
             &[30, 20, 40],
             target(3, 80.0),
             &expect![[r#"
-            sell_later: Mon 18:00 to Mon 18:23: buys 1.56 kWh for 0.47 (0.30 per kWh), to sell at Mon 20:00 (0.40 per kWh).
-            sell_later: Mon 19:00 to Mon 20:00: buys 4 kWh for 0.80 (0.20 per kWh), to sell at Mon 20:00 (0.40 per kWh).
-            above_value: Mon 20:00 to Mon 20:27: sells 1.8 kWh for 0.72 (0.40 per kWh), while one more stored kWh is worth 0.36.
+            sell_later: Mon 18:00 to Mon 18:23: buys 1.56 kWh for 0.47 EUR (0.30 EUR/kWh), to sell at Mon 20:00 (0.40 EUR/kWh).
+            sell_later: Mon 19:00 to Mon 20:00: buys 4 kWh for 0.80 EUR (0.20 EUR/kWh), to sell at Mon 20:00 (0.40 EUR/kWh).
+            above_value: Mon 20:00 to Mon 20:27: sells 1.8 kWh for 0.72 EUR (0.40 EUR/kWh), while one more stored kWh is worth 0.36 EUR.
         "#]],
         );
         check(
@@ -403,9 +406,9 @@ mod tests {
                 request.end_value = Some(per_kwh(0.3));
             },
             &expect![[r#"
-                reserve: Mon 18:00 to Mon 18:33: buys 2.22 kWh for 0.67 (0.30 per kWh), to hold the reserve at Mon 19:00.
-                sell_later: Mon 19:00 to Mon 19:50: buys 3.33 kWh for 0.67 (0.20 per kWh), to sell at Mon 20:00 (0.40 per kWh).
-                above_value: Mon 20:00 to Mon 20:40: sells 2.7 kWh for 1.08 (0.40 per kWh), while one more stored kWh is worth 0.36.
+                reserve: Mon 18:00 to Mon 18:33: buys 2.22 kWh for 0.67 EUR (0.30 EUR/kWh), to hold the reserve at Mon 19:00.
+                sell_later: Mon 19:00 to Mon 19:50: buys 3.33 kWh for 0.67 EUR (0.20 EUR/kWh), to sell at Mon 20:00 (0.40 EUR/kWh).
+                above_value: Mon 20:00 to Mon 20:40: sells 2.7 kWh for 1.08 EUR (0.40 EUR/kWh), while one more stored kWh is worth 0.36 EUR.
             "#]],
         );
         check(
@@ -417,9 +420,9 @@ mod tests {
                 request.consumption.push(Consumption { start, end, energy, is_plugged_in: false });
             },
             &expect![[r#"
-                sell_later: Mon 18:00 to Mon 18:23: buys 1.56 kWh for 0.47 (0.30 per kWh), to sell at Mon 20:00 (0.40 per kWh).
-                sell_later: Mon 19:00 to Mon 20:00: buys 4 kWh for 0.80 (0.20 per kWh), to sell at Mon 20:00 (0.40 per kWh).
-                above_value: Mon 20:00 to Mon 20:27: sells 1.8 kWh for 0.72 (0.40 per kWh), while one more stored kWh is worth 0.36.
+                sell_later: Mon 18:00 to Mon 18:23: buys 1.56 kWh for 0.47 EUR (0.30 EUR/kWh), to sell at Mon 20:00 (0.40 EUR/kWh).
+                sell_later: Mon 19:00 to Mon 20:00: buys 4 kWh for 0.80 EUR (0.20 EUR/kWh), to sell at Mon 20:00 (0.40 EUR/kWh).
+                above_value: Mon 20:00 to Mon 20:27: sells 1.8 kWh for 0.72 EUR (0.40 EUR/kWh), while one more stored kWh is worth 0.36 EUR.
             "#]],
         );
     }
@@ -430,9 +433,9 @@ mod tests {
             &[-1, -20, 5],
             target(3, 50.0),
             &expect![[r#"
-            negative_price: Mon 18:00 to Mon 18:23: buys 1.56 kWh for -0.02 (-0.01 per kWh), because the price is negative.
-            negative_price: Mon 19:00 to Mon 20:00: buys 4 kWh for -0.80 (-0.20 per kWh), because the price is negative.
-            above_value: Mon 20:00 to Mon 21:00: sells 4 kWh for 0.20 (0.05 per kWh), while one more stored kWh is worth 0.00.
+            negative_price: Mon 18:00 to Mon 18:23: buys 1.56 kWh for -0.02 EUR (-0.01 EUR/kWh), because the price is negative.
+            negative_price: Mon 19:00 to Mon 20:00: buys 4 kWh for -0.80 EUR (-0.20 EUR/kWh), because the price is negative.
+            above_value: Mon 20:00 to Mon 21:00: sells 4 kWh for 0.20 EUR (0.05 EUR/kWh), while one more stored kWh is worth 0.00 EUR.
         "#]],
         );
     }

@@ -183,22 +183,24 @@ fn is_within_on_min(plan: &SwitchingPlan, session: &Session, slot: &PlannedSlot)
 }
 
 impl SwitchingReason {
-    /// Formats the reason as a sentence, with times on the wall clock of `time_zone`.
+    /// Formats the reason as a sentence, with times on the wall clock of `time_zone` and amounts in
+    /// `currency`; empty if it is not known.
     #[must_use]
-    pub fn sentence(&self, time_zone: Tz) -> String {
+    pub fn sentence(&self, time_zone: Tz, currency: &str) -> String {
         let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
         let mut text = format!(
             "{} to {}: uses {} kWh for {} ({})",
             clock(self.start),
             clock(self.end),
             rounded(self.energy.as_kwh(), 2),
-            format_amount(self.cost),
-            format_prices(self.price_max, self.energy, self.cost),
+            format_amount(self.cost, currency),
+            format_prices(self.price_max, (self.energy, self.cost), currency),
         );
         let by = self.deadline.map_or_else(|| END_OF_PRICES.to_owned(), clock);
-        let other = self
-            .runner_up
-            .map(|next| format!("{} would cost {}", clock(next.start), format_price(next.price)));
+        let cost_at = |next: RunnerUp| {
+            format!("{} would cost {}", clock(next.start), format_price(next.price, currency))
+        };
+        let other = self.runner_up.map(cost_at);
         let other = other.unwrap_or_else(|| "no other time is left".to_owned());
         let _ = match self.code {
             SwitchingReasonCode::Cheapest => match self.runner_up {
@@ -214,7 +216,7 @@ impl SwitchingReason {
             SwitchingReasonCode::AvoidsStart => write!(
                 text,
                 ", although {other}, because its minimum power or a start (at {}) would cost more",
-                format_amount(self.start_cost)
+                format_amount(self.start_cost, currency)
             ),
             SwitchingReasonCode::OnMin => {
                 write!(text, ", although {other}, because of the minimum time on")
@@ -268,7 +270,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<SwitchingPlan>(&json).unwrap(), plan);
         let mut text = String::new();
         for reason in explain(&plan) {
-            let _ = writeln!(text, "{}: {}", reason.code.as_str(), reason.sentence(Tz::UTC));
+            let _ = writeln!(text, "{}: {}", reason.code.as_str(), reason.sentence(Tz::UTC, "EUR"));
         }
         expected.assert_eq(&text);
     }
@@ -280,9 +282,9 @@ mod tests {
             20.0,
             |request| request.start_cost = money(1.5),
             &expect![[r#"
-                cheapest: Mon 18:00 to Mon 19:00: uses 10 kWh for 1.00 (0.10 per kWh) in the cheapest hours before the end of the known prices; Mon 21:00 would cost 0.20 per kWh.
-                avoids_start: Mon 19:00 to Mon 20:00: uses 4 kWh for 1.20 (0.30 per kWh), although Mon 21:00 would cost 0.20 per kWh, because its minimum power or a start (at 1.50) would cost more.
-                cheapest: Mon 20:00 to Mon 21:00: uses 6 kWh for 0.60 (0.10 per kWh) in the cheapest hours before the end of the known prices; Mon 21:00 would cost 0.20 per kWh.
+                cheapest: Mon 18:00 to Mon 19:00: uses 10 kWh for 1.00 EUR (0.10 EUR/kWh) in the cheapest hours before the end of the known prices; Mon 21:00 would cost 0.20 EUR/kWh.
+                avoids_start: Mon 19:00 to Mon 20:00: uses 4 kWh for 1.20 EUR (0.30 EUR/kWh), although Mon 21:00 would cost 0.20 EUR/kWh, because its minimum power or a start (at 1.50 EUR) would cost more.
+                cheapest: Mon 20:00 to Mon 21:00: uses 6 kWh for 0.60 EUR (0.10 EUR/kWh) in the cheapest hours before the end of the known prices; Mon 21:00 would cost 0.20 EUR/kWh.
             "#]],
         );
     }
@@ -294,8 +296,8 @@ mod tests {
             9.0,
             |request| request.on_min = TimeDelta::hours(2),
             &expect![[r#"
-                cheapest: Mon 18:00 to Mon 19:00: uses 5 kWh for 0.50 (0.10 per kWh) in the cheapest hours before the end of the known prices; Mon 21:00 would cost 0.20 per kWh.
-                on_min: Mon 19:00 to Mon 20:00: uses 4 kWh for 2.00 (0.50 per kWh), although Mon 21:00 would cost 0.20 per kWh, because of the minimum time on.
+                cheapest: Mon 18:00 to Mon 19:00: uses 5 kWh for 0.50 EUR (0.10 EUR/kWh) in the cheapest hours before the end of the known prices; Mon 21:00 would cost 0.20 EUR/kWh.
+                on_min: Mon 19:00 to Mon 20:00: uses 4 kWh for 2.00 EUR (0.50 EUR/kWh), although Mon 21:00 would cost 0.20 EUR/kWh, because of the minimum time on.
             "#]],
         );
     }
@@ -307,8 +309,8 @@ mod tests {
             10.0,
             |request| request.run_last = TimeDelta::minutes(30),
             &expect![[r#"
-                cheapest: Mon 18:00 to Mon 19:00: uses 6 kWh for 0.60 (0.10 per kWh) in the cheapest hours before the end of the known prices; Mon 19:00 would cost 0.20 per kWh.
-                run_last: Mon 20:00 to Mon 21:00: uses 4 kWh for 3.60 (0.90 per kWh), because the device must run until the end of the known prices.
+                cheapest: Mon 18:00 to Mon 19:00: uses 6 kWh for 0.60 EUR (0.10 EUR/kWh) in the cheapest hours before the end of the known prices; Mon 19:00 would cost 0.20 EUR/kWh.
+                run_last: Mon 20:00 to Mon 21:00: uses 4 kWh for 3.60 EUR (0.90 EUR/kWh), because the device must run until the end of the known prices.
             "#]],
         );
         check(
@@ -316,8 +318,8 @@ mod tests {
             11.0,
             |_| {},
             &expect![[r#"
-                cheapest: Mon 18:00 to Mon 19:00: uses 10 kWh for 1.00 (0.10 per kWh), because the target for the end of the known prices needs all the available time.
-                top_off: Mon 19:00 to Mon 19:15: uses 1 kWh for 0.20 (0.20 per kWh), the remainder, at minimum power for a part of the slot.
+                cheapest: Mon 18:00 to Mon 19:00: uses 10 kWh for 1.00 EUR (0.10 EUR/kWh), because the target for the end of the known prices needs all the available time.
+                top_off: Mon 19:00 to Mon 19:15: uses 1 kWh for 0.20 EUR (0.20 EUR/kWh), the remainder, at minimum power for a part of the slot.
             "#]],
         );
     }
@@ -333,7 +335,8 @@ mod tests {
         let request =
             SwitchingRequest { power_min: kw(4.0), ..SwitchingRequest::new(now, kw(10.0), target) };
         let plan = plan_switching(&SwitchingProblem::new(request, &curve).unwrap());
-        let sentences = explain(&plan).into_iter().map(|reason| reason.sentence(Tz::Europe__Oslo));
+        let sentences =
+            explain(&plan).into_iter().map(|reason| reason.sentence(Tz::Europe__Oslo, "EUR"));
         expected.assert_eq(&sentences.collect::<Vec<_>>().join("\n"));
     }
 
@@ -342,7 +345,7 @@ mod tests {
         check_in_oslo(
             "2026-10-25T00:00:00Z",
             &expect![
-                "Sun 02:00 CEST to Sun 03:00: uses 16 kWh for 2.20 (up to 0.20 per kWh) in the cheapest hours before the end of the known prices; Sun 03:00 would cost 0.30 per kWh."
+                "Sun 02:00 CEST to Sun 03:00: uses 16 kWh for 2.20 EUR (up to 0.20 EUR/kWh) in the cheapest hours before the end of the known prices; Sun 03:00 would cost 0.30 EUR/kWh."
             ],
         );
     }
@@ -352,7 +355,7 @@ mod tests {
         check_in_oslo(
             "2026-03-29T00:00:00Z",
             &expect![
-                "Sun 01:00 to Sun 04:00: uses 16 kWh for 2.20 (up to 0.20 per kWh) in the cheapest hours before the end of the known prices; Sun 04:00 would cost 0.30 per kWh."
+                "Sun 01:00 to Sun 04:00: uses 16 kWh for 2.20 EUR (up to 0.20 EUR/kWh) in the cheapest hours before the end of the known prices; Sun 04:00 would cost 0.30 EUR/kWh."
             ],
         );
     }
@@ -368,8 +371,8 @@ mod tests {
                 request.targets.push(Target { by, energy: kwh(4.0) });
             },
             &expect![[r#"
-                deadline: Mon 18:00 to Mon 19:00: uses 4 kWh for 1.60 (0.40 per kWh), because the target for Mon 19:00 leaves no cheaper time.
-                cheapest: Mon 19:00 to Mon 20:00: uses 5 kWh for 0.50 (0.10 per kWh) in the cheapest hours before the end of the known prices; Mon 20:00 would cost 0.20 per kWh.
+                deadline: Mon 18:00 to Mon 19:00: uses 4 kWh for 1.60 EUR (0.40 EUR/kWh), because the target for Mon 19:00 leaves no cheaper time.
+                cheapest: Mon 19:00 to Mon 20:00: uses 5 kWh for 0.50 EUR (0.10 EUR/kWh) in the cheapest hours before the end of the known prices; Mon 20:00 would cost 0.20 EUR/kWh.
             "#]],
         );
         check(
@@ -380,8 +383,8 @@ mod tests {
                 request.targets.push(Target { by, energy: kwh(12.0) });
             },
             &expect![[r#"
-                missed_deadline: Mon 18:00 to Mon 19:00: uses 10 kWh for 4.00 (0.40 per kWh), because the target for Mon 19:00 cannot be met in full.
-                top_off: Mon 19:00 to Mon 19:30: uses 2 kWh for 0.20 (0.10 per kWh), the remainder, at minimum power for a part of the slot.
+                missed_deadline: Mon 18:00 to Mon 19:00: uses 10 kWh for 4.00 EUR (0.40 EUR/kWh), because the target for Mon 19:00 cannot be met in full.
+                top_off: Mon 19:00 to Mon 19:30: uses 2 kWh for 0.20 EUR (0.10 EUR/kWh), the remainder, at minimum power for a part of the slot.
             "#]],
         );
     }

@@ -126,6 +126,7 @@ proptest! {
     fn parts_steps_and_energies_add_up(
         cents in prop::collection::vec(0..60i32, HOURS), load in powers(), solar in powers(),
         known in 0..600i64, (from, need) in (1..700i64, 1.0..60.0f64),
+        (power_min, power_step) in prop::sample::select(vec![(0.0, 0.0), (1.4, 0.0), (0.0, 3.7)]),
     ) {
         let import = curve_of(60, &cents);
         let export = curve_of(60, &cents.iter().map(|cent| cent - 5).collect::<Vec<_>>());
@@ -136,7 +137,11 @@ proptest! {
         ]);
         let homes = vec![home(battery(), Some(net(60, &load, &solar)))];
         let facts = HomeFacts::new(import, Some(export), homes.clone(), None).unwrap();
-        let stays = vec![stay(from, from + 400, need), stay(from + 77, from + 300, 5.0)];
+        let mut stays = vec![stay(from, from + 400, need), stay(from + 77, from + 300, 5.0)];
+        for stay in &mut stays {
+            let device = &mut stay.device;
+            (device.power_min, device.power_step) = (kw(power_min), kw(power_step));
+        }
         let facts = facts.with_stays(stays).unwrap();
         let options = SimulationOptions {
             step: chrono::TimeDelta::minutes(60),
@@ -161,4 +166,36 @@ proptest! {
         // The first arrival lies between two instants of decision, and is one itself.
         prop_assert!(outcome.steps.iter().any(|step| step.start == minute(from).timestamp_micros()));
     }
+}
+
+/// Outcome of a home whose vehicle needs 3 kWh at constant prices.
+fn outcome_of_stay(change: fn(&mut ChargeDevice)) -> HomeOutcome {
+    let import = curve_of(60, &[30; 24]);
+    let homes = vec![told(&[0.0; HOURS], &[0.0; HOURS])];
+    let mut stay = stay(0, 240, 3.0);
+    change(&mut stay.device);
+    let facts = HomeFacts::new(import.clone(), None, homes, None).unwrap();
+    let facts = facts.with_stays(vec![stay]).unwrap();
+    run(&facts, &all_known(&import), &with_steps()).remove(0)
+}
+
+#[test]
+fn a_vehicle_beside_a_battery_draws_its_own_powers() {
+    let drawn = |change: fn(&mut ChargeDevice)| {
+        let outcome = outcome_of_stay(change);
+        assert!((outcome.vehicle_kwh - 3.0).abs() < 1e-5, "{}", outcome.vehicle_kwh);
+        assert_eq!(outcome.vehicle_missing_kwh.to_bits(), 0.0_f64.to_bits());
+        let hours = |step: &HomeStep| (step.end - step.start) as f64 / 3.6e9;
+        let powers = outcome.steps.iter().map(|step| step.vehicle_kwh / hours(step));
+        powers.filter(|&power| power > 1e-6).collect::<Vec<f64>>()
+    };
+    // The end of the need lies within a step of the simulation, of which it takes a part.
+    let others = |powers: &[f64], is_possible: fn(f64) -> bool| {
+        powers.iter().filter(|&&power| !is_possible(power)).count()
+    };
+    let of_steps = drawn(|device| device.power_step = kw(3.7));
+    let is_step = |power: f64| (power / 3.7 - (power / 3.7).round()).abs() < 1e-6;
+    assert!(others(&of_steps, is_step) <= 1, "{of_steps:?}");
+    let least = drawn(|device| device.power_min = kw(2.0));
+    assert!(others(&least, |power| power > 2.0 - 1e-6) <= 1, "{least:?}");
 }

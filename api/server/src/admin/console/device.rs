@@ -212,7 +212,7 @@ impl View {
             h3 { "Why" }
             ol.reasons {
                 @if is_explained {
-                    @for reason in &shown.reasons { li { (reason.sentence(self.time_zone)) } }
+                    @for reason in &shown.reasons { li { (reason.sentence(self.time_zone, shown.currency())) } }
                 } @else if plan.intervals.is_empty() {
                     li { (NOTHING_LEFT) }
                 } @else {
