@@ -449,11 +449,12 @@ def test_cents_in_whole_units_are_doubted_by_their_median() -> None:
 
 def test_loads_in_watts_are_doubted() -> None:
     watts = [350.0, 3500.0]
-    for device, told in [
+    cases: list[tuple[sw.Load | sw.Solar, str]] = [
         (sw.Load("house", power_kw=watts), "house.power_kw is 3500 kW"),
         (sw.Solar("roof", power_kw=4200.0), "roof.power_kw is 4200 kW"),
         (sw.Load("house", power_kw=[(SIX, SIX + 4 * HOUR, 2100.0)]), "house.power_kw is 2100 kW"),
-    ]:
+    ]
+    for device, told in cases:
         slots = sw.Prices.from_values(SIX, [0.1, 0.2], currency="EUR")
         found = doubts(lambda: sw.plan_site(slots, now=SIX, devices=[device]))  # noqa: B023
         assert found == [f"{told}; a power in W is divided by 1000"]
