@@ -212,7 +212,7 @@ mod tests {
             read(&text, &choice_of_area("NO1")),
             "day: no price is for area 'NO1'; found: 'SE3', 'SE4'"
         );
-        let euros = NordpoolChoice { currency: Some("EUR".to_owned()), ..choice("SE3") };
+        let euros = NordpoolChoice { currency: Some("EUR".to_owned()), ..choice_of_area("SE3") };
         assert_eq!(read(&text, &euros), "day: prices are in SEK, not in EUR");
     }
 
