@@ -122,7 +122,7 @@ impl Station {
         let Some(limit) = self.due_limit(number, limit, rules, now) else { return };
         let Ok(writing) = self.writing(number, Limit::Current(limit), rules, now) else { return };
         let state = self.connector(number);
-        let transaction = state.transactions.addressable().map(|open| open.id.clone());
+        let transaction = state.transactions.open.as_ref().map(|open| open.id.clone());
         let (Some(balanced), Some(profile)) = (&mut state.limits.balanced, writing.limit) else {
             return;
         };
@@ -160,7 +160,7 @@ impl Station {
         if limit < CURRENT_MIN && !zero_is_written {
             return None;
         }
-        let open = state.transactions.addressable().map(|open| open.id.as_str());
+        let open = state.transactions.open.as_ref().map(|open| open.id.as_str());
         if let Some(decided) = &balanced.decided {
             let is_same = decided.limit == limit && decided.transaction.as_deref() == open;
             let is_fresh = decided.expires - now > rules.refresh_before();
@@ -183,7 +183,7 @@ impl Station {
         if is_barred || state.limits.retry_at.is_some_and(|retry| now < retry) {
             return None;
         }
-        let open = state.transactions.addressable().map(|open| &open.id);
+        let open = state.transactions.open.as_ref().map(|open| &open.id);
         let set = |profile: &Profile| Request::SetProfile {
             connector: number,
             transaction: open.cloned().filter(|_| profile.purpose == Purpose::Transaction),
@@ -202,8 +202,10 @@ impl Station {
         let ends = state.may_take_current() && state.wish(rules) < CURRENT_MIN;
         if ends && self.charge_point(rules).pause != Pause::ZeroLimit {
             let flows = state.status == Some(Status::Charging);
-            let running = state.transactions.open.as_ref().filter(|_| flows);
-            return running.map(|open| Request::Stop { transaction: open.id.clone() });
+            return open
+                .cloned()
+                .filter(|_| flows)
+                .map(|transaction| Request::Stop { transaction });
         }
         let is_current =
             |decided: &&Decided| decided.transaction.as_ref() == open && now < decided.expires;

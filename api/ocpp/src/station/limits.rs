@@ -97,7 +97,7 @@ impl Station {
         now: DateTime<Utc>,
     ) -> Result<Writing, WriteError> {
         let state = self.connectors.get(&number);
-        let open = state.and_then(|state| state.transactions.addressable());
+        let open = state.and_then(|state| state.transactions.open.as_ref());
         let terms = Terms {
             safe: state.map_or(rules.safe_current, |state| state.limits.safe(rules.safe_current)),
             lifetime: rules.limit_lifetime,
@@ -130,7 +130,7 @@ impl Station {
             return Ok(None);
         }
         let writing = self.writing(number, limit, rules, now)?;
-        let open = state.transactions.addressable().map(|open| open.id.clone());
+        let open = state.transactions.open.as_ref().map(|open| open.id.clone());
         let set = |profile: Profile| Request::SetProfile {
             connector: number,
             transaction: open.clone().filter(|_| profile.purpose == Purpose::Transaction),
@@ -141,8 +141,7 @@ impl Station {
         }
         if writing.stop_at.is_some_and(|at| at <= now) {
             let flows = state.status == Some(Status::Charging);
-            let running = state.transactions.open.as_ref().filter(|_| flows);
-            return Ok(running.map(|open| Request::Stop { transaction: open.id.clone() }));
+            return Ok(open.filter(|_| flows).map(|transaction| Request::Stop { transaction }));
         }
         if state.limits.is_due(limit, open.as_deref(), now) {
             return Ok(writing.limit.map(set));
@@ -163,15 +162,9 @@ impl Station {
     ) {
         // Some answer an error to a form that they do not take.
         let is_refused = matches!(reply, Reply::Refused { .. } | Reply::Failed { .. });
-        // A profile of a transaction that the charge point has forgotten is written without it, and
-        // says nothing about forms of profiles.
-        let is_forgotten = is_refused
-            && profile.purpose == Purpose::Transaction
-            && self.connector(number).transactions.note_refusal();
         match reply {
             Reply::Accepted => self.learned.accept(profile),
             Reply::NotSupported => self.learned.is_hopeless = true,
-            _ if is_forgotten => {}
             _ if is_refused => self.learned.refuse(profile),
             _ => {}
         }
@@ -193,13 +186,12 @@ impl Station {
                 state.limits.limited_since.get_or_insert(now);
             }
             (Reply::Accepted, Some(expires)) => {
-                let transaction = state.transactions.addressable().map(|open| open.id.clone());
+                let transaction = state.transactions.open.as_ref().map(|open| open.id.clone());
                 let refresh_at = expires - rules.refresh_before();
                 state.limits.written = Some(Written { limit, transaction, expires, refresh_at });
                 state.limits.is_check_due = true;
                 state.limits.check = Check::Unknown;
             }
-            _ if is_forgotten => {}
             // Another form of the default goes with another form of the limit.
             _ if is_refused => state.limits.has_default = false,
             _ => state.limits.retry_at = Some(now + RETRY_AFTER),
@@ -256,7 +248,7 @@ impl Station {
             return Check::Unknown;
         };
         let Ok(writing) = self.writing(number, limit, rules, now) else { return Check::Unknown };
-        let open = state.transactions.addressable();
+        let open = state.transactions.open.as_ref();
         let profiles: Vec<Profile> = [writing.default].into_iter().chain(writing.limit).collect();
         let transaction_start = open.map(|open| open.started_at);
         let installed = Installed { profiles: &profiles, transaction_start, supply: rules.supply };

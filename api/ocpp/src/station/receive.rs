@@ -10,7 +10,7 @@ use crate::station::clock::Promptness;
 use crate::station::connector::{ConnectorState, time_of, was_set};
 use crate::station::limit_state::Learned;
 use crate::station::state::{MeasuredCurrent, Rules, Station};
-use crate::station::transactions::{Given, Standing, Transaction};
+use crate::station::transactions::{Given, Transaction};
 
 impl Station {
     /// Takes over an event that came at `now`, and returns its answer. A message that is sent
@@ -30,11 +30,7 @@ impl Station {
             Event::Status { connector, status, at } => {
                 self.note_clock(at, Promptness::MayWait, now);
                 if connector > 0 {
-                    let state = self.connector(connector);
-                    state.set_status(status);
-                    if status == Status::Available {
-                        state.transactions.set_unsure();
-                    }
+                    self.connector(connector).set_status(status);
                 }
                 Answer::Empty
             }
@@ -88,7 +84,6 @@ impl Station {
         // A restart may have lost the profiles.
         for state in self.connectors.values_mut() {
             state.limits.forget_written();
-            state.transactions.set_unsure();
             if let Some(balanced) = &mut state.limits.balanced {
                 balanced.draws_more = false;
             }
@@ -130,7 +125,6 @@ impl Station {
             None => transactions.started_as(&given, is_dated).map(|known| known.id.clone()),
         };
         if let Some(known) = known {
-            self.connector(connector).transactions.set_named(&known);
             self.complete_start(facts, connector, given, now);
             return known;
         }
@@ -190,8 +184,7 @@ impl Station {
         let measured = self.connector(connector).measure(&facts.samples, now);
         let state = self.connector(connector);
         let meter_start = measured.imported.filter(|_| has_register);
-        let standing = Standing::Named;
-        let transaction = Transaction { id: id.clone(), started_at, given, meter_start, standing };
+        let transaction = Transaction { id: id.clone(), started_at, given, meter_start };
         if is_over {
             state.transactions.add_ended(transaction);
         } else {
@@ -215,7 +208,6 @@ impl Station {
         }
         let assumed = self.connector(connector).measure(&facts.samples, now).assumed;
         let state = self.connector(connector);
-        state.transactions.set_named(&id);
         if let Some(status) = facts.status.filter(|_| state.transactions.is_open(&id)) {
             state.set_status(status);
         }

@@ -7,19 +7,6 @@ use slackwater_engine::units::Energy;
 /// messages that it got no answer to.
 const ENDED_KEPT: usize = 20;
 
-/// Knowledge that a charge point has of its open transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Standing {
-    /// It has named the transaction since it connected, started, and last was without a vehicle.
-    Named,
-    /// It has not: it may have ended the transaction, or lost it.
-    #[default]
-    Unsure,
-    /// It refused a profile of the transaction while that was unsure.
-    Forgotten,
-}
-
 /// Open transaction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,9 +20,6 @@ pub struct Transaction {
     /// Register at the start; `None` if it was not given.
     #[serde(rename = "meter_start_kwh")]
     pub meter_start: Option<Energy>,
-    /// Knowledge that the charge point has of it.
-    #[serde(default)]
-    pub standing: Standing,
 }
 
 /// Start of a transaction, word for word.
@@ -91,35 +75,6 @@ impl Transactions {
     #[must_use]
     pub fn is_open(&self, id: &str) -> bool {
         self.open.as_ref().is_some_and(|open| open.id == id)
-    }
-
-    /// The open transaction for requests about it; `None` if the charge point has forgotten it.
-    #[must_use]
-    pub fn addressable(&self) -> Option<&Transaction> {
-        self.open.as_ref().filter(|open| open.standing != Standing::Forgotten)
-    }
-
-    /// Takes over that the charge point has named a transaction.
-    pub fn set_named(&mut self, id: &str) {
-        if let Some(open) = self.open.as_mut().filter(|open| open.id == id) {
-            open.standing = Standing::Named;
-        }
-    }
-
-    /// Takes over that the charge point may have lost the open transaction.
-    pub fn set_unsure(&mut self) {
-        if let Some(open) = self.open.as_mut().filter(|open| open.standing == Standing::Named) {
-            open.standing = Standing::Unsure;
-        }
-    }
-
-    /// Takes over that a profile of the open transaction was refused. Returns true if the charge point
-    /// has forgotten the transaction, which explains it.
-    pub fn note_refusal(&mut self) -> bool {
-        let unsure = self.open.as_mut().filter(|open| open.standing != Standing::Named);
-        let Some(open) = unsure else { return false };
-        open.standing = Standing::Forgotten;
-        true
     }
 
     fn all(&self) -> impl Iterator<Item = &Transaction> {

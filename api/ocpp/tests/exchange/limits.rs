@@ -81,35 +81,6 @@ fn a_transaction_profile_is_written_in_a_transaction_only() {
     assert_eq!((seen.len(), &*seen[0].0, seen[0].2), (1, "TxProfile", 10.0));
 }
 
-/// A charger that lost its transaction in a power failure refuses its profile, and would take another's.
-#[test]
-fn a_profile_of_a_forgotten_transaction_teaches_nothing() {
-    let mut rig = charging();
-    let boot = json!({"chargePointVendor": "Fjord", "chargePointModel": "Post"});
-    rig.says("BootNotification", &boot);
-    rig.wait(10);
-    while rig.asked.last().is_some_and(|asked| asked.1 != "SetChargingProfile") {
-        rig.replies(&json!({"status": "Accepted"}));
-    }
-    rig.command(Command::MaxCurrent(amps(10.0)), 1);
-    rig.replies(&json!({"status": "Accepted"}));
-    assert_eq!(drawn(&rig.asked.last().unwrap().2).0, "TxProfile");
-    rig.replies(&json!({"status": "Rejected"}));
-    assert!(rig.station.learned.quirks.is_empty());
-    // The limit holds without the transaction.
-    let seen = profiles(&rig.accepts_all());
-    assert_eq!((&*seen[0].0, seen[0].1, seen[0].2), ("TxDefaultProfile", 1, 10.0));
-    assert_eq!(rig.facts().max_current, Some(amps(10.0)));
-    // It names the transaction again: the limit is that of the transaction, whose refusal counts.
-    let values = json!({"connectorId": 1, "transactionId": 1, "meterValue": [{"timestamp": rig.time(),
-        "sampledValue": [{"value": "1200"}]}]});
-    rig.says("MeterValues", &values);
-    rig.wait(1);
-    assert_eq!(drawn(&rig.asked.last().unwrap().2).0, "TxProfile");
-    rig.replies(&json!({"status": "Rejected"}));
-    assert_eq!(rig.station.learned.quirks, [Quirk::NoTransactionProfile].into());
-}
-
 /// evcc-io/evcc#12861: a pause is a limit of zero, since many vehicles need to be plugged in anew
 /// after a remote stop.
 #[test]
