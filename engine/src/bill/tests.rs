@@ -11,7 +11,7 @@ use crate::bill::file::DemandRequest;
 use crate::bill::holidays::Holidays;
 use crate::bill::invoice::{Bill, Contract, bill_month, bill_months, check_complete};
 use crate::bill::library::FILES;
-use crate::bill::load::{EarlierPeak, MeteredLoad, Reading};
+use crate::bill::load::{EarlierPeak, EnergyPeriod, MeteredLoad, Reading};
 use crate::bill::month::Month;
 use crate::bill::tariff::BillingTariff;
 use crate::time::civil::local_of;
@@ -56,7 +56,17 @@ fn month_of(
 }
 
 fn billed(readings: &[Reading], minutes: u32, tariff: &BillingTariff, text: &str) -> Bill {
-    let load = MeteredLoad::new(minutes, readings).unwrap();
+    let mut load = MeteredLoad::new(minutes, readings).unwrap();
+    for device in tariff.devices() {
+        // Half of what the household draws.
+        let drawn = readings.iter().map(|reading| EnergyPeriod {
+            start: reading.start,
+            end: reading.start + TimeDelta::minutes(i64::from(minutes)),
+            energy: kwh(reading.import.as_kwh() / 2.0),
+        });
+        let drawn: Vec<EnergyPeriod> = drawn.collect();
+        load = load.with_device(device, &drawn).unwrap();
+    }
     let contract = Contract {
         power_kw: Some(Decimal::from(10)),
         apparent_power_kva: Some(Decimal::from(100)),
