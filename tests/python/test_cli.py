@@ -46,7 +46,7 @@ def test_a_plan_is_shown_as_a_table_on_local_clocks(prices: Path) -> None:
 
 def test_reasons_come_when_asked_for(prices: Path) -> None:
     answer = run("plan", "--prices", prices, *NEED, *TEN_BY_TEN, "--explain")
-    assert "Mon 20:00 to Mon 21:25: charges 10 kWh for 1.30 (up to 0.20 per" in answer.out
+    assert "Mon 20:00 to Mon 21:25: charges 10 kWh for 1.30 EUR" in answer.out
 
 
 def test_a_shortfall_is_no_failure_and_is_named(prices: Path) -> None:

@@ -52,7 +52,7 @@ WRONG_RULES: list[tuple[Any, type[Exception], str]] = [
     (Rule(True, hour_minute=["07:00"] * 3), sw.InputError, "has 3 times of day"),
     (Rule(True, hour_minute=("\ud800", "08:00")), sw.InputError, "lone surrogate"),
     (Rule(True, hour_minute=(time(7, 0, 30), "08:00")), sw.InputError, "07:00:30"),
-    (Rule(True, hour_minute="07:00"), TypeError, "hour_minute has to be"),
+    (Rule(True, hour_minute="07:00"), TypeError, "hour_minute is one str; give a list"),
     (Rule(True, hour_minute=(7, 8)), TypeError, "has to be a text or a datetime.time"),  # type: ignore[arg-type]
     (Rule(True, hour_minute=(time(7, tzinfo=UTC), "08:00")), TypeError, "no time zone of its own"),
     (Rule(True, weekdays=[2**70]), sw.InputError, "is out of range"),

@@ -231,7 +231,7 @@ class AreaPlan(_engine.AreaNumbers, Drawn, Asked):
             >>> area = sw.plan_area(cars, prices, limit_kw=5, heat=[pump])
             >>> for sentence in area.explain_heat("pump"):
             ...     print(sentence)
-            It uses 2 kWh in 1 period for 0.5000 EUR; a thermostat would cost 0.5000 EUR.
+            It uses 2 kWh in 1 period for 0.50 EUR; a thermostat would cost 0.50 EUR.
             The room is within its band throughout.
             2026-01-05 18:00 UTC to 2026-01-05 19:00 UTC: 1 kWh, to hold the edge of its band.
             2026-01-05 19:00 UTC to 2026-01-05 20:00 UTC: 1 kWh, because the limit of area leaves \

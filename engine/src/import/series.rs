@@ -116,9 +116,9 @@ pub enum SeriesError {
     },
     /// Rows without ends that are unevenly apart, so that the length of a slot is not known.
     #[error(
-        "row {row} at {at} is {} after the row before it, and row {other_row} at {other_at} is {}: \
-         no slot length fits; give each row an end, step_minutes, or holds_until_next if a price \
-         holds until the next row", Length(*distance), Length(*other_distance)
+        "row {row} at {at} is {} after the row before it, and row {other_row} is {}: no slot \
+         length fits; give each row an end, step_minutes, or holds_until_next if a price holds \
+         until the next row", Length(*distance), Length(*other_distance)
     )]
     Uneven {
         /// A row.
@@ -129,8 +129,6 @@ pub enum SeriesError {
         distance: TimeDelta,
         /// A row at another distance.
         other_row: usize,
-        /// Its start.
-        other_at: DateTime<Tz>,
         /// Its distance from the row before it.
         other_distance: TimeDelta,
     },
@@ -439,14 +437,12 @@ fn check_regular(
     if regular_step(distances).is_some() {
         return Ok(());
     }
-    let at = |row: &InstantRow| row.start.with_timezone(&time_zone);
     let (row, other_row) = (&rows[1], &rows[other + 1]);
     Err(SeriesError::Uneven {
         row: row.row,
-        at: at(row),
+        at: row.start.with_timezone(&time_zone),
         distance: TimeDelta::microseconds(first_distance),
         other_row: other_row.row,
-        other_at: at(other_row),
         other_distance: TimeDelta::microseconds(other_distance),
     })
 }
@@ -635,9 +631,9 @@ mod tests {
         let error = prices_from_instants(&rows, &options()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "row 1 at 2026-02-28 23:00:00 UTC is 672 h after the row before it, and row 2 at \
-             2026-03-31 22:00:00 UTC is 743 h: no slot length fits; give each row an end, \
-             step_minutes, or holds_until_next if a price holds until the next row"
+            "row 1 at 2026-02-28 23:00:00 UTC is 672 h after the row before it, and row 2 is 743 h: \
+             no slot length fits; give each row an end, step_minutes, or holds_until_next if a price \
+             holds until the next row"
         );
         let held = SeriesOptions { holds_until_next: true, ..options() };
         assert!(prices_from_instants(&rows, &held).unwrap().gaps().is_empty());

@@ -179,7 +179,7 @@ mod tests {
                 "line 3: power_max_kw: `much` is no number of kW".to_owned(),
             ),
             (after(&line(18, 19, "-5")), "line 3: power_max_kw: -5 kW is below 0".to_owned()),
-            (after(&line(18, 19, "1e9")), "line 3: power_max_kw: 1000000000 kW".to_owned()),
+            (after(&line(18, 19, "1e9")), "line 3: power_max_kw: 1e9 kW is beyond 1e7".to_owned()),
             (
                 after("six,seven,5\n"),
                 "line 3: start: `six` is no instant with an offset, such as".to_owned(),
