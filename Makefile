@@ -28,9 +28,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The certificates of the system, as pip takes them: a company may have its own.
 export UV_SYSTEM_CERTS := true
 
-# A machine of CI, and the first build of any other, compile everything: what only speeds up the next
-# build costs time, and 10 GB on the disk.
-ifneq ($(CI)$(if $(wildcard $(TARGET)/debug),,first),)
+# A machine of CI compiles everything once. Elsewhere all builds are alike: with and without incremental
+# compilation cargo compiles the workspace twice, so a first build without it would cost the next one.
+ifneq ($(CI),)
 export CARGO_INCREMENTAL := 0
 endif
 

@@ -73,13 +73,15 @@ fn updates(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(1));
     let mut filled = trader();
     filled.replay_orders(&orders, None).expect("orders in time order");
-    // A bid above all others: there is something to sell to it, so trades are searched and made.
+    // A bid above all others that is larger than the offers which it meets: something can be sold to it,
+    // so trades are searched and made.
     let last = orders[ORDERS - 1];
     let bid = Order {
-        product: PRODUCTS / 2,
+        id: ORDERS as i64,
+        product: PRODUCTS * 3 / 8,
         side: BookSide::Buy,
         price: per_kwh(0.3),
-        energy: kwh(500.0),
+        energy: kwh(1_000_000.0),
         ..last
     };
     let update = |mut trader: RollingIntrinsic| {

@@ -74,9 +74,12 @@ impl Https {
     ///
     /// # Errors
     /// There is no TLS.
+    ///
+    /// # Panics
+    /// The name has characters that a header cannot have.
     pub fn of_program(name: &str) -> Result<Self, TlsError> {
         let agent = format!("{name}/{}", env!("CARGO_PKG_VERSION"));
-        let agent = HeaderValue::try_from(agent).expect("names of programs are plain letters");
+        let agent = HeaderValue::try_from(agent).expect("a name of plain letters");
         Ok(Self { client: connect_https()?, agent })
     }
 
