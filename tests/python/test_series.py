@@ -141,7 +141,7 @@ def test_days_have_the_hours_of_their_clocks() -> None:
 
 def test_stamps_at_no_regular_distance_are_refused() -> None:
     odd = pd.Series([0.1, 0.2, 0.3], index=[NOON, NOON + 3 * HOUR, NOON + 5 * HOUR])
-    with pytest.raises(sw.InputError, match=r"row 1 at .* is 3 h after .* row 2 at .* is 2 h"):
+    with pytest.raises(sw.InputError, match=r"row 1 at .* is 3 h after .*, and row 2 is 2 h"):
         sw.Prices.from_series(odd, unit="EUR/kWh")
     held = sw.Prices.from_series(odd, unit="EUR/kWh", holds_until_next=True)
     assert held.gaps == []
