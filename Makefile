@@ -332,8 +332,8 @@ EXAMPLE := --manifest-path examples/integration/Cargo.toml
 example: tools ## Build and test the example of an integration
 	$(call step,example of an integration)
 	cargo fmt $(EXAMPLE) --check
-	cargo nextest run --locked $(EXAMPLE) --target-dir $(TARGET)
-	cargo test --locked $(EXAMPLE) --target-dir $(TARGET) --doc
+	cargo nextest run --locked --no-default-features $(EXAMPLE) --target-dir $(TARGET)
+	cargo test --locked --no-default-features $(EXAMPLE) --target-dir $(TARGET) --doc
 
 .PHONY: rust-doc
 rust-doc: tools
