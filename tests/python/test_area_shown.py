@@ -178,6 +178,13 @@ def test_the_line_of_an_area_counts_rows_that_are_not_planned() -> None:
     assert repr(broken).endswith(", errors=1)")
 
 
+def test_a_cost_that_rounds_to_nothing_has_no_sign() -> None:
+    paid = sw.Prices.from_values(SIX, [-0.0001] * 4, currency="EUR")
+    area = sw.plan_area(fleet(2, energy_kwh=[1.0, 1.0]), paid, limit_kw=12)
+    _, cost, *_ = area.explain(0, time_zone="Europe/Oslo")
+    assert cost == "It costs 0.00 EUR; at full power from arrival the cost would be 0.00 EUR."
+
+
 def test_an_area_explains_what_one_vehicle_misses() -> None:
     cars = fleet(2, id=[621, 622], departure=[SIX + HOUR] * 2, energy_kwh=[20.0, 6.0])
     area = sw.plan_area(cars, PRICES, limit_kw=12)

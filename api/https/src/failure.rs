@@ -2,6 +2,7 @@
 use std::error::Error;
 use std::io;
 
+use http_body_util::LengthLimitError;
 use rustls::{AlertDescription, CertificateError};
 
 /// Text of the standard library about a name without an address. It gives the failure no kind.
@@ -49,6 +50,9 @@ fn describe_known(error: &(dyn Error + 'static)) -> Option<&'static str> {
     if let Some(error) = error.downcast_ref::<hyper::Error>() {
         return describe_http(error);
     }
+    if error.is::<LengthLimitError>() {
+        return Some("the answer is too long");
+    }
     error.downcast_ref::<rustls::Error>().map(describe_tls)
 }
 
@@ -57,7 +61,7 @@ fn describe_system(error: &io::Error) -> Option<&'static str> {
     Some(match error.kind() {
         Kind::ConnectionRefused => "the connection is refused, so nothing listens there",
         Kind::TimedOut => "no answer in time",
-        Kind::HostUnreachable | Kind::NetworkUnreachable => "no way leads to its network",
+        Kind::HostUnreachable | Kind::NetworkUnreachable => "its network is not reachable",
         Kind::ConnectionReset
         | Kind::ConnectionAborted
         | Kind::BrokenPipe
@@ -94,7 +98,9 @@ fn describe_tls(error: &rustls::Error) -> &'static str {
             "the server does not speak TLS there; an address without TLS begins with http://"
         }
         rustls::Error::NoCertificatesPresented => "the server shows no certificate",
-        rustls::Error::PeerIncompatible(_) => "the server has no version of TLS from 1.2 on",
+        rustls::Error::PeerIncompatible(_) => {
+            "the server offers no version or cipher of TLS that this client takes"
+        }
         rustls::Error::AlertReceived(
             AlertDescription::CertificateRequired
             | AlertDescription::BadCertificate
@@ -135,7 +141,7 @@ mod tests {
     use std::net::TcpListener;
     use std::thread;
 
-    use http_body_util::Full;
+    use http_body_util::{BodyExt, Full, Limited};
     use hyper::Request;
     use hyper::body::Bytes;
     use rustls::{InvalidMessage, PeerIncompatible};
@@ -168,7 +174,7 @@ mod tests {
             ),
             (alert(AlertDescription::HandshakeFailure), "the server refuses the connection by TLS"),
             (passed_on(message), "the server does not speak TLS there"),
-            (passed_on(rustls::Error::PeerIncompatible(old)), "the server has no version of TLS"),
+            (passed_on(rustls::Error::PeerIncompatible(old)), "the server offers no version"),
             (passed_on(rustls::Error::DecryptError), "the connection by TLS failed"),
         ] {
             assert!(told.starts_with(expected), "{told}");
@@ -181,7 +187,7 @@ mod tests {
         for (error, expected) in [
             (name, "no address is known for its name"),
             (io::ErrorKind::TimedOut.into(), "no answer in time"),
-            (io::ErrorKind::NetworkUnreachable.into(), "no way leads to its network"),
+            (io::ErrorKind::NetworkUnreachable.into(), "its network is not reachable"),
             (io::ErrorKind::ConnectionReset.into(), CLOSED_EARLY),
             (io::Error::other("the moon is full"), "the connection failed: the moon is full"),
         ] {
@@ -205,6 +211,13 @@ mod tests {
     async fn failure_at(url: String) -> String {
         let request = Request::get(url).body(Full::<Bytes>::default()).unwrap();
         describe_failure(&connect_https().unwrap().request(request).await.unwrap_err())
+    }
+
+    #[tokio::test]
+    async fn an_answer_beyond_its_limit_is_too_long() {
+        let body = Limited::new(Full::new(Bytes::from_static(b"long")), 1);
+        let failure = body.collect().await.unwrap_err();
+        assert_eq!(describe_failure(failure.as_ref()), "the answer is too long");
     }
 
     #[tokio::test]

@@ -1,10 +1,10 @@
 //! Delimited text as people write it: its delimiter, its numbers, and lines as an editor counts them.
 
-/// Records of a text. Its first line says by a semicolon or tab that they separate columns;
-/// otherwise commas do. Spaces around cells are left out.
+/// Records of a text. Its first line that is not empty says by a semicolon or tab that they separate
+/// columns; otherwise commas do. Spaces around cells are left out.
 #[must_use]
 pub fn read_delimited(text: &str) -> csv::Reader<&[u8]> {
-    let first = text.lines().next().unwrap_or_default();
+    let first = text.trim_start_matches(['\r', '\n']).lines().next().unwrap_or_default();
     let delimiter = [b';', b'\t'].into_iter().find(|&mark| first.contains(char::from(mark)));
     csv::ReaderBuilder::new()
         .delimiter(delimiter.unwrap_or(b','))

@@ -24,8 +24,8 @@ def explain_vehicle(area: AreaPlan, vehicle: object, zone: ZoneInfo) -> tuple[st
         return (f"It is not planned: {plan['error']}.",)
     missing = [need for need in area.shortfalls if need.row == row]
     cost = (
-        f"It costs {plan['cost']:.2f} {area.currency}; at full power from arrival the cost would "
-        f"be {plan['baseline_cost']:.2f} {area.currency}."
+        f"It costs {plan['cost']:z.2f} {area.currency}; at full power from arrival the cost would "
+        f"be {plan['baseline_cost']:z.2f} {area.currency}."
     )
     withheld = [_shortfall_sentence(area, need, zone) for need in missing]
     notes = [*_estimate_sentences(area, plan), *_idle_sentences(area, row, plan)]
@@ -80,7 +80,7 @@ def explain_unit(area: AreaPlan, name: str, zone: ZoneInfo) -> tuple[str, ...]:
     periods = len(unit.intervals)
     used = (
         f"It uses {unit.energy_kwh:.3g} kWh in {periods} period{'s' * (periods != 1)} for "
-        f"{unit.cost:.2f} {area.currency}; a thermostat would cost {unit.baseline_cost:.2f} "
+        f"{unit.cost:z.2f} {area.currency}; a thermostat would cost {unit.baseline_cost:z.2f} "
         f"{area.currency}."
     )
     return (used, _comfort_sentence(unit), *(_run_sentence(own, zone) for own in unit.reasons))

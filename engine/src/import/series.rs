@@ -117,8 +117,7 @@ pub enum SeriesError {
     /// Rows without ends that are unevenly apart, so that the length of a slot is not known.
     #[error(
         "row {row} at {at} is {} after the row before it, and row {other_row} is {}: no slot \
-         length fits; give each row an end, step_minutes, or holds_until_next if a price holds \
-         until the next row", Length(*distance), Length(*other_distance)
+         length fits; give each row an end", Length(*distance), Length(*other_distance)
     )]
     Uneven {
         /// A row.
@@ -632,8 +631,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "row 1 at 2026-02-28 23:00:00 UTC is 672 h after the row before it, and row 2 is 743 h: \
-             no slot length fits; give each row an end, step_minutes, or holds_until_next if a price \
-             holds until the next row"
+             no slot length fits; give each row an end"
         );
         let held = SeriesOptions { holds_until_next: true, ..options() };
         assert!(prices_from_instants(&rows, &held).unwrap().gaps().is_empty());

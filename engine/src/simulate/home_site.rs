@@ -39,9 +39,8 @@ impl HomeFacts {
     /// Adds vehicles to the facts, each at the plug of a home with a battery during its stay.
     ///
     /// A vehicle is known from its arrival on. Battery and vehicles of a home are planned together, by
-    /// [`plan_site`](crate::plan::site::plan_site), with any power from the least to the highest of a
-    /// vehicle; of steps it draws the next one above. The price of missing energy is that of
-    /// [`HomeFacts::new`] for both.
+    /// [`plan_site`], with any power from the least to the highest of a vehicle; of steps it draws the next
+    /// one above. The price of missing energy is that of [`HomeFacts::new`] for both.
     ///
     /// # Errors
     /// A number is out of range, a home has no battery, a stay lasts longer than the simulation of

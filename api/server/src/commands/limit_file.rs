@@ -68,7 +68,8 @@ impl LimitFile {
 fn read_lines(text: &str) -> Result<LimitFile, (usize, String)> {
     let mut reader = read_delimited(text);
     let header = reader.headers().map_err(|error| line_fault(text, &error))?.clone();
-    let columns = find_columns(&header).map_err(|reason| (1, reason))?;
+    let line = editor_line(text, header.position());
+    let columns = find_columns(&header).map_err(|reason| (line, reason))?;
     let mut read = LimitFile { periods: Vec::new(), lines: Vec::new() };
     for record in reader.records() {
         let record = record.map_err(|error| line_fault(text, &error))?;
@@ -155,7 +156,9 @@ mod tests {
         let windows = format!("\u{feff}{}", text.replace('\n', "\r\n"));
         assert_eq!(parse(&windows), Ok(read.clone()));
         let european = text.replace(',', ";").replace("70.5", "70,5");
-        assert_eq!(parse(&european), Ok(read));
+        assert_eq!(parse(&european), Ok(read.clone()));
+        let below_empty = parse(&format!("\r\n\n{european}")).unwrap();
+        assert_eq!((below_empty.periods, below_empty.lines), (read.periods, vec![5, 6]));
         assert_eq!(parse(HEADER).unwrap().summary(), "no period below the names of the columns");
         let one = [HEADER, &line(18, 19, "50")].concat();
         assert_eq!(parse(&one).unwrap().summary(), "1 period on line 2");
@@ -196,7 +199,10 @@ mod tests {
             (after("a,b\n"), "line 3: it has 2 columns, and the lines before have 3".to_owned()),
             (String::new(), format!("line 1: {expected}, and here it has nothing")),
             ("start,end\n".to_owned(), format!("line 1: {expected}, and here it has start, end")),
-            ("from,end\n".to_owned(), format!("line 1: {expected}, and \"from\" is none of them")),
+            (
+                "\nfrom,end\n".to_owned(),
+                format!("line 2: {expected}, and \"from\" is none of them"),
+            ),
         ];
         for (text, reason) in &cases {
             let expected = format!("limits: limits.csv, {reason}");

@@ -9,7 +9,7 @@ use slackwater_engine::import::civil_series::{CivilRow, CivilSeriesError, prices
 use slackwater_engine::import::finding::ImportedPrices;
 use slackwater_engine::import::price_unit::{PriceUnit, PriceUnitError};
 use slackwater_engine::import::series::{
-    InstantRow, SeriesError, SeriesOptions, prices_from_instants,
+    InstantRow, SeriesError, SeriesOptions, prices_from_zoned_instants,
 };
 use slackwater_engine::prices::currency::Currency;
 
@@ -22,7 +22,8 @@ pub struct ListOptions {
     pub currency: Currency,
     /// Unit of its numbers, such as `EUR/MWh`; without it the header of the prices says so.
     pub unit: Option<String>,
-    /// Time zone of its times, where they name no offset.
+    /// Time zone of its times where they name no offset, and of its days and months; without it days and
+    /// months are those of UTC.
     pub time_zone: Option<Tz>,
 }
 
@@ -237,7 +238,9 @@ fn placed(
             let end = end.map(|end| instant(row, &end)).transpose()?;
             Ok(InstantRow { row, start: instant(row, &start)?, end, price })
         });
-        return Ok(prices_from_instants(&rows.collect::<Result<Vec<_>, ListError>>()?, options)?);
+        let rows = rows.collect::<Result<Vec<_>, ListError>>()?;
+        let time_zone = time_zone.unwrap_or(Tz::UTC);
+        return Ok(prices_from_zoned_instants(&rows, time_zone, options)?);
     }
     let time_zone = time_zone.ok_or(ListError::NoTimeZone { row: rows[0].number })?;
     let civil = |row: usize, cell: String| match time_of(row, &cell)? {
@@ -292,6 +295,20 @@ mod tests {
         let unit = Some("öre/kWh".to_owned());
         let list = read(json, &ListOptions { unit, ..options("NOK", None) }).unwrap();
         assert_eq!((list.curve.len(), list.curve.prices()[0]), (1, 0.015));
+    }
+
+    #[test]
+    fn days_with_an_offset_are_those_of_the_time_zone() {
+        let days = "start,price_eur_per_kwh\n2026-10-24T00:00+02:00,1\n2026-10-25T00:00+02:00,2\n\
+                    2026-10-26T00:00+01:00,3\n2026-10-27T00:00+01:00,4\n";
+        let list = read(days, &options("EUR", Some(chrono_tz::Europe::Berlin))).unwrap();
+        assert!(list.gaps().is_empty(), "the day of 25 hours has no gap");
+        let months = "start,price_eur_per_kwh\n2026-02-01T00:00+01:00,1\n\
+                      2026-03-01T00:00+01:00,2\n2026-04-01T00:00+02:00,3\n";
+        let list = read(months, &options("EUR", Some(chrono_tz::Europe::Berlin))).unwrap();
+        assert_eq!((list.curve.len(), list.gaps().len()), (3, 0));
+        let error = read(months, &options("EUR", None)).unwrap_err().to_string();
+        assert!(error.ends_with("no slot length fits; give each row an end"), "{error}");
     }
 
     #[test]

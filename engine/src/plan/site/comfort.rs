@@ -1,7 +1,7 @@
 //! Columns and rows of the rooms and tanks of heat units.
 //!
 //! For each step `t`, with the energy `y_t` that the unit has added, `x_t` that it uses, and the edges
-//! `L_t`, `H_t` of the band ([`Room`](crate::plan::site::room::Room), [symbols](crate::plan::heat)):
+//! `L_t`, `H_t` of the band ([`Room`], [symbols](crate::plan::heat)):
 //!
 //! ```text
 //! y_t = a_t·y_{t−1} + η_t·x_t                          balance

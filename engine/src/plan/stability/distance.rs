@@ -1,6 +1,6 @@
 //! Distance of a new plan from a plan before, as an objective of a linear programme.
 //!
-//! The distance is the one of [`stay_close`](super::stay_close): the sum of the absolute differences
+//! The distance is the one of [`stay_close`](fn@super::stay_close): the sum of the absolute differences
 //! in energy at the plug, slot by slot,
 //!
 //! ```text
