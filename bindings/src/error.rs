@@ -166,7 +166,6 @@ refuse!(
     RulesError,
     SampleError,
     ScenarioError,
-    SeriesError,
     SessionError,
     ShapeError,
     SignalError,
@@ -183,6 +182,18 @@ refuse!(
     VehiclePolicyError,
     ZoneError
 );
+
+impl From<SeriesError> for Refused {
+    fn from(error: SeriesError) -> Self {
+        let is_uneven = matches!(error, SeriesError::Uneven { .. });
+        let ways_out = if is_uneven {
+            ", step_minutes, or holds_until_next if a price holds until the next row"
+        } else {
+            ""
+        };
+        Self::Input(format!("{error}{ways_out}"))
+    }
+}
 
 /// Names the argument in an engine error: `energy(value).named("energy_kwh")?`.
 pub(crate) trait Named<T> {
