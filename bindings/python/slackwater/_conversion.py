@@ -103,8 +103,6 @@ ANY_SIZE = {"VehicleStay", "trade_rolling_intrinsic"}
 def _doubt(place: str, value: float) -> None:
     """Warn of a number that looks like another unit."""
     name = place.rpartition(".")[2]
-    if name not in DOUBTED:
-        return
     text = _engine.doubt(name, value) if abs(value) < MANY else None
     if text is not None:
         text = f"{place}{text.removeprefix(name)}"
@@ -146,7 +144,7 @@ def _is_scalar(value: object) -> bool:
 def _number(place: str, value: Any) -> float:
     number = _plain_number(place, value)
     # Ordinary numbers, which raise no doubt of any unit, are told apart first.
-    if not 1 <= number <= 30 and number > 0:
+    if not 1 <= number <= 30 and number > 0 and place.rpartition(".")[2] in DOUBTED:
         _doubt(place, number)
     return number
 
@@ -224,6 +222,10 @@ def _prices(place: str, value: Any) -> object:
 
 def _table(place: str, value: Any) -> object:
     if hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__"):
+        if _is_one_column(value):
+            kind = type(value).__name__
+            message = f"{place} is one column, a {kind}; give a table, such as from its to_frame()"
+            raise WrongError(TypeError(message))
         return value
     if callable(getattr(value, "collect", None)) and hasattr(value, "collect_schema"):
         return value.collect()
@@ -231,6 +233,13 @@ def _table(place: str, value: Any) -> object:
         return _table_of_columns(place, value)
     words = "a table: of pyarrow, polars, pandas or DuckDB, or a dict of columns"
     raise _mistyped(place, words, value)
+
+
+def _is_one_column(value: Any) -> bool:
+    """Whether an Arrow object is a series or an array whose cells are no rows of a table."""
+    kind = getattr(value, "dtype", None) or getattr(value, "type", None)
+    is_table = any(hasattr(value, name) for name in ("columns", "column_names", "schema"))
+    return kind is not None and not is_table and "struct" not in str(kind).lower()
 
 
 def refused_column(error: Exception) -> Exception | None:

@@ -1,0 +1,86 @@
+"""Warnings of powers, prices and shares that look like another unit, wherever they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import slackwater as sw
+
+SIX = datetime(2026, 7, 6, 18, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+BY = SIX + 4 * HOUR
+PRICES = sw.Prices.from_values(SIX, [0.3, 0.1, 0.2, 0.4], currency="EUR")
+CROWNS = sw.Prices.from_values(SIX, [0.3, 0.1, 0.2, 0.4], currency="NOK")
+WATTS = [900.0, 400.0, 2500.0, 700.0]
+
+
+def capacity(**changes: Any) -> sw.CapacityPlan:
+    given: dict[str, Any] = {"battery": sw.Battery(60, 30), "power_max_kw": 11.0} | changes
+    return sw.plan_capacity(CROWNS, "no-elvia-2026-07", now=SIX, **given)
+
+
+def evaluated(**facts: Any) -> object:
+    devices = [sw.Load("house", power_kw=1), sw.Solar("roof", power_kw=1)]
+    return sw.plan_site(PRICES, now=SIX, devices=devices).evaluate(PRICES, **facts)
+
+
+Doubted = list[tuple[Callable[[], object], str]]
+
+OF_LOADS: Doubted = [
+    (lambda: capacity(load_kw=WATTS), "load_kw is 2500 kW; a power in W"),
+    (lambda: capacity(load_kw=2500), "load_kw is 2500 kW; a power in W"),
+    (lambda: capacity(load_kw=[(SIX, BY, 2500.0)]), "load_kw is 2500 kW; a power in W"),
+    (
+        lambda: capacity(peaks=[(SIX - HOUR, 4400.0)]),
+        "peaks.power_kw is 4400 kW; a power in W",
+    ),
+    (lambda: evaluated(load=WATTS), "load.power_kw is 2500 kW; a power in W"),
+    (lambda: evaluated(solar=WATTS), "solar.power_kw is 2500 kW; a power in W"),
+]
+
+
+@pytest.mark.parametrize(("call", "text"), OF_LOADS)
+def test_a_load_in_watts_is_doubted(call: Callable[[], object], text: str) -> None:
+    with pytest.warns(sw.PlausibilityWarning, match=text) as warned:
+        call()
+    assert [warning.filename for warning in warned] == [__file__]
+
+
+@pytest.mark.filterwarnings("error")
+def test_likely_loads_raise_no_doubt() -> None:
+    capacity(load_kw=[500.0, -30.0, 0.0, 999.0], peaks=[(SIX - HOUR, 900.0)])
+    evaluated(load=[500.0] * 4, solar=[900.0] * 4)
+
+
+COLUMNS: dict[str, Any] = {
+    "Series of pandas": pd.Series([11.0, 7.0]),
+    "Series of polars": pl.Series([11.0, 7.0]),
+    "array of pyarrow": pa.array([11.0, 7.0]),
+    "chunks of pyarrow": pa.chunked_array([[11.0, 7.0]]),
+}
+
+
+@pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS.keys())
+def test_one_column_is_no_table(column: Any) -> None:
+    calls: dict[str, Callable[[], object]] = {
+        "vehicles": lambda: sw.plan_batch(column, PRICES),
+        "samples": lambda: sw.statistics.aggregate(column, resolution="day"),
+        "data": lambda: sw.Prices.from_arrow(column, currency="EUR"),
+    }
+    for name, call in calls.items():
+        kind = type(column).__name__
+        with pytest.raises(TypeError, match=f"^{name} is one column, a {kind}; give a table"):
+            call()
+
+
+def test_a_column_of_rows_is_a_table() -> None:
+    row = {"id": "a", "arrival": SIX, "departure": BY, "power_max_kw": 11.0, "energy_kwh": 9.0}
+    plans = [sw.plan_batch(table, PRICES) for table in (pl.DataFrame([row]), pl.Series([row]))]
+    assert pa.table(plans[0]) == pa.table(plans[1])
