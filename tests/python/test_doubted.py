@@ -27,8 +27,8 @@ def capacity(**changes: Any) -> sw.CapacityPlan:
 
 
 def evaluated(**facts: Any) -> object:
-    devices = [sw.Load("house", power_kw=1), sw.Solar("roof", power_kw=1)]
-    return sw.plan_site(PRICES, now=SIX, devices=devices).evaluate(PRICES, **facts)
+    house, roof = sw.Load("house", power_kw=1), sw.Solar("roof", power_kw=1)
+    return sw.plan_site(PRICES, now=SIX, devices=[house, roof]).evaluate(PRICES, **facts)
 
 
 Doubted = list[tuple[Callable[[], object], str]]
@@ -84,3 +84,52 @@ def test_a_column_of_rows_is_a_table() -> None:
     row = {"id": "a", "arrival": SIX, "departure": BY, "power_max_kw": 11.0, "energy_kwh": 9.0}
     plans = [sw.plan_batch(table, PRICES) for table in (pl.DataFrame([row]), pl.Series([row]))]
     assert pa.table(plans[0]) == pa.table(plans[1])
+
+
+def frame(name: str) -> pd.DataFrame:
+    return pd.DataFrame({name: [11.0, 7.0]}, index=pd.date_range(SIX, periods=2, freq="h"))
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("energy_kwh", "kW"),
+        ("power_w", "kW"),
+        ("Load [kW]", "W"),
+        ("price_eur_per_kwh", "EUR/MWh"),
+        ("Price (EUR/MWh)", "EUR/kWh"),
+    ],
+)
+def test_a_column_named_in_another_unit_is_refused(name: str, unit: str) -> None:
+    kind = sw.Prices if unit.startswith("EUR") else sw.Series
+    with pytest.raises(sw.InputError, match=r"in its name, and unit is .*; give the unit of its"):
+        kind.from_series(frame(name), unit=unit)
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("power_kw", "kW"),
+        ("MW", "MW"),
+        ("kw_of_house", "W"),
+        ("view", "W"),
+        ("price_eur_mwh", "EUR/MWh"),
+        ("g_per_kwh", "kg/kWh"),
+    ],
+)
+def test_a_column_named_in_its_unit_or_in_none_is_read(name: str, unit: str) -> None:
+    kind = sw.Prices if unit.startswith("EUR") else sw.Series
+    plain = frame(name).rename(columns={name: "value"})
+    assert kind.from_series(frame(name), unit=unit) == kind.from_series(plain, unit=unit)
+
+
+def test_a_bill_of_energies_is_not_one_of_powers() -> None:
+    july = pd.date_range("2026-07-01", "2026-08-01", freq="15min", tz="Europe/Oslo")[:-1]
+    readings = pd.DataFrame({"energy_kwh": [0.25] * len(july)}, index=july)
+    with pytest.raises(sw.InputError, match="load: column 'energy_kwh' has 'kwh' in its name"):
+        sw.bill(readings, "no-elvia-2026-07")
+    powers = pd.DataFrame({"power_kw": [1.0] * len(july)}, index=july)
+    with pytest.raises(sw.InputError, match="load: column 'power_kw' has 'kw' in its name"):
+        sw.bill(powers, "no-elvia-2026-07", unit="kWh")
+    bills = [sw.bill(powers, "no-elvia-2026-07"), sw.bill(readings, "no-elvia-2026-07", unit="kWh")]
+    assert bills[0].total == bills[1].total
