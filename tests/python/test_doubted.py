@@ -133,3 +133,50 @@ def test_a_bill_of_energies_is_not_one_of_powers() -> None:
         sw.bill(powers, "no-elvia-2026-07", unit="kWh")
     bills = [sw.bill(powers, "no-elvia-2026-07"), sw.bill(readings, "no-elvia-2026-07", unit="kWh")]
     assert bills[0].total == bills[1].total
+
+
+CARS: Any = {
+    "id": ["a", "b"],
+    "arrival": [SIX] * 2,
+    "departure": [BY] * 2,
+    "energy_kwh": [9.0, 12.0],
+    "power_max_kw": [11.0, 11.0],
+}
+
+
+def area(**node: Any) -> sw.AreaPlan:
+    return sw.plan_area(CARS, PRICES, nodes=[sw.Node(name="street", **node)])
+
+
+OF_AREAS: Doubted = [
+    (lambda: sw.plan_area(CARS, PRICES, limit_kw=15e3), r"nodes\['area'\].limit_kw is 15000 kW; a"),
+    (lambda: area(limit_kw=[None, 15e3, 20.0, None]), r"\].limit_kw is 15000 kW; a power in W"),
+    (lambda: area(export_limit_kw=9e3), r"\].export_limit_kw is 9000 kW; a power in W"),
+    (
+        lambda: area(target_kw=[9e3] * 4, target_price_per_kwh=0.01),
+        r"\].target_kw is 9000 kW; a power in W",
+    ),
+    (
+        lambda: area(peak_price_per_kw=1, peak_incurred_kw=12e3),
+        r"\].peak_incurred_kw is 12000 kW; a power in W",
+    ),
+    (
+        lambda: area(base_kw=[2500.0, 400.0, -9e3, 0.0], limit_kw=15),
+        r"\].base_kw is 9000 kW; a power in W",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "text"), OF_AREAS)
+def test_a_power_of_an_area_in_watts_is_doubted(call: Callable[[], object], text: str) -> None:
+    with pytest.warns(sw.PlausibilityWarning, match=text) as warned:
+        call()
+    assert [warning.filename for warning in warned] == [__file__]
+
+
+@pytest.mark.filterwarnings("error")
+def test_likely_powers_of_an_area_raise_no_doubt() -> None:
+    area(limit_kw=1000, export_limit_kw=2000, peak_incurred_kw=20, peak_price_per_kw=1)
+    area(limit_kw=60_000, base_kw=[40_000.0] * 4)
+    area(base_kw=[40_000.0] * 4)
+    sw.plan_area(CARS, PRICES, nodes=[sw.Node(name="street")])

@@ -95,6 +95,8 @@ DOUBTED = {
 }
 # A battery of a site may be as large as a container, or many of them.
 LARGE = {"Discharge", "StationaryBattery"}
+# Factor between a limit and all that it limits, beyond which the two are hardly in one unit.
+LIMIT_FACTOR = 100
 # Rows of a log or of a made-up fleet, among which any number may be; and a battery that trades,
 # which is as large as a power plant.
 ANY_SIZE = {"VehicleStay", "trade_rolling_intrinsic"}
@@ -107,6 +109,15 @@ def _doubt(place: str, value: float) -> None:
     if text is not None:
         text = f"{place}{text.removeprefix(name)}"
         warnings.warn(text, _engine.PlausibilityWarning, stacklevel=levels_to_caller())
+
+
+def warn_of_limit(place: str, power_kw: float, limited_kw: float) -> None:
+    """Warn of a limit that looks like W: far above all that it limits.
+
+    Grids are built for one to ten times what they serve; watts are a thousand times too many.
+    """
+    if 0 < limited_kw * LIMIT_FACTOR < power_kw:
+        _doubt(place, power_kw)
 
 
 def warn_of_largest(place: str, values: Iterable[object]) -> None:
