@@ -95,6 +95,8 @@ DOUBTED = {
 }
 # A battery of a site may be as large as a container, or many of them.
 LARGE = {"Discharge", "StationaryBattery"}
+# Factor between a limit and all that it limits, beyond which the two are hardly in one unit.
+LIMIT_FACTOR = 100
 # Rows of a log or of a made-up fleet, among which any number may be; and a battery that trades,
 # which is as large as a power plant.
 ANY_SIZE = {"VehicleStay", "trade_rolling_intrinsic"}
@@ -103,12 +105,19 @@ ANY_SIZE = {"VehicleStay", "trade_rolling_intrinsic"}
 def _doubt(place: str, value: float) -> None:
     """Warn of a number that looks like another unit."""
     name = place.rpartition(".")[2]
-    if name not in DOUBTED:
-        return
     text = _engine.doubt(name, value) if abs(value) < MANY else None
     if text is not None:
         text = f"{place}{text.removeprefix(name)}"
         warnings.warn(text, _engine.PlausibilityWarning, stacklevel=levels_to_caller())
+
+
+def warn_of_limit(place: str, power_kw: float, limited_kw: float) -> None:
+    """Warn of a limit that looks like W: far above all that it limits.
+
+    Grids are built for one to ten times what they serve; watts are a thousand times too many.
+    """
+    if 0 < limited_kw * LIMIT_FACTOR < power_kw:
+        _doubt(place, power_kw)
 
 
 def warn_of_largest(place: str, values: Iterable[object]) -> None:
@@ -146,7 +155,7 @@ def _is_scalar(value: object) -> bool:
 def _number(place: str, value: Any) -> float:
     number = _plain_number(place, value)
     # Ordinary numbers, which raise no doubt of any unit, are told apart first.
-    if not 1 <= number <= 30 and number > 0:
+    if not 1 <= number <= 30 and number > 0 and place.rpartition(".")[2] in DOUBTED:
         _doubt(place, number)
     return number
 
@@ -224,6 +233,10 @@ def _prices(place: str, value: Any) -> object:
 
 def _table(place: str, value: Any) -> object:
     if hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__"):
+        if _is_one_column(value):
+            kind = type(value).__name__
+            message = f"{place} is one column, a {kind}; give a table, such as from its to_frame()"
+            raise WrongError(TypeError(message))
         return value
     if callable(getattr(value, "collect", None)) and hasattr(value, "collect_schema"):
         return value.collect()
@@ -231,6 +244,13 @@ def _table(place: str, value: Any) -> object:
         return _table_of_columns(place, value)
     words = "a table: of pyarrow, polars, pandas or DuckDB, or a dict of columns"
     raise _mistyped(place, words, value)
+
+
+def _is_one_column(value: Any) -> bool:
+    """Whether an Arrow object is a series or an array whose cells are no rows of a table."""
+    kind = getattr(value, "dtype", None) or getattr(value, "type", None)
+    is_table = any(hasattr(value, name) for name in ("columns", "column_names", "schema"))
+    return kind is not None and not is_table and "struct" not in str(kind).lower()
 
 
 def refused_column(error: Exception) -> Exception | None:

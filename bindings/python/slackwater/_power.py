@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from slackwater import _engine
+from slackwater._conversion import warn_of_largest
 from slackwater._index import refuse_other_times
 from slackwater.series import Series, periods_in
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def power_periods(
     name: str, power: PowerOverTime | ArrowTable | None, prices: Prices
 ) -> list[tuple[datetime, datetime, float]] | None:
-    """Turn a power into periods with their kW.
+    """Turn a power into periods with their kW, and warn of one that looks like W.
 
     Args:
         name: Name of the argument, for the messages.
@@ -31,6 +32,17 @@ def power_periods(
         InputError: There are not as many numbers as slots, or a series is in another unit.
         TypeError: ``power`` is none of these.
     """
+    periods = _periods(name, power, prices)
+    # The temperature of the air outside has the same forms.
+    if periods and not name.endswith("_celsius"):
+        place = name if name.endswith("_kw") else f"{name}.power_kw"
+        warn_of_largest(place, [period[-1] for period in periods])
+    return periods
+
+
+def _periods(
+    name: str, power: PowerOverTime | ArrowTable | None, prices: Prices
+) -> list[tuple[datetime, datetime, float]] | None:
     if power is None:
         return None
     if isinstance(power, Series):

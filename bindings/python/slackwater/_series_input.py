@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from math import isnan
@@ -11,6 +12,9 @@ from slackwater import _engine
 from slackwater._engine import InputError
 
 Times = list[datetime]
+
+# Units that the name of a column may end in.
+UNITS = {"w", "kw", "mw", "wh", "kwh", "mwh"}
 
 
 class Table(NamedTuple):
@@ -48,11 +52,14 @@ def numbers_of(values: Iterable[Any], name: str) -> list[float]:
     return numbers
 
 
-def read_table(data: object, *, time: str | None, end: str | None, value: str | None) -> Table:
-    """Take the columns of a series or a frame.
+def read_table(
+    data: object, *, unit: str, time: str | None, end: str | None, value: str | None
+) -> Table:
+    """Take the columns of a series or a frame whose numbers are in a unit.
 
     Raises:
-        InputError: A column is missing or cannot be guessed, or a cell is no time or number.
+        InputError: A column is missing or cannot be guessed, a cell is no time or number, or the
+            values have the name of another unit.
         TypeError: ``data`` is no series or frame.
     """
     columns, index = _columns_of(data)
@@ -65,6 +72,7 @@ def read_table(data: object, *, time: str | None, end: str | None, value: str | 
         end = "end"
     rest = {name: cells for name, cells in columns.items() if name not in (time_name, end)}
     value_name = value if value is not None else _guess(rest, "value", _is_number, ())
+    refuse_other_unit(value_name, unit)
     return Table(
         time_name,
         _times(times, time_name),
@@ -72,6 +80,28 @@ def read_table(data: object, *, time: str | None, end: str | None, value: str | 
         value_name,
         _values(_column(columns, value_name), value_name),
     )
+
+
+def refuse_other_unit(name: str, unit: str) -> None:
+    """Refuse values by a name that ends in another unit: of power or of energy, whatever is per it.
+
+    Raises:
+        InputError: It does.
+
+    Example:
+        >>> refuse_other_unit("price_per_mwh", "EUR/MWh")
+        >>> refuse_other_unit("energy_kwh", "kW")
+        Traceback (most recent call last):
+            ...
+        slackwater.InputError: column 'energy_kwh' has 'kwh' in its name, and unit is 'kW'; ...
+    """
+    named = re.split(r"[^a-z]+", name.lower().rstrip(" )]"))[-1]
+    given = unit.lower().rpartition("/")[2].strip()
+    if named in UNITS and given in UNITS and named != given:
+        raise InputError(
+            f"column {name!r} has {named!r} in its name, and unit is {unit!r}; give the unit of "
+            "its numbers, or rename it"
+        )
 
 
 def read_rows(table: Table, meaning: Meaning) -> _engine.Prices:

@@ -192,20 +192,22 @@ def _series(
             )
         return given
     try:
-        return _read_load(given, start=start, slot=slot)
+        return _read_load(given, unit, start=start, slot=slot)
     except (InputError, TypeError) as error:
         # Of energies the numbers are kWh.
         message = str(error).replace("finite number of kW", f"finite number of {unit}")
         raise type(error)(f"{name}: {message}") from None
 
 
-def _read_load(given: object, *, start: datetime | None, slot: timedelta | None) -> Series:
+def _read_load(
+    given: object, unit: str, *, start: datetime | None, slot: timedelta | None
+) -> Series:
     """Numbers from their first instant on, or anything that has times."""
     if start is None:
         # An array of NumPy has no times; a series of pandas has them in its index.
         if isinstance(given, Sequence) or hasattr(given, "__array_interface__"):
             raise InputError("a list of numbers; give its first instant as start=")
-        return Series.from_series(given, unit="kW")
+        return Series._read(given, "kW", unit)
     if not isinstance(given, Iterable):
         what = "None" if given is None else f"a {type(given).__name__}"
         raise TypeError(f"{what}; give numbers, or a series with times")

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from slackwater import _engine, _view
+from slackwater._conversion import warn_of_largest
 from slackwater._drawn import Drawn
 from slackwater._power import power_periods
 from slackwater._row import native_battery
@@ -216,6 +217,8 @@ def plan_capacity(
     """
     given = dict(locals())
     prices = priced(prices, carbon)
+    peaks = list(peaks)
+    warn_of_largest("peaks.power_kw", [power for _, power in peaks])
     native = _engine.plan_capacity(
         prices._native,
         billing_tariff(tariff),
@@ -234,6 +237,6 @@ def plan_capacity(
         wear_price_per_kwh=wear_price_per_kwh,
         after_deadline=after_deadline,
         load=power_periods("load_kw", load_kw, prices) or [],
-        peaks=list(peaks),
+        peaks=peaks,
     )
     return CapacityPlan(native, prices, given)

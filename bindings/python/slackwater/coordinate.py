@@ -14,7 +14,14 @@ from slackwater._drawn import Drawn
 from slackwater._engine import InputError, PlanTable
 from slackwater._index import refuse_other_times
 from slackwater._saved_plan import refuse_other_currency
-from slackwater.area_node import PROFILES, Node, Profile, area_nodes, without_series
+from slackwater.area_node import (
+    PROFILES,
+    Node,
+    Profile,
+    area_nodes,
+    warn_of_nodes,
+    without_series,
+)
 from slackwater.area_types import AreaProgress, RoundMemory
 from slackwater.prices import Prices, emission_price, priced
 from slackwater.questions import Asked, hold_arguments, tell_argument
@@ -892,6 +899,7 @@ def _plan(given: Mapping[str, Any], before: _Before, **listeners: object) -> Are
         before=before._asdict(),
         listeners=silent | listeners,
     )
+    warn_of_nodes(nodes, numbers)
     emissions = None if carbon is None else emission_price(carbon)
     seconds = perf_counter() - began
     return AreaPlan._of(numbers, plans, nodes, prices, seconds, emissions, given)

@@ -155,13 +155,13 @@ class Prices(Series):
                 far that is. Otherwise the time to it is a gap.
 
         Raises:
-            InputError: The unit is no unit of price; a column is missing or
-                cannot be guessed; a cell is no time or number; times have no
-                zone and ``time_zone`` is not given; rows are out of order, or
-                at no regular distance without ``end``, ``step_minutes`` and
-                ``holds_until_next``; rows are at last days of months; a
-                price stands at a time that clocks skip. The message names
-                column and row, counted from 0.
+            InputError: The unit is no unit of price; the column is named in
+                another one; a column is missing or cannot be guessed; a cell
+                is no time or number; times have no zone and ``time_zone`` is
+                not given; rows are out of order, or at no regular distance
+                without ``end``, ``step_minutes`` and ``holds_until_next``;
+                rows are at last days of months; a price stands at a time that
+                clocks skip. The message names column and row, counted from 0.
             TypeError: ``data`` is no series or frame.
 
         Example:
@@ -181,7 +181,7 @@ class Prices(Series):
             raise _engine.InputError(
                 f"unit is {unit!r}, which is no price; use slackwater.Series for it"
             )
-        table = read_table(data, time=time, end=end, value=value)
+        table = read_table(data, unit=unit, time=time, end=end, value=value)
         meaning = Meaning(unit, named, time_zone, step_minutes, holds_until_next)
         return cls._wrap(read_rows(table, meaning))
 

@@ -182,10 +182,27 @@ class Series:
             InputError: As :meth:`slackwater.Prices.from_series`.
             TypeError: ``data`` is no series or frame.
         """
+        rows = {"time": time, "end": end, "value": value}
+        gaps = (step_minutes, holds_until_next)
+        return cls._read(data, unit, unit, time_zone, gaps, **rows)
+
+    @classmethod
+    def _read(
+        cls,
+        data: object,
+        unit: str,
+        named: str,
+        time_zone: str | None = None,
+        gaps: tuple[int | None, bool] = (None, False),
+        *,
+        time: str | None = None,
+        end: str | None = None,
+        value: str | None = None,
+    ) -> Self:
+        """Build a series in a unit from values whose name may end in ``named``."""
         name, factor = _unit_of(unit)
-        table = read_table(data, time=time, end=end, value=value)
-        plain = f"{NO_CURRENCY}/kWh"
-        meaning = Meaning(plain, NO_CURRENCY, time_zone, step_minutes, holds_until_next)
+        table = read_table(data, unit=named, time=time, end=end, value=value)
+        meaning = Meaning(f"{NO_CURRENCY}/kWh", NO_CURRENCY, time_zone, *gaps)
         read = read_rows(table, meaning)
         return cls._wrap(_engine.Series.from_read(read, unit=name, factor=factor))
 
