@@ -218,10 +218,17 @@ pub enum LpError {
         /// Position of the column.
         column: usize,
     },
-    /// A whole number or a value to start from names a variable that is not
-    /// there.
-    #[error("an integrality or a start value names an unknown variable")]
+    /// A whole number names a variable that is not there.
+    #[error("an integrality names an unknown variable")]
     BadInteger,
+    /// The values to start from are not one for each variable.
+    #[error("{found} values to start from are for {expected} variables")]
+    BadStart {
+        /// Number of values.
+        found: usize,
+        /// Number of variables.
+        expected: usize,
+    },
     /// The limit on iterations was reached before the optimum.
     #[error("the limit on iterations was reached before the optimum")]
     IterationLimit,
@@ -324,7 +331,7 @@ impl LinearProgram {
     /// not be feasible. No values leave the start to the solver.
     ///
     /// # Errors
-    /// As [`LinearProgram::minimise_within`]; [`LpError::BadInteger`] if there are values for another
+    /// As [`LinearProgram::minimise_within`]; [`LpError::BadStart`] if there are values for another
     /// number of variables.
     ///
     /// # Example
@@ -343,8 +350,8 @@ impl LinearProgram {
     /// ```
     pub fn minimise_from(&self, values: &[f64], limits: &Limits) -> Result<Solution, LpError> {
         self.check()?;
-        if !values.is_empty() && values.len() != self.columns.len() {
-            return Err(LpError::BadInteger);
+        if !values.is_empty() {
+            check_start(values, self.columns.len())?;
         }
         let mut model = self.model(&[])?;
         make_reproducible(&mut model);
@@ -492,8 +499,10 @@ impl MixedProgram {
     pub fn minimise(&self, limits: &Limits) -> Result<MipSolution, LpError> {
         self.linear.check()?;
         let count = self.linear.columns.len();
-        let is_uneven = self.start.as_ref().is_some_and(|start| start.len() != count);
-        if is_uneven || self.integers.iter().any(|&column| column >= count) {
+        if let Some(start) = &self.start {
+            check_start(start, count)?;
+        }
+        if self.integers.iter().any(|&column| column >= count) {
             return Err(LpError::BadInteger);
         }
         // Without whole numbers there is no pruning to confirm.
@@ -618,6 +627,12 @@ impl MixedProgram {
             _ => f64::NEG_INFINITY,
         }
     }
+}
+
+/// Checks that there is a value to start from for each variable.
+fn check_start(values: &[f64], expected: usize) -> Result<(), LpError> {
+    let found = values.len();
+    if found == expected { Ok(()) } else { Err(LpError::BadStart { found, expected }) }
 }
 
 /// Sets the options that make the solver silent and its results reproducible.
@@ -770,6 +785,10 @@ mod tests {
             assert!((from.cost - least.cost).abs() < 1e-9, "{start:?}");
         }
         let few = programme.minimise_from(&[1.0], &Limits::default());
-        assert_eq!(few, Err(LpError::BadInteger));
+        assert_eq!(few, Err(LpError::BadStart { found: 1, expected: 12 }));
+        let mixed =
+            MixedProgram { linear: programme, integers: vec![0], start: Some(vec![1.0; 13]) };
+        let many = mixed.minimise(&Limits::default());
+        assert_eq!(many, Err(LpError::BadStart { found: 13, expected: 12 }));
     }
 }

@@ -17,6 +17,7 @@ import axe_core_python
 import pytest
 
 from server import SERVER
+from slackwater import cli
 
 from devtools import Window
 
@@ -142,7 +143,9 @@ def test_pages_load_nothing_and_need_no_script(served: Served, window: Window) -
     assert len([url for url in urls if url.scheme == "http"]) == len(served.pages)
 
 
-def test_a_plan_is_drawn_with_its_reasons_and_its_proof(served: Served, window: Window) -> None:
+def test_a_plan_is_drawn_with_its_reasons_and_its_proof(
+    served: Served, window: Window, tmp_path: Path
+) -> None:
     window.open(served.admin + served.pages["vehicle"])
     shown = text(window)
     assert "proved cheapest" in shown
@@ -158,6 +161,11 @@ def test_a_plan_is_drawn_with_its_reasons_and_its_proof(served: Served, window: 
     assert len(plan["reasons"]) == window.evaluate(
         "document.querySelectorAll('.reasons li').length"
     )
+    assert len(plan["sentences"]) == len(plan["reasons"])
+    assert "in the cheapest hours before" in plan["sentences"][0]
+    saved = tmp_path / "saved.json"
+    saved.write_text(json.dumps(plan["saved"]))
+    assert cli.main(["replay", str(saved)]) == 0
 
 
 def test_an_area_is_drawn_against_its_limit(served: Served, window: Window) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
 import re
 import socket
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,6 +69,39 @@ def test_service_interface_and_webhooks(
     assert {"town.yaml", "truth.json", "receivers.json"} <= {
         path.name for path in tmp_path.iterdir()
     }
+
+
+def versioned_names(part: Any) -> Iterator[str]:
+    """Members of the OpenAPI document whose description names a version."""
+    if isinstance(part, list):
+        for one in part:
+            yield from versioned_names(one)
+    elif isinstance(part, dict):
+        for name, value in part.get("properties", {}).items():
+            if re.search(r"version(s before)? 20\d\d", value.get("description", "")):
+                yield name
+        for value in part.values():
+            yield from versioned_names(value)
+
+
+def test_what_differs_between_versions_is_in_the_guide() -> None:
+    page = (DOCS / "how-to/interface.md").read_text(encoding="utf-8")
+    guide = page.partition("\n## Versions\n")[2].partition("\n## ")[0]
+    source = (ROOT / "api/wire/src/version/dated.rs").read_text(encoding="utf-8")
+    versions = re.findall(r'rename = "([\d-]+)"', source)
+    steps = [f"From {old} to {new}" for old, new in itertools.pairwise(versions)]
+    assert re.findall(r"^### (.*)$", guide, re.MULTILINE) == steps
+    document = json.loads((ROOT / "api/http/openapi.json").read_text(encoding="utf-8"))
+    names = set(versioned_names(document["components"]["schemas"]))
+    paths = {
+        path
+        for path, operations in document["paths"].items()
+        for operation in operations.values()
+        if "In version 20" in operation["summary"]
+    }
+    assert len(names) > 5
+    assert len(paths) > 3
+    assert {name for name in names | paths if f"`{name}`" not in guide} == set()
 
 
 def test_every_kind_of_problem_is_explained() -> None:

@@ -1,5 +1,5 @@
 //! Program that follows limits of an EEBUS control box as orders of a grid operator.
-use std::io::{self, IsTerminal};
+use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -52,9 +52,7 @@ enum Failure {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let log = tracing_subscriber::fmt().with_max_level(arguments.log);
-    // Colours are for terminals: files and journals would have their codes.
-    log.with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).init();
+    arguments.log.begin();
     match follow_box(&arguments).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use clap::Parser;
 use eebus::ship::Ski;
-use slackwater_grid_client::arguments::{ConnectError, ServiceArguments, level_parser};
+use slackwater_grid_client::arguments::{ConnectError, LogArguments, ServiceArguments};
 use slackwater_grid_client::service::Service;
-use tracing_subscriber::filter::LevelFilter;
 
 /// Name of the program.
 const PROGRAM: &str = "slackwater-eebus";
@@ -42,15 +41,9 @@ pub struct Arguments {
     #[command(flatten)]
     service: ServiceArguments,
 
-    /// Least level of the log: `info` has each limit, `error` faults alone.
-    #[arg(
-        long,
-        default_value = "info",
-        value_name = "LEVEL",
-        value_parser = level_parser(),
-        ignore_case = true
-    )]
-    pub log: LevelFilter,
+    /// The log.
+    #[command(flatten)]
+    pub log: LogArguments,
 }
 
 impl Arguments {

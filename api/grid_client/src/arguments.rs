@@ -1,9 +1,10 @@
-//! Arguments that name the sender, the operators' address and its token.
+//! Arguments that name the sender, the operators' address, its token and certificates; and the log.
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use http::{HeaderValue, Uri};
-use slackwater_https::client::TlsError;
+use slackwater_https::client::{PemFiles, TlsError};
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::http::Https;
@@ -34,6 +35,38 @@ pub struct ServiceArguments {
     /// File with the token of the operators' address.
     #[arg(long, value_name = "FILE")]
     admin_token_file: Option<PathBuf>,
+
+    /// Authority of the certificate of the operators' address, in PEM; those of this machine, if it is
+    /// not named.
+    #[arg(long, env = "SLACKWATER_ADMIN_CA", value_name = "FILE")]
+    admin_ca: Option<PathBuf>,
+
+    /// Certificate to show to the operators' address, and its key, in PEM, in one file.
+    #[arg(long, env = "SLACKWATER_ADMIN_CERTIFICATE", value_name = "FILE")]
+    admin_certificate: Option<PathBuf>,
+}
+
+/// Log of a program, among its arguments.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct LogArguments {
+    /// Least level of the log: `info` has each order, `error` faults alone.
+    #[arg(
+        long = "log",
+        default_value = "info",
+        value_name = "LEVEL",
+        value_parser = level_parser(),
+        ignore_case = true
+    )]
+    level: LevelFilter,
+}
+
+impl LogArguments {
+    /// Begins the log, on the standard error output.
+    pub fn begin(self) {
+        let log = tracing_subscriber::fmt().with_max_level(self.level).with_writer(io::stderr);
+        // Colours are for terminals: files and journals would have their codes.
+        log.with_ansi(io::stderr().is_terminal()).init();
+    }
 }
 
 /// Secret that cannot be used.
@@ -66,6 +99,9 @@ pub enum ConnectError {
     /// There is no TLS.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// A certificate that cannot be used.
+    #[error("--admin-ca, --admin-certificate: {0}")]
+    Files(TlsError),
 }
 
 impl ServiceArguments {
@@ -73,21 +109,22 @@ impl ServiceArguments {
     /// requests to others.
     ///
     /// # Errors
-    /// The file of the token cannot be read, the token cannot be sent, or there is no TLS.
+    /// A file cannot be read, the token cannot be sent, or there is no TLS.
     pub fn connect(self, program: &str) -> Result<(Service, Https), ConnectError> {
         let token = read_secret(
             ("--admin-token", self.admin_token),
             ("--admin-token-file", self.admin_token_file.as_deref()),
         )?;
-        let https = Https::of_program(program)?;
-        Ok((Service::new(https.clone(), &self.admin, &self.grid, token), https))
+        let others = Https::of_program(program)?;
+        let files = PemFiles { authority: self.admin_ca, certificate: self.admin_certificate };
+        let own = Https::with_files(program, &files).map_err(ConnectError::Files)?;
+        Ok((Service::new(own, &self.admin, &self.grid, token), others))
     }
 }
 
 /// Parser of the least level of a log: a word. `LevelFilter` itself takes digits, and an empty text as
 /// `error`.
-#[must_use]
-pub fn level_parser() -> impl TypedValueParser<Value = LevelFilter> {
+fn level_parser() -> impl TypedValueParser<Value = LevelFilter> {
     let words = PossibleValuesParser::new(["off", "error", "warn", "info", "debug", "trace"]);
     words.try_map(|word| word.parse::<LevelFilter>())
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 use http::{HeaderValue, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Bytes;
-use slackwater_https::client::{HttpsClient, TlsError, connect_https};
+use slackwater_https::client::{HttpsClient, PemFiles, TlsError, connect_with_files};
 use slackwater_https::failure::describe_failure;
 use tokio::time::timeout;
 
@@ -60,7 +60,7 @@ impl RequestError {
     }
 }
 
-/// Client that trusts what the system trusts, and follows no redirects.
+/// Client that trusts what the system trusts, or an authority of its own, and follows no redirects.
 #[derive(Debug, Clone)]
 pub struct Https {
     client: HttpsClient,
@@ -78,9 +78,20 @@ impl Https {
     /// # Panics
     /// The name has characters that a header cannot have.
     pub fn of_program(name: &str) -> Result<Self, TlsError> {
+        Self::with_files(name, &PemFiles::default())
+    }
+
+    /// Makes a client of a program with an authority and a certificate of its own.
+    ///
+    /// # Errors
+    /// There is no TLS, or a file is missing or holds something else.
+    ///
+    /// # Panics
+    /// The name has characters that a header cannot have.
+    pub fn with_files(name: &str, files: &PemFiles) -> Result<Self, TlsError> {
         let agent = format!("{name}/{}", env!("CARGO_PKG_VERSION"));
         let agent = HeaderValue::try_from(agent).expect("a name of plain letters");
-        Ok(Self { client: connect_https()?, agent })
+        Ok(Self { client: connect_with_files(files)?, agent })
     }
 
     /// Sends a request and reads the JSON of the answer.

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `http` | requests over HTTP and TLS, with limits of time and size |
 //! | `service` | orders and heartbeats at the operators' address |
-//! | `arguments` | arguments that name the sender, the address and its token |
+//! | `arguments` | arguments that name the sender, the address, its token and certificates; and the log |
 pub mod arguments;
 pub mod http;
 pub mod service;

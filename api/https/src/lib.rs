@@ -2,7 +2,7 @@
 //!
 //! | File | Holds |
 //! |---|---|
-//! | `client` | connections that trust what the system trusts |
+//! | `client` | connections that trust what the system or an authority of their own trusts |
 //! | `failure` | failures of requests in words for operators |
 pub mod client;
 pub mod failure;

@@ -135,23 +135,25 @@ impl Frame {
         }
     }
 
-    /// A page that only says something, with a way on where there is one: its words, and its address.
+    /// A page that only says something, with a way on where there is one: its words, and its address;
+    /// and with a list of devices that are connected now, if there are any.
     #[must_use]
     pub fn end(
         &self,
         (title, lead): (&str, &str),
         way: Option<(&str, &str)>,
-        is_done: bool,
+        connected: Option<&Markup>,
     ) -> Markup {
         let content = html! {
             div.end {
-                @if is_done { (icons::tick()) }
+                @if connected.is_some() { (icons::tick()) }
                 h1 { (title) }
                 p.lead { (self.about_app(lead)) }
                 @if let Some((words, address)) = way {
                     a.button.main href=(address) rel="noreferrer" { (words) }
                 }
             }
+            @if let Some(connected) = connected { (connected) }
         };
         self.page(title, false, &content)
     }

@@ -423,6 +423,22 @@ impl StepPage<'_> {
     }
 }
 
+/// Devices of an account that are connected now.
+#[must_use]
+pub fn list_connected(frame: &Frame, portal: &str, devices: &[Offer]) -> Markup {
+    let texts = frame.texts();
+    html! {
+        section.grants aria-labelledby="connected" {
+            h2 #connected { (fill(&texts.devices, &[("portal", portal)])) }
+            ul {
+                @for device in devices {
+                    li { (icons::of(device.kind)) span { (device.name) " – " (texts.kind(device.kind)) } }
+                }
+            }
+        }
+    }
+}
+
 /// The button that ends the session without devices.
 fn leave(words: &str) -> Markup {
     html! { button.button.bare type="submit" name="do" value="leave" { (words) } }

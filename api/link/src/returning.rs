@@ -56,7 +56,7 @@ pub(super) async fn come_back(
     let Some(ReturnState { token, nonce }) = state else {
         let frame = Frame::of(&app, None, &headers);
         let texts = frame.texts();
-        let html = frame.end((&texts.return_title, &texts.return_foreign), None, false);
+        let html = frame.end((&texts.return_title, &texts.return_foreign), None, None);
         return page(LinkPageError::ForeignForm, &frame, &html, &[]);
     };
     match Visit::begin(&app, &token, &headers).await {
@@ -140,7 +140,7 @@ impl Visit {
         let texts = self.frame.texts();
         let path = self.session.path();
         let way = Some((texts.go_on.as_str(), path.as_str()));
-        let html = self.frame.end((&texts.return_title, &texts.return_used), way, false);
+        let html = self.frame.end((&texts.return_title, &texts.return_used), way, None);
         page(LinkPageError::SessionOver, &self.frame, &html, &[])
     }
 

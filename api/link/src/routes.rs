@@ -17,7 +17,7 @@ use super::browser::Browser;
 use super::form::Form;
 use super::frame::Frame;
 use super::guard::{is_cross_site, protect};
-use super::pages::{Notice, Place, StepPage};
+use super::pages::{Notice, Place, StepPage, list_connected};
 use super::returning::come_back;
 use slackwater_http::problem::LinkPageError;
 use slackwater_integration::error::VendorError;
@@ -149,7 +149,7 @@ impl Visit {
         let texts = frame.texts();
         let over = |mishap, (title, lead): (&String, &String), back: Option<String>| {
             let way = back.as_deref().map(|back| (texts.back_to.as_str(), back));
-            Box::new(page(mishap, &frame, &frame.end((title, lead), way, false), &[]))
+            Box::new(page(mishap, &frame, &frame.end((title, lead), way, None), &[]))
         };
         let browser = Browser::of(headers, &app.urls().link).map_err(VisitError::from);
         let (session, browser) = match (found.map_err(VisitError::from), browser) {
@@ -492,6 +492,12 @@ impl Visit {
         known.map_or_else(|| code.to_string(), |known| known.display_name.clone())
     }
 
+    /// Name of the account of a manufacturer.
+    fn portal_of(&self, code: &VendorCode) -> String {
+        let known = self.app.vendor(code).map(|vendor| vendor.profile());
+        known.map_or_else(|| code.to_string(), |known| known.portal_name.clone())
+    }
+
     async fn accept(&self, step: Step, form: &Form) -> Result<Response, VisitError> {
         let Step::Consent { vendor, connection, offers } = &step else {
             return Ok(self.see_page());
@@ -503,7 +509,11 @@ impl Visit {
         let account = (vendor, connection.clone());
         let (mishap, failure, notice) =
             match flow::accept(&self.app, &self.session, account, &taken).await {
-                Ok(_) => return Ok(self.end_page(None, (&texts.done_title, &texts.done_lead))),
+                Ok(_) => {
+                    let connected = list_connected(&self.frame, &self.portal_of(vendor), &taken);
+                    let words = (texts.done_title.as_str(), texts.done_lead.as_str());
+                    return Ok(self.end_page(Ok(&connected), words));
+                }
                 Err(Refusal::Closed) => return Ok(self.see_page()),
                 Err(Refusal::Store(failure)) => return Err(failure.into()),
                 Err(Refusal::NoDevice) => {
@@ -533,15 +543,15 @@ impl Visit {
         let is_hopeless = *step == Step::Choose && self.session.vendors(&self.app).is_empty();
         let usual = if is_hopeless { Failure::InvalidScope } else { Failure::AccessDenied };
         let texts = self.frame.texts();
-        Ok(self.end_page(Some(failure.unwrap_or(usual)), (&texts.left_title, &texts.left_lead)))
+        Ok(self.end_page(Err(failure.unwrap_or(usual)), (&texts.left_title, &texts.left_lead)))
     }
 
-    /// The end: back to the client (302), or a page that says how it went.
-    fn end_page(&self, failure: Option<Failure>, words: (&str, &str)) -> Response {
-        if let Some(end) = self.session.end(failure) {
+    /// The end: back to the client (302), or a page that says how it went, with what is connected now.
+    fn end_page(&self, ended: Result<&Markup, Failure>, words: (&str, &str)) -> Response {
+        if let Some(end) = self.session.end(ended.err()) {
             return redirect(StatusCode::FOUND, &end);
         }
-        let html = self.frame.end(words, None, failure.is_none());
+        let html = self.frame.end(words, None, ended.ok());
         answer(StatusCode::OK, &self.frame.style, &html, &[])
     }
 

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use clap::Parser;
 use slackwater_grid_client::arguments::{
-    ConnectError, SecretError, ServiceArguments, level_parser, parse_url, read_secret,
+    ConnectError, LogArguments, SecretError, ServiceArguments, parse_url, read_secret,
 };
-use tracing_subscriber::filter::LevelFilter;
 
 use crate::follow::Follower;
 use crate::vtn::{Credentials, Vtn};
@@ -64,15 +63,9 @@ pub struct Arguments {
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=60))]
     poll_seconds: u64,
 
-    /// Least level of the log: `info` has each order, `error` faults alone.
-    #[arg(
-        long,
-        default_value = "info",
-        value_name = "LEVEL",
-        value_parser = level_parser(),
-        ignore_case = true
-    )]
-    pub log: LevelFilter,
+    /// The log.
+    #[command(flatten)]
+    pub log: LogArguments,
 }
 
 /// Setting that cannot be used.
@@ -180,6 +173,10 @@ mod tests {
             (&["--log", ""], "'--log <LEVEL>' but none was supplied\n  [possible values: off"),
             (&["--log", "louder"], "'--log <LEVEL>'\n  [possible values: off, error, warn"),
             (&["--admin-token-file", "/no/file"], "--admin-token-file /no/file: No such file"),
+            (
+                &["--admin-ca", "/no/file"],
+                "--admin-ca, --admin-certificate: cannot set up TLS: /no/file",
+            ),
             (&["--admin-token", "a\nb"], "--admin-token is empty, or has characters"),
             (
                 &["--admin-token", "a", "--admin-token-file", "b"],

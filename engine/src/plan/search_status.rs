@@ -63,6 +63,7 @@ impl From<LpError> for SearchStatus {
             | LpError::BadColumn { .. }
             | LpError::BadRow { .. }
             | LpError::BadInteger
+            | LpError::BadStart { .. }
             | LpError::Stopped => Self::SolverFailed,
         }
     }

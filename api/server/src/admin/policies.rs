@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::routing::{get, put};
 use axum::{Json, Router};
+use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use slackwater_control::device::scope::DeviceKind;
@@ -110,7 +111,7 @@ async fn set_flex(
     Ok(Json(keep_flex(&app, &device.client_id, policy, places, order.policy).await?))
 }
 
-/// The last plan of a device.
+/// The last plan of a device, with its reasons in words, on the wall clock of its location.
 async fn show_plan(
     State(worlds): State<Vec<App>>,
     Path(device): Path<String>,
@@ -120,5 +121,14 @@ async fn show_plan(
         let shown = show_unit(&app, device.id).ok_or(PolicyError::Missing("plan"))?;
         return Ok(Json(json!(shown)));
     }
-    Ok(Json(json!(plan_of(&app, device.id).await?)))
+    let shown = plan_of(&app, device.id).await?;
+    let time_zone = app.cache().read(|tables| {
+        let location = tables.whereabouts(&device);
+        location.and_then(|location| location.facts.time_zone)
+    });
+    let sentences = shown.sentences(time_zone.unwrap_or(Tz::UTC));
+    let sentences: Vec<String> = sentences.into_iter().map(|sentence| sentence.text).collect();
+    let mut answer = json!(shown);
+    answer["sentences"] = json!(sentences);
+    Ok(Json(answer))
 }

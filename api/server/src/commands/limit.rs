@@ -33,8 +33,8 @@ pub(crate) async fn run_limit_command(
             (Some(area), Some(change))
         }
         LimitCommand::Import { area, file, replace } => {
-            let read = LimitFile::parse(&file, &read_file(&file)?)?;
-            imported = Some(format!("{}: {}", file.display(), read.summary()));
+            let read = LimitFile::read_text(&file, &read_file(&file)?)?;
+            imported = Some(format!("{}: {}", file.display(), read.describe_lines()));
             let change = if replace {
                 LimitChange::AllPeriods(read.periods)
             } else {

@@ -24,17 +24,17 @@ pub(crate) struct LimitFile {
 
 impl LimitFile {
     /// Reads the text of a file. A fault names the file, the line, the column and its value.
-    pub(crate) fn parse(file: &Path, text: &str) -> Result<Self, Failure> {
+    pub(crate) fn read_text(file: &Path, text: &str) -> Result<Self, Failure> {
         let fault = |(line, reason): (usize, String)| Failure::Limits {
             reason: format!("{}, line {line}: {reason}", file.display()),
         };
         let read = read_lines(text.trim_start_matches('\u{feff}')).map_err(fault)?;
-        read.check().map_err(fault)?;
+        read.check_periods().map_err(fault)?;
         Ok(read)
     }
 
     /// Number of periods, and the lines on which they stand.
-    pub(crate) fn summary(&self) -> String {
+    pub(crate) fn describe_lines(&self) -> String {
         match (self.lines.first(), self.lines.last()) {
             (Some(first), Some(last)) if first < last => {
                 format!("{} periods on lines {first} to {last}", self.lines.len())
@@ -45,7 +45,7 @@ impl LimitFile {
     }
 
     /// Checks that the periods are a limit. A fault has the line of the later period.
-    fn check(&self) -> Result<(), (usize, String)> {
+    fn check_periods(&self) -> Result<(), (usize, String)> {
         let Err(error) = SharedLimit::new(None, self.periods.clone()) else { return Ok(()) };
         let line = |index: usize| self.lines.get(index).copied().unwrap_or_default();
         Err(match error {
@@ -139,7 +139,7 @@ mod tests {
 
     #[track_caller]
     fn parse(text: &str) -> Result<LimitFile, String> {
-        LimitFile::parse(Path::new("limits.csv"), text).map_err(|failure| failure.to_string())
+        LimitFile::read_text(Path::new("limits.csv"), text).map_err(|failure| failure.to_string())
     }
 
     /// A line of a period from one hour of a day to another.
@@ -152,16 +152,19 @@ mod tests {
         let text = [HEADER, "\n", &line(18, 19, "50"), &line(19, 20, "70.5")].concat();
         let read = parse(&text).unwrap();
         assert_eq!((read.periods.len(), read.lines.as_slice()), (2, &[3, 4][..]));
-        assert_eq!(read.summary(), "2 periods on lines 3 to 4");
+        assert_eq!(read.describe_lines(), "2 periods on lines 3 to 4");
         let windows = format!("\u{feff}{}", text.replace('\n', "\r\n"));
         assert_eq!(parse(&windows), Ok(read.clone()));
         let european = text.replace(',', ";").replace("70.5", "70,5");
         assert_eq!(parse(&european), Ok(read.clone()));
         let below_empty = parse(&format!("\r\n\n{european}")).unwrap();
         assert_eq!((below_empty.periods, below_empty.lines), (read.periods, vec![5, 6]));
-        assert_eq!(parse(HEADER).unwrap().summary(), "no period below the names of the columns");
+        assert_eq!(
+            parse(HEADER).unwrap().describe_lines(),
+            "no period below the names of the columns"
+        );
         let one = [HEADER, &line(18, 19, "50")].concat();
-        assert_eq!(parse(&one).unwrap().summary(), "1 period on line 2");
+        assert_eq!(parse(&one).unwrap().describe_lines(), "1 period on line 2");
     }
 
     #[test]

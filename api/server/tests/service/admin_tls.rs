@@ -18,6 +18,7 @@ use slackwater_store::client::Environment;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
+use crate::command_line::{program, run};
 use crate::harness::six;
 use crate::process::settings;
 
@@ -49,6 +50,10 @@ impl<'a> Authority<'a> {
         fs::write(&file, certificate.pem() + &key.serialize_pem()).unwrap();
         file
     }
+}
+
+fn path_of(file: &Path) -> &str {
+    file.to_str().unwrap()
 }
 
 /// Status of an answer, or why there was none.
@@ -115,6 +120,19 @@ async fn nobody_without_a_certificate_reaches_operators() {
         } else {
             assert_eq!(answered(Method::GET, &clients, None).await, 200);
             assert_eq!(answered(Method::POST, &posted, None).await, 400);
+        }
+        // Commands of operators have the same certificates.
+        let list = async |certificate: &[&str]| {
+            let line = ["client", "list", "--admin", &admin, "--admin-ca", path_of(&ours.file)];
+            let mut command = program(&[&line, certificate].concat());
+            command.env("SLACKWATER_ADMIN_TOKEN", token);
+            run(command).await
+        };
+        let (is_done, listed, error) = list(&["--admin-certificate", path_of(&mine)]).await;
+        assert!(is_done && listed.starts_with('['), "{listed}{error}");
+        for certificate in [&[][..], &["--admin-certificate", path_of(&foreign)]] {
+            let (is_done, _, error) = list(certificate).await;
+            assert!(!is_done && error.contains(&admin), "{error}");
         }
         // A client that trusts others does not talk to this server.
         let refused = ask((Method::GET, &clients), &theirs.file, Some(&mine), None).await;

@@ -20,7 +20,7 @@ use crate::harness::{add_zone, six};
 const TOKEN: &str = "0123456789abcdefghij";
 
 /// The program, with nothing of this process's settings.
-fn program(arguments: &[&str]) -> Command {
+pub(crate) fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_slackwater-api"));
     command.args(arguments).env_clear().stdin(Stdio::null());
     command
@@ -34,7 +34,7 @@ fn in_store(arguments: &[&str], url: &str) -> Command {
 }
 
 /// Runs the program beside the server of the test.
-async fn run(mut command: Command) -> (bool, String, String) {
+pub(crate) async fn run(mut command: Command) -> (bool, String, String) {
     let output = spawn_blocking(move || command.output()).await.unwrap();
     let Output { status, stdout, stderr } = output.unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();

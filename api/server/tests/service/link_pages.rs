@@ -148,6 +148,26 @@ async fn who_says_no_comes_back_with_access_denied() {
 }
 
 #[tokio::test]
+async fn a_session_that_has_nowhere_to_go_ends_with_what_is_connected_now() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let garage = offer("garage", DeviceKind::Charger);
+    let offers = [offer("car", DeviceKind::Vehicle), offer("box", DeviceKind::Charger), garage];
+    stage.fjord.lets_in(Ok(account(&offers)));
+    let (url, _) = session(&asker, "u", &json!({ "scopes": wanted()["scopes"] })).await;
+    let mut tab = Tab::at(&stage, &url);
+    let page = tab.logged_in().await;
+    let chosen = [("device", "car"), ("device", "garage"), ("do", "allow")];
+    let end = tab.send(&page, &chosen).await;
+    assert!(end.status == 200 && end.says("<h2 id=\"connected\">Devices in My FJORD</h2>"));
+    for (name, kind) in [("car", "Vehicle"), ("garage", "Charger")] {
+        let told = format!("<span>&lt;b&gt;My&lt;/b&gt; {name} – {kind}</span>");
+        assert!(end.says(&told), "{}", end.html);
+    }
+    assert_eq!(end.html.matches("<li>").count(), 2, "{}", end.html);
+}
+
+#[tokio::test]
 async fn each_failure_is_told_kindly_and_has_a_way_on() {
     let stage = Stage::with(On::Sqlite, |config| config.link.login_timeout_seconds = 1).await;
     let asker = stage.client("a").await;
@@ -531,6 +551,7 @@ async fn pages_have_the_face_that_the_operator_gave_them() {
         brand.logo = Some("data:image/png;base64,AAAA".to_owned());
         brand.accent = Some("#aa0044".parse().unwrap());
         brand.privacy_url = Some("https://example.org/privacy?a=1&b=\"2".to_owned());
+        brand.imprint_url = Some("https://example.org/imprint".to_owned());
         brand.support_url = Some("mailto:help@example.org".to_owned());
     })
     .await;
@@ -544,7 +565,7 @@ async fn pages_have_the_face_that_the_operator_gave_them() {
     );
     assert!(page.says("<a href=\"https://example.org/privacy?a=1&amp;b=&quot;2\""));
     assert!(page.says("<a href=\"mailto:help@example.org\" rel=\"noreferrer\">Help</a>"));
-    assert!(!page.says("Imprint"));
+    assert!(page.says("<a href=\"https://example.org/imprint\" rel=\"noreferrer\">Imprint</a>"));
     // The policy allows the style with these colours, and no other.
     let style = style_of(&page);
     assert!(

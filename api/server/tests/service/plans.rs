@@ -514,6 +514,8 @@ async fn operators_set_policies_and_see_plans_with_their_proof() {
     assert_eq!(ask(Method::GET, &format!("/plans/{name}"), None).await.1, plan);
     assert_eq!(plan["flex_policy_id"], json!(id));
     assert_eq!(plan["reasons"][0]["code"], "below_marginal_price");
+    let sentence = plan["sentences"][0].as_str().unwrap();
+    assert!(sentence.contains(" kWh for ") && sentence.contains(" NOK"), "{sentence}");
     assert_eq!(plan["saved"]["currency"], "NOK");
     assert_eq!(plan["saved"]["layers"]["import"][0]["source"], "market");
     let saved = &plan["saved"]["recorded"]["run"]["plan"];
