@@ -10,7 +10,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
-use slackwater_engine::units::kw;
+use slackwater_engine::units::{Power, kw};
 use slackwater_grid_client::arguments::ServiceArguments;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -94,7 +94,7 @@ async fn ask(url: &str, more: &[(&str, &Path)]) -> Result<Option<f64>, String> {
     let arguments = Arguments::parse_from(line).service;
     let (service, _) = arguments.connect("slackwater-test").map_err(|error| error.to_string())?;
     let state = service.read_sender().await.map_err(|error| error.to_string())?;
-    Ok(state.fail_safe.map(|limit| limit.as_kw()))
+    Ok(state.fail_safe.map(Power::as_kw))
 }
 
 #[tokio::test]

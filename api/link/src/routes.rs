@@ -333,7 +333,7 @@ impl Visit {
     /// The end, after too many log-ins that were refused.
     pub(super) fn page_of_spent(&self) -> Response {
         let texts = self.frame.texts();
-        self.end_page(Some(Failure::AccessDenied), (&texts.left_title, &texts.spent_lead))
+        self.end_page(Err(Failure::AccessDenied), (&texts.left_title, &texts.spent_lead))
     }
 
     /// Page after a log-in: the devices, if the account has the right ones.
