@@ -136,12 +136,21 @@ pub(crate) fn one_batch(vehicles: AnyRecordBatch) -> Result<RecordBatch, Refused
     arrow_select::concat::concat_batches(&batches[0].schema(), &batches).map_err(refused)
 }
 
-/// Positions of the nodes that the `node` column names; `None` without one.
+/// Positions of the nodes that the `node` column names; `None` without one, where the only node is
+/// that of all vehicles.
 fn node_column(
     batch: &RecordBatch,
     places: &BTreeMap<&str, usize>,
 ) -> Result<Option<Vec<u32>>, Refused> {
-    let Some(column) = Columns::new(batch).find("node") else { return Ok(None) };
+    let Some(column) = Columns::new(batch).find("node") else {
+        if places.len() > 1 && batch.num_rows() > 0 {
+            return Err(Refused::Input(format!(
+                "there are {} nodes and no column \"node\", which names that of each vehicle",
+                places.len()
+            )));
+        }
+        return Ok(None);
+    };
     let names = cast(column, &DataType::Utf8).map_err(refused)?;
     let names = names
         .as_any()

@@ -183,3 +183,11 @@ def test_nothing_that_is_read_is_written_over(tmp_path: Path) -> None:
     twice = tmp_path / "plans.csv"
     error = run(*words, "--out", twice, "--checkpoint", twice).error
     assert error == f"--checkpoint {twice}: --out is the same file"
+
+
+def test_vehicles_name_their_node_where_there_are_several() -> None:
+    nodes = [sw.Node(name="town", limit_kw=20), sw.Node(name="street", parent="town", limit_kw=5)]
+    with pytest.raises(sw.InputError, match='there are 2 nodes and no column "node"'):
+        sw.plan_area(fleet(2), PRICES, nodes=nodes)
+    plan = sw.plan_area(fleet(2, node=["street", "town"]), PRICES, nodes=nodes)
+    assert max(plan.load_kw) > 5

@@ -72,7 +72,10 @@ VEHICLES: dict[str, Callable[[int], pa.Table]] = {
 @pytest.mark.parametrize("limits", MIXED)
 def test_every_statement_of_a_plan_is_computed_anew(kind: str, limits: dict[str, Any]) -> None:
     export = PRICES * 0.9 if kind == "batteries" else None
-    plan = sw.plan_area(VEHICLES[kind](5), PRICES, export_prices=export, **limits)
+    vehicles = VEHICLES[kind](5)
+    if "nodes" in limits:
+        vehicles = vehicles.append_column("node", pa.array(["n"] * 5))
+    plan = sw.plan_area(vehicles, PRICES, export_prices=export, **limits)
     verified = plan.verify()
     assert verified.holds, [check for check in verified.checks if not check.holds]
     assert all(vehicle.holds for vehicle in verified.vehicles)

@@ -276,6 +276,7 @@ def test_names_in_a_page_are_text(tmp_path: Path) -> None:
             "departure": [SIX + 2 * HOUR],
             "energy_kwh": [10.0],
             "power_max_kw": [10.0],
+            "node": [name],
         }
     )
     nodes = [sw.Node(name=name, limit_kw=2), sw.Node(name="x & y", parent=name)]

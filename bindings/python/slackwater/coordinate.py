@@ -732,7 +732,7 @@ def plan_area(
             ======================== ==========================================
             column                   meaning
             ======================== ==========================================
-            ``node``                 name of a node; the first node without it
+            ``node``                 name of a node; needed where there are several
             ``priority``             weight where energy is short, above 0; 2
                                      bears half of 1
             ``power_min_kw``         least power while charging, at most
