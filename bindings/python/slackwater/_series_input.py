@@ -93,7 +93,8 @@ def refuse_other_unit(name: str, unit: str) -> None:
         >>> refuse_other_unit("energy_kwh", "kW")
         Traceback (most recent call last):
             ...
-        slackwater.InputError: column 'energy_kwh' has 'kwh' in its name, and unit is 'kW'; ...
+        slackwater.InputError: column 'energy_kwh' has 'kwh' in its name, and unit is 'kW'; give
+        the unit of its numbers, or rename it
     """
     named = re.split(r"[^a-z]+", name.lower().rstrip(" )]"))[-1]
     given = unit.lower().rpartition("/")[2].strip()
