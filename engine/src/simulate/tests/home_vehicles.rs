@@ -168,10 +168,10 @@ proptest! {
     }
 }
 
-/// Outcome of a home whose vehicle needs 3 kWh at constant prices.
+/// Outcome of a home whose vehicle needs 3 kWh at constant prices, under 1 kW of sun.
 fn outcome_of_stay(change: fn(&mut ChargeDevice)) -> HomeOutcome {
     let import = curve_of(60, &[30; 24]);
-    let homes = vec![told(&[0.0; HOURS], &[0.0; HOURS])];
+    let homes = vec![told(&[0.0; HOURS], &[1.0; HOURS])];
     let mut stay = stay(0, 240, 3.0);
     change(&mut stay.device);
     let facts = HomeFacts::new(import.clone(), None, homes, None).unwrap();
@@ -193,9 +193,12 @@ fn a_vehicle_beside_a_battery_draws_its_own_powers() {
     let others = |powers: &[f64], is_possible: fn(f64) -> bool| {
         powers.iter().filter(|&&power| !is_possible(power)).count()
     };
-    let of_steps = drawn(|device| device.power_step = kw(3.7));
-    let is_step = |power: f64| (power / 3.7 - (power / 3.7).round()).abs() < 1e-6;
+    let of_steps = drawn(|device| device.power_step = kw(5.0));
+    let is_step = |power: f64| (power - 5.0).abs() < 1e-6;
     assert!(others(&of_steps, is_step) <= 1, "{of_steps:?}");
     let least = drawn(|device| device.power_min = kw(2.0));
     assert!(others(&least, |power| power > 2.0 - 1e-6) <= 1, "{least:?}");
+    // A vehicle that may draw any power follows the sun.
+    let any = drawn(|_| ());
+    assert!(others(&any, is_step) > 1 && others(&any, |power| power > 2.0 - 1e-6) > 1, "{any:?}");
 }
