@@ -1,7 +1,6 @@
 //! Limits of a connector as they are kept: the limit that was ordered, what was written of it, and what
 //! the charge point reports. The requests follow from them in [`limits`](super::limits).
 use std::collections::BTreeSet;
-use std::mem;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -90,10 +89,6 @@ pub struct Learned {
     pub trial: Option<Trial>,
     /// True if profiles are refused in every form.
     pub is_hopeless: bool,
-    /// True if `no_transaction_profile` follows from the refusal of a profile of a transaction that the
-    /// charge point may have lost. The next transaction shows whether it does.
-    #[serde(default)]
-    pub is_doubtful: bool,
 }
 
 /// Deviation under trial: the profile that showed it is written in another form.
@@ -115,8 +110,8 @@ impl Learned {
     }
 
     /// Takes the next deviation that may explain why a profile was refused, in place of one that
-    /// did not. `may_be_lost` is true if the charge point may have lost the transaction.
-    pub fn refuse(&mut self, profile: &Profile, may_be_lost: bool) {
+    /// did not.
+    pub fn refuse(&mut self, profile: &Profile) {
         let is_of_limit = profile.valid_to.is_some();
         if let Some(trial) = self.trial.take() {
             self.quirks.remove(&trial.quirk);
@@ -127,22 +122,9 @@ impl Learned {
         }
         let next = list_explanations(profile).into_iter().find(|quirk| !self.tried.contains(quirk));
         self.is_hopeless = next.is_none();
-        self.is_doubtful |= next == Some(Quirk::NoTransactionProfile) && may_be_lost;
         self.tried.extend(next);
         self.quirks.extend(next);
         self.trial = next.map(|quirk| Trial { quirk, is_of_limit });
-    }
-
-    /// Takes over that a transaction began: its profile is tried, if the refusal of that of an earlier
-    /// one says little.
-    pub fn forget_doubtful(&mut self) {
-        if !mem::take(&mut self.is_doubtful) {
-            return;
-        }
-        let doubtful = Quirk::NoTransactionProfile;
-        self.quirks.remove(&doubtful);
-        self.tried.remove(&doubtful);
-        self.trial = self.trial.filter(|trial| trial.quirk != doubtful);
     }
 }
 

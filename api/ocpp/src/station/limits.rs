@@ -162,12 +162,10 @@ impl Station {
     ) {
         // Some answer an error to a form that they do not take.
         let is_refused = matches!(reply, Reply::Refused { .. } | Reply::Failed { .. });
-        let open = self.connector(number).transactions.open.as_ref();
-        let may_be_lost = open.is_some_and(|open| !open.is_named);
         match reply {
             Reply::Accepted => self.learned.accept(profile),
             Reply::NotSupported => self.learned.is_hopeless = true,
-            _ if is_refused => self.learned.refuse(profile, may_be_lost),
+            _ if is_refused => self.learned.refuse(profile),
             _ => {}
         }
         if self.balanced(number).is_some() {

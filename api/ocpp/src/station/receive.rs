@@ -30,11 +30,7 @@ impl Station {
             Event::Status { connector, status, at } => {
                 self.note_clock(at, Promptness::MayWait, now);
                 if connector > 0 {
-                    let state = self.connector(connector);
-                    state.set_status(status);
-                    if status == Status::Available {
-                        state.transactions.set_unnamed();
-                    }
+                    self.connector(connector).set_status(status);
                 }
                 Answer::Empty
             }
@@ -88,7 +84,6 @@ impl Station {
         // A restart may have lost the profiles.
         for state in self.connectors.values_mut() {
             state.limits.forget_written();
-            state.transactions.set_unnamed();
             if let Some(balanced) = &mut state.limits.balanced {
                 balanced.draws_more = false;
             }
@@ -130,7 +125,6 @@ impl Station {
             None => transactions.started_as(&given, is_dated).map(|known| known.id.clone()),
         };
         if let Some(known) = known {
-            self.connector(connector).transactions.set_named(&known);
             self.complete_start(facts, connector, given, now);
             return known;
         }
@@ -190,8 +184,7 @@ impl Station {
         let measured = self.connector(connector).measure(&facts.samples, now);
         let state = self.connector(connector);
         let meter_start = measured.imported.filter(|_| has_register);
-        let transaction =
-            Transaction { id: id.clone(), started_at, given, meter_start, is_named: true };
+        let transaction = Transaction { id: id.clone(), started_at, given, meter_start };
         if is_over {
             state.transactions.add_ended(transaction);
         } else {
@@ -199,7 +192,6 @@ impl Station {
             if let Some(status) = facts.status {
                 state.set_status(status);
             }
-            self.learned.forget_doubtful();
         }
         self.note_all(measured.assumed.into_iter().chain(wrong), now);
         id
@@ -216,7 +208,6 @@ impl Station {
         }
         let assumed = self.connector(connector).measure(&facts.samples, now).assumed;
         let state = self.connector(connector);
-        state.transactions.set_named(&id);
         if let Some(status) = facts.status.filter(|_| state.transactions.is_open(&id)) {
             state.set_status(status);
         }

@@ -137,8 +137,6 @@ impl Station {
         self.heard_at = Some(now);
         self.abandon_trials();
         self.forget_profiles();
-        // A transaction may have ended while there was no connection.
-        self.connectors.values_mut().for_each(|state| state.transactions.set_unnamed());
         self.link = Some(Link {
             settled_from: now,
             failures: 0,

@@ -20,10 +20,6 @@ pub struct Transaction {
     /// Register at the start; `None` if it was not given.
     #[serde(rename = "meter_start_kwh")]
     pub meter_start: Option<Energy>,
-    /// True if the charge point has named it since it connected, started, and last was without a
-    /// vehicle. Otherwise it may have ended it, or lost it.
-    #[serde(default)]
-    pub is_named: bool,
 }
 
 /// Start of a transaction, word for word.
@@ -79,20 +75,6 @@ impl Transactions {
     #[must_use]
     pub fn is_open(&self, id: &str) -> bool {
         self.open.as_ref().is_some_and(|open| open.id == id)
-    }
-
-    /// Takes over that the charge point has named a transaction.
-    pub fn set_named(&mut self, id: &str) {
-        if let Some(open) = self.open.as_mut().filter(|open| open.id == id) {
-            open.is_named = true;
-        }
-    }
-
-    /// Takes over that the charge point may have lost the open transaction.
-    pub fn set_unnamed(&mut self) {
-        if let Some(open) = &mut self.open {
-            open.is_named = false;
-        }
     }
 
     fn all(&self) -> impl Iterator<Item = &Transaction> {

@@ -81,46 +81,6 @@ fn a_transaction_profile_is_written_in_a_transaction_only() {
     assert_eq!((seen.len(), &*seen[0].0, seen[0].2), (1, "TxProfile", 10.0));
 }
 
-/// A charger that lost its transaction in a power failure refuses its profile, and takes that of the next.
-#[test]
-fn a_refused_profile_of_a_transaction_that_may_be_lost_is_tried_in_the_next() {
-    let mut rig = charging();
-    let boot = json!({"chargePointVendor": "Fjord", "chargePointModel": "Post"});
-    rig.says("BootNotification", &boot);
-    rig.wait(10);
-    while rig.asked.last().is_some_and(|asked| asked.1 != "SetChargingProfile") {
-        rig.replies(&json!({"status": "Accepted"}));
-    }
-    rig.command(Command::MaxCurrent(amps(10.0)), 1);
-    rig.replies(&json!({"status": "Accepted"}));
-    assert_eq!(drawn(&rig.asked.last().unwrap().2).0, "TxProfile");
-    rig.replies(&json!({"status": "Rejected"}));
-    // The limit holds without the transaction.
-    let seen = profiles(&rig.accepts_all());
-    let last = seen.last().unwrap();
-    assert_eq!((&*last.0, last.1, last.2), ("TxDefaultProfile", 1, 10.0));
-    assert_eq!(rig.facts().max_current, Some(amps(10.0)));
-    // The next transaction has its own, and its refusal counts for good.
-    for _ in 0..2 {
-        rig.wait(1);
-        rig.starts(1000);
-        assert!(rig.station.learned.quirks.is_empty());
-        rig.wait(1);
-        assert_eq!(drawn(&rig.asked.last().unwrap().2).0, "TxProfile");
-        rig.replies(&json!({"status": "Accepted"}));
-    }
-    rig.wait(1);
-    rig.starts(1000);
-    rig.wait(1);
-    rig.replies(&json!({"status": "Rejected"}));
-    let quirks = [Quirk::NoTransactionProfile].into();
-    assert_eq!(rig.station.learned.quirks, quirks);
-    rig.accepts_all();
-    rig.wait(1);
-    rig.starts(1000);
-    assert_eq!(rig.station.learned.quirks, quirks);
-}
-
 /// evcc-io/evcc#12861: a pause is a limit of zero, since many vehicles need to be plugged in anew
 /// after a remote stop.
 #[test]
