@@ -52,7 +52,7 @@ enum Failure {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    arguments.log.begin();
+    arguments.log.begin_log();
     match follow_box(&arguments).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {

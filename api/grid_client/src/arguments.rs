@@ -62,7 +62,7 @@ pub struct LogArguments {
 
 impl LogArguments {
     /// Begins the log, on the standard error output.
-    pub fn begin(self) {
+    pub fn begin_log(self) {
         let log = tracing_subscriber::fmt().with_max_level(self.level).with_writer(io::stderr);
         // Colours are for terminals: files and journals would have their codes.
         log.with_ansi(io::stderr().is_terminal()).init();

@@ -14,7 +14,7 @@ use tracing::{error, info};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    arguments.log.begin();
+    arguments.log.begin_log();
     let follower = match arguments.connect() {
         Ok(follower) => follower,
         Err(reason) => {

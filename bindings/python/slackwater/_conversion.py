@@ -247,7 +247,7 @@ def _table(place: str, value: Any) -> object:
 
 
 def _is_one_column(value: Any) -> bool:
-    """Whether an Arrow object is a series or an array whose cells are no rows of a table."""
+    """Whether an Arrow object is a single column, such as a series, rather than a table."""
     kind = getattr(value, "dtype", None) or getattr(value, "type", None)
     is_table = any(hasattr(value, name) for name in ("columns", "column_names", "schema"))
     return kind is not None and not is_table and "struct" not in str(kind).lower()
