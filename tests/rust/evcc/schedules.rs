@@ -1,5 +1,6 @@
 //! Schedules that a strict case of the contract publishes, and their reasons.
 use std::cell::Cell;
+use std::f64::consts::{PI, TAU};
 
 use serde_json::{Value, json};
 use slackwater_engine::plan::evcc::{EvccRequest, EvccSchedule, EvccStatus, explain, plan_evcc};
@@ -84,6 +85,46 @@ fn a_search_without_time_ends_with_a_schedule_that_keeps_all_rules() {
         evaluate(&judged, &response_of(&hurried)).unwrap_or_else(|rule| panic!("{name}: {rule}"));
         assert!(hurried.objective_value <= best.objective_value + 1e-6, "{name}");
     }
+}
+
+/// Two days of a house with a battery and a car that charges with 1,380 W at least.
+fn with_least_power(phase: u32) -> EvccRequest {
+    let hours: Vec<f64> = (0..192).map(|step| f64::from(step) / 4.0).collect();
+    let wave = |hour: f64, peak: f64| ((hour - peak) / 24.0 * TAU + f64::from(phase)).sin();
+    let series = |of: &dyn Fn(f64) -> f64| hours.iter().map(|&hour| of(hour)).collect::<Vec<_>>();
+    let battery = json!({
+        "charge_from_grid": true, "s_min": 0, "s_max": 10_000, "s_initial": 2_000, "c_min": 0,
+        "c_max": 5_000, "d_max": 5_000, "p_a": 1.5e-4,
+    });
+    let car = json!({
+        "charge_from_grid": true, "s_min": 0, "s_max": 48_000, "s_initial": 20_000 + 999 * phase,
+        "c_min": 1_380, "c_max": 11_000, "d_max": 0, "p_a": 1.5e-4,
+    });
+    let steps = json!({
+        "dt": vec![900; 192], "gt": series(&|hour| 150.0 + 60.0 * wave(hour, 3.0)),
+        "ft": series(&|hour| (1_500.0 * ((hour % 24.0 - 6.0) / 12.0 * PI).sin()).max(0.0)),
+        "p_N": series(&|hour| 2.5e-4 + 8e-5 * wave(hour, 9.0)), "p_E": vec![8e-5; 192],
+    });
+    serde_json::from_value(json!({ "batteries": [battery, car], "time_series": steps }))
+        .expect("a request")
+}
+
+#[test]
+fn a_search_without_time_is_near_the_best_one_with_least_powers() {
+    let mut proved = 0;
+    for phase in 0..8 {
+        let request = with_least_power(phase);
+        let hurried = plan_evcc(&request, Some(&|| 0.0)).expect("a valid request");
+        let best = plan_evcc(&request, None).expect("a valid request");
+        let left = best.objective_value - hurried.objective_value;
+        assert!(left <= 1e-2 * best.objective_value.abs(), "phase {phase}: {left} is left");
+        if hurried.status == EvccStatus::Optimal {
+            proved += 1;
+            assert!(left.abs() <= 1e-6, "phase {phase}: {left} is left");
+        }
+    }
+    // Where the rounded schedule is worth as much as the relaxation, no search is needed.
+    assert!(proved >= 2, "{proved} are proved");
 }
 
 #[test]

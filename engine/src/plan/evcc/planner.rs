@@ -1,11 +1,12 @@
 //! Planner of the contract: relaxation, binaries in rounds, schedule.
-use crate::lp::{Limits, LpError, MipStatus};
+use crate::lp::{Limits, LpError, MipSolution, MipStatus};
 use crate::plan::evcc::check::EvccError;
 use crate::plan::evcc::columns::EvccModel;
 use crate::plan::evcc::request::EvccRequest;
 use crate::plan::evcc::rounding;
 use crate::plan::evcc::rules::ActiveRules;
 use crate::plan::evcc::schedule::{EvccSchedule, EvccStatus, Flows};
+use crate::tolerance::{GAP_MAX, allowed};
 
 /// Rounds of binaries; the last one has all of them.
 const ROUNDS_MAX: usize = 20;
@@ -53,32 +54,53 @@ pub fn plan_evcc(
     Ok(EvccSchedule::new(request, status, &read_flows(&model, values.as_deref())))
 }
 
-/// Values of the columns that keep all rules, with their status; `None` if none were found. A search
-/// that ends at a limit leaves the best schedule of all roundings.
+/// Values of the columns that keep all rules, with their status; `None` if none were found.
+///
+/// The rounded values of the relaxation are optimal if they cost no more than the relaxation, as they
+/// mostly do. Otherwise a search follows in rounds, each with the binaries that the round before
+/// lacked. One that ends at a limit leaves the best values of all roundings.
 fn find_values(
     model: &EvccModel,
     seconds_left: Option<&dyn Fn() -> f64>,
 ) -> (Option<Vec<f64>>, EvccStatus) {
     let mut active = ActiveRules::default();
     let mut best: Option<(f64, Vec<f64>)> = None;
+    let mut bound = f64::NEG_INFINITY;
     for round in 1..=ROUNDS_MAX {
         if round == ROUNDS_MAX {
             active = ActiveRules::all(model);
         }
         let seconds = seconds_left.map(|left| left().max(0.0));
         let limits = Limits { seconds, ..Limits::default() };
-        let Ok((values, status)) = minimise_with_rules(model, &active, &limits) else { break };
-        if !active.add_broken(model, &values) {
-            return (Some(values), status);
+        let Ok(found) = minimise_with_rules(model, &active, &limits) else { break };
+        bound = bound.max(found.bound);
+        let kept = if active.add_broken(model, &found.values) {
+            rounding::round_values(model, &found.values, &without_clock(&limits))
+        } else if found.status == EvccStatus::Optimal {
+            return (Some(found.values), EvccStatus::Optimal);
+        } else {
+            Some((found.cost, found.values))
+        };
+        best = best.into_iter().chain(kept).min_by(|one, other| one.0.total_cmp(&other.0));
+        if let Some((cost, values)) = &best
+            && cost - bound <= allowed(GAP_MAX, bound)
+        {
+            return (Some(values.clone()), EvccStatus::Optimal);
         }
-        let rounded = rounding::round_values(model, &values, &without_clock(&limits));
-        let found = best.into_iter().chain(rounded);
-        best = found.min_by(|one, other| one.0.total_cmp(&other.0));
-        if status == EvccStatus::Feasible {
+        if found.status == EvccStatus::Feasible {
             break;
         }
     }
     (best.map(|(_, values)| values), EvccStatus::Feasible)
+}
+
+/// Values of a search with their cost, a lower bound on the cost of any, and whether the search ended
+/// by itself.
+struct Found {
+    cost: f64,
+    values: Vec<f64>,
+    bound: f64,
+    status: EvccStatus,
 }
 
 /// Values of the columns of the model with the binaries of the active rules.
@@ -86,17 +108,19 @@ fn minimise_with_rules(
     model: &EvccModel,
     active: &ActiveRules,
     limits: &Limits,
-) -> Result<(Vec<f64>, EvccStatus), LpError> {
+) -> Result<Found, LpError> {
     let mixed = active.add_binaries(model);
     if mixed.integers.is_empty() {
         let idle = model.idle_values();
         let solution = mixed.linear.minimise_from(&idle, &without_clock(limits))?;
-        return Ok((solution.values, EvccStatus::Optimal));
+        let (cost, values) = (solution.cost, solution.values);
+        return Ok(Found { cost, values, bound: cost, status: EvccStatus::Optimal });
     }
     let solution = mixed.minimise(limits)?;
     let is_optimal = solution.status == MipStatus::Optimal;
     let status = if is_optimal { EvccStatus::Optimal } else { EvccStatus::Feasible };
-    Ok((solution.values, status))
+    let MipSolution { cost, values, bound, .. } = solution;
+    Ok(Found { cost, values, bound, status })
 }
 
 /// Limits without that on seconds: a linear programme is short, and without its values there is

@@ -1,11 +1,15 @@
-//! Schedule near some values that keeps all rules, for a search that ends without one.
+//! Schedule near some values that keeps all rules, without a search.
 //!
-//! Each rule is decided by the values: the meter and each battery take the direction of the larger
-//! flow, a charge below its least is on as long as the charges that are on do not run ahead of the
-//! values, and a battery is full where it is full there. What is left is a linear programme.
+//! A charge below its least is on as long as the charges that are on do not run ahead of the values,
+//! and a battery is full where it is full there. What is left is a linear programme. Where its
+//! solution breaks another rule, the meter or the battery takes the direction of its larger flow, and
+//! the programme is solved again.
 use crate::lp::{Limits, LinearProgram};
 use crate::plan::evcc::columns::{DUST_KWH, EvccModel};
 use crate::plan::evcc::rules::{ActiveRules, list_exports, without_grid};
+
+/// Most solutions of the programme. Each decides the directions that the one before had open.
+const ROUNDS_MAX: usize = 5;
 
 /// Cost and values of the columns near `values` that keep all rules; `None` if the decisions do not
 /// go together.
@@ -15,14 +19,6 @@ pub(crate) fn round_values(
     limits: &Limits,
 ) -> Option<(f64, Vec<f64>)> {
     let mut program = model.program.clone();
-    for step in 0..model.steps.len() {
-        decide_meter(model, values, step, &mut program);
-        for columns in &model.batteries {
-            let (charge, discharge) = (columns.charge[step], columns.discharge[step]);
-            let lesser = if values[charge] < values[discharge] { charge } else { discharge };
-            forbid_flow(&mut program, lesser);
-        }
-    }
     for battery in 0..model.batteries.len() {
         decide_switches(model, values, battery, &mut program);
         let full = model.request.batteries[battery].s_max / 1000.0;
@@ -34,9 +30,23 @@ pub(crate) fn round_values(
             (column.lower, column.upper) = (whole, whole);
         }
     }
-    let solution = program.minimise_within(limits).ok()?;
-    let keeps_all = !ActiveRules::default().add_broken(model, &solution.values);
-    keeps_all.then_some((solution.cost, solution.values))
+    for _ in 0..ROUNDS_MAX {
+        let solution = program.minimise_from(values, limits).ok()?;
+        let mut broken = ActiveRules::default();
+        if !broken.add_broken(model, &solution.values) {
+            return Some((solution.cost, solution.values));
+        }
+        for step in broken.meters() {
+            decide_meter(model, &solution.values, step, &mut program);
+        }
+        for (battery, step) in broken.flows() {
+            let columns = &model.batteries[battery];
+            let (charge, discharge) = (columns.charge[step], columns.discharge[step]);
+            let charges_more = solution.values[charge] > solution.values[discharge];
+            forbid_flow(&mut program, if charges_more { discharge } else { charge });
+        }
+    }
+    None
 }
 
 fn forbid_flow(program: &mut LinearProgram, column: usize) {

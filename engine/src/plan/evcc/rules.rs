@@ -41,6 +41,16 @@ impl ActiveRules {
         }
     }
 
+    /// Steps with a direction of the meter.
+    pub(crate) fn meters(&self) -> impl Iterator<Item = usize> {
+        self.meters.iter().copied()
+    }
+
+    /// Batteries and steps with a direction of the battery.
+    pub(crate) fn flows(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.flows.iter().copied()
+    }
+
     /// Adds the rules that some values break. Returns true if there is one.
     pub(crate) fn add_broken(&mut self, model: &EvccModel, values: &[f64]) -> bool {
         let broken = Self::all(model).into_broken(model, values);
