@@ -17,7 +17,7 @@ use crate::area_table::{self, Told};
 use crate::area_watch::{Raised, Store, Watched};
 use crate::arrow::Table;
 use crate::batch::NUMBERS;
-use crate::doubts::{warn_of_columns, warn_of_price_columns};
+use crate::doubts::{warn_of_columns, warn_of_each, warn_of_price_columns};
 use crate::error::{Named, Refused};
 use crate::plan_table::PlanTable;
 use crate::site_request::HeatUnitArgument;
@@ -445,6 +445,7 @@ pub(crate) fn plan_area(
     let columns = AreaColumns::new(&batch, &paid, &nodes)?.with_heat(heat);
     warn_of_vehicles(py, &batch, paid.import()?.1)?;
     let problem = columns.problem(&paid)?;
+    warn_of_each(py, &problem.find_power_doubts())?;
     let previous = before
         .plans
         .map(|plans| area_table::previous_intervals(plans, columns.id()))

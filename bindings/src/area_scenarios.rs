@@ -15,7 +15,7 @@ use crate::area::{from_zero, rounds};
 use crate::area_input::{ProfileArg, one_batch};
 use crate::arrow::refused;
 use crate::batch::{NUMBERS, Vehicles};
-use crate::doubts::warn_of_columns;
+use crate::doubts::{warn_of_columns, warn_of_each};
 use crate::error::{Named, Refused};
 use crate::prices::Prices;
 use crate::record;
@@ -396,6 +396,10 @@ pub(crate) fn plan_area_scenarios(
     let given = scenarios.iter().enumerate().map(|(position, given)| scenario(position, given));
     let given = given.collect::<Result<Vec<_>, _>>()?;
     let fleet = columns.fleet();
+    for (position, scenario) in given.iter().enumerate() {
+        let place = format!("scenarios[{position}]");
+        warn_of_each(py, &scenario.find_power_doubts(&fleet, &place))?;
+    }
     let problem = engine::ScenarioProblem::new(&fleet, &given, known_from.0, shortfall_price)?;
     let plan = py.detach(|| engine::plan_area_scenarios(problem, &options));
     let (ids, currency) = (read_ids(&columns)?, first.1.get().currency.clone());

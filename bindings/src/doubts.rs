@@ -94,6 +94,11 @@ pub(crate) fn warn_of_result(
     warn_of_prices(py, currency, prices)
 }
 
+/// Warns of each of some doubts.
+pub(crate) fn warn_of_each(py: Python<'_>, doubts: &[Doubt]) -> Result<(), Refused> {
+    doubts.iter().try_for_each(|doubt| warn(py, &doubt.to_string()))
+}
+
 /// Warns of a price by its name, such as that of wear.
 pub(crate) fn warn_of_price(
     py: Python<'_>,

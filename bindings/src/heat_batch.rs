@@ -61,7 +61,7 @@ const KNOWN: [&str; 13] = [
 ];
 
 /// Columns whose numbers may look like another unit.
-const DOUBTED: [&str; 3] = ["power_max_kw", "gain_kw", "loss_kw_per_k"];
+const DOUBTED: [&str; 4] = ["power_max_kw", "gain_kw", "loss_kw_per_k", "capacity_kwh_per_k"];
 
 /// The columns of one batch of rooms and tanks.
 struct Rows {

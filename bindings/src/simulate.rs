@@ -18,7 +18,8 @@ use slackwater_engine::statistics::fixed::Amount;
 use slackwater_engine::units::{Money, Power, Price};
 
 use crate::arrow::{Columns, Table, batches, utc};
-use crate::batch::Vehicles;
+use crate::batch::{NUMBERS, Vehicles};
+use crate::doubts::warn_of_columns;
 use crate::error::{Named, Refused};
 use crate::forecast::Forecast;
 use crate::interrupt::{self, Clock};
@@ -129,6 +130,7 @@ pub(crate) fn read_stays(
     homes: &mut Keys,
     function: &str,
 ) -> Result<Vec<Stay>, Refused> {
+    Python::attach(|py| warn_of_columns(py, batches, &NUMBERS))?;
     let mut read = Vec::new();
     for batch in batches {
         let (columns, first) = (Columns::new(batch), read.len());

@@ -16,7 +16,7 @@ use slackwater_engine::plan::{questions, site as engine};
 use slackwater_engine::units::{Money, Percent, Power, Price};
 
 use crate::arrow::{Table, utc};
-use crate::doubts::warn_of_price;
+use crate::doubts::{warn_of_each, warn_of_values};
 use crate::error::Refused;
 use crate::heat::word_of;
 use crate::interrupt;
@@ -872,6 +872,23 @@ fn way_to_fill(left: &DeviceForgone) -> String {
     }
 }
 
+/// Warns of prices of batteries and of limits that look like another unit.
+fn warn_of_request(py: Python<'_>, currency: &str, request: &SiteRequest) -> Result<(), Refused> {
+    for device in &request.devices {
+        let values = match device {
+            Device::Vehicle(car) => {
+                let wear = car.discharge.as_ref().map_or(Price::ZERO, |discharge| discharge.wear);
+                (wear, car.end_value)
+            }
+            Device::Battery(home) => (home.discharge.wear, home.end_value),
+            _ => continue,
+        };
+        warn_of_values(py, currency, (values.0.as_per_kwh(), values.1.as_per_kwh()))?;
+    }
+    warn_of_each(py, &request.find_limit_doubts())?;
+    warn_of_each(py, request.find_carbon_doubt(currency).as_slice())
+}
+
 /// See `slackwater.plan_site`.
 #[pyfunction]
 #[pyo3(signature = (
@@ -909,16 +926,7 @@ pub(crate) fn plan_site(
         (prefer, preference_budget),
         (nodes_max, time_max),
     )?;
-    for device in &request.devices {
-        let wear = match device {
-            Device::Vehicle(car) => car.discharge.as_ref().map(|discharge| discharge.wear),
-            Device::Battery(home) => Some(home.discharge.wear),
-            _ => None,
-        };
-        if let Some(wear) = wear {
-            warn_of_price(py, prices.currency(), ("wear_price_per_kwh", wear.as_per_kwh()))?;
-        }
-    }
+    warn_of_request(py, prices.currency(), &request)?;
     // Each search has its own limit, so the clock only watches for signals.
     let run = interrupt::run(py, None, move |_| SavedRun::new((), request))??;
     Ok(SitePlan::new(run, terms))

@@ -4,9 +4,16 @@
 //! Nothing is refused for it. An edge may warn of it, and a refusal may suggest what was meant.
 use std::fmt;
 
+use crate::units::Power;
+
 /// Highest power of a vehicle or a battery behind one plug, in kW. Charging of trucks (MCS) ends at
 /// 3.75 MW; what is beyond 1 MW today is nearly always a number of watts.
 const POWER_LIKELY_KW: f64 = 1_000.0;
+
+/// Factor between a limit on a power, and all that it limits, beyond which the two are hardly in one
+/// unit. Grids are built for one to ten times what they serve; a number of watts is a thousand times
+/// too high.
+const POWER_FACTOR: f64 = 100.0;
 
 /// Largest battery on wheels, in kWh; beyond it a number is nearly always in watt hours.
 const ENERGY_LIKELY_KWH: f64 = 2_000.0;
@@ -14,6 +21,10 @@ const ENERGY_LIKELY_KWH: f64 = 2_000.0;
 /// Highest heat loss of a building, in kW per K: 1 MW of heat at 33 degrees. What is beyond is nearly
 /// always a number of W per K, of which a house has 100 to 400.
 const LOSS_LIKELY_KW_PER_K: f64 = 30.0;
+
+/// Highest heat capacity of a building, in kWh per K: [`LOSS_LIKELY_KW_PER_K`] for 100 hours. A house
+/// has 3 to 30 kWh per K, which are thousands of Wh and of kJ.
+const CAPACITY_LIKELY_KWH_PER_K: f64 = 3_000.0;
 
 /// Highest price of a kWh. The ceiling of European markets, 5 per kWh, lies below it.
 const PRICE_LIKELY_PER_KWH: f64 = 10.0;
@@ -29,6 +40,9 @@ const PRICE_HIGH_SHARE: f64 = 0.2;
 /// Least number of prices of which the median is told: a quarter of a day of hours.
 const PRICES_MIN: usize = 6;
 
+/// Unit that a high power may have been meant in.
+const POWER_MEANT: &str = "a power in W is divided by 1000";
+
 /// Units that a high price may have been meant in.
 const PRICE_MEANT: &str = "a price in cents is divided by 100, and one per MWh is divided by 1000";
 
@@ -41,13 +55,18 @@ pub struct Doubt {
     name: String,
     value: f64,
     unit: &'static str,
+    beside: Option<String>,
     meant: &'static str,
 }
 
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, value, unit, meant } = self;
-        write!(f, "{name} is {value} {unit}; {meant}")
+        let Self { name, value, unit, beside, meant } = self;
+        write!(f, "{name} is {value} {unit}")?;
+        if let Some(beside) = beside {
+            write!(f, ", beside {beside}")?;
+        }
+        write!(f, "; {meant}")
     }
 }
 
@@ -69,20 +88,67 @@ impl fmt::Display for Doubt {
 pub fn find_doubt(name: &str, value: f64) -> Option<Doubt> {
     let ends = |unit: &str| name.ends_with(unit);
     let (is_doubtful, unit, meant) = if ends("_percent") {
-        (value > 0.0 && value < 1.0, "%", "a share is multiplied by 100")
+        // A battery may hold 1 %, and nobody asks for no more.
+        let is_asked = ends("target_percent") || ends("limit_percent");
+        let is_share = value < 1.0 || (is_asked && value <= 1.0);
+        (value > 0.0 && is_share, "%", "a share is multiplied by 100")
     } else if ends("kg_per_kwh") {
         let is_doubtful = value > INTENSITY_LIKELY_KG_PER_KWH;
         (is_doubtful, "kg per kWh", "an intensity in g is divided by 1000")
     } else if ends("_kw_per_k") {
         (value > LOSS_LIKELY_KW_PER_K, "kW/K", "a loss in W/K is divided by 1000")
+    } else if ends("_kwh_per_k") {
+        let is_doubtful = value > CAPACITY_LIKELY_KWH_PER_K;
+        (is_doubtful, "kWh/K", "a capacity in Wh/K is divided by 1000")
     } else if ends("_kwh") {
         (value > ENERGY_LIKELY_KWH, "kWh", "an energy in Wh is divided by 1000")
     } else if ends("_kw") {
-        (value > POWER_LIKELY_KW, "kW", "a power in W is divided by 1000")
+        (value > POWER_LIKELY_KW, "kW", POWER_MEANT)
     } else {
         return None;
     };
-    (is_doubtful && value.is_finite()).then(|| Doubt { name: name.to_owned(), value, unit, meant })
+    (is_doubtful && value.is_finite()).then(|| Doubt {
+        name: name.to_owned(),
+        value,
+        unit,
+        beside: None,
+        meant,
+    })
+}
+
+/// Finds out whether a power is far above another one that it goes with, as a number of watts is: a
+/// limit above all that it limits, or a load above its limit. `beside` names the other power. Powers
+/// of up to 1 MW raise no doubt, nor do those beside 0 kW.
+///
+/// # Example
+///
+/// ```
+/// use slackwater_engine::plausibility::find_power_doubt;
+/// use slackwater_engine::units::kw;
+///
+/// let doubt = find_power_doubt("limit_kw", kw(4e5), ("all that it limits", kw(1100.0))).unwrap();
+/// let told = "limit_kw is 400000 kW, beside 1100 kW of all that it limits; a power in W is divided \
+///             by 1000";
+/// assert_eq!(doubt.to_string(), told);
+/// assert!(find_power_doubt("limit_kw", kw(400.0), ("all that it limits", kw(1100.0))).is_none());
+/// ```
+#[must_use]
+pub fn find_power_doubt(name: &str, power: Power, beside: (&str, Power)) -> Option<Doubt> {
+    let (other, other_kw) = (beside.0, beside.1.as_kw());
+    let value = power.as_kw();
+    let is_doubtful = other_kw > 0.0 && value > POWER_LIKELY_KW && value > POWER_FACTOR * other_kw;
+    is_doubtful.then(|| Doubt {
+        name: name.to_owned(),
+        value,
+        unit: "kW",
+        beside: Some(format!("{} kW of {other}", round_6(other_kw))),
+        meant: POWER_MEANT,
+    })
+}
+
+/// A number of at most six decimals.
+fn round_6(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
 }
 
 /// Ending for the refusal of an efficiency that looks like a percentage: from 10 to 100. It is empty
@@ -130,8 +196,27 @@ pub fn find_price_doubt(name: &str, currency: &str, value: f64) -> Option<Doubt>
         name: name.to_owned(),
         value,
         unit: "per kWh",
+        beside: None,
         meant: PRICE_MEANT,
     })
+}
+
+/// Finds out whether a price of a kg of emissions makes a kWh of the highest intensity dearer than any
+/// kWh, as a price per tonne does.
+///
+/// # Example
+///
+/// ```
+/// use slackwater_engine::plausibility::find_carbon_doubt;
+///
+/// assert!(find_carbon_doubt("EUR", 80.0, 0.4).is_some());
+/// assert!(find_carbon_doubt("EUR", 0.08, 0.4).is_none());
+/// ```
+#[must_use]
+pub fn find_carbon_doubt(currency: &str, price_per_kg: f64, kg_per_kwh: f64) -> Option<Doubt> {
+    let doubt = find_price_doubt("price_per_kg", currency, price_per_kg * kg_per_kwh)?;
+    let meant = "a price per tonne is divided by 1000";
+    Some(Doubt { value: price_per_kg, unit: "per kg", meant, ..doubt })
 }
 
 /// Finds out whether most prices of a list in a currency are higher than those of any market for
@@ -159,6 +244,7 @@ pub fn find_high_price_doubt(currency: &str, prices: &[f64]) -> Option<Doubt> {
         name: "median price_per_kwh".to_owned(),
         value: *median,
         unit: "per kWh",
+        beside: None,
         meant: PRICE_MEANT,
     })
 }
@@ -184,6 +270,7 @@ pub fn find_small_price_doubt(currency: &str, prices: &[f64]) -> Option<Doubt> {
         name: "highest price_per_kwh".to_owned(),
         value: highest,
         unit: "per kWh",
+        beside: None,
         meant: "a price per kWh is not divided by 1000",
     })
 }
@@ -191,6 +278,7 @@ pub fn find_small_price_doubt(currency: &str, prices: &[f64]) -> Option<Doubt> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::kw;
 
     #[track_caller]
     fn check(name: &str, value: f64, expected: Option<&str>) {
@@ -210,10 +298,16 @@ mod tests {
             Some("energy_kwh is 10000 kWh; an energy in Wh is divided by 1000"),
         );
         check("soc_percent", 0.3, Some("soc_percent is 0.3 %; a share is multiplied by 100"));
+        check("target_percent", 1.0, Some("target_percent is 1 %; a share is multiplied by 100"));
         check(
             "loss_kw_per_k",
             180.0,
             Some("loss_kw_per_k is 180 kW/K; a loss in W/K is divided by 1000"),
+        );
+        check(
+            "capacity_kwh_per_k",
+            6e3,
+            Some("capacity_kwh_per_k is 6000 kWh/K; a capacity in Wh/K is divided by 1000"),
         );
         check(
             "kg_per_kwh",
@@ -222,6 +316,21 @@ mod tests {
         );
         let price = find_price_doubt("price_per_kwh", "EUR", -130.0).unwrap().to_string();
         assert_eq!(price, format!("price_per_kwh is -130 per kWh; {PRICE_MEANT}"));
+        let carbon = find_carbon_doubt("EUR", 80.0, 0.5).unwrap().to_string();
+        assert_eq!(carbon, "price_per_kg is 80 per kg; a price per tonne is divided by 1000");
+    }
+
+    #[test]
+    fn a_power_is_doubted_beside_another() {
+        let is_doubted = |power: f64, other: f64| {
+            find_power_doubt("limit_kw", kw(power), ("its vehicles", kw(other))).is_some()
+        };
+        assert!(is_doubted(11_000.0, 22.0));
+        assert!(is_doubted(1e6, 9_999.0));
+        // What is behind a limit may be little, and much.
+        for (power, other) in [(1_000.0, 1.0), (2_000.0, 20.0), (1e6, 1e6), (1e6, 0.0)] {
+            assert!(!is_doubted(power, other), "{power} {other}");
+        }
     }
 
     #[test]
@@ -281,6 +390,7 @@ mod tests {
             ("efficiency", 92.0),
             ("kg_per_kwh", 1.4),
             ("loss_kw_per_k", 12.0),
+            ("capacity_kwh_per_k", 500.0),
         ] {
             check(name, value, None);
         }

@@ -149,20 +149,29 @@ def area(**node: Any) -> sw.AreaPlan:
 
 
 OF_AREAS: Doubted = [
-    (lambda: sw.plan_area(CARS, PRICES, limit_kw=15e3), r"nodes\['area'\].limit_kw is 15000 kW; a"),
-    (lambda: area(limit_kw=[None, 15e3, 20.0, None]), r"\].limit_kw is 15000 kW; a power in W"),
-    (lambda: area(export_limit_kw=9e3), r"\].export_limit_kw is 9000 kW; a power in W"),
+    (
+        lambda: sw.plan_area(CARS, PRICES, limit_kw=15e3),
+        r"nodes\[\"area\"\].limit_kw is 15000 kW, beside 22 kW of all that is below it; a",
+    ),
+    (
+        lambda: area(limit_kw=[None, 15e3, 20.0, None]),
+        r"\].limit_kw is 15000 kW, beside 22 kW of all that is below it; a",
+    ),
+    (
+        lambda: area(export_limit_kw=9e3),
+        r"\].export_limit_kw is 9000 kW, beside 22 kW of all that is below it; a",
+    ),
     (
         lambda: area(target_kw=[9e3] * 4, target_price_per_kwh=0.01),
-        r"\].target_kw is 9000 kW; a power in W",
+        r"\].target_kw is 9000 kW, beside 22 kW of all that is below it; a",
     ),
     (
         lambda: area(peak_price_per_kw=1, peak_incurred_kw=12e3),
-        r"\].peak_incurred_kw is 12000 kW; a power in W",
+        r"\].peak_incurred_kw is 12000 kW, beside 22 kW of all that is below it; a",
     ),
     (
         lambda: area(base_kw=[2500.0, 400.0, -9e3, 0.0], limit_kw=15),
-        r"\].base_kw is 9000 kW; a power in W",
+        r"\].base_kw is 9000 kW, beside 15 kW of limit_kw; a",
     ),
 ]
 
@@ -180,3 +189,76 @@ def test_likely_powers_of_an_area_raise_no_doubt() -> None:
     area(limit_kw=60_000, base_kw=[40_000.0] * 4)
     area(base_kw=[40_000.0] * 4)
     sw.plan_area(CARS, PRICES, nodes=[sw.Node(name="street")])
+
+
+def site(**given: Any) -> sw.SitePlan:
+    car = sw.Vehicle("car", power_max_kw=11, battery=sw.Battery(60, 30), **given.pop("car", {}))
+    return sw.plan_site(PRICES, now=SIX, devices=[car], **given)
+
+
+def scenarios(**changes: Any) -> object:
+    given = sw.AreaScenario(probability=1, prices=PRICES, **changes)
+    return sw.plan_area_scenarios(CARS, [given], known_from=SIX, shortfall_price_per_kwh=2)
+
+
+def carbon(price_per_kg: float) -> sw.Carbon:
+    return sw.Carbon(price_per_kg=price_per_kg, intensity=[(SIX, BY, 0.3)])
+
+
+ROOM: dict[str, Any] = {
+    "loss_kw_per_k": 0.2,
+    "temperature_celsius": 20,
+    "comfort_celsius": (19, 22),
+    "power_max_kw": 3,
+    "outdoor_celsius": 5,
+}
+
+
+OF_SITES: Doubted = [
+    (
+        lambda: site(import_limit_kw=17e3),
+        "import_limit_kw is 17000 kW, beside 11 kW of all devices; a power in W",
+    ),
+    (
+        lambda: site(export_limit_kw=[17e3, 1.0, 1.0, 1.0]),
+        "export_limit_kw is 17000 kW, beside 11 kW of all devices; a power in W",
+    ),
+    (
+        lambda: site(car={"group": "fuse"}, groups=[sw.Group("fuse", limit_kw=11e3)]),
+        r"groups\[\"fuse\"\].limit_kw is 11000 kW, beside 11 kW of all devices; a power in W",
+    ),
+    (
+        lambda: scenarios(limit_kw=9e3),
+        r"scenarios\[0\].limit_kw is 9000 kW, beside 22 kW of all that is below it; a",
+    ),
+    (
+        lambda: site(carbon=carbon(80)),
+        "price_per_kg is 80 per kg; a price per tonne is divided by 1000",
+    ),
+    (
+        lambda: site(car={"targets": [sw.SocTarget(by=BY, soc_percent=1)]}),
+        r"targets\[0\].soc_percent is 1 %; a share is multiplied by 100",
+    ),
+    (
+        lambda: sw.HeatUnit("room", capacity_kwh_per_k=8e3, **ROOM),
+        "capacity_kwh_per_k is 8000 kWh/K; a capacity in Wh/K is divided by 1000",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "text"), OF_SITES)
+def test_a_number_of_a_site_in_another_unit_is_doubted(
+    call: Callable[[], object], text: str
+) -> None:
+    with pytest.warns(sw.PlausibilityWarning, match=text) as warned:
+        call()
+    assert [warning.filename for warning in warned] == [__file__]
+
+
+@pytest.mark.filterwarnings("error")
+def test_likely_numbers_of_a_site_raise_no_doubt() -> None:
+    site(import_limit_kw=1000, export_limit_kw=2000)
+    site(car={"group": "fuse"}, groups=[sw.Group("fuse", limit_kw=60)])
+    site(carbon=carbon(0.08))
+    site(car={"targets": [sw.SocTarget(by=BY, soc_percent=51)]})
+    scenarios(limit_kw=20)

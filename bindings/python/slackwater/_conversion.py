@@ -77,6 +77,7 @@ def short(value: object) -> str:
 # Numbers of one vehicle or battery, whose unit may be taken for another.
 DOUBTED = {
     "capacity_kwh",
+    "capacity_kwh_per_k",
     "charge_limit_percent",
     "discharge_max_kw",
     "energy_kwh",
@@ -93,10 +94,9 @@ DOUBTED = {
     "soc_percent",
     "target_percent",
 }
+TARGET = re.compile(r"targets\[\d+\]\.soc_percent")
 # A battery of a site may be as large as a container, or many of them.
 LARGE = {"Discharge", "StationaryBattery"}
-# Factor between a limit and all that it limits, beyond which the two are hardly in one unit.
-LIMIT_FACTOR = 100
 # Rows of a log or of a made-up fleet, among which any number may be; and a battery that trades,
 # which is as large as a power plant.
 ANY_SIZE = {"VehicleStay", "trade_rolling_intrinsic"}
@@ -105,19 +105,12 @@ ANY_SIZE = {"VehicleStay", "trade_rolling_intrinsic"}
 def _doubt(place: str, value: float) -> None:
     """Warn of a number that looks like another unit."""
     name = place.rpartition(".")[2]
-    text = _engine.doubt(name, value) if abs(value) < MANY else None
+    # A battery may hold 1 %, and nobody wants no more: the engine tells the two apart by name.
+    kind = "target_percent" if TARGET.fullmatch(place) else name
+    text = _engine.doubt(kind, value) if abs(value) < MANY else None
     if text is not None:
-        text = f"{place}{text.removeprefix(name)}"
+        text = f"{place}{text.removeprefix(kind)}"
         warnings.warn(text, _engine.PlausibilityWarning, stacklevel=levels_to_caller())
-
-
-def warn_of_limit(place: str, power_kw: float, limited_kw: float) -> None:
-    """Warn of a limit that looks like W: far above all that it limits.
-
-    Grids are built for one to ten times what they serve; watts are a thousand times too many.
-    """
-    if 0 < limited_kw * LIMIT_FACTOR < power_kw:
-        _doubt(place, power_kw)
 
 
 def warn_of_largest(place: str, values: Iterable[object]) -> None:
@@ -155,7 +148,7 @@ def _is_scalar(value: object) -> bool:
 def _number(place: str, value: Any) -> float:
     number = _plain_number(place, value)
     # Ordinary numbers, which raise no doubt of any unit, are told apart first.
-    if not 1 <= number <= 30 and number > 0 and place.rpartition(".")[2] in DOUBTED:
+    if not 1 < number <= 30 and number > 0 and place.rpartition(".")[2] in DOUBTED:
         _doubt(place, number)
     return number
 

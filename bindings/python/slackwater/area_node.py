@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
-from slackwater._conversion import warn_of_limit
 from slackwater._engine import InputError
 from slackwater._record import Record
 from slackwater.series import Series, means_in
-
-if TYPE_CHECKING:
-    from slackwater._engine import AreaNumbers
 
 Profile = float | Series | Sequence[float | None]
 """A power for all slots, a series in kW, or one per slot with ``None`` where there is none."""
@@ -160,29 +156,6 @@ def per_slot(profile: Profile | None, count: int) -> Sequence[float | None]:
         # A series has become numbers when its area was planned.
         return [profile if isinstance(profile, float) else None] * count
     return profile
-
-
-def warn_of_nodes(nodes: Sequence[Node], numbers: AreaNumbers) -> None:
-    """Warn of powers of nodes that look like W beside the loads of a plan of theirs.
-
-    Args:
-        nodes: Nodes of an area, in plain numbers.
-        numbers: Numbers of its plan. Full power from arrival is the highest load of its vehicles.
-    """
-    everything = _highest(numbers.baseline_load_kw)
-    for node, found in zip(nodes, numbers.nodes, strict=True):
-        load = max(everything, _highest(found.load_kw))
-        limit = _highest(node.limit_kw)
-        for field in PROFILES:
-            beside = limit if field == "base_kw" else load
-            warn_of_limit(f"nodes[{node.name!r}].{field}", _highest(getattr(node, field)), beside)
-        warn_of_limit(f"nodes[{node.name!r}].peak_incurred_kw", node.peak_incurred_kw, load)
-
-
-def _highest(profile: Profile | None) -> float:
-    """The highest power of a profile of plain numbers, in either direction; 0 without one."""
-    each = per_slot(profile, 1)
-    return max((abs(power) for power in each if power is not None), default=0.0)
 
 
 def holds_all(nodes: Sequence[Node], node: Node) -> bool:

@@ -19,7 +19,6 @@ from slackwater.area_node import (
     Node,
     Profile,
     area_nodes,
-    warn_of_nodes,
     without_series,
 )
 from slackwater.area_types import AreaProgress, RoundMemory
@@ -899,7 +898,6 @@ def _plan(given: Mapping[str, Any], before: _Before, **listeners: object) -> Are
         before=before._asdict(),
         listeners=silent | listeners,
     )
-    warn_of_nodes(nodes, numbers)
     emissions = None if carbon is None else emission_price(carbon)
     seconds = perf_counter() - began
     return AreaPlan._of(numbers, plans, nodes, prices, seconds, emissions, given)

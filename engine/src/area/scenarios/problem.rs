@@ -1,12 +1,14 @@
 //! Vehicles and scenarios of an area, checked, and the nodes that they make.
 use chrono::{DateTime, Utc};
 
-use crate::area::problem::limits::Profile;
+use crate::area::problem::doubts::find_node_doubts;
+use crate::area::problem::limits::{Limit, Node, Profile, base_loads_kw};
 use crate::area::problem::micro_wh::{MICRO_WH_MAX, as_kwh, to_micro_wh};
 use crate::columns::fleet::Fleet;
 use crate::columns::row_error::RowError;
 use crate::plan::policy::price_states::{PriceStatesError, check_distribution};
 use crate::plan::policy::uncertain_prices::{UncertainPricesError, check_same_slots};
+use crate::plausibility::Doubt;
 use crate::prices::curve::PriceCurve;
 use crate::time::horizon::Horizon;
 use crate::time::instant::{instant_at, micros_of};
@@ -28,6 +30,26 @@ pub struct AreaScenario<'a> {
     /// Power of everything but the vehicles, negative if it feeds in. A base load above the limit
     /// leaves no capacity.
     pub base: Option<Profile>,
+}
+
+impl AreaScenario<'_> {
+    /// Finds powers that are hardly in kW. Nothing is wrong with the scenario for it.
+    ///
+    /// # Arguments
+    /// * `fleet`: vehicles that the limit is for.
+    /// * `place`: words for the scenario in a message, such as `scenarios[0]`.
+    #[must_use]
+    pub fn find_power_doubts(&self, fleet: &Fleet<'_>, place: &str) -> Vec<Doubt> {
+        let slots = self.prices.horizon().len();
+        let limit = |power_max: Profile| Limit::Import { power_max, price: None };
+        let limits = self.limit.clone().map(limit).into_iter().collect();
+        let node = Node { name: String::new(), parent: None, base: self.base.clone(), limits };
+        let base = base_loads_kw(std::slice::from_ref(&node), slots);
+        let base_kw = base.iter().flatten().fold(0.0, |most: f64, load| most.max(load.abs()));
+        let powers = fleet.power_max_kw.iter().filter(|power| power.is_finite());
+        let below_kw = powers.fold(base_kw, |sum, power| sum + power.abs());
+        find_node_doubts(&node, below_kw, (slots, place))
+    }
 }
 
 /// Vehicles and scenarios that cannot be planned.

@@ -115,6 +115,7 @@ pub(crate) mod comfort;
 pub(crate) mod course;
 pub(crate) mod demand_charge;
 pub(crate) mod device;
+pub(crate) mod doubts;
 pub(crate) mod driving;
 pub(crate) mod error;
 pub(crate) mod exclusive_flows;
