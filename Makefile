@@ -395,11 +395,16 @@ openadr: build $(OPENLEADR)/bin/openleadr-vtn ## Follow events at the OpenADR 3 
 	$(PYTHON) -m pytest tests/openadr
 
 # Not part of `test`: it waits for real silence. The tests of the crate have a clock of their own.
+STEUERBOX := $(TARGET)/steuerbox
+$(STEUERBOX)/bin/steuerbox: Cargo.lock | tools
+	CARGO_PROFILE_DEV_DEBUG=0 cargo install eebus --version 0.10.1 --example steuerbox --debug --force \
+		--features runtime,mdns,ring --target-dir $(STEUERBOX)/build --root $(STEUERBOX)
+	@touch $@
+
 .PHONY: eebus
-eebus: build ## Follow a control box by EEBUS, made of the same library, with the service
+eebus: build $(STEUERBOX)/bin/steuerbox ## Follow a control box by EEBUS, that of the library's authors, with the service
 	$(call step,limits of EEBUS)
-	cargo build --locked --workspace --example control_box
-	$(PYTHON) -m pytest tests/eebus
+	STEUERBOX=$(abspath $(STEUERBOX)/bin/steuerbox) $(PYTHON) -m pytest tests/eebus
 
 .PHONY: bills
 bills: build ## Compare bills of a thousand random loads with Utilityrate5 of nrel-pysam

@@ -257,7 +257,7 @@ def test_a_number_of_a_site_in_another_unit_is_doubted(
 
 @pytest.mark.filterwarnings("error")
 def test_likely_numbers_of_a_site_raise_no_doubt() -> None:
-    site(import_limit_kw=1000, export_limit_kw=2000)
+    site(import_limit_kw=1000, export_limit_kw=1000)
     site(car={"group": "fuse"}, groups=[sw.Group("fuse", limit_kw=60)])
     site(carbon=carbon(0.08))
     site(car={"targets": [sw.SocTarget(by=BY, soc_percent=51)]})
