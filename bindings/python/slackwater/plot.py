@@ -609,7 +609,7 @@ def _chart(
 
 def _caption(axes: Axes, pen: Pen, title: str, across: str, upward: str) -> Figure:
     """Write the title and the names of both axes. What goes up begins at 0."""
-    axes.set_title(plain(title), loc="left", color=pen(INK), fontsize=11)
+    axes.set_title(plain(title), loc="left", color=pen(INK), fontsize=11, fontweight="bold")
     axes.set_xlabel(plain(across))
     axes.set_ylabel(plain(upward))
     axes.set_ylim(bottom=0)

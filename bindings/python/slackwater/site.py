@@ -110,7 +110,7 @@ class SitePlan(_engine.SitePlan, Steady, Drawn, SavedPlan):
     def __repr__(self) -> str:
         """Tell devices, cost, savings, shortfall, breaches, guesses and gaps in one line."""
         parts = [
-            f"{len(self.devices)} devices for {self.cost:.4f} {self.currency}",
+            f"{_view.counted(len(self.devices), 'device')} for {self.cost:.4f} {self.currency}",
             f"saves {round(self.savings, 4) + 0.0:.4f}",
         ]
         if self.shortfall_kwh > 0:

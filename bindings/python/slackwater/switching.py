@@ -87,7 +87,7 @@ class SwitchingPlan(_engine.SwitchingPlan, Steady, Drawn, SavedPlan):
         notes = "".join(f", {note}" for note in words)
         return (
             f"SwitchingPlan({self.energy_kwh:.6g} kWh for {self.cost:.4f} {self.currency} "
-            f"in {_view.sessions(len(self.sessions))}, smoothness costs "
+            f"in {_view.counted(len(self.sessions), 'session')}, smoothness costs "
             f"{round(self.smoothness_cost, 4) + 0.0:.4f}{short}{notes}, {proof})"
         )
 

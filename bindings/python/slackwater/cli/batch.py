@@ -206,7 +206,7 @@ def _summary(planned: Planned) -> Table:
     lines.add_row("energy", amount(_total(plans, "energy_kwh")), "kWh")
     lines.add_row("cost", amount(_total(plans, "cost")), money)
     lines.add_row(
-        "unmanaged", amount(_total(plans, "baseline_cost")), f"{money}, full power at once"
+        "baseline", amount(_total(plans, "baseline_cost")), f"{money}, full power at once"
     )
     lines.add_row("savings", Text(amount(_total(plans, "savings")), "bold green"), money)
     missing = f"kWh of {short.num_rows:,} stays" if short.num_rows else "kWh"
