@@ -756,13 +756,15 @@ def _home_decider(
 
 
 def _periods(
-    command: Command, view: _engine.View | _engine.HomeView, *, may_discharge: bool
+    command: Command | str | bytes, view: _engine.View | _engine.HomeView, *, may_discharge: bool
 ) -> list[tuple[datetime, datetime, float]]:
     """A command as periods with their power in kW."""
     if command is None:
         return []
     if isinstance(command, Plan | StoragePlan):
         command = command.intervals
+    if isinstance(command, str | bytes):
+        raise _no_command(command)
     if isinstance(command, Iterable):
         periods = [_period(period) for period in command]
         for period in () if may_discharge else periods:
