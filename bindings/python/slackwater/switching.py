@@ -116,9 +116,9 @@ def plan_switching(
 ) -> SwitchingPlan:
     """Plan one device with a minimum power, start costs and limits on switching.
 
-    The device is on or off for whole slots. Power is 0 or at least
-    ``power_min_kw``; only the last slot may end early, at that power, when the
-    energy is there (``is_top_off``).
+    The device is on or off for whole slots. While it is on, its power is at
+    least ``power_min_kw``. If less is left than a slot takes at that power, the
+    last slot ends early (``is_top_off``).
 
     Exact for one deadline, a constant highest power and slots of one length;
     the first and the last slot may be shorter. Anything else is a
