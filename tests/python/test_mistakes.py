@@ -817,6 +817,21 @@ ROWS_OF_SITES: list[Row] = [
         "discharge_efficiency is 92 kWh per kWh; it is from 0.001 to 1; 92 % is 0.92",
     ),
     ("a device that is not there", lambda: SITE.device("bus"), "bus"),
+    (
+        "a search of less than no time",
+        lambda: load(1, time_max=-HOUR),
+        "time_max is -3600 s; a search takes 0 s or more",
+    ),
+    (
+        "a switch of less than no time",
+        lambda: switching(time_max=-HOUR),
+        "time_max is -3600 s; a search takes 0 s or more",
+    ),
+    (
+        "a set-back without an edge",
+        lambda: heat(set_backs=[("23:00", "06:00", 18)]),
+        r"set_backs\[0\] has to be a SetBack or a tuple of 4 .*, not a tuple of 3",
+    ),
     ("a number for a device", lambda: SITE.device(1), "name has to be a text, not a int"),
 ]
 
@@ -1327,6 +1342,11 @@ ROWS_OF_SIMULATIONS: list[Row] = [
     ("a town for a season", lambda: sw.SeasonalNaive(time_zone="Berlin"), "is no IANA time zone"),
     ("a season of no days", lambda: sw.SeasonalNaive(time_zone="UTC", days=0), "days is 0"),
     ("a level of two", lambda: sw.Persistence(levels=(2.0,)), "level"),
+    (
+        "a quantile of two",
+        lambda: sw.Forecast(PRICES, known_at=SIX, quantiles={2.0: PRICES}),
+        "quantiles holds 2.0; a level lies between 0 and 1",
+    ),
     (
         "a publication in words",
         lambda: sw.publish_day_ahead(PRICES, at="1pm", time_zone="UTC"),

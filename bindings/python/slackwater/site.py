@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from slackwater import _engine, _view
+from slackwater._arguments import check_time_max
 from slackwater._drawn import Drawn
 from slackwater._index import index_of, refuse_other_times
 from slackwater._saved_plan import SavedPlan
@@ -235,7 +236,7 @@ def plan_site(
         prefer=list(prefer),
         preference_budget=preference_budget,
         nodes_max=nodes_max,
-        time_max=time_max,
+        time_max=check_time_max(time_max),
     )
     return SitePlan(native, prices, given)
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from slackwater import _engine, _view
+from slackwater._arguments import check_time_max
 from slackwater._drawn import Drawn
 from slackwater._saved_plan import SavedPlan
 from slackwater.plan import Plan, Target, list_targets
@@ -210,6 +211,6 @@ def plan_switching(
         run_last=run_last,
         after_deadline=after_deadline,
         nodes_max=nodes_max,
-        time_max=time_max,
+        time_max=check_time_max(time_max),
     )
     return SwitchingPlan(native, prices, given)
