@@ -1328,6 +1328,11 @@ ROWS_OF_SIMULATIONS: list[Row] = [
     ("a policy of text", lambda: simulated("replan"), "policy has to be a Replan or a function"),
     ("a text for a power", lambda: simulated(lambda _: "on"), "the policy answers 'on'; a power"),
     ("a power that discharges", lambda: simulated(lambda _: -1), "the policy answers -1 kW"),
+    (
+        "a missing kWh that earns",
+        lambda: sw.simulate(sw.Replan(), cars(), PRICES, (), shortfall_price_per_kwh=-1),
+        "shortfall_price_per_kwh is -1 per kWh; a missing kWh costs from 0 to",
+    ),
     ("prices for forecasts", lambda: simulated(forecasts=PRICES), "forecasts has to be a list"),
     (
         "prices for a forecast",
