@@ -204,6 +204,11 @@ impl BillingTariff {
         let mut reader = serde_json::Deserializer::from_str(text);
         let request: TariffRequest =
             serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+                let inner = error.inner();
+                if inner.is_syntax() || inner.is_eof() {
+                    let way = "a tariff is an object in JSON; load_tariff reads a built-in one";
+                    return Refused::Input(format!("{inner} of the text: {way}"));
+                }
                 // Of a component the path ends with its position in the list.
                 let value: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
                 match (find_number(&value, ""), error.path().to_string().as_str()) {

@@ -99,7 +99,7 @@ def test_a_page_shows_loads_with_base_load_below_the_node(tmp_path: Path) -> Non
     text = page(streets(limit_kw=30), tmp_path)
     assert "baseline 34.0\N{NO-BREAK SPACE}kW" in text
     assert "Baseline" in text
-    assert "exceeds the limit in 1 slots" in text
+    assert "exceeds the limit in 1 slot" in text
 
 
 @pytest.mark.parametrize("limit_kw", [0.0, 2.0])

@@ -253,6 +253,8 @@ def test_own_tariffs_are_read_from_toml_and_json(tmp_path: Path) -> None:
     with pytest.raises(sw.InputError, match=f"number.json: {exact}"):
         sw.tariffs.read_tariff(tmp_path / "number.json")
     (tmp_path / "cut.json").write_text("{")
+    with pytest.raises(sw.InputError, match=r"of the text: a tariff is an object in JSON; load_t"):
+        sw.BillingTariff("no-elvia-2026-07")
     with pytest.raises(sw.InputError, match=r"cut.json: EOF"):
         sw.tariffs.read_tariff(tmp_path / "cut.json")
     at = {"valid_from": datetime(2026, 1, 1, tzinfo=UTC)}

@@ -122,7 +122,7 @@ def test_vehicles_beyond_the_prices_are_counted(prices: Path, tmp_path: Path) ->
         VEHICLES.replace("2026-01-05T18:00Z,2026-01-05", "2027-01-05T18:00Z,2027-01-05")
     )
     answer = run("batch", path, "--prices", prices)
-    assert answer.err.startswith("warning: 1 of 2 vehicles are there only outside of the known")
+    assert answer.err.startswith("warning: 1 of 2 stays lie wholly outside of the known")
 
 
 def test_vehicles_name_their_price_list(prices: Path, tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_a_year_is_drawn() -> None:
     figure = statistics.plot_year(ledger.rows, currency="EUR", time_zone="Europe/Berlin")
     above, below, _ = figure.axes
     assert above.get_ylabel() == "Cost (EUR)"
-    assert "than without smart charging" in above.get_title(loc="left")
+    assert "less than the baseline" in above.get_title(loc="left")
     assert below.get_xlabel() == "Hour in Europe/Berlin"
     week = statistics.hours_of_week(ledger.rows, time_zone="Europe/Berlin")
     drawn: Any = below.images[0].get_array()

@@ -817,6 +817,21 @@ ROWS_OF_SITES: list[Row] = [
         "discharge_efficiency is 92 kWh per kWh; it is from 0.001 to 1; 92 % is 0.92",
     ),
     ("a device that is not there", lambda: SITE.device("bus"), "bus"),
+    (
+        "a search of less than no time",
+        lambda: load(1, time_max=-HOUR),
+        "time_max is -3600 s; a search takes 0 s or more",
+    ),
+    (
+        "a switch of less than no time",
+        lambda: switching(time_max=-HOUR),
+        "time_max is -3600 s; a search takes 0 s or more",
+    ),
+    (
+        "a set-back without an edge",
+        lambda: heat(set_backs=[("23:00", "06:00", 18)]),
+        r"set_backs\[0\] has to be a SetBack or a tuple of 4 .*, not a tuple of 3",
+    ),
     ("a number for a device", lambda: SITE.device(1), "name has to be a text, not a int"),
 ]
 
@@ -1044,7 +1059,11 @@ ROWS_OF_SERIES: list[Row] = [
     ("the number of slots", lambda: len(PRICES), None),
     ("a loop over slots", lambda: [price for _, _, price in PRICES], None),
     ("prices times prices", lambda: PRICES * PRICES, "multiplied by a number, not by another one"),
-    ("the first of prices", lambda: PRICES[0], "give a slice of two aware datetimes; value_at"),
+    (
+        "the first of prices",
+        lambda: PRICES[0],
+        r"Prices\[0\] is not .*\[start:end\].* price_at\(at\)",
+    ),
     ("prices from a naive time", lambda: PRICES[NAIVE:], "start: .* has no time zone"),
     ("prices from a text", lambda: PRICES["2026":], "start: expected a datetime"),
     ("a list in the constructor", lambda: sw.Prices([1, 2]), "use Prices.from_series"),
@@ -1059,7 +1078,8 @@ ROWS_OF_SERIES: list[Row] = [
         lambda: PRICES + sw.Prices.from_values(SIX, [0.1], currency="EUR"),
         "only the first has 2026-01-05 19:00:00 UTC to 2026-01-05 21:00:00 UTC|cut them",
     ),
-    ("a resolution in words", lambda: PRICES.resample("1 hour"), "it is one of quarter_hour"),
+    ("a resolution in words", lambda: PRICES.resample("1 hour"), "it is one of 'quarter_hour'"),
+    ("a time for a resolution", lambda: PRICES.resample(HOUR), "resolution .*'hour'.* not a timed"),
     ("a median", lambda: PRICES.resample("hour", how="median"), "one of 'mean', 'min', 'max'"),
     ("series that overlap", lambda: sw.Prices.concat([PRICES, PRICES]), "starts at .* before"),
     ("one series for a list", lambda: sw.Prices.concat(PRICES), "series has to be a list, not a"),
@@ -1306,8 +1326,13 @@ ROWS_OF_SIMULATIONS: list[Row] = [
         r"policy is the class Replan; give Repl",
     ),
     ("a policy of text", lambda: simulated("replan"), "policy has to be a Replan or a function"),
-    ("a text for a power", lambda: simulated(lambda _: "x"), "the policy answers 'x'"),
+    ("a text for a power", lambda: simulated(lambda _: "on"), "the policy answers 'on'; a power"),
     ("a power that discharges", lambda: simulated(lambda _: -1), "the policy answers -1 kW"),
+    (
+        "a missing kWh that earns",
+        lambda: sw.simulate(sw.Replan(), cars(), PRICES, (), shortfall_price_per_kwh=-1),
+        "shortfall_price_per_kwh is -1 per kWh; a missing kWh costs from 0 to",
+    ),
     ("prices for forecasts", lambda: simulated(forecasts=PRICES), "forecasts has to be a list"),
     (
         "prices for a forecast",
@@ -1322,6 +1347,11 @@ ROWS_OF_SIMULATIONS: list[Row] = [
     ("a town for a season", lambda: sw.SeasonalNaive(time_zone="Berlin"), "is no IANA time zone"),
     ("a season of no days", lambda: sw.SeasonalNaive(time_zone="UTC", days=0), "days is 0"),
     ("a level of two", lambda: sw.Persistence(levels=(2.0,)), "level"),
+    (
+        "a quantile of two",
+        lambda: sw.Forecast(PRICES, known_at=SIX, quantiles={2.0: PRICES}),
+        "quantiles holds 2.0; a level lies between 0 and 1",
+    ),
     (
         "a publication in words",
         lambda: sw.publish_day_ahead(PRICES, at="1pm", time_zone="UTC"),

@@ -339,8 +339,8 @@ def test_means_follow_local_days() -> None:
     assert uneven.mean() == 2.5
     with pytest.raises(sw.InputError, match="how is 'median'; it is one of 'mean', 'min', 'max'"):
         load.resample("day", how="median")  # type: ignore[arg-type]
-    with pytest.raises(sw.InputError, match='resolution is "minute"'):
-        load.resample("minute")
+    with pytest.raises(sw.InputError, match="resolution is 'minute'; it is one of 'quarter_hour'"):
+        load.resample("minute")  # type: ignore[arg-type]
     with pytest.raises(sw.InputError, match="no slot, hence no mean"):
         load[NOON + timedelta(days=999) :].mean()
 

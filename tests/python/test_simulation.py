@@ -186,7 +186,7 @@ def test_commands_of_every_form() -> None:
     assert cost(lambda _: [(SIX, SIX + HOUR, 10.0)]) == at_once
     # Nothing at all is 10 kWh at the highest settled price.
     assert cost(lambda _: None) == pytest.approx(4.0)
-    with pytest.raises(TypeError, match="the policy answers 'o'"):
+    with pytest.raises(TypeError, match="the policy answers 'off'; a power"):
         cost(lambda _: "off")  # type: ignore[arg-type,return-value]  # on purpose
     with pytest.raises(TypeError, match="the policy answers 'off'"):
         cost(lambda _: ["off"])  # type: ignore[list-item]  # on purpose

@@ -14,8 +14,11 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from datetime import timedelta
 from types import MethodDescriptorType, ModuleType
 from typing import ParamSpec, TypeVar
+
+from slackwater import _engine
 
 DEPTH_MAX = 6
 NAMED_MAX = 3
@@ -60,6 +63,18 @@ def _guarded(function: Callable[Given, Made], refusal: type[Exception]) -> Calla
             raise
 
     return call
+
+
+def check_time_max(time_max: timedelta | None) -> timedelta | None:
+    """Return the longest time of a search, which is 0 or more; ``None`` is no limit.
+
+    Raises:
+        InputError: It is below 0.
+    """
+    if time_max is not None and time_max < timedelta(0):
+        seconds = time_max.total_seconds()
+        raise _engine.InputError(f"time_max is {seconds:g} s; a search takes 0 s or more")
+    return time_max
 
 
 def _conversion(error: BaseException) -> type[Exception] | None:

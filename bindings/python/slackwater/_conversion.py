@@ -131,7 +131,10 @@ def levels_to_caller() -> int:
 def _mistyped(place: str, words: str, value: object) -> WrongError:
     if value is None:
         return WrongError(TypeError(f"{place} is None; it has to be {words}"))
-    return WrongError(TypeError(f"{place} has to be {words}, not a {type(value).__name__}"))
+    found = f"a {type(value).__name__}"
+    if type(value) is tuple:
+        found += f" of {len(value)}"
+    return WrongError(TypeError(f"{place} has to be {words}, not {found}"))
 
 
 def _is_bool(value: object) -> bool:

@@ -402,7 +402,8 @@ def area_picture(
 
 def _area_title(plan: AreaPlan, node: Node, *, is_all: bool) -> str:
     part = "" if is_all else "part of an area with "
-    sums = f"{node.name}: {part}{plan.vehicles:,} vehicles for {plan.cost:,.2f} {plan.currency}"
+    vehicles = _view.counted(plan.vehicles, "vehicle")
+    sums = f"{node.name}: {part}{vehicles} for {plan.cost:,.2f} {plan.currency}"
     return ", ".join([sums, *_view.area_notes(plan)])
 
 

@@ -78,11 +78,14 @@ def pareto(
         >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
         >>> prices = sw.Prices.from_values(six, [0.10, 0.20, 0.30], currency="EUR")
         >>> grid = sw.Series.from_values(six, [900, 500, 100], unit="g/kWh")
-        >>> def plan(carbon):
-        ...     return sw.plan_charge(
+        >>> points = sw.pareto(
+        ...     lambda carbon: sw.plan_charge(
         ...         prices, now=six, power_max_kw=10, targets=[(None, 10)], carbon=carbon
-        ...     )
-        >>> for point in sw.pareto(plan, intensity=grid, prices_per_kg=[0, 0.2, 0.3]):
+        ...     ),
+        ...     intensity=grid,
+        ...     prices_per_kg=[0, 0.2, 0.3],
+        ... )
+        >>> for point in points:
         ...     print(f"{point.price_per_kg:.1f} {point.cost:.2f} EUR, {point.carbon_kg:.1f} kg")
         0.0 1.00 EUR, 9.0 kg
         0.2 1.00 EUR, 9.0 kg
@@ -97,7 +100,9 @@ def pareto(
             raise TypeError(f"plan has to return a plan, not {kind}")
         kg = planned.carbon_kg
         if kg is None:
-            raise InputError("plan made one without carbon=, which does not know its emissions")
+            kind = type(planned).__name__
+            message = f"plan returns a {kind} that does not know its emissions: it was made without"
+            raise InputError(f"{message} carbon=; give the planner the Carbon that plan is given")
         cost = planned.cost.total if isinstance(planned.cost, CapacityCost) else planned.cost
         cost = emission_price(carbon).cost_without(cost, kg)
         points.append(ParetoPoint(price, cost, kg))

@@ -167,18 +167,9 @@ def energy(kwh: float) -> str:
     return f"{text.removesuffix('.0')} kWh"
 
 
-def intervals(count: int) -> str:
-    """Write a number of intervals."""
-    return "1 interval" if count == 1 else f"{count} intervals"
-
-
-def sessions(count: int) -> str:
-    """Write a number of sessions."""
-    return "1 session" if count == 1 else f"{count} sessions"
-
-
-def _plans(count: int) -> str:
-    return "1 plan" if count == 1 else f"{count:,} plans"
+def counted(count: int, thing: str) -> str:
+    """Write a number of things, which are called after one of them."""
+    return f"1 {thing}" if count == 1 else f"{count:,} {thing}s"
 
 
 def unpriced(
@@ -260,10 +251,14 @@ def table_notes(totals: Mapping[str, tuple[float, int]], currency: str) -> list[
     ]
     _, short = totals.get("shortfall_kwh", none)
     words = [f"{short:,} short"] if short else []
-    words += [f"{energy(kwh)} {what} in {_plans(count)}" for (kwh, count), what in shares if count]
+    words += [
+        f"{energy(kwh)} {what} in {counted(count, 'plan')}"
+        for (kwh, count), what in shares
+        if count
+    ]
     _, unpriced_plans = totals.get("unpriced_hours", none)
     if unpriced_plans:
-        words.append(f"{_plans(unpriced_plans)} with hours without a price")
+        words.append(f"{counted(unpriced_plans, 'plan')} with hours without a price")
     stock_kwh, _ = totals.get("stock_used_kwh", none)
     if stock_kwh > 0:
         words.append(_stock_used(stock_kwh))
@@ -310,7 +305,7 @@ def _sums(plan: Plan) -> str:
     if savings == "0":
         return text
     if plan.savings < 0:
-        return f"{text}, {number(-plan.savings)} {currency} more than at once"
+        return f"{text}, {number(-plan.savings)} {currency} more than the baseline"
     return f"{text}, saves {savings} {currency}"
 
 
@@ -409,7 +404,7 @@ def switching_headline(plan: SwitchingPlan) -> str:
     """Tell energy, cost, sessions, what is a guess, time without a price, what is not earned."""
     sums = (
         f"{energy(plan.energy_kwh)} for {number(plan.cost)} {plan.currency} "
-        f"in {sessions(len(plan.sessions))}"
+        f"in {counted(len(plan.sessions), 'session')}"
     )
     return ", ".join([sums, *on_estimates(plan), *unpriced(plan), *forgone(plan)])
 
@@ -420,7 +415,7 @@ def switching_facts(plan: SwitchingPlan) -> list[str]:
         f"starts cost {number(plan.start_costs)} {plan.currency}",
         (
             f"smoothness costs {number(plan.smoothness_cost)} {plan.currency} "
-            f"beside {sessions(plan.free_sessions)}"
+            f"beside {counted(plan.free_sessions, 'session')}"
         ),
         proved(plan) if plan.certificate.is_proved else "not proved",
         *(f"not kept: {wish.wish}" for wish in plan.unmet),
@@ -450,7 +445,7 @@ def site_headline(plan: SitePlan) -> str:
 
 
 def _site_sums(plan: SitePlan) -> str:
-    text = f"{number(plan.cost)} {plan.currency} for {len(plan.devices)} devices"
+    text = f"{number(plan.cost)} {plan.currency} for {counted(len(plan.devices), 'device')}"
     savings = number(plan.savings)
     if savings == "0":
         return text
@@ -472,9 +467,9 @@ def site_facts(plan: SitePlan) -> list[str]:
         words.append(f"{energy(plan.shortfall_kwh)} short of targets")
     words += site_discomfort(plan)
     if plan.breaches:
-        words.append(f"{len(plan.breaches)} slots above a limit")
+        words.append(f"{counted(len(plan.breaches), 'slot')} above a limit")
     if plan.baseline.breaches:
-        words.append(f"baseline: {len(plan.baseline.breaches)} slots above a limit")
+        words.append(f"baseline: {counted(len(plan.baseline.breaches), 'slot')} above a limit")
     return words
 
 

@@ -81,7 +81,7 @@ def area_report(
         parts.append(_nodes(plan, nodes))
     parts.append(_proof(plan))
     dates = [picture.facts[0], picture.axis] if plan.periods else []
-    subtitle = " · ".join([top.node.name, f"{plan.vehicles:,} vehicles", *dates])
+    subtitle = " · ".join([top.node.name, _view.counted(plan.vehicles, "vehicle"), *dates])
     body = "\n".join(parts)
     return html.document(title, subtitle, body, theme=theme, interactive=interactive)
 
@@ -127,8 +127,8 @@ def _summary(plan: AreaPlan, top: _Top) -> str:
     limits = [limit for limit in per_slot(top.node.limit_kw, len(own)) if limit is not None]
     peak = f"limit {_power(min(limits))}" if limits else "no limit on import"
     if top.is_all:
-        unmanaged = max(top.with_base(plan.baseline_load_kw), default=0.0)
-        peak = f"{peak} · baseline {_power(unmanaged)}"
+        baseline = max(top.with_base(plan.baseline_load_kw), default=0.0)
+        peak = f"{peak} · baseline {_power(baseline)}"
     tiles = [
         _tile(
             "Cost",
@@ -234,7 +234,9 @@ def _savings(plan: AreaPlan, top: _Top) -> str:
             return ""
         pairs = zip(top.with_base(load), limits, strict=True)
         slots = sum(limit is not None and at > limit + 1e-6 for at, limit in pairs)
-        return f"exceeds the limit in {slots} slots" if slots else "keeps the limit"
+        return (
+            f"exceeds the limit in {_view.counted(slots, 'slot')}" if slots else "keeps the limit"
+        )
 
     kept = note(plan.load_kw)
     if withheld > 0:

@@ -524,7 +524,7 @@ no power in a cheaper time.
     def __repr__(self) -> str:
         """Tell cost, gap, what is not met, rows not planned, guesses, and what is not earned."""
         text = (
-            f"AreaPlan({self.vehicles} vehicle{'s' * (self.vehicles != 1)}, "
+            f"AreaPlan({_view.counted(self.vehicles, 'vehicle')}, "
             f"cost={self.cost:.2f} {self.currency}, relative_gap={self.relative_gap:.1e}, "
             f"rounds={self.rounds}, status={self.status!r}"
         )

@@ -61,10 +61,13 @@ class Forecast:
             quantiles: Other quantiles of the same forecast, by their level from 0 to 1.
 
         Raises:
-            InputError: A quantile is in another currency than the prices.
+            InputError: A level is not from 0 to 1, or a quantile is in another currency than
+                the prices.
             TypeError: ``known_at`` has no zone.
         """
         for level, curve in (quantiles or {}).items():
+            if not 0 <= level <= 1:
+                raise InputError(f"quantiles holds {level}; a level lies between 0 and 1")
             if curve.currency != prices.currency:
                 message = f"quantiles[{level}] is in {curve.currency}, prices in {prices.currency}"
                 raise InputError(message)

@@ -178,7 +178,7 @@ class Plan(Questions, Drawn, SavedPlan):
         notes = "".join(f", {note}" for note in _view.notes(self))
         return (
             f"Plan({self.energy_kwh:.6g} kWh for {self.cost:.4f} {self.currency} "
-            f"in {_view.intervals(len(self.intervals))}, "
+            f"in {_view.counted(len(self.intervals), 'interval')}, "
             f"saves {round(self.savings, 4) + 0.0:.4f}"
             f"{short}{notes}, {proof})"
         )

@@ -609,7 +609,7 @@ def _chart(
 
 def _caption(axes: Axes, pen: Pen, title: str, across: str, upward: str) -> Figure:
     """Write the title and the names of both axes. What goes up begins at 0."""
-    axes.set_title(plain(title), loc="left", color=pen(INK), fontsize=11)
+    axes.set_title(plain(title), loc="left", color=pen(INK), fontsize=11, fontweight="bold")
     axes.set_xlabel(plain(across))
     axes.set_ylabel(plain(upward))
     axes.set_ylim(bottom=0)
@@ -629,7 +629,7 @@ def plot_insurance(
 ) -> Figure:
     """Draw the added cost against energy, or state of charge if the plan knows a battery.
 
-    Each corner is a point. Below each piece stands the price of a kWh on it,
+    Each corner is a point. Beside each piece stands the price of a kWh on it,
     unless it is short.
     """
     zone = _view.zone_of(time_zone)
@@ -642,16 +642,20 @@ def plot_insurance(
     axes.plot(levels, costs, gid="frontier", **style)
     room = (levels[-1] - levels[0]) * LABEL_SHARE
     for index, point in enumerate(points[:-1]):
-        # The curve is convex: there is room below it, if the piece is not too short.
+        # The curve is convex: there is room below it, if the piece is not too short, and above
+        # it near the axis.
         if levels[index + 1] - levels[index] < room:
             continue
         price = _view.number(point.marginal_price_per_kwh or 0.0, 3)
+        middle = (costs[index] + costs[index + 1]) / 2
+        is_low = middle < LABEL_SHARE * costs[-1]
         axes.annotate(
             plain(f"{price} {frontier.currency}/kWh"),
-            ((levels[index] + levels[index + 1]) / 2, (costs[index] + costs[index + 1]) / 2),
-            xytext=(6, -4),
+            ((levels[index] + levels[index + 1]) / 2, middle),
+            xytext=(0, 6) if is_low else (6, -4),
             textcoords="offset points",
-            va="top",
+            va="bottom" if is_low else "top",
+            ha="center" if is_low else "left",
             fontsize=8,
             color=pen(FAINT),
         )

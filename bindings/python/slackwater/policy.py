@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slackwater import _engine
+from slackwater import _engine, _view
 from slackwater._frozen import Frozen
 from slackwater._record import Record
 from slackwater.prices import Prices
@@ -280,7 +280,7 @@ class ChargePolicy(_engine.ChargePolicy, Frozen):
         return (
             f"ChargePolicy({self._given['energy_kwh']:.6g} kWh for "
             f"{round(self.expected_cost, 4) + 0.0:.4f} {self.currency}{short} expected, "
-            f"{starts} slots, up to {states} states)"
+            f"{_view.counted(starts, 'slot')}, up to {_view.counted(states, 'state')})"
         )
 
 

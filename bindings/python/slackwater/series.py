@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 Align: TypeAlias = Literal["exact", "overlap"]
 How: TypeAlias = Literal["mean", "min", "max"]
+Resolution: TypeAlias = Literal["quarter_hour", "half_hour", "hour", "day", "week", "month", "year"]
 
 # The code of ISO 4217 for no currency: values of other units are read as if they were prices.
 NO_CURRENCY = "XXX"
@@ -362,7 +364,9 @@ class Series:
         """
         return self._wrap(self._native.times(_number("factor", factor)))
 
-    def resample(self, resolution: str, *, how: How = "mean", time_zone: str = "UTC") -> Self:
+    def resample(
+        self, resolution: Resolution, *, how: How = "mean", time_zone: str = "UTC"
+    ) -> Self:
         """Make the slots coarser or finer.
 
         No time gets or loses a value: a slot ends with its bucket, or where a
@@ -471,8 +475,9 @@ class Series:
             TypeError: It is no slice of aware datetimes.
         """
         if not isinstance(period, slice) or period.step is not None:
-            message = "give a slice of two aware datetimes; value_at(at) tells a single value"
-            raise TypeError(message)
+            kind, found = type(self).__name__, reprlib.repr(period)
+            message = f"{kind}[{found}] is not defined; give [start:end], two aware datetimes"
+            raise TypeError(f"{message}, or {self._value_name.partition('_')[0]}_at(at)")
         ends: tuple[datetime, datetime] | None = self._native.ends()
         if ends is None:
             return self

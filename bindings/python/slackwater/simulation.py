@@ -10,7 +10,7 @@ from decimal import Decimal
 from numbers import Real
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from slackwater import _engine
+from slackwater import _engine, _view
 from slackwater._engine import InputError, Interval, SimulationTable
 from slackwater._record import Record
 from slackwater.forecasts import Forecast, Persistence, SeasonalNaive
@@ -173,7 +173,12 @@ class HomeView(_engine.HomeView):
 
     @property
     def stays(self) -> list[HomeStay]:
-        """Vehicles that are at their plugs and need energy."""
+        """Vehicles that are plugged in and still need energy, in the order of the table.
+
+        A vehicle is listed from its arrival until it has what it needs or leaves. While the
+        regret is split, a policy that is told the future also sees vehicles that arrive before
+        ``horizon_end``: their ``arrival`` is after ``now``.
+        """
         return [HomeStay(*stay) for stay in self._stays]
 
     @property
@@ -265,7 +270,7 @@ class _Costs(_engine.SimulationResult):
 
     @property
     def baseline_cost(self) -> Decimal:
-        """Cost without planning: full power from every arrival, batteries at rest."""
+        """Cost of the baseline: full power from every arrival, batteries at rest."""
         return self._totals["baseline_cost"]
 
     @property
@@ -312,12 +317,12 @@ class _Costs(_engine.SimulationResult):
         """Make it anew when it is unpickled."""
         return _make_costs, (type(self), *self._parts())
 
-    def _headline(self, what: str) -> str:
+    def _headline(self, count: int, thing: str) -> str:
         """Tell cost, baseline and regret in one line."""
         return (
-            f"{type(self).__name__}({what} for {self.cost:.4f} {self.currency}, hindsight "
-            f"{self.hindsight_cost:.4f}, without planning {self.baseline_cost:.4f}, regret "
-            f"{self.regret:.4f})"
+            f"{type(self).__name__}({_view.counted(count, thing)} for {self.cost:.4f} "
+            f"{self.currency}, hindsight {self.hindsight_cost:.4f}, baseline "
+            f"{self.baseline_cost:.4f}, regret {self.regret:.4f})"
         )
 
 
@@ -359,7 +364,7 @@ class Simulation(_Costs):
 
     def __repr__(self) -> str:
         """Tell cost, baseline and regret in one line."""
-        return self._headline(f"{len(self.stays)} stays")
+        return self._headline(len(self.stays), "stay")
 
 
 class HomeSimulation(_Costs):
@@ -376,7 +381,7 @@ class HomeSimulation(_Costs):
 
     def __repr__(self) -> str:
         """Tell cost, baseline and regret in one line."""
-        return self._headline(f"{len(self.homes)} homes")
+        return self._headline(len(self.homes), "home")
 
 
 def simulate(
@@ -459,7 +464,7 @@ def simulate(
         >>> forecast = sw.Forecast(expected, known_at=six)
         >>> result = sw.simulate(sw.Replan(), stays, settled, [forecast])
         >>> result
-        Simulation(1 stays for 1.5000 EUR, hindsight 1.0000, without planning 1.0000, \
+        Simulation(1 stay for 1.5000 EUR, hindsight 1.0000, baseline 1.0000, \
 regret 0.5000)
         >>> {name: float(part) for name, part in result.regret_parts.items() if part}
         {'forecast': 0.5}
@@ -617,7 +622,7 @@ def simulate_homes(
         ...     export_forecasts=[sw.Forecast(export, known_at=noon)],
         ... )
         >>> result
-        HomeSimulation(1 homes for 0.0000 EUR, hindsight 0.0000, without planning 0.7000, \
+        HomeSimulation(1 home for 0.0000 EUR, hindsight 0.0000, baseline 0.7000, \
 regret 0.0000)
     """
     if isinstance(policy, type):
@@ -751,13 +756,15 @@ def _home_decider(
 
 
 def _periods(
-    command: Command, view: _engine.View | _engine.HomeView, *, may_discharge: bool
+    command: Command | str | bytes, view: _engine.View | _engine.HomeView, *, may_discharge: bool
 ) -> list[tuple[datetime, datetime, float]]:
     """A command as periods with their power in kW."""
     if command is None:
         return []
     if isinstance(command, Plan | StoragePlan):
         command = command.intervals
+    if isinstance(command, str | bytes):
+        raise _no_command(command)
     if isinstance(command, Iterable):
         periods = [_period(period) for period in command]
         for period in () if may_discharge else periods:

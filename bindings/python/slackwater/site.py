@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from slackwater import _engine, _view
+from slackwater._arguments import check_time_max
 from slackwater._drawn import Drawn
 from slackwater._index import index_of, refuse_other_times
 from slackwater._saved_plan import SavedPlan
@@ -110,7 +111,7 @@ class SitePlan(_engine.SitePlan, Steady, Drawn, SavedPlan):
     def __repr__(self) -> str:
         """Tell devices, cost, savings, shortfall, breaches, guesses and gaps in one line."""
         parts = [
-            f"{len(self.devices)} devices for {self.cost:.4f} {self.currency}",
+            f"{_view.counted(len(self.devices), 'device')} for {self.cost:.4f} {self.currency}",
             f"saves {round(self.savings, 4) + 0.0:.4f}",
         ]
         if self.shortfall_kwh > 0:
@@ -235,7 +236,7 @@ def plan_site(
         prefer=list(prefer),
         preference_budget=preference_budget,
         nodes_max=nodes_max,
-        time_max=time_max,
+        time_max=check_time_max(time_max),
     )
     return SitePlan(native, prices, given)
 

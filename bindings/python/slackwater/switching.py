@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from slackwater import _engine, _view
+from slackwater._arguments import check_time_max
 from slackwater._drawn import Drawn
 from slackwater._saved_plan import SavedPlan
 from slackwater.plan import Plan, Target, list_targets
@@ -87,7 +88,7 @@ class SwitchingPlan(_engine.SwitchingPlan, Steady, Drawn, SavedPlan):
         notes = "".join(f", {note}" for note in words)
         return (
             f"SwitchingPlan({self.energy_kwh:.6g} kWh for {self.cost:.4f} {self.currency} "
-            f"in {_view.sessions(len(self.sessions))}, smoothness costs "
+            f"in {_view.counted(len(self.sessions), 'session')}, smoothness costs "
             f"{round(self.smoothness_cost, 4) + 0.0:.4f}{short}{notes}, {proof})"
         )
 
@@ -116,9 +117,9 @@ def plan_switching(
 ) -> SwitchingPlan:
     """Plan one device with a minimum power, start costs and limits on switching.
 
-    The device is on or off for whole slots. Power is 0 or at least
-    ``power_min_kw``; only the last slot may end early, at that power, when the
-    energy is there (``is_top_off``).
+    The device is on or off for whole slots. While it is on, its power is at
+    least ``power_min_kw``. If less is left than a slot takes at that power, the
+    last slot ends early (``is_top_off``).
 
     Exact for one deadline, a constant highest power and slots of one length;
     the first and the last slot may be shorter. Anything else is a
@@ -210,6 +211,6 @@ def plan_switching(
         run_last=run_last,
         after_deadline=after_deadline,
         nodes_max=nodes_max,
-        time_max=time_max,
+        time_max=check_time_max(time_max),
     )
     return SwitchingPlan(native, prices, given)

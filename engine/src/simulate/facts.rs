@@ -64,6 +64,14 @@ pub enum FactsError {
         /// First instant without a price.
         at: DateTime<Utc>,
     },
+    /// A kWh that is missing earns money, or costs too much to be counted.
+    #[error(
+        "shortfall_price_per_kwh is {value} per kWh; a missing kWh costs from 0 to {MONEY_MAX:e}"
+    )]
+    ShortfallPrice {
+        /// The price.
+        value: f64,
+    },
     /// A price is too high or too low to be counted.
     #[error("{name} is {value} per kWh; a simulation counts from -{MONEY_MAX:e} to {MONEY_MAX:e}")]
     Price {
@@ -96,7 +104,7 @@ impl Facts {
     ) -> Result<Self, FactsError> {
         let highest = || prices.prices().iter().copied().fold(0.0, f64::max);
         let missing = missing_price.map_or_else(highest, Price::as_per_kwh);
-        check_price("shortfall_price_per_kwh", missing)?;
+        check_shortfall_price(missing)?;
         for &price in prices.prices() {
             check_price("a settled price", price)?;
         }
@@ -143,6 +151,12 @@ impl Facts {
 
 fn check_price(name: &'static str, value: f64) -> Result<(), FactsError> {
     if value.abs() <= MONEY_MAX { Ok(()) } else { Err(FactsError::Price { name, value }) }
+}
+
+/// Checks the price of a kWh that is missing: it costs, and does not earn.
+pub(crate) fn check_shortfall_price(value: f64) -> Result<(), FactsError> {
+    let is_price = (0.0..=MONEY_MAX).contains(&value);
+    if is_price { Ok(()) } else { Err(FactsError::ShortfallPrice { value }) }
 }
 
 /// Checks a stay, and that prices cover it.
@@ -208,10 +222,11 @@ mod tests {
             |stay| stay.device.efficiency = 0.0,
             "stay 0: efficiency is 0; it lies above 0 and is at most 1",
         );
-        let dear = Facts::new(curve_of(60, &[1; 9]), vec![stay()], Some(per_kwh(1e7)));
-        assert_eq!(
-            dear.unwrap_err().to_string(),
-            "shortfall_price_per_kwh is 10000000 per kWh; a simulation counts from -1e6 to 1e6"
-        );
+        for price in [1e7, -0.5] {
+            let facts = Facts::new(curve_of(60, &[1; 9]), vec![stay()], Some(per_kwh(price)));
+            let told = "per kWh; a missing kWh costs from 0 to 1e6";
+            let expected = format!("shortfall_price_per_kwh is {price} {told}");
+            assert_eq!(facts.unwrap_err().to_string(), expected);
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::plan::storage::request::EFFICIENCY_MIN;
 use crate::plausibility::suggest_share;
 use crate::prices::curve::PriceCurve;
 use crate::simulate::exact::{ExactPrice, MONEY_MAX, Milliwatts};
-use crate::simulate::facts::{FactsError, Stay};
+use crate::simulate::facts::{FactsError, Stay, check_shortfall_price};
 use crate::simulate::net_load::{NetForecast, NetLoad};
 use crate::time::horizon::Horizon;
 use crate::time::instant::{instant_at, micros_of};

@@ -340,8 +340,8 @@ def _summary(plan: sw.AreaPlan) -> Table:
     if plan.discharged_kwh:
         lines.add_row("discharged", amount(plan.discharged_kwh), "kWh")
     lines.add_row("cost", amount(plan.cost), money)
-    unmanaged = f"{money}, full power at once, limits or not"
-    lines.add_row("unmanaged", amount(plan.baseline_cost), unmanaged)
+    at_once = f"{money}, full power at once, limits or not"
+    lines.add_row("baseline", amount(plan.baseline_cost), at_once)
     if plan.withheld_kwh > 0:
         withheld = f"{amount(plan.withheld_kwh)} kWh withheld by limits are not in the cost"
         lines.add_row("savings", Text("unknown", "bold red"), withheld)

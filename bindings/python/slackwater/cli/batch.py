@@ -31,7 +31,10 @@ ERRORS_SHOWN = 5
 PATIENCE_S = 1.0
 
 VehiclesFile = Annotated[
-    Path, typer.Argument(help="Table of vehicles: .csv, .json or .parquet.", metavar="VEHICLES")
+    Path,
+    typer.Argument(
+        help="Table with a row for each stay: .csv, .json or .parquet.", metavar="VEHICLES"
+    ),
 ]
 Strict = Annotated[
     bool,
@@ -206,7 +209,7 @@ def _summary(planned: Planned) -> Table:
     lines.add_row("energy", amount(_total(plans, "energy_kwh")), "kWh")
     lines.add_row("cost", amount(_total(plans, "cost")), money)
     lines.add_row(
-        "unmanaged", amount(_total(plans, "baseline_cost")), f"{money}, full power at once"
+        "baseline", amount(_total(plans, "baseline_cost")), f"{money}, full power at once"
     )
     lines.add_row("savings", Text(amount(_total(plans, "savings")), "bold green"), money)
     missing = f"kWh of {short.num_rows:,} stays" if short.num_rows else "kWh"
@@ -237,7 +240,7 @@ def _errors(plans: pa.Table) -> list[tuple[int, object, str]]:
 
 
 def _warn_outside(vehicles: pa.Table, prices: sw.Prices | Mapping[str, sw.Prices]) -> None:
-    """Say how many vehicles are there only before or after all known prices."""
+    """Say how many stays lie before or after all known prices."""
     curves = prices.values() if isinstance(prices, Mapping) else [prices]
     spans = [slots for curve in curves if (slots := curve.slots)]
     first, last = min(slots[0][0] for slots in spans), max(slots[-1][1] for slots in spans)
@@ -246,9 +249,7 @@ def _warn_outside(vehicles: pa.Table, prices: sw.Prices | Mapping[str, sw.Prices
     outside = pc.sum(pc.or_(before, after)).as_py()
     if outside:
         span = f"known prices ({first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC)"
-        text = (
-            f"warning: {outside:,} of {vehicles.num_rows:,} vehicles are there only outside of the"
-        )
+        text = f"warning: {outside:,} of {vehicles.num_rows:,} stays lie wholly outside of the"
         remarks().print(Text(f"{text} {span}", style="bold yellow"))
 
 

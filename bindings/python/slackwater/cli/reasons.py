@@ -112,7 +112,7 @@ def _switching(plan: sw.SwitchingPlan, clock: Clock) -> _Told:
         for each in reasons
     ]
     cost, starts = amount(plan.cost), amount(plan.start_costs)
-    sessions = _view.sessions(len(plan.sessions))
+    sessions = _view.counted(len(plan.sessions), "session")
     return _Told(
         "Switching plan",
         ("kWh", f"{plan.currency}/kWh up to", plan.currency, "reason"),

@@ -112,10 +112,8 @@ def _draw_months(
     title = f"Cost by month, {dates}"
     if total is not None:
         word = "less" if total >= 0 else "more"
-        title += (
-            f": {_view.amount(abs(float(total)), 2)} {currency} {word} than without smart charging"
-        )
-    axes.set_title(plain(title), loc="left", fontsize=10, color=pen(INK))
+        title += f": {_view.amount(abs(float(total)), 2)} {currency} {word} than the baseline"
+    axes.set_title(plain(title), loc="left", fontsize=11, fontweight="bold", color=pen(INK))
     axes.margins(y=0.12)
     axes.legend(
         frameon=False,
@@ -164,7 +162,8 @@ def _draw_week(pen: Pen, axes: Axes, week: Sequence[Sequence[float]], time_zone:
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.set_xlabel(f"Hour in {time_zone}", color=pen(FAINT), fontsize=9)
-    axes.set_title("Energy by hour and weekday", loc="left", fontsize=10, color=pen(INK))
+    title = "Energy by hour and weekday"
+    axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color=pen(INK))
     bar = root(axes.figure).colorbar(image, ax=axes, pad=0.02, fraction=0.05)
     bar.set_label("Energy (kWh)", color=pen(INK), fontsize=9)
     bar.ax.tick_params(colors=pen(FAINT), labelcolor=pen(INK), labelsize=8, length=2)

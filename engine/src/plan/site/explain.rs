@@ -392,6 +392,10 @@ impl View<'_> {
         let idle = |&later: &usize| self.device.power[later].as_kw() >= -SAME_KW;
         let is_dearer = |later: usize| self.price(later) > self.price(slot) + SAME_PRICE;
         match self.binding_at(slot) {
+            // A limit on what is fed is no reason to feed.
+            Some(limit) if self.bounds_feeding(&limit, slot) => {
+                (SiteReasonCode::HighPrice, Some(limit))
+            }
             Some(limit) => (SiteReasonCode::Limit, Some(limit)),
             None if self.is_outside(slot, Side::Above)
                 && (slot + 1..self.plan.slots.len()).filter(idle).any(is_dearer) =>
@@ -406,6 +410,13 @@ impl View<'_> {
             }
             None => (SiteReasonCode::HighPrice, None),
         }
+    }
+
+    /// True if a limit that binds in a slot bounds what is fed: the export, or that of a group.
+    fn bounds_feeding(&self, limit: &LimitReason, slot: usize) -> bool {
+        let is_same = |other: &&LimitOutcome| (&other.name, other.phase) == (&limit.name, limit.phase);
+        let outcome = self.plan.limits.iter().find(is_same);
+        limit.name == "export" || outcome.is_some_and(|group| group.power[slot] < Power::ZERO)
     }
 
     /// True if the state of charge at the start of a slot is outside of a soft bound of the slot, on
@@ -716,6 +727,19 @@ mod tests {
         request.import_limit = None;
         request.demand_charge = Some(demand(10.0, 0.0));
         assert_eq!(codes(&request, "van"), [(0, 60, "cheap"), (60, 120, "peak")]);
+    }
+
+    #[test]
+    fn a_battery_that_sells_up_to_the_export_limit_does_so_for_the_price() {
+        let battery = crate::plan::site::request::tests::home(5.0, 10.0, 100.0);
+        let mut request = site(&[10, 40], &[Device::Battery(battery)]);
+        request.export_prices = Some(crate::prices::curve::tests::curve_of(60, &[5, 35]));
+        request.export_limit = Some(hard(2.0));
+        let sold = &reasons(&request, "home")[0];
+        let told = "discharges 2 kWh, because the price is high (up to 0.35 EUR/kWh); the export \
+                    limit is reached at Mon 19:00";
+        let sentence = sold.sentence(chrono_tz::UTC, "EUR");
+        assert!(sentence.contains(told), "{sentence}");
     }
 
     #[test]
