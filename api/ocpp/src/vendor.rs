@@ -251,7 +251,12 @@ impl Vendor for Ocpp {
             Ok(None) if point.kept().station.link.is_none() => {
                 return Err(VendorError::Unreachable);
             }
-            Ok(None) => return Ok(()),
+            Ok(None) => {
+                // It is sent with the limits of its site, which do not wait for the disk.
+                point.tell_site();
+                let saved = self.hub.save(&point).await;
+                return saved.map_err(log_outage);
+            }
             Err(OrderError::NoConnector { .. }) => return Err(VendorError::Unreachable),
             Err(error) => return Err(VendorError::PreconditionLost { detail: error.to_string() }),
         };

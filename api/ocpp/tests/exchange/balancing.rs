@@ -158,7 +158,7 @@ fn a_start_raises_nothing_until_earlier_limits_have_ended() {
     rig.starts(1000);
     assert_eq!(written(&mut rig, &site(13.0)), [13.0]);
     rig.restarts();
-    let until = rig.station.last_expiry().unwrap();
+    let until = rig.station.limits_until(&rig.rules, rig.now);
     rig.station.join(&rig.rules, until, rig.now);
     let (at, sampled) = (rig.time(), json!([{"value": "1000", "unit": "Wh"}]));
     rig.says("MeterValues", &meter_values(&at, &sampled));

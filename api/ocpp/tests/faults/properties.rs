@@ -56,7 +56,7 @@ fn planted_defects_are_found() {
         Defect::NotTried,
         Defect::LeftOut,
     ] {
-        let found = first_excess(100, Some(defect));
+        let found = first_excess(300, Some(defect));
         println!("{defect:?}: {found:?}");
         assert!(found.is_some(), "{defect:?}");
     }

@@ -25,7 +25,7 @@ pub(crate) const CLOCK_ERROR: i64 = 20;
 /// Interval of meter values in seconds.
 const METER_INTERVAL: i64 = 20;
 
-/// Lifetime of limits, and time for an answer, in seconds.
+/// Shortest lifetime of limits, and time for an answer, in seconds.
 const LIFETIME: i64 = 120;
 const TIMEOUT: i64 = 15;
 
@@ -172,11 +172,8 @@ impl World {
             line.station = serde_json::from_str(&line.file).unwrap();
             line.session = None;
         }
-        let until = |line: &Line| {
-            let last = line.station.last_expiry();
-            last.max(Some(second(at + LIFETIME)))
-        };
-        let until = self.lines.iter().filter_map(until).max().unwrap();
+        let until = |line: &Line| line.station.limits_until(&line.rules, second(at));
+        let until = self.lines.iter().map(until).max().unwrap();
         let forgets = self.defect == Some(Defect::StartForgets);
         let until = if forgets { second(at - CLOCK_ERROR) } else { until };
         for line in &mut self.lines {
@@ -234,8 +231,11 @@ impl World {
     fn kill(&mut self, at: i64) {
         self.down_until = at + 1 + self.chance.below(60);
         let down_until = self.down_until;
+        // The operator may have chosen another lifetime by the next start.
+        let lifetime = TimeDelta::seconds(LIFETIME * (1 + self.chance.below(2)));
         for line in &mut self.lines {
             line.loses_service(at, down_until, &mut self.chance);
+            line.rules.limit_lifetime = lifetime;
         }
         self.start(down_until);
     }
@@ -422,7 +422,7 @@ impl Line {
         defect: Option<Defect>,
         chance: &mut Chance,
     ) -> bool {
-        let is_killed = step.is_urgent && chance.happens(10);
+        let is_killed = !step.send.is_empty() && chance.happens(4);
         if step.is_urgent {
             self.file = serde_json::to_string(&self.station).unwrap();
         }
