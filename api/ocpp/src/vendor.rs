@@ -228,6 +228,7 @@ impl Vendor for Ocpp {
 
     async fn poll(&self, device: &Linked, _now: DateTime<Utc>) -> Result<Reading, VendorError> {
         let (point, number) = self.find_connector(device).await?;
+        point.kept().station.note_need(number, device.need);
         let reading = point.kept().station.reading(number);
         reading.ok_or(VendorError::Unreachable)
     }
@@ -244,6 +245,7 @@ impl Vendor for Ocpp {
             let detail = "the upstream system has stopped charging".to_owned();
             return Err(VendorError::PreconditionLost { detail });
         }
+        point.kept().station.note_need(number, device.need);
         let order = point.kept().station.order(number, command, &point.rules, now);
         let request = match order {
             Ok(Some(request)) => self.hub.with_token(request, &point.identity),

@@ -19,6 +19,7 @@ use slackwater_control::charging_profile::compare::shows_excess;
 use slackwater_control::charging_profile::profile::{Kind, Profile, Purpose, Schedule};
 use slackwater_control::charging_profile::supply::Limit;
 use slackwater_control::load_balancing::ledger::{Ledger, Place};
+use slackwater_control::policy::need::ChargingNeed;
 use slackwater_control::quirk::kind::Quirk;
 use slackwater_engine::units::{Current, Power};
 use tracing::warn;
@@ -108,6 +109,14 @@ impl Station {
         if is_resting { wish.min(CURRENT_MIN) } else { wish }
     }
 
+    /// Takes over the charging that the plan of a connector still wants.
+    pub fn note_need(&mut self, number: Connector, need: Option<ChargingNeed>) {
+        let state = self.connectors.get_mut(&number);
+        if let Some(balanced) = state.and_then(|state| state.limits.balanced.as_mut()) {
+            balanced.need = need;
+        }
+    }
+
     /// Judges for each connector whether limits bound it, and whether it keeps to the wanted one.
     pub fn judge_limits(&mut self, rules: &Rules, now: DateTime<Utc>) {
         let is_unsafe = self.limits_are_unsafe(rules);
@@ -117,6 +126,7 @@ impl Station {
             let measured = state.power.zip(state.power_at);
             let Some(balanced) = &mut state.limits.balanced else { continue };
             balanced.watch_meter(measured, rules, now);
+            balanced.follow_need(rules.current_max, now);
             balanced.ledger.set_unbounded(is_unsafe || differs || balanced.draws_more);
             let held = [Some(Limit::Current(balanced.ledger.may_draw(now))), written];
             let is_within = |held: Limit| rules.current_under(held) <= rules.current_under(wish);
