@@ -1,8 +1,11 @@
 """Thousands of charge points at the service: connections, memory, and the time to a limit.
 
 A service of its own gets charge points of the example ``charge_points`` of ``api/ocpp``, in sites
-of ten behind one fuse each. Each charges and sends meter values every ten seconds; the other load
-of each site rises once a minute. Then the service is killed and started again.
+of ten behind one fuse each. Each charges and sends meter values every ten seconds. The time from
+the meter value that shows a rise of the other load of a site to the lower limits of its charge
+points is measured three times: while each site rises once a minute, in turn; when all sites rise
+within ten seconds, each with its next meter value; and when all rise at one instant. Then the
+service is killed and started again.
 
 Usage: ``python scripts/ocpp_load.py FOLDER_OF_PROGRAMS [--points 2000] [--seconds 120]``
 """
@@ -27,6 +30,17 @@ from sandboxes import Json
 
 SIZE = 10
 """Charge points of a site."""
+
+RISE = "meter value in to lower limit out,"
+RISES = {
+    "wave": "all sites within ten seconds by their meter values",
+    "surge": "all sites at one instant",
+}
+"""Rises of all sites, by the order to the charge points."""
+
+RISE_SECONDS = 20
+CALM_SECONDS = 100
+"""Time for the lower limits, and until all are as before: the rise ends, and raises wait."""
 
 LIMIT_SECONDS = 120
 CLOCK_ERROR_SECONDS = 20
@@ -123,7 +137,9 @@ def measured(arguments: argparse.Namespace, folder: Path) -> Iterator[str]:
         yield f"meter values per second: {(state['answered'] - answered) / took:.0f}"
         yield f"cores of the service: {share:.2f}; load of the machine {os.getloadavg()[0]:.1f}"
         yield f"meter value in to its answer: {shown(times['answer'])}"
-        yield f"meter value in to lower limit out: {shown(times['limit'])}"
+        yield f"{RISE} each site once a minute, {limits_of(times)}"
+        for order, name in RISES.items():
+            yield f"{RISE} {name}, {limits_of(rise(ask, order))}"
         each = (service.memory() - empty) / points
         yield f"memory per charge point: {each / 1000:.1f} kB over {empty / 1e6:.0f} MB"
         service.kill()
@@ -141,6 +157,21 @@ def site(number: int) -> str:
     return SITE.format(
         number=number, first=first, chargers=chargers, clock_error=CLOCK_ERROR_SECONDS
     )
+
+
+def rise(ask: Callable[[str], Json], order: str) -> Json:
+    """Times of the limits that follow a rise of all sites."""
+    sleep(CALM_SECONDS)
+    ask("times")
+    ask(order)
+    sleep(RISE_SECONDS)
+    return ask("times")
+
+
+def limits_of(times: Json) -> str:
+    """Times of limits, and how close together their causes were."""
+    rises, most = times["rises"], times["rises_of_busiest_second"]
+    return f"{rises} rises, {most} in the busiest second: {shown(times['limit'])}"
 
 
 def shown(times: Json) -> str:

@@ -1,5 +1,5 @@
-//! Division of one current among devices that charge now: max-min fair within a priority, with
-//! minimum currents and turns.
+//! Division of one current among devices that charge now: max-min fair within a priority, by need
+//! where needs are known, with minimum currents and turns.
 //!
 //! # Problem
 //!
@@ -12,15 +12,32 @@
 //! ```
 //!
 //! `reserved_i` is counted even where the device gets nothing: it may draw this current whatever it
-//! is told. A device that gets anything gets at least as much of it as it can use. First, minimum currents are given in order of priority, and within a priority by turn;
-//! devices that do not fit get nothing until their turn. Then, priority by priority, the smallest
-//! currents are raised together until each device is at its maximum or behind a full row.
+//! is told. A device that gets anything gets at least as much of it as it can use. First, minimum
+//! currents are given in order of priority, and within a priority by turn; devices that do not fit get
+//! nothing until their turn. Then, priority by priority, the smallest currents are raised together until
+//! each device is at its maximum or behind a full row: the fair division.
+//!
+//! # Needs
+//!
+//! `need_i` is the current that a device has to have on average until it leaves; less leaves
+//! it with an unmet need. Among the devices of a priority whose needs are known and not all equal,
+//!
+//! ```text
+//! unmet_i = max(need_i - x_i, 0)
+//! ```
+//!
+//! is made small where it is largest: from their minimum currents on, the devices with the largest
+//! unmet need are raised together, until each has its need or its maximum, or is behind a full row. What
+//! is left is raised as before. Devices of unknown need keep what the fair division gives them, or get
+//! more. Minimum currents and turns do not depend on needs, so that nobody with a minimum current waits
+//! for ever.
 //!
 //! # Source
 //!
 //! Progressive filling: D. Bertsekas, R. Gallager, *Data Networks*, 2nd edition, 1992, section
 //! 6.5.2. Its certificate, which the tests check, is a full row for every device below its maximum,
-//! in which no device of its priority has more.
+//! in which no device of its priority has more. With needs it fills `x_i = need_i - unmet` from the
+//! largest `unmet` down, and no device in the full row has a smaller unmet need.
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::units::Current;
@@ -46,6 +63,9 @@ pub struct Sharer {
     pub reserved: Current,
     /// Rank: higher ranks are served first.
     pub priority: i32,
+    /// Current that the device needs on average until it leaves, if that is known:
+    /// [`needed_current`].
+    pub need: Option<Current>,
 }
 
 /// Current to divide.
@@ -70,6 +90,39 @@ pub fn turn_at(now: DateTime<Utc>, turn: TimeDelta, count: usize) -> usize {
     now.timestamp_micros().div_euclid(length).rem_euclid(count as i64) as usize
 }
 
+/// Average current from `now` to `leaves` of a device that charges for `charging` at `highest`;
+/// `None` for one that should have left, whose need says nothing any more.
+///
+/// It exceeds `highest` if the time is too short.
+///
+/// ```
+/// use chrono::{DateTime, TimeDelta, Utc};
+/// use slackwater_engine::current_share::needed_current;
+/// use slackwater_engine::units::amps;
+///
+/// let now: DateTime<Utc> = "2026-01-05T18:00:00Z".parse()?;
+/// let in_hours = |hours| now + TimeDelta::hours(hours);
+/// let three = TimeDelta::hours(3);
+/// assert_eq!(needed_current(amps(16.0), three, in_hours(12), now), Some(amps(4.0)));
+/// assert_eq!(needed_current(amps(16.0), three, in_hours(2), now), Some(amps(24.0)));
+/// assert_eq!(needed_current(amps(16.0), three, now, now), None);
+/// # Ok::<(), chrono::ParseError>(())
+/// ```
+#[must_use]
+pub fn needed_current(
+    highest: Current,
+    charging: TimeDelta,
+    leaves: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> Option<Current> {
+    let left = (leaves - now).as_seconds_f64();
+    if left <= 0.0 {
+        return None;
+    }
+    let share = charging.max(TimeDelta::zero()).as_seconds_f64() / left;
+    Current::from_amps(highest.as_amps() * share).ok()
+}
+
 /// Current on each phase of each device, in the order of the devices.
 ///
 /// `first` is the index of the device whose turn it is: among equal priorities it and those after it
@@ -92,6 +145,7 @@ pub fn turn_at(now: DateTime<Utc>, turn: TimeDelta, count: usize) -> usize {
 ///     step: amps(1.0),
 ///     reserved: Current::ZERO,
 ///     priority: 0,
+///     need: None,
 /// };
 /// let one = Sharer { phases: [true, false, false], ..three };
 /// let room = Room { phases: [amps(20.0); 3], total: None };
@@ -101,6 +155,12 @@ pub fn turn_at(now: DateTime<Utc>, turn: TimeDelta, count: usize) -> usize {
 /// let room = Room { phases: [amps(10.0); 3], total: None };
 /// assert_eq!(share_current(&room, &[three, one], 0), [amps(10.0), Current::ZERO]);
 /// assert_eq!(share_current(&room, &[three, one], 1), [Current::ZERO, amps(10.0)]);
+///
+/// // With 20 A one needs 13 A, the other 7 A to be complete in time.
+/// let room = Room { phases: [amps(20.0); 3], total: None };
+/// let soon = Sharer { need: Some(amps(13.0)), ..three };
+/// let late = Sharer { need: Some(amps(7.0)), ..three };
+/// assert_eq!(share_current(&room, &[soon, late], 0), [amps(13.0), amps(7.0)]);
 /// ```
 #[must_use]
 pub fn share_current(room: &Room, sharers: &[Sharer], first: usize) -> Vec<Current> {
@@ -110,7 +170,9 @@ pub fn share_current(room: &Room, sharers: &[Sharer], first: usize) -> Vec<Curre
     priorities.sort_unstable_by(|a, b| b.cmp(a));
     priorities.dedup();
     for priority in priorities {
-        division.fill(priority);
+        let admitted = division.admitted(priority);
+        division.fill(admitted.clone());
+        division.fill_needs(admitted);
     }
     let results =
         sharers.iter().zip(&division.devices).map(|(sharer, device)| device.rounded(sharer));
@@ -127,6 +189,11 @@ struct Device {
     /// Lowest current once it is admitted: what is counted anyway costs nothing.
     lowest: i64,
     priority: i32,
+    need: Option<i64>,
+    /// Highest current for now: its maximum, or its need.
+    cap: i64,
+    /// Common level at which the device is at zero.
+    offset: i64,
     /// Current so far; `None` if it was not admitted.
     current: Option<i64>,
 }
@@ -144,6 +211,9 @@ impl Device {
             reserved,
             lowest: min.max(reserved.min(max)),
             priority: sharer.priority,
+            need: sharer.need.map(|need| milliamps_up(need).max(0)),
+            cap: max,
+            offset: 0,
             current: None,
         }
     }
@@ -155,7 +225,17 @@ impl Device {
 
     /// Current at a common level.
     fn at_level(&self, level: i64) -> i64 {
-        level.min(self.max).max(self.lowest)
+        (level - self.offset).min(self.cap).max(self.lowest)
+    }
+
+    /// Returns true if it is at its cap at a common level.
+    const fn is_at_cap(&self, level: i64) -> bool {
+        self.cap <= level - self.offset
+    }
+
+    /// Returns true if the device uses one of some rows.
+    fn uses_any(&self, rows: [bool; PHASES + 1]) -> bool {
+        self.weights.iter().zip(rows).any(|(weight, is_one)| is_one && *weight > 0)
     }
 
     fn rounded(&self, sharer: &Sharer) -> Current {
@@ -192,34 +272,72 @@ impl Division {
                 continue;
             }
             self.devices[index].current = Some(device.lowest);
-            if self.full_row_of(&device).is_some() {
+            if device.uses_any(self.full_rows()) {
                 self.devices[index].current = None;
             }
         }
     }
 
-    /// Raises the smallest currents of a priority together until all are at a maximum or a full row.
-    fn fill(&mut self, priority: i32) {
-        let is_open = |device: &Device| device.priority == priority && device.current.is_some();
+    /// Devices of a priority that got their minimum current.
+    fn admitted(&self, priority: i32) -> Vec<usize> {
+        let is_admitted = |device: &Device| device.priority == priority && device.current.is_some();
         let indices = 0..self.devices.len();
-        let mut open: Vec<usize> = indices.filter(|index| is_open(&self.devices[*index])).collect();
-        while let Some(highest) = open.iter().map(|index| self.devices[*index].max).max() {
+        indices.filter(|index| is_admitted(&self.devices[*index])).collect()
+    }
+
+    /// Divides what devices with known needs have by these needs, and raises all devices together by what
+    /// is left.
+    fn fill_needs(&mut self, admitted: Vec<usize>) {
+        let need_of = |index: &usize| Some((*index, self.devices[*index].need?));
+        let known: Vec<(usize, i64)> = admitted.iter().filter_map(need_of).collect();
+        let Some(largest) = known.iter().map(|(_, need)| *need).max() else { return };
+        if known.iter().all(|(_, need)| *need == largest) {
+            return;
+        }
+        for (index, need) in &known {
+            let device = &mut self.devices[*index];
+            // At each level the same need is unmet: the largest one less the level.
+            device.offset = largest - need;
+            device.cap = device.max.min(*need);
+            device.current = Some(device.lowest);
+        }
+        self.fill(known.into_iter().map(|(index, _)| index).collect());
+        for index in &admitted {
+            let device = &mut self.devices[*index];
+            (device.offset, device.cap) = (0, device.max);
+            device.lowest = device.current.unwrap_or(device.lowest);
+        }
+        self.fill(admitted);
+    }
+
+    /// Raises the smallest currents of devices together until all are at a cap or a full row.
+    fn fill(&mut self, mut open: Vec<usize>) {
+        let top = |device: &Device| device.cap + device.offset;
+        while let Some(highest) = open.iter().map(|index| top(&self.devices[*index])).max() {
             let level = self.raise(&open, highest);
             // One milliampere more: rows that are then full stop their devices.
             let before: Vec<Option<i64>> = open.iter().map(|i| self.devices[*i].current).collect();
             self.set_level(&open, level + 1);
-            let stopped: Vec<bool> = open.iter().map(|i| self.is_stopped(*i, level)).collect();
+            let full = self.full_rows();
             for (index, current) in open.iter().zip(before) {
                 self.devices[*index].current = current;
             }
-            let mut stopped = stopped.into_iter();
-            open.retain(|_| !stopped.next().unwrap_or(true));
+            open.retain(|index| {
+                let device = &self.devices[*index];
+                let is_raised = device.lowest <= level - device.offset;
+                !device.is_at_cap(level) && !(is_raised && device.uses_any(full))
+            });
         }
     }
 
     /// Highest common level within all rows, at which the devices are left.
     fn raise(&mut self, open: &[usize], highest: i64) -> i64 {
         let (mut low, mut high) = (0, highest);
+        self.set_level(open, highest);
+        // Where all that was decided fits, as most of the time, nothing has to be searched.
+        if self.fits(open) {
+            low = highest;
+        }
         while low < high {
             let middle = high - (high - low) / 2;
             self.set_level(open, middle);
@@ -242,22 +360,20 @@ impl Division {
 
     /// Returns true if no row that an open device uses is above its capacity.
     fn fits(&self, open: &[usize]) -> bool {
-        open.iter().all(|index| self.full_row_of(&self.devices[*index]).is_none())
+        let full = self.full_rows();
+        !open.iter().any(|index| self.devices[*index].uses_any(full))
     }
 
-    /// Returns true if a device at one level above `level` is at its maximum or above a row.
-    fn is_stopped(&self, index: usize, level: i64) -> bool {
-        let device = self.devices[index];
-        device.max <= level || (device.lowest <= level && self.full_row_of(&device).is_some())
-    }
-
-    /// A row of a device whose capacity is exceeded.
-    fn full_row_of(&self, device: &Device) -> Option<usize> {
-        (0..=PHASES).find(|row| device.weights[*row] > 0 && self.load(*row) > self.capacities[*row])
-    }
-
-    fn load(&self, row: usize) -> i64 {
-        self.devices.iter().map(|device| device.weights[row] * device.used()).sum()
+    /// Rows whose capacity is exceeded.
+    fn full_rows(&self) -> [bool; PHASES + 1] {
+        let mut loads = [0; PHASES + 1];
+        for device in &self.devices {
+            let used = device.used();
+            for (load, weight) in loads.iter_mut().zip(device.weights) {
+                *load += weight * used;
+            }
+        }
+        std::array::from_fn(|row| loads[row] > self.capacities[row])
     }
 }
 
@@ -272,162 +388,4 @@ fn milliamps_up(current: Current) -> i64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::units::amps;
-
-    fn sharer(phases: [bool; 3], min: f64, max: f64) -> Sharer {
-        let (min, max, step) = (amps(min), amps(max), amps(0.001));
-        Sharer { phases, min, max, step, reserved: Current::ZERO, priority: 0 }
-    }
-
-    fn room(phases: f64, total: Option<f64>) -> Room {
-        Room { phases: [amps(phases); 3], total: total.map(amps) }
-    }
-
-    #[test]
-    fn a_sum_counts_every_phase() {
-        // 4.2 kW at 230 V are 18.26 A in all: 6.087 A on three phases, 18.26 A on one.
-        let three = sharer([true; 3], 6.0, 32.0);
-        let one = sharer([false, true, false], 6.0, 32.0);
-        let room = room(63.0, Some(18.26));
-        assert_eq!(share_current(&room, &[three], 0), [amps(6.086)]);
-        assert_eq!(share_current(&room, &[one], 0), [amps(18.26)]);
-        assert_eq!(share_current(&room, &[three, one], 0), [amps(6.086), Current::ZERO]);
-    }
-
-    #[test]
-    fn higher_priorities_are_filled_first() {
-        let low = sharer([true; 3], 6.0, 32.0);
-        let high = Sharer { priority: 1, ..low };
-        assert_eq!(share_current(&room(40.0, None), &[low, high], 0), [amps(8.0), amps(32.0)]);
-        assert_eq!(share_current(&room(10.0, None), &[low, high], 0), [Current::ZERO, amps(10.0)]);
-    }
-
-    #[test]
-    fn reserved_current_is_counted_without_being_given() {
-        let absent = Sharer { reserved: amps(6.0), ..sharer([true; 3], 6.0, 0.0) };
-        let present = sharer([true; 3], 6.0, 32.0);
-        assert_eq!(
-            share_current(&room(16.0, None), &[absent, present], 0),
-            [Current::ZERO, amps(10.0)]
-        );
-        // More than there is: nobody gets anything.
-        let absent = Sharer { reserved: amps(20.0), ..absent };
-        assert_eq!(share_current(&room(16.0, None), &[absent, present], 0), [Current::ZERO; 2]);
-    }
-
-    #[test]
-    fn results_are_whole_steps_and_not_below_the_minimum() {
-        let coarse = Sharer { step: amps(4.0), ..sharer([true; 3], 6.0, 32.0) };
-        assert_eq!(share_current(&room(7.9, None), &[coarse], 0), [amps(6.0)]);
-        assert_eq!(share_current(&room(15.9, None), &[coarse], 0), [amps(12.0)]);
-        assert_eq!(share_current(&room(-5.0, None), &[coarse], 0), [Current::ZERO]);
-        assert_eq!(share_current(&room(5.0, None), &[], 0), []);
-    }
-
-    #[test]
-    fn everybody_gets_a_turn() {
-        let turn = TimeDelta::minutes(10);
-        let start: DateTime<Utc> = "1969-12-31T23:00:00Z".parse().unwrap();
-        let sharers = [sharer([true; 3], 6.0, 16.0); 4];
-        let mut served = [0; 4];
-        for step in 0..12 {
-            let first = turn_at(start + turn * step, turn, sharers.len());
-            let given = share_current(&room(13.0, None), &sharers, first);
-            for (served, given) in served.iter_mut().zip(given) {
-                *served += usize::from(given > Current::ZERO);
-            }
-        }
-        assert_eq!(served, [6; 4]);
-        assert_eq!((turn_at(start, turn, 0), turn_at(start, TimeDelta::zero(), 4)), (0, 0));
-    }
-
-    fn sharers() -> impl Strategy<Value = Vec<Sharer>> {
-        let phases = prop_oneof![
-            Just([true, true, true]),
-            Just([true, false, false]),
-            Just([false, true, false]),
-            Just([true, false, true]),
-            Just([false, false, false]),
-        ];
-        let one = (phases, 0..3usize, 0..40i32, prop_oneof![3 => Just(0), 1 => 0..12i32], 0..3i32);
-        let one = one.prop_map(|(phases, min, max, reserved, priority)| Sharer {
-            reserved: amps(f64::from(reserved)),
-            priority,
-            ..sharer(phases, [0.0, 6.0, 7.5][min], f64::from(max))
-        });
-        prop::collection::vec(one, 0..7)
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2000))]
-
-        /// Certificate of progressive filling: rows are kept, and each device is at its maximum or
-        /// has a full row in which no device of its priority has more, and no lower one more than
-        /// its minimum. Devices without current did not fit after those before them.
-        #[test]
-        fn every_device_has_a_full_row(
-            sharers in sharers(), phases in prop::array::uniform3(-5.0..80.0f64),
-            total in prop::option::of(0.0..150.0f64), first in 0..7usize,
-        ) {
-            let room = Room { phases: phases.map(amps), total: total.map(amps) };
-            let first = if sharers.is_empty() { 0 } else { first % sharers.len() };
-            let given = share_current(&room, &sharers, first);
-            let capacities = [phases[0], phases[1], phases[2], total.unwrap_or(f64::INFINITY)];
-            let weight = |sharer: &Sharer, row: usize| match row {
-                3 => sharer.phases.iter().filter(|uses| **uses).count() as f64,
-                row => f64::from(u8::from(sharer.phases[row])),
-            };
-            let load_of = |row: usize, given: &[Current]| -> f64 {
-                let used = sharers.iter().zip(given);
-                used.map(|(s, g)| weight(s, row) * g.max(s.reserved).as_amps()).sum()
-            };
-            let slack = 0.001 * 22.0;
-            let is_given = |index: usize| given[index] > Current::ZERO;
-            for (index, sharer) in sharers.iter().enumerate() {
-                let current = given[index];
-                prop_assert!(!is_given(index) || (sharer.min <= current && current <= sharer.max));
-                for row in (0..4).filter(|row| is_given(index) && weight(sharer, *row) > 0.0) {
-                    let load = load_of(row, &given);
-                    prop_assert!(load <= capacities[row] + 1e-6, "row {row}: {load} A");
-                }
-                let usable = sharer.max >= sharer.min && sharer.phases != [false; 3];
-                if usable && is_given(index) && current < sharer.max - amps(0.001) {
-                    let is_bottleneck = |row: &usize| {
-                        weight(sharer, *row) > 0.0
-                            && load_of(*row, &given) > capacities[*row] - slack
-                            && sharers.iter().zip(&given).all(|(other, more)| {
-                                weight(other, *row) == 0.0
-                                    || match other.priority.cmp(&sharer.priority) {
-                                        std::cmp::Ordering::Greater => true,
-                                        std::cmp::Ordering::Less => {
-                                            *more <= other.min.max(other.reserved) + amps(0.01)
-                                        }
-                                        std::cmp::Ordering::Equal => {
-                                            let level = current.max(other.min).max(other.reserved);
-                                            *more <= level + amps(0.01)
-                                        }
-                                    }
-                            })
-                    };
-                    prop_assert!((0..4).any(|row| is_bottleneck(&row)), "device {index} of {given:?}");
-                }
-                if usable && !is_given(index) && sharer.min > Current::ZERO {
-                    let rank = |i: usize| {
-                        (std::cmp::Reverse(sharers[i].priority), (i + sharers.len() - first) % sharers.len())
-                    };
-                    let mut with = vec![Current::ZERO; sharers.len()];
-                    for before in (0..sharers.len()).filter(|i| rank(*i) < rank(index) && is_given(*i)) {
-                        with[before] = sharers[before].min;
-                    }
-                    with[index] = sharer.min;
-                    let is_full = |row: usize| load_of(row, &with) > capacities[row] - slack;
-                    prop_assert!((0..4).any(|row| weight(sharer, row) > 0.0 && is_full(row)));
-                }
-            }
-        }
-    }
-}
+mod tests;

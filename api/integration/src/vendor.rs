@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use slackwater_control::device::command::Command;
 use slackwater_control::device::scope::DeviceKind;
 use slackwater_control::grid_order::limit::GridLimit;
+use slackwater_control::policy::need::ChargingNeed;
 use slackwater_engine::units::{Energy, Power};
 
 use crate::authorization::{AccountTokens, Authorization};
@@ -183,19 +184,28 @@ pub struct Linked {
     /// operator's own ([W3C Trace Context](https://www.w3.org/TR/trace-context/)); `None` while the
     /// service sends no traces. Strangers need not be told.
     pub traceparent: Option<String>,
+    /// Charging that the plan of the device still wants, if there is one with a deadline. Chargers behind
+    /// one fuse share its current by it; others need not look at it.
+    pub need: Option<ChargingNeed>,
 }
 
 impl Linked {
     /// Device with an identifier of the manufacturer.
     #[must_use]
     pub fn new(connection: Connection, device: impl Into<String>) -> Self {
-        Self { connection, device: device.into(), traceparent: None }
+        Self { connection, device: device.into(), traceparent: None, need: None }
     }
 
     /// The device, called as part of a trace.
     #[must_use]
     pub fn with_traceparent(self, traceparent: Option<String>) -> Self {
         Self { traceparent, ..self }
+    }
+
+    /// The device with the charging that its plan still wants.
+    #[must_use]
+    pub fn with_need(self, need: Option<ChargingNeed>) -> Self {
+        Self { need, ..self }
     }
 }
 

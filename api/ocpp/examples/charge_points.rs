@@ -8,7 +8,10 @@
 //!
 //! It reads orders, one a line, and prints a JSON document for each: `state` has the number of charge
 //! points that are connected and were answered; `times` has the times since the last one from the
-//! meter value of a rise to the lower limit at each charge point, and from a meter value to its answer.
+//! meter value of a rise to the lower limit at each charge point, and from a meter value to its answer,
+//! with the number of rises, and of those in the busiest second. `wave` lets the load of all sites rise
+//! for a while from their next meter values on, which are spread over ten seconds, and `surge` at
+//! once.
 use std::error::Error;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -23,6 +26,7 @@ use slackwater_ocpp::edge::files::{Credentials, Folder};
 use slackwater_ocpp::edge::secret::{generate_password, hash_password};
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio::time::{Instant, interval_at, sleep_until};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
@@ -41,6 +45,10 @@ const LOW: u64 = 4;
 const LOAD_LOW: f64 = 10.0;
 const LOAD_HIGH: f64 = 20.0;
 
+/// Load beside it in a wave or surge, in A, and its length: all sites have reported it by then.
+const LOAD_EXTRA: f64 = 20.0;
+const EXTRA_LENGTH: Duration = Duration::from_secs(40);
+
 /// State that all charge points share.
 struct Fleet {
     address: String,
@@ -51,6 +59,12 @@ struct Fleet {
     answered: AtomicU64,
     /// Time of the last rise in each site, in microseconds since the start; zero for none.
     rises: Vec<AtomicU64>,
+    /// Times of all rises, in microseconds since the start.
+    rise_times: Mutex<Vec<u64>>,
+    /// Start of the last wave or surge, in microseconds since the start; zero for none.
+    extra_since: AtomicU64,
+    /// Number of surges, which meters report at once.
+    surges: watch::Sender<u64>,
     limit_times: Mutex<Vec<u64>>,
     answer_times: Mutex<Vec<u64>>,
 }
@@ -68,7 +82,39 @@ impl Fleet {
     }
 
     fn times(&self) -> Value {
-        json!({"limit": quantiles(&self.limit_times), "answer": quantiles(&self.answer_times)})
+        let rises = take_sorted(&self.rise_times);
+        json!({
+            "limit": quantiles(&self.limit_times),
+            "answer": quantiles(&self.answer_times),
+            "rises": rises.len(),
+            "rises_of_busiest_second": most_within(&rises, Duration::from_secs(1)),
+        })
+    }
+
+    /// Lets the load of all sites rise from their next meter values on.
+    fn begin_wave(&self) -> Value {
+        self.extra_since.store(self.micros(), Ordering::Relaxed);
+        json!({"sites": self.rises.len()})
+    }
+
+    /// Lets the load of all sites rise at once.
+    fn begin_surge(&self) -> Value {
+        let begun = self.begin_wave();
+        self.surges.send_modify(|count| *count += 1);
+        begun
+    }
+
+    /// Start of the wave or surge that lasts; zero for none.
+    fn extra_since(&self) -> u64 {
+        let since = self.extra_since.load(Ordering::Relaxed);
+        let lasts = u128::from(self.micros() - since) < EXTRA_LENGTH.as_micros();
+        if lasts { since } else { 0 }
+    }
+
+    fn note_rise(&self, site: usize) {
+        let now = self.micros();
+        self.rises[site].store(now, Ordering::Relaxed);
+        note(&self.rise_times, now);
     }
 }
 
@@ -78,10 +124,25 @@ fn note(times: &Mutex<Vec<u64>>, micros: u64) {
     }
 }
 
-/// Quantiles in milliseconds of the times that were noted, which are taken out.
-fn quantiles(times: &Mutex<Vec<u64>>) -> Value {
+/// The times that were noted, in order. They are taken out.
+fn take_sorted(times: &Mutex<Vec<u64>>) -> Vec<u64> {
     let mut all = times.lock().map(|mut times| std::mem::take(&mut *times)).unwrap_or_default();
     all.sort_unstable();
+    all
+}
+
+/// Most times within a length, of times in order.
+fn most_within(times: &[u64], length: Duration) -> usize {
+    let length = u64::try_from(length.as_micros()).unwrap_or(u64::MAX);
+    let within = |(index, first): (usize, &u64)| {
+        times[index..].partition_point(|time| time - first < length)
+    };
+    times.iter().enumerate().map(within).max().unwrap_or(0)
+}
+
+/// Quantiles in milliseconds of the times that were noted, which are taken out.
+fn quantiles(times: &Mutex<Vec<u64>>) -> Value {
+    let all = take_sorted(times);
     let at = |per_thousand: usize| {
         let index = (all.len() * per_thousand / 1000).min(all.len().saturating_sub(1));
         all.get(index).map(|micros| *micros as f64 / 1e3)
@@ -101,6 +162,8 @@ struct Point {
     transaction: Option<i64>,
     /// Rise that its last lower limit followed.
     followed: u64,
+    /// Wave or surge that its meter has reported.
+    reported: u64,
     /// Identifier and time of the meter value that was not answered yet.
     open: Option<(String, u64)>,
     is_connected: bool,
@@ -119,6 +182,7 @@ impl Point {
             limit: 0.0,
             transaction: None,
             followed: 0,
+            reported: 0,
             open: None,
             is_connected: false,
         }
@@ -156,6 +220,7 @@ impl Point {
         self.send(&mut socket, "BootNotification", model).await?;
         let first = Instant::now() + self.share_of(METER_INTERVAL);
         let mut ticks = interval_at(first, METER_INTERVAL);
+        let mut surges = self.fleet.surges.subscribe();
         loop {
             tokio::select! {
                 message = socket.next() => match message {
@@ -165,6 +230,9 @@ impl Point {
                     Some(Err(error)) => return Err(error.into()),
                 },
                 _ = ticks.tick() => self.measure(&mut socket).await?,
+                Ok(()) = surges.changed(), if self.has_meter() && self.is_connected => {
+                    self.report_load(&mut socket).await?;
+                }
             }
         }
     }
@@ -286,14 +354,18 @@ impl Point {
     /// Reports the other load of the site.
     async fn report_load(&mut self, socket: &mut Socket) -> Result<(), Failure> {
         let phase = (self.measured + self.site() as u64) % PERIOD;
-        let load = if phase < LOW { LOAD_LOW } else { LOAD_HIGH };
+        let extra = self.fleet.extra_since();
+        let own = if phase < LOW { LOAD_LOW } else { LOAD_HIGH };
+        let load = if extra > 0 { own + LOAD_EXTRA } else { own };
         let value = json!({"value": load.to_string(), "measurand": "Current.Import", "unit": "A"});
         let fields = json!({
             "connectorId": 0,
             "meterValue": [{"timestamp": Utc::now(), "sampledValue": [value]}],
         });
-        if phase == LOW {
-            self.fleet.rises[self.site()].store(self.fleet.micros(), Ordering::Relaxed);
+        let is_rise = if extra > 0 { self.reported != extra } else { phase == LOW };
+        self.reported = extra;
+        if is_rise {
+            self.fleet.note_rise(self.site());
         }
         self.send(socket, "MeterValues", fields).await?;
         Ok(())
@@ -328,6 +400,9 @@ async fn run(address: &str, (sites, size): (usize, usize), password: &str) -> Re
         connected: AtomicUsize::default(),
         answered: AtomicU64::default(),
         rises: (0..sites).map(|_| AtomicU64::default()).collect(),
+        rise_times: Mutex::default(),
+        extra_since: AtomicU64::default(),
+        surges: watch::Sender::new(0),
         limit_times: Mutex::default(),
         answer_times: Mutex::default(),
     });
@@ -339,7 +414,9 @@ async fn run(address: &str, (sites, size): (usize, usize), password: &str) -> Re
         let answer = match line.trim() {
             "state" => fleet.state(),
             "times" => fleet.times(),
-            _ => json!({"error": "state or times"}),
+            "wave" => fleet.begin_wave(),
+            "surge" => fleet.begin_surge(),
+            _ => json!({"error": "state, times, wave or surge"}),
         };
         println!("{answer}");
     }

@@ -31,7 +31,8 @@ pub struct Step {
     /// Requests that ended, orders and our own: the kind of each, and its outcome, for metrics.
     pub ended: Vec<(&'static str, &'static str)>,
     /// True if the state must be kept before anything is sent: a transaction was given its
-    /// identifier, a request its reply, or a limit of a site is among the frames.
+    /// identifier, a request its reply, or the file does not tell how long a limit of a site among the
+    /// frames may hold.
     pub is_urgent: bool,
 }
 
@@ -211,7 +212,7 @@ impl Session {
     ) {
         if let Some(sent) = self.outstanding.take_if(|sent| sent.id == id) {
             let reply = read(&sent.waiting.request);
-            step.is_urgent = true;
+            step.is_urgent = station.keeps_reply(&sent.waiting.request, &reply);
             finish_request(&sent.waiting, reply, station, (rules, now), step);
         }
     }

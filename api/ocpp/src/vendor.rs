@@ -228,6 +228,7 @@ impl Vendor for Ocpp {
 
     async fn poll(&self, device: &Linked, _now: DateTime<Utc>) -> Result<Reading, VendorError> {
         let (point, number) = self.find_connector(device).await?;
+        point.kept().station.note_need(number, device.need);
         let reading = point.kept().station.reading(number);
         reading.ok_or(VendorError::Unreachable)
     }
@@ -244,6 +245,7 @@ impl Vendor for Ocpp {
             let detail = "the upstream system has stopped charging".to_owned();
             return Err(VendorError::PreconditionLost { detail });
         }
+        point.kept().station.note_need(number, device.need);
         let order = point.kept().station.order(number, command, &point.rules, now);
         let request = match order {
             Ok(Some(request)) => self.hub.with_token(request, &point.identity),
@@ -251,7 +253,12 @@ impl Vendor for Ocpp {
             Ok(None) if point.kept().station.link.is_none() => {
                 return Err(VendorError::Unreachable);
             }
-            Ok(None) => return Ok(()),
+            Ok(None) => {
+                // It is sent with the limits of its site, which do not wait for the disk.
+                point.tell_site();
+                let saved = self.hub.save(&point).await;
+                return saved.map_err(log_outage);
+            }
             Err(OrderError::NoConnector { .. }) => return Err(VendorError::Unreachable),
             Err(error) => return Err(VendorError::PreconditionLost { detail: error.to_string() }),
         };

@@ -6,6 +6,7 @@ use tracing::field::Empty;
 use tracing::{Instrument, info_span};
 
 use crate::linking::renewal::{connection_after_refusal, current_connection};
+use crate::plans::charging_need;
 use crate::state::App;
 use crate::vendor_calls::call_vendor;
 use slackwater_integration::error::VendorError;
@@ -53,7 +54,8 @@ where
     let time_limit = Duration::from_secs(app.config().polling.timeout_seconds.into());
     let called = async |connection| {
         let linked = Linked::new(connection, &device.vendor_device);
-        let linked = linked.with_traceparent(current_traceparent());
+        let need = app.cache().read(|tables| charging_need(tables, device.id, app.now()));
+        let linked = linked.with_traceparent(current_traceparent()).with_need(need);
         call_vendor(app, &device.vendor, time_limit, |vendor| call(vendor, linked)).await
     };
     let connection = current_connection(app, device).await?;

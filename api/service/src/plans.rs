@@ -19,5 +19,5 @@ pub mod pricing;
 pub mod show;
 pub mod unit;
 
-pub use crate::plans::follow::{PlanOrder, is_in_force, wanted, wanted_in};
+pub use crate::plans::follow::{PlanOrder, charging_need, is_in_force, wanted, wanted_in};
 pub use crate::plans::planner::{replan, schedule_plan};

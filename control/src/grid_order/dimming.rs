@@ -178,6 +178,7 @@ mod tests {
             step: amps(1.0),
             reserved: Current::ZERO,
             priority: 0,
+            need: None,
         };
         let one = Sharer { phases: [true, false, false], ..three };
         let room = Room { phases: [amps(35.0); 3], total: Some(total) };

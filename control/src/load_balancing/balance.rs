@@ -55,6 +55,8 @@ pub struct Station<'a> {
     pub step: Current,
     /// Rank: higher ranks are served first.
     pub priority: i32,
+    /// Current that its vehicle needs on average until it leaves, if that is known.
+    pub need: Option<Current>,
     /// Limit that is safe without a controller.
     pub default: Current,
     /// True if a message is expected to reach it.
@@ -114,6 +116,7 @@ pub struct Order {
 ///     wanted: amps(16.0),
 ///     step: amps(1.0),
 ///     priority: 0,
+///     need: None,
 ///     default: amps(6.0),
 ///     is_reachable: true,
 ///     ledger: &ledger,
@@ -212,7 +215,7 @@ impl Station<'_> {
             (Current::ZERO, self.ledger.may_draw(now))
         };
         let (phases, min, step, priority) = (self.phases, self.min, self.step, self.priority);
-        Sharer { phases, min, max, step, reserved, priority }
+        Sharer { phases, min, max, step, reserved, priority, need: self.need }
     }
 
     /// Limit in whole steps, and zero below the lowest current.
@@ -272,6 +275,7 @@ mod tests {
             wanted: amps(32.0),
             step: amps(1.0),
             priority: 0,
+            need: None,
             default: amps(6.0),
             is_reachable: true,
             ledger,
@@ -311,6 +315,23 @@ mod tests {
         let both = [station(&ledgers[0]), station(&ledgers[1])];
         let orders = balance(&site(32.0), &both, &PACE, second(11));
         assert_eq!(limits(&orders), [(1, 16.0)]);
+    }
+
+    #[test]
+    fn the_larger_need_gets_more_once_the_other_has_answered() {
+        let mut ledgers = [ledger(), ledger()];
+        let needs = [Some(amps(20.0)), Some(amps(10.0))];
+        let decide = |ledgers: &[Ledger; 2], needs: [Option<Current>; 2], at: i64| {
+            let with = |index: usize| Station { need: needs[index], ..station(&ledgers[index]) };
+            balance(&site(32.0), &[with(0), with(1)], &PACE, second(at))
+        };
+        let orders = decide(&ledgers, [None; 2], 0);
+        assert_eq!(limits(&orders), [(0, 16.0), (1, 16.0)]);
+        carry_out(&orders, &mut ledgers, 0);
+        let orders = decide(&ledgers, needs, 10);
+        assert_eq!(limits(&orders), [(1, 12.0)]);
+        carry_out(&orders, &mut ledgers, 10);
+        assert_eq!(limits(&decide(&ledgers, needs, 11)), [(0, 20.0)]);
     }
 
     #[test]

@@ -9,5 +9,6 @@ pub mod flex;
 pub mod flex_facts;
 pub mod flex_issue;
 pub mod flex_status;
+pub mod need;
 pub mod switch;
 pub mod vehicle;

@@ -1,5 +1,5 @@
 //! A plan as a switch: on during its intervals, off between them.
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::device::command::Switch;
 use slackwater_engine::Interval;
@@ -54,6 +54,13 @@ pub fn find_next_switches(intervals: &[Interval], at: DateTime<Utc>) -> NextSwit
     }
 }
 
+/// Time for which intervals are on between two instants.
+#[must_use]
+pub fn sum_time_on(intervals: &[Interval], from: DateTime<Utc>, to: DateTime<Utc>) -> TimeDelta {
+    let within = intervals.iter().map(|one| one.end.min(to) - one.start.max(from));
+    within.map(|length| length.max(TimeDelta::zero())).sum()
+}
+
 /// Instant since which intervals have been on without a pause; `None` if they are off.
 #[must_use]
 pub fn on_since(intervals: &[Interval], at: DateTime<Utc>) -> Option<DateTime<Utc>> {
@@ -66,7 +73,6 @@ pub fn on_since(intervals: &[Interval], at: DateTime<Utc>) -> Option<DateTime<Ut
 #[cfg(test)]
 mod tests {
     use crate::policy::flex::tests::curve_of;
-    use chrono::TimeDelta;
     use proptest::prelude::*;
 
     use super::*;

@@ -34,6 +34,9 @@ pub struct Model {
     pub boot: Option<String>,
     /// Deviations with their threads.
     pub quirks: Vec<Report>,
+    /// First letter of the vendor, if it has one, by which most entries are passed over.
+    #[serde(skip)]
+    initial: Option<char>,
 }
 
 /// Report of a deviation.
@@ -102,7 +105,10 @@ impl Catalogue {
     /// # Errors
     /// The text is no TOML of this form, or an entry matches all, has no deviation, or cites no thread.
     pub fn parse(text: &str) -> Result<Self, CatalogueError> {
-        let catalogue: Self = toml::from_str(text)?;
+        let mut catalogue: Self = toml::from_str(text)?;
+        for entry in &mut catalogue.models {
+            entry.initial = letters(&entry.vendor).next();
+        }
         for (index, entry) in catalogue.models.iter().enumerate() {
             if letters(&entry.vendor).next().is_none() && entry.model.is_none() {
                 return Err(CatalogueError::MatchesAll { index });
@@ -138,7 +144,9 @@ impl Catalogue {
     /// assert_eq!(first.thread, "evcc-io/evcc#15493");
     /// ```
     pub fn reports<'a>(&'a self, boot: Boot<'a>) -> impl Iterator<Item = &'a Report> {
-        self.models.iter().filter(move |entry| entry.matches(boot)).flat_map(|entry| &entry.quirks)
+        let initial = letters(boot.vendor).next();
+        let of_maker = self.models.iter().filter(move |entry| entry.initial == initial);
+        of_maker.filter(move |entry| entry.matches(boot)).flat_map(|entry| &entry.quirks)
     }
 
     /// Restrictions of a charge point under all reports about it.

@@ -248,7 +248,7 @@ impl HomeFacts {
     ) -> Result<Self, HomeError> {
         let highest = || import.prices().iter().copied().fold(0.0, f64::max);
         let missing = missing_price.map_or_else(highest, Price::as_per_kwh);
-        check_price("shortfall_price_per_kwh", missing)?;
+        check_shortfall_price(missing)?;
         let exported = export.iter().flat_map(PriceCurve::prices);
         for &price in import.prices().iter().chain(exported) {
             check_price("a settled price", price)?;

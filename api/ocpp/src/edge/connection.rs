@@ -86,6 +86,13 @@ pub async fn serve_point<S: AsyncRead + AsyncWrite + Unpin>(
     info!(identity = point.identity, "a charge point disconnected");
 }
 
+/// Keeps the state of a charge point.
+async fn save_state(hub: &Hub, point: &Point) {
+    if let Err(error) = hub.save(point).await {
+        warn!(identity = point.identity, %error, "the state was not kept");
+    }
+}
+
 /// Counts requests that ended.
 fn count_requests(ended: &[(&'static str, &'static str)]) {
     for &(kind, outcome) in ended {
@@ -187,15 +194,17 @@ impl Connection {
         Ok(())
     }
 
-    /// Keeps the state where that is urgent or due, then sends.
+    /// Keeps the state where that is urgent, then sends. Where it is due, it is kept beside: nothing waits
+    /// for that.
     async fn finish_step<S: AsyncRead + AsyncWrite + Unpin>(
         &mut self,
         step: RelayStep,
         socket: &mut WebSocketStream<S>,
     ) -> Result<(), Error> {
         let RelayStep { own: step, upstream, resets } = step;
-        if step.is_urgent || self.hub.clock.now() - self.saved_at >= SAVE_AFTER {
-            self.save_state().await;
+        if step.is_urgent {
+            self.saved_at = self.hub.clock.now();
+            save_state(&self.hub, &self.point).await;
         }
         for text in step.send {
             self.point.add_message(Sender::Service, &text, self.hub.clock.now());
@@ -207,6 +216,7 @@ impl Connection {
         }
         count_requests(&step.ended);
         self.deliver_replies(step.done);
+        self.save_if_due();
         Ok(())
     }
 
@@ -219,10 +229,12 @@ impl Connection {
         }
     }
 
-    async fn save_state(&mut self) {
-        self.saved_at = self.hub.clock.now();
-        if let Err(error) = self.hub.save(&self.point).await {
-            warn!(identity = self.point.identity, %error, "the state was not kept");
+    fn save_if_due(&mut self) {
+        let now = self.hub.clock.now();
+        if now - self.saved_at >= SAVE_AFTER {
+            self.saved_at = now;
+            let (hub, point) = (Arc::clone(&self.hub), Arc::clone(&self.point));
+            tokio::spawn(async move { save_state(&hub, &point).await });
         }
     }
 
@@ -239,6 +251,6 @@ impl Connection {
         };
         count_requests(&step.ended);
         self.deliver_replies(step.done);
-        self.save_state().await;
+        save_state(&self.hub, &self.point).await;
     }
 }

@@ -197,11 +197,8 @@ impl Hub {
         let meter = site.meter.as_ref().map(|meter| load(&meter.charger)).transpose()?;
         let now = self.clock.now();
         // Limits of an earlier run, also of one with a longer lifetime, may be in force until then.
-        let until = |point: &Arc<Point>| {
-            let last = point.kept().station.last_expiry();
-            last.max(Some(now + point.rules.limit_lifetime))
-        };
-        let until = points.iter().filter_map(until).max().unwrap_or(now);
+        let until = |point: &Arc<Point>| point.kept().station.limits_until(&point.rules, now);
+        let until = points.iter().map(until).max().unwrap_or(now);
         let changed = Arc::new(Notify::new());
         for point in &points {
             point.kept().station.join(&point.rules, until, now);

@@ -87,6 +87,7 @@ impl Site {
             wanted: member.station.wished(part.number, member.rules),
             step: point.current_step,
             priority: charger.priority,
+            need: balanced.needed,
             default: member.rules.safe_current,
             is_reachable: member.station.is_settled(now),
             ledger: &balanced.ledger,

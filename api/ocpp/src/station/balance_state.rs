@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use slackwater_control::charging_profile::profile::Profile;
 use slackwater_control::load_balancing::ledger::Ledger;
+use slackwater_control::policy::need::ChargingNeed;
 use slackwater_engine::units::Current;
 
 /// Part of a connector in the balancing of a site.
@@ -20,6 +21,10 @@ pub struct Balanced {
     pub(crate) allowed: Option<(Current, DateTime<Utc>)>,
     /// True if its meter has shown more.
     pub(crate) draws_more: bool,
+    /// Charging that the plan of the charger still wants, as the service said last.
+    pub(crate) need: Option<ChargingNeed>,
+    /// Average current for it, in whole amperes.
+    pub(crate) needed: Option<Current>,
 }
 
 /// Limit that was decided.
@@ -53,7 +58,14 @@ impl Balanced {
             keeps_wish: false,
             allowed: None,
             draws_more: false,
+            need: None,
+            needed: None,
         }
+    }
+
+    /// Follows the need as time passes.
+    pub(crate) fn follow_need(&mut self, highest: Current, now: DateTime<Utc>) {
+        self.needed = self.need.and_then(|need| need.current(highest, self.needed, now));
     }
 
     /// Takes back a limit that was decided: it was not sent, and will not be.

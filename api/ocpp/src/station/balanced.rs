@@ -3,13 +3,23 @@
 //!
 //! A limit is entered in the ledger when it is decided, with its expiry, and sent at most once. What
 //! a start of the service needs of the ledger is kept in the file before a profile is sent: the
-//! highest default that may be in force, and the last expiry.
+//! highest default that may be in force, and the longest lifetime of limits. A limit is sent without
+//! waiting for the disk if the file has its lifetime already: with `kept` the last time at which the
+//! file was written,
+//!
+//! ```text
+//! expires <= last_expiry                     for limits that were sent before `kept`
+//! expires <= sent_at + lifetime <= start + lifetime      for those that were sent after it
+//! ```
+//!
+//! so that [`Station::limits_until`] bounds both.
 use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_control::charging_profile::charge_point::{CURRENT_MIN, Pause, RateUnits};
 use slackwater_control::charging_profile::compare::shows_excess;
 use slackwater_control::charging_profile::profile::{Kind, Profile, Purpose, Schedule};
 use slackwater_control::charging_profile::supply::Limit;
 use slackwater_control::load_balancing::ledger::{Ledger, Place};
+use slackwater_control::policy::need::ChargingNeed;
 use slackwater_control::quirk::kind::Quirk;
 use slackwater_engine::units::{Current, Power};
 use tracing::warn;
@@ -17,7 +27,7 @@ use tracing::warn;
 use crate::facts::{Connector, Reply, Request, Status};
 use crate::station::balance_state::{Balanced, Decided, Open};
 use crate::station::connector::ConnectorState;
-use crate::station::limit_state::{Check, Written};
+use crate::station::limit_state::{Check, Limits, Written};
 use crate::station::limits::{CHECKED_SECONDS, RETRY_AFTER};
 use crate::station::state::{Rules, Station};
 
@@ -40,6 +50,9 @@ impl Station {
                 Ledger::recovered(rules.current_max, error, default, until - now, now)
             };
             let limits = &mut self.connector(number).limits;
+            // Limits of now on may have another lifetime than those of the time before.
+            limits.last_expiry = limits.last_expiry.max(Some(until));
+            limits.lifetime_seconds = None;
             // A default that is to be raised counts as raised.
             let default = limits.default_max.map(|held| held.max(rules.safe_current));
             limits.has_default &= limits.default_max == Some(rules.safe_current);
@@ -48,10 +61,16 @@ impl Station {
         }
     }
 
-    /// Last expiry of the limits that were sent before a start of the service.
+    /// Instant up to which limits that were sent before a start of the service may be in force, by what
+    /// the file says. Nothing outlives the lifetime of the settings but limits of other settings.
     #[must_use]
-    pub fn last_expiry(&self) -> Option<DateTime<Utc>> {
-        self.connectors.values().filter_map(|state| state.limits.last_expiry).max()
+    pub fn limits_until(&self, rules: &Rules, start: DateTime<Utc>) -> DateTime<Utc> {
+        let until = |limits: &Limits| {
+            let lifetime = limits.lifetime_seconds.and_then(TimeDelta::try_seconds);
+            limits.last_expiry.max(lifetime.and_then(|longest| start.checked_add_signed(longest)))
+        };
+        let kept = self.connectors.values().filter_map(|state| until(&state.limits));
+        kept.fold(start + rules.limit_lifetime, DateTime::max)
     }
 
     /// Part of a connector in the balancing of a site, if it has one.
@@ -90,6 +109,14 @@ impl Station {
         if is_resting { wish.min(CURRENT_MIN) } else { wish }
     }
 
+    /// Takes over the charging that the plan of a connector still wants.
+    pub fn note_need(&mut self, number: Connector, need: Option<ChargingNeed>) {
+        let state = self.connectors.get_mut(&number);
+        if let Some(balanced) = state.and_then(|state| state.limits.balanced.as_mut()) {
+            balanced.need = need;
+        }
+    }
+
     /// Judges for each connector whether limits bound it, and whether it keeps to the wanted one.
     pub fn judge_limits(&mut self, rules: &Rules, now: DateTime<Utc>) {
         let is_unsafe = self.limits_are_unsafe(rules);
@@ -99,6 +126,7 @@ impl Station {
             let measured = state.power.zip(state.power_at);
             let Some(balanced) = &mut state.limits.balanced else { continue };
             balanced.watch_meter(measured, rules, now);
+            balanced.follow_need(rules.current_max, now);
             balanced.ledger.set_unbounded(is_unsafe || differs || balanced.draws_more);
             let held = [Some(Limit::Current(balanced.ledger.may_draw(now))), written];
             let is_within = |held: Limit| rules.current_under(held) <= rules.current_under(wish);
@@ -231,20 +259,40 @@ impl Station {
             limits.last_expiry = limits.last_expiry.max(profile.valid_to);
             return false;
         };
-        balanced.open = if profile.valid_to.is_some() {
-            balanced.decided.take().map(
-                |Decided { number, limit, transaction, expires, .. }| {
-                    limits.last_expiry = limits.last_expiry.max(Some(expires));
-                    Open { number, limit, transaction }
-                },
-            )
-        } else {
+        if profile.valid_to.is_none() {
             let limit = rules.safe_current;
             limits.default_max = limits.default_max.map(|held| held.max(limit));
             let number = balanced.ledger.send(Place::Default, limit, now);
-            Some(Open { number, limit, transaction: transaction.clone() })
+            balanced.open = Some(Open { number, limit, transaction: transaction.clone() });
+            return true;
+        }
+        let Some(Decided { number, limit, transaction, expires, .. }) = balanced.decided.take()
+        else {
+            balanced.open = None;
+            return true;
         };
-        true
+        balanced.open = Some(Open { number, limit, transaction });
+        limits.last_expiry = limits.last_expiry.max(Some(expires));
+        // The disk would delay each lower limit, and it knows how long a limit may hold.
+        let lifetime = Some(rules.limit_lifetime.num_seconds());
+        let is_known = lifetime <= limits.lifetime_seconds;
+        limits.lifetime_seconds = limits.lifetime_seconds.max(lifetime);
+        !is_known
+    }
+
+    /// Returns true if the state must be kept before anything is sent after a reply. That of an accepted
+    /// limit of the balancing, or of a comparison, changes nothing that a start of the service needs.
+    #[must_use]
+    pub fn keeps_reply(&self, request: &Request, reply: &Reply) -> bool {
+        let is_balanced =
+            |number: &Connector| self.balanced(*number).is_some() && !self.is_under_trial(*number);
+        match (request, reply) {
+            (Request::SetProfile { connector, profile, .. }, Reply::Accepted) => {
+                profile.valid_to.is_none() || !is_balanced(connector)
+            }
+            (Request::ReadSchedule { connector, .. }, _) => !is_balanced(connector),
+            _ => true,
+        }
     }
 
     /// Takes over the reply to a profile of the balancing.

@@ -34,6 +34,10 @@ pub struct Limits {
     pub default_max: Option<Current>,
     /// In a balancing, the last expiry of all limits that were sent.
     pub last_expiry: Option<DateTime<Utc>>,
+    /// In a balancing, the longest lifetime of the limits that may be sent before this is kept again;
+    /// `None` as long as none may.
+    #[serde(default)]
+    pub lifetime_seconds: Option<i64>,
     /// Part in the balancing of a site.
     #[serde(skip)]
     pub balanced: Option<Balanced>,

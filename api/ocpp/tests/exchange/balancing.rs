@@ -2,11 +2,12 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 use slackwater_control::device::command::{Command, Switch};
+use slackwater_control::policy::need::ChargingNeed;
 use slackwater_control::quirk::kind::Quirk;
 use slackwater_engine::units::{Current, Power, amps, kw, volts};
 use slackwater_ocpp::site::balance::Member;
 use slackwater_ocpp::site::plan::{BaseLoad, Bounds, Site, SiteCharger};
-use slackwater_ocpp::station::state::Balancing;
+use slackwater_ocpp::station::state::{Balancing, Station};
 use slackwater_ocpp::version::Version;
 
 use crate::rig::{Rig, meter_values, status};
@@ -158,7 +159,7 @@ fn a_start_raises_nothing_until_earlier_limits_have_ended() {
     rig.starts(1000);
     assert_eq!(written(&mut rig, &site(13.0)), [13.0]);
     rig.restarts();
-    let until = rig.station.last_expiry().unwrap();
+    let until = rig.station.limits_until(&rig.rules, rig.now);
     rig.station.join(&rig.rules, until, rig.now);
     let (at, sampled) = (rig.time(), json!([{"value": "1000", "unit": "Wh"}]));
     rig.says("MeterValues", &meter_values(&at, &sampled));
@@ -168,6 +169,80 @@ fn a_start_raises_nothing_until_earlier_limits_have_ended() {
     assert_eq!(written(&mut rig, &site(13.0)), [6.0], "it is written again");
     rig.wait(31);
     assert_eq!(written(&mut rig, &site(13.0)), [13.0]);
+}
+
+#[test]
+fn limits_wait_for_the_disk_once_and_are_counted_from_that_file() {
+    let mut rig = in_site(false);
+    rig.starts(1000);
+    balance(&mut rig, &site(13.0));
+    assert!(rig.was_urgent, "the file has no lifetime yet");
+    let file = serde_json::to_string(&rig.station).unwrap();
+    rig.replies(&json!({"status": "Accepted"}));
+    assert!(!rig.was_urgent);
+    rig.accepts_all();
+    rig.wait(200);
+    assert_eq!(written(&mut rig, &site(9.0)), [9.0]);
+    balance(&mut rig, &site(8.0));
+    assert!(!rig.was_urgent);
+    let (_, action, payload) = rig.asked.last().unwrap();
+    assert_eq!((action.as_str(), limit_of(payload).2), ("SetChargingProfile", 8.0));
+    // The service is killed, and starts with a shorter lifetime from the file of long ago.
+    let expiry = rig.now - TimeDelta::seconds(1) + rig.rules.limit_lifetime;
+    rig.rules.limit_lifetime = TimeDelta::seconds(60);
+    for pause in [1, 20] {
+        rig.now += TimeDelta::seconds(pause);
+        rig.station = serde_json::from_str(&file).unwrap();
+        let until = rig.station.limits_until(&rig.rules, rig.now);
+        assert!(until >= expiry, "{until} is before {expiry}");
+        rig.station.join(&rig.rules, until, rig.now);
+        rig.reconnects();
+        rig.wait(10);
+    }
+    // The next limit has to be kept: the file has the lifetime of before.
+    rig.says("MeterValues", &meter_values(&rig.time(), &json!([{"value": "1", "unit": "Wh"}])));
+    balance(&mut rig, &site(13.0));
+    assert!(rig.was_urgent);
+    let kept: Station = serde_json::from_value(json!(rig.station)).unwrap();
+    assert!(kept.limits_until(&rig.rules, rig.now) >= expiry);
+}
+
+#[test]
+fn the_charger_whose_plan_needs_more_gets_more() {
+    let mut rigs = [in_site(false), in_site(false)];
+    for rig in &mut rigs {
+        rig.starts(1000);
+        rig.says("StatusNotification", &status(1, "Charging"));
+    }
+    let mut both = site(20.0);
+    both.chargers.push(SiteCharger { identity: "CP-2".to_owned(), ..both.chargers[0].clone() });
+    let written = |rigs: &mut [Rig; 2]| {
+        let now = rigs[0].now;
+        let mut members: Vec<Member<'_>> = (rigs.iter_mut())
+            .map(|rig| Member { rules: &rig.rules, station: &mut rig.station })
+            .collect();
+        both.balance(&mut members, Bounds::default(), now);
+        rigs.each_mut().map(|rig| {
+            rig.wait(1);
+            let seen = rig.accepts_all();
+            let set = seen.iter().filter(|(action, _)| action == "SetChargingProfile");
+            set.map(|(_, payload)| limit_of(payload).2).collect::<Vec<f64>>()
+        })
+    };
+    let now = rigs[0].now;
+    let hours = TimeDelta::hours;
+    let need = |charging, left| {
+        Some(ChargingNeed { charging: hours(charging), leaves: now + hours(left) })
+    };
+    // 16 A for three hours of four are 12 A, and for one of 16 they are 1 A.
+    rigs[0].station.note_need(1, need(3, 4));
+    rigs[1].station.note_need(1, need(1, 16));
+    assert_eq!(written(&mut rigs), [[12.0], [8.0]]);
+    // Without a plan the room is divided equally.
+    rigs[0].station.note_need(1, None);
+    assert_eq!(written(&mut rigs), [vec![10.0], vec![]]);
+    rigs.iter_mut().for_each(|rig| rig.wait(30));
+    assert_eq!(written(&mut rigs), [vec![], vec![10.0]]);
 }
 
 /// Answers to the trials of a model, of which the last is the limit after the end.

@@ -41,6 +41,8 @@ pub(crate) struct Rig {
     pub(crate) asked: Vec<(String, String, Value)>,
     /// Replies to orders.
     pub(crate) done: Vec<(u64, Reply)>,
+    /// True if the last step had to be kept before anything was sent.
+    pub(crate) was_urgent: bool,
 }
 
 impl Rig {
@@ -50,7 +52,8 @@ impl Rig {
         station.connect(now);
         let session = Session::new(version, TimeDelta::seconds(30));
         let (asked, done) = (Vec::new(), Vec::new());
-        Self { version, session, station, rules: rules(), now, last_id: 0, asked, done }
+        let was_urgent = false;
+        Self { version, session, station, rules: rules(), now, last_id: 0, asked, done, was_urgent }
     }
 
     /// A charge point of 1.6 that has introduced itself.
@@ -78,6 +81,7 @@ impl Rig {
 
     fn take(&mut self, step: Step) -> Vec<Value> {
         self.done.extend(step.done);
+        self.was_urgent = step.is_urgent;
         let mut answers = Vec::new();
         for text in step.send {
             let frame: Value = serde_json::from_str(&text).unwrap();

@@ -56,7 +56,7 @@ fn planted_defects_are_found() {
         Defect::NotTried,
         Defect::LeftOut,
     ] {
-        let found = first_excess(100, Some(defect));
+        let found = first_excess(300, Some(defect));
         println!("{defect:?}: {found:?}");
         assert!(found.is_some(), "{defect:?}");
     }
@@ -79,6 +79,7 @@ fn a_calm_site_uses_its_room() {
             step: amps(1.0),
             reserved: milliamps(point.default),
             priority: 0,
+            need: None,
         };
         let sharers: Vec<Sharer> = world.points().map(sharer).collect();
         let phases = [0, 1, 2].map(|phase| milliamps(world.fuse[phase] - world.base[phase].max(0)));

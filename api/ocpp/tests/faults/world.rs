@@ -3,6 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_control::charging_profile::supply::Supply;
 use slackwater_control::device::command::Command;
+use slackwater_control::policy::need::ChargingNeed;
 use slackwater_engine::units::{Current, amps, volts};
 use slackwater_ocpp::session::{Session, Step};
 use slackwater_ocpp::site::balance::Member;
@@ -25,7 +26,7 @@ pub(crate) const CLOCK_ERROR: i64 = 20;
 /// Interval of meter values in seconds.
 const METER_INTERVAL: i64 = 20;
 
-/// Lifetime of limits, and time for an answer, in seconds.
+/// Longest lifetime of limits, and time for an answer, in seconds.
 const LIFETIME: i64 = 120;
 const TIMEOUT: i64 = 15;
 
@@ -172,11 +173,8 @@ impl World {
             line.station = serde_json::from_str(&line.file).unwrap();
             line.session = None;
         }
-        let until = |line: &Line| {
-            let last = line.station.last_expiry();
-            last.max(Some(second(at + LIFETIME)))
-        };
-        let until = self.lines.iter().filter_map(until).max().unwrap();
+        let until = |line: &Line| line.station.limits_until(&line.rules, second(at));
+        let until = self.lines.iter().map(until).max().unwrap();
         let forgets = self.defect == Some(Defect::StartForgets);
         let until = if forgets { second(at - CLOCK_ERROR) } else { until };
         for line in &mut self.lines {
@@ -234,8 +232,11 @@ impl World {
     fn kill(&mut self, at: i64) {
         self.down_until = at + 1 + self.chance.below(60);
         let down_until = self.down_until;
+        // The operator may have chosen another lifetime by the next start.
+        let lifetime = TimeDelta::seconds(LIFETIME / (1 + self.chance.below(2)));
         for line in &mut self.lines {
             line.loses_service(at, down_until, &mut self.chance);
+            line.rules.limit_lifetime = lifetime;
         }
         self.start(down_until);
     }
@@ -245,6 +246,7 @@ impl World {
         let measured = BaseLoad { at: second(at), currents: self.base.map(milliamps) };
         let measured = Some(measured).filter(|_| is_measured);
         let bounds = Bounds { measured, grid: None };
+        self.tell_needs(at);
         let mut members: Vec<Member<'_>> = (self.lines.iter_mut())
             .map(|line| Member { rules: &line.rules, station: &mut line.station })
             .collect();
@@ -254,6 +256,19 @@ impl World {
             others.balance(&mut members[1..], bounds, second(at));
         } else {
             self.site.balance(&mut members, bounds, second(at));
+        }
+    }
+
+    /// Needs of plans, of some none, which change all the time among faults.
+    fn tell_needs(&mut self, at: i64) {
+        if self.is_without_faults {
+            return;
+        }
+        for (index, line) in self.lines.iter_mut().enumerate() {
+            let minutes = (7 * index as i64 + 11 * (at / 40)) % 60;
+            let leaves = second(at) + TimeDelta::minutes(45);
+            let need = ChargingNeed { charging: TimeDelta::minutes(minutes), leaves };
+            line.station.note_need(1, Some(need).filter(|_| minutes > 9));
         }
     }
 
@@ -422,7 +437,7 @@ impl Line {
         defect: Option<Defect>,
         chance: &mut Chance,
     ) -> bool {
-        let is_killed = step.is_urgent && chance.happens(10);
+        let is_killed = !step.send.is_empty() && chance.happens(4);
         if step.is_urgent {
             self.file = serde_json::to_string(&self.station).unwrap();
         }

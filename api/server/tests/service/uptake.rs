@@ -5,6 +5,7 @@ use chrono::TimeDelta;
 use serde_json::json;
 use slackwater_control::device::command::Switch;
 use slackwater_control::policy::ask::{Cause, NoRequest};
+use slackwater_control::policy::need::ChargingNeed;
 use slackwater_engine::units::kw;
 use slackwater_integration::reading::{Facts, Reading};
 use slackwater_service::jobs::poller::poll_now;
@@ -40,6 +41,27 @@ async fn a_charger_whose_vehicle_does_not_want_to_charge_is_left_alone() {
     assert_eq!(now(301).await, Some(Switch::Stop));
     let plan = stage.app.cache().read(|t| t.plans.plan(id).cloned()).unwrap();
     assert_eq!(plan.state.outcome, Outcome::Idle(NoRequest::AwaitingPrices));
+}
+
+#[tokio::test]
+async fn a_charger_is_told_what_its_plan_still_wants() {
+    let (stage, _, asker) = stage_with(On::Sqlite, &CENTS).await;
+    let home = place(&stage, &asker, "u", "north").await;
+    let id = charger_at(&stage, &asker, "u", home).await;
+    let told = async || {
+        settle(&stage.app).await;
+        poll_now(&stage.app, id).await;
+        stage.fjord.need_of("u-charger")
+    };
+    assert_eq!(told().await, None);
+    let mut policy = json!({ "isEnabled": true, "deadline": "23:00", "chargingDuration": "02:00" });
+    let door = format!("/chargers/{id}/smart-charging-policy");
+    asker.put(&door, &policy).await;
+    let need = ChargingNeed { charging: TimeDelta::hours(2), leaves: at(5) };
+    assert_eq!(told().await, Some(need));
+    policy["isEnabled"] = json!(false);
+    asker.put(&door, &policy).await;
+    assert_eq!(told().await, None);
 }
 
 /// A car at 3.75 kW of 11, so many minutes after six.

@@ -9,6 +9,7 @@ use slackwater_control::device::command::Command;
 use slackwater_control::device::scope::DeviceKind;
 use slackwater_control::grid_order::limit::GridLimit;
 use slackwater_control::policy::flex::ReserveRule;
+use slackwater_control::policy::need::ChargingNeed;
 use slackwater_engine::units::Power;
 use slackwater_integration::authorization::{AccountTokens, Authorization};
 use slackwater_integration::error::VendorError;
@@ -45,6 +46,8 @@ pub(crate) struct Scripted {
     /// if there is one.
     accepted: Mutex<Option<String>>,
     polls: AtomicUsize,
+    /// Needs by device, as they came with the last poll.
+    needs: Mutex<BTreeMap<String, Option<ChargingNeed>>>,
     log_ins: watch::Sender<usize>,
     outcomes: Mutex<BTreeMap<String, VecDeque<Outcome>>>,
     sent: Mutex<Vec<(String, Command)>>,
@@ -74,6 +77,7 @@ impl Scripted {
             tokens: Mutex::default(),
             accepted: Mutex::default(),
             polls: AtomicUsize::new(0),
+            needs: Mutex::default(),
             log_ins: watch::Sender::new(0),
             outcomes: Mutex::default(),
             sent: Mutex::default(),
@@ -161,6 +165,11 @@ impl Scripted {
         self.breaks.store(breaks, Ordering::SeqCst);
     }
 
+    /// Need of a device, as it came with the last poll.
+    pub(crate) fn need_of(&self, device: &str) -> Option<ChargingNeed> {
+        self.needs.lock().unwrap()[device]
+    }
+
     pub(crate) fn polls(&self) -> usize {
         self.polls.load(Ordering::SeqCst)
     }
@@ -214,6 +223,7 @@ impl Vendor for Scripted {
         assert!(!self.breaks.load(Ordering::SeqCst), "a vendor that breaks");
         self.hangs.subscribe().wait_for(|hangs| !hangs).await.unwrap();
         self.check_token(&device.connection)?;
+        self.needs.lock().unwrap().insert(device.device.clone(), device.need);
         let script = self.scripts.lock().unwrap().get(&device.device).cloned();
         script.unwrap_or(Err(VendorError::NoSuchDevice))
     }

@@ -1,6 +1,7 @@
 //! Orders of stored plans to devices.
 use chrono::{DateTime, Utc};
 use slackwater_control::device::command::Switch;
+use slackwater_control::policy::need::ChargingNeed;
 use slackwater_control::policy::switch::switch_at;
 use uuid::Uuid;
 
@@ -40,6 +41,16 @@ pub fn wanted_in(tables: &Tables, device_id: Uuid, now: DateTime<Utc>) -> PlanOr
             PlanOrder { switch: Some(switch), until }
         }
     }
+}
+
+/// Charging that the stored plan of a device still wants before its deadline; `None` without a deadline.
+/// For callers that look at the tables already.
+#[must_use]
+pub fn charging_need(tables: &Tables, device_id: Uuid, now: DateTime<Utc>) -> Option<ChargingNeed> {
+    let plan = tables.plans.plan(device_id)?;
+    let leaves = plan.state.cycle?.promise?.by;
+    let Outcome::Planned(planned) = &plan.state.outcome else { return None };
+    ChargingNeed::of_plan(&planned.summary.intervals, leaves, now)
 }
 
 /// Returns `true` if smart charging would control a device: a policy is on, and the device is where
