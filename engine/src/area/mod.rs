@@ -52,8 +52,10 @@
 //! | `D(λ)` | bound | `PricingOracle::bound_of`, best so far in `SearchState::bound` |
 //! | `α` | smoothing weight | `DualSmoothing` |
 //!
-//! The duals of a large fleet are first found on samples of it (`solve::sampling`). Areas with many
-//! feeders have two levels (`two_level`): a master for the limits above, and one for each feeder.
+//! A large fleet is planned by the mix of columns of a sample (`solve::sampled_plans`). Where those
+//! plans miss the gap, rounds of all vehicles start from duals of samples (`solve::sampling`). Areas
+//! with many feeders have two levels (`two_level`): a master for the limits above, and one for each
+//! feeder.
 //!
 //! # From columns to plans
 //!

@@ -170,6 +170,16 @@ impl SearchState {
     }
 }
 
+/// Master solution from which plans are recovered.
+pub(crate) struct ColumnMix<'a> {
+    /// Bound, and duals of the rounds.
+    pub(crate) state: &'a SearchState,
+    /// Rounds and weights of each group.
+    pub(crate) weights: Vec<ColumnWeights>,
+    /// True if the solution itself has a shortfall.
+    pub(crate) has_shortfall: bool,
+}
+
 /// Column generation on one level or on two.
 pub(crate) trait ColumnGeneration {
     /// Runs the first pricing rounds: at zero duals, then at those of an earlier plan if they fit.
@@ -196,6 +206,15 @@ pub(crate) trait ColumnGeneration {
 
     /// Returns true if the master solution itself has a shortfall.
     fn has_shortfall(&self) -> bool;
+
+    /// Master solution from which plans are recovered.
+    fn mix(&self) -> ColumnMix<'_> {
+        ColumnMix {
+            state: self.state(),
+            weights: self.weights(),
+            has_shortfall: self.has_shortfall(),
+        }
+    }
 }
 
 /// Least energy in kWh by which a row of the master is scaled: 1 % of the need divided evenly

@@ -17,7 +17,7 @@
 //! G. B. Dantzig, P. Wolfe, Decomposition principle for linear programs, Operations Research 8
 //! (1960). M. E. Lübbecke, J. Desrosiers, Selected topics in column generation, Operations Research
 //! 53 (2005).
-use crate::area::column_generation::master::{MasterSolution, RestrictedMaster};
+use crate::area::column_generation::master::{Column, MasterSolution, RestrictedMaster};
 use crate::area::column_generation::pricing_round::PricingOracle;
 use crate::area::column_generation::search_state::{
     ARTIFICIAL_PENALTY_MAX, ARTIFICIAL_PENALTY_START, ColumnGeneration, EARLIER_MIN,
@@ -45,6 +45,16 @@ pub(crate) struct SingleLevelColumnGeneration<'a> {
     shortfall_penalty_max: f64,
 }
 
+/// Columns of a search, with which a search under other bounds goes on.
+#[derive(Debug)]
+pub(crate) struct PricedColumns {
+    columns: Vec<Column>,
+    /// Duals of each round, by limit and slot.
+    pub(crate) duals_by_round: Vec<Vec<f64>>,
+    /// Duals of the best bound.
+    pub(crate) best_duals: Vec<f64>,
+}
+
 impl<'a> SingleLevelColumnGeneration<'a> {
     /// Column generation before its first round. `money` is the cost of the area, to scale by, and
     /// `margin` the part of hard import limits to keep free.
@@ -66,6 +76,47 @@ impl<'a> SingleLevelColumnGeneration<'a> {
         .expect("a programme of empty rows is one that the solver takes");
         let state = SearchState::new(constraints.each.len() * constraints.slots());
         Self { oracle, master, state, solution: MasterSolution::default(), shortfall_penalty_max }
+    }
+
+    /// Takes over the columns of a search of the same vehicles under other bounds, in place of the
+    /// rounds of [`ColumnGeneration::begin`]. One round at its best duals proves a bound under
+    /// these ones.
+    pub(crate) fn resume(
+        &mut self,
+        columns: PricedColumns,
+        executor: &mut Executor<'_>,
+    ) -> Termination {
+        let resumed = self.take_over(columns, executor);
+        executor.note_failure(resumed)
+    }
+
+    /// Runs the steps of [`resume`](Self::resume).
+    fn take_over(
+        &mut self,
+        columns: PricedColumns,
+        executor: &mut Executor<'_>,
+    ) -> Result<Termination, LpError> {
+        for column in columns.columns {
+            self.master.add(column)?;
+        }
+        self.state.duals_by_round = columns.duals_by_round;
+        self.solve_master()?;
+        self.price_and_add_columns(columns.best_duals, executor)?;
+        Ok(Termination::Gap)
+    }
+
+    /// Columns priced so far, for a search under other bounds.
+    pub(crate) fn into_columns(self) -> PricedColumns {
+        PricedColumns {
+            columns: self.master.columns,
+            duals_by_round: self.state.duals_by_round,
+            best_duals: self.state.best_duals,
+        }
+    }
+
+    /// Loads of limited nodes in the master solution, in kWh by slot.
+    pub(crate) fn loads(&self) -> Vec<Vec<f64>> {
+        self.master.loads(&self.solution.weights)
     }
 
     /// Runs the rounds of [`ColumnGeneration::begin`].

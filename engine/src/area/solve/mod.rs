@@ -2,5 +2,6 @@
 //! primal recovery.
 pub(crate) mod area_instance;
 pub(crate) mod recover;
+pub(crate) mod sampled_plans;
 pub(crate) mod sampling;
 pub(crate) mod search;

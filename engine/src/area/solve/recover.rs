@@ -12,7 +12,7 @@
 //! the vehicles ([`room_plans`](crate::area::recovery::room_plans)).
 //!
 //! Of several plans the one with the least key `(shortfall, cost)` is kept, in lexicographic order.
-use crate::area::column_generation::search_state::{ColumnGeneration, relative_gap};
+use crate::area::column_generation::search_state::{ColumnMix, relative_gap};
 use crate::area::distributed::executor::Executor;
 use crate::area::model::energy_by_slot::Assignment;
 use crate::area::model::sessions::Sessions;
@@ -31,14 +31,13 @@ use crate::tolerance::{ENERGY_SHARE_MIN, SHORTFALL_TOLERANCE};
 /// groups follow convex combinations.
 pub(crate) fn recover_best(
     instance: &AreaInstance<'_>,
-    column_generation: &dyn ColumnGeneration,
+    mix: &ColumnMix<'_>,
     context: PricingContext<'_>,
     executor: &mut Executor<'_>,
 ) -> (Assignment, AreaLoad, f64) {
     let mut best: Option<(Assignment, AreaLoad, f64)> = None;
     for single_column_only in [true, false] {
-        let candidate =
-            recover(instance, column_generation, (context, single_column_only), executor);
+        let candidate = recover(instance, mix, (context, single_column_only), executor);
         let is_better = best.as_ref().is_none_or(|best| {
             lexicographic_key(instance, &candidate) < lexicographic_key(instance, best)
         });
@@ -46,14 +45,34 @@ pub(crate) fn recover_best(
         if is_better {
             best = Some(candidate);
         }
-        let is_enough = best
-            .as_ref()
-            .is_some_and(|best| reaches_gap(instance, column_generation, context.sessions, best));
+        let is_enough =
+            best.as_ref().is_some_and(|best| reaches_gap(instance, mix, context.sessions, best));
         if is_enough || (!single_column_only && !is_mixed) || executor.stops_recovery() {
             break;
         }
     }
     best.unwrap_or_default()
+}
+
+/// Plans with their load, before repair.
+pub(crate) struct SummedPlans {
+    pub(crate) assignment: Assignment,
+    /// Effective prices by which the plans are read.
+    pub(crate) by_class: PricesByClass,
+    pub(crate) total: AreaLoad,
+}
+
+/// Best plans that repair and improvement make of given ones, with their load and objective value.
+pub(crate) fn recover_from(
+    instance: &AreaInstance<'_>,
+    mix: &ColumnMix<'_>,
+    context: PricingContext<'_>,
+    plans: SummedPlans,
+    executor: &mut Executor<'_>,
+) -> (Assignment, AreaLoad, f64) {
+    let SummedPlans { assignment, by_class, total } = plans;
+    let recovery = Recovery { instance, mix, context, by_class };
+    recovery.repair_and_improve(assignment, &total, executor)
 }
 
 /// Unit of the cost in [`lexicographic_key`], in currency, or as a share of a money scale below 1:
@@ -84,14 +103,13 @@ fn key_of(instance: &AreaInstance<'_>, total: &AreaLoad, value: f64) -> (i64, i6
 /// solution has as well.
 pub(crate) fn reaches_gap(
     instance: &AreaInstance<'_>,
-    column_generation: &dyn ColumnGeneration,
+    mix: &ColumnMix<'_>,
     sessions: &Sessions,
     assignment: &(Assignment, AreaLoad, f64),
 ) -> bool {
     let is_served = share_of_need(assignment.1.shortfall, sessions.need_kwh()) <= ENERGY_SHARE_MIN;
-    let master_has_shortfall =
-        assignment.1.shortfall_penalty > 0.0 && column_generation.has_shortfall();
-    column_generation.state().gap(assignment.2, instance.stopping.scale) <= instance.stopping.gap
+    let master_has_shortfall = assignment.1.shortfall_penalty > 0.0 && mix.has_shortfall;
+    mix.state.gap(assignment.2, instance.stopping.scale) <= instance.stopping.gap
         && (is_served || master_has_shortfall)
 }
 
@@ -99,27 +117,25 @@ pub(crate) fn reaches_gap(
 /// `single_column_only` excludes convex combinations in groups of several vehicles.
 fn recover(
     instance: &AreaInstance<'_>,
-    column_generation: &dyn ColumnGeneration,
+    mix: &ColumnMix<'_>,
     (context, single_column_only): (PricingContext<'_>, bool),
     executor: &mut Executor<'_>,
 ) -> (Assignment, AreaLoad, f64) {
-    let mut weights = column_generation.weights();
+    let mut weights = mix.weights.clone();
     let of_rooms = weights.split_off(context.sessions.groups);
-    let duals_by_round = &column_generation.state().duals_by_round;
+    let duals_by_round = &mix.state.duals_by_round;
     let mut assignment = Assignment::new(&context, weights, single_column_only);
     assignment.rooms = mix_rooms(&context, instance.constraints, &of_rooms, duals_by_round);
     let by_class = PricesByClass::new(&context, instance.constraints, &assignment, duals_by_round);
-    let recovery = Recovery { instance, column_generation, context, by_class };
-    let (total, value) = recovery.repair(&mut assignment, executor);
-    let (total, value) = recovery.yield_rooms((&mut assignment, total, value), executor);
-    let (total, value) = recovery.improve((&mut assignment, total, value), executor);
-    (assignment, total, value)
+    let recovery = Recovery { instance, mix, context, by_class };
+    let (total, _) = recovery.sum(&assignment, executor);
+    recovery.repair_and_improve(assignment, &total, executor)
 }
 
 /// Master solution from which plans are recovered.
 struct Recovery<'a> {
     instance: &'a AreaInstance<'a>,
-    column_generation: &'a dyn ColumnGeneration,
+    mix: &'a ColumnMix<'a>,
     context: PricingContext<'a>,
     by_class: PricesByClass,
 }
@@ -128,20 +144,36 @@ impl Recovery<'_> {
     /// Load and objective value of plans.
     fn sum(&self, assignment: &Assignment, executor: &mut Executor<'_>) -> (AreaLoad, f64) {
         let plans = PlanReader { context: &self.context, assignment, prices: &self.by_class };
-        let duals_by_round = &self.column_generation.state().duals_by_round;
+        let duals_by_round = &self.mix.state.duals_by_round;
         totals::load_of_assignment(self.instance.constraints, &plans, duals_by_round, executor)
     }
 
+    /// Plans after repair and improvement, from plans with the load `total`.
+    fn repair_and_improve(
+        &self,
+        mut assignment: Assignment,
+        total: &AreaLoad,
+        executor: &mut Executor<'_>,
+    ) -> (Assignment, AreaLoad, f64) {
+        let (total, value) = self.repair((&mut assignment, total), executor);
+        let (total, value) = self.yield_rooms((&mut assignment, total, value), executor);
+        let (total, value) = self.improve((&mut assignment, total, value), executor);
+        (assignment, total, value)
+    }
+
     /// Brings vehicles, and then rooms, within every hard limit on import.
-    fn repair(&self, assignment: &mut Assignment, executor: &mut Executor<'_>) -> (AreaLoad, f64) {
+    fn repair(
+        &self,
+        (assignment, total): (&mut Assignment, &AreaLoad),
+        executor: &mut Executor<'_>,
+    ) -> (AreaLoad, f64) {
         let (context, constraints) = (&self.context, self.instance.constraints);
-        let best_duals = &self.column_generation.state().best_duals;
-        let (total, _) = self.sum(assignment, executor);
-        let pass = RepairPass::new(context, constraints, (assignment, &self.by_class), &total)
+        let best_duals = &self.mix.state.best_duals;
+        let pass = RepairPass::new(context, constraints, (assignment, &self.by_class), total)
             .at(best_duals);
         // After a stop the shortfall is not taken for forced: a master with few columns may have one
         // although there is capacity.
-        pass.repair(self.column_generation.has_shortfall() && !executor.is_stopped(), executor);
+        pass.repair(self.mix.has_shortfall && !executor.is_stopped(), executor);
         let (total, value) = self.sum(assignment, executor);
         if clip_rooms(context, constraints, &mut assignment.rooms, &total) {
             return self.sum(assignment, executor);
@@ -164,8 +196,9 @@ impl Recovery<'_> {
         for plan in &mut assignment.rooms {
             plan.fill(0);
         }
-        let (without, _) = self.repair(assignment, executor);
-        let best_duals = &self.column_generation.state().best_duals;
+        let (total_off, _) = self.sum(assignment, executor);
+        let (without, _) = self.repair((&mut *assignment, &total_off), executor);
+        let best_duals = &self.mix.state.best_duals;
         improve_rooms(context, constraints, (&mut assignment.rooms, &without), best_duals);
         let (other, other_value) = self.sum(assignment, executor);
         let key = |total: &AreaLoad, value: f64| key_of(self.instance, total, value);
@@ -183,7 +216,7 @@ impl Recovery<'_> {
         executor: &mut Executor<'_>,
     ) -> (AreaLoad, f64) {
         let (context, constraints) = (&self.context, self.instance.constraints);
-        let (state, scale) = (self.column_generation.state(), self.instance.stopping.scale);
+        let (state, scale) = (self.mix.state, self.instance.stopping.scale);
         let soft = constraints.soft_duals(&state.best_duals);
         for _ in 0..3 {
             let is_near = state.gap(value, scale) <= self.instance.stopping.gap;

@@ -36,7 +36,7 @@ pub(crate) const GROUPS: usize = 8;
 ///
 /// The relative error of a sampled load falls with `1/√n`, to about 1 % at 8,192 vehicles. That is
 /// the gap to which a sample is always solved, so a larger first sample would gain nothing.
-const SAMPLE: usize = 8_192;
+pub(crate) const SAMPLE: usize = 8_192;
 
 /// Factor from one sample size to the next. A larger sample leaves fewer rounds of all vehicles.
 const SAMPLE_STEP: usize = 8;
@@ -60,7 +60,7 @@ pub(crate) fn margin(instance: &AreaInstance<'_>, sessions: &Sessions) -> f64 {
 pub(crate) fn sample_start(
     instance: &AreaInstance<'_>,
     (sessions, decomposition): (&Sessions, Option<&Decomposition>),
-    start: &WarmStart,
+    (start, first): (&WarmStart, Option<WarmStart>),
     executor: &mut Executor<'_>,
 ) -> Option<WarmStart> {
     let count = sessions.each.len();
@@ -68,8 +68,10 @@ pub(crate) fn sample_start(
         return None;
     }
     // Recovery without these duals takes longer than the first sample: finish it after a stop.
-    let mut warm_start = executor.finish_even_if_stopped(|executor| {
-        solve_sample(instance, (sessions, decomposition), (SAMPLE, start), executor)
+    let mut warm_start = first.unwrap_or_else(|| {
+        executor.finish_even_if_stopped(|executor| {
+            solve_sample(instance, (sessions, decomposition), (SAMPLE, start), executor)
+        })
     });
     let mut size = SAMPLE * SAMPLE_STEP;
     while count >= 4 * size && !executor.is_stopped() {

@@ -1,5 +1,8 @@
 //! Column generation and primal recovery in turns, at ever smaller gaps.
 //!
+//! A large fleet of divisible vehicles is planned by a sample where that reaches the requested gap
+//! ([`plan_by_sample`]). All else is searched in rounds of all vehicles.
+//!
 //! Recovered plans mostly cost more than the master solution. So the search first runs to half the
 //! requested gap and recovers plans. If their gap is too large, it continues to smaller gaps
 //! ([`GAP_PARTS`]), each time with new plans, and the best ones are kept. With indivisible vehicles
@@ -22,8 +25,9 @@ use crate::area::problem::options::WarmStart;
 use crate::area::recovery::totals::AreaLoad;
 use crate::area::solve::area_instance::{AreaInstance, Solution, Stopped};
 use crate::area::solve::recover::{lexicographic_key, reaches_gap, recover_best};
+use crate::area::solve::sampled_plans::{SampledPlans, may_plan_by_sample, plan_by_sample};
 use crate::area::solve::sampling::{
-    SINGLETON_GROUPS_MAX, expected_loads, is_non_binding, margin, sample_start,
+    SAMPLE, SINGLETON_GROUPS_MAX, expected_loads, is_non_binding, margin, sample_start,
 };
 
 /// Gaps of the search at which plans are recovered, with indivisible vehicles. They do not depend
@@ -61,12 +65,38 @@ pub(crate) fn solve_again(
     search(instance, sessions, start, executor, || ControlFlow::Break(Stopped))
 }
 
-/// Duals from samples, column generation, and recovery until the plans reach the requested gap or
-/// the search ends. `at_stop` decides what a stop by the caller before the recovery does.
+/// Plans by a sample where these reach the requested gap, else by rounds of all vehicles. `at_stop`
+/// decides what a stop by the caller before the recovery does.
 fn search<S>(
     instance: &AreaInstance<'_>,
     sessions: &Sessions,
     start: &WarmStart,
+    executor: &mut Executor<'_>,
+    at_stop: impl Fn() -> ControlFlow<S>,
+) -> Result<Solution, S> {
+    let decomposition = Decomposition::new(instance.constraints, sessions, |_| false)
+        .filter(|_| sessions.each.len() > SINGLETON_GROUPS_MAX && instance.rooms.each.is_empty());
+    let mut first_sample = None;
+    if decomposition.is_none() && may_plan_by_sample(instance, sessions) {
+        match plan_by_sample(instance, sessions, (SAMPLE, start), executor) {
+            SampledPlans::Found(solution) => {
+                return match at_stop() {
+                    ControlFlow::Break(stopped) if executor.is_stopped() => Err(stopped),
+                    _ => Ok(*solution),
+                };
+            }
+            SampledPlans::Open(warm_start) => first_sample = warm_start,
+        }
+    }
+    let search = (instance, sessions, decomposition);
+    search_in_rounds(search, (start, first_sample), executor, at_stop)
+}
+
+/// Duals from samples, column generation, and recovery until the plans reach the requested gap or
+/// the search ends. `first_sample` are the duals of the first sample if it is solved already.
+fn search_in_rounds<S>(
+    (instance, sessions, decomposition): (&AreaInstance<'_>, &Sessions, Option<Decomposition>),
+    (start, first_sample): (&WarmStart, Option<WarmStart>),
     executor: &mut Executor<'_>,
     at_stop: impl Fn() -> ControlFlow<S>,
 ) -> Result<Solution, S> {
@@ -77,9 +107,8 @@ fn search<S>(
     };
     let capped = &AreaInstance { stopping, ..*instance };
     // Start: duals from samples, and loads that say which subtrees will not bind.
-    let decomposition = Decomposition::new(instance.constraints, sessions, |_| false)
-        .filter(|_| sessions.each.len() > SINGLETON_GROUPS_MAX && instance.rooms.each.is_empty());
-    let sampled = sample_start(capped, (sessions, decomposition.as_ref()), start, executor);
+    let known = (start, first_sample);
+    let sampled = sample_start(capped, (sessions, decomposition.as_ref()), known, executor);
     let start = sampled.as_ref().unwrap_or(start);
     let decomposition = decomposition.and_then(|_| {
         let loads = expected_loads(instance, sessions, start);
@@ -111,7 +140,8 @@ fn search<S>(
                 return Err(stopped);
             }
         }
-        let candidate = recover_best(instance, &*column_generation, context, executor);
+        let mix = column_generation.mix();
+        let candidate = recover_best(instance, &mix, context, executor);
         if executor.is_stopped() {
             termination = Termination::Caller;
         }
@@ -120,9 +150,8 @@ fn search<S>(
         }) {
             best = Some(candidate);
         }
-        let is_enough = best
-            .as_ref()
-            .is_some_and(|best| reaches_gap(instance, &*column_generation, sessions, best));
+        let is_enough =
+            best.as_ref().is_some_and(|best| reaches_gap(instance, &mix, sessions, best));
         if is_enough || termination != Termination::Gap {
             break;
         }
