@@ -105,7 +105,7 @@ const FAMILIES: &[(Kind, &str, &str)] = &[
          charge point agrees with the profiles that were written.",
     ),
     (Kind::Counter, "slackwater_panics_total", "Panics of jobs, each of which begins again."),
-    (Kind::Gauge, "slackwater_polled_devices", "Devices that are polled."),
+    (Kind::Gauge, "slackwater_polled_devices", "Devices that this process polls."),
     (Kind::Counter, "slackwater_polls_total", "Reads of devices at manufacturers, by outcome."),
     (Kind::Counter, "slackwater_price_changes_total", "Changes of market prices and tariffs."),
     (

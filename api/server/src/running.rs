@@ -24,7 +24,7 @@ use slackwater_service::clock::Clock;
 use slackwater_service::config::error::ConfigError;
 use slackwater_service::config::{Config, Listener, Listeners};
 use slackwater_service::grid::orders::{self as grid_orders, GridSiteError, resume_limits};
-use slackwater_service::jobs::{measuring, poller};
+use slackwater_service::jobs::{measuring, poller, readers};
 use slackwater_service::outbox::dispatcher::{Dispatcher, DispatcherError};
 use slackwater_service::outbox::subscribing::{SubscribeError, configure};
 use slackwater_service::plans::{area, planner};
@@ -43,6 +43,9 @@ use slackwater_store::rekey::check_keys;
 
 /// Longest time that the database may take to be closed. The process ends in any case.
 const CLOSED_WITHIN: Duration = Duration::from_secs(10);
+
+/// Longest time in which leases of readers are given back; else they expire.
+const HANDED_OVER_WITHIN: Duration = Duration::from_secs(2);
 
 /// Reason why the service cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -295,10 +298,22 @@ impl Service {
             job.abort();
             let _: Result<(), JoinError> = job.await;
         }
+        if timeout(HANDED_OVER_WITHIN, hand_over_reading(&self.worlds)).await.is_err() {
+            warn!("leases of readers were not given back in time");
+        }
         if timeout(CLOSED_WITHIN, first.store().close()).await.is_err() {
             warn!("the database was still in use, and is closed by the end of the process");
         }
         Ok(served?)
+    }
+}
+
+/// Leaves the reading of devices to other processes, at once instead of when the leases expire.
+async fn hand_over_reading(worlds: &[App]) {
+    for app in worlds {
+        if let Err(failure) = readers::hand_over(app).await {
+            warn!(%failure, "leases of readers were not given back");
+        }
     }
 }
 

@@ -46,6 +46,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
 const SHARED_MIGRATIONS: &[(i64, &str, &str)] = &[
     (11, "notes", include_str!("migrations/0011_notes.sql")),
     (15, "limit notes", include_str!("migrations/0015_limit_notes.sql")),
+    (21, "vendor readers", include_str!("migrations/0021_vendor_readers.sql")),
 ];
 
 /// Connections to a file that read beside the writer.

@@ -49,4 +49,5 @@ pub mod tokens;
 pub mod trace;
 pub mod url;
 pub mod users;
+pub mod vendor_readers;
 pub mod writer;

@@ -38,6 +38,7 @@ mod problems;
 mod process;
 mod provider;
 mod races;
+mod readers;
 mod readings;
 mod receivers;
 mod recorded;

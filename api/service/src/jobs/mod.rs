@@ -1,6 +1,7 @@
-//! Background jobs: polls of devices, and the common commit of their results.
+//! Background jobs: polls of devices, and the common commit of their results, and which process reads which vendor.
 
 pub mod keeping;
 pub mod measuring;
 pub mod poller;
+pub mod readers;
 pub mod reading;

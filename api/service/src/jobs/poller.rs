@@ -6,10 +6,14 @@ use metrics::{counter, gauge};
 use uuid::Uuid;
 
 use crate::cache::device_change::DeviceChange;
+use crate::jobs::readers;
 use crate::jobs::reading::{pause, refresh};
+use crate::queue::polls::{PollTurn, TurnEnd};
 use crate::samples::record::record;
 use crate::state::App;
 use crate::supervise::{OnPanic, RESTART_DELAY, log_panic};
+use slackwater_integration::profile::VendorCode;
+use slackwater_store::devices::Device;
 
 /// Over this time the first polls of known devices are spread after a start.
 const SPREAD: TimeDelta = TimeDelta::minutes(5);
@@ -27,35 +31,67 @@ pub fn watch_all(app: &App, is_ours: impl Fn(&str) -> bool) {
 
 /// Puts a device into the queue that others may poll already: in its time.
 pub fn watch_from(app: &App, id: Uuid, now: DateTime<Utc>) {
-    // Spread by identifier: random, but the same at each start.
-    let share = i32::from(id.as_bytes()[0]);
-    app.poller().register(id, now + SPREAD / 256 * share);
+    app.poller().register(id, now + spread_by(id));
 }
 
-/// Polls until the task is dropped.
+/// Polls the devices of a vendor that another process has read until now: when that one would have
+/// done so, as far as is known, and not later than after a start.
+pub(crate) fn take_over_polls(app: &App, vendor: &VendorCode) {
+    let now = app.now();
+    let next_at = |device: &Device| {
+        let latest = now + spread_by(device.id);
+        let heard_at = device.state.heard_at.unwrap_or(latest);
+        (heard_at + pause(device, &Ok(()), 0)).min(latest).max(now)
+    };
+    app.cache().read(|tables| {
+        for device in tables.devices().filter(|device| device.vendor == *vendor) {
+            app.poller().reschedule_earlier(device.id, next_at(device));
+        }
+    });
+}
+
+/// Time after which a device is polled first. Random, but the same at each start.
+fn spread_by(id: Uuid) -> TimeDelta {
+    SPREAD / 256 * i32::from(id.as_bytes()[0])
+}
+
+/// Polls until the task is dropped, and looks meanwhile which devices other processes poll.
 pub async fn run(app: App) {
+    tokio::join!(readers::run(&app), poll_due(&app));
+}
+
+async fn poll_due(app: &App) {
     let permits = app.poller().permits();
     loop {
         let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
-        let id = app.poller().next(app.clock()).await;
+        let turn = app.poller().next(app.clock()).await;
         let app = app.clone();
         tokio::spawn(async move {
-            poll(&app, id).await;
+            poll(&app, turn).await;
             drop(permit);
         });
     }
 }
 
-async fn poll(app: &App, id: Uuid) {
+async fn poll(app: &App, PollTurn { id, is_wanted }: PollTurn) {
     let _taken = OnPanic(|| {
         log_panic("poller", &format!("device {id}"));
-        app.poller().put_back(id, true, |_| app.now().checked_add_signed(RESTART_DELAY));
+        let then = |_| app.now().checked_add_signed(RESTART_DELAY);
+        app.poller().put_back(id, TurnEnd::Failed, then);
     });
     let device = app.cache().read(|tables| tables.any_device(id).cloned());
     let Some(device) = device else {
-        app.poller().put_back(id, false, |_| None);
+        app.poller().put_back(id, TurnEnd::Answered, |_| None);
         return;
     };
+    let machine = app.clock().machine();
+    let is_read_here = is_wanted && app.vendor(&device.vendor).is_some();
+    if !is_read_here && app.poller().is_read_by_other(&device.vendor, machine.now()) {
+        let then = |failures| Some(app.now() + pause(&device, &Ok(()), failures));
+        app.poller().put_back(id, TurnEnd::Left, then);
+        count_polled(app);
+        return;
+    }
     let read = refresh(app, &device).await;
     let outcome = if read.is_ok() { "answered" } else { "failed" };
     counter!("slackwater_polls_total", "outcome" => outcome).increment(1);
@@ -65,9 +101,15 @@ async fn poll(app: &App, id: Uuid) {
         record(app, &DeviceChange { before: device, after }).await;
     }
     let device = app.cache().read(|tables| tables.any_device(id).cloned());
-    app.poller().put_back(id, read.is_err(), |failures| {
+    let end = if read.is_ok() { TurnEnd::Answered } else { TurnEnd::Failed };
+    app.poller().put_back(id, end, |failures| {
         device.map(|device| app.now() + pause(&device, &read, failures))
     });
+    count_polled(app);
+}
+
+/// Shows how many devices this process polls.
+fn count_polled(app: &App) {
     gauge!("slackwater_polled_devices", "environment" => app.environment().as_str())
         .set(app.poller().count() as f64);
 }

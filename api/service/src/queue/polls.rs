@@ -1,11 +1,15 @@
 //! Queue of polls.
 //!
 //! A refresh hint puts a device at the front. A device is read by one poll at a time.
+//!
+//! Devices of vendors that another process reads (`jobs/readers.rs`) are left to it, apart from
+//! polls that this process has a reason of its own for: a hint, or an action that ended.
 use std::collections::HashMap;
 use std::collections::hash_map::Entry::Vacant;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use chrono::{DateTime, Utc};
+use slackwater_integration::profile::VendorCode;
 use slackwater_store::devices::DeviceState;
 use tokio::sync::Semaphore;
 use uuid::Uuid;
@@ -18,21 +22,52 @@ use crate::queue::waiting::Waiting;
 /// Due times of the next polls. A device that is registered and has no due time is being polled.
 #[derive(Debug)]
 pub struct PollQueue {
-    queue: DueQueue<Uuid, HashMap<Uuid, Polled>>,
+    queue: DueQueue<Uuid, Registered>,
     waiting: Waiting<(Uuid, DeviceState)>,
     permits: Arc<Semaphore>,
+    /// Ends of the leases of vendors that other processes read.
+    read_by_others: RwLock<HashMap<VendorCode, DateTime<Utc>>>,
+}
+
+/// Devices that are polled again and again.
+#[derive(Debug, Default)]
+struct Registered {
+    devices: HashMap<Uuid, Polled>,
+    /// Number of those that another process reads.
+    left: usize,
 }
 
 /// Device that is polled again and again.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Polled {
-    /// True if a hint came while it was being polled.
-    is_hinted: bool,
+struct Polled {
+    /// Instant from which on a poll is wanted that only this process knows of.
+    wanted_at: Option<DateTime<Utc>>,
+    /// True if the last poll was left to another process.
+    is_left: bool,
     /// Consecutive failures.
     failures: u32,
 }
 
-type Polls = Entries<Uuid, HashMap<Uuid, Polled>>;
+type Polls = Entries<Uuid, Registered>;
+
+/// Device whose turn it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PollTurn {
+    pub(crate) id: Uuid,
+    /// True if this process has a reason of its own for the poll.
+    pub(crate) is_wanted: bool,
+}
+
+/// End of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TurnEnd {
+    /// The device was polled.
+    Answered,
+    /// The poll failed.
+    Failed,
+    /// Another process reads the device.
+    Left,
+}
 
 impl PollQueue {
     /// Empty queue.
@@ -42,6 +77,7 @@ impl PollQueue {
             queue: DueQueue::default(),
             waiting: Waiting::default(),
             permits: Arc::new(Semaphore::new(settings.concurrency as usize)),
+            read_by_others: RwLock::default(),
         }
     }
 
@@ -56,10 +92,27 @@ impl PollQueue {
         Arc::clone(&self.permits)
     }
 
+    /// Replaces what is known of other processes: the vendors that they read, each until an instant
+    /// of the machine. Returns those known before.
+    pub(crate) fn set_read_by_others(
+        &self,
+        readers: HashMap<VendorCode, DateTime<Utc>>,
+    ) -> HashMap<VendorCode, DateTime<Utc>> {
+        let mut known = self.read_by_others.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *known, readers)
+    }
+
+    /// Returns `true` if another process reads the devices of a vendor at an instant of the machine.
+    #[must_use]
+    pub fn is_read_by_other(&self, vendor: &VendorCode, now: DateTime<Utc>) -> bool {
+        let known = self.read_by_others.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(vendor).is_some_and(|until| now < *until)
+    }
+
     /// Polls a device from now on, at `at` first. One that is registered stays as it is.
     pub fn register(&self, id: Uuid, at: DateTime<Utc>) {
         self.queue.change(|polls| {
-            if let Vacant(entry) = polls.state.entry(id) {
+            if let Vacant(entry) = polls.state.devices.entry(id) {
                 entry.insert(Polled::default());
                 polls.put(id, at);
             }
@@ -69,21 +122,24 @@ impl PollQueue {
     /// Polls a device before all others that are not hinted at, whatever its interval.
     pub fn expedite(&self, id: Uuid) {
         self.queue.change(|polls| {
-            let is_running = polls.state.contains_key(&id) && polls.due_at(id).is_none();
-            let polled = polls.state.entry(id).or_default();
-            if is_running {
-                polled.is_hinted = true;
-            } else {
+            let is_running = polls.state.devices.contains_key(&id) && polls.due_at(id).is_none();
+            let polled = polls.state.devices.entry(id).or_default();
+            polled.wanted_at = Some(DateTime::<Utc>::MIN_UTC);
+            if !is_running {
                 polls.put(id, DateTime::<Utc>::MIN_UTC);
             }
         });
     }
 
-    /// Polls a registered device at `at`, if it would be polled later.
+    /// Polls a registered device at `at`, and not only then if it is due earlier.
     pub fn reschedule_earlier(&self, id: Uuid, at: DateTime<Utc>) {
         self.queue.change(|polls| {
-            if polls.due_at(id).is_some_and(|due| at < due) {
+            let Some(due) = polls.due_at(id) else { return };
+            if at < due {
                 polls.put(id, at);
+            }
+            if let Some(polled) = polls.state.devices.get_mut(&id) {
+                polled.wanted_at = Some(polled.wanted_at.map_or(at, |wanted| wanted.min(at)));
             }
         });
     }
@@ -94,34 +150,40 @@ impl PollQueue {
         self.queue.read(|polls| polls.due_at(id))
     }
 
-    /// Number of registered devices.
+    /// Number of registered devices that are not left to another process.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.queue.read(|polls| polls.state.len())
+        self.queue.read(|polls| polls.state.devices.len().saturating_sub(polls.state.left))
     }
 
     /// Waits for the next device that is due by the clock, and takes it.
-    pub(crate) async fn next(&self, clock: &Clock) -> Uuid {
-        self.queue.next(clock, Polls::pop).await
+    pub(crate) async fn next(&self, clock: &Clock) -> PollTurn {
+        self.queue.next(clock, take_turn).await
     }
 
-    /// Ends a poll: the device is due again at `next`, which gets its consecutive failures, or is
+    /// Ends a turn: the device is due again at `next`, which gets its consecutive failures, or is
     /// forgotten.
     pub(crate) fn put_back(
         &self,
         id: Uuid,
-        failed: bool,
+        end: TurnEnd,
         next: impl FnOnce(u32) -> Option<DateTime<Utc>>,
     ) {
         self.queue.finish(1, |polls| {
-            let Some(polled) = polls.state.get_mut(&id) else { return };
-            polled.failures = if failed { polled.failures.saturating_add(1) } else { 0 };
-            let is_hinted = std::mem::take(&mut polled.is_hinted);
+            let Registered { devices, left } = &mut polls.state;
+            let Some(polled) = devices.get_mut(&id) else { return };
+            polled.failures = match end {
+                TurnEnd::Failed => polled.failures.saturating_add(1),
+                TurnEnd::Answered | TurnEnd::Left => 0,
+            };
+            let was_left = std::mem::replace(&mut polled.is_left, end == TurnEnd::Left);
+            *left = *left + usize::from(polled.is_left) - usize::from(was_left);
+            let wanted_at = polled.wanted_at;
             match next(polled.failures) {
-                Some(_) if is_hinted => polls.put(id, DateTime::<Utc>::MIN_UTC),
-                Some(at) => polls.put(id, at),
+                Some(at) => polls.put(id, wanted_at.map_or(at, |wanted| wanted.min(at))),
                 None => {
-                    polls.state.remove(&id);
+                    *left -= usize::from(polled.is_left);
+                    devices.remove(&id);
                 }
             }
         });
@@ -139,6 +201,14 @@ impl PollQueue {
     }
 }
 
+/// Takes the device that is due first, if its time has come.
+fn take_turn(polls: &mut Polls, now: DateTime<Utc>) -> Option<PollTurn> {
+    let id = polls.pop(now)?;
+    let polled = polls.state.devices.get_mut(&id);
+    let wanted = polled.and_then(|polled| polled.wanted_at.take_if(|at| *at <= now));
+    Some(PollTurn { id, is_wanted: wanted.is_some() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,7 +218,7 @@ mod tests {
     }
 
     fn take(polls: &PollQueue, now: DateTime<Utc>) -> Result<Uuid, Option<DateTime<Utc>>> {
-        polls.queue.take(|entries| entries.pop(now))
+        polls.queue.take(|entries| take_turn(entries, now)).map(|turn| turn.id)
     }
 
     fn polls() -> PollQueue {
@@ -178,9 +248,9 @@ mod tests {
         assert_eq!(take(&polls, at(0)), Ok(id));
         polls.expedite(id);
         assert_eq!(take(&polls, at(0)), Err(None));
-        polls.put_back(id, false, |_| Some(at(30)));
+        polls.put_back(id, TurnEnd::Answered, |_| Some(at(30)));
         assert_eq!(take(&polls, at(0)), Ok(id));
-        polls.put_back(id, false, |_| Some(at(30)));
+        polls.put_back(id, TurnEnd::Answered, |_| Some(at(30)));
         assert_eq!(polls.due_at(id), Some(at(30)));
     }
 
@@ -207,13 +277,13 @@ mod tests {
         polls.register(id, at(0));
         for expected in [1, 2] {
             take(&polls, at(59)).unwrap();
-            polls.put_back(id, true, |failures| {
+            polls.put_back(id, TurnEnd::Failed, |failures| {
                 assert_eq!(failures, expected);
                 Some(at(0))
             });
         }
         take(&polls, at(59)).unwrap();
-        polls.put_back(id, false, |failures| {
+        polls.put_back(id, TurnEnd::Answered, |failures| {
             assert_eq!(failures, 0);
             None
         });
