@@ -10,7 +10,7 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep_until};
 use tracing::{error, info};
 
 use crate::jobs::poller::take_over_polls;
@@ -35,7 +35,7 @@ pub(crate) async fn run(app: &App) {
         if let Err(failure) = look_who_reads(app).await {
             error!(%failure, "leases of readers were not renewed");
         }
-        sleep(LOOK_AGAIN).await;
+        sleep_until(Instant::now() + LOOK_AGAIN).await;
     }
 }
 
