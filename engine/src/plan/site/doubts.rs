@@ -17,7 +17,8 @@ impl SiteRequest {
             [("import_limit_kw", &self.import_limit), ("export_limit_kw", &self.export_limit)];
         let own = own.into_iter().map(|(name, limit)| (name.to_owned(), limit));
         let groups = self.groups.iter();
-        let groups = groups.map(|group| (format!("groups[{:?}].limit_kw", group.name), &group.limit));
+        let groups =
+            groups.map(|group| (format!("groups[{:?}].limit_kw", group.name), &group.limit));
         let known = own.chain(groups).filter_map(|(name, limit)| Some((name, limit.as_ref()?)));
         let doubt = |(name, limit): (String, &Limit)| {
             find_power_doubt(&name, highest(&limit.power), ("all devices", devices))

@@ -414,7 +414,8 @@ impl View<'_> {
 
     /// True if a limit that binds in a slot bounds what is fed: the export, or that of a group.
     fn bounds_feeding(&self, limit: &LimitReason, slot: usize) -> bool {
-        let is_same = |other: &&LimitOutcome| (&other.name, other.phase) == (&limit.name, limit.phase);
+        let is_same =
+            |other: &&LimitOutcome| (&other.name, other.phase) == (&limit.name, limit.phase);
         let outcome = self.plan.limits.iter().find(is_same);
         limit.name == "export" || outcome.is_some_and(|group| group.power[slot] < Power::ZERO)
     }
