@@ -737,8 +737,8 @@ mod tests {
         request.export_prices = Some(crate::prices::curve::tests::curve_of(60, &[5, 35]));
         request.export_limit = Some(hard(2.0));
         let sold = &reasons(&request, "home")[0];
-        let told = "discharges 2 kWh, because the price is high (up to 0.35 EUR/kWh); the export \
-                    limit is reached at Mon 19:00";
+        let told = "discharges 4 kWh, because the price is high (up to 0.35 EUR/kWh); the export \
+                    limit is reached at Mon 18:00";
         let sentence = sold.sentence(chrono_tz::UTC, "EUR");
         assert!(sentence.contains(told), "{sentence}");
     }
