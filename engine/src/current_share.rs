@@ -325,7 +325,7 @@ impl Division {
             open.retain(|index| {
                 let device = &self.devices[*index];
                 let is_raised = device.lowest <= level - device.offset;
-                !device.is_at_cap(level) && !(is_raised && device.uses_any(full))
+                !(device.is_at_cap(level) || is_raised && device.uses_any(full))
             });
         }
     }

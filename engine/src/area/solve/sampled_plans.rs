@@ -230,7 +230,7 @@ impl SampleSearch<'_> {
         let end = blocks.partition_point(|block| block.group <= group);
         let (from, to) = (blocks[first].sessions.start, blocks[end - 1].sessions.end);
         let (some, all) = (self.sample.each.len(), self.sessions.each.len());
-        self.sample.group_of((from + to) / 2 * some / all)
+        self.sample.group_of(usize::midpoint(from, to) * some / all)
     }
 
     /// Sampling error of the load of each limited node, in kWh by slot.
