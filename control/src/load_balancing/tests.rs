@@ -466,7 +466,6 @@ fn planted_defects_are_found() {
     ];
     for defect in defects {
         let found = (0..SEEDS).find(|seed| World::new(*seed, Some(defect)).run() > 0);
-        println!("{defect:?}: {found:?}");
         assert!(found.is_some(), "{defect:?} is not found in {SEEDS} seeds");
     }
 }

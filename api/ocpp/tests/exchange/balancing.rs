@@ -241,7 +241,9 @@ fn the_charger_whose_plan_needs_more_gets_more() {
     // Without a plan the room is divided equally.
     rigs[0].station.note_need(1, None);
     assert_eq!(written(&mut rigs), [vec![10.0], vec![]]);
-    rigs.iter_mut().for_each(|rig| rig.wait(30));
+    for rig in &mut rigs {
+        rig.wait(30);
+    }
     assert_eq!(written(&mut rigs), [vec![], vec![10.0]]);
 }
 

@@ -179,12 +179,11 @@ impl PollQueue {
             let was_left = std::mem::replace(&mut polled.is_left, end == TurnEnd::Left);
             *left = *left + usize::from(polled.is_left) - usize::from(was_left);
             let wanted_at = polled.wanted_at;
-            match next(polled.failures) {
-                Some(at) => polls.put(id, wanted_at.map_or(at, |wanted| wanted.min(at))),
-                None => {
-                    *left -= usize::from(polled.is_left);
-                    devices.remove(&id);
-                }
+            if let Some(at) = next(polled.failures) {
+                polls.put(id, wanted_at.map_or(at, |wanted| wanted.min(at)));
+            } else {
+                *left -= usize::from(polled.is_left);
+                devices.remove(&id);
             }
         });
     }
