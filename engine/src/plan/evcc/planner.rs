@@ -96,7 +96,7 @@ fn find_values(
 
 /// Values of a search with their cost, a lower bound on the cost of any, and whether the search ended
 /// by itself.
-struct Found {
+struct BoundedValues {
     cost: f64,
     values: Vec<f64>,
     bound: f64,
@@ -108,19 +108,19 @@ fn minimise_with_rules(
     model: &EvccModel,
     active: &ActiveRules,
     limits: &Limits,
-) -> Result<Found, LpError> {
+) -> Result<BoundedValues, LpError> {
     let mixed = active.add_binaries(model);
     if mixed.integers.is_empty() {
         let idle = model.idle_values();
         let solution = mixed.linear.minimise_from(&idle, &without_clock(limits))?;
         let (cost, values) = (solution.cost, solution.values);
-        return Ok(Found { cost, values, bound: cost, status: EvccStatus::Optimal });
+        return Ok(BoundedValues { cost, values, bound: cost, status: EvccStatus::Optimal });
     }
     let solution = mixed.minimise(limits)?;
     let is_optimal = solution.status == MipStatus::Optimal;
     let status = if is_optimal { EvccStatus::Optimal } else { EvccStatus::Feasible };
     let MipSolution { cost, values, bound, .. } = solution;
-    Ok(Found { cost, values, bound, status })
+    Ok(BoundedValues { cost, values, bound, status })
 }
 
 /// Limits without that on seconds: a linear programme is short, and without its values there is
