@@ -88,7 +88,7 @@ async fn of_two_processes_one_reads_a_device_until_it_dies() {
     pair.kill_first().await;
     let length = LEASE.to_std().unwrap();
     let machine = second.clock().machine();
-    machine.pass(length - Duration::from_micros(1)).unwrap();
+    machine.pass(length.saturating_sub(Duration::from_micros(1))).unwrap();
     look_who_reads(second).await.unwrap();
     assert_eq!(pair.pass(2 * INTERVAL).await, 0, "the lease holds");
     let before = pair.reads();
