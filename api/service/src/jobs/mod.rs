@@ -1,4 +1,4 @@
-//! Background jobs: polls of devices, and the common commit of their results, and which process reads which vendor.
+//! Background jobs: polls of devices, the common commit of their results, and which process reads which vendor.
 
 pub mod keeping;
 pub mod measuring;

@@ -48,8 +48,8 @@ use crate::area::solve::recover::{SummedPlans, reaches_gap, recover_from};
 use crate::area::solve::sampling::{SAMPLE, margin};
 use crate::tolerance::DIVISOR_MIN;
 
-/// Upper bound on the corrections of the sample's bounds. Each leaves about a third of the error
-/// before it, and takes one pricing problem of each vehicle.
+/// Upper bound on the corrections of the sample's bounds. Each leaves a part of the error
+/// before it, and takes one pricing problem of each vehicle. Not tuned.
 const CORRECTIONS_MAX: usize = 3;
 
 /// Upper bound on repairs that miss the requested gap or a need. A correction may help once; after

@@ -57,7 +57,7 @@ pub fn plan_evcc(
 /// Values of the columns that keep all rules, with their status; `None` if none were found.
 ///
 /// The rounded values of the relaxation are optimal if they cost no more than the relaxation, as they
-/// mostly do. Otherwise a search follows in rounds, each with the binaries that the round before
+/// often do. Otherwise a search follows in rounds, each with the binaries that the round before
 /// lacked. One that ends at a limit leaves the best values of all roundings.
 fn find_values(
     model: &EvccModel,
