@@ -591,7 +591,7 @@ impl RoomArgument {
             temperature: celsius(self.temperature_celsius, "temperature_celsius")?,
             power_max: Power::from_kw(self.power_max_kw).named("power_max_kw")?,
             power_limits: limits(&self.power_limits)?,
-            comfort: band(self.comfort_celsius, "comfort")?,
+            comfort: band(self.comfort_celsius, "comfort_celsius")?,
             ..shared_request(
                 (&self.mode, &self.cop),
                 (&self.outdoor, &self.gains),
@@ -711,7 +711,7 @@ pub(crate) fn plan_heat(
         temperature: celsius(temperature_celsius, "temperature_celsius")?,
         power_max: Power::from_kw(power_max_kw).named("power_max_kw")?,
         power_limits: limits(&power_limits)?,
-        comfort: band(comfort, "comfort")?,
+        comfort: band(comfort, "comfort_celsius")?,
         on_off: on_off.then_some(unit),
         ..shared_request(
             (mode, &cop),

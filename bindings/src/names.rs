@@ -6,7 +6,7 @@
 use pyo3::prelude::*;
 
 /// Earlier names and today's. `Owner.name` is the name within one class.
-const RENAMED: [(&str, &str); 34] = [
+const RENAMED: [(&str, &str); 40] = [
     ("Discharge.efficiency", "discharge_efficiency"),
     ("Discharge.power_max_kw", "discharge_max_kw"),
     ("UnmetNeed", "Shortfall"),
@@ -17,6 +17,7 @@ const RENAMED: [(&str, &str); 34] = [
     ("costs", "wish_costs"),
     ("due", "deadline"),
     ("efficiency_discharge", "discharge_efficiency"),
+    ("expected_missing_kwh", "expected_shortfall_kwh"),
     ("export_limit_price_per_kwh", "export_breach_price_per_kwh"),
     ("fill_when_worth", "fill_when_negative"),
     ("gap", "relative_gap"),
@@ -24,6 +25,10 @@ const RENAMED: [(&str, &str); 34] = [
     ("limit_price_per_kwh", "breach_price_per_kwh"),
     ("marginal_price", "marginal_price_per_kwh"),
     ("max_rounds", "rounds_max"),
+    ("missing_cost", "shortfall_cost"),
+    ("missing_kwh", "shortfall_kwh"),
+    ("missing_max_kwh", "shortfall_max_kwh"),
+    ("missing_minutes", "shortfall_minutes"),
     ("peak_kw", "peak_incurred_kw"),
     ("power_kw", "power_max_kw"),
     ("power_max", "power_max_kw"),
@@ -39,6 +44,7 @@ const RENAMED: [(&str, &str); 34] = [
     ("unmet", "shortfalls"),
     ("unmet_bound_kwh", "shortfall_bound_kwh"),
     ("unmet_kwh", "shortfall_kwh"),
+    ("vehicle_missing_kwh", "vehicle_shortfall_kwh"),
     ("wear_per_kwh", "wear_price_per_kwh"),
     ("wear_price", "wear_price_per_kwh"),
 ];

@@ -37,7 +37,7 @@ record! {
         /// Energy bought until then, in kWh at the plug.
         energy_kwh: f64,
         /// Energy missing then, in kWh at the plug; 0 if nothing is missing.
-        missing_kwh: f64,
+        shortfall_kwh: f64,
     }
 
     /// Energy that a plan may fail to deliver because nobody knows the departure.
@@ -45,9 +45,9 @@ record! {
         /// Energy that nothing should be missing of, in kWh at the plug.
         wanted_kwh: f64,
         /// Mean of the missing energy over all departures by their probabilities, in kWh.
-        expected_missing_kwh: f64,
+        expected_shortfall_kwh: f64,
         /// Most missing energy of any departure that can happen, in kWh.
-        missing_max_kwh: f64,
+        shortfall_max_kwh: f64,
         /// Probability that energy is missing, from 0 to 1.
         probability_short: f64,
         /// One outcome per instant of departure, in time order.
@@ -143,12 +143,12 @@ pub(crate) fn energy_at_risk(
         at: outcome.at,
         probability: outcome.probability,
         energy_kwh: outcome.energy.as_kwh(),
-        missing_kwh: outcome.missing.as_kwh(),
+        shortfall_kwh: outcome.missing.as_kwh(),
     };
     Ok(EnergyAtRisk {
         wanted_kwh: risk.wanted.as_kwh(),
-        expected_missing_kwh: risk.expected_missing.as_kwh(),
-        missing_max_kwh: risk.missing_max.as_kwh(),
+        expected_shortfall_kwh: risk.expected_missing.as_kwh(),
+        shortfall_max_kwh: risk.missing_max.as_kwh(),
         probability_short: risk.probability_short,
         outcomes: risk.outcomes.iter().map(outcome).collect(),
     })

@@ -255,7 +255,7 @@ impl SimulationResult {
     /// One row for each decision of each stay or home; ``None`` if they were not kept.
     ///
     /// ``missing_kwh`` of a stay and ``stored_kwh`` of a home are those at ``end``. The costs
-    /// of the steps and ``missing_cost`` add up to ``cost``.
+    /// of the steps and ``shortfall_cost`` add up to ``cost``.
     #[getter]
     fn steps(&self, py: Python<'_>) -> PyResult<Option<Py<SimulationTable>>> {
         self.steps.as_ref().map(|steps| SimulationTable::wrap(py, steps)).transpose()
@@ -347,7 +347,7 @@ pub(crate) fn simulate(
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Amounts {
     pub(crate) cost: Amount,
-    pub(crate) missing_cost: Amount,
+    pub(crate) shortfall_cost: Amount,
     pub(crate) hindsight_cost: Amount,
     pub(crate) baseline_cost: Amount,
     /// Parts of the regret; `None` if it was not split.
@@ -357,7 +357,7 @@ pub(crate) struct Amounts {
 impl AddAssign for Amounts {
     fn add_assign(&mut self, other: Self) {
         self.cost += other.cost;
-        self.missing_cost += other.missing_cost;
+        self.shortfall_cost += other.shortfall_cost;
         self.hindsight_cost += other.hindsight_cost;
         self.baseline_cost += other.baseline_cost;
         if let Some(parts) = other.parts {
@@ -386,7 +386,7 @@ impl Amounts {
     fn named(&self) -> Vec<(String, String)> {
         let amounts = [
             ("cost", self.cost),
-            ("missing_cost", self.missing_cost),
+            ("shortfall_cost", self.shortfall_cost),
             ("hindsight_cost", self.hindsight_cost),
             ("baseline_cost", self.baseline_cost),
             ("regret", self.regret()),
@@ -403,7 +403,7 @@ impl Amounts {
         let amounts = |of: fn(&Self) -> Amount| money(all.iter().map(|one| Some(of(one))));
         let mut columns = vec![
             ("cost".to_owned(), amounts(|one| one.cost)?, false),
-            ("missing_cost".to_owned(), amounts(|one| one.missing_cost)?, false),
+            ("shortfall_cost".to_owned(), amounts(|one| one.shortfall_cost)?, false),
             ("hindsight_cost".to_owned(), amounts(|one| one.hindsight_cost)?, false),
             ("baseline_cost".to_owned(), amounts(|one| one.baseline_cost)?, false),
             ("regret".to_owned(), amounts(Self::regret)?, false),
@@ -420,7 +420,7 @@ impl Amounts {
 #[derive(Default, Clone, Copy)]
 struct Totals {
     energy_kwh: f64,
-    missing_kwh: f64,
+    shortfall_kwh: f64,
     starts: u32,
     decisions: u32,
     amounts: Amounts,
@@ -435,12 +435,12 @@ impl Totals {
 
     fn add(&mut self, outcome: &StayOutcome) {
         self.energy_kwh += outcome.energy_kwh;
-        self.missing_kwh += outcome.missing_kwh;
+        self.shortfall_kwh += outcome.shortfall_kwh;
         self.starts += outcome.starts;
         self.decisions += outcome.decisions;
         self.amounts += Amounts {
             cost: outcome.cost,
-            missing_cost: outcome.missing_cost,
+            shortfall_cost: outcome.shortfall_cost,
             hindsight_cost: outcome.hindsight_cost,
             baseline_cost: outcome.baseline_cost,
             parts: outcome.regret.map(|regret| regret.amounts()),
@@ -458,7 +458,7 @@ fn columns_of(totals: &[Totals]) -> Result<Vec<(String, ArrayRef, bool)>, Refuse
     };
     let mut columns = vec![
         ("energy_kwh".to_owned(), numbers(|totals| totals.energy_kwh), false),
-        ("missing_kwh".to_owned(), numbers(|totals| totals.missing_kwh), false),
+        ("shortfall_kwh".to_owned(), numbers(|totals| totals.shortfall_kwh), false),
         ("starts".to_owned(), counts(|totals| totals.starts), false),
         ("decisions".to_owned(), counts(|totals| totals.decisions), false),
     ];

@@ -525,7 +525,7 @@ pub(crate) fn simulate_homes(
 fn amounts_of(outcome: &HomeOutcome) -> Amounts {
     Amounts {
         cost: outcome.cost,
-        missing_cost: outcome.missing_cost,
+        shortfall_cost: outcome.shortfall_cost,
         hindsight_cost: outcome.hindsight_cost,
         baseline_cost: outcome.baseline_cost,
         parts: outcome.regret.map(|regret| regret.amounts()),
@@ -548,9 +548,9 @@ fn home_table(
         ("export_kwh".to_owned(), numbers(|outcome| outcome.export_kwh), false),
         ("charged_kwh".to_owned(), numbers(|outcome| outcome.charged_kwh), false),
         ("discharged_kwh".to_owned(), numbers(|outcome| outcome.discharged_kwh), false),
-        ("missing_kwh".to_owned(), numbers(|outcome| outcome.missing_kwh), false),
+        ("shortfall_kwh".to_owned(), numbers(|outcome| outcome.shortfall_kwh), false),
         ("vehicle_kwh".to_owned(), numbers(|outcome| outcome.vehicle_kwh), false),
-        ("vehicle_missing_kwh".to_owned(), numbers(|outcome| outcome.vehicle_missing_kwh), false),
+        ("vehicle_shortfall_kwh".to_owned(), numbers(|outcome| outcome.vehicle_shortfall_kwh), false),
         ("decisions".to_owned(), Arc::new(decisions) as ArrayRef, false),
     ]);
     columns.extend(Amounts::columns(amounts)?);

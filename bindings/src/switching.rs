@@ -65,9 +65,9 @@ record! {
         /// End of the session that is shorter than `on_min`, in UTC; `None` for other wishes.
         at: Option<DateTime<Utc>>,
         /// Energy missing, in kWh at the plug; `None` for wishes about time.
-        missing_kwh: Option<f64>,
+        shortfall_kwh: Option<f64>,
         /// Time missing, in minutes; `None` for wishes about energy.
-        missing_minutes: Option<f64>,
+        shortfall_minutes: Option<f64>,
     }
 
     /// Cost of a plan, the bound that no plan can undercut, and the search that it rests on.
@@ -459,18 +459,18 @@ fn unmet(wish: &UnmetWish) -> UnmetSwitchingWish {
         wish: wish.as_str().to_owned(),
         target: None,
         at: None,
-        missing_kwh: None,
-        missing_minutes: None,
+        shortfall_kwh: None,
+        shortfall_minutes: None,
     };
     match *wish {
         UnmetWish::Target { target, missing } => {
-            (unmet.target, unmet.missing_kwh) = (Some(target), Some(missing.as_kwh()));
+            (unmet.target, unmet.shortfall_kwh) = (Some(target), Some(missing.as_kwh()));
         }
-        UnmetWish::SwitchingLimits { missing } => unmet.missing_kwh = Some(missing.as_kwh()),
-        UnmetWish::OnMin { at, missing_minutes } => {
-            (unmet.at, unmet.missing_minutes) = (Some(at), Some(missing_minutes));
+        UnmetWish::SwitchingLimits { missing } => unmet.shortfall_kwh = Some(missing.as_kwh()),
+        UnmetWish::OnMin { at, shortfall_minutes } => {
+            (unmet.at, unmet.shortfall_minutes) = (Some(at), Some(shortfall_minutes));
         }
-        UnmetWish::RunLast { missing_minutes } => unmet.missing_minutes = Some(missing_minutes),
+        UnmetWish::RunLast { shortfall_minutes } => unmet.shortfall_minutes = Some(shortfall_minutes),
     }
     unmet
 }

@@ -70,9 +70,9 @@ def plan_risk(given: Json) -> Json:
     departures = [(instant(leave["at"]), leave["weight"]) for leave in given["departures"]]
     risk = plan_charge(given, prices_of(given["prices"])).energy_at_risk(departures)
     return {
-        "expectedMissingKwh": risk.expected_missing_kwh,
+        "expectedMissingKwh": risk.expected_shortfall_kwh,
         "probabilityShort": risk.probability_short,
-        "missingMaxKwh": risk.missing_max_kwh,
+        "missingMaxKwh": risk.shortfall_max_kwh,
     }
 
 

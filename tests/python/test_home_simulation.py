@@ -259,13 +259,13 @@ def test_everything_adds_up_to_the_last_digit(seed: int, hours: int | None) -> N
     for home in homes.iter_rows(named=True):
         assert sum(home[part] for part in parts) == home["cost"] - home["hindsight_cost"]
         assert home["regret"] == home["cost"] - home["hindsight_cost"]
-        assert home["missing_kwh"] == 0
+        assert home["shortfall_kwh"] == 0
     assert sum(homes["cost"]) == result.cost
     assert result.steps is not None
     steps = pl.DataFrame(result.steps)
     of_steps = dict(steps.group_by("home").agg(pl.col("cost").sum()).iter_rows())
     for home in homes.iter_rows(named=True):
-        assert of_steps[home["home"]] + home["missing_cost"] == home["cost"]
+        assert of_steps[home["home"]] + home["shortfall_cost"] == home["cost"]
     # A day of 25 hours and one of 23 with the rest of the history: quarters, one after the other.
     one = steps.filter(pl.col("home") == "home-0")
     assert one["start"].to_list()[1:] == one["end"].to_list()[:-1]

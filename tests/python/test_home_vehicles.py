@@ -121,7 +121,7 @@ def test_a_known_day_costs_what_the_plan_of_its_site_costs(day: datetime, seed: 
     plan = home.plan()
     assert float(result.cost) == pytest.approx(plan.cost, abs=1e-5)
     assert row["vehicle_kwh"] == pytest.approx(home.need, abs=1e-5)
-    assert row["vehicle_missing_kwh"] == row["missing_kwh"] == 0
+    assert row["vehicle_shortfall_kwh"] == row["shortfall_kwh"] == 0
     assert result.cost < result.baseline_cost
     # All is known at the start, so only losses are left to regret.
     lost = {name for name, part in result.regret_parts.items() if abs(part) > Decimal("1e-5")}
@@ -141,7 +141,7 @@ def test_everything_adds_up_to_the_last_digit(day: datetime) -> None:
     assert result.regret_parts["policy"] == 0
     assert result.steps is not None
     steps = pl.DataFrame(result.steps)
-    missing = pl.DataFrame(result.homes)["missing_cost"].item()
+    missing = pl.DataFrame(result.homes)["shortfall_cost"].item()
     assert steps["cost"].sum() + missing == result.cost
     own = (home.load - home.solar).sum()
     of_devices = (steps["battery_kwh"] + steps["vehicle_kwh"]).to_numpy().sum()

@@ -249,9 +249,9 @@ def test_the_state_of_charge_grows_between_corners() -> None:
 def test_departures_weigh_what_is_missing() -> None:
     plan = charge([0.30, 0.10])
     risk = plan.energy_at_risk([sw.Departure(NOON + HOUR, 1), (NOON + 2 * HOUR, 3)])
-    assert (risk.expected_missing_kwh, risk.missing_max_kwh) == (2.5, 10.0)
+    assert (risk.expected_shortfall_kwh, risk.shortfall_max_kwh) == (2.5, 10.0)
     assert (risk.probability_short, risk.wanted_kwh) == (0.25, 10.0)
-    assert [outcome.missing_kwh for outcome in risk.outcomes] == [10.0, 0.0]
+    assert [outcome.shortfall_kwh for outcome in risk.outcomes] == [10.0, 0.0]
     with pytest.raises(sw.InputError, match="departures is empty"):
         plan.energy_at_risk([])
     with pytest.raises(sw.InputError, match=r"departures\[0\] has the weight NaN"):

@@ -91,7 +91,7 @@ def test_everything_adds_up_to_the_last_digit(seed: int, budget: float | None) -
     steps = pl.DataFrame(result.steps).group_by("stay").agg(pl.col("cost").sum())
     of_steps = dict(steps.iter_rows())
     for row in per_stay.iter_rows(named=True):
-        assert of_steps[row["stay"]] + row["missing_cost"] == row["cost"]
+        assert of_steps[row["stay"]] + row["shortfall_cost"] == row["cost"]
 
 
 def test_perfect_forecasts_leave_no_regret() -> None:

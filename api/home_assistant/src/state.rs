@@ -85,7 +85,7 @@ pub fn describe_state(view: &DeviceView, now: DateTime<Utc>) -> Value {
             "energy_kwh": sums(|plan| plan.energy.as_kwh()),
             "cost": sums(|plan| plan.cost.as_amount()),
             "cost_without_plan": sums(|plan| plan.baseline_cost.as_amount()),
-            "missing_kwh": sums(|plan| plan.shortfall.as_kwh()),
+            "shortfall_kwh": sums(|plan| plan.shortfall.as_kwh()),
             "currency": view.card.currency,
             "made_at": shown.map(|shown| format_instant(shown.made_at)),
             "periods": summary.map(|summary| list_periods(summary, now)),
@@ -249,7 +249,7 @@ mod tests {
                 "currency": "NOK",
                 "energy_kwh": 10.0,
                 "made_at": "2026-01-05T18:00:00Z",
-                "missing_kwh": 0.0,
+                "shortfall_kwh": 0.0,
                 "next_end": "2026-01-05T20:00:00Z",
                 "next_start": "2026-01-05T19:00:00Z",
                 "periods": [

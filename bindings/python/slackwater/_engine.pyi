@@ -2029,7 +2029,7 @@ class DepartureOutcome:
     def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
     def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, at: datetime, probability: SupportsFloat | SupportsIndex, energy_kwh: SupportsFloat | SupportsIndex, missing_kwh: SupportsFloat | SupportsIndex) -> DepartureOutcome: ...
+    def __new__(cls, /, *, at: datetime, probability: SupportsFloat | SupportsIndex, energy_kwh: SupportsFloat | SupportsIndex, shortfall_kwh: SupportsFloat | SupportsIndex) -> DepartureOutcome: ...
     def __repr__(self, /) -> str: ...
     @property
     def at(self, /) -> datetime:
@@ -2042,7 +2042,7 @@ class DepartureOutcome:
         Energy bought until then, in kWh at the plug.
         """
     @property
-    def missing_kwh(self, /) -> float:
+    def shortfall_kwh(self, /) -> float:
         """
         Energy missing then, in kWh at the plug; 0 if nothing is missing.
         """
@@ -2197,15 +2197,15 @@ class EnergyAtRisk:
     def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
     def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, wanted_kwh: SupportsFloat | SupportsIndex, expected_missing_kwh: SupportsFloat | SupportsIndex, missing_max_kwh: SupportsFloat | SupportsIndex, probability_short: SupportsFloat | SupportsIndex, outcomes: SupportsGetItem[int, DepartureOutcome]) -> EnergyAtRisk: ...
+    def __new__(cls, /, *, wanted_kwh: SupportsFloat | SupportsIndex, expected_shortfall_kwh: SupportsFloat | SupportsIndex, shortfall_max_kwh: SupportsFloat | SupportsIndex, probability_short: SupportsFloat | SupportsIndex, outcomes: SupportsGetItem[int, DepartureOutcome]) -> EnergyAtRisk: ...
     def __repr__(self, /) -> str: ...
     @property
-    def expected_missing_kwh(self, /) -> float:
+    def expected_shortfall_kwh(self, /) -> float:
         """
         Mean of the missing energy over all departures by their probabilities, in kWh.
         """
     @property
-    def missing_max_kwh(self, /) -> float:
+    def shortfall_max_kwh(self, /) -> float:
         """
         Most missing energy of any departure that can happen, in kWh.
         """
@@ -5073,7 +5073,7 @@ class SimulationResult:
         One row for each decision of each stay or home; ``None`` if they were not kept.
 
         ``missing_kwh`` of a stay and ``stored_kwh`` of a home are those at ``end``. The costs
-        of the steps and ``missing_cost`` add up to ``cost``.
+        of the steps and ``shortfall_cost`` add up to ``cost``.
         """
 
 @final
@@ -7171,7 +7171,7 @@ class UnmetSwitchingWish:
     def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
     def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, wish: str, target: SupportsIndex | None, at: datetime | None, missing_kwh: SupportsFloat | SupportsIndex | None, missing_minutes: SupportsFloat | SupportsIndex | None) -> UnmetSwitchingWish: ...
+    def __new__(cls, /, *, wish: str, target: SupportsIndex | None, at: datetime | None, shortfall_kwh: SupportsFloat | SupportsIndex | None, shortfall_minutes: SupportsFloat | SupportsIndex | None) -> UnmetSwitchingWish: ...
     def __repr__(self, /) -> str: ...
     @property
     def at(self, /) -> datetime | None:
@@ -7179,12 +7179,12 @@ class UnmetSwitchingWish:
         End of the session that is shorter than `on_min`, in UTC; `None` for other wishes.
         """
     @property
-    def missing_kwh(self, /) -> float | None:
+    def shortfall_kwh(self, /) -> float | None:
         """
         Energy missing, in kWh at the plug; `None` for wishes about time.
         """
     @property
-    def missing_minutes(self, /) -> float | None:
+    def shortfall_minutes(self, /) -> float | None:
         """
         Time missing, in minutes; `None` for wishes about energy.
         """

@@ -187,7 +187,7 @@ class Questions(_engine.Plan):
             >>> prices = sw.Prices.from_values(six, [0.30, 0.10], currency="EUR")
             >>> plan = sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(None, 7)])
             >>> risk = plan.energy_at_risk([(six + hour, 1), (six + 2 * hour, 3)])
-            >>> risk.expected_missing_kwh, risk.probability_short
+            >>> risk.expected_shortfall_kwh, risk.probability_short
             (1.75, 0.25)
         """
         return _engine.energy_at_risk(self, list(departures), wanted_kwh=wanted_kwh)

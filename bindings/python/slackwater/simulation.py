@@ -259,9 +259,9 @@ class _Costs(_engine.SimulationResult):
         return self._totals["cost"]
 
     @property
-    def missing_cost(self) -> Decimal:
+    def shortfall_cost(self) -> Decimal:
         """Part of the cost that is for energy missing at departures, or in batteries at the end."""
-        return self._totals["missing_cost"]
+        return self._totals["shortfall_cost"]
 
     @property
     def hindsight_cost(self) -> Decimal:

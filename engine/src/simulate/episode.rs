@@ -100,13 +100,13 @@ impl Episode {
         let power = Power::from_kw(share.clamp(0.0, 1.0) * view.power_max().as_kw())?;
         let Some(step) = self.advance(power) else { return Ok(None) };
         let has_left = self.view().is_none();
-        let missing = if has_left { self.missing_cost() } else { Amount::ZERO };
+        let missing = if has_left { self.shortfall_cost() } else { Amount::ZERO };
         Ok(Some(EpisodeStep { step, has_left, reward: -(step.cost + missing) }))
     }
 
     /// Cost of the energy that is missing now, if the vehicle left.
     #[must_use]
-    pub fn missing_cost(&self) -> Amount {
+    pub fn shortfall_cost(&self) -> Amount {
         let meter = &self.session.meter;
         meter.total(&self.facts).amount() - meter.cost.amount()
     }
@@ -143,7 +143,7 @@ mod tests {
             [(0, 1, 60.0, 0.3), (10, 1, 90.0, 0.45), (25, 1, 90.0, 0.45), (40, 1, 0.0, 0.0)];
         assert_eq!(told, expected);
         assert!(episode.advance(kw(6.0)).is_none());
-        assert_eq!(episode.missing_cost(), Amount::ZERO);
+        assert_eq!(episode.shortfall_cost(), Amount::ZERO);
     }
 
     #[test]

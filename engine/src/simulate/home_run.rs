@@ -69,17 +69,17 @@ pub struct HomeOutcome {
     /// Energy at the plug that the battery discharged, in kWh.
     pub discharged_kwh: f64,
     /// Energy at the plug that the battery lacks to its target at the end, in kWh.
-    pub missing_kwh: f64,
+    pub shortfall_kwh: f64,
     /// Energy that the vehicles of the home drew at their plugs, in kWh.
     pub vehicle_kwh: f64,
     /// Energy at the plug that its vehicles lack at their departures, in kWh.
-    pub vehicle_missing_kwh: f64,
+    pub vehicle_shortfall_kwh: f64,
     /// Number of decisions.
     pub decisions: u32,
     /// Realised cost: at the meter, of wear, and of the missing energy.
     pub cost: Amount,
     /// Part of it that is for the missing energy.
-    pub missing_cost: Amount,
+    pub shortfall_cost: Amount,
     /// Least cost with a battery and vehicles without losses, with all known from the start.
     pub hindsight_cost: Amount,
     /// Cost with a battery that rests, and vehicles that charge at full power from their arrival.
@@ -177,12 +177,12 @@ fn outcome(
         export_kwh: meter.exported.as_kwh(),
         charged_kwh: meter.charged.as_kwh(),
         discharged_kwh: meter.discharged.as_kwh(),
-        missing_kwh: meter.missing().as_kwh(),
+        shortfall_kwh: meter.missing().as_kwh(),
         vehicle_kwh: meter.driven.as_kwh(),
-        vehicle_missing_kwh: meter.missing_of_stays().as_kwh(),
+        vehicle_shortfall_kwh: meter.missing_of_stays().as_kwh(),
         decisions: session.decisions,
         cost,
-        missing_cost: cost - meter.cost.amount(),
+        shortfall_cost: cost - meter.cost.amount(),
         hindsight_cost,
         baseline_cost: resting(facts, session.row).amount(),
         regret,

@@ -78,7 +78,7 @@ pub struct StayOutcome {
     /// Energy drawn at the plug, in kWh.
     pub energy_kwh: f64,
     /// Energy at the plug that is missing at the departure, in kWh.
-    pub missing_kwh: f64,
+    pub shortfall_kwh: f64,
     /// Number of times that the device was switched on.
     pub starts: u32,
     /// Number of decisions.
@@ -86,7 +86,7 @@ pub struct StayOutcome {
     /// Realised cost: energy at settled prices, starts, and missing energy at its price.
     pub cost: Amount,
     /// Part of the cost that is for missing energy.
-    pub missing_cost: Amount,
+    pub shortfall_cost: Amount,
     /// Least cost of an ideal device that knew every price from the start.
     pub hindsight_cost: Amount,
     /// Cost without planning: the device charges at full power from its arrival.
@@ -199,12 +199,12 @@ fn outcome(
     let cost = session.meter.total(facts).amount();
     StayOutcome {
         energy_kwh: session.meter.drawn.as_kwh(),
-        missing_kwh: session.meter.missing.as_kwh(),
+        shortfall_kwh: session.meter.missing.as_kwh(),
         starts: session.meter.starts,
         decisions: session.decisions,
         cost,
         // The energies of the steps add up to the rest of the cost.
-        missing_cost: cost - session.meter.cost.amount(),
+        shortfall_cost: cost - session.meter.cost.amount(),
         hindsight_cost,
         baseline_cost: unplanned(facts, stay).amount(),
         regret: splits_regret.then(|| RegretParts::new(costs, hindsight_cost)),

@@ -97,7 +97,7 @@ proptest! {
             prop_assert_eq!(regret.total(), outcome.cost - outcome.hindsight_cost);
             prop_assert_eq!(regret.policy, Amount::ZERO);
             let steps: Amount = outcome.steps.iter().map(|step| step.cost).sum();
-            prop_assert_eq!(steps + outcome.missing_cost, outcome.cost);
+            prop_assert_eq!(steps + outcome.shortfall_cost, outcome.cost);
             if hours.is_none() {
                 prop_assert_eq!(regret.horizon, Amount::ZERO);
             }
@@ -125,9 +125,9 @@ proptest! {
             let mut request = ChargeRequest::new(stay.arrival, stay.device.power_max, target);
             request.until = Some(stay.departure);
             let plan = plan_charge(facts.prices(), &ChargeProblem::new(request).unwrap());
-            let priced = outcome.hindsight_cost - outcome.missing_cost;
+            let priced = outcome.hindsight_cost - outcome.shortfall_cost;
             prop_assert!((priced.as_units() - plan.cost.as_amount()).abs() < 1e-6);
-            prop_assert!((outcome.missing_kwh - plan.shortfall.as_kwh()).abs() < 1e-6);
+            prop_assert!((outcome.shortfall_kwh - plan.shortfall.as_kwh()).abs() < 1e-6);
         }
     }
 
@@ -300,7 +300,7 @@ fn a_budget_keeps_plans_and_is_never_overspent() {
         run(&facts, &book, budget.map(money), &SimulationOptions::default()).remove(0)
     };
     let (free, kept) = (outcome(None), outcome(Some(0.5)));
-    assert!(kept.missing_kwh.abs() < 1e-9, "{}", kept.missing_kwh);
+    assert!(kept.shortfall_kwh.abs() < 1e-9, "{}", kept.shortfall_kwh);
     assert_eq!(free.regret.unwrap().switching, Amount::ZERO);
     assert!((kept.cost - kept.hindsight_cost).as_units() <= 0.5 + 0.4);
     assert_eq!(kept.regret.unwrap().total(), kept.cost - kept.hindsight_cost);

@@ -138,9 +138,9 @@ impl PriceStates {
         check_length("first", first.len(), states)?;
         check_distribution("probabilities of first", None, first.iter().copied())?;
         let transitions = transitions.iter().map(|matrix| {
-            check_length("a transition matrix", matrix.len(), states)?;
+            check_length("a matrix of transitions", matrix.len(), states)?;
             let rows = matrix.iter().enumerate().map(|(row, probabilities)| {
-                check_length("a row of transitions", probabilities.len(), states)?;
+                check_length("a row of a matrix of transitions", probabilities.len(), states)?;
                 check_distribution(
                     "probabilities of transitions, row",
                     Some(row),

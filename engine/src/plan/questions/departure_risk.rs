@@ -112,10 +112,10 @@ pub struct EnergyAtRisk {
     #[serde(rename = "wanted_kwh")]
     pub wanted: Energy,
     /// Expected missing energy.
-    #[serde(rename = "expected_missing_kwh")]
+    #[serde(rename = "expected_shortfall_kwh")]
     pub expected_missing: Energy,
     /// Most missing energy of any departure with a probability above zero.
-    #[serde(rename = "missing_max_kwh")]
+    #[serde(rename = "shortfall_max_kwh")]
     pub missing_max: Energy,
     /// Probability that energy is missing, from 0 to 1.
     pub probability_short: f64,

@@ -154,11 +154,11 @@ proptest! {
         prop_assert_eq!(regret.policy, Amount::ZERO);
         prop_assert!(outcome.hindsight_cost.as_units() <= outcome.cost.as_units() + 1e-4);
         let steps: Amount = outcome.steps.iter().map(|step| step.cost).sum();
-        prop_assert_eq!(steps + outcome.missing_cost, outcome.cost);
+        prop_assert_eq!(steps + outcome.shortfall_cost, outcome.cost);
         let drawn: f64 = outcome.steps.iter().map(|step| step.vehicle_kwh).sum();
         prop_assert!((drawn - outcome.vehicle_kwh).abs() < 1e-9);
         let lacks = (need - 7.4 * 400.0 / 60.0).max(0.0);
-        prop_assert!((outcome.vehicle_missing_kwh - lacks).abs() < 1e-4, "{} {lacks}", outcome.vehicle_missing_kwh);
+        prop_assert!((outcome.vehicle_shortfall_kwh - lacks).abs() < 1e-4, "{} {lacks}", outcome.vehicle_shortfall_kwh);
         let own: f64 = load.iter().sum::<f64>() - solar.iter().sum::<f64>();
         let battery = outcome.charged_kwh - outcome.discharged_kwh;
         let meter = outcome.import_kwh - outcome.export_kwh;
@@ -184,7 +184,7 @@ fn a_vehicle_beside_a_battery_draws_its_own_powers() {
     let drawn = |change: fn(&mut ChargeDevice)| {
         let outcome = outcome_of_stay(change);
         assert!((outcome.vehicle_kwh - 3.0).abs() < 1e-5, "{}", outcome.vehicle_kwh);
-        assert_eq!(outcome.vehicle_missing_kwh.to_bits(), 0.0_f64.to_bits());
+        assert_eq!(outcome.vehicle_shortfall_kwh.to_bits(), 0.0_f64.to_bits());
         let hours = |step: &HomeStep| (step.end - step.start) as f64 / 3.6e9;
         let powers = outcome.steps.iter().map(|step| step.vehicle_kwh / hours(step));
         powers.filter(|&power| power > 1e-6).collect::<Vec<f64>>()

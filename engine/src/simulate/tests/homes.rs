@@ -99,10 +99,10 @@ proptest! {
                 prop_assert_eq!(regret.horizon, Amount::ZERO);
             }
             let steps: Amount = outcome.steps.iter().map(|step| step.cost).sum();
-            prop_assert_eq!(steps + outcome.missing_cost, outcome.cost);
+            prop_assert_eq!(steps + outcome.shortfall_cost, outcome.cost);
             prop_assert!(outcome.hindsight_cost.as_units() <= outcome.cost.as_units() + 1e-6);
             prop_assert!(outcome.hindsight_cost.as_units() <= outcome.baseline_cost.as_units() + 1e-6);
-            prop_assert!(outcome.missing_kwh < 1e-5, "{}", outcome.missing_kwh);
+            prop_assert!(outcome.shortfall_kwh < 1e-5, "{}", outcome.shortfall_kwh);
             for step in &outcome.steps {
                 prop_assert!((1.0 - 1e-6..=9.0 + 1e-6).contains(&step.stored_kwh));
             }
