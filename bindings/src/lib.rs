@@ -158,7 +158,7 @@ mod _engine {
         TargetOutcome, plan_charge, plan_duration, plan_vehicle,
     };
     #[pymodule_export]
-    use crate::plan_table::PlanTable;
+    use crate::plan_table::{PlanTable, limit_users};
     #[pymodule_export]
     use crate::policies::{
         charger_deadline, charger_status, policy_charger_state, policy_plan_charger,

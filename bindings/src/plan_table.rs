@@ -10,10 +10,15 @@ use arrow_array::{
 use chrono::TimeDelta;
 use pyo3::prelude::*;
 use slackwater_engine::columns::{IntervalColumns, LoadCurve};
+use slackwater_engine::plan::Interval;
+use slackwater_engine::shared_supply::find_limit_users;
+use slackwater_engine::time::instant::instant_at;
+use slackwater_engine::units::Power;
 
 use crate::answer::numbers;
 use crate::arrow::{Table, refused, utc};
 use crate::error::Refused;
+use crate::time::Instant;
 
 /// One plan a row, in the order of the vehicles, for any Arrow library.
 ///
@@ -145,6 +150,44 @@ impl PlanTable {
         words.extend(notes.extract::<Vec<String>>()?);
         Ok(table.shown("PlanTable", &words.join(", ")))
     }
+}
+
+/// Rows that draw most in some periods, no more than `count_max`, each with its mean power in kW
+/// there.
+#[pyfunction]
+pub(crate) fn limit_users(
+    plans: PyRef<'_, PlanTable>,
+    rows: Vec<usize>,
+    periods: Vec<(Instant, Instant)>,
+    count_max: usize,
+) -> Vec<(usize, f64)> {
+    let planned = intervals_by_row(plans.as_super());
+    let loads = rows.iter().map(|&row| planned.get(row).cloned().unwrap_or_default());
+    let periods: Vec<_> = periods.iter().map(|(start, end)| (start.0, end.0)).collect();
+    let users = find_limit_users(loads, &periods, count_max);
+    users.iter().map(|user| (rows[user.position], user.power.as_kw())).collect()
+}
+
+/// Intervals of each plan of a table.
+fn intervals_by_row(table: &Table) -> Vec<Vec<Interval>> {
+    let mut planned = Vec::new();
+    for batch in table.batches() {
+        let all = periods(&batch);
+        let micros = |name: &str| all[name].as_primitive::<TimestampMicrosecondType>();
+        let (starts, ends) = (micros("start").values(), micros("end").values());
+        let powers = all["power_kw"].as_primitive::<Float64Type>().values();
+        let mut first = 0;
+        for length in batch["intervals"].as_list::<i32>().offsets().lengths() {
+            let row = (first..first + length).map(|at| Interval {
+                start: instant_at(starts[at]),
+                end: instant_at(ends[at]),
+                power: Power::from_kw(powers[at]).unwrap_or_default(),
+            });
+            planned.push(row.collect());
+            first += length;
+        }
+    }
+    planned
 }
 
 /// Number of rows without a plan, which sums over a column pass over.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
@@ -185,6 +186,34 @@ def test_a_cost_that_rounds_to_nothing_has_no_sign() -> None:
     assert cost == "It costs 0.00 EUR; at full power from arrival the cost would be 0.00 EUR."
 
 
+def test_an_area_names_three_users_of_a_limit_below_its_node() -> None:
+    count = 6
+    cars = fleet(
+        count,
+        id=["asked", "small", "big", "elsewhere", "middle", "tiny"],
+        departure=[SIX + HOUR] * count,
+        energy_kwh=[9.0, 2.0, 6.0, 9.0, 4.0, 1.0],
+        node=["a", "a", "b", "c", "a", "a"],
+    )
+    nodes = [
+        sw.Node(name="top"),
+        sw.Node(name="a", parent="top", limit_kw=12.0),
+        sw.Node(name="b", parent="a"),
+        sw.Node(name="c", parent="top"),
+    ]
+    area = sw.plan_area(cars, PRICES, nodes=nodes)
+    intervals = {
+        plan["id"]: sum(one["power_kw"] for one in plan["intervals"])
+        for plan in pa.table(area.plans).to_pylist()
+    }
+    withheld = area.explain("asked")[1]
+    names = withheld.rpartition("is used by ")[2].removesuffix(".").split(", ")
+    assert [name.partition(" (")[0] for name in names] == ["big", "middle", "small"]
+    assert names[0] == f"big ({intervals['big']:.3g} kW)"
+    read = sw.AreaPlan.from_json(area.to_json())
+    assert "is used by" not in read.explain("asked")[1]
+
+
 def test_an_area_explains_what_one_vehicle_misses() -> None:
     cars = fleet(2, id=[621, 622], departure=[SIX + HOUR] * 2, energy_kwh=[20.0, 6.0])
     area = sw.plan_area(cars, PRICES, limit_kw=12)
@@ -195,6 +224,7 @@ def test_an_area_explains_what_one_vehicle_misses() -> None:
         "2.5 kWh are withheld by the limit of area, which its load reaches in 1 of 4 slots, "
         "first from 2026-01-05 19:00 CET and last until 2026-01-05 20:00 CET"
     )
+    assert withheld.endswith(" While it stays, most of the limit is used by 622 (4.5 kW).")
     assert cost.startswith("It costs ")
     sunk = sw.plan_area(cars, PRICES, limit_kw=12, sink=lambda _: None)
     for asked, vehicle, message in (

@@ -7,6 +7,7 @@
 pub mod area;
 pub mod area_load;
 pub(crate) mod beside;
+pub mod crowding;
 pub mod facts;
 pub mod flex_body;
 pub mod follow;

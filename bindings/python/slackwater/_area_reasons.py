@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
+from slackwater import _engine
 from slackwater._engine import InputError, Shortfall
 from slackwater.area_node import per_slot
 
 if TYPE_CHECKING:
     from slackwater._engine import AreaHeat, AreaHeatReason
     from slackwater.coordinate import AreaPlan
+
+# Vehicles that are named as users of a limit, those that take most first.
+USERS_MAX = 3
 
 # Share of a limit at which the report of an area counts it as reached, too.
 AT_LIMIT = 1 - 1e-3
@@ -149,12 +154,55 @@ def _shortfall_sentence(area: AreaPlan, need: Shortfall, zone: ZoneInfo) -> str:
     full = [
         period for period, load, limit in loads if limit is not None and load >= limit * AT_LIMIT
     ]
+    users = _users_sentence(area, need.row, need.node, full)
     times = f", first from {_clock(full[0][0], zone)} and last until {_clock(full[-1][1], zone)}"
     return (
         f"{need.energy_kwh:.3g} kWh are withheld by the limit of {need.node}, which its load "
         f"reaches in {len(full)} of {len(area.periods)} slots{times if full else ''}; vehicles "
-        "that miss the same deadline share what is missing by their needs and priorities."
+        f"that miss the same deadline share what is missing by their needs and priorities.{users}"
     )
+
+
+def _users_sentence(
+    area: AreaPlan, row: int, node: str, full: Sequence[tuple[datetime, datetime]]
+) -> str:
+    """Name the vehicles that use most of a limit in the slots of a stay that are full.
+
+    Empty for an area out of a file, which has no vehicles, and where no other vehicle charges.
+    """
+    if area._given is None:
+        return ""
+    import pyarrow as pa  # noqa: PLC0415  an optional extra
+
+    vehicles = pa.table(area._given["vehicles"])
+    instants = pa.timestamp("us", "UTC")
+    arrival, departure = (
+        vehicles[column].cast(instants)[row].as_py() for column in ("arrival", "departure")
+    )
+    stay = [period for period in full if period[0] < departure and period[1] > arrival]
+    parents = {each.name: each.parent for each in area._nodes}
+    if "node" in vehicles.column_names:
+        places = vehicles["node"].to_pylist()
+    else:
+        places = [area._nodes[0].name] * vehicles.num_rows
+    others = [
+        other
+        for other, place in enumerate(places)
+        if other != row and node in _path_up(place, parents)
+    ]
+    users = _engine.limit_users(area.plans, others, stay, USERS_MAX)
+    ids = pa.table(area.plans)["id"]
+    names = ", ".join(f"{ids[other].as_py()} ({kw:.3g} kW)" for other, kw in users)
+    return f" While it stays, most of the limit is used by {names}." if users else ""
+
+
+def _path_up(place: str | None, parents: Mapping[str, str | None]) -> list[str]:
+    """Node and all nodes above it."""
+    path = []
+    while place is not None:
+        path.append(place)
+        place = parents.get(place)
+    return path
 
 
 def _clock(at: datetime, zone: ZoneInfo) -> str:

@@ -7565,6 +7565,12 @@ def insurance_frontier(plan: Plan, *, at: Incomplete) -> InsuranceFrontier:
 
 def known_prices(settled: Prices, forecasts: SupportsGetItem[int, Forecast], *, at: Incomplete, until: Incomplete) -> tuple[Prices, list[tuple[datetime, datetime]]]: ...
 
+def limit_users(plans: PlanTable, rows: SupportsGetItem[int, SupportsIndex], periods: SupportsGetItem[int, tuple[Incomplete, Incomplete]], count_max: SupportsIndex) -> list[tuple[int, float]]:
+    """
+    Rows that draw most in some periods, no more than `count_max`, each with its mean power in kW
+    there.
+    """
+
 def list_page(items: SupportsGetItem[int, tuple[Incomplete, str]], *, before: tuple[Incomplete, str, str] | None, after: tuple[Incomplete, str, str] | None, page_size: Incomplete | None) -> tuple[list[tuple[datetime, str]], tuple[datetime, str, str] | None, tuple[datetime, str, str] | None]:
     """
     See `slackwater.paging.list_page`.
@@ -8093,6 +8099,7 @@ __all__ = [
     "identify_heat",
     "insurance_frontier",
     "known_prices",
+    "limit_users",
     "list_page",
     "list_tariffs",
     "load_tariff",

@@ -163,6 +163,8 @@ class AreaPlan(_engine.AreaNumbers, Drawn, Asked):
     def explain(self, vehicle: object, *, time_zone: str | ZoneInfo = "UTC") -> tuple[str, ...]:
         """Tell what one vehicle gets, what it misses and by which limit, and what it pays.
 
+        Where a limit withholds energy, up to three vehicles are named that use most of it while
+        this one stays, with their mean power in the slots that are full.
         :func:`slackwater.plan_row` has the plan of the vehicle without the limits of the others.
 
         Args:

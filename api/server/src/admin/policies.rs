@@ -17,6 +17,7 @@ use crate::admin::body::read;
 use crate::admin::control::device_of;
 use slackwater_http::problem::Problem;
 use slackwater_http::request::Path;
+use slackwater_service::plans::crowding::{explain_crowding, find_crowding_devices};
 use slackwater_service::plans::flex_body::FlexPolicyBody;
 use slackwater_service::plans::patching::{
     PolicyError, keep_flex, patch_charger, set_comfort, set_vehicle,
@@ -127,8 +128,11 @@ async fn show_plan(
         location.and_then(|location| location.facts.time_zone)
     });
     let sentences = shown.sentences(time_zone.unwrap_or(Tz::UTC));
-    let sentences: Vec<String> = sentences.into_iter().map(|sentence| sentence.text).collect();
+    let mut sentences: Vec<String> = sentences.into_iter().map(|sentence| sentence.text).collect();
+    let crowding = find_crowding_devices(&app, &device);
+    sentences.extend(explain_crowding(&crowding));
     let mut answer = json!(shown);
     answer["sentences"] = json!(sentences);
+    answer["crowded_by"] = json!(crowding);
     Ok(Json(answer))
 }

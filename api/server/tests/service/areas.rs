@@ -1,7 +1,8 @@
 //! Areas whose plans follow their prices.
 use std::sync::Arc;
 
-use axum::http::{Method, StatusCode};
+use axum::body::{Body, to_bytes};
+use axum::http::{Method, Request, StatusCode};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 use slackwater_control::device::scope::DeviceKind;
@@ -22,6 +23,7 @@ use slackwater_service::state::{App, Urls};
 use slackwater_store::client::Environment;
 use slackwater_store::jobs;
 use slackwater_store::lease::Lease;
+use tower::ServiceExt;
 use uuid::Uuid;
 
 use crate::guard::ask;
@@ -101,6 +103,15 @@ async fn prices_that_change_during_the_work_on_an_area_are_not_done_with_it() {
     }
 }
 
+/// Text of a page of the console.
+async fn page_of(stage: &Stage, path: &str) -> String {
+    let router = admin::routes::router(std::slice::from_ref(&stage.app), None);
+    let request = Request::builder().uri(path).body(Body::empty()).unwrap();
+    let body = router.oneshot(request).await.unwrap().into_body();
+    let bytes = to_bytes(body, usize::MAX).await.unwrap();
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
 #[tokio::test]
 async fn plans_of_an_area_with_a_limit_keep_it_and_are_left_alone() {
     // Chargers of 11 kW, of which one fits at a time.
@@ -136,6 +147,24 @@ async fn plans_of_an_area_with_a_limit_keep_it_and_are_left_alone() {
     let reason = shown.shared_reason.unwrap();
     assert!(reason.starts_with("The limit that the devices of its area share"), "{reason}");
     assert!(reason.contains(" NOK, and alone it would pay "), "{reason}");
+    // Operators see who uses the limit: the first two, in their hours, while the third would fit.
+    let (status, plan) = pull(&stage, Method::GET, &format!("/plans/{}", ids[2]), "").await;
+    assert_eq!(status, StatusCode::OK);
+    let named = plan["crowded_by"].as_array().unwrap().iter();
+    let named: Vec<_> = named.map(|one| (&one["user_id"], &one["power_kw"])).collect();
+    let (one, two) = ((&json!("u"), &json!(5.5)), (&json!("v"), &json!(5.5)));
+    // In the order of their identifiers, as they take the same.
+    assert!(named == [one, two] || named == [two, one], "{named:?}");
+    let told = plan["sentences"].as_array().unwrap().last().unwrap().as_str().unwrap();
+    let start = "While the limit of its area leaves it too little, most of it is used by ";
+    assert!(told.starts_with(start) && told.contains(" of u (5.5 kW)"), "{told}");
+    let page = format!("/console/devices/{}", ids[2]);
+    let page = page_of(&stage, &page).await;
+    assert!(page.contains(&format!("/console/devices/{}", ids[0])), "{page}");
+    // What users see, such as in Home Assistant, names no other user's device.
+    let shown = plan_of(&stage.app, ids[2]).await.unwrap();
+    let shown = format!("{} {:?}", json!(shown), shown.sentences(chrono_tz::UTC));
+    assert!(ids[..2].iter().all(|id| !shown.contains(&id.to_string())), "{shown}");
     // The first wants nothing any more. Looks at the others change nothing; new prices do.
     let off = json!({ "isEnabled": false });
     asker.put(&format!("/chargers/{}/smart-charging-policy", ids[0]), &off).await;

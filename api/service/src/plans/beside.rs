@@ -159,7 +159,7 @@ fn before(asked: &DeviceRequest) -> Option<&PlanSummary> {
 }
 
 /// All devices of an area that have a plan, and when they charge.
-fn read_loads(app: &App, tables: &Tables, area: &Area) -> BTreeMap<Uuid, OtherLoad> {
+pub(crate) fn read_loads(app: &App, tables: &Tables, area: &Area) -> BTreeMap<Uuid, OtherLoad> {
     let (now, assumed) = (app.now(), app.config().plans.assume.power_max);
     let taker = |id: Uuid| {
         let planned = tables.plans.plan(id)?.planned()?;

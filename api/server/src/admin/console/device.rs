@@ -15,6 +15,7 @@ use slackwater_engine::prices::resolve::{ResolvedSlot, Source};
 use slackwater_http::request::Path;
 use slackwater_service::cache::price_lookup::{Priced, Purpose};
 use slackwater_service::control::facts::ControlContext;
+use slackwater_service::plans::crowding::{CROWDED, CrowdingDevice, find_crowding_devices};
 use slackwater_service::plans::show::{OpenedPlan, ShownPlan, open_plan};
 use slackwater_service::state::App;
 use slackwater_service::words::{NOTHING_LEFT, SHARED_REASON};
@@ -49,6 +50,8 @@ struct View {
     opened: Option<OpenedPlan>,
     /// Prices of the plan; without one, those of the location now.
     priced: Option<Priced>,
+    /// Devices that use the limit of the area while this one waits.
+    crowding: Vec<CrowdingDevice>,
 }
 
 /// Shows a device.
@@ -97,7 +100,8 @@ impl View {
         });
         let time_zone = location.as_ref().and_then(|location| location.facts.time_zone);
         let time_zone = time_zone.unwrap_or(Tz::UTC);
-        Ok(Self { device, now, location, time_zone, controller, pending, opened, priced })
+        let crowding = find_crowding_devices(app, &device);
+        Ok(Self { device, now, location, time_zone, controller, pending, opened, priced, crowding })
     }
 
     /// True if the device is of a kind that plans are made for.
@@ -221,6 +225,24 @@ impl View {
                             (clock(interval.start, self.time_zone)) " to "
                             (clock(interval.end, self.time_zone))
                             ": " (SHARED_REASON) "."
+                        }
+                    }
+                }
+            }
+            (self.show_crowding())
+        }
+    }
+
+    /// Devices that use the limit of the area while this one waits.
+    fn show_crowding(&self) -> Markup {
+        html! {
+            @if !self.crowding.is_empty() {
+                p { (CROWDED) ":" }
+                ul {
+                    @for other in &self.crowding {
+                        li {
+                            a href={ "/console/devices/" (other.device_id) } { (other.name) }
+                            " of " (other.user_id) ", " (format!("{:.1} kW", other.power_kw))
                         }
                     }
                 }
