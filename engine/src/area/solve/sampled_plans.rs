@@ -335,9 +335,11 @@ fn keep_used_rounds(weights: &mut [ColumnWeights], duals_by_round: &[Vec<f64>]) 
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::ops::ControlFlow;
 
     use proptest::prelude::*;
+    use proptest::test_runner::TestRunner;
 
     use super::*;
     use crate::area::distributed::observer::{Hooks, Progress};
@@ -403,22 +405,27 @@ mod tests {
         })
     }
 
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(48))]
-
-        #[test]
-        fn plans_by_a_sample_are_certified_or_dropped(
-            cars in prop::collection::vec(any_car(), 200..400),
-            cents in prop::collection::vec(-5..60i32, 6),
-            shares in (0.15..0.6f64, 0.2..3.0f64),
-            size in 20..60usize,
-        ) {
+    #[test]
+    fn plans_by_a_sample_are_certified_or_dropped() {
+        let towns = (
+            prop::collection::vec(any_car(), 200..400),
+            prop::collection::vec(-5..60i32, 6),
+            (0.15..0.6f64, 0.2..3.0f64),
+            20..60usize,
+        );
+        let found = Cell::new(0);
+        let plan = |(cars, cents, shares, size): (Vec<Car>, Vec<i32>, (f64, f64), usize)| {
             let kwh = |node: u32| {
                 cars.iter().filter(|car| car.node >= node).map(|car| car.kwh).sum::<f64>()
             };
             let limits = [kwh(0) * shares.0, kwh(1) * shares.1];
-            rounds_by_sample(&limits, (&cents, &cars), size);
-        }
+            let rounds = rounds_by_sample(&limits, (&cents, &cars), size);
+            found.set(found.get() + u32::from(rounds.is_some()));
+            Ok(())
+        };
+        TestRunner::new(ProptestConfig::with_cases(48)).run(&towns, plan).unwrap();
+        // The others lack room.
+        assert!(found.get() >= 24, "{} of 48", found.get());
     }
 
     #[test]
@@ -441,9 +448,8 @@ mod tests {
         let mut cars = vec![car(4, 0.05); 300];
         cars.push(car(4, 38.0));
         // The sample has the vehicle or not: its part of the need is far from that of all.
-        for size in [20, 60, 100] {
-            rounds_by_sample(&[16.0], (&CENTS, &cars), size);
-        }
+        let found = [20, 60, 100].map(|size| rounds_by_sample(&[16.0], (&CENTS, &cars), size));
+        assert!(found.iter().any(Option::is_some), "{found:?}");
     }
 
     #[test]
