@@ -467,10 +467,10 @@ fn unmet(wish: &UnmetWish) -> UnmetSwitchingWish {
             (unmet.target, unmet.shortfall_kwh) = (Some(target), Some(missing.as_kwh()));
         }
         UnmetWish::SwitchingLimits { missing } => unmet.shortfall_kwh = Some(missing.as_kwh()),
-        UnmetWish::OnMin { at, shortfall_minutes } => {
-            (unmet.at, unmet.shortfall_minutes) = (Some(at), Some(shortfall_minutes));
+        UnmetWish::OnMin { at, missing_minutes } => {
+            (unmet.at, unmet.shortfall_minutes) = (Some(at), Some(missing_minutes));
         }
-        UnmetWish::RunLast { shortfall_minutes } => unmet.shortfall_minutes = Some(shortfall_minutes),
+        UnmetWish::RunLast { missing_minutes } => unmet.shortfall_minutes = Some(missing_minutes),
     }
     unmet
 }

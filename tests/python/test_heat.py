@@ -224,7 +224,10 @@ def test_a_plan_is_drawn_and_a_table() -> None:
     [
         ({"capacity_kwh_per_k": 0}, "capacity_kwh_per_k is 0 kWh/K; it is above 0 kWh/K"),
         ({"temperature_celsius": 293}, "temperature_celsius is 293 °C"),
-        ({"comfort_celsius": (24, 20)}, "comfort_celsius: min_celsius is 24 °C, above max_celsius, 20 °C"),
+        (
+            {"comfort_celsius": (24, 20)},
+            "comfort_celsius: min_celsius is 24 °C, above max_celsius, 20 °C",
+        ),
         ({"mode": "dry"}, "mode"),
         ({"cop": [(7, 4), (2, 3)]}, "outdoor temperatures rise"),
         ({"cop": 0}, r"cop\[0\] is 0"),

@@ -1277,7 +1277,11 @@ ROWS_OF_POLICIES: list[Row] = [
     ("a bare departure", lambda: policy(departures=[BY]), r"departures\[0\] has to be a Departure"),
     ("a late departure", lambda: policy(departures=[(BY + HOUR, 1)]), "departure"),
     ("a policy for no energy", lambda: policy(energy_kwh=-1), "energy_kwh is -1"),
-    ("a matrix of one row", lambda: chain(transitions=[[1, 0]]), "matrix has 1 entries for 2 sta"),
+    (
+        "a matrix of one row",
+        lambda: chain(transitions=[[1, 0]]),
+        "of transitions has 1 entries for 2 sta",
+    ),
     ("a matrix of text", lambda: chain(transitions="x"), "a list of lists: a number each"),
     ("a row of 0.9", lambda: chain(transitions=[[0.5, 0.4]] * 2), "row 0 add up to 0.9, not to 1"),
     ("a first state too many", lambda: chain(first=[1, 0, 0]), "first"),
@@ -1366,6 +1370,14 @@ RENAMED: dict[str, tuple[Callable[[], object], str]] = {
     "keyword of a function": (
         lambda: storage(charge_max_kw=4),
         r"plan_storage\(\): `charge_max_kw` is called `power_max_kw`",
+    ),
+    "attribute of a departure": (
+        lambda: (
+            sw.DepartureOutcome(
+                at=BY, probability=1.0, energy_kwh=1.0, shortfall_kwh=0.0
+            ).missing_kwh
+        ),
+        "`missing_kwh` of DepartureOutcome is called `shortfall_kwh`",
     ),
     "keyword of a class": (
         lambda: sw.Discharge(power_max_kw=4),

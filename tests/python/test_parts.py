@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import dask
@@ -23,6 +27,21 @@ from slackwater.parts import AreaTerms, Request, answer_parts, open_part, plan_b
 import area_parts
 import fleets
 from area_parts import HereCrew, check_same, in_order
+
+FOLDER = str(Path(__file__).parent)
+
+SAMPLED_ROUNDS_MAX = 8
+"""Most passes over all vehicles in a plan by a sample; other searches take dozens."""
+
+LARGE_AREA = """
+import hashlib
+import fleets, slackwater as sw
+from area_parts import bits
+import pyarrow as pa
+area = sw.plan_area(fleets.fleet(33_000), fleets.day_ahead(), limit_kw=60_000)
+digest = hashlib.sha256("".join(bits(pa.table(area))).encode()).hexdigest()
+print(area.cost.hex(), area.bound.hex(), digest)
+"""
 
 
 def compare(vehicles: pa.Table, prices: Any, crew: HereCrew, **options: Any) -> sw.AreaPlan:
@@ -91,9 +110,29 @@ def test_batteries_and_late_reserves() -> None:
     assert crew.changes > 0
 
 
-def test_prices_found_on_a_sample_first() -> None:
-    crew = HereCrew(2)
-    compare(fleets.fleet(33_000), fleets.day_ahead(), crew, limit_kw=60_000)
+def test_a_large_area_is_planned_by_a_sample_in_parts_and_from_a_plan_before() -> None:
+    vehicles, prices = fleets.fleet(33_000), fleets.day_ahead()
+    first = compare(vehicles, prices, HereCrew(2), limit_kw=60_000)
+    assert first.rounds <= SAMPLED_ROUNDS_MAX
+    assert first.relative_gap <= 1e-3
+    again = compare(vehicles, prices, HereCrew(3), limit_kw=58_000, previous=first)
+    assert again.rounds <= SAMPLED_ROUNDS_MAX
+    assert again.relative_gap <= 1e-3
+
+
+def test_a_large_area_has_the_same_bits_on_any_number_of_threads() -> None:
+    made = [
+        subprocess.run(
+            [sys.executable, "-c", LARGE_AREA],
+            env={**os.environ, "RAYON_NUM_THREADS": threads, "PYTHONPATH": FOLDER},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for threads in ("1", "3")
+    ]
+    assert made[0] == made[1]
+    assert len(made[0].split()) == 3
 
 
 def test_gaps_in_the_prices() -> None:
