@@ -194,7 +194,7 @@ $(VENV)/.package-installed: pyproject.toml README.md scripts/install_editable.py
 
 .PHONY: wheel
 wheel: tools ## Write a wheel for other machines, and the source distribution, into dist/
-	maturin build --locked --profile dist --out dist
+	maturin build --locked --profile dist --compression-level 9 --out dist
 	maturin sdist --out dist
 
 # The same check runs on every package of a release, on each system. The wheel of the source
@@ -210,7 +210,7 @@ wheel-short: build
 	$(call step,wheel in an empty environment)
 	rm -rf $(TARGET)/wheel
 	CARGO='$(CURDIR)/scripts/cargo_as_built.sh' \
-		maturin build --quiet --locked --profile dev --auditwheel skip --out $(TARGET)/wheel
+		maturin build --quiet --locked --profile dev --features default --auditwheel skip --out $(TARGET)/wheel
 	$(PYTHON) scripts/check_wheel.py --size-max-mb 100 $(TARGET)/wheel/*.whl
 
 # zig links against an old C library, and against musl. Rust has no musl for ARMv7 everywhere, so
@@ -223,7 +223,7 @@ arm: export BINDGEN_EXTRA_CLANG_ARGS_armv7_unknown_linux_gnueabihf := --sysroot=
 arm: build $(VENV)/.cross-installed $(ARM_ROOT) ## Cross-build the wheel and slackwater-evcc for ARM, and try them in QEMU (root or packages of Debian)
 	rustup target add aarch64-unknown-linux-gnu aarch64-unknown-linux-musl armv7-unknown-linux-gnueabihf
 	rm -rf dist/arm
-	maturin build --locked --profile dist --zig --target aarch64-unknown-linux-gnu \
+	maturin build --locked --profile dist --compression-level 9 --zig --target aarch64-unknown-linux-gnu \
 		--compatibility manylinux_2_28 --out dist/arm
 	cargo zigbuild --locked --profile dist -p slackwater-evcc --target aarch64-unknown-linux-musl
 	cargo build --locked --profile dist -p slackwater-evcc --target armv7-unknown-linux-gnueabihf

@@ -22,7 +22,17 @@ SERVER = ["cargo", "build", "--locked", "--workspace", "--profile", "dist"]
 COMMANDS = {
     "sdist": ["maturin", "sdist", "--out", "dist"],
     "server": [*SERVER, "--bin", "slackwater-api"],
-    "wheel": ["maturin", "build", "--locked", "--profile", "dist", "--out", "dist"],
+    "wheel": [
+        "maturin",
+        "build",
+        "--locked",
+        "--profile",
+        "dist",
+        "--compression-level",
+        "9",
+        "--out",
+        "dist",
+    ],
 }
 RESULTS = {
     "sdist": "dist/*.tar.gz",

@@ -12,10 +12,15 @@ use arrow_array::{
     TimestampMicrosecondArray,
 };
 use chrono::{DateTime, NaiveDate, Utc};
+use pyo3::PyTypeInfo;
+#[cfg(feature = "introspection")]
 use pyo3::inspect::PyStaticExpr;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyIterator, PyList, PyTuple};
-use pyo3::{PyTypeInfo, type_hint_identifier, type_hint_subscript};
+#[cfg(feature = "introspection")]
+use pyo3::types::PyInt;
+use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
+#[cfg(feature = "introspection")]
+use pyo3::{type_hint_identifier, type_hint_subscript};
 
 use crate::arrow::utc;
 
@@ -196,6 +201,7 @@ impl<'py> IntoPyObject<'py> for Fields<'py> {
     type Target = PyDict;
     type Output = Bound<'py, PyDict>;
     type Error = PyErr;
+    #[cfg(feature = "introspection")]
     const OUTPUT_TYPE: PyStaticExpr = type_hint_subscript!(
         PyDict::TYPE_HINT,
         type_hint_identifier!("builtins", "str"),
@@ -279,6 +285,7 @@ pub(crate) struct Index<'py>(pub(crate) Bound<'py, PyAny>);
 
 impl<'py> FromPyObject<'_, 'py> for Index<'py> {
     type Error = PyErr;
+    #[cfg(feature = "introspection")]
     const INPUT_TYPE: PyStaticExpr = PyInt::TYPE_HINT;
 
     fn extract(index: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
@@ -314,6 +321,7 @@ impl<'py, T: PyTypeInfo> IntoPyObject<'py> for One<'py, T> {
     type Target = PyAny;
     type Output = Bound<'py, PyAny>;
     type Error = PyErr;
+    #[cfg(feature = "introspection")]
     const OUTPUT_TYPE: PyStaticExpr = T::TYPE_HINT;
 
     fn into_pyobject(self, _: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -325,6 +333,7 @@ impl<'py, T: PyTypeInfo> IntoPyObject<'py> for Each<'py, T> {
     type Target = PyIterator;
     type Output = Bound<'py, PyIterator>;
     type Error = PyErr;
+    #[cfg(feature = "introspection")]
     const OUTPUT_TYPE: PyStaticExpr =
         type_hint_subscript!(type_hint_identifier!("collections.abc", "Iterator"), T::TYPE_HINT);
 

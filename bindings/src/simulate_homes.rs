@@ -550,7 +550,11 @@ fn home_table(
         ("discharged_kwh".to_owned(), numbers(|outcome| outcome.discharged_kwh), false),
         ("shortfall_kwh".to_owned(), numbers(|outcome| outcome.shortfall_kwh), false),
         ("vehicle_kwh".to_owned(), numbers(|outcome| outcome.vehicle_kwh), false),
-        ("vehicle_shortfall_kwh".to_owned(), numbers(|outcome| outcome.vehicle_shortfall_kwh), false),
+        (
+            "vehicle_shortfall_kwh".to_owned(),
+            numbers(|outcome| outcome.vehicle_shortfall_kwh),
+            false,
+        ),
         ("decisions".to_owned(), Arc::new(decisions) as ArrayRef, false),
     ]);
     columns.extend(Amounts::columns(amounts)?);
