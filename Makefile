@@ -427,8 +427,7 @@ ocpp-faults: ## Balance a site of chargers under faults, with 1,000 seeds
 .PHONY: ocpp-load
 ocpp-load: tools ## Connect POINTS charge points to the service: memory, time to a limit and after a restart
 	$(call step,charge points at the service)
-	cargo build --locked --profile dist -p slackwater-server --bin slackwater-api
-	cargo build --locked --profile dist -p slackwater-ocpp --example charge_points
+	cargo build $(DIST) --bin slackwater-api --example charge_points
 	$(PYTHON) scripts/ocpp_load.py $(TARGET)/dist --points $(or $(POINTS),2000)
 
 # Not part of `test`: the library brings PyTorch, which is gigabytes.

@@ -2042,14 +2042,14 @@ class DepartureOutcome:
         Energy bought until then, in kWh at the plug.
         """
     @property
-    def shortfall_kwh(self, /) -> float:
-        """
-        Energy missing then, in kWh at the plug; 0 if nothing is missing.
-        """
-    @property
     def probability(self, /) -> float:
         """
         Probability of this departure, from 0 to 1.
+        """
+    @property
+    def shortfall_kwh(self, /) -> float:
+        """
+        Energy missing then, in kWh at the plug; 0 if nothing is missing.
         """
     def to_dict(self, /) -> dict[str, object]:
         """
@@ -2205,11 +2205,6 @@ class EnergyAtRisk:
         Mean of the missing energy over all departures by their probabilities, in kWh.
         """
     @property
-    def shortfall_max_kwh(self, /) -> float:
-        """
-        Most missing energy of any departure that can happen, in kWh.
-        """
-    @property
     def outcomes(self, /) -> list[DepartureOutcome]:
         """
         One outcome per instant of departure, in time order.
@@ -2218,6 +2213,11 @@ class EnergyAtRisk:
     def probability_short(self, /) -> float:
         """
         Probability that energy is missing, from 0 to 1.
+        """
+    @property
+    def shortfall_max_kwh(self, /) -> float:
+        """
+        Most missing energy of any departure that can happen, in kWh.
         """
     def to_dict(self, /) -> dict[str, object]:
         """

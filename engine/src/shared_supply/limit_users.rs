@@ -127,8 +127,8 @@ mod tests {
     #[test]
     fn who_takes_the_room_is_named_by_what_it_takes_there() {
         let limit = SharedLimit::from(kw(20.0));
-        // Only the first hour is crowded; what the second load takes later does not count.
-        let loads = [load(0, 60, 6.0), load(0, 120, 7.0), load(60, 120, 9.0)];
+        // Only the first hour is crowded; what a load takes later does not count.
+        let loads = [load(0, 60, 6.0), load(0, 60, 7.0), load(60, 120, 9.0)];
         assert_eq!(crowding(&loads, &limit), [(1, 7.0), (0, 6.0)]);
         assert_eq!(crowding(&loads[2..], &limit), [], "there is room");
         assert_eq!(crowding(&loads, &SharedLimit::from(kw(10.0))), [], "the limit alone");
