@@ -257,6 +257,7 @@ impl Service {
         for app in &self.worlds {
             watch_devices(app).await?;
         }
+        grid_orders::warn_of_areas_without_homes(&self.worlds);
         let followed = self.worlds.clone();
         let follow = move || grid_orders::run(followed.clone());
         jobs.push(keep_running("grid orders", Clock::system(), follow));

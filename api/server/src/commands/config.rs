@@ -15,7 +15,7 @@ use slackwater_sunspec::settings::SunSpecSettings;
 use crate::commands::arguments::ConfigCommand;
 use crate::commands::failure::Failure;
 use crate::commands::output::print;
-use crate::commands::serve::{check_zones, read_scenario, sandbox_clock};
+use crate::commands::serve::{find_unknown_zones, read_scenario, sandbox_clock};
 use crate::running::check_sockets;
 use crate::serve::tls;
 
@@ -65,7 +65,8 @@ fn faults(config: &Config, registry: &Registry) -> Vec<String> {
         faults.push(format!("sandbox.scenario: {fault}"));
         None
     });
-    faults.extend(check_zones(config, scenario.as_ref()).err().map(|fault| fault.to_string()));
+    let unknown = find_unknown_zones(config, scenario.as_ref());
+    faults.extend(unknown.map(|fault| fault.to_string()));
     let clock = sandbox_clock(config, scenario.as_ref());
     faults.extend(clock.err().map(|fault| format!("sandbox.clock: {fault}")));
     for (id, zone) in &config.zones {

@@ -61,7 +61,8 @@ pub(crate) async fn run_limit_command(
                 eprintln!("{imported}");
             }
             let shown: Value = serde_json::from_str(&answer).unwrap_or_default();
-            if let Some(warning) = warn_of_no_homes(&shown) {
+            let is_set = !shown["power_max_kw"].is_null() || shown["periods"] != json!([]);
+            if is_set && let Some(warning) = describe_lack_of_homes(&shown) {
                 eprintln!("warning: {warning}");
             }
             print(&format!("{shown:#}"))
@@ -69,11 +70,11 @@ pub(crate) async fn run_limit_command(
     }
 }
 
-/// A limit of an area without homes bounds nothing: its name may be mistyped.
-fn warn_of_no_homes(shown: &Value) -> Option<String> {
-    let is_set = !shown["power_max_kw"].is_null() || shown["periods"] != json!([]);
+/// Warning about an area without homes, for an answer with its zone, name and number of homes: a limit
+/// there bounds nothing, and its name may be mistyped.
+pub(crate) fn describe_lack_of_homes(shown: &Value) -> Option<String> {
     let (zone, area) = (shown["zone"].as_str()?, shown["area"].as_str()?);
-    (is_set && shown["homes"] == 0).then(|| {
+    (shown["homes"] == 0).then(|| {
         format!(
             "no home is in the area {area:?} of the zone {zone:?}: the limit bounds nothing yet"
         )

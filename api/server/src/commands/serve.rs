@@ -51,7 +51,9 @@ pub(crate) async fn run_service(
     telemetry::install();
     warn_about(&config, file, arguments);
     let scenario = read_scenario(&config)?;
-    check_zones(&config, scenario.as_ref())?;
+    if let Some(fault) = find_unknown_zones(&config, scenario.as_ref()).next() {
+        return Err(fault.into());
+    }
     let clock = sandbox_clock(&config, scenario.as_ref())?;
     // Watched from before the first request, so that an early signal is not lost.
     let mut interrupt = signal::unix::signal(SignalKind::interrupt()).map_err(Failure::Signals)?;
@@ -177,17 +179,23 @@ fn apply_arguments(mut config: Config, arguments: &Serve) -> Result<Config, Conf
     Ok(config)
 }
 
-/// Refuses limits of zones that exist nowhere: a mistyped one would limit nothing.
-pub(crate) fn check_zones(config: &Config, scenario: Option<&Scenario>) -> Result<(), ConfigError> {
-    let is_known = |zone: &String| {
+/// Faults of limits and of grid orders for zones that exist nowhere: a mistyped one would limit
+/// nothing.
+pub(crate) fn find_unknown_zones(
+    config: &Config,
+    scenario: Option<&Scenario>,
+) -> impl Iterator<Item = ConfigError> {
+    let is_known = move |zone: &String| {
         let of_scenario = scenario.into_iter().flat_map(|scenario| &scenario.zones);
         config.zones.contains_key(zone) || of_scenario.map(|known| &known.id).any(|id| id == zone)
     };
-    let mut limited = config.plans.limits.iter().map(|limit| &limit.zone);
-    match limited.find(|zone| !is_known(zone)) {
-        Some(zone) => Err(ConfigError::NoZone { zone: zone.clone() }),
-        None => Ok(()),
-    }
+    let limits = config.plans.limits.iter().enumerate();
+    let limited = limits.map(|(index, limit)| (format!("plans.limits[{index}].zone"), &limit.zone));
+    let ordered = config.grid.iter().filter_map(|(name, sender)| {
+        sender.zone.as_ref().map(|zone| (format!("grid.{name}.zone"), zone))
+    });
+    let unknown = limited.chain(ordered).filter(move |(_, zone)| !is_known(zone));
+    unknown.map(|(name, zone)| ConfigError::NoZone { name, zone: zone.clone() })
 }
 
 /// The scenario that is simulated, if one is.

@@ -160,12 +160,20 @@ async fn a_limit_of_an_unknown_zone_is_refused_at_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("settings.toml");
     let url = format!("sqlite:{}", folder.path().join("kept.db").display());
-    let limit = "[[plans.limits]]\nzone = \"NO9\"\narea = \"north\"\npower_max_kw = 20.0\n";
-    std::fs::write(&file, format!("[store]\nurl = \"{url}\"\n{limit}")).unwrap();
-    let file = file.display().to_string();
-    let serve = ["serve", "--listen", "127.0.0.1:0", "--config", &file];
-    let (is_done, _, error) = run(program(&serve)).await;
-    assert!(!is_done && error.contains("plans.limits") && error.contains("NO9"), "{error}");
+    let path = file.display().to_string();
+    for (limit, name) in [
+        ("[[plans.limits]]\nzone = \"NO9\"\narea = \"north\"\npower_max_kw = 20.0\n", "plans.limits[0]"),
+        ("[grid.dso]\nzone = \"NO9\"\narea = \"north\"\n", "grid.dso"),
+    ] {
+        std::fs::write(&file, format!("[store]\nurl = \"{url}\"\n{limit}")).unwrap();
+        let told = format!(
+            "{name}.zone: neither [zones] nor the scenario of the sandbox has the zone \"NO9\""
+        );
+        for words in [&["serve", "--listen", "127.0.0.1:0"][..], &["config", "check"]] {
+            let (is_done, _, error) = run(program(&[words, &["--config", &path]].concat())).await;
+            assert!(!is_done && error.contains(&told), "{error}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -268,7 +276,7 @@ async fn every_fault_of_settings_is_told_with_its_name() {
         "sandbox.scenario: cannot read nowhere.yaml",
         "sandbox.clock: ",
         "zones.NO1.prices: cannot read nowhere.csv",
-        "plans.limits: neither [zones] nor the scenario of the sandbox has the zone \"NO9\"",
+        "plans.limits[0].zone: neither [zones] nor the scenario of the sandbox has the zone \"NO9\"",
         "environments.production.integrations.a.type: there is no integration `barn`",
         "environments.production.integrations.b: security_profile: 9 is none of 0 to 3",
     ] {
@@ -428,8 +436,11 @@ async fn grid_orders_are_passed_and_shown() {
         assert!(is_done, "{arguments:?}: {err}");
         let shown: Value = serde_json::from_str(&out).unwrap();
         assert_eq!((&shown["limit_kw"], &shown["reason"]), (&limit, &json!(reason)), "{out}");
+        let told = "warning: grid.dso: no home is in the area \"north\" of the zone \"NO1\"";
+        assert!(err.starts_with(told) && shown["homes"] == 0, "{err} {out}");
     }
-    let (_, all, _) = ask(&["grid", "show"]).await;
+    let (_, all, warning) = ask(&["grid", "show"]).await;
+    assert!(warning.starts_with("warning: grid.dso: no home is in the area"), "{warning}");
     let all: Value = serde_json::from_str(&all).unwrap();
     assert_eq!((&all[0]["name"], &all[0]["fail_safe_kw"]), (&json!("dso"), &json!(4.2)));
     for (arguments, reason) in [

@@ -94,8 +94,10 @@ pub enum ConfigError {
         given: f64,
     },
     /// A limit of an area in a zone that does not exist.
-    #[error("plans.limits: neither [zones] nor the scenario of the sandbox has the zone {zone:?}")]
+    #[error("{name}: neither [zones] nor the scenario of the sandbox has the zone {zone:?}")]
     NoZone {
+        /// The setting.
+        name: String,
         /// The zone.
         zone: String,
     },
