@@ -58,6 +58,9 @@ impl From<LimitChangeError> for Problem {
             LimitChangeError::NoArea => Self::invalid(vec![format!("/area: {error}")]),
             LimitChangeError::Window { .. } => Self::invalid(vec![format!("/clear: {error}")]),
             LimitChangeError::NoPlans => Self::bad_request(error.to_string()),
+            LimitChangeError::Usual(reason) => {
+                Self::invalid(vec![format!("/power_max_kw: {reason}")])
+            }
             LimitChangeError::Limit(reason) => Self::invalid(vec![format!("/periods: {reason}")]),
             LimitChangeError::Store(reason) => Self::from(reason),
         }
@@ -167,7 +170,7 @@ impl From<SubscribeError> for Problem {
             SubscribeError::Invalid(_)
             | SubscribeError::NoClient { .. }
             | SubscribeError::NoEvent { .. }
-            | SubscribeError::Taken { .. } => Self::bad_request(error.to_string()),
+            | SubscribeError::Taken { .. } => Self::invalid(vec![format!("/{error}")]),
         }
     }
 }

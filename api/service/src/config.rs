@@ -56,7 +56,6 @@ use crate::config::telemetry::TelemetrySettings;
 use crate::config::text::{Listen, PublicUrl, as_optional_text, as_text};
 use slackwater_integration::registry::Settings as IntegrationSettings;
 use slackwater_store::keyring::Keyring;
-use slackwater_store::subscription::SubscriptionError;
 use slackwater_store::url::StoreUrl;
 use uuid::Uuid;
 
@@ -91,7 +90,7 @@ pub struct Listeners {
 }
 
 /// The environments that are served. There are two, and no third (ENV-06).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Environments {
     /// Simulated devices.
@@ -444,8 +443,8 @@ impl Config {
             let given = self.statistics.power_max.as_kw();
             return Err(ConfigError::NoPower { name: "statistics.power_max_kw", given });
         }
-        for subscription in &self.events.subscriptions {
-            let refused = |error: SubscriptionError| ConfigError::Subscription(error.to_string());
+        for (index, subscription) in self.events.subscriptions.iter().enumerate() {
+            let refused = |error| ConfigError::Subscription { index, error };
             subscription.check().map_err(refused)?;
         }
         self.check_positive()
@@ -593,6 +592,10 @@ mod tests {
         let refusals = [
             ("[store]\nurl = \"mysql://x\"", "is not a database"),
             ("[store]\nurl = \"sqlite:\"", "is not a database"),
+            (
+                "[store]\nurl = \"postgres://h:foo/d\"",
+                "store.url: `postgres://h:foo/d` is not the address of a database: invalid port",
+            ),
             ("[admin]\nlisten = \"here\"", "`here` is not an address and a port"),
             ("[polling]\nconcurrency = 0", "polling.concurrency is 0"),
             ("[polling]\nconcurrency = -1", "concurrency"),
@@ -610,12 +613,12 @@ mod tests {
             ("[events]\nkeep_days = 0", "events.keep_days is 0"),
             (
                 "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"ftp://x\"",
-                "subscription `a`: \"ftp://x\" is not an address",
+                "events.subscriptions[0].url: \"ftp://x\" is not an address",
             ),
             (
                 "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"http://x\"\n\
                  template = '\"{nome}\"'",
-                "subscription `a`: the template has `{nome}`",
+                "events.subscriptions[0].template: the template has `{nome}`",
             ),
             (
                 "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"http://x\"\n\

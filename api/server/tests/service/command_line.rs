@@ -162,7 +162,10 @@ async fn a_limit_of_an_unknown_zone_is_refused_at_the_start() {
     let url = format!("sqlite:{}", folder.path().join("kept.db").display());
     let path = file.display().to_string();
     for (limit, name) in [
-        ("[[plans.limits]]\nzone = \"NO9\"\narea = \"north\"\npower_max_kw = 20.0\n", "plans.limits[0]"),
+        (
+            "[[plans.limits]]\nzone = \"NO9\"\narea = \"north\"\npower_max_kw = 20.0\n",
+            "plans.limits[0]",
+        ),
         ("[grid.dso]\nzone = \"NO9\"\narea = \"north\"\n", "grid.dso"),
     ] {
         std::fs::write(&file, format!("[store]\nurl = \"{url}\"\n{limit}")).unwrap();
@@ -263,7 +266,9 @@ async fn every_fault_of_settings_is_told_with_its_name() {
          base = {}\nauth = {}\nlink = {}\n\
          integrations.a = {{ type = \"barn\" }}\n\
          integrations.b = {{ type = \"ocpp\", listen = \"127.0.0.1:0\", security_profile = 9, \
-         state_folder = \".\" }}\n",
+         state_folder = \".\" }}\n\
+         [[events.subscriptions]]\nname = \"billing\"\nclient = \"not-a-uuid\"\n\
+         url = \"http://127.0.0.1:9/\"\nevents = [\"nope\"]\n",
         door(1),
         door(2),
         door(3)
@@ -272,15 +277,96 @@ async fn every_fault_of_settings_is_told_with_its_name() {
     let (is_done, _, error) = run(program(&check)).await;
     assert!(!is_done);
     for part in [
-        "6 of the settings cannot be used",
+        "8 of the settings cannot be used",
         "sandbox.scenario: cannot read nowhere.yaml",
         "sandbox.clock: ",
         "zones.NO1.prices: cannot read nowhere.csv",
         "plans.limits[0].zone: neither [zones] nor the scenario of the sandbox has the zone \"NO9\"",
         "environments.production.integrations.a.type: there is no integration `barn`",
         "environments.production.integrations.b: security_profile: 9 is none of 0 to 3",
+        "events.subscriptions[0].events: receivers see no event \"nope\"",
+        "events.subscriptions[0].client: \"not-a-uuid\" is not the ID of a client",
     ] {
         assert!(error.contains(part), "{part}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_start_refuses_without_a_database_is_refused_by_a_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    let path = file.display().to_string();
+    let store = format!("[store]\nurl = \"sqlite:{}\"\n", folder.path().join("kept.db").display());
+    let ocpp = "type = \"ocpp\", listen = \"127.0.0.1:0\", security_profile = 1";
+    let state = folder.path().display();
+    let production = format!(
+        "{store}[environments.production]\nbase = {{ listen = \"127.0.0.1:0\" }}\n\
+         auth = {{ listen = \"127.0.0.1:0\" }}\nlink = {{ listen = \"127.0.0.1:0\" }}\n\
+         integrations.a = {{ {ocpp}, state_folder = \"{state}\" }}\n"
+    );
+    for (text, told) in [
+        (
+            format!("{production}[grid.dso]\nsite = \"garage\"\n"),
+            "grid.dso.site: 0 integrations of production have a site \"garage\"; it needs one",
+        ),
+        (
+            format!("{production}integrations.b = {{ {ocpp}, state_folder = \"{state}/b\" }}\n"),
+            "environments.production.integrations.b: the vendor OCPP has another integration",
+        ),
+        (format!("{store}[environments]\n"), "no environment is configured"),
+        (
+            "[store]\nurl = \"postgres://db:foo/slackwater\"\n".to_owned(),
+            "store.url: `postgres://db:foo/slackwater` is not the address of a database: invalid \
+             port number",
+        ),
+    ] {
+        std::fs::write(&file, text + "[admin]\nlisten = \"127.0.0.1:0\"\n").unwrap();
+        for words in [&["config", "check"][..], &["serve"]] {
+            let (is_done, _, error) = run(program(&[words, &["--config", &path]].concat())).await;
+            assert!(!is_done && error.contains(told), "{words:?}: {error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_only_the_database_or_the_system_refuses_is_told_by_its_setting() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    let path = file.display().to_string();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let base = |url: &str, admin: &str| {
+        format!(
+            "[store]\nurl = \"{url}\"\n[admin]\nlisten = \"{admin}\"\n\
+             [environments.sandbox]\nbase = {{ listen = \"127.0.0.1:0\" }}\n\
+             auth = {{ listen = \"127.0.0.1:0\" }}\nlink = {{ listen = \"127.0.0.1:0\" }}\n"
+        )
+    };
+    let store = format!("sqlite:{}", folder.path().join("kept.db").display());
+    let client = "0b3c8f52-5b43-4b6e-9b0e-3f3c6f0e6a51";
+    for (text, told) in [
+        (
+            base("postgres://127.0.0.1:1/slackwater", "127.0.0.1:0"),
+            "store.url: cannot open PostgreSQL at 127.0.0.1:1".to_owned(),
+        ),
+        (
+            base(&store, &address.to_string()),
+            format!("admin.listen: cannot listen on {address}: "),
+        ),
+        (
+            base(&store, "127.0.0.1:0")
+                + &format!(
+                    "[[events.subscriptions]]\nname = \"billing\"\nclient = \"{client}\"\n\
+                     url = \"http://127.0.0.1:9/\"\n"
+                ),
+            format!("events.subscriptions[0].client: there is no client {client}"),
+        ),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let (is_done, _, error) = run(program(&["config", "check", "--config", &path])).await;
+        assert!(is_done, "{error}");
+        let (is_done, _, error) = run(program(&["serve", "--config", &path])).await;
+        assert!(!is_done && error.contains(&told), "{told}: {error}");
     }
 }
 

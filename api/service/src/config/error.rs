@@ -2,6 +2,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use slackwater_store::subscription::SubscriptionError;
+
 /// Fault of a setting.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ConfigError {
@@ -128,8 +130,13 @@ pub enum ConfigError {
         host: String,
     },
     /// A receiver of events.
-    #[error("{0}")]
-    Subscription(String),
+    #[error("events.subscriptions[{index}].{error}")]
+    Subscription {
+        /// Its place in the list.
+        index: usize,
+        /// Its fault.
+        error: SubscriptionError,
+    },
     /// The file, or values in it: one line for each.
     #[error("{0}")]
     Settings(String),
