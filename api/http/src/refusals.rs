@@ -70,7 +70,9 @@ impl From<LimitChangeError> for Problem {
 impl From<GridOrderError> for Problem {
     fn from(error: GridOrderError) -> Self {
         match error {
-            GridOrderError::NoSender { .. } => Self::no_entity("sender of grid orders"),
+            GridOrderError::NoSender { name } => {
+                Self::no_entity(&format!("sender of grid orders {name:?}"))
+            }
             GridOrderError::FromFile { .. } => Self::bad_request(error.to_string()),
             GridOrderError::Negative { .. } => Self::invalid(vec![format!("/limit_kw: {error}")]),
             GridOrderError::Past { .. } => Self::invalid(vec![format!("/until: {error}")]),

@@ -54,7 +54,7 @@ pub(crate) enum Command {
     Client(Kept<ClientCommand>),
     /// List and show users of clients.
     User(Asked<UserCommand>),
-    /// List and make locations of users.
+    /// List, show and make locations of users.
     Location(Asked<LocationCommand>),
     /// List and show linked devices.
     Device(Asked<DeviceCommand>),
@@ -135,6 +135,11 @@ pub(crate) enum LocationCommand {
         /// Locations in this area only.
         #[arg(long)]
         area: Option<String>,
+    },
+    /// Show a location with its tariff and the devices that are there.
+    Show {
+        /// Its identifier.
+        location: String,
     },
     /// Make a location of a user, and print it with its identifier.
     Create(CreateLocation),

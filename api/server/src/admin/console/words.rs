@@ -11,7 +11,7 @@ use slackwater_engine::units::{Energy, Money, Percent, Power, Temperature};
 use slackwater_integration::profile::Health;
 use slackwater_integration::reading::{BatteryFacts, Facts, HvacFacts, MeterFacts};
 pub(crate) use slackwater_service::words::{
-    explain_idle as idle, name_device as name, name_kind as kind,
+    name_device as name, name_kind as kind,
 };
 use slackwater_store::devices::Device;
 
