@@ -2,6 +2,7 @@
 
 pub mod keeping;
 pub mod measuring;
+pub mod outages;
 pub mod poller;
 pub mod readers;
 pub mod reading;
