@@ -84,7 +84,7 @@ pub(crate) enum Command {
     Policy(Asked<PolicyCommand>),
     /// Show the plans of devices.
     Plan(Asked<PlanCommand>),
-    /// Make tokens for the operators' address, and list what operators did.
+    /// Make tokens for the operators' address, list what operators did, and ask whether a server answers.
     Admin(Asked<AdminCommand>),
     /// Make keys for secrets in the database, and encrypt them with another key.
     #[command(subcommand)]
@@ -202,6 +202,8 @@ pub(crate) enum AdminCommand {
     /// Make tokens.
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Fail unless the server answers, for checks of liveness. Its database is not asked.
+    Ping,
     /// List what operators did: who, when, from where, what, and the status of the answer.
     Audit {
         /// Begin after this `seq`.

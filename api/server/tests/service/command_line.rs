@@ -93,6 +93,11 @@ async fn clients_and_events_are_those_of_the_running_server() {
     assert!(is_done, "{error}");
     let made: Value = serde_json::from_str(&made).unwrap();
     let id = made["client_id"].as_str().unwrap();
+    let image = include_str!("../../../../Dockerfile").split_once("HEALTHCHECK").unwrap().1;
+    let check = image.split_once("CMD [").unwrap().1.split_once(']').unwrap().0;
+    let check: Vec<&str> = check.split(", ").map(|word| word.trim_matches('"')).collect();
+    let (is_done, alive, error) = run(ask(&check[1..])).await;
+    assert!(is_done && alive.contains("is_alive"), "{error}");
     let (_, all, _) = run(ask(&["client", "list"])).await;
     assert!(all.contains(id) && !all.contains(made["client_secret"].as_str().unwrap()));
     let subscribe = ["events", "subscribe", "mine", "--client", id, "--url", "http://127.0.0.1:9/"];
@@ -349,10 +354,7 @@ async fn what_only_the_database_or_the_system_refuses_is_told_by_its_setting() {
             base("postgres://127.0.0.1:1/slackwater", "127.0.0.1:0"),
             "store.url: cannot open PostgreSQL at 127.0.0.1:1".to_owned(),
         ),
-        (
-            base(&store, &address.to_string()),
-            format!("admin.listen: cannot listen on {address}: "),
-        ),
+        (base(&store, &address.to_string()), format!("admin.listen: cannot listen on {address}: ")),
         (
             base(&store, "127.0.0.1:0")
                 + &format!(
