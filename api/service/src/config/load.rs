@@ -13,6 +13,7 @@ use figment::{Error, Figment, Source};
 use crate::config::Config;
 use crate::config::error::ConfigError;
 use crate::config::secret_file::both;
+use slackwater_integration::registry::describe_expected;
 
 /// Prefix of variables that are settings or arguments.
 const PREFIX: &str = "SLACKWATER_";
@@ -127,10 +128,10 @@ fn line_of(error: &Error, settings: Option<&Value>) -> String {
 fn reason(kind: &Kind) -> String {
     match kind {
         Kind::InvalidType(found, expected) => {
-            format!("expected {}, found {}", in_words(expected), type_of(found))
+            format!("expected {}, found {}", describe_expected(expected), type_of(found))
         }
         Kind::InvalidValue(found, expected) => {
-            format!("expected {}, found {}", in_words(expected), value_of(found))
+            format!("expected {}, found {}", describe_expected(expected), value_of(found))
         }
         Kind::UnknownField(_, known) => format!("no such setting; one of {}", known.join(", ")),
         Kind::UnknownVariant(given, known) => {
@@ -175,21 +176,6 @@ fn value_of(found: &Actual) -> String {
         Actual::Float(given) => given.to_string(),
         other => type_of(other),
     }
-}
-
-/// Kind of a value, in words for people who do not write Rust.
-fn in_words(expected: &str) -> String {
-    let max = match expected {
-        "u8" => u64::from(u8::MAX),
-        "u16" => u64::from(u16::MAX),
-        "u32" => u64::from(u32::MAX),
-        "u64" | "usize" => u64::MAX,
-        "f64" => return "a number".to_owned(),
-        "a string" | "string" => return "a text".to_owned(),
-        other if other.starts_with("struct ") => return "a table".to_owned(),
-        other => return other.to_owned(),
-    };
-    format!("a whole number from 0 to {max}")
 }
 
 #[cfg(test)]
