@@ -171,13 +171,7 @@ impl Service {
         let home_assistant = config.home_assistant.as_ref();
         let broker_tls = home_assistant.map(tls::read_broker).transpose();
         let broker_tls = broker_tls.map_err(ServiceError::BrokerTls)?.flatten();
-        let sockets = Sockets::bind(doors(&config)).await;
-        let mut sockets = sockets.map_err(|error| match error {
-            ServeError::Listen { address, .. } => {
-                ServiceError::Listen { settings: settings_of(&config, address), error }
-            }
-            other => other.into(),
-        })?;
+        let mut sockets = bind_sockets(&config).await?;
         if let Some(tls) = &tls {
             sockets.secure(Role::Admin, tls);
         }
@@ -409,6 +403,16 @@ fn environments(config: &Config) -> impl Iterator<Item = (Environment, &Listener
 /// Two services could not be told apart.
 pub(crate) fn check_sockets(config: &Config) -> Result<(), ConfigError> {
     group_by_socket(doors(config)).map(drop)
+}
+
+/// Listens on all addresses of the settings.
+async fn bind_sockets(config: &Config) -> Result<Sockets<Role>, ServiceError> {
+    Sockets::bind(doors(config)).await.map_err(|error| match error {
+        ServeError::Listen { address, .. } => {
+            ServiceError::Listen { settings: settings_of(config, address), error }
+        }
+        other => other.into(),
+    })
 }
 
 /// Names of the settings with an address to listen on.

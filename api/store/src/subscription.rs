@@ -119,7 +119,10 @@ mod tests {
     fn names_and_addresses_are_checked_and_passwords_not_repeated() {
         let flaw = |name, url| subscription(name, url).check().err().map(|error| error.to_string());
         assert_eq!(flaw("a", "https://h/events?token=t"), None);
-        assert_eq!(flaw(" ", "https://h/").as_deref(), Some("name: the name of a subscription is empty"));
+        assert_eq!(
+            flaw(" ", "https://h/").as_deref(),
+            Some("name: the name of a subscription is empty")
+        );
         assert!(flaw("a", "ftp://h/").unwrap().starts_with("url: \"ftp://h/\" is not an address"));
         let account = flaw("a", "https://me:sesame@h/").unwrap();
         assert!(account.contains("has a user name") && !account.contains("sesame"), "{account}");

@@ -68,7 +68,8 @@ async fn end_override(
 ) -> Result<Json<SmartOverride>, Problem> {
     let (app, device) = device_of(&worlds, &device).await?;
     let ended = overrides::end(&app, device.id).await?;
-    let ended = ended.ok_or_else(|| Problem::no_entity(&format!("smart override of {}", device.id)))?;
+    let ended =
+        ended.ok_or_else(|| Problem::no_entity(&format!("smart override of {}", device.id)))?;
     Ok(Json(SmartOverride::from_override(&ended)))
 }
 
@@ -78,8 +79,7 @@ async fn show_action(
     Path(action): Path<String>,
 ) -> Result<Json<ActionBody>, Problem> {
     let (app, id) = (first(&worlds)?, parse_action_id(&action)?);
-    let found =
-        find_action(app, id, None, |_| true).await?.ok_or_else(|| no_action(&action))?;
+    let found = find_action(app, id, None, |_| true).await?.ok_or_else(|| no_action(&action))?;
     Ok(Json(ActionBody::from_action(&found)))
 }
 
@@ -131,7 +131,8 @@ pub(crate) async fn device_of(worlds: &[App], given: &str) -> Result<(App, Arc<D
 async fn check_version(app: &App, device: &Device, command: &Command) -> Result<(), Problem> {
     let Command::OperationMode(mode) = command else { return Ok(()) };
     let client = clients::get_client(app.store(), &device.client_id).await?;
-    let client = client.ok_or_else(|| Problem::no_entity(&format!("client {:?}", device.client_id)))?.client;
+    let client =
+        client.ok_or_else(|| Problem::no_entity(&format!("client {:?}", device.client_id)))?.client;
     let known = parse_operation_mode(mode.as_str(), client.version);
     known.map(|_| ()).map_err(|error| Problem::bad_request(error.to_string()))
 }

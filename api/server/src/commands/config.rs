@@ -5,12 +5,12 @@ use std::path::Path;
 use slackwater_integration::profile::VendorCode;
 use slackwater_integration::registry::{Registry, RegistryError, Settings, SettingsError};
 use slackwater_ocpp::settings::OcppSettings;
-use slackwater_service::config::grid::GridTarget;
-use slackwater_service::config::{Config, Environments};
-use slackwater_service::grid::orders::GridSiteError;
 use slackwater_service::config::error::ConfigError;
+use slackwater_service::config::grid::GridTarget;
 use slackwater_service::config::load::ignored_variables;
 use slackwater_service::config::schema::schema_text;
+use slackwater_service::config::{Config, Environments};
+use slackwater_service::grid::orders::GridSiteError;
 use slackwater_service::outbox::subscribing::check_events;
 use slackwater_service::prices::keep::read_file;
 use slackwater_store::evidence::EvidenceKey;
@@ -60,7 +60,7 @@ fn warnings(config: &Config, file: Option<&Path>) -> Vec<String> {
     let linkless = config.opens_without_integrations().then(|| {
         "environments.production has no integrations, so that no device can be linked".to_owned()
     });
-    open.chain(ignored).chain(linkless).collect()
+    open.chain(ignored).chain(linkless).chain(config.doubts()).collect()
 }
 
 /// Everything that a start would refuse beyond single values, each in a line.

@@ -527,7 +527,10 @@ async fn operators_set_policies_and_see_plans_with_their_proof() {
     assert_eq!(refused.0, 400);
     let unknown = Uuid::new_v4();
     let (status, problem) = ask(Method::GET, &format!("/plans/{unknown}"), None).await;
-    assert_eq!((status, &problem["detail"]), (404, &json!(format!("device \"{unknown}\" not found"))));
+    assert_eq!(
+        (status, &problem["detail"]),
+        (404, &json!(format!("device \"{unknown}\" not found")))
+    );
 }
 
 #[tokio::test]
@@ -551,7 +554,8 @@ async fn a_missing_plan_and_missing_prices_are_explained_by_policy_and_place() {
     let sentence = shown["sentences"][0].as_str().unwrap();
     assert!(sentence.starts_with("There is no plan: ") && sentence.ends_with(gap), "{sentence}");
     let made = json!({ "client": asker.id, "user": "u" });
-    let made = admin.clone().oneshot(request(Method::POST, "/locations", Some(&made))).await.unwrap();
+    let made =
+        admin.clone().oneshot(request(Method::POST, "/locations", Some(&made))).await.unwrap();
     let bytes = to_bytes(made.into_body(), usize::MAX).await.unwrap();
     let made: Value = serde_json::from_slice(&bytes).unwrap();
     let put = json!({ "chargingLocationId": made["id"] });

@@ -142,7 +142,10 @@ pub fn warn_of_areas_without_homes(worlds: &[App]) {
             && count_homes(app, zone, area) == 0
         {
             let grid = &sender.name;
-            warn!(grid, zone, area, "no home is in the area of a grid operator: orders bound nothing");
+            warn!(
+                grid,
+                zone, area, "no home is in the area of a grid operator: orders bound nothing"
+            );
         }
     }
 }

@@ -28,8 +28,8 @@ use crate::admin::console::chart::{Chart, Drawing, Panel, Step};
 use crate::admin::console::frame::{Page, address, render};
 use crate::admin::console::unit;
 use crate::admin::console::words::{
-    Tone, ago, badge, cause, clock, command, controller, energy, kind, money, name, percent,
-    state, trimmed,
+    Tone, ago, badge, cause, clock, command, controller, energy, kind, money, name, percent, state,
+    trimmed,
 };
 use crate::admin::console::worlds::device_of;
 
