@@ -615,10 +615,6 @@ mod tests {
         let refusals = [
             ("[store]\nurl = \"mysql://x\"", "is not a database"),
             ("[store]\nurl = \"sqlite:\"", "is not a database"),
-            (
-                "[store]\nurl = \"postgres://h:foo/d\"",
-                "store.url: `postgres://h:foo/d` is not the address of a database: invalid port",
-            ),
             ("[admin]\nlisten = \"here\"", "`here` is not an address and a port"),
             ("[polling]\nconcurrency = 0", "polling.concurrency is 0"),
             ("[polling]\nconcurrency = -1", "concurrency"),

@@ -11,9 +11,8 @@ use slackwater_engine::units::Power;
 use crate::commands::arguments::{Asked, parse_instant};
 use crate::commands::command::parse_kw;
 use crate::commands::failure::Failure;
-use crate::commands::limit::describe_lack_of_homes;
 use crate::commands::operator::{Body, Operator, indent_json, path_segment};
-use crate::commands::output::print;
+use crate::commands::output::{describe_lack_of_homes, print};
 
 /// A sender is named as in `[grid.NAME]` of the settings.
 #[derive(Debug, Subcommand)]

@@ -10,7 +10,7 @@ use crate::commands::arguments::{AreaName, Asked, LimitCommand};
 use crate::commands::failure::Failure;
 use crate::commands::limit_file::LimitFile;
 use crate::commands::operator::{Body, Operator, path_segment};
-use crate::commands::output::print;
+use crate::commands::output::{describe_lack_of_homes, print};
 use crate::commands::sandbox::read_file;
 
 /// Lists, shows or changes limits, and prints the answer.
@@ -68,17 +68,6 @@ pub(crate) async fn run_limit_command(
             print(&format!("{shown:#}"))
         }
     }
-}
-
-/// Warning about an area without homes, for an answer with its zone, name and number of homes: a limit
-/// there bounds nothing, and its name may be mistyped.
-pub(crate) fn describe_lack_of_homes(shown: &Value) -> Option<String> {
-    let (zone, area) = (shown["zone"].as_str()?, shown["area"].as_str()?);
-    (shown["homes"] == 0).then(|| {
-        format!(
-            "no home is in the area {area:?} of the zone {zone:?}: the limit bounds nothing yet"
-        )
-    })
 }
 
 fn path_of(AreaName { zone, area }: &AreaName) -> String {

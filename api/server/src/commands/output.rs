@@ -1,4 +1,5 @@
 //! Printing to the standard output.
+use serde_json::Value;
 use std::io::{self, Write};
 
 use crate::commands::failure::Failure;
@@ -18,4 +19,15 @@ fn write(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", text.trim_end_matches('\n'))?;
     out.flush()
+}
+
+/// Warning about an area without homes, for an answer with its zone, name and number of homes: a limit
+/// there bounds nothing, and its name may be mistyped.
+pub(crate) fn describe_lack_of_homes(shown: &Value) -> Option<String> {
+    let (zone, area) = (shown["zone"].as_str()?, shown["area"].as_str()?);
+    (shown["homes"] == 0).then(|| {
+        format!(
+            "no home is in the area {area:?} of the zone {zone:?}: the limit bounds nothing yet"
+        )
+    })
 }

@@ -2,7 +2,6 @@
 
 pub mod keeping;
 pub mod measuring;
-pub mod outages;
 pub mod poller;
 pub mod readers;
 pub mod reading;

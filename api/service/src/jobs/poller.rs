@@ -7,9 +7,9 @@ use tracing::{info, warn};
 use uuid::Uuid;
 
 use crate::cache::device_change::DeviceChange;
-use crate::jobs::outages::OutageChange;
 use crate::jobs::readers;
 use crate::jobs::reading::{pause, refresh};
+use crate::queue::outages::OutageChange;
 use crate::queue::polls::{PollTurn, TurnEnd};
 use crate::samples::record::record;
 use crate::state::App;
