@@ -1,6 +1,7 @@
 //! Printing to the standard output.
-use serde_json::Value;
 use std::io::{self, Write};
+
+use serde_json::Value;
 
 use crate::commands::failure::Failure;
 
