@@ -148,11 +148,12 @@ fn faults_of_integrations(config: &Config, registry: &Registry) -> Vec<String> {
         let refused = |error| RegistryError::Settings { name: name.clone(), error };
         let checked = registry.check_type(name, settings);
         let checked = checked.and_then(|()| check_integration(settings).map_err(refused));
-        let checked = checked.and_then(|one| match &one {
-            Some(OpenedSettings { code, .. }) if !codes.insert(code.clone()) => {
-                Err(RegistryError::Duplicate { name: name.clone(), code: code.clone() })
+        let checked = checked.and_then(|one| {
+            let code = one.as_ref().map(|one| one.code.clone());
+            match code.filter(|code| !codes.insert(code.clone())) {
+                Some(code) => Err(RegistryError::Duplicate { name: name.clone(), code }),
+                None => Ok(one),
             }
-            _ => Ok(one),
         });
         match checked {
             Ok(one) => opened.push(one),
