@@ -315,7 +315,7 @@ async fn what_a_start_refuses_without_a_database_is_refused_by_a_check() {
             "grid.dso.site: 0 integrations of production have a site \"garage\"; it needs one",
         ),
         (
-            format!("{production}integrations.b = {{ {ocpp}, state_folder = \"{state}/b\" }}\n"),
+            format!("{production}integrations.b = {{ {ocpp}, state_folder = \"{state}\" }}\n"),
             "environments.production.integrations.b: the vendor OCPP has another integration",
         ),
         (format!("{store}[environments]\n"), "no environment is configured"),

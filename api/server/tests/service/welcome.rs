@@ -19,7 +19,7 @@ async fn each_command_of_the_welcome_works() {
     let commands = lines.iter().filter_map(|line| line.trim().strip_prefix("slackwater-api "));
     let commands: Vec<&str> = commands.collect();
     let of_charger = commands.iter().filter(|command| command.starts_with("command "));
-    assert!(of_charger.count() >= 2, "{lines:?}");
+    assert!(of_charger.count() > 0, "{lines:?}");
     let mut failures = Vec::new();
     for words in &commands {
         let words: Vec<&str> = words.split(' ').collect();
