@@ -36,7 +36,7 @@ def known_series() -> set[str]:
     """Names of all series of the service, from the golden list of its metrics."""
     golden = (GOLDEN / "telemetry.txt").read_text(encoding="utf-8")
     found = set()
-    for kind, name in re.findall(r'^(counter|gauge|histogram)!\("(\w+)"', golden, re.MULTILINE):
+    for kind, name in re.findall(r'^(counter|gauge|histogram)!\( ?"(\w+)"', golden, re.MULTILINE):
         endings = SERIES_OF_HISTOGRAM if kind == "histogram" else ("",)
         found |= {f"{name}{ending}" for ending in endings}
     assert len(found) > 10

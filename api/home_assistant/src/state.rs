@@ -210,6 +210,7 @@ mod tests {
             review_at: None,
             cycle: None,
             idle,
+            price_gap: None,
             plan: plan.map(PlanSummary::from),
             reasons: plan.map(explain).unwrap_or_default(),
             shared_reason: None,

@@ -182,6 +182,12 @@ impl Problem {
         Self::new(NO_ENTITY, format!("{what} not found"))
     }
 
+    /// 404: there is no such thing, and the detail says why.
+    #[must_use]
+    pub fn absent(detail: impl Into<String>) -> Self {
+        Self::new(NO_ENTITY, detail)
+    }
+
     /// 404: the path leads nowhere, whatever the method.
     #[must_use]
     pub fn no_such_route(method: &Method, uri: &Uri) -> Self {

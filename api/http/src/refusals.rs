@@ -58,6 +58,9 @@ impl From<LimitChangeError> for Problem {
             LimitChangeError::NoArea => Self::invalid(vec![format!("/area: {error}")]),
             LimitChangeError::Window { .. } => Self::invalid(vec![format!("/clear: {error}")]),
             LimitChangeError::NoPlans => Self::bad_request(error.to_string()),
+            LimitChangeError::Usual(reason) => {
+                Self::invalid(vec![format!("/power_max_kw: {reason}")])
+            }
             LimitChangeError::Limit(reason) => Self::invalid(vec![format!("/periods: {reason}")]),
             LimitChangeError::Store(reason) => Self::from(reason),
         }
@@ -67,7 +70,9 @@ impl From<LimitChangeError> for Problem {
 impl From<GridOrderError> for Problem {
     fn from(error: GridOrderError) -> Self {
         match error {
-            GridOrderError::NoSender { .. } => Self::no_entity("sender of grid orders"),
+            GridOrderError::NoSender { name } => {
+                Self::no_entity(&format!("sender of grid orders {name:?}"))
+            }
             GridOrderError::FromFile { .. } => Self::bad_request(error.to_string()),
             GridOrderError::Negative { .. } => Self::invalid(vec![format!("/limit_kw: {error}")]),
             GridOrderError::Past { .. } => Self::invalid(vec![format!("/until: {error}")]),
@@ -167,7 +172,7 @@ impl From<SubscribeError> for Problem {
             SubscribeError::Invalid(_)
             | SubscribeError::NoClient { .. }
             | SubscribeError::NoEvent { .. }
-            | SubscribeError::Taken { .. } => Self::bad_request(error.to_string()),
+            | SubscribeError::Taken { .. } => Self::invalid(vec![format!("/{error}")]),
         }
     }
 }

@@ -37,6 +37,11 @@ enum Kind {
 
 /// All families, each with its help text.
 const FAMILIES: &[(Kind, &str, &str)] = &[
+    (
+        Kind::Gauge,
+        "slackwater_action_oldest_seconds",
+        "Age of the oldest action that has not ended, in seconds; 0 without one.",
+    ),
     (Kind::Gauge, "slackwater_actions_pending", "Actions of devices that have not ended yet."),
     (Kind::Counter, "slackwater_actions_total", "Actions of devices that came to a state."),
     (
@@ -51,13 +56,25 @@ const FAMILIES: &[(Kind, &str, &str)] = &[
         "slackwater_area_devices_waiting",
         "Devices of the area in work whose plans do not follow its new prices yet.",
     ),
+    (
+        Kind::Gauge,
+        "slackwater_area_limit_kw",
+        "Limit of an area in force, in kW; infinite without one.",
+    ),
+    (
+        Kind::Gauge,
+        "slackwater_area_load_kw",
+        "Power of the planned devices of an area with a limit by their last readings, in kW; devices \
+         that were not reached do not count.",
+    ),
     (Kind::Counter, "slackwater_area_plans_total", "Plans made because prices changed."),
     (Kind::Histogram, "slackwater_area_plans_seconds", "Time to plan for a whole area."),
     (Kind::Gauge, "slackwater_build_info", "1, with the version as a label."),
     (
         Kind::Counter,
         "slackwater_commands_total",
-        "Commands that were sent to manufacturers, by manufacturer and outcome.",
+        "Commands that were sent to manufacturers, by environment, manufacturer and outcome: \
+         passed_on, or the kind of the failure.",
     ),
     (Kind::Counter, "slackwater_deliveries_total", "Attempts to deliver events, by outcome."),
     (
@@ -106,7 +123,12 @@ const FAMILIES: &[(Kind, &str, &str)] = &[
     ),
     (Kind::Counter, "slackwater_panics_total", "Panics of jobs, each of which begins again."),
     (Kind::Gauge, "slackwater_polled_devices", "Devices that this process polls."),
-    (Kind::Counter, "slackwater_polls_total", "Reads of devices at manufacturers, by outcome."),
+    (
+        Kind::Counter,
+        "slackwater_polls_total",
+        "Reads of devices at manufacturers, by environment, manufacturer and outcome: answered, or the \
+         kind of the failure.",
+    ),
     (Kind::Counter, "slackwater_price_changes_total", "Changes of market prices and tariffs."),
     (
         Kind::Gauge,
@@ -122,6 +144,12 @@ const FAMILIES: &[(Kind, &str, &str)] = &[
         Kind::Counter,
         "slackwater_price_fetches_total",
         "Tries to fetch the market prices of a zone, by outcome.",
+    ),
+    (
+        Kind::Gauge,
+        "slackwater_reading_oldest_seconds",
+        "Age of the last reading of the device that was not heard of for the longest time, in seconds; 0 \
+         without devices.",
     ),
     (Kind::Counter, "slackwater_replica_keys_total", "Rows read again that replicas changed."),
     (

@@ -65,7 +65,7 @@ impl Settings {
     /// let text = r#"{"type": "fjord", "timeout_seconds": "ten"}"#;
     /// let settings: Settings = serde_json::from_str(text)?;
     /// let refused = settings.read::<Fjord>().err().map(|error| error.to_string());
-    /// let expected = "timeout_seconds: expected u32";
+    /// let expected = "timeout_seconds: expected a whole number from 0 to 4294967295";
     /// assert_eq!(refused.as_deref(), Some(expected));
     /// # Ok::<(), serde_json::Error>(())
     /// ```
@@ -88,10 +88,26 @@ fn without_value(message: &str) -> String {
         Some((value, expected)) if has_value.iter().any(|start| value.starts_with(start)) => {
             // The value itself may contain the word.
             let expected = expected.rsplit_once(", expected ").map_or(expected, |(_, last)| last);
-            format!("expected {expected}")
+            format!("expected {}", describe_expected(expected))
         }
         _ => message.to_owned(),
     }
+}
+
+/// Kind of a value that serde expects, in words for people who do not write Rust.
+#[must_use]
+pub fn describe_expected(expected: &str) -> String {
+    let max = match expected {
+        "u8" => u64::from(u8::MAX),
+        "u16" => u64::from(u16::MAX),
+        "u32" => u64::from(u32::MAX),
+        "u64" | "usize" => u64::MAX,
+        "f64" => return "a number".to_owned(),
+        "a string" | "string" => return "a text".to_owned(),
+        other if other.starts_with("struct ") => return "a table".to_owned(),
+        other => return other.to_owned(),
+    };
+    format!("a whole number from 0 to {max}")
 }
 
 impl fmt::Debug for Settings {
@@ -302,7 +318,7 @@ mod tests {
         for value in ["42", "true", "[\"sesame, expected nothing\"]", "{\"sesame\": 1}"] {
             let text = format!(r#"{{"a": {{"type": "garage", "password": {value}}}}}"#);
             let error = settings(&text)["a"].read::<Own>().unwrap_err().to_string();
-            assert_eq!(error, "password: expected a string");
+            assert_eq!(error, "password: expected a text");
         }
     }
 

@@ -1,5 +1,6 @@
 //! The service as a process runs it: state, sockets and jobs together.
 use std::future::Future;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -26,7 +27,7 @@ use slackwater_service::config::{Config, Listener, Listeners};
 use slackwater_service::grid::orders::{self as grid_orders, GridSiteError, resume_limits};
 use slackwater_service::jobs::{measuring, poller, readers};
 use slackwater_service::outbox::dispatcher::{Dispatcher, DispatcherError};
-use slackwater_service::outbox::subscribing::{SubscribeError, configure};
+use slackwater_service::outbox::subscribing::{ReceiversError, configure};
 use slackwater_service::plans::{area, planner};
 use slackwater_service::prices;
 use slackwater_service::prices::keep::{PriceFileError, keep_files};
@@ -53,15 +54,26 @@ pub enum ServiceError {
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Opening of the database.
+    #[error("store.url: {0}")]
+    OpenStore(StoreError),
     /// The state.
     #[error(transparent)]
     Setup(#[from] SetupError),
     /// The sockets.
     #[error(transparent)]
     Serve(#[from] ServeError),
+    /// An address to listen on.
+    #[error("{settings}: {error}")]
+    Listen {
+        /// The settings that name it.
+        settings: String,
+        /// Reason.
+        error: ServeError,
+    },
     /// Receivers of events.
     #[error(transparent)]
-    Subscribe(#[from] SubscribeError),
+    Receivers(#[from] ReceiversError),
     /// Posting events.
     #[error(transparent)]
     Dispatcher(#[from] DispatcherError),
@@ -159,11 +171,12 @@ impl Service {
         let home_assistant = config.home_assistant.as_ref();
         let broker_tls = home_assistant.map(tls::read_broker).transpose();
         let broker_tls = broker_tls.map_err(ServiceError::BrokerTls)?.flatten();
-        let mut sockets = Sockets::bind(doors(&config)).await?;
+        let mut sockets = bind_sockets(&config).await?;
         if let Some(tls) = &tls {
             sockets.secure(Role::Admin, tls);
         }
-        let store = Store::open_alone(&config.store.url).await?;
+        let opened = Store::open_alone(&config.store.url).await;
+        let store = opened.map_err(ServiceError::OpenStore)?;
         let store = store.with_keys(config.store.keys.clone());
         let clear = check_keys(&store).await?;
         if clear > 0 && store.keys().current().is_some() {
@@ -257,6 +270,7 @@ impl Service {
         for app in &self.worlds {
             watch_devices(app).await?;
         }
+        grid_orders::warn_of_areas_without_homes(&self.worlds);
         let followed = self.worlds.clone();
         let follow = move || grid_orders::run(followed.clone());
         jobs.push(keep_running("grid orders", Clock::system(), follow));
@@ -389,6 +403,28 @@ fn environments(config: &Config) -> impl Iterator<Item = (Environment, &Listener
 /// Two services could not be told apart.
 pub(crate) fn check_sockets(config: &Config) -> Result<(), ConfigError> {
     group_by_socket(doors(config)).map(drop)
+}
+
+/// Listens on all addresses of the settings.
+async fn bind_sockets(config: &Config) -> Result<Sockets<Role>, ServiceError> {
+    Sockets::bind(doors(config)).await.map_err(|error| match error {
+        ServeError::Listen { address, .. } => {
+            ServiceError::Listen { settings: settings_of(config, address), error }
+        }
+        other => other.into(),
+    })
+}
+
+/// Names of the settings with an address to listen on.
+fn settings_of(config: &Config, address: SocketAddr) -> String {
+    let named = doors(config).into_iter().filter(|(door, _)| door.listen.0 == address);
+    let names = named.map(|(_, role)| match role {
+        Role::Base(environment) => format!("environments.{}.base.listen", environment.as_str()),
+        Role::Auth(environment) => format!("environments.{}.auth.listen", environment.as_str()),
+        Role::Link(environment) => format!("environments.{}.link.listen", environment.as_str()),
+        Role::Admin => "admin.listen".to_owned(),
+    });
+    names.collect::<Vec<_>>().join(", ")
 }
 
 fn doors(config: &Config) -> Vec<(Listener, Role)> {

@@ -56,9 +56,11 @@ use crate::config::telemetry::TelemetrySettings;
 use crate::config::text::{Listen, PublicUrl, as_optional_text, as_text};
 use slackwater_integration::registry::Settings as IntegrationSettings;
 use slackwater_store::keyring::Keyring;
-use slackwater_store::subscription::SubscriptionError;
 use slackwater_store::url::StoreUrl;
 use uuid::Uuid;
+
+/// Longest time of draining that is not doubted, s: an hour, many times what balancers need.
+const DRAIN_SECONDS_USUAL: u32 = 3600;
 
 /// Address on which a service listens, and the address at which its users reach it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -91,7 +93,7 @@ pub struct Listeners {
 }
 
 /// The environments that are served. There are two, and no third (ENV-06).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Environments {
     /// Simulated devices.
@@ -411,6 +413,26 @@ impl Config {
         self.environments.production.as_ref().is_some_and(|own| own.integrations.is_empty())
     }
 
+    /// Settings that can be used and are probably not meant, each in a sentence.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<String> {
+        let ActionSettings { timeout_seconds, retry_seconds, .. } = self.action;
+        let drain_seconds = self.serve.drain_seconds;
+        let retry = (retry_seconds > timeout_seconds).then(|| {
+            format!(
+                "action.retry_seconds is {retry_seconds} s, longer than action.timeout_seconds \
+                 ({timeout_seconds} s): no command is sent a second time"
+            )
+        });
+        let drain = (drain_seconds > DRAIN_SECONDS_USUAL).then(|| {
+            format!(
+                "serve.drain_seconds is {drain_seconds} s, more than {DRAIN_SECONDS_USUAL} s: systemd \
+                 (TimeoutStopSec) or a cluster kills the service before"
+            )
+        });
+        retry.into_iter().chain(drain).collect()
+    }
+
     /// Checks what one value alone does not show. Arguments change settings: a process
     /// checks them again.
     ///
@@ -444,8 +466,8 @@ impl Config {
             let given = self.statistics.power_max.as_kw();
             return Err(ConfigError::NoPower { name: "statistics.power_max_kw", given });
         }
-        for subscription in &self.events.subscriptions {
-            let refused = |error: SubscriptionError| ConfigError::Subscription(error.to_string());
+        for (index, subscription) in self.events.subscriptions.iter().enumerate() {
+            let refused = |error| ConfigError::Subscription { index, error };
             subscription.check().map_err(refused)?;
         }
         self.check_positive()
@@ -610,12 +632,12 @@ mod tests {
             ("[events]\nkeep_days = 0", "events.keep_days is 0"),
             (
                 "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"ftp://x\"",
-                "subscription `a`: \"ftp://x\" is not an address",
+                "events.subscriptions[0].url: \"ftp://x\" is not an address",
             ),
             (
                 "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"http://x\"\n\
                  template = '\"{nome}\"'",
-                "subscription `a`: the template has `{nome}`",
+                "events.subscriptions[0].template: the template has `{nome}`",
             ),
             (
                 "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"http://x\"\n\
@@ -655,6 +677,18 @@ mod tests {
         assert_eq!(read("").unwrap(), Config::default());
         let guarded = "[admin]\nlisten = \"0.0.0.0:8083\"\ntoken = \"0123456789abcdefghij\"";
         assert!(read(guarded).is_ok());
+    }
+
+    #[test]
+    fn settings_that_are_probably_not_meant_are_doubted() {
+        assert!(Config::default().doubts().is_empty());
+        let all = read(
+            "[action]\nretry_seconds = 301\ntimeout_seconds = 300\n[serve]\ndrain_seconds = 3601",
+        );
+        let doubts = all.unwrap().doubts();
+        assert_eq!(doubts.len(), 2, "{doubts:?}");
+        assert!(doubts[0].starts_with("action.retry_seconds is 301 s, longer than"), "{doubts:?}");
+        assert!(doubts[1].starts_with("serve.drain_seconds is 3601 s, more than 3600 s"));
     }
 
     #[test]

@@ -21,6 +21,7 @@ use crate::cache::unit_plans::UnitPlans;
 use crate::clock::Clock;
 use crate::config::{Config, RateLimitClass};
 use crate::queue::orders::OrderQueue;
+use crate::queue::outages::Outages;
 use crate::queue::plans::PlanQueue;
 use crate::queue::polls::PollQueue;
 use crate::queue::renewals::Renewals;
@@ -91,6 +92,7 @@ struct EnvironmentState {
     urls: Urls,
     vendors: RwLock<Vendors>,
     poller: PollQueue,
+    outages: Outages,
     control: OrderQueue,
     planner: PlanQueue,
     units: UnitPlans,
@@ -159,6 +161,7 @@ impl App {
             urls,
             vendors: RwLock::default(),
             poller: PollQueue::new(shared.config.polling),
+            outages: Outages::default(),
             control: OrderQueue::new(shared.config.action.concurrency),
             planner: PlanQueue::default(),
             units: UnitPlans::default(),
@@ -262,6 +265,11 @@ impl App {
     #[must_use]
     pub fn poller(&self) -> &PollQueue {
         &self.world.poller
+    }
+
+    /// Manufacturers that do not answer.
+    pub(crate) fn outages(&self) -> &Outages {
+        &self.world.outages
     }
 
     /// Queue of pursuits and evaluations of devices.

@@ -9,37 +9,27 @@ use slackwater_wire::version::dated::ApiVersion;
 use crate::signing::SigningSecret;
 use crate::template::{Template, TemplateError};
 
-/// A subscription that is malformed.
+/// A subscription that is malformed. The text begins with the name of its member.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SubscriptionError {
     /// No name, by which it could be removed.
-    #[error("the name of a subscription is empty")]
+    #[error("name: the name of a subscription is empty")]
     NoName,
     /// An account in the address. The address is not repeated: it holds a password.
     #[error(
-        "subscription `{name}`: the address has a user name, which is not sent to receivers; leave it \
-         out, and give a secret that signs requests"
+        "url: the address has a user name, which is not sent to receivers; leave it out, and give a \
+         secret that signs requests"
     )]
-    Account {
-        /// The subscription.
-        name: String,
-    },
+    Account,
     /// The address of the receiver.
-    #[error("subscription `{name}`: {url:?} is not an address such as https://example.org/events")]
+    #[error("url: {url:?} is not an address such as https://example.org/events")]
     Url {
-        /// The subscription.
-        name: String,
         /// The address as given.
         url: String,
     },
     /// The template.
-    #[error("subscription `{name}`: {error}")]
-    Template {
-        /// The subscription.
-        name: String,
-        /// Fault of the template.
-        error: TemplateError,
-    },
+    #[error("template: {0}")]
+    Template(#[from] TemplateError),
 }
 
 /// Subscription as it is asked for.
@@ -88,18 +78,17 @@ impl NewSubscription {
         let uri = self.url.parse::<Uri>().ok();
         let authority = uri.as_ref().and_then(|uri| uri.authority());
         if authority.is_some_and(|authority| authority.as_str().contains('@')) {
-            return Err(SubscriptionError::Account { name: self.name.clone() });
+            return Err(SubscriptionError::Account);
         }
         let is_web = uri.is_some_and(|uri| {
             matches!(uri.scheme_str(), Some("http" | "https"))
                 && uri.host().is_some_and(|h| !h.is_empty())
         });
         if !is_web {
-            return Err(SubscriptionError::Url { name: self.name.clone(), url: self.url.clone() });
+            return Err(SubscriptionError::Url { url: self.url.clone() });
         }
-        let template = self.template.as_deref().map(Template::parse).transpose();
-        let refused = |error| SubscriptionError::Template { name: self.name.clone(), error };
-        template.map(|_| ()).map_err(refused)
+        self.template.as_deref().map(Template::parse).transpose()?;
+        Ok(())
     }
 }
 
@@ -130,8 +119,11 @@ mod tests {
     fn names_and_addresses_are_checked_and_passwords_not_repeated() {
         let flaw = |name, url| subscription(name, url).check().err().map(|error| error.to_string());
         assert_eq!(flaw("a", "https://h/events?token=t"), None);
-        assert_eq!(flaw(" ", "https://h/").as_deref(), Some("the name of a subscription is empty"));
-        assert!(flaw("a", "ftp://h/").unwrap().contains("is not an address such as"));
+        assert_eq!(
+            flaw(" ", "https://h/").as_deref(),
+            Some("name: the name of a subscription is empty")
+        );
+        assert!(flaw("a", "ftp://h/").unwrap().starts_with("url: \"ftp://h/\" is not an address"));
         let account = flaw("a", "https://me:sesame@h/").unwrap();
         assert!(account.contains("has a user name") && !account.contains("sesame"), "{account}");
     }

@@ -3,13 +3,25 @@ use std::fmt;
 use std::str::FromStr;
 
 use sqlx::postgres::PgConnectOptions;
+use sqlx::sqlite::SqliteConnectOptions;
 
 /// A text that is no address of a database.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{given}` is not a database; one of sqlite:FILE and postgres://USER@HOST/NAME")]
-pub struct StoreUrlError {
-    /// The text as given, without its password.
-    pub given: String,
+pub enum StoreUrlError {
+    /// Neither a file nor a server.
+    #[error("`{given}` is not a database; one of sqlite:FILE and postgres://USER@HOST/NAME")]
+    Scheme {
+        /// The text as given, without its password.
+        given: String,
+    },
+    /// A port or an option that the driver refuses.
+    #[error("`{given}` is not the address of a database: {reason}")]
+    Options {
+        /// The text as given, without its password.
+        given: String,
+        /// Reason of the driver.
+        reason: String,
+    },
 }
 
 /// Address of the database: `sqlite:slackwater.db` or `postgres://…`.
@@ -26,11 +38,22 @@ impl FromStr for StoreUrl {
         let named = schemes.iter().any(|scheme| {
             given.strip_prefix(scheme).is_some_and(|rest| !rest.trim_start_matches('/').is_empty())
         });
-        if named {
-            Ok(Self(given.to_owned()))
-        } else {
-            Err(StoreUrlError { given: without_password(given) })
+        if !named {
+            return Err(StoreUrlError::Scheme { given: without_password(given) });
         }
+        let read = if given.starts_with("sqlite:") {
+            given.parse::<SqliteConnectOptions>().map(|_| ())
+        } else {
+            given.parse::<PgConnectOptions>().map(|_| ())
+        };
+        let refused = |error| {
+            let reason = match error {
+                sqlx::Error::Configuration(source) => source.to_string(),
+                other => other.to_string(),
+            };
+            StoreUrlError::Options { given: without_password(given), reason }
+        };
+        read.map(|()| Self(given.to_owned())).map_err(refused)
     }
 }
 
@@ -121,6 +144,19 @@ mod tests {
         ] {
             assert_eq!(without_password(url), shown);
             assert!(!format!("{:?}", StoreUrl(url.to_owned())).contains("sesame"));
+        }
+    }
+
+    #[test]
+    fn what_the_driver_would_refuse_is_refused_without_a_database() {
+        for (url, reason) in [
+            ("postgres://me:sesame@db:foo/d", "invalid port number"),
+            ("postgres://me:sesame@db/d?sslmode=tight", "tight"),
+            ("sqlite:kept.db?mode=none", "none"),
+        ] {
+            let error = url.parse::<StoreUrl>().unwrap_err().to_string();
+            assert!(error.contains("is not the address of a database: "), "{error}");
+            assert!(error.contains(reason) && !error.contains("sesame"), "{error}");
         }
     }
 

@@ -250,7 +250,7 @@ pub(crate) async fn change(
         ClientChangeError::Invalid(error) => Problem::from(error),
         ClientChangeError::Store(error) => Problem::from(error),
     })?;
-    let changed = changed.ok_or_else(|| Problem::no_entity("client"))?;
+    let changed = changed.ok_or_else(|| Problem::no_entity(&format!("client {id:?}")))?;
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(changed)).into_response())
 }
 
@@ -260,7 +260,7 @@ pub(crate) async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<Value>, Problem> {
     let row = clients::get_client(app.store(), &id).await?;
-    let row = row.ok_or_else(|| Problem::no_entity("client"))?;
+    let row = row.ok_or_else(|| Problem::no_entity(&format!("client {id:?}")))?;
     let users = app.cache().read(|tables| tables.users(&id).map_or(0, Index::len));
     let devices = app
         .cache()

@@ -68,7 +68,8 @@ async fn end_override(
 ) -> Result<Json<SmartOverride>, Problem> {
     let (app, device) = device_of(&worlds, &device).await?;
     let ended = overrides::end(&app, device.id).await?;
-    let ended = ended.ok_or_else(|| Problem::no_entity("smart override"))?;
+    let ended =
+        ended.ok_or_else(|| Problem::no_entity(&format!("smart override of {}", device.id)))?;
     Ok(Json(SmartOverride::from_override(&ended)))
 }
 
@@ -78,8 +79,7 @@ async fn show_action(
     Path(action): Path<String>,
 ) -> Result<Json<ActionBody>, Problem> {
     let (app, id) = (first(&worlds)?, parse_action_id(&action)?);
-    let found =
-        find_action(app, id, None, |_| true).await?.ok_or_else(|| Problem::no_entity("action"))?;
+    let found = find_action(app, id, None, |_| true).await?.ok_or_else(|| no_action(&action))?;
     Ok(Json(ActionBody::from_action(&found)))
 }
 
@@ -90,7 +90,7 @@ async fn cancel_action(
 ) -> Result<Response, Problem> {
     let id = parse_action_id(&action)?;
     let found = find_action(first(&worlds)?, id, None, |_| true).await?;
-    let found = found.ok_or_else(|| Problem::no_entity("action"))?;
+    let found = found.ok_or_else(|| no_action(&action))?;
     let app = world_of(&worlds, &found.client_id).await?;
     answer_cancellation(orders::cancel_action(&app, id, None, |_| true).await?)
 }
@@ -122,7 +122,7 @@ pub(crate) async fn device_of(worlds: &[App], given: &str) -> Result<(App, Arc<D
     let devices = find_devices(first(worlds)?, given);
     match devices.as_slice() {
         [device] => Ok((world_of(worlds, &device.client_id).await?, Arc::clone(device))),
-        [] => Err(Problem::no_entity("device")),
+        [] => Err(Problem::no_entity(&format!("device {given:?}"))),
         several => Err(refuse_ambiguous_name(given, several)),
     }
 }
@@ -131,11 +131,16 @@ pub(crate) async fn device_of(worlds: &[App], given: &str) -> Result<(App, Arc<D
 async fn check_version(app: &App, device: &Device, command: &Command) -> Result<(), Problem> {
     let Command::OperationMode(mode) = command else { return Ok(()) };
     let client = clients::get_client(app.store(), &device.client_id).await?;
-    let client = client.ok_or_else(|| Problem::no_entity("client"))?.client;
+    let client =
+        client.ok_or_else(|| Problem::no_entity(&format!("client {:?}", device.client_id)))?.client;
     let known = parse_operation_mode(mode.as_str(), client.version);
     known.map(|_| ()).map_err(|error| Problem::bad_request(error.to_string()))
 }
 
+fn no_action(given: &str) -> Problem {
+    Problem::no_entity(&format!("action {given:?}"))
+}
+
 fn parse_action_id(id: &str) -> Result<Uuid, Problem> {
-    Uuid::parse_str(id).map_err(|_| Problem::no_entity("action"))
+    Uuid::parse_str(id).map_err(|_| no_action(id))
 }

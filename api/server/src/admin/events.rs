@@ -21,7 +21,7 @@ pub(crate) async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Value>
     let found = match given {
         Some(client) => {
             let known = clients::get_client(app.store(), &client).await?;
-            known.ok_or_else(|| Problem::no_entity("client"))?;
+            known.ok_or_else(|| Problem::no_entity(&format!("client {client:?}")))?;
             deliveries::client_events_after(app.store(), &client, after, count).await?
         }
         None => events::events_after(app.store(), after, count).await?,
@@ -61,7 +61,7 @@ pub(crate) async fn unsubscribe(
         Ok(Json(json!({ "removed": name })))
     } else {
         // Those of the settings are removed there.
-        Err(Problem::no_entity("subscription made by hand"))
+        Err(Problem::no_entity(&format!("subscription {name:?} made by hand")))
     }
 }
 

@@ -36,7 +36,7 @@ async fn show_sender(
     State(worlds): State<Worlds>,
     Path(name): Path<String>,
 ) -> Result<Json<Value>, Problem> {
-    let no_sender = || Problem::no_entity("sender of grid orders");
+    let no_sender = || Problem::no_entity(&format!("sender of grid orders {name:?}"));
     describe_sender(&worlds, &name).map(Json).ok_or_else(no_sender)
 }
 

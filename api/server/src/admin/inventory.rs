@@ -1,4 +1,6 @@
 //! Users, locations and devices of all clients, for operators; and new locations (NS-15).
+use std::sync::Arc;
+
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::Uri;
@@ -49,6 +51,7 @@ pub fn router(worlds: Vec<App>) -> Router {
         .route("/users", get(list_users))
         .route("/users/{client}/{user}", get(show_user))
         .route("/locations", get(list_locations).post(make_location))
+        .route("/locations/{location}", get(show_location))
         .route("/devices", get(list_devices))
         .route("/devices/{device}", get(show_device))
         .with_state(worlds)
@@ -73,7 +76,7 @@ impl Filter {
             } else if name == "client"
                 && clients::get_client(first(worlds)?.store(), &value).await?.is_none()
             {
-                return Err(Problem::no_entity("client"));
+                return Err(Problem::no_entity(&format!("client {value:?}")));
             }
             all.push((name.into_owned(), value.into_owned()));
         }
@@ -114,7 +117,8 @@ async fn show_user(
         shown["devices"] = devices.map(|device| shown_device(tables, device)).collect();
         Some(shown)
     });
-    shown.map(Json).ok_or_else(|| Problem::no_entity("user"))
+    let missing = || Problem::no_entity(&format!("user {id:?} of the client {client:?}"));
+    shown.map(Json).ok_or_else(missing)
 }
 
 fn shown_user(client: &str, user: &OfUser) -> Value {
@@ -155,6 +159,35 @@ fn shown_location(location: &Location) -> Value {
     })
 }
 
+/// A location with its tariff and the devices that are there.
+async fn show_location(
+    State(worlds): State<Vec<App>>,
+    Path(given): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    let app = first(&worlds)?;
+    let shown = app.cache().read(|tables| {
+        let (user, location) = find_location(tables, Uuid::parse_str(&given).ok()?)?;
+        let mut shown = shown_location(location);
+        let devices = user.device_ids().into_iter().filter_map(|id| tables.any_device(id));
+        let is_there = |device: &&Arc<Device>| {
+            tables.whereabouts(device).is_some_and(|place| place.id == location.id)
+        };
+        let devices = devices.filter(is_there).map(|device| shown_device(tables, device));
+        shown["devices"] = devices.collect();
+        Some((location.id, shown))
+    });
+    let missing = || Problem::no_entity(&format!("location {given:?}"));
+    let (id, mut shown) = shown.ok_or_else(missing)?;
+    shown["tariff"] = app.prices().read(|book| json!(book.schedule(id)));
+    Ok(Json(shown))
+}
+
+/// A location of any user, with the user.
+fn find_location(tables: &Tables, id: Uuid) -> Option<(&OfUser, &Location)> {
+    let mut users = tables.all_users().filter_map(|(client, id)| tables.user(client, id));
+    users.find_map(|user| Some((user, user.location(id)?)))
+}
+
 /// Makes a location, and answers with it.
 async fn make_location(
     State(worlds): State<Vec<App>>,
@@ -191,16 +224,13 @@ fn checked_location(app: &App, order: LocationOrder) -> Result<Location, Problem
     if let Some(zone) = zone.as_ref().filter(|zone| !is_known(zone)) {
         issues.push(format!("/zone: {zone:?} is not in [zones] of the settings"));
     }
-    let owner = id.and_then(|id| {
+    let is_of_other = id.is_some_and(|id| {
         app.cache().read(|tables| {
-            let owners = tables
-                .all_users()
-                .filter_map(|(client, id)| Some((client.to_owned(), tables.user(client, id)?)));
-            let mut with_it = owners.filter(|(_, user)| user.location(id).is_some());
-            with_it.next().map(|(client, user)| (client, user.id.to_string()))
+            let kept = find_location(tables, id).map(|(_, location)| location);
+            kept.is_some_and(|kept| (&*kept.client_id, &*kept.user_id) != (&*client, &*user))
         })
     });
-    if owner.is_some_and(|owner| owner != (client.clone(), user.clone())) {
+    if is_of_other {
         issues.push("/id: is a location of another user".to_owned());
     }
     if !issues.is_empty() {
@@ -215,7 +245,7 @@ fn checked_location(app: &App, order: LocationOrder) -> Result<Location, Problem
 async fn list_devices(State(worlds): State<Vec<App>>, uri: Uri) -> Result<Json<Value>, Problem> {
     let filter = Filter::read(&uri, &["client", "user", "kind", "vendor"], &worlds).await?;
     let all = first(&worlds)?.cache().read(|tables| {
-        let is_meant = |device: &&std::sync::Arc<Device>| {
+        let is_meant = |device: &&Arc<Device>| {
             filter.lets("client", &device.client_id)
                 && filter.lets("user", &device.user_id)
                 && filter.lets("kind", device.kind.as_str())

@@ -10,6 +10,7 @@ use crate::admin::console::worlds::first;
 use slackwater_http::problem::Problem;
 use slackwater_http::request::Path;
 use slackwater_http::routes::price_signals::BODY_MAX;
+use slackwater_service::grid::describing::count_homes;
 use slackwater_service::plans::limit_change::{LimitChange, change_limit};
 use slackwater_service::state::App;
 use slackwater_store::rows::Pair;
@@ -51,8 +52,7 @@ fn shown_limit(app: &App, area: &Pair) -> Value {
     let (zone, name) = area;
     let set = app.limits().set_for(area).unwrap_or_default();
     let now = app.area_limit(zone, name).and_then(|limit| limit.at(app.now()));
-    let homes =
-        app.cache().read(|tables| tables.plans.residents(zone, Some(name.as_str())).count());
+    let homes = count_homes(app, zone, name);
     json!({
         "zone": zone,
         "area": name,

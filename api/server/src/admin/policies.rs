@@ -19,10 +19,8 @@ use slackwater_http::problem::Problem;
 use slackwater_http::request::Path;
 use slackwater_service::plans::crowding::{explain_crowding, find_crowding_devices};
 use slackwater_service::plans::flex_body::FlexPolicyBody;
-use slackwater_service::plans::patching::{
-    PolicyError, keep_flex, patch_charger, set_comfort, set_vehicle,
-};
-use slackwater_service::plans::show::plan_of;
+use slackwater_service::plans::patching::{keep_flex, patch_charger, set_comfort, set_vehicle};
+use slackwater_service::plans::show::{explain_lack_of_plan, open_plan};
 use slackwater_service::plans::unit::show_unit;
 use slackwater_service::state::App;
 
@@ -118,11 +116,11 @@ async fn show_plan(
     Path(device): Path<String>,
 ) -> Result<Json<Value>, Problem> {
     let (app, device) = device_of(&worlds, &device).await?;
+    let missing = || Problem::absent(explain_lack_of_plan(&app, &device));
     if device.kind == DeviceKind::Hvac {
-        let shown = show_unit(&app, device.id).ok_or(PolicyError::Missing("plan"))?;
-        return Ok(Json(json!(shown)));
+        return Ok(Json(json!(show_unit(&app, device.id).ok_or_else(missing)?)));
     }
-    let shown = plan_of(&app, device.id).await?;
+    let shown = open_plan(&app, device.id).await?.ok_or_else(missing)?.shown;
     let time_zone = app.cache().read(|tables| {
         let location = tables.whereabouts(&device);
         location.and_then(|location| location.facts.time_zone)

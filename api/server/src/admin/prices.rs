@@ -92,7 +92,9 @@ async fn fetch_price_feed(State(app): State<App>, uri: Uri) -> Result<Json<FeedR
     match fetch_now(&app, &zone_id).await {
         Ok(report) => Ok(Json(report)),
         Err(FetchNowError::Store(failure)) => Err(failure.into()),
-        Err(FetchNowError::NoFeed { .. }) => Err(Problem::no_entity("price feed")),
+        Err(FetchNowError::NoFeed { .. }) => {
+            Err(Problem::no_entity(&format!("price feed of the zone {zone_id:?}")))
+        }
         Err(busy @ FetchNowError::Busy { .. }) => Err(Problem::unavailable(busy.to_string())),
     }
 }
@@ -135,7 +137,13 @@ async fn get_signal(State(app): State<App>, uri: Uri) -> Result<Json<PriceCurve>
     };
     let (from, to) = read_window(&uri)?;
     let curve = app.prices().read(|book| Some(book.series(&name)?.curve.between(from, to)));
-    curve.map(Json).ok_or_else(|| Problem::no_entity("area"))
+    let missing = || match &name {
+        SeriesName::Area { zone_id, area_id, .. } => {
+            Problem::no_entity(&format!("price signal of the area {area_id:?} of {zone_id:?}"))
+        }
+        SeriesName::Market { .. } => Problem::no_entity("price signal"),
+    };
+    curve.map(Json).ok_or_else(missing)
 }
 
 /// Gives a location a tariff, or takes it away with `null` (NS-14).
@@ -157,15 +165,17 @@ async fn schedule_tariff(
 async fn find_client(app: &App, uri: &Uri) -> Result<String, Problem> {
     let id = read_required(uri, "client")?;
     let known = clients::get_client(app.store(), &id).await?;
-    known.map(|row| row.client.id).ok_or_else(|| Problem::no_entity("client"))
+    known.map(|row| row.client.id).ok_or_else(|| Problem::no_entity(&format!("client {id:?}")))
 }
 
 /// The location of `?location=`.
 async fn find_location(app: &App, uri: &Uri) -> Result<Location, Problem> {
     let client_id = find_client(app, uri).await?;
-    let id = Uuid::parse_str(&read_required(uri, "location")?).ok();
+    let given = read_required(uri, "location")?;
+    let id = Uuid::parse_str(&given).ok();
     let known = app.cache().read(|tables| tables.location(&client_id, id?).cloned());
-    known.ok_or_else(|| Problem::no_entity("location"))
+    let missing = || format!("location {given:?} of the client {client_id:?}");
+    known.ok_or_else(|| Problem::no_entity(&missing()))
 }
 
 /// The window of `?from=` and `?to=`.

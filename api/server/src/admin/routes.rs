@@ -1,9 +1,10 @@
 //! Routes of the operators' address.
-use axum::Router;
 use axum::http::{Method, Uri};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
 use axum::routing::{delete, get};
+use axum::{Json, Router};
+use serde_json::json;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::admin::guard::guard;
@@ -17,14 +18,15 @@ use slackwater_http::routes::health;
 use slackwater_http::telemetry;
 use slackwater_service::state::App;
 
-/// Metrics, documentation and readiness of all environments, the console, and what operators
+/// Metrics, documentation and health of all environments, the console, and what operators
 /// change.
 ///
-/// Documentation and readiness are open: they tell nothing about anyone, and a probe of a
+/// Documentation and health are open: they tell nothing about anyone, and a probe of a
 /// cluster has no token. All else is behind the `guard`.
 pub fn router(worlds: &[App], residents: Option<SandboxSeeder>) -> Router {
     let start = get(async || Redirect::to("/console"));
-    let mut open = docs::router(worlds).route("/", start);
+    let live = get(async || Json(json!({ "is_alive": true })));
+    let mut open = docs::router(worlds).route("/", start).route("/health/live", live);
     let mut guarded = Router::new();
     if let Some(app) = worlds.first() {
         let ready = Router::new().route("/health/ready", get(health::check_readiness));

@@ -112,7 +112,8 @@ async fn find_client(residents: &SandboxSeeder, uri: &Uri) -> Result<String, Pro
     let Some((_, id)) = named else { return Ok(residents.client_id.to_string()) };
     let known = clients::get_client(residents.app.store(), &id).await?;
     let known = known.filter(|row| row.client.environment == residents.app.environment());
-    known.map(|row| row.client.id).ok_or_else(|| Problem::no_entity("client"))
+    let missing = || Problem::no_entity(&format!("client {id:?} of the sandbox"));
+    known.map(|row| row.client.id).ok_or_else(missing)
 }
 
 /// Every device, with what the scenario's client knows it by.
@@ -137,7 +138,7 @@ async fn show_truth(
 ) -> Result<Json<Reading>, Problem> {
     let name = residents.device_name(&device);
     let reading = residents.sandbox.actual_reading(&name);
-    reading.map(Json).ok_or_else(|| Problem::no_entity("device"))
+    reading.map(Json).ok_or_else(|| Problem::no_entity(&format!("device {device:?}")))
 }
 
 /// Readings of all devices, or of those of `?kind=`, as of [`show_truth`].
@@ -246,9 +247,10 @@ async fn send_command(
     let common = all.iter().map(Device::common).find(|c| c.id == name);
     let (user, vendor) = common
         .and_then(|common| Some((common.user, common.vendor?)))
-        .ok_or_else(|| Problem::no_entity("device"))?;
+        .ok_or_else(|| Problem::no_entity(&format!("device {device:?}")))?;
     let connection = residents.sandbox.connection(&user, &vendor);
-    let vendor = residents.sandbox.vendor(&vendor).ok_or_else(|| Problem::no_entity("vendor"))?;
+    let missing = || Problem::no_entity(&format!("vendor {:?}", vendor.as_str()));
+    let vendor = residents.sandbox.vendor(&vendor).ok_or_else(missing)?;
     let linked = Linked::new(connection, &name);
     let sent = vendor.send(&linked, &command, residents.app.now()).await;
     sent.map_err(|error| Problem::of_vendor(&error, true))?;

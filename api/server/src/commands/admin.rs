@@ -29,6 +29,10 @@ pub(crate) async fn run_admin_command(
             eprintln!("{}", table.unwrap_or_default());
             Ok(())
         }
+        AdminCommand::Ping => {
+            let operator = Operator::connect(&line.server, settings)?;
+            operator.print_answer(Method::GET, "health/live", Body::default()).await
+        }
         AdminCommand::Audit { after, limit } => {
             let path = format!("audit?after={after}&limit={limit}");
             let operator = Operator::connect(&line.server, settings)?;

@@ -54,7 +54,7 @@ pub(crate) enum Command {
     Client(Kept<ClientCommand>),
     /// List and show users of clients.
     User(Asked<UserCommand>),
-    /// List and make locations of users.
+    /// List, show and make locations of users.
     Location(Asked<LocationCommand>),
     /// List and show linked devices.
     Device(Asked<DeviceCommand>),
@@ -84,7 +84,7 @@ pub(crate) enum Command {
     Policy(Asked<PolicyCommand>),
     /// Show the plans of devices.
     Plan(Asked<PlanCommand>),
-    /// Make tokens for the operators' address, and list what operators did.
+    /// Make tokens for the operators' address, list what operators did, and ask whether a server answers.
     Admin(Asked<AdminCommand>),
     /// Make keys for secrets in the database, and encrypt them with another key.
     #[command(subcommand)]
@@ -135,6 +135,11 @@ pub(crate) enum LocationCommand {
         /// Locations in this area only.
         #[arg(long)]
         area: Option<String>,
+    },
+    /// Show a location with its tariff and the devices that are there.
+    Show {
+        /// Its identifier.
+        location: String,
     },
     /// Make a location of a user, and print it with its identifier.
     Create(CreateLocation),
@@ -197,6 +202,8 @@ pub(crate) enum AdminCommand {
     /// Make tokens.
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Fail unless the server answers, for checks of liveness. Its database is not asked.
+    Ping,
     /// List what operators did: who, when, from where, what, and the status of the answer.
     Audit {
         /// Begin after this `seq`.

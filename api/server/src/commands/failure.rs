@@ -21,7 +21,7 @@ use slackwater_store::signing::SecretError;
 pub(crate) enum Failure {
     #[error(transparent)]
     Config(#[from] ConfigError),
-    #[error(transparent)]
+    #[error("sandbox.clock: {0}")]
     Clock(#[from] ClockError),
     #[error(transparent)]
     Traces(#[from] TracesError),
@@ -74,7 +74,7 @@ pub(crate) enum Failure {
     Evidence(#[from] EvidenceLogError),
     #[error("{}: nothing is signed in its {lines} lines", file.display())]
     Unsigned { file: PathBuf, lines: usize },
-    #[error("there is no client {0} in the sandbox")]
+    #[error("sandbox.client: there is no client {0} in the sandbox")]
     NoClient(String),
     #[error("there is no client {0}")]
     UnknownClient(String),

@@ -4,14 +4,15 @@ use std::path::Path;
 use axum::http::Method;
 use chrono::{DateTime, Utc};
 use clap::Subcommand;
-use serde_json::json;
+use serde_json::{Value, json};
 use slackwater_control::grid_order::limit::GridOrder;
 use slackwater_engine::units::Power;
 
 use crate::commands::arguments::{Asked, parse_instant};
 use crate::commands::command::parse_kw;
 use crate::commands::failure::Failure;
-use crate::commands::operator::{Body, Operator, path_segment};
+use crate::commands::operator::{Body, Operator, indent_json, path_segment};
+use crate::commands::output::{describe_lack_of_homes, print};
 
 /// A sender is named as in `[grid.NAME]` of the settings.
 #[derive(Debug, Subcommand)]
@@ -63,5 +64,15 @@ pub(crate) async fn run_grid_command(
         GridCommand::Show { name: None } => (Method::GET, "grid".to_owned(), Body::default()),
     };
     let operator = Operator::connect(&line.server, settings)?;
-    operator.print_answer(method, &path, body).await
+    let answer = operator.read_answer(method, &path, body).await?;
+    let shown: Value = serde_json::from_str(&answer).unwrap_or_default();
+    let senders = shown.as_array().map_or(std::slice::from_ref(&shown), Vec::as_slice);
+    for sender in senders {
+        if let (Some(warning), Some(name)) =
+            (describe_lack_of_homes(sender), sender["name"].as_str())
+        {
+            eprintln!("warning: grid.{name}: {warning}");
+        }
+    }
+    print(&indent_json(&answer))
 }

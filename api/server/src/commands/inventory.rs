@@ -40,6 +40,10 @@ pub(crate) async fn run_location_command(
             let path = path_of("locations", &wanted);
             operator.print_answer(Method::GET, &path, Body::default()).await
         }
+        LocationCommand::Show { location } => {
+            let path = format!("locations/{}", path_segment(&location));
+            operator.print_answer(Method::GET, &path, Body::default()).await
+        }
         LocationCommand::Create(new) => {
             let order = Body::json(&json!(LocationOrder::from(new)));
             operator.print_answer(Method::POST, "locations", order).await

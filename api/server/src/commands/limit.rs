@@ -10,7 +10,7 @@ use crate::commands::arguments::{AreaName, Asked, LimitCommand};
 use crate::commands::failure::Failure;
 use crate::commands::limit_file::LimitFile;
 use crate::commands::operator::{Body, Operator, path_segment};
-use crate::commands::output::print;
+use crate::commands::output::{describe_lack_of_homes, print};
 use crate::commands::sandbox::read_file;
 
 /// Lists, shows or changes limits, and prints the answer.
@@ -61,23 +61,13 @@ pub(crate) async fn run_limit_command(
                 eprintln!("{imported}");
             }
             let shown: Value = serde_json::from_str(&answer).unwrap_or_default();
-            if let Some(warning) = warn_of_no_homes(&shown) {
+            let is_set = !shown["power_max_kw"].is_null() || shown["periods"] != json!([]);
+            if is_set && let Some(warning) = describe_lack_of_homes(&shown) {
                 eprintln!("warning: {warning}");
             }
             print(&format!("{shown:#}"))
         }
     }
-}
-
-/// A limit of an area without homes bounds nothing: its name may be mistyped.
-fn warn_of_no_homes(shown: &Value) -> Option<String> {
-    let is_set = !shown["power_max_kw"].is_null() || shown["periods"] != json!([]);
-    let (zone, area) = (shown["zone"].as_str()?, shown["area"].as_str()?);
-    (is_set && shown["homes"] == 0).then(|| {
-        format!(
-            "no home is in the area {area:?} of the zone {zone:?}: the limit bounds nothing yet"
-        )
-    })
 }
 
 fn path_of(AreaName { zone, area }: &AreaName) -> String {

@@ -135,7 +135,7 @@ fn describe_problem(status: StatusCode, text: &str) -> String {
 }
 
 /// JSON on lines of its own. An answer without a body is an empty object.
-fn indent_json(text: &str) -> String {
+pub(crate) fn indent_json(text: &str) -> String {
     if text.is_empty() {
         return "{}".to_owned();
     }

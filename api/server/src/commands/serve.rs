@@ -9,6 +9,9 @@ use std::sync::Arc;
 use crate::admin::clients::Made;
 use crate::running::{Service, Stop};
 use crate::seeding::kept::{keep_clock, keep_clock_running, resume_clock};
+use slackwater_control::device::command::{Command, Switch};
+use slackwater_control::device::scope::DeviceKind;
+use slackwater_engine::units::amps;
 use slackwater_http::telemetry;
 use slackwater_integration::registry::Registry;
 use slackwater_sandbox::generate::{generate, street};
@@ -18,7 +21,9 @@ use slackwater_service::clock::{Clock, ClockError, Speed};
 use slackwater_service::config::error::ConfigError;
 use slackwater_service::config::load::ignored_variables;
 use slackwater_service::config::text::Listen;
-use slackwater_service::config::{Config, log_filter, unknown_crates};
+use slackwater_service::config::{Config, Environments, log_filter, unknown_crates};
+use slackwater_service::control::orders::takes_order;
+use slackwater_service::jobs::poller::poll_now;
 use slackwater_service::state::App;
 use slackwater_service::supervise::keep_running;
 use slackwater_service::traces::TraceExport;
@@ -49,9 +54,12 @@ pub(crate) async fn run_service(
     let traces = config.telemetry.traces.as_ref().map(TraceExport::start).transpose()?;
     subscribe(filter, traces.as_ref());
     telemetry::install();
+    log_outline(&config, file);
     warn_about(&config, file, arguments);
     let scenario = read_scenario(&config)?;
-    check_zones(&config, scenario.as_ref())?;
+    if let Some(fault) = find_unknown_zones(&config, scenario.as_ref()).next() {
+        return Err(fault.into());
+    }
     let clock = sandbox_clock(&config, scenario.as_ref())?;
     // Watched from before the first request, so that an early signal is not lost.
     let mut interrupt = signal::unix::signal(SignalKind::interrupt()).map_err(Failure::Signals)?;
@@ -117,9 +125,33 @@ fn warn_about(config: &Config, file: Option<&Path>, arguments: &Serve) {
     if config.opens_without_integrations() {
         warn!("production has no integrations, so that no device can be linked");
     }
+    for doubt in config.doubts() {
+        warn!(doubt, "a setting is probably not meant");
+    }
     for open in config.open_files(file) {
         warn!(setting = open.name, file = %open.file.display(), "a file with a secret is open to all");
     }
+}
+
+/// Logs an outline of the settings, without secrets: what a reader of the log has to know first.
+fn log_outline(config: &Config, file: Option<&Path>) {
+    let Environments { sandbox, production } = &config.environments;
+    let integrations = production.as_ref().map_or(0, |own| own.integrations.len());
+    info!(
+        version = env!("CARGO_PKG_VERSION"),
+        file = file.map(|file| file.display().to_string()).unwrap_or_default(),
+        database = config.store.url.place(),
+        is_encrypted = config.store.keys.current().is_some(),
+        sandbox = sandbox.is_some(),
+        production = production.is_some(),
+        integrations,
+        zones = config.zones.len(),
+        limits = config.plans.limits.len(),
+        grid = config.grid.len(),
+        receivers = config.events.subscriptions.len(),
+        home_assistant = config.home_assistant.is_some(),
+        "settings"
+    );
 }
 
 /// Writes the log as JSON to the standard error, and sends traces if they are set.
@@ -177,17 +209,23 @@ fn apply_arguments(mut config: Config, arguments: &Serve) -> Result<Config, Conf
     Ok(config)
 }
 
-/// Refuses limits of zones that exist nowhere: a mistyped one would limit nothing.
-pub(crate) fn check_zones(config: &Config, scenario: Option<&Scenario>) -> Result<(), ConfigError> {
-    let is_known = |zone: &String| {
+/// Faults of limits and of grid orders for zones that exist nowhere: a mistyped one would limit
+/// nothing.
+pub(crate) fn find_unknown_zones(
+    config: &Config,
+    scenario: Option<&Scenario>,
+) -> impl Iterator<Item = ConfigError> {
+    let is_known = move |zone: &String| {
         let of_scenario = scenario.into_iter().flat_map(|scenario| &scenario.zones);
         config.zones.contains_key(zone) || of_scenario.map(|known| &known.id).any(|id| id == zone)
     };
-    let mut limited = config.plans.limits.iter().map(|limit| &limit.zone);
-    match limited.find(|zone| !is_known(zone)) {
-        Some(zone) => Err(ConfigError::NoZone { zone: zone.clone() }),
-        None => Ok(()),
-    }
+    let limits = config.plans.limits.iter().enumerate();
+    let limited = limits.map(|(index, limit)| (format!("plans.limits[{index}].zone"), &limit.zone));
+    let ordered = config.grid.iter().filter_map(|(name, sender)| {
+        sender.zone.as_ref().map(|zone| (format!("grid.{name}.zone"), zone))
+    });
+    let unknown = limited.chain(ordered).filter(move |(_, zone)| !is_known(zone));
+    unknown.map(|(name, zone)| ConfigError::NoZone { name, zone: zone.clone() })
 }
 
 /// The scenario that is simulated, if one is.
@@ -252,7 +290,7 @@ async fn print_welcome(app: &App, client: &Client, admin: &str) -> Result<(), Fa
     let mut lines = vec![format!("\nConsole: {admin}/console")];
     lines.push(format!("Database: {}", app.config().store.url.shown()));
     lines.push("\nCommands for this server, in another terminal:\n".to_owned());
-    lines.extend(commands_to_try(app, admin).map(|line| format!("  {line}")));
+    lines.extend(commands_to_try(app, admin).await.into_iter().map(|line| format!("  {line}")));
     lines.push("\nRequests, with a token that is good for an hour:\n".to_owned());
     for path in ["/vehicles?pageSize=2", "/users/ada/chargers", "/health/chargers"] {
         lines.push(format!("  curl -H '{header}' '{base}{path}'"));
@@ -266,7 +304,7 @@ async fn print_welcome(app: &App, client: &Client, admin: &str) -> Result<(), Fa
 }
 
 /// Commands that work at once, whatever is simulated.
-fn commands_to_try(app: &App, admin: &str) -> impl Iterator<Item = String> {
+async fn commands_to_try(app: &App, admin: &str) -> Vec<String> {
     let program = env::current_exe().unwrap_or_else(|_| "slackwater-api".into());
     let folder = program.parent().map(|folder| folder.display().to_string());
     let path = folder.map(|folder| format!("export PATH=\"{folder}:$PATH\""));
@@ -281,5 +319,25 @@ fn commands_to_try(app: &App, admin: &str) -> impl Iterator<Item = String> {
         "slackwater-api sandbox devices".to_owned(),
         "slackwater-api events tail --once".to_owned(),
     ];
-    path.into_iter().chain(fixed).chain(of_device)
+    let told = commands_to_tell(app).await;
+    path.into_iter().chain(fixed).chain(of_device).chain(told).collect()
+}
+
+/// Commands that a charger takes now, by its reading.
+async fn commands_to_tell(app: &App) -> Vec<String> {
+    let charger = app.cache().read(|tables| {
+        let planned = tables.plans.with_policy().filter_map(|id| tables.any_device(id));
+        let chargers = planned.filter(|device| device.kind == DeviceKind::Charger);
+        chargers.min_by_key(|device| device.vendor_device.clone()).cloned()
+    });
+    let Some(charger) = charger else { return Vec::new() };
+    poll_now(app, charger.id).await;
+    let name = &charger.vendor_device;
+    let candidates = [
+        (format!("max-current {name} 10"), Command::MaxCurrent(amps(10.0))),
+        (format!("stop {name}"), Command::Charge(Switch::Stop)),
+        (format!("start {name}"), Command::Charge(Switch::Start)),
+    ];
+    let taken = candidates.into_iter().filter(|(_, command)| takes_order(app, charger.id, command));
+    taken.map(|(words, _)| format!("slackwater-api command {words}")).collect()
 }

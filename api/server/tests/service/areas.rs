@@ -18,7 +18,7 @@ use slackwater_service::linking::connect::NewDevice;
 use slackwater_service::plans::area::{self, LEASE, work};
 use slackwater_service::plans::limit_change::{LimitChange, change_limit};
 use slackwater_service::plans::planner::plan_now;
-use slackwater_service::plans::show::plan_of;
+use slackwater_service::plans::show::open_plan;
 use slackwater_service::state::{App, Urls};
 use slackwater_store::client::Environment;
 use slackwater_store::jobs;
@@ -143,7 +143,7 @@ async fn plans_of_an_area_with_a_limit_keep_it_and_are_left_alone() {
     // The cheapest hour for the first, then what is left. That is dear, so the area is asked for.
     assert_eq!(hours(), [Some(4), Some(2), Some(1)]);
     assert!(!area::is_idle(&stage.app).await.unwrap());
-    let shown = plan_of(&stage.app, ids[2]).await.unwrap();
+    let shown = open_plan(&stage.app, ids[2]).await.unwrap().unwrap().shown;
     let reason = shown.shared_reason.unwrap();
     assert!(reason.starts_with("The limit that the devices of its area share"), "{reason}");
     assert!(reason.contains(" NOK, and alone it would pay "), "{reason}");
@@ -162,7 +162,7 @@ async fn plans_of_an_area_with_a_limit_keep_it_and_are_left_alone() {
     let page = page_of(&stage, &page).await;
     assert!(page.contains(&format!("/console/devices/{}", ids[0])), "{page}");
     // What users see, such as in Home Assistant, names no other user's device.
-    let shown = plan_of(&stage.app, ids[2]).await.unwrap();
+    let shown = open_plan(&stage.app, ids[2]).await.unwrap().unwrap().shown;
     let shown = format!("{} {:?}", json!(shown), shown.sentences(chrono_tz::UTC));
     assert!(ids[..2].iter().all(|id| !shown.contains(&id.to_string())), "{shown}");
     // The first wants nothing any more. Looks at the others change nothing; new prices do.

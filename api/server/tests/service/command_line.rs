@@ -93,6 +93,11 @@ async fn clients_and_events_are_those_of_the_running_server() {
     assert!(is_done, "{error}");
     let made: Value = serde_json::from_str(&made).unwrap();
     let id = made["client_id"].as_str().unwrap();
+    let image = include_str!("../../../../Dockerfile").split_once("HEALTHCHECK").unwrap().1;
+    let check = image.split_once("CMD [").unwrap().1.split_once(']').unwrap().0;
+    let check: Vec<&str> = check.split(", ").map(|word| word.trim_matches('"')).collect();
+    let (is_done, alive, error) = run(ask(&check[1..])).await;
+    assert!(is_done && alive.contains("is_alive"), "{error}");
     let (_, all, _) = run(ask(&["client", "list"])).await;
     assert!(all.contains(id) && !all.contains(made["client_secret"].as_str().unwrap()));
     let subscribe = ["events", "subscribe", "mine", "--client", id, "--url", "http://127.0.0.1:9/"];
@@ -160,12 +165,23 @@ async fn a_limit_of_an_unknown_zone_is_refused_at_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("settings.toml");
     let url = format!("sqlite:{}", folder.path().join("kept.db").display());
-    let limit = "[[plans.limits]]\nzone = \"NO9\"\narea = \"north\"\npower_max_kw = 20.0\n";
-    std::fs::write(&file, format!("[store]\nurl = \"{url}\"\n{limit}")).unwrap();
-    let file = file.display().to_string();
-    let serve = ["serve", "--listen", "127.0.0.1:0", "--config", &file];
-    let (is_done, _, error) = run(program(&serve)).await;
-    assert!(!is_done && error.contains("plans.limits") && error.contains("NO9"), "{error}");
+    let path = file.display().to_string();
+    for (limit, name) in [
+        (
+            "[[plans.limits]]\nzone = \"NO9\"\narea = \"north\"\npower_max_kw = 20.0\n",
+            "plans.limits[0]",
+        ),
+        ("[grid.dso]\nzone = \"NO9\"\narea = \"north\"\n", "grid.dso"),
+    ] {
+        std::fs::write(&file, format!("[store]\nurl = \"{url}\"\n{limit}")).unwrap();
+        let told = format!(
+            "{name}.zone: neither [zones] nor the scenario of the sandbox has the zone \"NO9\""
+        );
+        for words in [&["serve", "--listen", "127.0.0.1:0"][..], &["config", "check"]] {
+            let (is_done, _, error) = run(program(&[words, &["--config", &path]].concat())).await;
+            assert!(!is_done && error.contains(&told), "{error}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -255,7 +271,9 @@ async fn every_fault_of_settings_is_told_with_its_name() {
          base = {}\nauth = {}\nlink = {}\n\
          integrations.a = {{ type = \"barn\" }}\n\
          integrations.b = {{ type = \"ocpp\", listen = \"127.0.0.1:0\", security_profile = 9, \
-         state_folder = \".\" }}\n",
+         state_folder = \".\" }}\n\
+         [[events.subscriptions]]\nname = \"billing\"\nclient = \"not-a-uuid\"\n\
+         url = \"http://127.0.0.1:9/\"\nevents = [\"nope\"]\n",
         door(1),
         door(2),
         door(3)
@@ -264,15 +282,93 @@ async fn every_fault_of_settings_is_told_with_its_name() {
     let (is_done, _, error) = run(program(&check)).await;
     assert!(!is_done);
     for part in [
-        "6 of the settings cannot be used",
+        "8 of the settings cannot be used",
         "sandbox.scenario: cannot read nowhere.yaml",
         "sandbox.clock: ",
         "zones.NO1.prices: cannot read nowhere.csv",
-        "plans.limits: neither [zones] nor the scenario of the sandbox has the zone \"NO9\"",
+        "plans.limits[0].zone: neither [zones] nor the scenario of the sandbox has the zone \"NO9\"",
         "environments.production.integrations.a.type: there is no integration `barn`",
         "environments.production.integrations.b: security_profile: 9 is none of 0 to 3",
+        "events.subscriptions[0].events: receivers see no event \"nope\"",
+        "events.subscriptions[0].client: \"not-a-uuid\" is not the ID of a client",
     ] {
         assert!(error.contains(part), "{part}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_start_refuses_without_a_database_is_refused_by_a_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    let path = file.display().to_string();
+    let store = format!("[store]\nurl = \"sqlite:{}\"\n", folder.path().join("kept.db").display());
+    let ocpp = "type = \"ocpp\", listen = \"127.0.0.1:0\", security_profile = 1";
+    let state = folder.path().display();
+    let production = format!(
+        "{store}[environments.production]\nbase = {{ listen = \"127.0.0.1:0\" }}\n\
+         auth = {{ listen = \"127.0.0.1:0\" }}\nlink = {{ listen = \"127.0.0.1:0\" }}\n\
+         integrations.a = {{ {ocpp}, state_folder = \"{state}\" }}\n"
+    );
+    for (text, told) in [
+        (
+            format!("{production}[grid.dso]\nsite = \"garage\"\n"),
+            "grid.dso.site: 0 integrations of production have a site \"garage\"; it needs one",
+        ),
+        (
+            format!("{production}integrations.b = {{ {ocpp}, state_folder = \"{state}\" }}\n"),
+            "environments.production.integrations.b: the vendor OCPP has another integration",
+        ),
+        (format!("{store}[environments]\n"), "no environment is configured"),
+        (
+            "[store]\nurl = \"postgres://db:foo/slackwater\"\n".to_owned(),
+            "store.url: `postgres://db:foo/slackwater` is not the address of a database: invalid \
+             port number",
+        ),
+    ] {
+        std::fs::write(&file, text + "[admin]\nlisten = \"127.0.0.1:0\"\n").unwrap();
+        for words in [&["config", "check"][..], &["serve"]] {
+            let (is_done, _, error) = run(program(&[words, &["--config", &path]].concat())).await;
+            assert!(!is_done && error.contains(told), "{words:?}: {error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_only_the_database_or_the_system_refuses_is_told_by_its_setting() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    let path = file.display().to_string();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let base = |url: &str, admin: &str| {
+        format!(
+            "[store]\nurl = \"{url}\"\n[admin]\nlisten = \"{admin}\"\n\
+             [environments.sandbox]\nbase = {{ listen = \"127.0.0.1:0\" }}\n\
+             auth = {{ listen = \"127.0.0.1:0\" }}\nlink = {{ listen = \"127.0.0.1:0\" }}\n"
+        )
+    };
+    let store = format!("sqlite:{}", folder.path().join("kept.db").display());
+    let client = "0b3c8f52-5b43-4b6e-9b0e-3f3c6f0e6a51";
+    for (text, told) in [
+        (
+            base("postgres://127.0.0.1:1/slackwater", "127.0.0.1:0"),
+            "store.url: cannot open PostgreSQL at 127.0.0.1:1".to_owned(),
+        ),
+        (base(&store, &address.to_string()), format!("admin.listen: cannot listen on {address}: ")),
+        (
+            base(&store, "127.0.0.1:0")
+                + &format!(
+                    "[[events.subscriptions]]\nname = \"billing\"\nclient = \"{client}\"\n\
+                     url = \"http://127.0.0.1:9/\"\n"
+                ),
+            format!("events.subscriptions[0].client: there is no client {client}"),
+        ),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let (is_done, _, error) = run(program(&["config", "check", "--config", &path])).await;
+        assert!(is_done, "{error}");
+        let (is_done, _, error) = run(program(&["serve", "--config", &path])).await;
+        assert!(!is_done && error.contains(&told), "{told}: {error}");
     }
 }
 
@@ -428,8 +524,11 @@ async fn grid_orders_are_passed_and_shown() {
         assert!(is_done, "{arguments:?}: {err}");
         let shown: Value = serde_json::from_str(&out).unwrap();
         assert_eq!((&shown["limit_kw"], &shown["reason"]), (&limit, &json!(reason)), "{out}");
+        let told = "warning: grid.dso: no home is in the area \"north\" of the zone \"NO1\"";
+        assert!(err.starts_with(told) && shown["homes"] == 0, "{err} {out}");
     }
-    let (_, all, _) = ask(&["grid", "show"]).await;
+    let (_, all, warning) = ask(&["grid", "show"]).await;
+    assert!(warning.starts_with("warning: grid.dso: no home is in the area"), "{warning}");
     let all: Value = serde_json::from_str(&all).unwrap();
     assert_eq!((&all[0]["name"], &all[0]["fail_safe_kw"]), (&json!("dso"), &json!(4.2)));
     for (arguments, reason) in [

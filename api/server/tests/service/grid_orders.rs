@@ -228,7 +228,12 @@ async fn orders_that_make_no_sense_are_refused_and_change_nothing() {
     let app = &stage.app;
     follow(app).await;
     for (path, order, status, reason) in [
-        ("/grid/other", json!({ "limit_kw": 1.0 }), 404, "sender of grid orders"),
+        (
+            "/grid/other",
+            json!({ "limit_kw": 1.0 }),
+            404,
+            "sender of grid orders \\\"other\\\" not found",
+        ),
         ("/grid/dso", json!({ "limit_kw": -1.0 }), 400, "/limit_kw: -1 kW is below 0 kW"),
         ("/grid/dso", json!({ "limit_kw": "4" }), 400, "/limit_kw: expected a number, found"),
         ("/grid/dso", json!({ "limit_kw": 1.0, "until": six() }), 400, "/until: 2026-01-05 18:00"),

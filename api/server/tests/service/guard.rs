@@ -183,6 +183,19 @@ async fn a_client_is_made_with_a_secret_that_is_shown_once() {
 }
 
 #[tokio::test]
+async fn liveness_needs_no_database_and_no_token() {
+    let stage = Stage::with(On::Sqlite, |config| {
+        config.admin.token = Some("0123456789abcdefghij".parse().unwrap());
+    })
+    .await;
+    let router = admin::routes::router(std::slice::from_ref(&stage.app), None);
+    stage.app.store().close().await;
+    let (status, _, body) = ask(&router, (Method::GET, "/health/live"), &[], "").await;
+    assert_eq!((status, body), (200, json!({ "is_alive": true })));
+    assert_eq!(ask(&router, (Method::GET, "/health/ready"), &[], "").await.0, 503);
+}
+
+#[tokio::test]
 async fn a_name_that_two_devices_have_is_answered_with_both() {
     let stage = Stage::new().await;
     let router = admin::routes::router(std::slice::from_ref(&stage.app), None);

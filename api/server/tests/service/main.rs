@@ -54,4 +54,5 @@ mod uptake;
 mod users;
 mod vendor;
 mod versions;
+mod welcome;
 mod whereabouts;

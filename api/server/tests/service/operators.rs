@@ -148,6 +148,11 @@ async fn locations_are_made_and_everything_is_listed() {
         (&json!("the-box"), &made["id"])
     );
     assert_eq!(get(&router, "/devices?kind=vehicle").await, json!([]));
+    let shown = get(&router, &format!("/locations/{}", made["id"].as_str().unwrap())).await;
+    assert_eq!(
+        (&shown["area"], &shown["devices"][0]["id"], &shown["tariff"]),
+        (&json!("north"), &json!(charger), &Value::Null)
+    );
     let shown = get(&router, "/devices/the-box").await;
     assert_eq!((&shown["id"], &shown["user"]), (&json!(charger), &json!("ada")));
     let user = get(&router, &format!("/users/{}/ada", asker.id)).await;
@@ -197,10 +202,15 @@ async fn what_does_not_exist_is_refused_and_not_an_empty_list() {
     let stage = Stage::new().await;
     let router = router(&stage);
     for (path, status, part) in [
-        ("/users?client=nobody", 404, "client not found"),
-        ("/locations?client=nobody", 404, "client not found"),
-        ("/devices?client=nobody", 404, "client not found"),
-        ("/events?client=nobody", 404, "client not found"),
+        ("/users?client=nobody", 404, "client \"nobody\" not found"),
+        ("/locations?client=nobody", 404, "client \"nobody\" not found"),
+        ("/devices?client=nobody", 404, "client \"nobody\" not found"),
+        ("/events?client=nobody", 404, "client \"nobody\" not found"),
+        ("/users/nobody/ada", 404, "user \"ada\" of the client \"nobody\" not found"),
+        ("/locations/home", 404, "location \"home\" not found"),
+        ("/devices/the-box", 404, "device \"the-box\" not found"),
+        ("/clients/nobody", 404, "client \"nobody\" not found"),
+        ("/control/actions/7", 404, "action \"7\" not found"),
         ("/devices?kind=car", 400, "is no kind of device; one of battery, charger"),
         ("/devices?vendr=A", 400, "/vendr: is no condition; one of client, user, kind, vendor"),
     ] {

@@ -396,7 +396,7 @@ async fn subscriptions_of_the_settings_follow_the_settings() {
     assert_eq!(names().await, [("by-hand".to_owned(), 0, here)]);
     // A name is taken once; a client must be there.
     let taken = subscribe(store, &by_hand).await.unwrap_err().to_string();
-    assert_eq!(taken, "subscription `by-hand` is there already");
+    assert_eq!(taken, "name: subscription `by-hand` is there already");
     assert!(configure(store, &with(std::slice::from_ref(&by_hand))).await.is_err());
     let mistyped = NewSubscription {
         events: vec!["nope".to_owned()],
@@ -404,13 +404,13 @@ async fn subscriptions_of_the_settings_follow_the_settings() {
     };
     let mistyped = configure(store, &with(&[mistyped])).await.unwrap_err().to_string();
     assert!(
-        mistyped.starts_with("subscription `m`: receivers see no event \"nope\""),
+        mistyped.starts_with("events.subscriptions[0].events: receivers see no event \"nope\""),
         "{mistyped}"
     );
     let unknown =
         NewSubscription { client: "x".to_owned(), ..subscription("y", &asker, "http://h/") };
     let unknown = subscribe(store, &unknown).await.unwrap_err().to_string();
-    assert_eq!(unknown, "subscription `y`: there is no client x");
+    assert_eq!(unknown, "client: there is no client x");
 }
 
 #[tokio::test]

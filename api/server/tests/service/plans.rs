@@ -525,6 +525,45 @@ async fn operators_set_policies_and_see_plans_with_their_proof() {
         json!({ "is_enabled": true, "deadline": null, "minimum_charge_limit_percent": 81.0 });
     let refused = ask(Method::PUT, &format!("/policies/devices/{car_id}"), Some(&floor)).await;
     assert_eq!(refused.0, 400);
-    let unknown = ask(Method::GET, &format!("/plans/{}", Uuid::new_v4()), None).await;
-    assert_eq!(unknown.0, 404);
+    let unknown = Uuid::new_v4();
+    let (status, problem) = ask(Method::GET, &format!("/plans/{unknown}"), None).await;
+    assert_eq!(
+        (status, &problem["detail"]),
+        (404, &json!(format!("device \"{unknown}\" not found")))
+    );
+}
+
+#[tokio::test]
+async fn a_missing_plan_and_missing_prices_are_explained_by_policy_and_place() {
+    let (stage, _, asker) = stage_with(On::Sqlite, &CENTS).await;
+    let id = stage.live(&asker, "u", reading(&charger())).await;
+    let admin = admin::routes::router(std::slice::from_ref(&stage.app), None);
+    let show = async || {
+        let response = admin.clone().oneshot(request(Method::GET, "/plans/u-charger", None)).await;
+        let bytes = to_bytes(response.unwrap().into_body(), usize::MAX).await.unwrap();
+        serde_json::from_slice::<Value>(&bytes).unwrap()
+    };
+    let told = format!("the charger {id} has no plan, because it has no policy; set one first");
+    assert_eq!(show().await["detail"], json!(told));
+    let policy = json!({ "isEnabled": true, "deadline": "23:00", "chargingDuration": "01:00" });
+    let path = format!("/chargers/{id}/smart-charging-policy");
+    assert_eq!(asker.put(&path, &policy).await.status, 200);
+    let gap = "The device has no location, and prices are those of a location.";
+    let shown = show().await;
+    assert_eq!((&shown["idle"], &shown["price_gap"]), (&json!("awaiting_prices"), &json!(gap)));
+    let sentence = shown["sentences"][0].as_str().unwrap();
+    assert!(sentence.starts_with("There is no plan: ") && sentence.ends_with(gap), "{sentence}");
+    let made = json!({ "client": asker.id, "user": "u" });
+    let made =
+        admin.clone().oneshot(request(Method::POST, "/locations", Some(&made))).await.unwrap();
+    let bytes = to_bytes(made.into_body(), usize::MAX).await.unwrap();
+    let made: Value = serde_json::from_slice(&bytes).unwrap();
+    let put = json!({ "chargingLocationId": made["id"] });
+    assert_eq!(asker.put(&format!("/chargers/{id}"), &put).await.status, 200);
+    let gap = "Its location has neither a market zone nor a tariff.";
+    assert_eq!(show().await["price_gap"], json!(gap));
+    let home = place(&stage, &asker, "u", "north").await;
+    let put = json!({ "chargingLocationId": home });
+    assert_eq!(asker.put(&format!("/chargers/{id}"), &put).await.status, 200);
+    assert!(show().await["plan"].is_object());
 }

@@ -2,6 +2,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use slackwater_store::subscription::SubscriptionError;
+
 /// Fault of a setting.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ConfigError {
@@ -94,8 +96,10 @@ pub enum ConfigError {
         given: f64,
     },
     /// A limit of an area in a zone that does not exist.
-    #[error("plans.limits: neither [zones] nor the scenario of the sandbox has the zone {zone:?}")]
+    #[error("{name}: neither [zones] nor the scenario of the sandbox has the zone {zone:?}")]
     NoZone {
+        /// The setting.
+        name: String,
         /// The zone.
         zone: String,
     },
@@ -126,8 +130,13 @@ pub enum ConfigError {
         host: String,
     },
     /// A receiver of events.
-    #[error("{0}")]
-    Subscription(String),
+    #[error("events.subscriptions[{index}].{error}")]
+    Subscription {
+        /// Its place in the list.
+        index: usize,
+        /// Its fault.
+        error: SubscriptionError,
+    },
     /// The file, or values in it: one line for each.
     #[error("{0}")]
     Settings(String),

@@ -13,6 +13,7 @@ use figment::{Error, Figment, Source};
 use crate::config::Config;
 use crate::config::error::ConfigError;
 use crate::config::secret_file::both;
+use slackwater_integration::registry::describe_expected;
 
 /// Prefix of variables that are settings or arguments.
 const PREFIX: &str = "SLACKWATER_";
@@ -39,7 +40,8 @@ pub(super) fn read(file: Option<&Path>) -> Result<Config, ConfigError> {
         return Err(both("store.url"));
     }
     let settings = Figment::from(Serialized::defaults(defaults(&given))).merge(given);
-    settings.extract().map_err(|error| ConfigError::Settings(lines_of(error)))
+    let refused = |error| ConfigError::Settings(lines_of(error, settings.find_value("").ok()));
+    settings.extract().map_err(refused)
 }
 
 /// Variables with our prefix that say nothing to this service. Kubernetes sets such
@@ -79,12 +81,33 @@ fn defaults(given: &Figment) -> Config {
     defaults
 }
 
-/// All errors, each on a line of its own.
-fn lines_of(error: Error) -> String {
-    error.into_iter().map(|error| line_of(&error)).collect::<Vec<_>>().join("\n")
+/// All errors in settings, each on a line of its own.
+fn lines_of(error: Error, settings: Option<Value>) -> String {
+    let line = |error| line_of(&error, settings.as_ref());
+    error.into_iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn line_of(error: &Error) -> String {
+/// Name of a setting, such as `admin.tokens[0].sha256`: places in lists are in brackets. In the
+/// `settings` a number may also be the name of one.
+fn name_of_setting(path: &[String], settings: Option<&Value>) -> String {
+    let (mut name, mut value) = (String::new(), settings);
+    for part in path {
+        match (value, part.parse::<usize>()) {
+            (Some(Value::Array(_, items)), Ok(index)) => {
+                name = format!("{name}[{index}]");
+                value = items.get(index);
+            }
+            (within, _) => {
+                let dot = if name.is_empty() { "" } else { "." };
+                name = format!("{name}{dot}{part}");
+                value = within.and_then(Value::as_dict).and_then(|table| table.get(part));
+            }
+        }
+    }
+    name
+}
+
+fn line_of(error: &Error, settings: Option<&Value>) -> String {
     let is_variable = error
         .metadata
         .as_ref()
@@ -92,7 +115,7 @@ fn line_of(error: &Error) -> String {
     let setting = if is_variable && !error.path.is_empty() {
         format!("{PREFIX}{}", error.path.join(SEPARATOR).to_uppercase())
     } else {
-        error.path.join(".")
+        name_of_setting(&error.path, settings)
     };
     let file = error.metadata.as_ref().and_then(|origin| match &origin.source {
         Some(Source::File(file)) => Some(format!("{}: ", file.display())),
@@ -105,10 +128,10 @@ fn line_of(error: &Error) -> String {
 fn reason(kind: &Kind) -> String {
     match kind {
         Kind::InvalidType(found, expected) => {
-            format!("expected {}, found {}", in_words(expected), type_of(found))
+            format!("expected {}, found {}", describe_expected(expected), type_of(found))
         }
         Kind::InvalidValue(found, expected) => {
-            format!("expected {}, found {}", in_words(expected), value_of(found))
+            format!("expected {}, found {}", describe_expected(expected), value_of(found))
         }
         Kind::UnknownField(_, known) => format!("no such setting; one of {}", known.join(", ")),
         Kind::UnknownVariant(given, known) => {
@@ -155,21 +178,6 @@ fn value_of(found: &Actual) -> String {
     }
 }
 
-/// Kind of a value, in words for people who do not write Rust.
-fn in_words(expected: &str) -> String {
-    let max = match expected {
-        "u8" => u64::from(u8::MAX),
-        "u16" => u64::from(u16::MAX),
-        "u32" => u64::from(u32::MAX),
-        "u64" | "usize" => u64::MAX,
-        "f64" => return "a number".to_owned(),
-        "a string" | "string" => return "a text".to_owned(),
-        other if other.starts_with("struct ") => return "a table".to_owned(),
-        other => return other.to_owned(),
-    };
-    format!("a whole number from 0 to {max}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,7 +206,12 @@ mod tests {
         let section = fault("[stor]\nurl = \"sqlite:a.db\"\n");
         assert!(section.starts_with("stor: no such setting; one of environments, "), "{section}");
         let role = "[[admin.tokens]]\nname = \"a\"\nrole = \"write\"\n";
-        assert_eq!(fault(role), "admin.tokens.0.role: `write` is none of read, operate");
+        assert_eq!(fault(role), "admin.tokens[0].role: `write` is none of read, operate");
+        let limit = "[[plans.limits]]\nzone = \"NO1\"\npower_max_kw = 1\n";
+        assert_eq!(fault(limit), "plans.limits[0]: missing field `area`");
+        let budget = "[limits.clients.0.link]\nrequests = true\nseconds = 1\n";
+        let told = fault(budget);
+        assert!(told.starts_with("limits.clients.0.link.requests: expected"), "{told}");
         let zone = "[zones.NO1]\ncurrency = \"NOK\"\n\
                     prices = { file = \"a.csv\", time_zone = \"Europe/Osloo\" }\n";
         let told =

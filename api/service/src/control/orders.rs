@@ -56,6 +56,17 @@ pub async fn order(
     }
 }
 
+/// Returns `true` if a device would take a command of its client now, by its last reading.
+#[must_use]
+pub fn takes_order(app: &App, device_id: Uuid, command: &Command) -> bool {
+    let now = app.now();
+    app.cache().read(|tables| {
+        let Some(device) = tables.any_device(device_id) else { return false };
+        let facts = ControlContext { device, tables, now }.of_command(command, Origin::Client);
+        command.check(&facts).is_ok()
+    })
+}
+
 async fn try_order(
     app: &App,
     device_id: Uuid,

@@ -6,7 +6,8 @@ use crate::config::grid::GridTarget;
 use crate::grid::orders::main_world;
 use crate::state::App;
 
-/// A sender with its order and the limit in force; `None` if there is none of that name.
+/// A sender with its order, the limit in force and the number of users at home in its area; `None` if
+/// there is none of that name.
 #[must_use]
 pub fn describe_sender(worlds: &[App], name: &str) -> Option<Value> {
     let app = main_world(worlds)?;
@@ -18,11 +19,13 @@ pub fn describe_sender(worlds: &[App], name: &str) -> Option<Value> {
         GridTarget::Area((zone, area)) => (Some(zone), Some(area), None),
         GridTarget::Site(site) => (None, None, Some(site)),
     };
+    let homes = zone.zip(area).map(|(zone, area)| count_homes(app, zone, area));
     Some(json!({
         "name": name,
         "zone": zone,
         "area": area,
         "site": site,
+        "homes": homes,
         "file": sender.settings.file,
         "limit_kw": power,
         "reason": reason,
@@ -34,6 +37,12 @@ pub fn describe_sender(worlds: &[App], name: &str) -> Option<Value> {
         "fail_safe_kw": sender.settings.fail_safe,
         "fault": sender.fault(),
     }))
+}
+
+/// Number of users with a location in an area. A limit of an area without one bounds nothing.
+#[must_use]
+pub fn count_homes(app: &App, zone: &str, area: &str) -> usize {
+    app.cache().read(|tables| tables.plans.residents(zone, Some(area)).count())
 }
 
 /// All senders, in the order of their names.

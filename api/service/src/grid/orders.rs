@@ -21,6 +21,7 @@ use tracing::{error, info, warn};
 use crate::cache::grid::GridSender;
 use crate::cache::limits::GridCap;
 use crate::config::grid::GridTarget;
+use crate::grid::describing::count_homes;
 use crate::grid::order_file::{OrderFile, read_order_file, take_order};
 use crate::grid::recording::{begin_log, record_limit, record_measurement, record_message};
 use crate::plans::limit_change::request_area;
@@ -130,6 +131,23 @@ pub fn resume_limits(worlds: &[App]) -> Result<(), GridSiteError> {
         }
     }
     Ok(())
+}
+
+/// Logs senders whose area has no homes: their orders bound nothing, and the name of the area may be
+/// mistyped.
+pub fn warn_of_areas_without_homes(worlds: &[App]) {
+    let Some(app) = main_world(worlds) else { return };
+    for sender in app.grid().all() {
+        if let GridTarget::Area((zone, area)) = &sender.target
+            && count_homes(app, zone, area) == 0
+        {
+            let grid = &sender.name;
+            warn!(
+                grid,
+                zone, area, "no home is in the area of a grid operator: orders bound nothing"
+            );
+        }
+    }
 }
 
 /// Follows all senders until the task is dropped.

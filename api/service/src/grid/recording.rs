@@ -38,9 +38,9 @@ const SIGNED_MINUTES: i64 = 15;
 
 /// Power of devices, as it was measured last.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Measured {
+pub(crate) struct Measured {
     /// Sum over the devices whose power is known; `None` if it is that of none.
-    power: Option<Power>,
+    pub(crate) power: Option<Power>,
     /// Number of devices.
     devices: usize,
     /// Number of these whose power is known.
@@ -120,7 +120,7 @@ pub(crate) async fn record_measurement(worlds: &[App], app: &App, sender: &GridS
 }
 
 /// Power of the devices under a policy in an area, of all clients.
-fn measure_area(app: &App, (zone, area): &Pair) -> Measured {
+pub(crate) fn measure_area(app: &App, (zone, area): &Pair) -> Measured {
     app.cache().read(|tables| {
         let next = |after: &str| tables.plans.next_client_in(zone, area, after);
         let clients = std::iter::successors(next(""), |client| next(client));

@@ -1,12 +1,15 @@
 //! Numbers that no request changes: measured again and again, for operators.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use metrics::gauge;
+use slackwater_engine::units::Power;
 
 use crate::clock::Clock;
+use crate::grid::recording::measure_area;
 use crate::state::App;
 use slackwater_store::prices::SeriesName;
+use slackwater_store::rows::Pair;
 
 /// Interval of the measurements.
 const INTERVAL: TimeDelta = TimeDelta::seconds(15);
@@ -17,10 +20,11 @@ type DeviceCounts = BTreeMap<(String, &'static str), usize>;
 /// Measures until the task is dropped.
 pub async fn run(worlds: Vec<App>) {
     let machine = Clock::system();
-    let mut known = DeviceCounts::new();
+    let (mut known, mut areas) = (DeviceCounts::new(), BTreeSet::new());
     loop {
         for app in &worlds {
             measure_prices(app);
+            measure_ages(app);
         }
         if let Some(app) = worlds.first() {
             // All environments share the tables.
@@ -30,6 +34,7 @@ pub async fn run(worlds: Vec<App>) {
             known.extend(count_devices(app));
             show_devices(&known);
             measure_actions(app);
+            measure_areas(app, &mut areas);
         }
         machine.until(machine.now() + INTERVAL).await;
     }
@@ -73,6 +78,39 @@ fn show_devices(counts: &DeviceCounts) {
     for ((vendor, state), count) in counts {
         gauge!("slackwater_devices", "vendor" => vendor.clone(), "state" => *state)
             .set(*count as f64);
+    }
+}
+
+/// Ages of the oldest last reading and of the oldest pending action of an environment; 0 without one.
+fn measure_ages(app: &App) {
+    let (environment, now) = (app.environment().as_str(), app.now());
+    let age_of = |at: Option<DateTime<Utc>>| at.map_or(0.0, |at| (now - at).as_seconds_f64());
+    let ids = app.poller().ids();
+    let (read_at, acted_at) = app.cache().read(|tables| {
+        let devices = ids.iter().filter_map(|id| tables.any_device(*id));
+        let actions = tables.control().all_pending();
+        let own = actions.filter(|action| ids.contains(&action.target_id));
+        // A device that was never heard of has been silent since it was linked.
+        (
+            devices.map(|device| device.state.heard_at.unwrap_or(device.linked_at)).min(),
+            own.map(|action| action.progress.created_at).min(),
+        )
+    });
+    gauge!("slackwater_reading_oldest_seconds", "environment" => environment).set(age_of(read_at));
+    gauge!("slackwater_action_oldest_seconds", "environment" => environment).set(age_of(acted_at));
+}
+
+/// Limits of areas in force, and the power that is known of their devices. An area without a limit has
+/// an infinite one, if it had one before.
+fn measure_areas(app: &App, known: &mut BTreeSet<Pair>) {
+    known.extend(app.limits().areas());
+    for area in &*known {
+        let limit = app.area_limit(&area.0, &area.1).and_then(|limit| limit.at(app.now()));
+        let load = measure_area(app, area).power.unwrap_or(Power::ZERO);
+        let (zone, area) = area.clone();
+        gauge!("slackwater_area_limit_kw", "zone" => zone.clone(), "area" => area.clone())
+            .set(limit.map_or(f64::INFINITY, Power::as_kw));
+        gauge!("slackwater_area_load_kw", "zone" => zone, "area" => area).set(load.as_kw());
     }
 }
 

@@ -3,15 +3,18 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use metrics::{counter, gauge};
+use tracing::{info, warn};
 use uuid::Uuid;
 
 use crate::cache::device_change::DeviceChange;
 use crate::jobs::readers;
 use crate::jobs::reading::{pause, refresh};
+use crate::queue::outages::OutageChange;
 use crate::queue::polls::{PollTurn, TurnEnd};
 use crate::samples::record::record;
 use crate::state::App;
 use crate::supervise::{OnPanic, RESTART_DELAY, log_panic};
+use slackwater_integration::error::VendorError;
 use slackwater_integration::profile::VendorCode;
 use slackwater_store::devices::Device;
 
@@ -93,8 +96,7 @@ async fn poll(app: &App, PollTurn { id, is_wanted }: PollTurn) {
         return;
     }
     let read = refresh(app, &device).await;
-    let outcome = if read.is_ok() { "answered" } else { "failed" };
-    counter!("slackwater_polls_total", "outcome" => outcome).increment(1);
+    count_poll(app, &device, read.as_ref().err());
     if read.is_ok()
         && let Some(after) = app.cache().read(|tables| tables.any_device(id).cloned())
     {
@@ -106,6 +108,29 @@ async fn poll(app: &App, PollTurn { id, is_wanted }: PollTurn) {
         device.map(|device| app.now() + pause(&device, &read, failures))
     });
     count_polled(app);
+}
+
+/// Counts a read by environment, manufacturer and outcome, and tells of a manufacturer that has ceased
+/// to answer, or answers again.
+fn count_poll(app: &App, device: &Device, failure: Option<&VendorError>) {
+    let (environment, vendor) = (app.environment().as_str(), device.vendor.as_str().to_owned());
+    let outcome = failure.map_or("answered", VendorError::as_str);
+    counter!(
+        "slackwater_polls_total",
+        "environment" => environment, "vendor" => vendor.clone(), "outcome" => outcome
+    )
+    .increment(1);
+    let now = app.clock().machine().now();
+    match app.outages().note_read(&device.vendor, failure, now) {
+        Some(OutageChange::Began) => {
+            warn!(vendor, environment, failure = outcome, "a manufacturer does not answer");
+        }
+        Some(OutageChange::Ended { since, reads }) => {
+            let seconds = (now - since).num_seconds();
+            info!(vendor, environment, seconds, reads, "a manufacturer answers again");
+        }
+        None => {}
+    }
 }
 
 /// Shows how many devices this process polls.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use slackwater_control::device::action::ActionEvent;
 use slackwater_control::device::scope::{DeviceKind, Granted};
-use tracing::error;
+use tracing::{error, info};
 use uuid::Uuid;
 
 use crate::cache::device_change::DeviceChange;
@@ -309,7 +309,9 @@ pub async fn refuse_account_of(app: &App, device: &Device) {
 /// Remembers that the manufacturer does not accept an account, and tells whoever wants to know.
 pub async fn refuse_account(app: &App, account: &Account) {
     if let Err(failure) = try_refuse_account(app, account).await {
-        error!(%failure, "a refused account was not kept");
+        let Account { client_id, user_id, vendor, .. } = account;
+        let (client, user) = (client_id, user_id);
+        error!(%failure, %vendor, client, user, "a refused account was not kept");
     }
 }
 
@@ -322,5 +324,9 @@ async fn try_refuse_account(app: &App, account: &Account) -> Result<(), StoreErr
     events::record_event(change.connection(), &changes::of_account(&refused, app.now())).await?;
     let app = app.clone();
     let show = move || app.cache().write(|tables| tables.refuse_account(&refused));
-    change.commit(show).await
+    change.commit(show).await?;
+    let Account { client_id, user_id, vendor, .. } = account;
+    let (client, user) = (client_id, user_id);
+    info!(%vendor, client, user, "a manufacturer refuses an account: its owner must log in again");
+    Ok(())
 }

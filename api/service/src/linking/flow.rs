@@ -2,6 +2,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tracing::info;
 use uuid::Uuid;
 
 use super::authorization::{CodeGrant, exchange_code};
@@ -71,7 +72,11 @@ pub async fn log_in(
             }
         }
     };
-    match call_vendor(app, code, time_limit, call).await? {
+    let answer = call_vendor(app, code, time_limit, call).await.inspect_err(|failure| {
+        let (client, user, failure) = (&session.client.id, session.user_id(), failure.as_str());
+        info!(vendor = %code, client, user, failure, "a log-in at a manufacturer failed");
+    });
+    match answer? {
         LogIn::Connected { connection, offers } => {
             Ok(LogIn::Connected { connection, offers: session.fitting(offers) })
         }
@@ -136,7 +141,10 @@ pub async fn accept(
         accounts: vec![account],
         locations: Vec::new(),
     };
-    Ok(connect_within(app, change, client_id, vec![user]).await?)
+    let ids = connect_within(app, change, client_id, vec![user]).await?;
+    let (client, user) = (client_id, session.user_id());
+    info!(%vendor, client, user, devices = ids.len(), "an account was linked");
+    Ok(ids)
 }
 
 /// Uses a session up without linking anything. Returns `true` if that was still possible.

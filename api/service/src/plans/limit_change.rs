@@ -60,7 +60,10 @@ pub enum LimitChangeError {
     /// Nothing plans within limits.
     #[error("limits need a service that was built with the feature `lp`")]
     NoPlans,
-    /// Powers or periods.
+    /// The limit outside of periods.
+    #[error(transparent)]
+    Usual(SharedLimitError),
+    /// Powers or times of periods.
     #[error(transparent)]
     Limit(#[from] SharedLimitError),
     /// The database failed.
@@ -124,7 +127,8 @@ fn check_area(app: &App, area: &Pair) -> Result<(), LimitChangeError> {
 
 fn changed(limit: &SharedLimit, wanted: LimitChange) -> Result<SharedLimit, LimitChangeError> {
     Ok(match wanted {
-        LimitChange::Usual(power) => SharedLimit::new(Some(power), limit.periods().to_vec())?,
+        LimitChange::Usual(power) => SharedLimit::new(Some(power), limit.periods().to_vec())
+            .map_err(LimitChangeError::Usual)?,
         LimitChange::Periods(periods) => limit.overlaid(periods)?,
         LimitChange::AllPeriods(periods) => SharedLimit::new(limit.usual(), periods)?,
         LimitChange::Clear { from, to } if to <= from => {

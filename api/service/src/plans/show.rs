@@ -2,6 +2,7 @@
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::Serialize;
+use slackwater_control::device::scope::DeviceKind;
 use slackwater_control::policy::ask::{Cause, NoRequest};
 use slackwater_control::policy::cycle::Cycle;
 use slackwater_engine::plan::charge::{Plan, Reason, explain};
@@ -9,9 +10,9 @@ use slackwater_engine::plan::record::{PlanSummary, SavedPlan};
 use tracing::error;
 use uuid::Uuid;
 
-use crate::plans::patching::PolicyError;
 use crate::state::App;
 use crate::words::{NOTHING_LEFT, SHARED_REASON, explain_idle, explain_shared};
+use slackwater_store::devices::Device;
 use slackwater_store::error::StoreError;
 use slackwater_store::plans::{self, KeptPlan, Outcome, PriceSheet};
 
@@ -32,6 +33,9 @@ pub struct ShownPlan {
     pub cycle: Option<Cycle>,
     /// Reason why there is no plan.
     pub idle: Option<NoRequest>,
+    /// Sentence about the place of the device, if that is why prices are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price_gap: Option<&'static str>,
     /// When to charge, and at what cost.
     pub plan: Option<PlanSummary>,
     /// Reasons of its periods; none of a plan that was made with others.
@@ -80,7 +84,8 @@ impl ShownPlan {
         let only = |text: String| vec![PlanSentence { until: None, text }];
         let Some(plan) = &self.plan else {
             return self.idle.map_or_else(Vec::new, |idle| {
-                only(format!("There is no plan: {}.", explain_idle(idle)))
+                let gap = self.price_gap.map(|gap| format!(" {gap}")).unwrap_or_default();
+                only(format!("There is no plan: {}.{gap}", explain_idle(idle)))
             });
         };
         if plan.intervals.is_empty() {
@@ -104,13 +109,42 @@ impl ShownPlan {
     }
 }
 
-/// The last plan of a device.
-///
-/// # Errors
-/// There is none, or the database failed.
-pub async fn plan_of(app: &App, device_id: Uuid) -> Result<ShownPlan, PolicyError> {
-    let opened = open_plan(app, device_id).await?;
-    Ok(opened.ok_or(PolicyError::Missing("plan"))?.shown)
+/// Reason why no plan of a device was ever made.
+#[must_use]
+pub fn explain_lack_of_plan(app: &App, device: &Device) -> String {
+    let (kind, id) = (device.kind.as_str(), device.id);
+    if !matches!(device.kind, DeviceKind::Vehicle | DeviceKind::Charger | DeviceKind::Hvac) {
+        return format!(
+            "the {kind} {id} has no plan: plans are made for vehicles, chargers, and heating and \
+             cooling units"
+        );
+    }
+    if app.cache().read(|tables| tables.plans.has_policy(id)) {
+        format!("the {kind} {id} has a policy and no plan yet")
+    } else {
+        format!("the {kind} {id} has no plan, because it has no policy; set one first")
+    }
+}
+
+/// Reason why a device has no prices that its place tells; `None` if prices may be there.
+fn explain_lack_of_prices(app: &App, device: &Device, plan: &KeptPlan) -> Option<&'static str> {
+    let location = app.cache().read(|tables| match plan.flex_policy_id {
+        None => tables.whereabouts(device).cloned(),
+        Some(id) => {
+            let row = tables.plans.flex_of(device.id).find(|row| row.id == id)?;
+            tables.location(&device.client_id, row.location_id).cloned()
+        }
+    });
+    let Some(location) = location else {
+        return Some(if device.kind == DeviceKind::Vehicle {
+            "The vehicle is at no known location, and prices are those of a location."
+        } else {
+            "The device has no location, and prices are those of a location."
+        });
+    };
+    let has_tariff = app.prices().read(|book| book.schedule(location.id).is_some());
+    let is_unpriced = location.facts.zone_id.is_none() && !has_tariff;
+    is_unpriced.then_some("Its location has neither a market zone nor a tariff.")
 }
 
 /// The last plan of a device, with all that can be made of it; `None` if there is none.
@@ -129,6 +163,7 @@ pub async fn open_plan(app: &App, device_id: Uuid) -> Result<Option<OpenedPlan>,
         review_at: state.review_at,
         cycle: state.cycle,
         idle: None,
+        price_gap: None,
         plan: None,
         reasons: Vec::new(),
         shared_reason: None,
@@ -140,6 +175,11 @@ pub async fn open_plan(app: &App, device_id: Uuid) -> Result<Option<OpenedPlan>,
         Outcome::Planned(planned) => planned,
         Outcome::Idle(idle) => {
             opened.shown.idle = Some(*idle);
+            if matches!(idle, NoRequest::AwaitingPrices | NoRequest::ReserveAtAnyPrice) {
+                let device = app.cache().read(|tables| tables.any_device(device_id).cloned());
+                let lack = device.and_then(|device| explain_lack_of_prices(app, &device, &kept));
+                opened.shown.price_gap = lack;
+            }
             return Ok(Some(opened));
         }
     };

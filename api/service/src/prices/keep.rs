@@ -75,9 +75,25 @@ pub enum PriceFileError {
         /// Why.
         reason: Box<ListError>,
     },
+    /// A fault of the list of a zone of the settings.
+    #[error("zones.{zone}.prices: {error}")]
+    Zone {
+        /// The zone.
+        zone: String,
+        /// The fault.
+        error: Box<Self>,
+    },
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl PriceFileError {
+    /// The fault with the name of the setting of its zone.
+    #[must_use]
+    pub fn of_zone(self, zone: &str) -> Self {
+        Self::Zone { zone: zone.to_owned(), error: Box::new(self) }
+    }
 }
 
 /// Keeps the market prices that the settings name (NS-38).
@@ -87,7 +103,8 @@ pub enum PriceFileError {
 pub async fn keep_files(app: &App) -> Result<(), PriceFileError> {
     for (zone_id, zone) in &app.config().zones {
         let Some(PriceFile { file, time_zone, .. }) = &zone.prices else { continue };
-        let Some(list) = read_file(zone)? else { continue };
+        let list = read_file(zone).map_err(|error| error.of_zone(zone_id))?;
+        let Some(list) = list else { continue };
         for note in list.notes(time_zone.unwrap_or(Tz::UTC)) {
             info!(zone = zone_id, file = %file.display(), note, "market prices");
         }

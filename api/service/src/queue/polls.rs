@@ -4,8 +4,8 @@
 //!
 //! Devices of vendors that another process reads (`jobs/readers.rs`) are left to it, apart from
 //! polls that this process has a reason of its own for: a hint, or an action that ended.
-use std::collections::HashMap;
 use std::collections::hash_map::Entry::Vacant;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use chrono::{DateTime, Utc};
@@ -154,6 +154,11 @@ impl PollQueue {
     #[must_use]
     pub fn count(&self) -> usize {
         self.queue.read(|polls| polls.state.devices.len().saturating_sub(polls.state.left))
+    }
+
+    /// All registered devices, also those that are left to another process.
+    pub(crate) fn ids(&self) -> HashSet<Uuid> {
+        self.queue.read(|polls| polls.state.devices.keys().copied().collect())
     }
 
     /// Waits for the next device that is due by the clock, and takes it.

@@ -89,7 +89,7 @@ async fn send_command(
     let call =
         |vendor: Arc<dyn Vendor>, linked| async move { vendor.send(&linked, command, now).await };
     let sent = call_device(app, (device, "send"), call).await;
-    count_command(device, &sent);
+    count_command(app, device, &sent);
     if let Some(event) = sent.as_ref().err().and_then(hopeless) {
         log_failure(device, &action, &sent, None);
         return end_action(app, action, &event).await.map(|()| None);
@@ -109,11 +109,15 @@ async fn send_command(
     Ok(Some(next))
 }
 
-/// Counts a command that was sent, by manufacturer and outcome.
-fn count_command(device: &Device, sent: &Result<(), VendorError>) {
-    let outcome = if sent.is_ok() { "passed_on" } else { "failed" };
-    let vendor = device.vendor.as_str().to_owned();
-    counter!("slackwater_commands_total", "vendor" => vendor, "outcome" => outcome).increment(1);
+/// Counts a command that was sent, by environment, manufacturer and outcome.
+fn count_command(app: &App, device: &Device, sent: &Result<(), VendorError>) {
+    let outcome = sent.as_ref().map_or_else(VendorError::as_str, |()| "passed_on");
+    let (environment, vendor) = (app.environment().as_str(), device.vendor.as_str().to_owned());
+    counter!(
+        "slackwater_commands_total",
+        "environment" => environment, "vendor" => vendor, "outcome" => outcome
+    )
+    .increment(1);
 }
 
 /// Tells of a command that the manufacturer did not take, and when it is looked at again.

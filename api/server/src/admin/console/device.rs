@@ -28,8 +28,8 @@ use crate::admin::console::chart::{Chart, Drawing, Panel, Step};
 use crate::admin::console::frame::{Page, address, render};
 use crate::admin::console::unit;
 use crate::admin::console::words::{
-    Tone, ago, badge, cause, clock, command, controller, energy, idle, kind, money, name, percent,
-    state, trimmed,
+    Tone, ago, badge, cause, clock, command, controller, energy, kind, money, name, percent, state,
+    trimmed,
 };
 use crate::admin::console::worlds::device_of;
 
@@ -161,7 +161,9 @@ impl View {
         };
         let Some(plan) = &shown.plan else {
             return html! {
-                @if let Some(reason) = shown.idle { p.notice { "There is no plan: " (idle(reason)) "." } }
+                @if shown.idle.is_some() {
+                    @for sentence in shown.sentences(self.time_zone) { p.notice { (sentence.text) } }
+                }
                 (self.draw(&[], None))
                 (about)
             };

@@ -10,9 +10,7 @@ use slackwater_control::policy::ask::Cause;
 use slackwater_engine::units::{Energy, Money, Percent, Power, Temperature};
 use slackwater_integration::profile::Health;
 use slackwater_integration::reading::{BatteryFacts, Facts, HvacFacts, MeterFacts};
-pub(crate) use slackwater_service::words::{
-    explain_idle as idle, name_device as name, name_kind as kind,
-};
+pub(crate) use slackwater_service::words::{name_device as name, name_kind as kind};
 use slackwater_store::devices::Device;
 
 /// Weight of a state for an operator.

@@ -15,7 +15,8 @@ pub(crate) fn first(worlds: &[App]) -> Result<&App, Problem> {
 /// The service of the environment that a client belongs to.
 pub(crate) async fn world_of(worlds: &[App], client_id: &str) -> Result<App, Problem> {
     let client = clients::get_client(first(worlds)?.store(), client_id).await?;
-    let environment = client.ok_or_else(|| Problem::no_entity("client"))?.client.environment;
+    let client = client.ok_or_else(|| Problem::no_entity(&format!("client {client_id:?}")))?;
+    let environment = client.client.environment;
     let world = worlds.iter().find(|app| app.environment() == environment);
     world
         .cloned()
@@ -27,6 +28,6 @@ pub(crate) async fn device_of(worlds: &[App], id: &str) -> Result<(App, Arc<Devi
     let device = Uuid::parse_str(id)
         .ok()
         .and_then(|id| first(worlds).ok()?.cache().read(|tables| tables.any_device(id).cloned()));
-    let device = device.ok_or_else(|| Problem::no_entity("device"))?;
+    let device = device.ok_or_else(|| Problem::no_entity(&format!("device {id:?}")))?;
     Ok((world_of(worlds, &device.client_id).await?, device))
 }
