@@ -314,6 +314,26 @@ impl Held {
     }
 }
 
+/// Some chargers refuse profiles of stack level zero: the default goes to level 1, and the limit above.
+#[test]
+fn a_charger_that_refuses_level_zero_has_its_default_on_level_one() {
+    let mut rig = charging();
+    rig.command(Command::MaxCurrent(amps(10.0)), 1);
+    let mut seen = Vec::new();
+    while let Some((_, action, payload)) = rig.asked.last().cloned() {
+        let level = &payload["csChargingProfiles"]["stackLevel"];
+        let is_taken = action != "SetChargingProfile" || *level != 0;
+        seen.push((action, payload));
+        rig.replies(&json!({"status": if is_taken { "Accepted" } else { "Rejected" }}));
+        assert!(seen.len() < 30, "it comes to an end");
+    }
+    assert_eq!(rig.station.learned.quirks, [Quirk::LevelZeroRefused].into());
+    let taken: Vec<(i64, f64)> =
+        profiles(&seen).into_iter().filter(|one| one.1 > 0).map(|one| (one.1, one.2)).collect();
+    assert_eq!(taken, [(1, 6.0), (2, 10.0)]);
+    assert_eq!(rig.facts().max_current, Some(amps(10.0)));
+}
+
 proptest! {
     /// Whatever is ordered, and whenever the connection is lost for good: while it lasts no limit
     /// is above the order, and five minutes after its end the safe limit holds.
