@@ -368,7 +368,7 @@ tests/ocpp/rpc/node_modules/.package-lock.json: tests/ocpp/rpc/package-lock.json
 .PHONY: ocpp
 ocpp: build tests/ocpp/rpc/node_modules/.package-lock.json ## Let chargers of other projects talk to the integration of OCPP
 	$(call step,chargers by OCPP)
-	cargo build $(WORKSPACE) --example central
+	cargo build $(WORKSPACE) --example central --example simulated_production
 	$(PYTHON) -m pytest --numprocesses auto --dist loadfile tests/ocpp
 
 # The home of tests/home_assistant at Debian's mosquitto, which is installed where it is missing.

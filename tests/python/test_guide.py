@@ -19,7 +19,8 @@ import page_examples as pages  # noqa: E402  it stands next to the other program
 DOCS = ROOT / "docs"
 
 # Pages whose examples need a running service are tested in `test_guide_service.py`,
-# the example of an integration in `test_integration_example.py`, backups in `test_backup.py`.
+# the example of an integration in `test_integration_example.py`, backups in `test_backup.py`,
+# chargers by OCPP in `tests/ocpp/test_guide.py`.
 SERVICE = {
     "how-to/grid-orders.md",
     "how-to/interface.md",

@@ -339,7 +339,7 @@ mod tests {
             (
                 json!({"sites": {"garage": {"fuse_amps": 25, "base_amps": 0, "chargers": {
                     "north": {"phases": [1]}}}}}),
-                "sites.garage.chargers.north: 1 phases are listed, and the charger has 3",
+                "sites.garage.chargers.north: 1 phase is listed, and the charger has 3",
             ),
             (
                 json!({"charger": {"phases": 1}, "sites": {"garage": {"fuse_amps": 25,

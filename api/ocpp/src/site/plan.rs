@@ -187,7 +187,9 @@ fn check_charger(
         }
     }
     if listed.len() != usize::from(own) {
-        return Err(format!("{} phases are listed, and the charger has {own}", listed.len()));
+        let count = listed.len();
+        let are_listed = if count == 1 { "phase is listed" } else { "phases are listed" };
+        return Err(format!("{count} {are_listed}, and the charger has {own}"));
     }
     let (connectors, priority) = (settings.connectors, settings.priority);
     if !(1..=CONNECTORS_MAX).contains(&connectors) {

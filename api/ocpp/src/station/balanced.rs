@@ -111,8 +111,9 @@ impl Station {
 
     /// Takes over the charging that the plan of a connector still wants.
     pub fn note_need(&mut self, number: Connector, need: Option<ChargingNeed>) {
-        let state = self.connectors.get_mut(&number);
-        if let Some(balanced) = state.and_then(|state| state.limits.balanced.as_mut()) {
+        let Some(state) = self.connectors.get_mut(&number) else { return };
+        state.limits.is_planned |= need.is_some();
+        if let Some(balanced) = &mut state.limits.balanced {
             balanced.need = need;
         }
     }

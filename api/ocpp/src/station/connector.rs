@@ -78,6 +78,10 @@ impl ConnectorState {
         if self.status != Some(Status::Charging) {
             self.power = None;
         }
+        // A pause is one of the vehicle. Until it has left, also its next transaction has to wait.
+        if self.status.and_then(Status::is_plugged_in) == Some(false) {
+            self.limits.is_paused = false;
+        }
     }
 
     /// Takes over measured values.

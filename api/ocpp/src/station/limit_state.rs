@@ -23,6 +23,10 @@ pub struct Limits {
     /// Limits of another central system; not kept, since they follow from its profiles.
     #[serde(skip)]
     pub cap: Option<Cap>,
+    /// True if a plan of the service has decided about the charging: a lost connection has to end in the
+    /// default, also where the plan never paused or limited anything.
+    #[serde(default)]
+    pub is_planned: bool,
     /// True if the charge point has the default.
     pub has_default: bool,
     /// Time at which the charge point accepted a default for the first time: it may keep that over a
@@ -159,9 +163,12 @@ impl Limits {
         if self.is_paused {
             return Some(Limit::Current(Current::ZERO));
         }
-        // After a pause without a limit the charge point is free up to its own highest current.
-        let is_limited =
-            self.limited_since.is_some() || self.written.is_some() || self.cap.is_some();
+        // Under a plan, and after a pause, a charge point without a limit is free up to its own highest
+        // current.
+        let is_limited = self.is_planned
+            || self.limited_since.is_some()
+            || self.written.is_some()
+            || self.cap.is_some();
         let own = self.wanted.or_else(|| is_limited.then_some(Limit::Current(current_max)))?;
         Some(lower_of(own, self.cap.and_then(|cap| cap.now), supply))
     }
@@ -178,6 +185,16 @@ impl Limits {
     #[must_use]
     pub fn safe(&self, safe: Current) -> Current {
         self.cap.map_or(safe, |cap| safe.min(cap.lowest))
+    }
+
+    /// Returns true if the limit is written before the default: a vehicle that charges freely under its
+    /// plan goes on with its current while the charge point gets its first default.
+    #[must_use]
+    pub const fn comes_before_default(&self) -> bool {
+        self.limited_since.is_none()
+            && !self.is_paused
+            && self.wanted.is_none()
+            && self.cap.is_none()
     }
 
     /// Forgets what the charge point had, as after its restart.

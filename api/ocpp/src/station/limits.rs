@@ -14,7 +14,7 @@ use slackwater_control::charging_profile::write::{
 };
 use slackwater_control::quirk::catalogue::{Boot, Catalogue};
 use slackwater_control::quirk::kind::Quirk;
-use slackwater_engine::units::{Current, amps};
+use slackwater_engine::units::{Current, Power, amps};
 
 use crate::facts::{Connector, Reply, Request, Status, Variable};
 use crate::station::connector::ConnectorState;
@@ -136,14 +136,15 @@ impl Station {
             transaction: open.clone().filter(|_| profile.purpose == Purpose::Transaction),
             profile,
         };
-        if !state.limits.has_default {
+        let is_due = state.limits.is_due(limit, open.as_deref(), now);
+        if !state.limits.has_default && !(is_due && state.limits.comes_before_default()) {
             return Ok(Some(set(writing.default)));
         }
         if writing.stop_at.is_some_and(|at| at <= now) {
             let flows = state.status == Some(Status::Charging);
             return Ok(open.filter(|_| flows).map(|transaction| Request::Stop { transaction }));
         }
-        if state.limits.is_due(limit, open.as_deref(), now) {
+        if is_due {
             return Ok(writing.limit.map(set));
         }
         let connector = number;
@@ -179,6 +180,7 @@ impl Station {
         let written = profile.schedule.periods();
         let is_wanted = writing.is_some_and(|one| one.schedule.periods() == written);
         let limit = if is_wanted { limit } else { written.first().map_or(limit, |one| one.limit) };
+        let ignores_first = self.deviations().any(|quirk| quirk == Quirk::FirstLimitIgnored);
         let state = self.connector(number);
         match (reply, writes) {
             (Reply::Accepted, None) => {
@@ -187,7 +189,11 @@ impl Station {
             }
             (Reply::Accepted, Some(expires)) => {
                 let transaction = state.transactions.open.as_ref().map(|open| open.id.clone());
-                let refresh_at = expires - rules.refresh_before();
+                let was_paused =
+                    state.limits.written.as_ref().is_some_and(|one| is_zero(one.limit));
+                let is_ignored = was_paused && !is_zero(limit) && ignores_first;
+                let renewal = expires - rules.refresh_before();
+                let refresh_at = if is_ignored { now + RETRY_AFTER } else { renewal };
                 state.limits.written = Some(Written { limit, transaction, expires, refresh_at });
                 state.limits.is_check_due = true;
                 state.limits.check = Check::Unknown;
@@ -270,6 +276,12 @@ impl Station {
             Some(difference) => Check::Differs { reported_amps: difference.reported },
         }
     }
+}
+
+/// Returns true if a limit is a pause.
+fn is_zero(limit: Limit) -> bool {
+    matches!(limit, Limit::Current(current) if current == Current::ZERO)
+        || matches!(limit, Limit::Power(power) if power == Power::ZERO)
 }
 
 impl ConnectorState {

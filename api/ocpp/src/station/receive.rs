@@ -1,5 +1,6 @@
 //! Events of a charge point, and their answers.
 use chrono::{DateTime, Utc};
+use slackwater_control::quirk::kind::Quirk;
 use slackwater_engine::units::{Current, Energy};
 
 use crate::assumption::Assumption;
@@ -17,9 +18,24 @@ impl Station {
     /// again is answered again and changes nothing.
     pub fn receive(&mut self, event: Event, rules: &Rules, now: DateTime<Utc>) -> Answer {
         self.heard_at = Some(now);
+        let event = self.distrust_units(event);
         let answer = self.take_event(event, rules, now);
         self.interrupt_trials();
         answer
+    }
+
+    /// The event without units of energy, if those of the charge point are known to be wrong: the register
+    /// and the power tell them then.
+    fn distrust_units(&self, mut event: Event) -> Event {
+        let samples = match &mut event {
+            Event::Metered { samples, .. } => samples,
+            Event::Transaction(facts) => &mut facts.samples,
+            _ => return event,
+        };
+        if self.deviations().any(|quirk| quirk == Quirk::EnergyInKwh) {
+            samples.values.iter_mut().for_each(|sample| sample.has_unit = false);
+        }
+        event
     }
 
     fn take_event(&mut self, event: Event, rules: &Rules, now: DateTime<Utc>) -> Answer {
@@ -251,7 +267,6 @@ impl Station {
         let state = self.connector(connector);
         let register = register.or_else(|| state.register());
         state.transactions.end(ended_at, register);
-        state.limits.is_paused = false;
         let flowed = matches!(
             state.status,
             Some(Status::Charging | Status::SuspendedByVehicle | Status::SuspendedByCharger)

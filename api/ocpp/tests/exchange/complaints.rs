@@ -7,6 +7,7 @@ use slackwater_engine::units::{Power, amps};
 use slackwater_ocpp::assumption::Assumption;
 use slackwater_ocpp::facts::{Reply, Request};
 use slackwater_ocpp::station::limit_state::Check;
+use slackwater_ocpp::version::Version;
 
 use crate::rig::{Rig, meter_values, status};
 
@@ -121,6 +122,24 @@ fn kilowatt_hours_are_told_from_watt_hours() {
         let counters = rig.reading().counters.expect("a register");
         assert!((counters.imported.as_kwh() - 1235.6).abs() < 1e-9, "{sample}: {counters:?}");
         assert_eq!(rig.assumed(Assumption::KilowattHours), assumed, "{sample}");
+    }
+}
+
+/// `OpenEVSE/openevse_esp32_firmware#703`: kWh under the label Wh, of a model that is known for it.
+#[test]
+fn kilowatt_hours_that_are_labelled_watt_hours_are_told_where_the_model_is_known() {
+    for (vendor, imported, assumed) in [("OpenEVSE", 1235.6, 1), ("Fjord", 1.2356, 0)] {
+        let mut rig = Rig::new(Version::V16);
+        let model = json!({"chargePointVendor": vendor, "chargePointModel": "Post"});
+        rig.says("BootNotification", &model);
+        rig.says("StatusNotification", &status(1, "Available"));
+        rig.starts(1_234_500);
+        rig.wait(60);
+        let (at, sampled) = (rig.time(), json!([{"value": "1235.6", "unit": "Wh"}]));
+        rig.says("MeterValues", &meter_values(&at, &sampled));
+        let counters = rig.reading().counters.expect("a register");
+        assert!((counters.imported.as_kwh() - imported).abs() < 1e-9, "{vendor}: {counters:?}");
+        assert_eq!(rig.assumed(Assumption::KilowattHours), assumed, "{vendor}");
     }
 }
 

@@ -3,6 +3,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use slackwater_control::device::command::{Command, Switch};
+use slackwater_control::policy::need::ChargingNeed;
 use slackwater_control::quirk::kind::Quirk;
 use slackwater_engine::units::{amps, kw};
 use slackwater_ocpp::facts::Reply;
@@ -312,6 +313,95 @@ impl Held {
     fn at(&self, at: DateTime<Utc>) -> Option<f64> {
         self.limit.filter(|(_, end)| at < *end).map(|(limit, _)| limit).or(self.default)
     }
+}
+
+/// Purposes and limits of profiles.
+fn purposes(seen: &[(String, Value)]) -> Vec<(String, f64)> {
+    profiles(seen).into_iter().map(|one| (one.0, one.2)).collect()
+}
+
+/// A charger whose plan charges at once had no profile at all, and a lost connection left it its full
+/// current for ever.
+#[test]
+fn a_charger_with_a_plan_has_its_default_before_anything_limits_it() {
+    let mut rig = charging();
+    rig.wait(1);
+    assert_eq!(rig.asked, [], "no plan has decided about it");
+    let leaves = rig.now + TimeDelta::hours(9);
+    rig.station.note_need(1, Some(ChargingNeed { charging: TimeDelta::hours(1), leaves }));
+    rig.wait(1);
+    let mut held = Held::default();
+    let seen = rig.accepts_all();
+    // The limit comes first, so that the vehicle never falls to the default in between.
+    let expected = [("TxProfile".to_owned(), 16.0), ("TxDefaultProfile".to_owned(), 6.0)];
+    assert_eq!(purposes(&seen), expected);
+    held.take(&seen);
+    assert_eq!(held.at(rig.now), Some(16.0));
+    assert_eq!(held.at(rig.now + TimeDelta::seconds(300)), Some(6.0));
+    assert_eq!(rig.facts().max_current, None, "nobody has ordered a limit");
+    rig.wait(200);
+    assert_eq!(purposes(&rig.accepts_all()), [("TxProfile".to_owned(), 16.0)]);
+}
+
+/// goecharger/go-eCharger-API-v2#155: the first limit after a pause is accepted and ignored.
+#[test]
+fn a_limit_after_a_pause_is_written_again_where_the_first_is_ignored() {
+    let mut rig = charging();
+    rig.station.learned.quirks = [Quirk::FirstLimitIgnored].into();
+    rig.command(Command::Charge(Switch::Stop), 1);
+    rig.accepts_all();
+    rig.command(Command::Charge(Switch::Start), 2);
+    let resumed = [("TxProfile".to_owned(), 16.0)];
+    assert_eq!(purposes(&rig.accepts_all()), resumed);
+    rig.wait(29);
+    assert_eq!(rig.asked, []);
+    rig.wait(1);
+    assert_eq!(purposes(&rig.accepts_all()), resumed);
+    rig.wait(199);
+    assert_eq!(rig.asked, [], "from then on it is renewed as any other");
+}
+
+/// An unlocked cable ends the transaction, and with it the pause ended: the vehicle charged in the next
+/// transaction while its plan said wait.
+#[test]
+fn a_pause_holds_in_the_next_transaction_of_the_vehicle() {
+    let mut rig = charging();
+    rig.command(Command::Charge(Switch::Stop), 1);
+    rig.accepts_all();
+    let stop = json!({"transactionId": 1, "meterStop": 1000, "timestamp": rig.time()});
+    rig.says("StopTransaction", &stop);
+    rig.says("StatusNotification", &status(1, "Finishing"));
+    rig.wait(1);
+    assert_eq!(purposes(&rig.accepts_all()), [("TxDefaultProfile".to_owned(), 0.0)]);
+    rig.starts(1000);
+    rig.wait(1);
+    assert_eq!(purposes(&rig.accepts_all()), [("TxProfile".to_owned(), 0.0)]);
+    // It is a pause of this vehicle: once it has left, the charger is free for the next one.
+    let stop = json!({"transactionId": 2, "meterStop": 1000, "timestamp": rig.time()});
+    rig.says("StopTransaction", &stop);
+    rig.says("StatusNotification", &status(1, "Available"));
+    rig.wait(1);
+    assert_eq!(purposes(&rig.accepts_all()), [("TxDefaultProfile".to_owned(), 16.0)]);
+}
+
+/// Some chargers refuse profiles of stack level zero: the default goes to level 1, and the limit above.
+#[test]
+fn a_charger_that_refuses_level_zero_has_its_default_on_level_one() {
+    let mut rig = charging();
+    rig.command(Command::MaxCurrent(amps(10.0)), 1);
+    let mut seen = Vec::new();
+    while let Some((_, action, payload)) = rig.asked.last().cloned() {
+        let level = &payload["csChargingProfiles"]["stackLevel"];
+        let is_taken = action != "SetChargingProfile" || *level != 0;
+        seen.push((action, payload));
+        rig.replies(&json!({"status": if is_taken { "Accepted" } else { "Rejected" }}));
+        assert!(seen.len() < 30, "it comes to an end");
+    }
+    assert_eq!(rig.station.learned.quirks, [Quirk::LevelZeroRefused].into());
+    let taken: Vec<(i64, f64)> =
+        profiles(&seen).into_iter().filter(|one| one.1 > 0).map(|one| (one.1, one.2)).collect();
+    assert_eq!(taken, [(1, 6.0), (2, 10.0)]);
+    assert_eq!(rig.facts().max_current, Some(amps(10.0)));
 }
 
 proptest! {

@@ -1,5 +1,6 @@
 //! Requests of our own accord: what is asked, once, and what follows from the replies.
 use serde_json::{Value, json};
+use slackwater_control::charging_profile::charge_point::RateUnits;
 use slackwater_control::device::capability::Ability;
 use slackwater_ocpp::facts::Variable;
 use slackwater_ocpp::station::setup::Probe;
@@ -31,6 +32,23 @@ fn abilities_by_what_the_charge_point_supports() {
             assert_eq!(capabilities[&ability].is_capable, is_capable, "{profiles:?}");
         }
         assert!(capabilities[&Ability::StartCharging].is_capable);
+    }
+}
+
+/// Some firmware leaves the key empty, or has the units of another key in it: amperes are tried.
+#[test]
+fn rate_units_that_cannot_be_read_are_amperes() {
+    for (given, expected) in [
+        ("Current", RateUnits::Amps),
+        ("Power", RateUnits::Watts),
+        ("Current,Power", RateUnits::Both),
+        ("", RateUnits::Amps),
+        (",", RateUnits::Amps),
+        ("Ampere", RateUnits::Amps),
+        ("Volts;Current", RateUnits::Amps),
+    ] {
+        let rig = configured(&[("ChargingScheduleAllowedChargingRateUnit", given)]);
+        assert_eq!(rig.station.charge_point(&rig.rules).units, expected, "{given}");
     }
 }
 
