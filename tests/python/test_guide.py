@@ -20,7 +20,7 @@ DOCS = ROOT / "docs"
 
 # Pages whose examples need a running service are tested in `test_guide_service.py`,
 # the example of an integration in `test_integration_example.py`, backups in `test_backup.py`,
-# chargers by OCPP in `tests/ocpp/test_guide.py`.
+# chargers by OCPP in `tests/ocpp/test_first_charger.py`.
 SERVICE = {
     "how-to/grid-orders.md",
     "how-to/interface.md",

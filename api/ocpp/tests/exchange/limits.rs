@@ -379,6 +379,7 @@ fn a_pause_holds_in_the_next_transaction_of_the_vehicle() {
     // It is a pause of this vehicle: once it has left, the charger is free for the next one.
     let stop = json!({"transactionId": 2, "meterStop": 1000, "timestamp": rig.time()});
     rig.says("StopTransaction", &stop);
+    assert_eq!(purposes(&rig.accepts_all()), [("TxDefaultProfile".to_owned(), 0.0)]);
     rig.says("StatusNotification", &status(1, "Available"));
     rig.wait(1);
     assert_eq!(purposes(&rig.accepts_all()), [("TxDefaultProfile".to_owned(), 16.0)]);
