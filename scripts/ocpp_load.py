@@ -138,10 +138,12 @@ def measured(arguments: argparse.Namespace, folder: Path) -> Iterator[str]:
         yield f"cores of the service: {share:.2f}; load of the machine {os.getloadavg()[0]:.1f}"
         yield f"meter value in to its answer: {shown(times['answer'])}"
         yield f"{RISE} each site once a minute, {limits_of(times)}"
+        each = (service.memory() - empty) / points
+        yield f"memory per charge point: {each / 1000:.1f} kB over {empty / 1e6:.0f} MB"
         for order, name in RISES.items():
             yield f"{RISE} {name}, {limits_of(rise(ask, order))}"
         each = (service.memory() - empty) / points
-        yield f"memory per charge point: {each / 1000:.1f} kB over {empty / 1e6:.0f} MB"
+        yield f"memory per charge point after these rises: {each / 1000:.1f} kB"
         service.kill()
         wait_until(lambda: ask("state")["connected"] == 0)
         began = perf_counter()
