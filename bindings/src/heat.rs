@@ -8,8 +8,8 @@ use pyo3::types::{PyCapsule, PyTuple};
 use slackwater_engine::plan::Stated;
 use slackwater_engine::plan::heat as engine;
 use slackwater_engine::plan::heat::{
-    ComfortBand, CopPoint, HeatGain, HeatMode, HeatRequest, OnOff, OutdoorPeriod, SetBack,
-    ThermalStore,
+    ComfortBand, CopPoint, HeatError, HeatGain, HeatMode, HeatRequest, OnOff, OutdoorPeriod,
+    SetBack, ThermalStore,
 };
 use slackwater_engine::plan::questions;
 use slackwater_engine::plan::record::SavedRun;
@@ -609,10 +609,13 @@ pub(crate) type NumberTuple = (Instant, Instant, f64);
 pub(crate) type SetBackTuple = (String, String, f64, f64);
 
 fn band((min, max): (f64, f64), field: &str) -> Result<ComfortBand, Refused> {
-    Ok(ComfortBand {
+    let band = ComfortBand {
         min: celsius(min, &format!("{field}.min_celsius"))?,
         max: celsius(max, &format!("{field}.max_celsius"))?,
-    })
+    };
+    // By the name of the argument, which is not that of the engine.
+    let field = field.to_owned();
+    if band.min > band.max { Err(HeatError::Band { field, band }.into()) } else { Ok(band) }
 }
 
 fn set_back((index, given): (usize, &SetBackTuple)) -> Result<SetBack, Refused> {

@@ -99,7 +99,7 @@ def test_a_row_without_sense_stops_no_other_row() -> None:
     plans = pa.table(sw.plan_heat_batch(rooms, PRICES, outdoor_celsius=5)).to_pylist()
     assert [row["error"] for row in plans] == [
         "capacity_kwh_per_k is 0 kWh/K; it is above 0 kWh/K",
-        "comfort_celsius: min_celsius is 20 °C, above max_celsius, 19 °C",
+        "comfort: min_celsius is 20 °C, above max_celsius, 19 °C",
         "capacity_kwh_per_k is missing",
     ]
     assert {row["status"] for row in plans} == {"error"}

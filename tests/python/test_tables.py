@@ -370,7 +370,9 @@ def test_an_area_is_saved_and_read(tmp_path: Path) -> None:
     assert twin.prices is not None
     assert twin.prices.provenance == prices.provenance
     name = pa.table(plan)["id"][0].as_py()
-    assert twin.explain(name) == plan.explain(name)
+    # The file has no vehicles, which the sentence on those that use the limit needs.
+    told = [text.split(" While it stays,")[0] for text in plan.explain(name)]
+    assert list(twin.explain(name)) == told != list(plan.explain(name))
     assert twin.to_html() == plan.to_html()
     again = [sw.plan_area(table, prices, nodes=nodes, previous=each) for each in (plan, twin)]
     assert again[0].cost == again[1].cost

@@ -250,7 +250,6 @@ mod tests {
                 "currency": "NOK",
                 "energy_kwh": 10.0,
                 "made_at": "2026-01-05T18:00:00Z",
-                "shortfall_kwh": 0.0,
                 "next_end": "2026-01-05T20:00:00Z",
                 "next_start": "2026-01-05T19:00:00Z",
                 "periods": [
@@ -269,7 +268,8 @@ mod tests {
                 "reasons": [
                   "Mon 20:00 to Mon 21:00: charges 7 kWh for 0.70 (0.10 per kWh) in the cheapest hours before Mon 23:00; the next kWh would be charged at Mon 22:25 (0.20 per kWh).",
                   "Mon 22:00 to Mon 22:25: charges 3 kWh for 0.60 (0.20 per kWh) in the cheapest hours before Mon 23:00; the next kWh would be charged at Mon 22:25 (0.20 per kWh)."
-                ]
+                ],
+                "shortfall_kwh": 0.0
               },
               "charge_now": "OFF",
               "cost": 1.3,

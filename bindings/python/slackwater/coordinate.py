@@ -164,7 +164,8 @@ class AreaPlan(_engine.AreaNumbers, Drawn, Asked):
         """Tell what one vehicle gets, what it misses and by which limit, and what it pays.
 
         Where a limit withholds energy, up to three vehicles are named that use most of it while
-        this one stays, with their mean power in the slots that are full.
+        this one stays, with their mean power in the slots that are full. An area out of a
+        file has no vehicles, and names none.
         :func:`slackwater.plan_row` has the plan of the vehicle without the limits of the others.
 
         Args:

@@ -178,7 +178,7 @@ mod tests {
         let errors: Vec<(usize, String)> =
             batch.errors.iter().map(|(row, error)| (*row, error.to_string())).collect();
         let expected = [
-            (1, "comfort_celsius: min_celsius is 20 °C, above max_celsius, 19 °C".to_owned()),
+            (1, "comfort: min_celsius is 20 °C, above max_celsius, 19 °C".to_owned()),
             (2, "power_max_kw is missing".to_owned()),
             (3, "price_id names no price curve".to_owned()),
         ];

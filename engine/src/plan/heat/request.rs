@@ -399,7 +399,7 @@ fn check_bands(request: &HeatRequest) -> Result<(), HeatError> {
         check_temperature(&format!("{field}.max_celsius"), band.max)?;
         if band.min > band.max { Err(HeatError::Band { field, band }) } else { Ok(()) }
     };
-    check("comfort_celsius".to_owned(), request.comfort)?;
+    check("comfort".to_owned(), request.comfort)?;
     for (index, set_back) in request.set_backs.iter().enumerate() {
         check(format!("set_backs[{index}]"), set_back.band)?;
         if set_back.from == set_back.to {
@@ -541,7 +541,7 @@ pub(crate) mod tests {
         check(|r| r.power_max = kw(-1.0), "power_max_kw is -1 kW; it is 0 kW or more");
         check(
             |r| r.comfort.min = celsius(24.0),
-            "comfort_celsius: min_celsius is 24 °C, above max_celsius, 23 °C",
+            "comfort: min_celsius is 24 °C, above max_celsius, 23 °C",
         );
         check(
             |r| r.set_backs.push(set_back("22:00", "22:00", 16.0, 20.0)),
