@@ -417,8 +417,8 @@ async fn bind_sockets(config: &Config) -> Result<Sockets<Role>, ServiceError> {
 
 /// Names of the settings with an address to listen on.
 fn settings_of(config: &Config, address: SocketAddr) -> String {
-    let named = doors(config).into_iter().filter(|(door, _)| door.listen.0 == address);
-    let names = named.map(|(_, role)| match role {
+    let own = doors(config).into_iter().filter(|(door, _)| door.listen.0 == address);
+    let names = own.map(|(_, role)| match role {
         Role::Base(environment) => format!("environments.{}.base.listen", environment.as_str()),
         Role::Auth(environment) => format!("environments.{}.auth.listen", environment.as_str()),
         Role::Link(environment) => format!("environments.{}.link.listen", environment.as_str()),

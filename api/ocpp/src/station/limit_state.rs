@@ -15,6 +15,10 @@ use crate::station::balance_state::Balanced;
 /// Limits of a connector.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one fact that the file keeps by its name"
+)]
 pub struct Limits {
     /// Limit that was ordered; `None` if none ever was.
     pub wanted: Option<Limit>,

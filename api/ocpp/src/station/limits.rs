@@ -137,7 +137,8 @@ impl Station {
             profile,
         };
         let is_due = state.limits.is_due(limit, open.as_deref(), now);
-        if !state.limits.has_default && !(is_due && state.limits.comes_before_default()) {
+        let is_limit_first = is_due && state.limits.comes_before_default();
+        if !state.limits.has_default && !is_limit_first {
             return Ok(Some(set(writing.default)));
         }
         if writing.stop_at.is_some_and(|at| at <= now) {

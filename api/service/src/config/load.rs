@@ -40,7 +40,8 @@ pub(super) fn read(file: Option<&Path>) -> Result<Config, ConfigError> {
         return Err(both("store.url"));
     }
     let settings = Figment::from(Serialized::defaults(defaults(&given))).merge(given);
-    let refused = |error| ConfigError::Settings(lines_of(error, settings.find_value("").ok()));
+    let refused =
+        |error| ConfigError::Settings(lines_of(error, settings.find_value("").ok().as_ref()));
     settings.extract().map_err(refused)
 }
 
@@ -82,8 +83,8 @@ fn defaults(given: &Figment) -> Config {
 }
 
 /// All errors in settings, each on a line of its own.
-fn lines_of(error: Error, settings: Option<Value>) -> String {
-    let line = |error| line_of(&error, settings.as_ref());
+fn lines_of(error: Error, settings: Option<&Value>) -> String {
+    let line = |error| line_of(&error, settings);
     error.into_iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
