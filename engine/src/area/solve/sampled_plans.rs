@@ -424,7 +424,6 @@ mod tests {
             Ok(())
         };
         TestRunner::new(ProptestConfig::with_cases(48)).run(&towns, plan).unwrap();
-        // The others lack room.
         assert!(found.get() >= 24, "{} of 48", found.get());
     }
 
