@@ -397,8 +397,8 @@ def test_an_area_is_saved_and_read(tmp_path: Path) -> None:
         sw.AreaPlan.from_json(plan.to_json().replace('_version": 1', '_version": 2', 1))
     nested = "[" * 100_000
     for damage in (plan.to_json()[:-9], plan.to_json().replace('"currency"', '"money"'), nested):
-        told = "this is no saved area" if damage == nested else "this saved area is damaged"
-        with pytest.raises(sw.InputError, match=told):
+        message = "this is no saved area" if damage == nested else "this saved area is damaged"
+        with pytest.raises(sw.InputError, match=message):
             sw.AreaPlan.from_json(damage)
 
 
