@@ -233,7 +233,35 @@ impl Area {
         area
     }
 
-    /// The same with vehicles that discharge, with reserves, earlier targets,
+    /// Some 230 vehicles below one node, each with prices of its own.
+    pub(crate) fn own_curves(seed: u64) -> Self {
+        let mut random = Random(seed.wrapping_mul(32_452_843) + 7);
+        let slots = 6 + random.below(8) as usize;
+        let lengths = vec![HOUR / 2; slots];
+        let end: i64 = lengths.iter().sum();
+        let count = 200 + random.below(60) as usize;
+        let prices: Vec<f64> = (0..slots * count).map(|_| random.between(-0.05, 0.4)).collect();
+        let mut area = Self::empty(lengths, prices);
+        let level = count as f64 * random.between(1.2, 5.0);
+        let limits = vec![limit(&mut random, level, slots)];
+        area.nodes.push(Node { name: "area".to_owned(), parent: None, base: None, limits });
+        for row in 0..count {
+            let from = random.below((end / 2) as u64) as i64;
+            let to = from + (random.between(0.3, 1.0) * (end - from) as f64) as i64;
+            let power = [3.7, 7.4, 11.0, 22.0][random.below(4) as usize];
+            let hours = (to - from) as f64 / HOUR as f64;
+            area.arrival.push(from);
+            area.departure.push(to);
+            area.power.push(power);
+            area.energy.push(random.between(0.0, 0.7) * power * hours);
+            area.priority.push(1.0 + random.below(3) as f64);
+            area.node.push(0);
+            area.curve.push(row as u32);
+        }
+        area
+    }
+
+    /// A random area with vehicles that discharge, with reserves, earlier targets,
     /// and vehicles that are on or off. Prices are above what is paid for a
     /// kWh sold, unless `is_wild`.
     pub(crate) fn mixed(seed: u64, is_wild: bool) -> Self {

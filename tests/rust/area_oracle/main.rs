@@ -113,6 +113,18 @@ fn areas_of_many_branches_agree_with_one_programme() {
     assert!(u64::from(census.proved) >= AREAS / 8 * scale() * 3 / 4, "{} proved", census.proved);
 }
 
+/// Where each vehicle has prices of its own, an ascent on the dual comes before the columns.
+#[test]
+fn areas_with_prices_of_each_vehicle_agree_with_one_programme() {
+    let mut census = Census::default();
+    for seed in 0..AREAS / 8 * scale() {
+        judge_area(&Area::own_curves(seed), seed, &mut census);
+    }
+    census.is_least();
+    assert!(census.short >= 3, "{} areas are short of energy", census.short);
+    assert!(u64::from(census.proved) >= AREAS / 8 * scale() * 9 / 10, "{} proved", census.proved);
+}
+
 #[test]
 fn areas_with_export_reserves_and_deadlines_agree_with_one_programme() {
     let mut census = Census::default();
@@ -141,6 +153,7 @@ fn wild_prices_break_no_promise() {
 fn one_two_or_eight_threads_give_the_same_bytes() {
     // In areas of many branches the programmes of these are solved side by side, too.
     let areas = [3, 5, 11].map(Area::random).into_iter().chain([4, 9].map(Area::branched));
+    let areas = areas.chain([2, 6].map(Area::own_curves));
     for (number, area) in areas.enumerate() {
         let planned = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

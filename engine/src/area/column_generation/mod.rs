@@ -1,5 +1,6 @@
 //! Column generation: pricing rounds, restricted masters, Lagrangian bound and dual smoothing, on
 //! one level (`single_level`) or on two (`two_level`).
+pub(crate) mod dual_ascent;
 pub(crate) mod master;
 pub(crate) mod pricing_round;
 pub(crate) mod search_state;

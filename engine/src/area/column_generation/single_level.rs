@@ -14,9 +14,17 @@
 //! variables keep the master feasible; their penalty starts below that of a shortfall and is raised
 //! while they are in use.
 //!
+//! Where each vehicle has prices of its own, an ascent on the dual comes before the first master
+//! ([`dual_ascent`](crate::area::column_generation::dual_ascent)).
+//!
 //! G. B. Dantzig, P. Wolfe, Decomposition principle for linear programs, Operations Research 8
 //! (1960). M. E. Lübbecke, J. Desrosiers, Selected topics in column generation, Operations Research
 //! 53 (2005).
+use std::ops::ControlFlow;
+
+use crate::area::column_generation::dual_ascent::{
+    ASCENT_ROUNDS, ASCENT_ROUNDS_AGAIN, DualAscent, DualPoint,
+};
 use crate::area::column_generation::master::{Column, MasterSolution, RestrictedMaster};
 use crate::area::column_generation::pricing_round::PricingOracle;
 use crate::area::column_generation::search_state::{
@@ -35,6 +43,13 @@ use crate::area::problem::options::WarmStart;
 use crate::lp::LpError;
 use crate::tolerance::{LIMIT_EXCESS_SHARE, SHORTFALL_TOLERANCE_KWH, SOLVER_ROUNDING};
 
+/// Least number of vehicles for an ascent on the dual. With fewer a step of the dual function is large.
+const ASCENT_VEHICLES_MIN: usize = 200;
+
+/// Length of the first step of an ascent, as a part of the cost of a kWh. A tenth and a thirtieth of it,
+/// or three times as much, make no difference.
+const FIRST_STEP_SHARE: f64 = 0.1;
+
 /// Column generation on one level: oracle, master and the state between rounds.
 pub(crate) struct SingleLevelColumnGeneration<'a> {
     oracle: PricingOracle<'a>,
@@ -43,6 +58,8 @@ pub(crate) struct SingleLevelColumnGeneration<'a> {
     solution: MasterSolution,
     /// Largest shortfall penalty per kWh of any vehicle.
     shortfall_penalty_max: f64,
+    /// Curvature of the dual function and the length of a first step, if it is nearly smooth.
+    ascent: Option<(DualAscent, f64)>,
 }
 
 /// Columns of a search, with which a search under other bounds goes on.
@@ -53,6 +70,8 @@ pub(crate) struct PricedColumns {
     pub(crate) duals_by_round: Vec<Vec<f64>>,
     /// Duals of the best bound.
     pub(crate) best_duals: Vec<f64>,
+    /// Curvature of the dual function, if there was an ascent.
+    ascent: Option<DualAscent>,
 }
 
 impl<'a> SingleLevelColumnGeneration<'a> {
@@ -75,7 +94,10 @@ impl<'a> SingleLevelColumnGeneration<'a> {
         )
         .expect("a programme of empty rows is one that the solver takes");
         let state = SearchState::new(constraints.each.len() * constraints.slots());
-        Self { oracle, master, state, solution: MasterSolution::default(), shortfall_penalty_max }
+        let first_step = FIRST_STEP_SHARE * money.abs() / need_kwh.max(SHORTFALL_TOLERANCE_KWH);
+        let ascent = is_nearly_smooth(&context).then(|| (DualAscent::default(), first_step.abs()));
+        let solution = MasterSolution::default();
+        Self { oracle, master, state, solution, shortfall_penalty_max, ascent }
     }
 
     /// Takes over the columns of a search of the same vehicles under other bounds, in place of the
@@ -84,9 +106,10 @@ impl<'a> SingleLevelColumnGeneration<'a> {
     pub(crate) fn resume(
         &mut self,
         columns: PricedColumns,
+        stopping: StoppingCriteria,
         executor: &mut Executor<'_>,
     ) -> Termination {
-        let resumed = self.take_over(columns, executor);
+        let resumed = self.take_over(columns, stopping, executor);
         executor.note_failure(resumed)
     }
 
@@ -94,6 +117,7 @@ impl<'a> SingleLevelColumnGeneration<'a> {
     fn take_over(
         &mut self,
         columns: PricedColumns,
+        stopping: StoppingCriteria,
         executor: &mut Executor<'_>,
     ) -> Result<Termination, LpError> {
         for column in columns.columns {
@@ -101,7 +125,11 @@ impl<'a> SingleLevelColumnGeneration<'a> {
         }
         self.state.duals_by_round = columns.duals_by_round;
         self.solve_master()?;
-        self.price_and_add_columns(columns.best_duals, executor)?;
+        let (_, point) = self.price_and_add_columns(columns.best_duals, executor)?;
+        if let (Some(ascent), Some(earlier)) = (&mut self.ascent, columns.ascent) {
+            ascent.0 = earlier;
+            self.ascend(point, ASCENT_ROUNDS_AGAIN, stopping, executor)?;
+        }
         Ok(Termination::Gap)
     }
 
@@ -111,6 +139,7 @@ impl<'a> SingleLevelColumnGeneration<'a> {
             columns: self.master.columns,
             duals_by_round: self.state.duals_by_round,
             best_duals: self.state.best_duals,
+            ascent: self.ascent.map(|(ascent, _)| ascent),
         }
     }
 
@@ -130,13 +159,16 @@ impl<'a> SingleLevelColumnGeneration<'a> {
         let free = vec![0.0; self.state.best_duals.len()];
         let earlier: Vec<Vec<f64>> =
             start.warm_duals(free.len(), self.oracle.constraints).collect();
-        self.price_and_add_columns(free, executor)?;
+        let (_, mut point) = self.price_and_add_columns(free, executor)?;
         if self.solution.weights.is_empty() {
             // If the solver fails, the columns of the first round are the solution.
             self.solution.weights = vec![1.0; self.oracle.nodes.len()];
         }
         for (at, duals) in earlier.into_iter().enumerate() {
-            self.price_and_add_columns(duals, executor)?;
+            let (_, other) = self.price_and_add_columns(duals, executor)?;
+            if other.value > point.value {
+                point = other;
+            }
             self.solve_master()?;
             let progress = self.state.progress(stopping.scale);
             if progress.gap <= stopping.gap * 0.1
@@ -149,18 +181,52 @@ impl<'a> SingleLevelColumnGeneration<'a> {
             if executor.stops(&progress) && at + 1 >= EARLIER_MIN {
                 return Ok(Termination::Caller);
             }
+            // The ascent goes on from the best duals, for which the others are not needed.
+            if self.ascent.is_some() {
+                break;
+            }
+        }
+        if self.state.gap(self.state.cost, stopping.scale) > stopping.gap {
+            self.ascend(point, ASCENT_ROUNDS, stopping, executor)?;
         }
         self.solve_master()?;
         Ok(Termination::Gap)
     }
 
+    /// Climbs on a nearly smooth dual function from `start`, each point a pricing round.
+    fn ascend(
+        &mut self,
+        start: DualPoint,
+        rounds_max: usize,
+        stopping: StoppingCriteria,
+        executor: &mut Executor<'_>,
+    ) -> Result<(), LpError> {
+        let Some((mut ascent, first_step)) = self.ascent.take() else { return Ok(()) };
+        let left = stopping.rounds_max.saturating_sub(self.state.duals_by_round.len());
+        let rounds = left.min(rounds_max);
+        let constraints = self.oracle.constraints;
+        let climbed = ascent.maximise(
+            start,
+            (first_step, rounds),
+            |duals| constraints.clamp(duals),
+            |duals| {
+                let (_, point) = self.price_and_add_columns(duals, executor)?;
+                // The search ends at its next round, which asks again.
+                let is_stopped = executor.stops(&self.state.progress(stopping.scale));
+                Ok(if is_stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(point) })
+            },
+        );
+        self.ascent = Some((ascent, first_step));
+        climbed
+    }
+
     /// Solves the pricing problems at `duals`, updates the bound, and adds the columns with a
-    /// negative reduced cost. Returns true if there are any.
+    /// negative reduced cost. Returns true if there are any, and the dual function at `duals`.
     fn price_and_add_columns(
         &mut self,
         duals: Vec<f64>,
         executor: &mut Executor<'_>,
-    ) -> Result<bool, LpError> {
+    ) -> Result<(bool, DualPoint), LpError> {
         let round = self.state.duals_by_round.len();
         let priced = self.oracle.solve(round, &duals, executor);
         // Every dual vector proves a bound, so that of smoothed duals counts as well.
@@ -169,7 +235,9 @@ impl<'a> SingleLevelColumnGeneration<'a> {
             self.state.bound = bound;
             self.state.best_duals.clone_from(&duals);
         }
-        self.state.duals_by_round.push(duals);
+        let gradient = self.oracle.constraints.dual_gradient(&duals, &priced.loads);
+        self.state.duals_by_round.push(duals.clone());
+        let point = DualPoint { duals, value: bound, gradient };
         let mut has_new_columns = false;
         if round == 0 {
             // The first rows are those that the loads at zero duals violate.
@@ -188,7 +256,7 @@ impl<'a> SingleLevelColumnGeneration<'a> {
                 self.master.add(column)?;
             }
         }
-        Ok(has_new_columns)
+        Ok((has_new_columns, point))
     }
 
     /// Solves the master, adding rows for violated limits, until there are none. Sets the cost of
@@ -238,7 +306,7 @@ impl<'a> SingleLevelColumnGeneration<'a> {
             }
             let duals = smoothing.separation_point(&self.state.best_duals, &self.solution.duals);
             let before = self.state.bound;
-            let has_new_columns = self.price_and_add_columns(duals, executor)?;
+            let (has_new_columns, _) = self.price_and_add_columns(duals, executor)?;
             let is_done = smoothing.update(has_new_columns, self.state.bound > before);
             // Without a new column at unsmoothed duals, only a higher penalty changes the duals.
             if is_done
@@ -293,6 +361,13 @@ impl ColumnGeneration for SingleLevelColumnGeneration<'_> {
         columns.map(|(column, weight)| as_kwh(column.shortfall) * weight).sum::<f64>()
             > SHORTFALL_TOLERANCE_KWH
     }
+}
+
+/// Returns true if the dual function is nearly smooth: each of many vehicles has prices of its own.
+fn is_nearly_smooth(context: &PricingContext<'_>) -> bool {
+    context.sessions.each.len() >= ASCENT_VEHICLES_MIN
+        && context.rooms.is_empty()
+        && context.sessions.blocks.iter().all(|block| block.curve.is_none())
 }
 
 /// Gives the column of round 0 to groups that a failed solution left without any.

@@ -245,6 +245,27 @@ impl LinkingConstraints {
         self.each.iter().map(of_term).sum()
     }
 
+    /// Slope of the Lagrangian bound in each dual, at the loads in kWh that the pricing problems have
+    /// at these duals: `s_l·load_lt - ∂f_l*/∂λ_lt`; 0 in slots without a bound.
+    pub(crate) fn dual_gradient(&self, duals: &[f64], loads: &[Vec<f64>]) -> Vec<f64> {
+        let mut gradient = Vec::with_capacity(duals.len());
+        for (constraint, duals) in self.each.iter().zip(duals.chunks(self.slots().max(1))) {
+            let slots = loads[constraint.node].iter().zip(&constraint.bounds);
+            gradient.extend(slots.zip(duals.iter().zip(&self.hours)).map(
+                |((load, &bound), (dual, hours))| match constraint.penalty {
+                    _ if bound.is_infinite() => 0.0,
+                    Penalty::Square(weight) => {
+                        constraint.sign * load - bound - dual * hours / (2.0 * weight)
+                    }
+                    Penalty::Hard | Penalty::Priced(_) | Penalty::Peak(_) => {
+                        constraint.sign * load - bound
+                    }
+                },
+            ));
+        }
+        gradient
+    }
+
     /// Part of the Lagrangian bound that comes from limits: `Σ_l (sign·λ·load - f_l*(λ))`, at the
     /// loads in kWh that the pricing problems have at these duals.
     pub(crate) fn dual_value(&self, duals: &[f64], loads: &[Vec<f64>]) -> f64 {

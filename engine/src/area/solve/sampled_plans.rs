@@ -13,16 +13,17 @@
 //! ```
 //!
 //! The error hardly depends on the solution: of two similar ones most vehicles have the same plan.
-//! So the second plans are within the bounds `b` up to a part of the first error, and repair moves
-//! the rest. `D(λ)` is the Lagrangian bound of all vehicles, from one round at the sample's best
-//! duals. Plans that miss the requested gap or any need are dropped, and rounds of all vehicles
+//! It is therefore measured first on one pricing round at the sample's best duals, which takes half
+//! the time of plans and proves a bound, and then on the plans. So corrected plans are within the bounds `b` up to a part of the first error, and repair moves
+//! the rest. `D(λ)` is the Lagrangian bound of all vehicles, from that round, and from one at newer
+//! duals if it is too low. Plans that miss the requested gap or any need are dropped, and rounds of all vehicles
 //! follow as for a smaller fleet.
 //!
 //! | Symbol | Code |
 //! |---|---|
 //! | `p` | `SampleSearch::part` |
 //! | `θ_gk` | [`SampleSolution::weights`] |
-//! | `e` | [`SampleSearch::error_of`], [`move_bounds`] |
+//! | `e` | [`SampleSearch::price_error`], [`SampleSearch::error_of`], [`move_bounds`] |
 //! | `D(λ)` | `PricingOracle::bound_of` |
 //!
 //! A coarse problem whose right-hand side is corrected by its measured error is the τ-correction of
@@ -94,6 +95,13 @@ pub(crate) fn plan_by_sample(
         search.solve_corrected(SampleStart::Duals(start), &[], executor)
     });
     let first = solved.warm_start.clone();
+    // The error at the best duals is nearly that of the plans, and costs a round, which proves a bound.
+    if !solved.has_shortfall && solved.columns.best_duals.iter().any(|&dual| dual != 0.0) {
+        let error = search.price_error(&solved, &mut progress, executor);
+        solved = executor.finish_even_if_stopped(|executor| {
+            search.solve_corrected(SampleStart::Columns(solved.columns), &error, executor)
+        });
+    }
     let mut misses = 0;
     for correction in 0..=CORRECTIONS_MAX {
         // A shortage is found by rounds of all vehicles, which prove its size.
@@ -187,7 +195,7 @@ impl SampleSearch<'_> {
         };
         let begun = match start {
             SampleStart::Duals(start) => column_generation.begin(start, stopping, executor),
-            SampleStart::Columns(columns) => column_generation.resume(columns, executor),
+            SampleStart::Columns(columns) => column_generation.resume(columns, stopping, executor),
         };
         if begun == Termination::Gap {
             column_generation.run(stopping, executor);
@@ -200,6 +208,23 @@ impl SampleSearch<'_> {
             has_shortfall: column_generation.has_shortfall(),
             columns: column_generation.into_columns(),
         }
+    }
+
+    /// Sampling error of the load of each limited node at the best duals of the sample, in kWh by slot.
+    fn price_error(
+        &self,
+        solved: &SampleSolution,
+        progress: &mut PlanProgress,
+        executor: &mut Executor<'_>,
+    ) -> Vec<Vec<f64>> {
+        let duals = &solved.columns.best_duals;
+        let all = self.raise_bound(duals, progress, executor);
+        let context = self.instance.context(self.sample);
+        let some = PricingOracle::new(context, self.instance.constraints).solve_unobserved(duals);
+        let of_node = |(all, some): (Vec<f64>, Vec<f64>)| {
+            all.iter().zip(some).map(|(all, some)| all - some / self.part).collect()
+        };
+        all.into_iter().zip(some.loads).map(of_node).collect()
     }
 
     /// Plans of all vehicles, each at the duals of one column of its group in the sample.
@@ -269,12 +294,20 @@ impl SampleSearch<'_> {
         executor: &mut Executor<'_>,
     ) -> Option<Solution> {
         let (instance, context) = (self.instance, self.instance.context(self.sessions));
-        self.raise_bound(&solved.columns.best_duals, progress, executor);
         progress.state.duals_by_round.clone_from(&solved.columns.duals_by_round);
         let weights = plans.assignment.weights.clone();
-        let mix = ColumnMix { state: &progress.state, weights, has_shortfall: false };
+        if progress.state.bound == f64::NEG_INFINITY {
+            self.raise_bound(&solved.columns.best_duals, progress, executor);
+        }
+        let mut mix = ColumnMix { state: &progress.state, weights, has_shortfall: false };
         let plans = recover_from(instance, &mix, context, plans, executor);
-        let is_enough = reaches_gap(instance, &mix, self.sessions, &plans);
+        let mut is_enough = reaches_gap(instance, &mix, self.sessions, &plans);
+        if !is_enough && !executor.is_stopped() {
+            let weights = mix.weights;
+            self.raise_bound(&solved.columns.best_duals, progress, executor);
+            mix = ColumnMix { state: &progress.state, weights, has_shortfall: false };
+            is_enough = reaches_gap(instance, &mix, self.sessions, &plans);
+        }
         let termination =
             if executor.is_stopped() { Termination::Caller } else { Termination::Gap };
         let warm_start = mix.state.warm_start(&mix.weights);
@@ -292,8 +325,14 @@ impl SampleSearch<'_> {
         })
     }
 
-    /// Prices all vehicles at `duals`, and keeps the better bound.
-    fn raise_bound(&self, duals: &[f64], progress: &mut PlanProgress, executor: &mut Executor<'_>) {
+    /// Prices all vehicles at `duals`, and keeps the better bound. Returns the loads of limited
+    /// nodes, in kWh by slot.
+    fn raise_bound(
+        &self,
+        duals: &[f64],
+        progress: &mut PlanProgress,
+        executor: &mut Executor<'_>,
+    ) -> Vec<Vec<f64>> {
         let oracle =
             PricingOracle::new(self.instance.context(self.sessions), self.instance.constraints);
         let priced = oracle.solve(progress.rounds, duals, executor);
@@ -306,6 +345,7 @@ impl SampleSearch<'_> {
         // The observer sees the pass; a stop is noticed by the recovery that follows.
         let progress = progress.state.progress(self.instance.stopping.scale);
         executor.stops(&progress);
+        priced.loads
     }
 }
 
