@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 /// Devices with news that the service has yet to read.
 ///
 /// A manufacturer that learns of changes by itself keeps one of these, returns it from
-/// [`Vendor::news`](crate::vendor::Vendor::news), and calls [`tell`](Self::tell). The service polls
+/// [`Vendor::news`](crate::vendor::Vendor::news), and calls [`tell_of`](Self::tell_of). The service polls
 /// such a device at once. A device that is told again before that is polled once, and one that
 /// chatters is polled every ten seconds.
 ///
@@ -17,8 +17,8 @@ use std::task::{Context, Poll, Waker};
 /// use slackwater_integration::news::News;
 ///
 /// let news = News::default();
-/// news.tell("garage/1");
-/// news.tell("garage/1");
+/// news.tell_of("garage/1");
+/// news.tell_of("garage/1");
 /// let mut told = Vec::new();
 /// news.take_each(|device| told.push(device.to_owned()));
 /// assert_eq!(told, ["garage/1"]);
@@ -39,8 +39,8 @@ struct Told {
 impl News {
     /// Tells the service that a device has news, by the identifier of the manufacturer. Costs nothing
     /// and never waits. Devices that nobody has linked are ignored.
-    pub fn tell(&self, device: impl Into<String>) {
-        let mut told = self.told();
+    pub fn tell_of(&self, device: impl Into<String>) {
+        let mut told = self.lock_told();
         told.devices.insert(device.into());
         let waiting = told.waiting.take();
         drop(told);
@@ -50,16 +50,16 @@ impl News {
     }
 
     /// Waits until a device has news. One task waits at a time: of two, the last.
-    pub async fn wait(&self) {
+    pub async fn wait_for_news(&self) {
         poll_fn(|context| self.poll_told(context)).await;
     }
 
     /// Takes each device that has news now. A device counts as not taken while `take` looks at it,
     /// which must not tell any news.
     pub fn take_each(&self, mut take: impl FnMut(&str)) {
-        let count = self.told().devices.len();
+        let count = self.lock_told().devices.len();
         for _ in 0..count {
-            let mut told = self.told();
+            let mut told = self.lock_told();
             if let Some(device) = told.devices.pop_first() {
                 take(&device);
             }
@@ -69,11 +69,11 @@ impl News {
     /// Returns true if no device has news.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.told().devices.is_empty()
+        self.lock_told().devices.is_empty()
     }
 
     fn poll_told(&self, context: &Context<'_>) -> Poll<()> {
-        let mut told = self.told();
+        let mut told = self.lock_told();
         if told.devices.is_empty() {
             told.waiting = Some(context.waker().clone());
             Poll::Pending
@@ -82,7 +82,7 @@ impl News {
         }
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn lock_told(&self) -> MutexGuard<'_, Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -117,10 +117,10 @@ mod tests {
         let waker = Waker::from(Arc::clone(&wakes));
         let mut context = Context::from_waker(&waker);
         {
-            let mut waiting = pin!(news.wait());
+            let mut waiting = pin!(news.wait_for_news());
             assert_eq!(waiting.as_mut().poll(&mut context), Poll::Pending);
             for device in ["b", "a", "b"] {
-                news.tell(device);
+                news.tell_of(device);
             }
             assert_eq!(wakes.0.load(Ordering::SeqCst), 1);
             assert_eq!(waiting.as_mut().poll(&mut context), Poll::Ready(()));
@@ -133,10 +133,10 @@ mod tests {
     #[test]
     fn news_that_came_before_anybody_waits_are_kept() {
         let news = News::default();
-        news.tell("a");
+        news.tell_of("a");
         let mut context = Context::from_waker(Waker::noop());
-        assert_eq!(pin!(news.wait()).as_mut().poll(&mut context), Poll::Ready(()));
+        assert_eq!(pin!(news.wait_for_news()).as_mut().poll(&mut context), Poll::Ready(()));
         assert_eq!(taken(&news), ["a"]);
-        assert_eq!(pin!(news.wait()).as_mut().poll(&mut context), Poll::Pending);
+        assert_eq!(pin!(news.wait_for_news()).as_mut().poll(&mut context), Poll::Pending);
     }
 }

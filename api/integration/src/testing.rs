@@ -404,7 +404,7 @@ pub(crate) mod tests {
 
         async fn poll(&self, device: &Linked, now: DateTime<Utc>) -> Result<Reading, VendorError> {
             if self.breach == "echo" {
-                self.news.tell(&device.device);
+                self.news.tell_of(&device.device);
             }
             if device.connection.secret() != "key" && self.breach != "connection" {
                 return Err(VendorError::Unauthorised);

@@ -17,7 +17,7 @@ impl ToldState {
     /// Tells of connectors whose plug or transaction has changed: of all, the first time.
     pub(crate) fn tell_changes(&mut self, hub: &Hub, point: &Point) {
         let changed = self.note_changes(&point.kept());
-        tell(hub, point, &changed);
+        tell_of_connectors(hub, point, &changed);
     }
 
     /// Takes over the state of the connectors, and returns those that have changed.
@@ -35,16 +35,16 @@ impl ToldState {
 /// Tells that all connectors of a charge point have news.
 pub(crate) fn tell_all(hub: &Hub, point: &Point) {
     let all: Vec<Connector> = point.kept().station.connectors.keys().copied().collect();
-    tell(hub, point, &all);
+    tell_of_connectors(hub, point, &all);
 }
 
 /// Tells of connectors, unless nobody has linked the charge point. Its state is not locked meanwhile:
 /// whoever is told may wait for other locks.
-fn tell(hub: &Hub, point: &Point, connectors: &[Connector]) {
+fn tell_of_connectors(hub: &Hub, point: &Point, connectors: &[Connector]) {
     if connectors.is_empty() || point.kept().links.is_empty() {
         return;
     }
     for number in connectors {
-        hub.news().tell(format!("{}/{number}", point.identity));
+        hub.news().tell_of(format!("{}/{number}", point.identity));
     }
 }

@@ -59,7 +59,7 @@ async fn the_contract_is_kept() {
 
 /// Devices that the service is told of; waits for the first if there are none.
 async fn told(house: &House) -> Vec<String> {
-    house.vendor.hub().news().wait().await;
+    house.vendor.hub().news().wait_for_news().await;
     told_so_far(house)
 }
 

@@ -97,7 +97,7 @@ impl Scripted {
     /// From now on a device says this, and tells so.
     pub(crate) fn tells(&self, device: &str, script: Script) {
         self.says(device, script);
-        self.news.tell(device);
+        self.news.tell_of(device);
     }
 
     /// From now on a log-in yields this.

@@ -27,7 +27,7 @@ pub(crate) async fn follow_news(app: &App) {
 /// Polls each device of a manufacturer that has news.
 async fn pass_news_on(app: App, vendor: VendorCode, news: Arc<News>) {
     loop {
-        news.wait().await;
+        news.wait_for_news().await;
         news.take_each(|device| {
             let ids = app.cache().read(|tables| tables.devices_called(&vendor, device));
             ids.into_iter().for_each(|id| app.poller().note_news(id, app.now()));
