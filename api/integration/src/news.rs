@@ -113,8 +113,8 @@ mod tests {
 
     #[test]
     fn whoever_waits_is_woken_once_and_finds_each_device_once() {
-        let (news, wakes) = (News::default(), Arc::new(Counting::default()));
-        let waker = Waker::from(Arc::clone(&wakes));
+        let (news, counted) = (News::default(), Arc::new(Counting::default()));
+        let waker = Waker::from(Arc::clone(&counted));
         let mut context = Context::from_waker(&waker);
         {
             let mut waiting = pin!(news.wait_for_news());
@@ -122,7 +122,7 @@ mod tests {
             for device in ["b", "a", "b"] {
                 news.tell_of(device);
             }
-            assert_eq!(wakes.0.load(Ordering::SeqCst), 1);
+            assert_eq!(counted.0.load(Ordering::SeqCst), 1);
             assert_eq!(waiting.as_mut().poll(&mut context), Poll::Ready(()));
         }
         assert!(!news.is_empty());

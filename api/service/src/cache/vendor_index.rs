@@ -76,7 +76,9 @@ mod tests {
         assert_eq!((found(&index, "x"), found(&index, "y")), (vec![1, 2], vec![]));
         index.remove(&all[0]);
         assert_eq!(found(&index, "x"), [2]);
-        all.iter().for_each(|device| index.remove(device));
+        for device in &all {
+            index.remove(device);
+        }
         assert!(index.ids.is_empty());
     }
 }

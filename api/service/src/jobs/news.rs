@@ -30,7 +30,9 @@ async fn pass_news_on(app: App, vendor: VendorCode, news: Arc<News>) {
         news.wait_for_news().await;
         news.take_each(|device| {
             let ids = app.cache().read(|tables| tables.devices_called(&vendor, device));
-            ids.into_iter().for_each(|id| app.poller().note_news(id, app.now()));
+            for id in ids {
+                app.poller().note_news(id, app.now());
+            }
         });
     }
 }

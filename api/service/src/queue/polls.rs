@@ -45,7 +45,7 @@ struct Polled {
     /// Instant from which on a poll is wanted that only this process knows of.
     wanted_at: Option<DateTime<Utc>>,
     /// Instant at which its last poll began.
-    polled_at: Option<DateTime<Utc>>,
+    begun_at: Option<DateTime<Utc>>,
     /// True if the last poll was left to another process.
     is_left: bool,
     /// Consecutive failures.
@@ -140,7 +140,7 @@ impl PollQueue {
         self.queue.change(|polls| {
             let due = polls.due_at(id);
             let Some(polled) = polls.state.devices.get_mut(&id) else { return };
-            let at = poll_after_news(polled.polled_at, now);
+            let at = poll_after_news(polled.begun_at, now);
             polled.wanted_at = Some(polled.wanted_at.map_or(at, |wanted| wanted.min(at)));
             // One that is being polled may have been read before the news: it is polled once more.
             if due.is_some_and(|due| at < due) {
@@ -227,7 +227,7 @@ impl PollQueue {
 fn take_turn(polls: &mut Polls, now: DateTime<Utc>) -> Option<PollTurn> {
     let id = polls.pop(now)?;
     let wanted = polls.state.devices.get_mut(&id).and_then(|polled| {
-        polled.polled_at = Some(now);
+        polled.begun_at = Some(now);
         polled.wanted_at.take_if(|at| *at <= now)
     });
     Some(PollTurn { id, is_wanted: wanted.is_some() })
