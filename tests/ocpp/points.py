@@ -46,6 +46,7 @@ class Post16(ChargePoint16):
         # Keys that were asked for, and composite schedules.
         self.keys: list[Any] = []
         self.composites: list[tuple[int, int]] = []
+        self.cleared: list[dict[str, Any]] = []
         # Limit that it reports, if another than that of its last profile.
         self.reported: float | None = None
         # Set once there is a profile that ends.
@@ -154,6 +155,12 @@ class Post16(ChargePoint16):
             limit = limit_of(cs_charging_profiles["charging_schedule"])
             self.later = asyncio.create_task(self.show("Charging" if limit else "SuspendedEVSE"))
         return result16.SetChargingProfile(status="Accepted")
+
+    @on("ClearChargingProfile")
+    def on_clear_profiles(self, **fields: Any) -> Any:
+        """Keep what is to be removed."""
+        self.cleared.append(fields)
+        return result16.ClearChargingProfile(status="Accepted")
 
     @on("GetCompositeSchedule")
     def on_composite(self, connector_id: int, duration: int, **_: Any) -> Any:

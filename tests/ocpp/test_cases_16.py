@@ -20,7 +20,7 @@ import websockets
 from ocpp.v16 import call
 
 from central import ROOT, Central, basic, connected
-from certificates import make_authority
+from certificates import RSA, certify, make_authority, openssl, write_with_crlf
 from points import Obedient16, Post16, Stubborn16, limit_of, listen, now
 from test_points import DEVICE, IDENTITY, charging, play, playing
 
@@ -591,6 +591,31 @@ def test_tc_066_csms_a_composite_schedule_that_differs_is_shown(tmp_path: Path) 
     with_charger(tmp_path, scene)
 
 
+def test_tc_067_csms_clear_charging_profile(tmp_path: Path) -> None:
+    """Profiles of the trials of a model are removed at their end, all defaults of the connector."""
+
+    async def scene(central: Central, point: Any) -> None:
+        await central.settle()
+        await central.until(f"poll {DEVICE}", lambda _: len(point.composites) == 1)
+        # The answer has come before that to the second heartbeat.
+        for _ in range(2):
+            await point.ask(call.Heartbeat())
+        assert "valid_to" in point.profiles[-1]
+        # Its limit is over when it is asked for the second time.
+        point.reported = 6
+        await central.ask("wait 91")
+        await central.until(
+            f"poll {DEVICE}", lambda _: point.cleared and "valid_to" not in point.profiles[-1]
+        )
+        assert len(point.composites) == 2
+        (cleared,) = point.cleared
+        assert cleared == {"connector_id": 1, "charging_profile_purpose": "TxDefaultProfile"}
+        assert limit_of(point.profiles[-1]["charging_schedule"]) == 6
+
+    site = {"fuse_amps": 20, "base_amps": 0, "chargers": {IDENTITY: {}}}
+    with_charger(tmp_path, scene, sites={"garage": site})
+
+
 def test_tc_064_csms_data_transfer_to_a_central_system(tmp_path: Path) -> None:
     async def scene(_: Central, point: Any) -> None:
         answer = await point.ask(call.DataTransfer(vendor_id="Fjord", message_id="x"))
@@ -650,6 +675,32 @@ def test_tc_085_csms_basic_authentication(tmp_path: Path) -> None:
 
 def test_tc_086_csms_tls_with_a_certificate_of_the_server(tmp_path: Path, authority: Path) -> None:
     over_tls(tmp_path, authority, 2, has_certificate=False)
+
+
+@pytest.mark.parametrize("form", ["PKCS#1", "PKCS#8"])
+def test_tc_086_csms_tls_with_a_key_of_rsa(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, form: str
+) -> None:
+    authority = make_authority(tmp_path_factory.mktemp("authority"))
+    certify(authority, "central", "central", "subjectAltName=IP:127.0.0.1", kind=RSA)
+    key, made = authority / "central.key", authority / "made.key"
+    if form == "PKCS#1":
+        openssl("pkey", "-in", str(key), "-traditional", "-out", str(made))
+    else:
+        openssl("pkcs8", "-topk8", "-nocrypt", "-in", str(key), "-out", str(made))
+    first = {"PKCS#1": "-----BEGIN RSA PRIVATE KEY-----", "PKCS#8": "-----BEGIN PRIVATE KEY-----"}
+    assert made.read_text().splitlines()[0] == first[form]
+    made.replace(key)
+    over_tls(tmp_path, authority, 2, has_certificate=False)
+
+
+def test_tc_087_csms_tls_with_files_whose_lines_end_as_on_windows(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    authority = make_authority(tmp_path_factory.mktemp("authority"))
+    write_with_crlf(authority)
+    assert b"\r\n" in (authority / "central.key").read_bytes()
+    over_tls(tmp_path, authority, 3, has_certificate=True)
 
 
 def test_tc_087_csms_tls_with_a_certificate_of_the_client(tmp_path: Path, authority: Path) -> None:

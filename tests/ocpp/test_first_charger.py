@@ -172,11 +172,11 @@ async def follow(reader: Reader, clock: Clock, password: str, code: str) -> Post
         await point.show("Preparing")
         await point.begin()
         await point.ask(call16.Heartbeat())
-        # The service sees the plug at its next poll.
-        await clock.pass_minutes(9)
+        # The plug is seen at once, and the pause is written.
+        await clock.pass_minutes(2)
         await reader.run("plan show")
         assert limit_at(point, clock.now) == 0
-        await clock.pass_minutes(7)
+        await clock.pass_minutes(14)
         assert limit_at(point, clock.now) == 16
         await reader.run("charger show")
         (shown,) = json.loads((reader.folder / "shown.json").read_text())["connectors"]

@@ -117,6 +117,35 @@ def test_a_charger_is_added_linked_and_limited(served: SimpleNamespace) -> None:
         assert served.code not in text
 
 
+def test_a_charger_is_seen_when_it_comes_and_leaves(served: SimpleNamespace) -> None:
+    """Without a refresh hint, and long before the next poll at an interval of 9 minutes."""
+
+    async def seen(path: str, *, reachable: bool) -> Any:
+        """Return the charger as a client sees it, once it is reachable or not."""
+        async with asyncio.timeout(60):
+            while True:
+                charger = await asyncio.to_thread(served.client.send, "GET", path)
+                if charger["isReachable"] is reachable:
+                    return charger
+                await asyncio.sleep(0.2)
+
+    async def scene() -> None:
+        charger = await asyncio.to_thread(link, served.client, served.code)
+        path = f"/chargers/{charger['id']}"
+        async with connected(served.address, "garage", served.password, "ocpp1.6") as socket:
+            point = Post16("garage", socket)
+            listening = asyncio.create_task(listen(point))
+            await point.boot()
+            await point.show("Preparing")
+            charger = await seen(path, reachable=True)
+            assert charger["chargeState"]["isPluggedIn"] is True
+            listening.cancel()
+            await asyncio.wait([listening])
+        await seen(path, reachable=False)
+
+    asyncio.run(scene())
+
+
 def test_an_operator_triggers_restarts_and_forgets_a_charger(served: SimpleNamespace) -> None:
     async def operate(*words: str) -> Any:
         """Give a command to the running service."""

@@ -17,6 +17,7 @@
 //! | [`vendor`] | trait of an integration, with its arguments and results |
 //! | [`authorization`] | log-in at the manufacturer's own page, by OAuth 2.0 |
 //! | [`profile`] | facts about a manufacturer that need no call |
+//! | [`news`] | devices with news, in place of waiting for the next poll |
 //! | [`reading`] | all facts that a device may report |
 //! | [`error`] | failures of a call |
 //! | [`registry`] | types of integration, opened from settings |
@@ -24,6 +25,7 @@
 
 pub mod authorization;
 pub mod error;
+pub mod news;
 pub mod profile;
 pub mod reading;
 pub mod registry;

@@ -17,6 +17,7 @@
 //! ```
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_engine::units::Energy;
@@ -37,6 +38,10 @@ const QUARTER: TimeDelta = TimeDelta::minutes(15);
 
 /// Length of the period for which meters are read.
 const METERED: TimeDelta = TimeDelta::hours(24);
+
+/// Polls of a device of which one at least is followed by no news. Others may fall together with a
+/// change of the device.
+const POLLS_WITHOUT_NEWS: usize = 3;
 
 /// Rule of the contract that an integration breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,6 +121,11 @@ impl Check<'_> {
         });
         let again = self.vendor.profile();
         self.expect("profile", profile == again, || "two calls have different results".to_owned());
+        let is_one = match (self.vendor.news(), self.vendor.news()) {
+            (Some(news), Some(again)) => Arc::ptr_eq(&news, &again),
+            (news, again) => news.is_none() && again.is_none(),
+        };
+        self.expect("news", is_one, || "two calls have different results".to_owned());
     }
 
     /// Logs in, with the code in a second step if one is asked for.
@@ -174,6 +184,7 @@ impl Check<'_> {
             let device = Linked::new(connection.clone(), &offer.device);
             self.reading(offer, &device).await;
             self.metered(&device).await;
+            self.news(&device).await;
         }
         self.unknown_device(connection).await;
         if let Some(offer) = offers.first() {
@@ -255,6 +266,22 @@ impl Check<'_> {
         });
     }
 
+    /// A poll is no news. Takes away what was told.
+    async fn news(&mut self, device: &Linked) {
+        let Some(news) = self.vendor.news() else { return };
+        for _ in 0..POLLS_WITHOUT_NEWS {
+            news.take_each(|_| ());
+            // Results of polls are checked elsewhere.
+            let _: Result<_, VendorError> = self.vendor.poll(device, self.now).await;
+            let mut is_told = false;
+            news.take_each(|told| is_told |= told == device.device);
+            if !is_told {
+                return;
+            }
+        }
+        self.expect("news", false, || format!("{}: each poll is told as news", device.device));
+    }
+
     async fn unknown_device(&mut self, connection: Connection) {
         let device = Linked::new(connection, NO_DEVICE);
         let answer = self.vendor.poll(&device, self.now).await;
@@ -286,6 +313,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::authorization::{Authorization, Endpoint};
+    use crate::news::News;
     use crate::profile::{Health, VendorCode, VendorHealth};
     use crate::reading::{Facts, MeterFacts, Reading};
 
@@ -294,11 +322,16 @@ pub(crate) mod tests {
     pub(crate) struct Garage {
         code: VendorCode,
         breach: &'static str,
+        news: Arc<News>,
     }
 
     impl Garage {
         pub(crate) fn new(code: VendorCode) -> Self {
-            Self { code, breach: "" }
+            Self::with_breach(code, "")
+        }
+
+        fn with_breach(code: VendorCode, breach: &'static str) -> Self {
+            Self { code, breach, news: Arc::default() }
         }
     }
 
@@ -361,7 +394,18 @@ pub(crate) mod tests {
             }
         }
 
+        fn news(&self) -> Option<Arc<News>> {
+            match self.breach {
+                "handles" => Some(Arc::default()),
+                "silent" => None,
+                _ => Some(Arc::clone(&self.news)),
+            }
+        }
+
         async fn poll(&self, device: &Linked, now: DateTime<Utc>) -> Result<Reading, VendorError> {
+            if self.breach == "echo" {
+                self.news.tell_of(&device.device);
+            }
             if device.connection.secret() != "key" && self.breach != "connection" {
                 return Err(VendorError::Unauthorised);
             }
@@ -412,7 +456,7 @@ pub(crate) mod tests {
     }
 
     fn breaches(breach: &'static str) -> Vec<Breach> {
-        let vendor = Garage { code: VendorCode::parse("GARAGE").unwrap(), breach };
+        let vendor = Garage::with_breach(VendorCode::parse("GARAGE").unwrap(), breach);
         let login = Login {
             user_name: "ada".to_owned(),
             password: "sesame".to_owned(),
@@ -423,12 +467,12 @@ pub(crate) mod tests {
 
     #[test]
     fn an_integration_that_keeps_the_contract_has_no_breaches() {
-        assert_eq!(breaches(""), []);
+        assert_eq!([breaches(""), breaches("silent")], [const { Vec::new() }; 2]);
         assert_eq!(breaches_with_tokens("", "token"), []);
     }
 
     fn breaches_with_tokens(breach: &'static str, access_token: &str) -> Vec<Breach> {
-        let vendor = Garage { code: VendorCode::parse("GARAGE").unwrap(), breach };
+        let vendor = Garage::with_breach(VendorCode::parse("GARAGE").unwrap(), breach);
         let now = "2026-01-05T18:00:00Z".parse().unwrap();
         result_of(check_authorised_vendor(&vendor, &AccountTokens::new(access_token), now))
     }
@@ -459,6 +503,8 @@ pub(crate) mod tests {
             ("device", "poll", "expected NoSuchDevice for an unknown device"),
             ("clock", "poll", "meter was heard of at 2026-01-05 19:00:00 UTC"),
             ("quarter", "metered", "expected whole quarters of an hour"),
+            ("handles", "news", "two calls have different results"),
+            ("echo", "news", "meter: each poll is told as news"),
             ("order", "metered", "meter: the periods overlap or are out of order"),
         ] {
             let found = breaches(breach);

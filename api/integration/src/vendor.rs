@@ -14,6 +14,7 @@ use slackwater_engine::units::{Energy, Power};
 
 use crate::authorization::{AccountTokens, Authorization};
 use crate::error::VendorError;
+use crate::news::News;
 use crate::profile::{Profile, VendorHealth};
 use crate::reading::Reading;
 
@@ -80,6 +81,15 @@ pub trait Vendor: Any + fmt::Debug + Send + Sync {
     /// # Errors
     /// The device sleeps or is not reached, or the call failed.
     async fn poll(&self, device: &Linked, now: DateTime<Utc>) -> Result<Reading, VendorError>;
+
+    /// Devices that have news, of a manufacturer that learns of changes by itself: the service polls
+    /// them at once, in place of at the end of their interval. Costs nothing, and is the same in each
+    /// call. `None` of a manufacturer that only answers.
+    ///
+    /// A poll is no news, or it would be followed by another one without end.
+    fn news(&self) -> Option<Arc<News>> {
+        None
+    }
 
     /// Passes a command on. `Ok` means that the manufacturer took it, not that
     /// the device did it: that shows in a later [`poll`](Self::poll). Sending

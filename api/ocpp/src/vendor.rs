@@ -12,6 +12,7 @@ use slackwater_control::grid_order::limit::GridLimit;
 use slackwater_control::policy::flex::ReserveRule;
 use slackwater_engine::units::Power;
 use slackwater_integration::error::VendorError;
+use slackwater_integration::news::News;
 use slackwater_integration::profile::{Health, Profile, VendorHealth};
 use slackwater_integration::reading::Reading;
 use slackwater_integration::registry::{Settings, SettingsError};
@@ -224,6 +225,10 @@ impl Vendor for Ocpp {
         self.hub.save(&point).await.map_err(log_outage)?;
         let connection = Connection::new(format!("{identity} {token}"));
         Ok(LogIn::Connected { connection, offers: list_offers(&point) })
+    }
+
+    fn news(&self) -> Option<Arc<News>> {
+        Some(Arc::clone(self.hub.news()))
     }
 
     async fn poll(&self, device: &Linked, _now: DateTime<Utc>) -> Result<Reading, VendorError> {

@@ -115,6 +115,7 @@ impl Trial {
             area::idle(app).await?;
             app.control().idle(now).await;
             let is_done = self.hub.is_idle(now)
+                && self.hub.news().is_empty()
                 && app.poller().is_idle(now)
                 && plans.is_idle(now)
                 && area::is_idle(app).await?

@@ -201,11 +201,12 @@ impl Service {
                 auth: url(Role::Auth(environment)),
                 link: url(Role::Link(environment)),
             };
-            let app = match worlds.first() {
-                Some(first) => first.for_environment(environment, clock, urls),
-                None => {
-                    App::load(config.clone(), store.clone(), (environment, clock, urls)).await?
-                }
+            let app = if let Some(first) = worlds.first() {
+                first.for_environment(environment, clock, urls)
+            } else {
+                // Boxed, since it holds all tables while it reads them.
+                let whose = (environment, clock, urls);
+                Box::pin(App::load(config.clone(), store.clone(), whose)).await?
             };
             worlds.push(app);
         }

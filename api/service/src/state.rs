@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
+use tokio::sync::Notify;
 
 use crate::auth::budget::{BudgetSpent, Budgets};
 use crate::auth::secret::{NoRandomness, Verified, generate};
@@ -91,6 +92,7 @@ struct EnvironmentState {
     clock: Clock,
     urls: Urls,
     vendors: RwLock<Vendors>,
+    vendors_set: Notify,
     poller: PollQueue,
     outages: Outages,
     control: OrderQueue,
@@ -160,6 +162,7 @@ impl App {
             clock,
             urls,
             vendors: RwLock::default(),
+            vendors_set: Notify::new(),
             poller: PollQueue::new(shared.config.polling),
             outages: Outages::default(),
             control: OrderQueue::new(shared.config.action.concurrency),
@@ -347,6 +350,12 @@ impl App {
     /// Replaces the manufacturers of this environment.
     pub fn set_vendors(&self, vendors: Vendors) {
         *self.world.vendors.write().unwrap_or_else(PoisonError::into_inner) = vendors;
+        self.world.vendors_set.notify_one();
+    }
+
+    /// Waits until the manufacturers of this environment were replaced since the last wait.
+    pub(crate) async fn wait_for_vendors(&self) {
+        self.world.vendors_set.notified().await;
     }
 
     /// Time since the start of the process, on the machine's steady clock.

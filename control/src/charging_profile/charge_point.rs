@@ -30,8 +30,6 @@ words! {
         ZeroLimit = "zero_limit",
         /// The end of the transaction: a limit of zero is ignored, or cannot be left again.
         RemoteStop = "remote_stop",
-        /// The connector made inoperative.
-        Availability = "availability",
     }
 }
 

@@ -1,5 +1,5 @@
 //! Intervals between polls of a device.
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::device::power_state::PowerState;
 
@@ -23,6 +23,10 @@ const RESTING: TimeDelta = TimeDelta::minutes(7);
 /// Between polls of a device that does not answer. It may wake at any time, and
 /// is then read before its data are ten minutes old, the maximum age of LIM-04.
 const SILENT: TimeDelta = TimeDelta::minutes(9);
+
+/// Shortest time from one poll of a device to the next because of news: a charger that reports a change
+/// each second is read this often.
+const NEWS_APART: TimeDelta = TimeDelta::seconds(10);
 
 /// Time in which a command that was sent may still be executed, and observed, after its action
 /// failed.
@@ -50,6 +54,15 @@ pub fn wait(found: Found) -> TimeDelta {
             (FAILED * 2_i32.pow(doublings)).min(SILENT)
         }
     }
+}
+
+/// Instant of the poll of a device that has news at `now`: at once, or ten seconds after its last poll
+/// began. `polled_at` is `None` if it was never polled.
+///
+/// A last poll in the future, as after a clock was set back, delays it by ten seconds at most.
+#[must_use]
+pub fn poll_after_news(polled_at: Option<DateTime<Utc>>, now: DateTime<Utc>) -> DateTime<Utc> {
+    polled_at.map_or(now, |at| (at + NEWS_APART).clamp(now, now + NEWS_APART))
 }
 
 #[cfg(test)]
@@ -82,5 +95,16 @@ mod tests {
     fn failures_double_the_wait() {
         let seconds = |times| wait(Found::Failed(times)).num_seconds();
         assert_eq!([1, 2, 3, 4, 5, 6, 7].map(seconds), [30, 60, 120, 240, 480, 540, 540]);
+    }
+
+    #[test]
+    fn news_are_read_at_once_and_no_more_than_every_ten_seconds() {
+        let now: DateTime<Utc> = "2026-01-05T18:00:00Z".parse().unwrap();
+        let pause = |polled: i64| {
+            let polled_at = now - TimeDelta::seconds(polled);
+            (poll_after_news(Some(polled_at), now) - now).num_seconds()
+        };
+        assert_eq!(poll_after_news(None, now), now);
+        assert_eq!([420, 10, 9, 0, -3600].map(pause), [0, 0, 1, 10, 10]);
     }
 }

@@ -14,6 +14,7 @@ use tracing::{info, warn};
 
 use crate::edge::files::Kept;
 use crate::edge::hub::Hub;
+use crate::edge::news::{ToldState, tell_all};
 use crate::edge::point::{Order, Point};
 use crate::edge::upstream::{News, Upstream};
 use crate::facts::Reply;
@@ -40,6 +41,7 @@ struct Connection {
     point: Arc<Point>,
     relay: Relay,
     upstream: Upstream,
+    told: ToldState,
     replies: HashMap<Ticket, oneshot::Sender<Reply>>,
     last_ticket: Ticket,
     saved_at: DateTime<Utc>,
@@ -70,6 +72,7 @@ pub async fn serve_point<S: AsyncRead + AsyncWrite + Unpin>(
         }),
         hub,
         point: Arc::clone(&point),
+        told: ToldState::default(),
         replies: HashMap::new(),
         last_ticket: 0,
         saved_at: now,
@@ -77,6 +80,7 @@ pub async fn serve_point<S: AsyncRead + AsyncWrite + Unpin>(
         alive_at: now,
         ticked_at: now,
     };
+    connection.tell_changes();
     if let Err(error) = connection.exchange_messages(&mut socket, &mut orders).await {
         info!(identity = point.identity, %error, "a connection failed");
     }
@@ -143,8 +147,17 @@ impl Connection {
         work: impl FnOnce(&mut Relay, &mut Parts<'_>) -> RelayStep,
     ) -> RelayStep {
         let now = self.hub.clock.now();
-        let Kept { station, shared, .. } = &mut *self.point.kept();
-        work(&mut self.relay, &mut Parts { station, shared, rules: &self.point.rules, now })
+        let step = {
+            let Kept { station, shared, .. } = &mut *self.point.kept();
+            work(&mut self.relay, &mut Parts { station, shared, rules: &self.point.rules, now })
+        };
+        self.tell_changes();
+        step
+    }
+
+    /// Tells the service of connectors that have changed, before the charge point has its answer.
+    fn tell_changes(&mut self) {
+        self.told.tell_changes(&self.hub, &self.point);
     }
 
     fn take_message(&mut self, message: Message) -> RelayStep {
@@ -239,16 +252,20 @@ impl Connection {
     }
 
     async fn end_exchange(&mut self) {
-        let step = {
+        let (step, is_gone) = {
             let now = self.hub.clock.now();
             let Kept { station, shared, .. } = &mut *self.point.kept();
             let mut parts = Parts { station, shared, rules: &self.point.rules, now };
             let step = self.relay.close(&mut parts);
-            if self.point.disconnect(self.number) {
+            let is_gone = self.point.disconnect(self.number);
+            if is_gone {
                 station.disconnect();
             }
-            step
+            (step, is_gone)
         };
+        if is_gone {
+            tell_all(&self.hub, &self.point);
+        }
         count_requests(&step.ended);
         self.deliver_replies(step.done);
         save_state(&self.hub, &self.point).await;

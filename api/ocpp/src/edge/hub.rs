@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, TimeDelta, Utc};
+use slackwater_integration::news::News;
 use slackwater_integration::registry::SettingsError;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::spawn_blocking;
@@ -39,6 +40,7 @@ pub struct Hub {
     /// Source of the time.
     pub clock: Clock,
     folder: Folder,
+    news: Arc<News>,
     points: Mutex<BTreeMap<String, Arc<Point>>>,
     hashes: Semaphore,
     writes: Semaphore,
@@ -54,6 +56,7 @@ impl Hub {
             folder: Folder::new(&settings.state_folder),
             settings,
             clock,
+            news: Arc::default(),
             points: Mutex::default(),
             hashes: Semaphore::new(HASHES_MAX),
             writes: Semaphore::new(WRITES_MAX as usize),
@@ -88,6 +91,12 @@ impl Hub {
             *token = known;
         }
         request
+    }
+
+    /// Connectors that the service has yet to read.
+    #[must_use]
+    pub const fn news(&self) -> &Arc<News> {
+        &self.news
     }
 
     /// Folder with the files of the charge points.

@@ -9,6 +9,7 @@ pub mod files;
 pub mod handshake;
 pub mod hub;
 pub mod listener;
+mod news;
 pub mod operator;
 pub mod point;
 pub mod secret;

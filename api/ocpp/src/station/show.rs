@@ -13,6 +13,24 @@ use crate::station::connector::ConnectorState;
 use crate::station::register::QUARTER;
 use crate::station::state::Station;
 
+/// Plug and transaction of a connector: facts whose changes do not wait for the next poll.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Occupancy {
+    /// State of plug and charging.
+    pub status: Option<Status>,
+    /// Start of the open transaction, if there is one.
+    pub transaction_start: Option<DateTime<Utc>>,
+}
+
+impl ConnectorState {
+    /// Plug and transaction.
+    #[must_use]
+    pub fn occupancy(&self) -> Occupancy {
+        let open = self.transactions.open.as_ref();
+        Occupancy { status: self.status, transaction_start: open.map(|open| open.started_at) }
+    }
+}
+
 impl Station {
     /// Reading of a connector; `None` if there is no such connector, or the charge point was
     /// never heard of.

@@ -1,4 +1,6 @@
 //! A charge point of a site: its limits are decided there, and its model is tried out.
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 use slackwater_control::device::command::{Command, Switch};
@@ -11,6 +13,7 @@ use slackwater_ocpp::station::state::{Balancing, Station};
 use slackwater_ocpp::version::Version;
 
 use crate::rig::{Rig, meter_values, status};
+use crate::unknown_models::deviations;
 
 /// A site of one charger behind a fuse.
 fn site(fuse: f64) -> Site {
@@ -293,13 +296,39 @@ fn a_model_whose_limits_do_not_end_counts_with_all_of_its_current() {
     assert_eq!(balance(&mut rig, &site(13.0))[0], amps(16.0));
     let file = serde_json::to_value(&rig.station).unwrap();
     assert_eq!(file["trials"]["found"], json!([Quirk::ExpiryIgnored.as_str()]));
+    let shown = json!([{"deviation": Quirk::ExpiryIgnored.as_str(), "found": "trial"}]);
+    assert_eq!(deviations(&rig), shown);
     assert_eq!(counted_after_restart(&mut rig), amps(16.0));
+    assert_eq!(deviations(&rig), shown);
     // Other firmware is another model.
     let model = json!({"chargePointVendor": "Fjord", "chargePointModel": "Post",
         "firmwareVersion": "2.0"});
     rig.says("BootNotification", &model);
     rig.rules.balancing.as_mut().unwrap().probes = false;
     assert!(!rig.station.limits_are_unsafe(&rig.rules));
+    assert_eq!(deviations(&rig), json!([]));
+}
+
+#[test]
+fn a_model_that_refuses_each_form_of_its_trials_counts_with_all_of_its_current() {
+    let mut rig = in_site(true);
+    let mut forms = BTreeSet::new();
+    while let Some((_, _, payload)) = rig.asked.last().filter(|one| one.1 == "SetChargingProfile") {
+        let profile = &payload["csChargingProfiles"];
+        let unit = &profile["chargingSchedule"]["chargingRateUnit"];
+        forms.insert(
+            json!([unit, profile["chargingProfileKind"], profile["stackLevel"]]).to_string(),
+        );
+        assert_eq!(profile["validTo"], Value::Null, "no limit above a default that is refused");
+        rig.replies(&json!({"status": "Rejected"}));
+    }
+    // Two units, absolute and relative, on two stack levels.
+    assert_eq!(forms.len(), 8, "{forms:?}");
+    assert_eq!(rig.asked.last().unwrap().1, "ClearChargingProfile");
+    rig.replies(&json!({"status": "Accepted"}));
+    let shown = json!([{"deviation": Quirk::ProfileIgnored.as_str(), "found": "trial"}]);
+    assert_eq!(deviations(&rig), shown);
+    assert_eq!(balance(&mut rig, &site(13.0))[0], amps(16.0));
 }
 
 #[test]

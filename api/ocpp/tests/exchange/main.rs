@@ -9,3 +9,4 @@ mod properties;
 mod rig;
 mod setup;
 mod two_systems;
+mod unknown_models;

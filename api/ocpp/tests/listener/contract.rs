@@ -57,6 +57,53 @@ async fn the_contract_is_kept() {
     assert!(energies.iter().all(|energy| (energy - 1.5).abs() < 1e-9), "{energies:?}");
 }
 
+/// Devices that the service is told of; waits for the first if there are none.
+async fn told(house: &House) -> Vec<String> {
+    house.vendor.hub().news().wait_for_news().await;
+    told_so_far(house)
+}
+
+fn told_so_far(house: &House) -> Vec<String> {
+    let mut told = Vec::new();
+    house.vendor.hub().news().take_each(|device| told.push(device.to_owned()));
+    told
+}
+
+#[tokio::test]
+async fn a_linked_charger_is_news_when_it_connects_changes_and_leaves() {
+    let house = House::new(&json!({}));
+    let mut point = house.connect().await.unwrap();
+    point.boots().await;
+    assert!(told_so_far(&house).is_empty(), "nobody has linked it");
+    link(&house).await;
+    // The service reads what is linked by itself; signs of life and measured values can wait.
+    point.says("Heartbeat", json!({})).await;
+    tell_time(&mut point, &house).await;
+    point.shows("Preparing").await;
+    assert!(told_so_far(&house).is_empty());
+    let start = json!({
+        "connectorId": 1, "idTag": "ada", "meterStart": 1000,
+        "timestamp": house.hands.now().to_rfc3339(),
+    });
+    let transaction = point.says("StartTransaction", start).await["transactionId"].clone();
+    assert_eq!(told_so_far(&house), ["CP-1/1"]);
+    point.shows("Charging").await;
+    assert_eq!(told_so_far(&house), ["CP-1/1"]);
+    point.shows("Charging").await;
+    assert!(told_so_far(&house).is_empty());
+    let stop = json!({
+        "transactionId": transaction, "meterStop": 2000,
+        "timestamp": house.hands.now().to_rfc3339(),
+    });
+    point.says("StopTransaction", stop).await;
+    point.shows("Available").await;
+    assert_eq!(told_so_far(&house), ["CP-1/1"], "once, for both");
+    point.leaves().await;
+    assert_eq!(told(&house).await, ["CP-1/1"]);
+    let _back = house.connect().await.unwrap();
+    assert_eq!(told(&house).await, ["CP-1/1"]);
+}
+
 #[tokio::test]
 async fn a_quarter_that_was_not_read_to_its_end_is_asked_for_again() {
     let house = House::new(&json!({}));

@@ -26,6 +26,7 @@ mod link_pages;
 mod link_redirect;
 mod link_renewal;
 mod lists;
+mod news;
 mod operators;
 mod outbox;
 mod overrides;

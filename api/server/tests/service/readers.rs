@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use crate::harness::{Asker, On, Stage};
 use crate::readings::{reading, vehicle};
+use crate::vendor::Scripted;
 
 /// Pause between two polls of the vehicle, which charges, in minutes.
 const INTERVAL: i64 = 2;
@@ -139,6 +140,28 @@ async fn a_hint_is_followed_by_the_process_that_was_asked() {
     assert_eq!(hint.status, 204);
     pair.settle().await;
     assert_eq!((is_reachable(), known), (Some(true), Some(true)));
+}
+
+/// A charger has a connection to one process only.
+#[tokio::test]
+async fn news_are_read_by_the_process_that_was_told() {
+    let pair = TwoProcesses::new().await;
+    let told = Scripted::new("FJORD");
+    let vendor = Arc::clone(&told) as Arc<dyn Vendor>;
+    pair.other.app.set_vendors(Vendors::from([(vendor.profile().code.clone(), vendor)]));
+    assert_eq!((pair.pass(INTERVAL).await, told.polls()), (1, 0));
+    pair.one.app.clock().step(TimeDelta::minutes(1)).unwrap();
+    told.tells("u-vehicle", Ok(reading(&vehicle())));
+    while !told.news().unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let before = pair.reads();
+    // It may have looked at the device a moment before.
+    pair.one.app.clock().step(TimeDelta::seconds(10)).unwrap();
+    pair.settle().await;
+    assert_eq!((pair.reads() - before, told.polls()), (0, 1));
+    // Once.
+    assert_eq!((pair.pass(3 * INTERVAL).await, told.polls()), (3, 1));
 }
 
 #[tokio::test]

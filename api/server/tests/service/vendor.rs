@@ -13,6 +13,7 @@ use slackwater_control::policy::need::ChargingNeed;
 use slackwater_engine::units::Power;
 use slackwater_integration::authorization::{AccountTokens, Authorization};
 use slackwater_integration::error::VendorError;
+use slackwater_integration::news::News;
 use slackwater_integration::profile::{Health, Profile, VendorCode, VendorHealth};
 use slackwater_integration::reading::Reading;
 use slackwater_integration::vendor::{Connection, Linked, LogIn, Login, Metered, Offer, Vendor};
@@ -46,6 +47,7 @@ pub(crate) struct Scripted {
     /// if there is one.
     accepted: Mutex<Option<String>>,
     polls: AtomicUsize,
+    news: Arc<News>,
     /// Needs by device, as they came with the last poll.
     needs: Mutex<BTreeMap<String, Option<ChargingNeed>>>,
     log_ins: watch::Sender<usize>,
@@ -77,6 +79,7 @@ impl Scripted {
             tokens: Mutex::default(),
             accepted: Mutex::default(),
             polls: AtomicUsize::new(0),
+            news: Arc::default(),
             needs: Mutex::default(),
             log_ins: watch::Sender::new(0),
             outcomes: Mutex::default(),
@@ -89,6 +92,12 @@ impl Scripted {
 
     pub(crate) fn says(&self, device: &str, script: Script) {
         self.scripts.lock().unwrap().insert(device.to_owned(), script);
+    }
+
+    /// From now on a device says this, and tells so.
+    pub(crate) fn tells(&self, device: &str, script: Script) {
+        self.says(device, script);
+        self.news.tell_of(device);
     }
 
     /// From now on a log-in yields this.
@@ -216,6 +225,10 @@ impl Vendor for Scripted {
             }
             LogIn::CodeNeeded { .. } => Err(VendorError::ChallengeFailed),
         }
+    }
+
+    fn news(&self) -> Option<Arc<News>> {
+        Some(Arc::clone(&self.news))
     }
 
     async fn poll(&self, device: &Linked, _: DateTime<Utc>) -> Result<Reading, VendorError> {

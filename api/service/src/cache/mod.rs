@@ -14,3 +14,4 @@ pub mod price_lookup;
 pub mod recorders;
 pub mod tables;
 pub mod unit_plans;
+pub mod vendor_index;

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use crate::cache::control::Control;
 use crate::cache::index::Index;
 use crate::cache::plans::PlanTables;
+use crate::cache::vendor_index::VendorIndex;
 use slackwater_integration::profile::VendorCode;
 use slackwater_integration::reading::{Facts, OtherEnd};
 use slackwater_store::accounts::{self, Account};
@@ -33,6 +34,7 @@ pub struct Cache {
 pub struct Tables {
     clients: HashMap<Arc<str>, OfClient>,
     devices: HashMap<Uuid, Arc<Device>>,
+    by_vendor: VendorIndex,
     control: Control,
     /// Policies and plans.
     pub plans: PlanTables,
@@ -118,6 +120,16 @@ impl Tables {
     #[must_use]
     pub fn any_device(&self, id: Uuid) -> Option<&Arc<Device>> {
         self.devices.get(&id)
+    }
+
+    /// Devices that a manufacturer calls so: one for each user who has linked it.
+    #[must_use]
+    pub fn devices_called(&self, vendor: &VendorCode, vendor_device: &str) -> Vec<Uuid> {
+        let is_called = |id: &Uuid| {
+            let device = self.devices.get(id);
+            device.is_some_and(|one| one.vendor == *vendor && one.vendor_device == vendor_device)
+        };
+        self.by_vendor.find(vendor, vendor_device).filter(is_called).collect()
     }
 
     /// All users, as client and user, in no order.
@@ -313,6 +325,7 @@ impl Tables {
         client.lists.entry(device.kind).or_default().insert(linked, device.id);
         user.lists.entry(device.kind).or_default().insert(linked, device.id);
         user.by_vendor.insert((device.vendor.clone(), device.vendor_device.clone()), device.id);
+        self.by_vendor.insert(&device);
         self.devices.insert(device.id, Arc::new(device));
     }
 
@@ -343,6 +356,7 @@ impl Tables {
 
     /// Takes a device out of the lists of its client and user.
     fn unlist(&mut self, device: &Device) {
+        self.by_vendor.remove(device);
         let linked = device.linked_at.timestamp_micros();
         let Some(client) = self.clients.get_mut(&device.client_id) else { return };
         if let Some(list) = client.lists.get_mut(&device.kind) {

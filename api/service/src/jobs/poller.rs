@@ -7,6 +7,7 @@ use tracing::{info, warn};
 use uuid::Uuid;
 
 use crate::cache::device_change::DeviceChange;
+use crate::jobs::news::follow_news;
 use crate::jobs::readers;
 use crate::jobs::reading::{pause, refresh};
 use crate::queue::outages::OutageChange;
@@ -58,9 +59,10 @@ fn spread_by(id: Uuid) -> TimeDelta {
     SPREAD / 256 * i32::from(id.as_bytes()[0])
 }
 
-/// Polls until the task is dropped, and looks meanwhile which devices other processes poll.
+/// Polls until the task is dropped, and looks meanwhile which devices have news, and which other
+/// processes poll.
 pub async fn run(app: App) {
-    tokio::join!(readers::run(&app), poll_due(&app));
+    tokio::join!(readers::run(&app), follow_news(&app), poll_due(&app));
 }
 
 async fn poll_due(app: &App) {

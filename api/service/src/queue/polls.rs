@@ -1,14 +1,16 @@
 //! Queue of polls.
 //!
-//! A refresh hint puts a device at the front. A device is read by one poll at a time.
+//! A refresh hint puts a device at the front. News of a device are read at once, and no more often than
+//! `poll_after_news` allows. A device is read by one poll at a time.
 //!
 //! Devices of vendors that another process reads (`jobs/readers.rs`) are left to it, apart from
-//! polls that this process has a reason of its own for: a hint, or an action that ended.
+//! polls that this process has a reason of its own for: a hint, news, or an action that ended.
 use std::collections::hash_map::Entry::Vacant;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use chrono::{DateTime, Utc};
+use slackwater_control::device::polling::poll_after_news;
 use slackwater_integration::profile::VendorCode;
 use slackwater_store::devices::DeviceState;
 use tokio::sync::Semaphore;
@@ -42,6 +44,8 @@ struct Registered {
 struct Polled {
     /// Instant from which on a poll is wanted that only this process knows of.
     wanted_at: Option<DateTime<Utc>>,
+    /// Instant at which its last poll began.
+    begun_at: Option<DateTime<Utc>>,
     /// True if the last poll was left to another process.
     is_left: bool,
     /// Consecutive failures.
@@ -131,6 +135,20 @@ impl PollQueue {
         });
     }
 
+    /// Polls a registered device that has news at `now`: at once, or a while after its last poll began.
+    pub(crate) fn note_news(&self, id: Uuid, now: DateTime<Utc>) {
+        self.queue.change(|polls| {
+            let due = polls.due_at(id);
+            let Some(polled) = polls.state.devices.get_mut(&id) else { return };
+            let at = poll_after_news(polled.begun_at, now);
+            polled.wanted_at = Some(polled.wanted_at.map_or(at, |wanted| wanted.min(at)));
+            // One that is being polled may have been read before the news: it is polled once more.
+            if due.is_some_and(|due| at < due) {
+                polls.put(id, at);
+            }
+        });
+    }
+
     /// Polls a registered device at `at`, and not only then if it is due earlier.
     pub fn reschedule_earlier(&self, id: Uuid, at: DateTime<Utc>) {
         self.queue.change(|polls| {
@@ -208,8 +226,10 @@ impl PollQueue {
 /// Takes the device that is due first, if its time has come.
 fn take_turn(polls: &mut Polls, now: DateTime<Utc>) -> Option<PollTurn> {
     let id = polls.pop(now)?;
-    let polled = polls.state.devices.get_mut(&id);
-    let wanted = polled.and_then(|polled| polled.wanted_at.take_if(|at| *at <= now));
+    let wanted = polls.state.devices.get_mut(&id).and_then(|polled| {
+        polled.begun_at = Some(now);
+        polled.wanted_at.take_if(|at| *at <= now)
+    });
     Some(PollTurn { id, is_wanted: wanted.is_some() })
 }
 
@@ -256,6 +276,35 @@ mod tests {
         assert_eq!(take(&polls, at(0)), Ok(id));
         polls.put_back(id, TurnEnd::Answered, |_| Some(at(30)));
         assert_eq!(polls.due_at(id), Some(at(30)));
+    }
+
+    #[test]
+    fn news_are_read_at_once_and_a_chattering_device_no_more_often_than_its_floor() {
+        let polls = polls();
+        let id = Uuid::from_u128(1);
+        let after = |seconds| at(0) + chrono::TimeDelta::seconds(seconds);
+        polls.note_news(id, at(0));
+        assert_eq!(polls.due_at(id), None, "it is not watched");
+        polls.register(id, at(7));
+        polls.note_news(id, at(0));
+        let mut turns = Vec::new();
+        for second in 0..35 {
+            let turn = polls.queue.take(|entries| take_turn(entries, after(second)));
+            if let Ok(PollTurn { is_wanted, .. }) = turn {
+                assert!(is_wanted, "also where another process reads the manufacturer");
+                turns.push(second);
+                // What it tells during the poll is read by the next one.
+                polls.note_news(id, after(second));
+                polls.put_back(id, TurnEnd::Answered, |_| Some(at(7)));
+            }
+            polls.note_news(id, after(second));
+        }
+        assert_eq!(turns, [0, 10, 20, 30]);
+        // The last news, and then its interval.
+        assert_eq!(polls.due_at(id), Some(after(40)));
+        assert_eq!(take(&polls, after(40)), Ok(id));
+        polls.put_back(id, TurnEnd::Answered, |_| Some(at(7)));
+        assert_eq!(polls.due_at(id), Some(at(7)));
     }
 
     #[test]
