@@ -455,6 +455,33 @@ async fn an_order_whose_commit_fails_is_neither_in_force_nor_evidence() {
     assert!(status >= 500, "{answer}");
     let kinds = |log: &Path| records(log).into_iter().map(|(kind, _)| kind).collect::<Vec<_>>();
     assert_eq!(kinds(&log), ["limit"]);
+/// A log that replaces one that was moved away while nothing was heard of the sender.
+#[tokio::test]
+async fn a_new_log_of_the_fail_safe_begins_with_the_silence() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, key) = (folder.path().join("grid.log"), folder.path().join("key"));
+    EvidenceKey::create_file(&key).unwrap();
+    let sender = json!({
+        "site": "garage", "fail_safe_kw": 5.0, "evidence_file": log, "evidence_key_file": key,
+    });
+    let stage = Stage::with(On::Sqlite, |config| add_sender(config, sender)).await;
+    stage.fjord.has_site("garage", Some(kw(3.0)));
+    let heard_at = stage.app.now();
+    follow(&stage.app).await;
+    step(&stage.app, 120);
+    follow(&stage.app).await;
+    std::fs::rename(&log, folder.path().join("old.log")).unwrap();
+    let stage = stage.restarted().await;
+    follow(&stage.app).await;
+    let expected =
+        [("silence", Value::Null), ("limit", json!(5.0)), ("measured", json!(3.0))];
+    assert_eq!(records(&log), expected.map(|(kind, value)| (kind.to_owned(), value)));
+    let text = std::fs::read_to_string(&log).unwrap();
+    let silence = text.lines().next().unwrap().split_once(' ').unwrap().1;
+    let silence: Value = serde_json::from_str(silence).unwrap();
+    assert_eq!(silence["heard_at"], json!(heard_at));
+}
+
     let (_, shown) = operate(app, (Method::GET, "/grid/dso"), json!({})).await;
     assert_eq!((&shown["limit_kw"], &shown["order"]), (&Value::Null, &Value::Null), "{shown}");
     run("drop trigger spoil").await;

@@ -214,7 +214,7 @@ async fn advance(
     let (timed, _) = next_state(sender, &before, Input::Time, now);
     let mut begun = None;
     if let Some(in_force) = timed.in_force
-        && begin_log(sender, &in_force, now).await
+        && begin_log(sender, &timed.limit, &in_force, now).await
     {
         begun = Some(in_force);
     }
