@@ -245,7 +245,7 @@ impl World {
         let is_measured = !self.chance.happens(200);
         let measured = BaseLoad { at: second(at), currents: self.base.map(milliamps) };
         let measured = Some(measured).filter(|_| is_measured);
-        let bounds = Bounds { measured, grid: None };
+        let bounds = Bounds { measured, ..Bounds::default() };
         self.tell_needs(at);
         let mut members: Vec<Member<'_>> = (self.lines.iter_mut())
             .map(|line| Member { rules: &line.rules, station: &mut line.station })
