@@ -39,6 +39,8 @@ pub enum Event {
     },
     /// A transaction begins, goes on or ends.
     Transaction(TransactionFacts),
+    /// Vehicles have told their identifiers (EVCCID of ISO 15118), each at a connector.
+    Identified(Vec<(Connector, String)>),
     /// Something that is answered and not acted on: firmware, diagnostics, security.
     Noted,
     /// A request for a signature on a certificate.

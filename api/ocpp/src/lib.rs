@@ -12,7 +12,7 @@
 //! | [`site`] | charge points behind one fuse, whose limits are decided together |
 //! | [`session`] | exchange over one connection |
 //! | [`relay`] | a second central system on one charge point |
-//! | [`settings`], [`upstream`], [`vendor`] | settings of the integration, and the integration |
+//! | [`settings`], [`upstream`], [`vehicles`], [`vendor`] | settings of the integration, and the integration |
 //! | [`edge`] | files, sockets, secrets and the clock |
 
 pub mod assumption;
@@ -32,5 +32,6 @@ pub mod typed;
 pub mod upstream;
 pub mod v16;
 pub mod v201;
+pub mod vehicles;
 pub mod vendor;
 pub mod version;

@@ -56,25 +56,39 @@ pub enum Sender {
     Service,
 }
 
-/// Message as it is kept.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Message {
+/// Message as it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Message<'a> {
     /// Time at which it came or went.
     pub at: DateTime<Utc>,
     /// Sender.
     pub from: Sender,
     /// Its identifier, which a request shares with its answer.
-    pub id: Box<str>,
+    pub id: &'a str,
     /// Action of a request; of an answer its status, or the code of an error.
-    pub what: Box<str>,
+    pub what: &'a str,
     /// Fields of a request, as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fields: Option<Box<str>>,
+    pub fields: Option<&'a str>,
+}
+
+/// Message as it is kept: one text, since each of its own takes memory besides its letters, and there
+/// are sixteen messages for each charge point.
+#[derive(Debug, Clone, PartialEq)]
+struct KeptMessage {
+    at: DateTime<Utc>,
+    from: Sender,
+    has_fields: bool,
+    /// End of the identifier, in bytes of the text.
+    id_end: u16,
+    /// End of the action, from which on the fields follow.
+    what_end: u16,
+    text: Box<str>,
 }
 
 /// Last messages, the oldest first.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Messages(VecDeque<Message>);
+pub struct Messages(VecDeque<KeptMessage>);
 
 impl Messages {
     /// Adds a text, in place of the oldest message if there are many. A text that is no message is
@@ -84,7 +98,7 @@ impl Messages {
         let (id, what, fields) = match frame {
             Frame::Call { id, action, payload } => {
                 let is_open = OPEN_ACTIONS.contains(&action.as_str());
-                let fields = is_open.then(|| payload.to_string().into_boxed_str());
+                let fields = is_open.then(|| payload.to_string());
                 (id, action, fields.filter(|text| text.len() <= FIELDS_LENGTH_MAX))
             }
             Frame::CallResult { id, payload } => {
@@ -96,19 +110,48 @@ impl Messages {
         if self.0.len() >= MESSAGES_MAX {
             self.0.pop_front();
         }
-        self.0.push_back(Message { at, from, id: cut_name(&id), what: cut_name(&what), fields });
+        let message = Message {
+            at,
+            from,
+            id: cut_name(&id),
+            what: cut_name(&what),
+            fields: fields.as_deref(),
+        };
+        self.0.extend(KeptMessage::pack_message(message));
     }
 
     /// The messages, the oldest first.
-    pub fn iter(&self) -> impl Iterator<Item = &Message> {
-        self.0.iter()
+    pub fn iter(&self) -> impl Iterator<Item = Message<'_>> {
+        self.0.iter().map(KeptMessage::unpack_message)
+    }
+}
+
+impl KeptMessage {
+    /// The message in one text; `None` if its names are longer than a `u16` tells.
+    fn pack_message(message: Message<'_>) -> Option<Self> {
+        let Message { at, from, id, what, fields } = message;
+        let id_end = u16::try_from(id.len()).ok()?;
+        let what_end = u16::try_from(id.len() + what.len()).ok()?;
+        let text = [id, what, fields.unwrap_or_default()].concat().into_boxed_str();
+        Some(Self { at, from, has_fields: fields.is_some(), id_end, what_end, text })
+    }
+
+    fn unpack_message(&self) -> Message<'_> {
+        let (id_end, what_end) = (usize::from(self.id_end), usize::from(self.what_end));
+        Message {
+            at: self.at,
+            from: self.from,
+            id: &self.text[..id_end],
+            what: &self.text[id_end..what_end],
+            fields: self.has_fields.then(|| &self.text[what_end..]),
+        }
     }
 }
 
 /// Start of a name, which a charge point chose.
-fn cut_name(name: &str) -> Box<str> {
+fn cut_name(name: &str) -> &str {
     let end = name.char_indices().nth(NAME_LENGTH_MAX).map_or(name.len(), |(at, _)| at);
-    name[..end].into()
+    &name[..end]
 }
 
 #[cfg(test)]
@@ -116,12 +159,12 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn added(texts: &[&str]) -> Vec<Message> {
+    fn added(texts: &[&str]) -> Messages {
         let mut messages = Messages::default();
         for text in texts {
             messages.add_text(Sender::Charger, text, DateTime::UNIX_EPOCH);
         }
-        messages.iter().cloned().collect()
+        messages
     }
 
     #[test]
@@ -145,7 +188,7 @@ mod tests {
             expected["from"] = json!("charger");
             assert_eq!(shown, expected);
         }
-        assert_eq!(all.len(), 4);
+        assert_eq!(all.iter().count(), 4);
     }
 
     #[test]
@@ -155,7 +198,7 @@ mod tests {
             r#"[2, "2", "GetDiagnostics", {"location": "ftp://me:sesame@example.org"}]"#,
             r#"[2, "3", "DataTransfer", {"data": "sesame"}]"#,
         ]);
-        assert_eq!(all.len(), 3);
+        assert_eq!(all.iter().count(), 3);
         assert!(!format!("{all:?}").contains("sesame"), "{all:?}");
     }
 
@@ -163,15 +206,17 @@ mod tests {
     fn memory_is_bounded() {
         let long = format!(r#"[2, "1", "MeterValues", {{"value": "{}"}}]"#, "7".repeat(9000));
         let all = added(&[long.as_str(); 100]);
-        assert_eq!((all.len(), &all[0].fields), (MESSAGES_MAX, &None));
+        let fields = all.iter().next().unwrap().fields;
+        assert_eq!((all.iter().count(), fields), (MESSAGES_MAX, None));
         let name = "é".repeat(9000);
         for text in [
             format!(r#"[2, "{name}", "{name}", {{}}]"#),
             format!(r#"[3, "{name}", {{"status": "{name}"}}]"#),
             format!(r#"[4, "{name}", "{name}", "", {{}}]"#),
         ] {
-            let one = &added(&[&text])[0];
-            assert_eq!([&one.id, &one.what].map(|name| name.chars().count()), [64, 64]);
+            let all = added(&[&text]);
+            let one = all.iter().next().unwrap();
+            assert_eq!([one.id, one.what].map(|name| name.chars().count()), [64, 64]);
         }
     }
 }

@@ -58,7 +58,8 @@ pub struct Session {
     timeout: TimeDelta,
     prefix: &'static str,
     last_id: u64,
-    outstanding: Option<Outstanding>,
+    /// Boxed, since it is there for moments only.
+    outstanding: Option<Box<Outstanding>>,
     queue: VecDeque<Waiting>,
     /// True while the charge point has to answer somebody else: no request goes out.
     pub is_held: bool,
@@ -241,7 +242,7 @@ impl Session {
                     let frame = Frame::Call { id: id.clone(), action: action.to_owned(), payload };
                     step.send.push(frame.write());
                     let deadline = now + self.timeout;
-                    self.outstanding = Some(Outstanding { id, deadline, waiting });
+                    self.outstanding = Some(Box::new(Outstanding { id, deadline, waiting }));
                 }
                 Err(error) => {
                     let reply = Reply::Failed { reason: error.to_string() };

@@ -8,12 +8,14 @@ use serde::Deserialize;
 use slackwater_control::charging_profile::supply::Supply;
 use slackwater_engine::units::{Current, Voltage, amps, volts};
 use slackwater_integration::profile::VendorCode;
+use slackwater_integration::reading::OtherEnd;
 use slackwater_integration::registry::SettingsError;
 
 use crate::site::plan::Site;
 use crate::site::settings::SiteSettings;
 use crate::station::state::{Balancing, Rules};
 use crate::upstream::UpstreamSettings;
+use crate::vehicles::Vehicles;
 
 /// Table of an integration of the type `ocpp`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -39,6 +41,9 @@ pub struct OcppSettings {
     pub display_name: String,
     /// Tokens that may charge; all if there is no list.
     pub tokens: Option<BTreeSet<String>>,
+    /// Vehicles by an identifier that charge points report: a token, or an EVCCID.
+    #[serde(default)]
+    pub vehicles: BTreeMap<String, OtherEnd>,
     /// Interval of heartbeats, s.
     #[serde(default = "default_heartbeat")]
     pub heartbeat_seconds: u32,
@@ -192,6 +197,7 @@ impl OcppSettings {
             upstream.check(&format!("upstreams.{identity}"))?;
         }
         self.sites()?;
+        Vehicles::check(&self.vehicles)?;
         if !self.state_folder.is_dir() {
             let reason = format!("{} is not a folder", self.state_folder.display());
             return Err(SettingsError::new("state_folder", reason));
@@ -355,6 +361,18 @@ mod tests {
             (
                 json!({"sites": {"garage": {"fuse_amps": 25, "base_amps": 0, "chargers": {}}}}),
                 "sites.garage.chargers: a site has at least one",
+            ),
+            (
+                json!({"vehicles": {"04A1B2": {"vendor": "Fjord", "device": "car"}}}),
+                "vehicles.04A1B2.vendor: \"Fjord\" is no vendor code",
+            ),
+            (
+                json!({"vehicles": {"04A1B2": {"vendor": "FJORD"}}}),
+                "vehicles.04A1B2: missing field `device`",
+            ),
+            (
+                json!({"vehicles": {" ": {"vendor": "FJORD", "device": "car"}}}),
+                "vehicles. : an identifier has letters or digits",
             ),
             (json!({"state_folder": "/none"}), "state_folder: /none is not a folder"),
             (json!({"certificate": "c"}), "certificate: unknown field `certificate`"),

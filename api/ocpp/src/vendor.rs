@@ -234,7 +234,7 @@ impl Vendor for Ocpp {
     async fn poll(&self, device: &Linked, _now: DateTime<Utc>) -> Result<Reading, VendorError> {
         let (point, number) = self.find_connector(device).await?;
         point.kept().station.note_need(number, device.need);
-        let reading = point.kept().station.reading(number);
+        let reading = point.kept().station.reading(number, self.hub.vehicles());
         reading.ok_or(VendorError::Unreachable)
     }
 

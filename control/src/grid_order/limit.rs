@@ -99,14 +99,17 @@ pub struct InForce {
 
 /// Orders and signs of life of one sender.
 ///
-/// Its data are what was heard. The fail-safe is a setting, and is no part of them:
-/// [`with_fail_safe`](Self::with_fail_safe) adds it.
+/// Its data are what was heard. The fail-safe and the least power are settings, and are no part of
+/// them: [`with_fail_safe`](Self::with_fail_safe) and [`with_least`](Self::with_least) add them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GridLimit {
     /// `None` for a sender without heartbeat, whose orders end by themselves.
     #[serde(skip)]
     fail_safe: Option<FailSafe>,
+    /// Power that the devices keep under any limit; zero without such a rule.
+    #[serde(skip)]
+    least: Power,
     order: Option<GridOrder>,
     /// Start of the order, or of being free.
     since: DateTime<Utc>,
@@ -123,6 +126,7 @@ impl GridLimit {
     pub const fn new(fail_safe: Option<FailSafe>, start: DateTime<Utc>) -> Self {
         Self {
             fail_safe,
+            least: Power::ZERO,
             order: None,
             since: start,
             heard_at: start,
@@ -136,6 +140,33 @@ impl GridLimit {
     #[must_use]
     pub const fn with_fail_safe(self, fail_safe: Option<FailSafe>) -> Self {
         Self { fail_safe, ..self }
+    }
+
+    /// Orders and signs of life as they are, with a power that the devices keep under any limit, such
+    /// as the one of [`least_power`](super::dimming::least_power). A lower limit counts as this power.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use chrono::{DateTime, Utc};
+    /// use slackwater_control::grid_order::limit::{GridLimit, GridMessage, GridOrder};
+    /// use slackwater_engine::units::kw;
+    ///
+    /// let noon: DateTime<Utc> = "2026-01-05T12:00:00Z".parse().unwrap();
+    /// let order = GridMessage::Order(GridOrder { limit: kw(4.2), until: None });
+    /// let state = GridLimit::new(None, noon).with_least(kw(7.56)).after(order, noon);
+    ///
+    /// assert_eq!(state.in_force(noon).limit, Some(kw(7.56)));
+    /// ```
+    #[must_use]
+    pub const fn with_least(self, least: Power) -> Self {
+        Self { least, ..self }
+    }
+
+    /// Power that the devices keep under any limit.
+    #[must_use]
+    pub const fn least(self) -> Power {
+        self.least
     }
 
     /// State on a clock that may have been set back: nothing was heard or lost after `now`. Otherwise a
@@ -235,13 +266,14 @@ impl GridLimit {
     pub fn in_force(self, at: DateTime<Utc>) -> InForce {
         let state = self.passed(at);
         if let (Some(fail_safe), Some(since)) = (state.fail_safe, state.lost_at) {
-            let (limit, reason) = (Some(fail_safe.limit), GridReason::FailSafe);
-            return InForce { limit, reason, since, until: None };
+            let limit = Some(fail_safe.limit.max(self.least));
+            return InForce { limit, reason: GridReason::FailSafe, since, until: None };
         }
         let since = state.since;
         match state.order {
             Some(GridOrder { limit, until }) => {
-                InForce { limit: Some(limit), reason: GridReason::Ordered, since, until }
+                let limit = Some(limit.max(self.least));
+                InForce { limit, reason: GridReason::Ordered, since, until }
             }
             None => InForce { limit: None, reason: GridReason::Free, since, until: None },
         }
@@ -545,6 +577,22 @@ mod tests {
                 stepped.take(message);
                 prop_assert_eq!(state.in_force(second(at)).limit.map(Power::as_kw), stepped.limit());
             }
+        }
+    }
+
+    #[test]
+    fn no_limit_is_below_the_least_power() {
+        let least = kw(7.56);
+        for (limit_kw, expected_kw) in [(0.0, 7.56), (4.2, 7.56), (7.56, 7.56), (9.0, 9.0)] {
+            let state = GridLimit::new(Some(FAIL_SAFE), second(0)).with_least(least);
+            let state = state.after(order(limit_kw, None), second(0));
+            assert_eq!(state.in_force(second(1)).limit, Some(kw(expected_kw)), "{limit_kw} kW");
+            assert_eq!(state.order(second(1)).map(|order| order.limit), Some(kw(limit_kw)));
+            assert_eq!(state.in_force(second(120)).limit, Some(least), "the fail-safe is 4.2 kW");
+            assert_eq!(
+                state.after(GridMessage::Release, second(2)).in_force(second(2)).limit,
+                None
+            );
         }
     }
 

@@ -40,6 +40,9 @@ pub struct Site {
     pub base: [Current; PHASES],
     /// Current that may be drawn from the grid, as a sum over the phases; `None` without an order.
     pub grid: Option<Current>,
+    /// Current that the charge points keep under an order whatever the other load draws, as a sum over
+    /// the phases; zero if there is no such rule.
+    pub least: Current,
 }
 
 /// Charge point of a site.
@@ -121,7 +124,7 @@ pub struct Order {
 ///     is_reachable: true,
 ///     ledger: &ledger,
 /// };
-/// let site = Site { fuse: [amps(25.0); 3], base: [amps(5.0); 3], grid: None };
+/// let site = Site { fuse: [amps(25.0); 3], base: [amps(5.0); 3], grid: None, least: amps(0.0) };
 /// let pace = Pace {
 ///     lifetime: seconds(300),
 ///     refresh_before: seconds(120),
@@ -201,8 +204,20 @@ impl Site {
     /// Current for charge points, on each phase and in all.
     fn room(&self) -> Room {
         let phase = |index: usize| self.fuse[index] - self.base[index].max(Current::ZERO);
-        let base = self.base.into_iter().fold(Current::ZERO, |sum, base| sum + base);
-        Room { phases: [phase(0), phase(1), phase(2)], total: self.grid.map(|grid| grid - base) }
+        let total = self.grid_max().map(|grid| grid - self.base_sum());
+        Room { phases: [phase(0), phase(1), phase(2)], total }
+    }
+
+    /// Highest current drawn from the grid, as a sum over the phases: that of the order, or as much as
+    /// the other load takes with the least current of the charge points. `None` without an order.
+    #[must_use]
+    pub fn grid_max(&self) -> Option<Current> {
+        let least = self.base_sum().max(Current::ZERO) + self.least;
+        self.grid.map(|grid| if self.least > Current::ZERO { grid.max(least) } else { grid })
+    }
+
+    fn base_sum(&self) -> Current {
+        self.base.into_iter().fold(Current::ZERO, |sum, base| sum + base)
     }
 }
 
@@ -283,7 +298,8 @@ mod tests {
     }
 
     fn site(fuse: f64) -> Site {
-        Site { fuse: [amps(fuse); 3], base: [Current::ZERO; 3], grid: None }
+        let (fuse, base) = ([amps(fuse); 3], [Current::ZERO; 3]);
+        Site { fuse, base, grid: None, least: Current::ZERO }
     }
 
     fn limits(orders: &[Order]) -> Vec<(usize, f64)> {
@@ -411,5 +427,29 @@ mod tests {
         assert_eq!(limit(-5.0, grid, 35.0), [(0, 11.0)]);
         assert_eq!(limit(-5.0, None, 20.0), [(0, 20.0)]);
         assert_eq!(limit(4.0, None, 20.0), [(0, 16.0)]);
+    }
+
+    #[test]
+    fn the_least_current_is_kept_whatever_the_other_load_draws() {
+        let ledger = ledger();
+        let idle = Station { default: Current::ZERO, ..station(&ledger) };
+        // 4.2 kW at 230 V are 18.26 A: 6 A on each phase of one charge point.
+        let limit = |base: f64, grid: f64, least: f64, fuse: f64| {
+            let (grid, least) = (Some(amps(grid)), amps(least));
+            let site = Site { base: [amps(base); 3], grid, least, ..site(fuse) };
+            limits(&balance(&site, &[idle], &PACE, second(0)))
+        };
+        for (base, grid, least, fuse, expected) in [
+            (4.0, 18.26, 0.0, 35.0, 0.0),
+            (4.0, 18.26, 18.26, 35.0, 6.0),
+            (20.0, 0.0, 18.26, 35.0, 6.0),
+            (4.0, 60.0, 18.26, 35.0, 16.0),
+            // A surplus comes on top of the least current, too; the fuse holds in any case.
+            (-5.0, 0.0, 18.26, 35.0, 11.0),
+            (30.0, 0.0, 18.26, 35.0, 0.0),
+        ] {
+            let found = limit(base, grid, least, fuse);
+            assert_eq!(found, [(0, expected)], "base {base} A, grid {grid} A, least {least} A");
+        }
     }
 }

@@ -314,8 +314,8 @@ impl World {
                 ledger,
             })
             .collect();
-        let site =
-            Site { fuse: self.fuse.map(milliamps), base: self.base.map(milliamps), grid: None };
+        let (fuse, base) = (self.fuse.map(milliamps), self.base.map(milliamps));
+        let site = Site { fuse, base, grid: None, least: Current::ZERO };
         for order in balance(&site, &stations, &PACE, second(at)) {
             self.send(at, order.station, order.place, order.limit);
         }

@@ -91,8 +91,10 @@ impl LiveSite {
             }
             let measured = self.read_base().await;
             let now = hub.clock.now();
-            let grid = lock(&self.grid).and_then(|limit| limit.in_force(now).limit);
-            let is_full = self.balance_site(Bounds { measured, grid }, now);
+            let limit = *lock(&self.grid);
+            let grid = limit.and_then(|limit| limit.in_force(now).limit);
+            let least = limit.map_or(Power::ZERO, GridLimit::least);
+            let is_full = self.balance_site(Bounds { measured, grid, least }, now);
             if is_full != was_full {
                 self.log_fullness(is_full);
             }
@@ -145,9 +147,9 @@ impl LiveSite {
             }
         }
         let sum = counted.into_iter().fold(Current::ZERO, |sum, counted| sum + counted);
-        let exceeds = |power: Power| sum > self.site.grid_current(power);
+        let connection = self.site.connection(bounds, self.site.base_at(bounds.measured, now));
         let is_over_fuse =
             counted.iter().zip(self.site.fuse).any(|(counted, fuse)| *counted > fuse);
-        is_over_fuse || bounds.grid.is_some_and(exceeds)
+        is_over_fuse || connection.grid_max().is_some_and(|most| sum > most)
     }
 }

@@ -52,7 +52,7 @@ struct Connection {
 
 /// Serves a charge point until it leaves, falls silent, or connects anew.
 pub async fn serve_point<S: AsyncRead + AsyncWrite + Unpin>(
-    mut socket: WebSocketStream<S>,
+    socket: &mut WebSocketStream<S>,
     hub: Arc<Hub>,
     point: Arc<Point>,
     version: Version,
@@ -81,7 +81,7 @@ pub async fn serve_point<S: AsyncRead + AsyncWrite + Unpin>(
         ticked_at: now,
     };
     connection.tell_changes();
-    if let Err(error) = connection.exchange_messages(&mut socket, &mut orders).await {
+    if let Err(error) = connection.exchange_messages(socket, &mut orders).await {
         info!(identity = point.identity, %error, "a connection failed");
     }
     connection.end_exchange().await;

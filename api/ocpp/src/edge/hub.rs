@@ -20,6 +20,7 @@ use crate::facts::Request;
 use crate::settings::OcppSettings;
 use crate::site::plan::{BaseLoad, Site};
 use crate::site::settings::SiteSettings;
+use crate::vehicles::Vehicles;
 
 /// Hashes that are computed at a time: each takes 19 MiB, and all charge points of a street
 /// connect at once after a power cut.
@@ -37,6 +38,7 @@ const READS_MAX: usize = 8;
 pub struct Hub {
     /// Settings of the integration.
     settings: OcppSettings,
+    vehicles: Vehicles,
     /// Source of the time.
     pub clock: Clock,
     folder: Folder,
@@ -49,11 +51,13 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// A hub without charge points in memory.
+    /// A hub without charge points in memory, for settings that were checked: identifiers of vehicles
+    /// that are wrong are known for none.
     #[must_use]
     pub fn new(settings: OcppSettings, clock: Clock) -> Self {
         Self {
             folder: Folder::new(&settings.state_folder),
+            vehicles: Vehicles::check(&settings.vehicles).unwrap_or_default(),
             settings,
             clock,
             news: Arc::default(),
@@ -97,6 +101,12 @@ impl Hub {
     #[must_use]
     pub const fn news(&self) -> &Arc<News> {
         &self.news
+    }
+
+    /// Vehicles that are known by an identifier.
+    #[must_use]
+    pub const fn vehicles(&self) -> &Vehicles {
+        &self.vehicles
     }
 
     /// Folder with the files of the charge points.

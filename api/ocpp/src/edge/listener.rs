@@ -22,13 +22,14 @@ use crate::edge::hub::Hub;
 use crate::edge::secret::matches_password;
 use crate::edge::tls::common_name;
 use crate::frame::TEXT_LENGTH_MAX;
+use crate::version::Version;
 
 /// Connections at a time.
 const CONNECTIONS_MAX: usize = 10_000;
 
-/// Bytes that a connection reads at a time. Messages are a few hundred bytes long, and each connection
-/// has its buffer as long as it lasts.
-const READ_BUFFER: usize = 1024;
+/// Bytes that a connection reads at a time. Most messages are shorter, and each connection has its
+/// buffer as long as it lasts.
+const READ_BUFFER: usize = 512;
 
 /// Time for TLS and the opening handshake.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(20);
@@ -95,28 +96,49 @@ async fn limit_time<T>(work: impl Future<Output = T>) -> io::Result<T> {
     timeout(HANDSHAKE_MAX, work).await.map_err(|_| io::ErrorKind::TimedOut.into())
 }
 
-/// Reads the opening handshake and serves the charge point.
+/// Charge point that was let in. Its request and password are not kept: a connection lasts for weeks.
+struct Admitted {
+    identity: String,
+    version: Option<Version>,
+    /// Bytes after the request.
+    rest: Vec<u8>,
+}
+
+/// Reads the opening handshake; `None` if the charge point was refused.
+async fn admit_point(
+    stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    certified: Option<String>,
+    door: &Door,
+    hub: &Hub,
+) -> io::Result<Option<Admitted>> {
+    let Some(hello) = limit_time(read_hello(stream)).await?? else {
+        refuse(stream, StatusCode::BAD_REQUEST).await?;
+        return Ok(None);
+    };
+    if let Err(status) = judge_hello(&hello, certified.as_deref(), door, hub).await {
+        // A stranger chose the identity: it is logged in an escaped form.
+        warn!(identity = ?hello.identity, status = status.as_u16(), "a charge point was refused");
+        refuse(stream, status).await?;
+        return Ok(None);
+    }
+    hello.accept(stream).await?;
+    let Hello { identity, version, rest, .. } = hello;
+    Ok(Some(Admitted { identity, version, rest }))
+}
+
+/// Lets a charge point in and serves it.
 async fn open_connection<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: S,
     certified: Option<String>,
     door: &Door,
     hub: Arc<Hub>,
 ) -> io::Result<()> {
-    let Some(hello) = limit_time(read_hello(&mut stream)).await?? else {
-        return refuse(&mut stream, StatusCode::BAD_REQUEST).await;
-    };
-    let status = judge_hello(&hello, certified.as_deref(), door, &hub).await;
-    if let Err(status) = status {
-        // A stranger chose the identity: it is logged in an escaped form.
-        warn!(identity = ?hello.identity, status = status.as_u16(), "a charge point was refused");
-        return refuse(&mut stream, status).await;
-    }
-    hello.accept(&mut stream).await?;
+    let admitted = admit_point(&mut stream, certified, door, &hub).await?;
+    let Some(Admitted { identity, version, rest }) = admitted else { return Ok(()) };
     let config = WebSocketConfig::default()
         .read_buffer_size(READ_BUFFER)
         .max_message_size(Some(TEXT_LENGTH_MAX))
         .max_frame_size(Some(TEXT_LENGTH_MAX));
-    let Hello { identity, version, rest, .. } = hello;
     let mut socket =
         WebSocketStream::from_partially_read(stream, rest, Role::Server, Some(config)).await;
     let Some(version) = version else {
@@ -128,7 +150,8 @@ async fn open_connection<S: AsyncRead + AsyncWrite + Unpin>(
     if hub.credentials(&identity).await.map_err(io::Error::other)?.is_none() {
         return socket.close(None).await.map_err(io::Error::other);
     }
-    serve_point(socket, hub, point, version).await;
+    // Lent, since each future that owns it has a place for it.
+    serve_point(&mut socket, hub, point, version).await;
     Ok(())
 }
 

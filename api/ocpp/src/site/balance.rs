@@ -34,7 +34,7 @@ impl Site {
     ///
     /// `members` are the charge points of the site, in its order, all of which have
     /// [joined](Station::join). A grid order bounds the sum over the phases; a surplus of the base
-    /// load comes on top of it.
+    /// load comes on top of it, and the charge points keep the least power of the bounds.
     pub fn balance(
         &self,
         members: &mut [Member<'_>],
@@ -56,8 +56,7 @@ impl Site {
         let Some(first) = members.first().filter(|_| stations.len() == parts.len()) else {
             return base;
         };
-        let grid = bounds.grid.map(|power| self.grid_current(power));
-        let site = balance::Site { fuse: self.fuse, base, grid };
+        let site = self.connection(bounds, base);
         // The lifetime is the one with which profiles are written.
         let limits = divide(&site, &stations, first.rules.limit_lifetime, self.turn, now);
         let mut counted = base.map(|base| base.max(Current::ZERO));

@@ -1,6 +1,7 @@
 //! Site that was checked: its defaults and the base load keep within the fuse.
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
+use slackwater_control::load_balancing::balance;
 use slackwater_engine::units::{Current, Power, Voltage};
 use slackwater_integration::registry::SettingsError;
 
@@ -68,6 +69,8 @@ pub struct Bounds {
     pub measured: Option<BaseLoad>,
     /// Highest power drawn from the grid; `None` without a grid order.
     pub grid: Option<Power>,
+    /// Power that the charge points keep under a grid order whatever the other load draws.
+    pub least: Power,
 }
 
 impl Site {
@@ -152,10 +155,12 @@ impl Site {
         Ok(())
     }
 
-    /// Current that a power drawn from the grid is, as a sum over the phases.
+    /// The site as its current is divided, with its bounds and its base load.
     #[must_use]
-    pub fn grid_current(&self, power: Power) -> Current {
-        power.current(self.grid_voltage, 1)
+    pub fn connection(&self, bounds: Bounds, base: [Current; PHASES]) -> balance::Site {
+        let current = |power: Power| power.current(self.grid_voltage, 1);
+        let (grid, least) = (bounds.grid.map(current), current(bounds.least));
+        balance::Site { fuse: self.fuse, base, grid, least }
     }
 
     /// Base load on each phase: as measured, unless that is too old or from the future.

@@ -11,8 +11,8 @@ use slackwater_engine::units::Current;
 pub struct Balanced {
     /// Limits that the connector may hold.
     pub ledger: Ledger,
-    /// Limit that was decided and not sent yet.
-    pub(crate) decided: Option<Decided>,
+    /// Limit that was decided and not sent yet. Boxed, since it is there for moments only.
+    pub(crate) decided: Option<Box<Decided>>,
     /// Profile that was sent and not answered yet.
     pub(crate) open: Option<Open>,
     /// True if the connector keeps to the limit that the service wants.

@@ -159,7 +159,8 @@ impl Station {
         let profile = begun_early(profile, balanced.ledger.clock_error_max());
         let expires = writing.expires;
         let number = balanced.ledger.send(Place::Limit { expires }, limit, now);
-        balanced.decided = Some(Decided { number, limit, profile, transaction, expires });
+        let decided = Decided { number, limit, profile, transaction, expires };
+        balanced.decided = Some(Box::new(decided));
     }
 
     /// Limit to decide now; `None` if none is due, or none can be written.
@@ -238,7 +239,7 @@ impl Station {
         }
         let is_current =
             |decided: &&Decided| decided.transaction.as_ref() == open && now < decided.expires;
-        if let Some(decided) = balanced.decided.as_ref().filter(is_current) {
+        if let Some(decided) = balanced.decided.as_deref().filter(is_current) {
             return Some(set(&decided.profile));
         }
         let ask = Request::ReadSchedule { connector: number, seconds: CHECKED_SECONDS };
@@ -267,8 +268,8 @@ impl Station {
             balanced.open = Some(Open { number, limit, transaction: transaction.clone() });
             return true;
         }
-        let Some(Decided { number, limit, transaction, expires, .. }) = balanced.decided.take()
-        else {
+        let decided = balanced.decided.take().map(|decided| *decided);
+        let Some(Decided { number, limit, transaction, expires, .. }) = decided else {
             balanced.open = None;
             return true;
         };

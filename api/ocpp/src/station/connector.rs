@@ -5,6 +5,7 @@ use slackwater_engine::units::{Energy, Power};
 
 use crate::assumption::Assumption;
 use crate::facts::{Quantity, Sample, Samples, Status};
+use crate::station::identification::Identification;
 use crate::station::limit_state::Limits;
 use crate::station::register::Register;
 use crate::station::transactions::Transactions;
@@ -38,6 +39,9 @@ pub struct ConnectorState {
     pub transactions: Transactions,
     /// Limits.
     pub limits: Limits,
+    /// Identifiers of the vehicle that is plugged in.
+    #[serde(default, skip_serializing_if = "Identification::is_empty")]
+    pub identification: Identification,
 }
 
 /// Result of measured values.
@@ -81,6 +85,7 @@ impl ConnectorState {
         // A pause is one of the vehicle. Until it has left, also its next transaction has to wait.
         if self.status.and_then(Status::is_plugged_in) == Some(false) {
             self.limits.is_paused = false;
+            self.identification = Identification::default();
         }
     }
 

@@ -5,6 +5,7 @@ pub mod balance_state;
 pub mod balanced;
 pub mod clock;
 pub mod connector;
+pub mod identification;
 pub mod limit_state;
 pub mod limits;
 pub mod orders;

@@ -58,6 +58,7 @@ fn describe_connector(
         "connector": number,
         "status": state.status,
         "power_kw": state.power,
+        "identified": state.identification,
         "register_kwh": state.register(),
         "transaction": transaction.map(|open| json!({"id": open.id, "started_at": open.started_at})),
         "limits": {

@@ -10,7 +10,7 @@ use crate::facts::{
 use crate::station::clock::Promptness;
 use crate::station::connector::{ConnectorState, time_of, was_set};
 use crate::station::limit_state::Learned;
-use crate::station::state::{MeasuredCurrent, Rules, Station};
+use crate::station::state::{MeasuredCurrent, OWN_TOKEN, Rules, Station};
 use crate::station::transactions::{Given, Transaction};
 
 impl Station {
@@ -65,6 +65,12 @@ impl Station {
                 Answer::Empty
             }
             Event::Transaction(facts) => self.transact(&facts, rules, now),
+            Event::Identified(vehicles) => {
+                for (connector, vehicle) in vehicles {
+                    self.connector(connector).identification.vehicle = Some(vehicle.into());
+                }
+                Answer::Empty
+            }
             Event::Noted => Answer::Empty,
             Event::SignCertificate => Answer::Rejected,
             Event::DataTransfer => Answer::UnknownVendor,
@@ -208,6 +214,7 @@ impl Station {
             if let Some(status) = facts.status {
                 state.set_status(status);
             }
+            state.identification.note_token(read_foreign_token(facts));
         }
         self.note_all(measured.assumed.into_iter().chain(wrong), now);
         id
@@ -224,8 +231,12 @@ impl Station {
         }
         let assumed = self.connector(connector).measure(&facts.samples, now).assumed;
         let state = self.connector(connector);
-        if let Some(status) = facts.status.filter(|_| state.transactions.is_open(&id)) {
-            state.set_status(status);
+        if state.transactions.is_open(&id) {
+            if let Some(status) = facts.status {
+                state.set_status(status);
+            }
+            // In 2.0.1 the token may come after the start.
+            state.identification.note_token(read_foreign_token(facts));
         }
         self.note_all(assumed, now);
         id
@@ -310,6 +321,11 @@ impl Station {
         self.assume(Assumption::ConnectorMissing, now);
         self.connectors.keys().next().copied().unwrap_or(1)
     }
+}
+
+/// Token of a transaction, unless it is ours, which says nothing about the vehicle.
+fn read_foreign_token(facts: &TransactionFacts) -> Option<&str> {
+    facts.token.as_deref().filter(|token| *token != OWN_TOKEN)
 }
 
 fn read_given(facts: &TransactionFacts) -> Given {

@@ -12,6 +12,7 @@ use crate::facts::{Connector, Model, Status};
 use crate::station::connector::ConnectorState;
 use crate::station::register::QUARTER;
 use crate::station::state::Station;
+use crate::vehicles::Vehicles;
 
 /// Plug and transaction of a connector: facts whose changes do not wait for the next poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,9 +34,9 @@ impl ConnectorState {
 
 impl Station {
     /// Reading of a connector; `None` if there is no such connector, or the charge point was
-    /// never heard of.
+    /// never heard of. The vehicle that is plugged in is one of those that are known.
     #[must_use]
-    pub fn reading(&self, number: Connector) -> Option<Reading> {
+    pub fn reading(&self, number: Connector, vehicles: &Vehicles) -> Option<Reading> {
         let state = self.connectors.get(&number)?;
         let at = self.heard_at?;
         let facts = ChargerFacts {
@@ -45,7 +46,7 @@ impl Station {
                 Some(Limit::Current(current)) => Some(current),
                 _ => None,
             },
-            plugged_into: None,
+            plugged_into: vehicles.find_vehicle(state.identification.identifiers()).cloned(),
         };
         Some(Reading {
             at,

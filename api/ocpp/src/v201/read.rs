@@ -1,7 +1,9 @@
 //! Messages of OCPP 2.0.1 as facts.
 use serde_json::Value;
 
-use crate::facts::{Event, Model, Reply, Request, Stage, Status, TransactionFacts, Variable};
+use crate::facts::{
+    Connector, Event, Model, Reply, Request, Stage, Status, TransactionFacts, Variable,
+};
 use crate::fields::{Fault, Fields};
 use crate::profiles::read_periods;
 use crate::samples::read_samples;
@@ -81,13 +83,16 @@ pub fn read_event(action: &str, payload: &Value) -> Result<Event, Fault> {
         },
         "TransactionEvent" => Event::Transaction(read_transaction(fields)?),
         "SignCertificate" => Event::SignCertificate,
+        "NotifyEvent" => match read_vehicles(fields) {
+            vehicles if vehicles.is_empty() => Event::Noted,
+            vehicles => Event::Identified(vehicles),
+        },
         "ClearedChargingLimit"
         | "FirmwareStatusNotification"
         | "LogStatusNotification"
         | "NotifyChargingLimit"
         | "NotifyCustomerInformation"
         | "NotifyDisplayMessages"
-        | "NotifyEvent"
         | "NotifyMonitoringReport"
         | "NotifyReport"
         | "PublishFirmwareStatusNotification"
@@ -147,6 +152,20 @@ fn read_transaction(fields: Fields<'_>) -> Result<TransactionFacts, Fault> {
         status: info.text("chargingState").and_then(charging_state),
         samples: read_samples(fields, "meterValue"),
     })
+}
+
+/// Identifiers of vehicles among reported variables: `VehicleId` of the component `ConnectedEV` of an EVSE.
+fn read_vehicles(fields: Fields<'_>) -> Vec<(Connector, String)> {
+    let read = |event: Fields<'_>| {
+        let (component, variable) = (event.inner("component"), event.inner("variable"));
+        let is_named = |named: Fields<'_>, name: &str| {
+            named.text("name").is_some_and(|given| given.eq_ignore_ascii_case(name))
+        };
+        let is_vehicle = is_named(component, "ConnectedEV") && is_named(variable, "VehicleId");
+        let evse = component.inner("evse").connector("id").ok().filter(|id| *id > 0);
+        evse.filter(|_| is_vehicle).zip(event.string("actualValue"))
+    };
+    fields.list("eventData").filter_map(read).collect()
 }
 
 fn charging_state(word: &str) -> Option<Status> {

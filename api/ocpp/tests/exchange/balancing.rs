@@ -113,7 +113,7 @@ fn a_grid_order_lowers_the_limit_at_once_and_a_surplus_comes_on_top() {
     let site = site(16.0);
     let under = |rig: &Rig, grid: Option<Power>, base: f64| {
         let measured = BaseLoad { at: rig.now, currents: [amps(base); 3] };
-        Bounds { measured: Some(measured), grid }
+        Bounds { measured: Some(measured), grid, ..Bounds::default() }
     };
     rig.starts(1000);
     rig.says("StatusNotification", &status(1, "Charging"));
@@ -132,6 +132,27 @@ fn a_grid_order_lowers_the_limit_at_once_and_a_surplus_comes_on_top() {
     rig.wait(30);
     let bounds = under(&rig, None, 0.0);
     assert_eq!(written_within(&mut rig, &site, bounds), [16.0], "the release");
+}
+
+#[test]
+fn the_least_power_of_an_order_is_kept_whatever_else_draws() {
+    let mut rig = in_site(false);
+    let site = site(16.0);
+    let under = |rig: &Rig, grid_kw: f64, least_kw: f64| {
+        let measured = BaseLoad { at: rig.now, currents: [amps(6.0); 3] };
+        Bounds { measured: Some(measured), grid: Some(kw(grid_kw)), least: kw(least_kw) }
+    };
+    rig.starts(1000);
+    rig.says("StatusNotification", &status(1, "Charging"));
+    // 4.2 kW are 18.26 A at 230 V: as much as the other load takes.
+    let bounds = under(&rig, 4.2, 0.0);
+    assert_eq!(written_within(&mut rig, &site, bounds), [0.0]);
+    rig.wait(30);
+    let bounds = under(&rig, 4.2, 4.2);
+    assert_eq!(written_within(&mut rig, &site, bounds), [6.0]);
+    rig.wait(30);
+    let bounds = under(&rig, 11.04, 4.2);
+    assert_eq!(written_within(&mut rig, &site, bounds), [10.0], "the order leaves more");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod balancing;
 mod complaints;
 mod limits;
 mod messages;
+mod pairing;
 mod properties;
 mod rig;
 mod setup;

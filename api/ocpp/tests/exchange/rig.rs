@@ -10,6 +10,7 @@ use slackwater_ocpp::facts::{Reply, Request};
 use slackwater_ocpp::session::{Session, Step};
 use slackwater_ocpp::station::connector::ConnectorState;
 use slackwater_ocpp::station::state::{Rules, Station};
+use slackwater_ocpp::vehicles::Vehicles;
 use slackwater_ocpp::version::Version;
 
 /// Start of every test.
@@ -35,6 +36,7 @@ pub(crate) struct Rig {
     session: Session,
     pub(crate) station: Station,
     pub(crate) rules: Rules,
+    pub(crate) vehicles: Vehicles,
     pub(crate) now: DateTime<Utc>,
     last_id: u64,
     /// Requests of ours that were not answered yet: identifier, action, fields.
@@ -52,8 +54,18 @@ impl Rig {
         station.connect(now);
         let session = Session::new(version, TimeDelta::seconds(30));
         let (asked, done) = (Vec::new(), Vec::new());
-        let was_urgent = false;
-        Self { version, session, station, rules: rules(), now, last_id: 0, asked, done, was_urgent }
+        Self {
+            version,
+            session,
+            station,
+            rules: rules(),
+            vehicles: Vehicles::default(),
+            now,
+            last_id: 0,
+            asked,
+            done,
+            was_urgent: false,
+        }
     }
 
     /// A charge point of 1.6 that has introduced itself.
@@ -174,7 +186,7 @@ impl Rig {
     }
 
     pub(crate) fn reading(&self) -> Reading {
-        self.station.reading(1).expect("the connector is known")
+        self.station.reading(1, &self.vehicles).expect("the connector is known")
     }
 
     pub(crate) fn facts(&self) -> ChargerFacts {

@@ -1,8 +1,9 @@
-//! Simulated charge point: it reads and writes messages of 1.6, keeps profiles by its own clock, and has a
-//! meter. Nothing of the service is used here.
-use chrono::{DateTime, TimeDelta, Utc};
+//! Simulated charge point: it reads and writes messages of its version, keeps profiles by its own clock, and
+//! has a meter. Nothing of the service is used here.
+use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
+use crate::protocol::{Call, Profile, Protocol};
 use crate::world::{CLOCK_ERROR, Chance, Defect, second};
 
 /// Deviation of a simulated charge point.
@@ -20,22 +21,10 @@ pub(crate) enum Deviation {
     Late,
 }
 
-/// Profile as the charge point keeps it.
-#[derive(Debug, Clone)]
-struct Profile {
-    id: i64,
-    level: i64,
-    is_default: bool,
-    transaction: Option<i64>,
-    start: Option<DateTime<Utc>>,
-    duration: Option<TimeDelta>,
-    valid_to: Option<DateTime<Utc>>,
-    milliamps: i64,
-}
-
 /// Charge point with one connector.
 #[derive(Debug)]
 pub(crate) struct Point {
+    pub(crate) protocol: Protocol,
     pub(crate) phases: [bool; 3],
     pub(crate) current_max: i64,
     pub(crate) default: i64,
@@ -43,8 +32,8 @@ pub(crate) struct Point {
     clock_error: i64,
     profiles: Vec<Profile>,
     pub(crate) is_plugged: bool,
-    /// Number of the transaction, once the service has given it.
-    transaction: Option<i64>,
+    /// Identifier of the transaction; in 1.6 once the service has given it.
+    transaction: Option<Value>,
     /// Identifier of the message that began the transaction, while it waits for its answer.
     start_sent: Option<(String, i64)>,
     last_id: u64,
@@ -54,7 +43,7 @@ pub(crate) struct Point {
 }
 
 impl Point {
-    pub(crate) fn new(chance: &mut Chance) -> Self {
+    pub(crate) fn new(protocol: Protocol, chance: &mut Chance) -> Self {
         let single = chance.below(3) as usize;
         let is_single = chance.below(10) < 3;
         let deviation = match chance.below(14) {
@@ -67,6 +56,7 @@ impl Point {
         let clock_error = chance.below(2 * CLOCK_ERROR + 1) - CLOCK_ERROR;
         let late = if deviation == Deviation::Late { 40 + chance.below(300) } else { 0 };
         Self {
+            protocol,
             phases: [0, 1, 2].map(|phase| !is_single || phase == single),
             current_max: 16_000 + 16_000 * chance.below(2),
             default: 6_000 * chance.below(2),
@@ -82,7 +72,7 @@ impl Point {
         }
     }
 
-    fn call(&mut self, action: &str, payload: &Value) -> String {
+    fn call(&mut self, (action, payload): Call) -> String {
         self.last_id += 1;
         let id = format!("cp-{}", self.last_id);
         self.out.push(json!([2, id, action, payload]).to_string());
@@ -105,9 +95,7 @@ impl Point {
             Deviation::Late => ("Easee", "1.0"),
             _ => ("Fjord", "1.0"),
         };
-        let boot = json!({"chargePointVendor": vendor, "chargePointModel": "Post",
-            "firmwareVersion": firmware});
-        self.call("BootNotification", &boot);
+        self.call(self.protocol.write_boot(vendor, firmware));
         self.reports(at);
         if self.start_sent.is_some() {
             self.starts(at);
@@ -115,33 +103,26 @@ impl Point {
     }
 
     fn reports(&mut self, at: i64) {
-        let status = if self.is_plugged { "Charging" } else { "Available" };
         let timestamp = self.time(at);
-        self.call(
-            "StatusNotification",
-            &json!({"connectorId": 1, "errorCode": "NoError", "status": status,
-                "timestamp": timestamp}),
-        );
+        self.call(self.protocol.write_status(self.is_plugged, &timestamp));
     }
 
     /// Meter values, while a vehicle is there.
     pub(crate) fn measures(&mut self, at: i64) {
         if self.is_plugged {
-            let timestamp = self.time(at);
-            let current = (self.draws(at) as f64 / 1000.0).to_string();
-            let sampled = json!([{"value": current, "measurand": "Current.Import", "unit": "A"}]);
-            let values = json!([{"timestamp": timestamp, "sampledValue": sampled}]);
-            self.call("MeterValues", &json!({"connectorId": 1, "meterValue": values}));
+            let (timestamp, amps) = (self.time(at), self.draws(at) as f64 / 1000.0);
+            self.call(self.protocol.write_meter_values(amps, &timestamp));
         }
     }
 
     /// Begins a transaction, or says again that it has begun.
     fn starts(&mut self, at: i64) {
         let began = self.start_sent.as_ref().map_or(at, |sent| sent.1);
-        let timestamp = self.time(began);
-        let payload =
-            json!({"connectorId": 1, "idTag": "ada", "meterStart": 0, "timestamp": timestamp});
-        self.start_sent = Some((self.call("StartTransaction", &payload), began));
+        if self.protocol == Protocol::V201 && self.start_sent.is_none() {
+            self.transaction = Some(json!(format!("tx-{at}")));
+        }
+        let start = self.protocol.write_start(self.transaction.as_ref(), &self.time(began));
+        self.start_sent = Some((self.call(start), began));
     }
 
     pub(crate) fn plugs_in(&mut self, at: i64) {
@@ -152,12 +133,13 @@ impl Point {
 
     pub(crate) fn unplugs(&mut self, at: i64) {
         self.is_plugged = false;
-        let timestamp = self.time(at);
-        let id = self.transaction.take().unwrap_or(-1);
+        let id = self.transaction.take();
         self.start_sent = None;
         self.profiles.retain(|profile| profile.is_default);
-        let payload = json!({"transactionId": id, "meterStop": 1000, "timestamp": timestamp});
-        self.call("StopTransaction", &payload);
+        // In 2.0.1 it knows whether there is a transaction; after a restart there is none.
+        if self.protocol == Protocol::V16 || id.is_some() {
+            self.call(self.protocol.write_stop(id.as_ref(), &self.time(at)));
+        }
         self.reports(at);
     }
 
@@ -188,7 +170,9 @@ impl Point {
         let id = frame[1].as_str().unwrap().to_owned();
         if frame[0] == 3 {
             if self.start_sent.as_ref().is_some_and(|sent| sent.0 == id) {
-                self.transaction = frame[2]["transactionId"].as_i64();
+                if self.protocol == Protocol::V16 {
+                    self.transaction = frame[2].get("transactionId").cloned();
+                }
                 self.start_sent = None;
             }
             return;
@@ -205,7 +189,6 @@ impl Point {
     }
 
     fn answers(&mut self, action: &str, payload: &Value, at: i64, chance: &mut Chance) -> Value {
-        let key = |key: &str, value: &str| json!({"key": key, "value": value, "readonly": true});
         let is_taken = match action {
             "SetChargingProfile" => !chance.happens(20) && self.installs(payload),
             "ClearChargingProfile" => {
@@ -214,18 +197,9 @@ impl Point {
             }
             "GetCompositeSchedule" if !chance.happens(300) => {
                 let limit = self.limit(at).unwrap_or(self.current_max) as f64 / 1000.0;
-                return json!({"status": "Accepted", "connectorId": 1,
-                    "scheduleStart": self.clock(at).to_rfc3339(),
-                    "chargingSchedule": {"chargingRateUnit": "A", "duration": 60,
-                        "chargingSchedulePeriod": [{"startPeriod": 0, "limit": limit}]}});
+                return self.protocol.write_composite(&self.time(at), limit);
             }
-            "GetConfiguration" => {
-                return json!({"configurationKey": [
-                    key("SupportedFeatureProfiles", "Core,SmartCharging"),
-                    key("ChargingScheduleAllowedChargingRateUnit", "Current"),
-                    key("ChargeProfileMaxStackLevel", "8"),
-                ]});
-            }
+            "GetConfiguration" | "GetVariables" => return self.protocol.write_variables(),
             _ => false,
         };
         json!({"status": if is_taken { "Accepted" } else { "Rejected" }})
@@ -233,23 +207,10 @@ impl Point {
 
     /// Keeps a profile in place of the one with its identifier, or with its purpose and level.
     fn installs(&mut self, payload: &Value) -> bool {
-        let given = &payload["csChargingProfiles"];
-        let schedule = &given["chargingSchedule"];
-        let instant = |value: &Value| value.as_str().map(|text| text.parse().unwrap());
-        let profile = Profile {
-            id: given["chargingProfileId"].as_i64().unwrap(),
-            level: given["stackLevel"].as_i64().unwrap(),
-            is_default: given["chargingProfilePurpose"] == "TxDefaultProfile",
-            transaction: given["transactionId"].as_i64(),
-            start: instant(&schedule["startSchedule"]),
-            duration: schedule["duration"].as_i64().map(TimeDelta::seconds),
-            valid_to: instant(&given["validTo"]),
-            milliamps: (schedule["chargingSchedulePeriod"][0]["limit"].as_f64().unwrap() * 1000.0)
-                .round() as i64,
-        };
+        let profile = self.protocol.read_profile(payload);
         let is_of_other = !profile.is_default
             && (self.transaction.is_none() || profile.transaction != self.transaction);
-        if is_of_other || schedule["chargingRateUnit"] != "A" {
+        if is_of_other || !profile.is_in_amps {
             return false;
         }
         self.profiles.retain(|one| {

@@ -9,9 +9,9 @@ use slackwater_ocpp::session::{Session, Step};
 use slackwater_ocpp::site::balance::Member;
 use slackwater_ocpp::site::plan::{BaseLoad, Bounds, Site, SiteCharger};
 use slackwater_ocpp::station::state::{Balancing, Rules, Station};
-use slackwater_ocpp::version::Version;
 
 use crate::point::Point;
+use crate::protocol::Mix;
 
 /// Seconds without faults and vehicles at the start, in which defaults are written and models are
 /// tried out.
@@ -121,10 +121,16 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(seed: u64, defect: Option<Defect>) -> Self {
+        Self::speaking(Mix::choose(seed), seed, defect)
+    }
+
+    /// A world whose charge points speak the versions of a mix.
+    pub(crate) fn speaking(mix: Mix, seed: u64, defect: Option<Defect>) -> Self {
         let state = seed.wrapping_mul(0xD134_2543_DE82_EF95);
         let mut chance = Chance { state, is_calm: true };
         let count = 2 + chance.below(3) as usize;
-        let points: Vec<Point> = (0..count).map(|_| Point::new(&mut chance)).collect();
+        let points: Vec<Point> =
+            (0..count).map(|index| Point::new(mix.protocol(index), &mut chance)).collect();
         let base = [0, 1, 2].map(|_| 1000 * (chance.below(15) - 3));
         // Whoever plans a site sees to it that what cannot be limited fits.
         let fuse = [0, 1, 2].map(|phase| {
@@ -245,7 +251,7 @@ impl World {
         let is_measured = !self.chance.happens(200);
         let measured = BaseLoad { at: second(at), currents: self.base.map(milliamps) };
         let measured = Some(measured).filter(|_| is_measured);
-        let bounds = Bounds { measured, grid: None };
+        let bounds = Bounds { measured, ..Bounds::default() };
         self.tell_needs(at);
         let mut members: Vec<Member<'_>> = (self.lines.iter_mut())
             .map(|line| Member { rules: &line.rules, station: &mut line.station })
@@ -425,7 +431,8 @@ impl Line {
         }
         self.station.disconnect();
         self.station.connect(second(at));
-        self.session = Some(Session::new(Version::V16, TimeDelta::seconds(TIMEOUT)));
+        self.session =
+            Some(Session::new(self.point.protocol.version(), TimeDelta::seconds(TIMEOUT)));
     }
 
     /// Keeps the state where that is urgent, then sends. Returns true if the service is killed in

@@ -361,6 +361,28 @@ async fn a_pair_sees_each_other() {
     assert_eq!(shown["chargeState"]["pluggedInChargerId"], Value::Null);
 }
 
+/// As chargers by OCPP name the vehicle of a token.
+#[tokio::test]
+async fn a_charger_that_names_a_vehicle_of_its_user_is_paired_with_it() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let vehicle = stage.live(&asker, "u", reading(&vehicle())).await;
+    let mut at_vehicle = reading(&charger());
+    if let slackwater_integration::reading::Facts::Charger(facts) = &mut at_vehicle.facts {
+        let vendor = VendorCode::parse("FJORD").unwrap();
+        facts.plugged_into = Some(OtherEnd { vendor, device: "u-vehicle".to_owned() });
+    }
+    let charger = stage.live(&asker, "u", at_vehicle.clone()).await;
+    let shown = asker.get(&format!("/chargers/{charger}")).await.body;
+    assert_eq!(shown["chargeState"]["pluggedInVehicleId"], json!(vehicle));
+    let shown = asker.get(&format!("/vehicles/{vehicle}")).await.body;
+    assert_eq!(shown["chargeState"]["pluggedInChargerId"], json!(charger));
+    // That of somebody else with the same card is not.
+    let strangers = stage.live(&asker, "other", at_vehicle).await;
+    let shown = asker.get(&format!("/chargers/{strangers}")).await.body;
+    assert_eq!(shown["chargeState"]["pluggedInVehicleId"], Value::Null);
+}
+
 #[tokio::test]
 async fn a_charger_is_put_somewhere() {
     for on in [On::Sqlite, On::Postgres] {

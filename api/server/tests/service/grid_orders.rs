@@ -320,6 +320,51 @@ async fn an_integration_follows_the_limit_of_its_site_and_knows_the_fail_safe() 
     }
 }
 
+/// Two devices keep 4.2 kW · (1 + 0.8) by section 14a `EnWG`, whatever is ordered.
+#[tokio::test]
+async fn no_order_takes_the_least_power_of_controllable_devices() {
+    for on in [On::Sqlite, On::Postgres] {
+        let sender = json!({ "site": "garage", "controllable_devices": 2 });
+        let stage = Stage::with(on, |config| add_sender(config, sender)).await;
+        stage.fjord.has_site("garage", Some(kw(3.0)));
+        let order = async |limit_kw: f64| {
+            let body = json!({ "limit_kw": limit_kw });
+            let (status, shown) = operate(&stage.app, (Method::POST, "/grid/dso"), body).await;
+            assert_eq!(status, 200, "{shown}");
+            let followed = stage.fjord.followed("garage").unwrap();
+            let in_force = followed.in_force(stage.app.now()).limit;
+            assert_eq!(shown["limit_kw"].as_f64(), in_force.map(Power::as_kw));
+            assert_eq!(shown["least_kw"].as_f64(), Some(followed.least().as_kw()));
+            (shown["order"]["limit_kw"].clone(), in_force.unwrap().as_kw())
+        };
+        let (kept, in_force_kw) = order(4.2).await;
+        assert_eq!(kept, json!(4.2));
+        assert!((in_force_kw - 7.56).abs() < 1e-9, "{in_force_kw} kW");
+        assert_eq!(order(9.0).await, (json!(9.0), 9.0));
+        // What is kept of it is what was ordered: nothing changes by itself, also after a start.
+        follow(&stage.app).await;
+        stage.fjord.has_site("garage", Some(kw(3.0)));
+        let stage = stage.restarted().await;
+        resume_limits(std::slice::from_ref(&stage.app)).unwrap();
+        let followed = stage.fjord.followed("garage").unwrap();
+        assert_eq!(followed.in_force(stage.app.now()).limit, Some(kw(9.0)));
+    }
+}
+
+#[tokio::test]
+async fn plans_of_an_area_keep_the_least_power_of_their_devices() {
+    let mut sender = north();
+    sender["controllable_devices"] = json!(2);
+    sender["fail_safe_kw"] = json!(8.0);
+    let stage = Stage::with(On::Sqlite, |config| add_sender(config, sender)).await;
+    operate(&stage.app, (Method::POST, "/grid/dso"), json!({ "limit_kw": 1.0 })).await;
+    let limit_kw = limit_of(&stage.app).unwrap();
+    assert!((limit_kw - 7.56).abs() < 1e-9, "{limit_kw} kW");
+    step(&stage.app, 120);
+    follow(&stage.app).await;
+    assert_eq!(limit_of(&stage.app), Some(8.0));
+}
+
 /// Records of a log: their kinds, and limits or powers.
 fn records(log: &Path) -> Vec<(String, Value)> {
     let text = std::fs::read_to_string(log).unwrap();
@@ -408,6 +453,32 @@ async fn a_new_log_begins_with_the_limit_in_force() {
         ("limit", json!(9.0)),
     ];
     assert_eq!(records(&log), expected.map(|(kind, value)| (kind.to_owned(), value)));
+}
+
+/// A log that replaces one that was moved away while nothing was heard of the sender.
+#[tokio::test]
+async fn a_new_log_of_the_fail_safe_begins_with_the_silence() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, key) = (folder.path().join("grid.log"), folder.path().join("key"));
+    EvidenceKey::create_file(&key).unwrap();
+    let sender = json!({
+        "site": "garage", "fail_safe_kw": 5.0, "evidence_file": log, "evidence_key_file": key,
+    });
+    let stage = Stage::with(On::Sqlite, |config| add_sender(config, sender)).await;
+    stage.fjord.has_site("garage", Some(kw(3.0)));
+    let heard_at = stage.app.now();
+    follow(&stage.app).await;
+    step(&stage.app, 120);
+    follow(&stage.app).await;
+    std::fs::rename(&log, folder.path().join("old.log")).unwrap();
+    let stage = stage.restarted().await;
+    follow(&stage.app).await;
+    let expected = [("silence", Value::Null), ("limit", json!(5.0)), ("measured", json!(3.0))];
+    assert_eq!(records(&log), expected.map(|(kind, value)| (kind.to_owned(), value)));
+    let text = std::fs::read_to_string(&log).unwrap();
+    let silence = text.lines().next().unwrap().split_once(' ').unwrap().1;
+    let silence: Value = serde_json::from_str(silence).unwrap();
+    assert_eq!(silence["heard_at"], json!(heard_at));
 }
 
 #[tokio::test]

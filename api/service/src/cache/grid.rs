@@ -115,10 +115,16 @@ impl GridSender {
         self.memory().state.unwrap_or(GridState::new(now))
     }
 
-    /// Orders and signs of life, with the fail-safe of the settings.
+    /// Orders and signs of life, with the fail-safe and the least power of the settings.
     #[must_use]
     pub fn limit(&self, now: DateTime<Utc>) -> GridLimit {
-        self.state(now).limit.with_fail_safe(self.settings.fail_safe())
+        self.with_settings(self.state(now).limit)
+    }
+
+    /// Kept orders and signs of life, with the fail-safe and the least power of the settings.
+    #[must_use]
+    pub fn with_settings(&self, heard: GridLimit) -> GridLimit {
+        heard.with_fail_safe(self.settings.fail_safe()).with_least(self.settings.least_power())
     }
 
     /// The limit in force.

@@ -5,12 +5,16 @@ use std::path::PathBuf;
 use chrono::TimeDelta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use slackwater_control::grid_order::limit::FailSafe;
+use slackwater_control::grid_order::dimming::{SIMULTANEITY_FACTORS, least_power};
+use slackwater_control::grid_order::limit::{FailSafe, is_fail_safe_kept};
 use slackwater_engine::units::Power;
 use slackwater_store::rows::Pair;
 
 /// Longest of the times, s: a day.
 const SECONDS_MAX: u32 = 86_400;
+
+/// Largest number of controllable devices behind one grid connection.
+const DEVICES_MAX: u32 = 10_000;
 
 /// Sender of orders of a grid operator, for an area or for a site of chargers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,6 +50,17 @@ pub struct GridSettings {
     #[serde(default = "default_hold")]
     #[schemars(range(min = 1, max = 86_400))]
     pub hold_min_seconds: u32,
+    /// Number of devices that follow and are controllable by section 14a of the German energy act, where
+    /// the area or site is one grid connection. Together they keep their least power: a lower limit counts
+    /// as that one, and the chargers of a site have it whatever other load draws. Without a number an
+    /// order may be as low as 0 kW.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 10_000), example = 3)]
+    pub controllable_devices: Option<u32>,
+    /// Simultaneity factors of the least power for two controllable devices, three, and so on; the last
+    /// holds for more. Above 0 and at most 1.
+    #[serde(default = "default_factors")]
+    pub simultaneity_factors: Vec<f64>,
     /// File to which orders, limits in force and measured powers are added as evidence. Each process
     /// has its own.
     #[serde(default)]
@@ -74,6 +89,10 @@ const fn default_hold() -> u32 {
     7200
 }
 
+fn default_factors() -> Vec<f64> {
+    SIMULTANEITY_FACTORS.to_vec()
+}
+
 impl GridSettings {
     /// Devices that follow; `None` if the settings name none, or two.
     #[must_use]
@@ -96,6 +115,34 @@ impl GridSettings {
         })
     }
 
+    /// Power that the devices keep under any limit; zero without a number of controllable devices, or
+    /// with settings that were refused.
+    #[must_use]
+    pub fn least_power(&self) -> Power {
+        let devices = self.controllable_devices.unwrap_or(0);
+        least_power(devices, &self.simultaneity_factors).unwrap_or(Power::ZERO)
+    }
+
+    /// Fault of the settings of the least power.
+    fn find_flaw_of_least_power(&self) -> Option<String> {
+        let devices = self.controllable_devices.unwrap_or(0);
+        if self.controllable_devices.is_some() && !(1..=DEVICES_MAX).contains(&devices) {
+            return Some(format!(
+                "controllable_devices: {devices} devices are outside 1 to {DEVICES_MAX}"
+            ));
+        }
+        let least = match least_power(devices, &self.simultaneity_factors) {
+            Ok(least) => least,
+            Err(error) => return Some(format!("simultaneity_factors: {error}")),
+        };
+        let too_low = self.fail_safe.filter(|own| !is_fail_safe_kept(least, *own))?;
+        Some(format!(
+            "fail_safe_kw: {} kW is below the {:.3} kW that {devices} controllable devices keep",
+            too_low.as_kw(),
+            least.as_kw(),
+        ))
+    }
+
     fn flaw(&self) -> Option<String> {
         let wrong = |text: &str| Some(text.to_owned());
         let Some(target) = self.target() else {
@@ -109,6 +156,9 @@ impl GridSettings {
         }
         if let Some(power) = self.fail_safe.filter(|power| *power < Power::ZERO) {
             return Some(format!("fail_safe_kw: {} kW is below 0 kW", power.as_kw()));
+        }
+        if let Some(flaw) = self.find_flaw_of_least_power() {
+            return Some(flaw);
         }
         for (name, value) in [
             ("silence_max_seconds", self.silence_max_seconds),
@@ -160,11 +210,29 @@ mod tests {
         let flaw_of = |more: &str| flaw(&format!(r#"{{"box": {{"site": "garage"{more}}}}}"#));
         assert_eq!(flaw_of(""), None);
         assert_eq!(flaw_of(r#", "file": "f", "fail_safe_kw": 4.2"#), None);
+        // 4.2 kW · (1 + 0.8), which has no exact number.
+        assert_eq!(flaw_of(r#", "controllable_devices": 2, "fail_safe_kw": 7.56"#), None);
         for (more, expected) in [
             (r#", "zone": "NO1", "area": "north""#, "grid.box.zone: name zone and area, or site"),
             (r#", "file": "f""#, "grid.box.fail_safe_kw: a file may stay away"),
             (r#", "fail_safe_kw": -1"#, "grid.box.fail_safe_kw: -1 kW is below 0 kW"),
             (r#", "silence_max_seconds": 0"#, "grid.box.silence_max_seconds: 0 s is outside 1 s"),
+            (
+                r#", "controllable_devices": 0"#,
+                "grid.box.controllable_devices: 0 devices are outside",
+            ),
+            (
+                r#", "controllable_devices": 3, "fail_safe_kw": 4.2"#,
+                "grid.box.fail_safe_kw: 4.2 kW is below the 10.500 kW that 3 controllable devices",
+            ),
+            (
+                r#", "simultaneity_factors": [0.8, 75]"#,
+                "grid.box.simultaneity_factors: 75 is not above 0 and at most 1",
+            ),
+            (
+                r#", "simultaneity_factors": []"#,
+                "grid.box.simultaneity_factors: there is no factor",
+            ),
             (r#", "hold_min_seconds": 86401"#, "grid.box.hold_min_seconds: 86401 s is outside"),
             (r#", "evidence_key_file": "k""#, "grid.box.evidence_file: evidence_key_file needs"),
             (r#", "evidence_file": "e""#, "grid.box.evidence_key_file: evidence_file needs it"),

@@ -35,6 +35,7 @@ pub fn describe_sender(worlds: &[App], name: &str) -> Option<Value> {
         "heard_at": limit.heard_at(),
         "next_change": limit.next_change(now),
         "fail_safe_kw": sender.settings.fail_safe,
+        "least_kw": sender.settings.controllable_devices.map(|_| limit.least()),
         "fault": sender.fault(),
     }))
 }

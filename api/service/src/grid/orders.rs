@@ -214,7 +214,7 @@ async fn advance(
     let (timed, _) = next_state(sender, &before, Input::Time, now);
     let mut begun = None;
     if let Some(in_force) = timed.in_force
-        && begin_log(sender, &in_force, now).await
+        && begin_log(sender, &timed.limit, &in_force, now).await
     {
         begun = Some(in_force);
     }
@@ -262,14 +262,14 @@ fn next_state(
     input: Input,
     now: DateTime<Utc>,
 ) -> (GridState, Option<GridMessage>) {
-    let limit = kept.limit.with_fail_safe(sender.settings.fail_safe()).set_back_to(now);
+    let limit = sender.with_settings(kept.limit).set_back_to(now);
     let (limit, message) = match input {
         Input::Time => (limit, None),
         Input::Message(message) => (limit.after(message, now), Some(message)),
         Input::File(file) => take_order(limit, &file, now),
     };
     let in_force = Some(limit.in_force(now));
-    let limit = limit.with_fail_safe(None);
+    let limit = limit.with_fail_safe(None).with_least(Power::ZERO);
     (GridState { limit, in_force }, message.filter(|one| *one != GridMessage::Heartbeat))
 }
 

@@ -4,8 +4,8 @@
 //! |---|---|---|
 //! | `order` | when an order is taken | `limit_kw`, `until` |
 //! | `release` | when an order is taken back | |
-//! | `silence` | when the heartbeat is lost | `heard_at`, the last sign of life |
-//! | `limit` | first in a log, and when the limit in force changes | `limit_kw`, `reason`, `since`, `until` |
+//! | `silence` | when the heartbeat is lost, or first in a log if it is lost already | `heard_at`, the last sign of life |
+//! | `limit` | at the beginning of a log, and when the limit in force changes | `limit_kw`, `reason`, `since`, `until` |
 //! | `measured` | in each minute in which a limit is in force | `power_kw`, `devices`, `known` |
 //!
 //! All but measurements are signed at once, and measurements every quarter of an hour. A failure is
@@ -66,38 +66,42 @@ pub(crate) async fn record_limit(
     in_force: &InForce,
     now: DateTime<Utc>,
 ) {
-    let silence = json!({ "kind": "silence", "at": now, "heard_at": heard.heard_at() });
-    let limit = limit_record(in_force, now);
-    let records = match in_force.reason {
-        GridReason::FailSafe => vec![silence, limit],
-        GridReason::Free | GridReason::Ordered => vec![limit],
-    };
-    add_records(sender, records, Some(now)).await;
+    add_records(sender, limit_records(heard, in_force, now), Some(now)).await;
 }
 
-/// Begins a log without records with the limit in force, so that its first measurements and orders
-/// can be read. Returns true if the log was begun.
-pub(crate) async fn begin_log(sender: &GridSender, in_force: &InForce, now: DateTime<Utc>) -> bool {
+/// Begins a log without records with the limit in force, and before it the lost heartbeat if that is its
+/// reason, so that its first measurements and orders can be read. Returns true if the log was begun.
+pub(crate) async fn begin_log(
+    sender: &GridSender,
+    heard: &GridLimit,
+    in_force: &InForce,
+    now: DateTime<Utc>,
+) -> bool {
     let is_empty = sender
         .evidence
         .as_ref()
         .is_some_and(|log| log.lock().unwrap_or_else(PoisonError::into_inner).is_empty());
     if is_empty {
-        add_records(sender, vec![limit_record(in_force, now)], Some(now)).await;
+        add_records(sender, limit_records(heard, in_force, now), Some(now)).await;
     }
     is_empty
 }
 
-fn limit_record(in_force: &InForce, now: DateTime<Utc>) -> Value {
+fn limit_records(heard: &GridLimit, in_force: &InForce, now: DateTime<Utc>) -> Vec<Value> {
     let InForce { limit, reason, since, until } = in_force;
-    json!({
+    let silence = json!({ "kind": "silence", "at": now, "heard_at": heard.heard_at() });
+    let limit = json!({
         "kind": "limit",
         "at": now,
         "limit_kw": limit,
         "reason": reason,
         "since": since,
         "until": until,
-    })
+    });
+    match reason {
+        GridReason::FailSafe => vec![silence, limit],
+        GridReason::Free | GridReason::Ordered => vec![limit],
+    }
 }
 
 /// Records the power of the devices of a sender, once in each minute in which a limit is in force.
