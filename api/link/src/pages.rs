@@ -178,7 +178,10 @@ impl StepPage<'_> {
         let names: Vec<&str> = kinds.iter().map(|kind| texts.kind(*kind)).collect();
         html! {
             button.card.off[health == Health::Outage] type="submit" name="vendor" value=(profile.code) {
-                @if let Some(kind) = kinds.first() { (icons::of(*kind)) }
+                @if let Some(logo) = self.app.config().link.logos.get(profile.code.as_str()) {
+                    // The name beside it says the same.
+                    img src=(logo) alt="";
+                } @else if let Some(kind) = kinds.first() { (icons::of(*kind)) }
                 span {
                     (profile.display_name)
                     small { (names.join(", ")) }

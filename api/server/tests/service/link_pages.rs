@@ -585,6 +585,8 @@ async fn pages_have_the_face_that_the_operator_gave_them() {
         brand.privacy_url = Some("https://example.org/privacy?a=1&b=\"2".to_owned());
         brand.imprint_url = Some("https://example.org/imprint".to_owned());
         brand.support_url = Some("mailto:help@example.org".to_owned());
+        let logo = "data:image/png;base64,BBBB".to_owned();
+        config.link.logos.insert("FJORD".to_owned(), logo);
     })
     .await;
     let asker = stage.client("a").await;
@@ -592,6 +594,9 @@ async fn pages_have_the_face_that_the_operator_gave_them() {
     let mut tab = Tab::at(&stage, &url);
     let page = tab.open().await;
     assert!(page.says("<header><img class=\"logo\" src=\"data:image/png;base64,AAAA\" alt=\"\">"));
+    // One manufacturer has a logo, and the other one an icon.
+    let logo = "<img src=\"data:image/png;base64,BBBB\" alt=\"\"><span>FJORD Cars";
+    assert!(page.says(logo) && page.says("</svg><span>HEATH Cars"), "{}", page.html);
     assert!(
         page.says("<p>Nordlys &lt;Lading&gt;</p>") && page.says("– Nordlys &lt;Lading&gt;</title>")
     );
