@@ -50,6 +50,9 @@ def operation_lines(path: str, method: str, operation: Json) -> Iterator[str]:
     yield ""
     yield operation["summary"]
     yield ""
+    if "description" in operation:
+        yield operation["description"]
+        yield ""
     shared = {"Service-Version"}
     parameters = [item for item in operation.get("parameters", []) if item["name"] not in shared]
     yield from table(
@@ -64,6 +67,15 @@ def operation_lines(path: str, method: str, operation: Json) -> Iterator[str]:
         (f"`{status}`", content_type(answer), answer["description"]) for status, answer in answers
     ]
     yield from table(("Status", "Body", "Meaning"), rows)
+    for answer in operation["responses"].values():
+        yield from example_lines(answer)
+
+
+def example_lines(body: Json) -> Iterator[str]:
+    """Example of the content of a request or response, if it has one."""
+    for content in body.get("content", {}).values():
+        if "example" in content:
+            yield from ("```json", json.dumps(content["example"], indent=2), "```", "")
 
 
 def content_type(body: Json) -> str:
@@ -123,6 +135,11 @@ def http_page() -> str:
     lines = ["# HTTP", "", document["info"]["description"], "", HTTP_INTRO, "## Operations", ""]
     for tag, section in by_tag.items():
         lines += [f"### {tag}", "", *section]
+    lines += ["## Events", ""]
+    for name, methods in document["webhooks"].items():
+        for method, operation in methods.items():
+            lines += operation_lines(name, method, operation)
+            lines += example_lines(operation["requestBody"])
     lines += ["## Objects", ""]
     for name, schema in document["components"]["schemas"].items():
         lines += schema_lines(name, schema)

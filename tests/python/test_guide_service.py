@@ -104,9 +104,43 @@ def test_what_differs_between_versions_is_in_the_guide() -> None:
     assert {name for name in names | paths if f"`{name}`" not in guide} == set()
 
 
+def problem_rows(text: str) -> list[str]:
+    """Rows of a table of problems: status, title and meaning."""
+    return re.findall(r"^\| \d{3} \| [^|]+ \| [^|]+ \|$", text, re.MULTILINE)
+
+
 def test_every_kind_of_problem_is_explained() -> None:
     source = (ROOT / "api/http/src/problem.rs").read_text(encoding="utf-8")
     kinds = re.findall(r'Kind\s*=\s*\(\s*StatusCode::\w+,\s*[^,]+,\s*"([^"]+)"', source)
     page = (DOCS / "how-to/interface.md").read_text(encoding="utf-8")
-    explained = re.findall(r"^\| \d{3} \| ([^|]+) \|", page, re.MULTILINE)
-    assert sorted(explained) == sorted(kinds)
+    rows = problem_rows(page)
+    assert sorted(row.split(" | ")[1] for row in rows) == sorted(kinds)
+    document = json.loads((ROOT / "api/http/openapi.json").read_text(encoding="utf-8"))
+    assert sorted(problem_rows(document["info"]["description"])) == sorted(rows)
+    assert sorted(document["components"]["schemas"]["Problem"]["properties"]["title"]["enum"]) == (
+        sorted(kinds)
+    )
+
+
+def test_every_refusal_of_a_token_is_explained() -> None:
+    source = (ROOT / "api/http/src/problem.rs").read_text(encoding="utf-8")
+    own = source.partition("impl OauthError {")[2].partition("impl IntoResponse for OauthError")[0]
+    words = set(re.findall(r'"([a-z]+(?:_[a-z]+)+)"', own))
+    assert len(words) > 4
+    page = (DOCS / "how-to/interface.md").read_text(encoding="utf-8")
+    section = page.partition("\n## Authentication\n")[2].partition("\n## ")[0]
+    assert set(re.findall(r"^\| `(\w+)` \| \d", section, re.MULTILINE)) == words
+
+
+def test_each_problem_of_an_operation_is_named() -> None:
+    document = json.loads((ROOT / "api/http/openapi.json").read_text(encoding="utf-8"))
+    titles = set(document["components"]["schemas"]["Problem"]["properties"]["title"]["enum"])
+    named: set[str] = set()
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            for status, answer in operation["responses"].items():
+                own = set(re.findall(r"(?:^|\. )([A-Z][\w ]*): ", answer["description"])) & titles
+                assert bool(own) == (not status.startswith("2")), (method, path, status)
+                named |= own
+    # Paths that are no operation, and log-ins on the pages of link sessions.
+    assert titles - named == {"Not Found", "Method Not Allowed", "Failed Auth Challenge"}

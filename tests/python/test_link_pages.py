@@ -161,6 +161,28 @@ def complaints(window: Window) -> list[str]:
     return [entry["text"] for entry in logged(window) if entry["source"] != "network"]
 
 
+def test_a_password_is_shown_without_scripts_and_the_enter_key_logs_in(
+    served: Served, window: Window
+) -> None:
+    window.open(served.session()["linkUrl"])
+    window.click("button[value=VOLTBOX]")
+    window.click("#user_name", shows=False)
+    window.type("ada")
+    window.click("button[value=show]")
+    assert heading(window) == "Log in to Voltbox Home"
+    looks_right(window)
+    assert window.evaluate("document.querySelector('#password').type") == "text"
+    assert window.evaluate("document.querySelector('#user_name').value") == "ada"
+    assert window.evaluate("document.activeElement.id") == "password"
+    window.click("button[value=hide]")
+    assert window.evaluate("document.querySelector('#password').type") == "password"
+    window.click("button[value=show]")
+    window.type("sandbox")
+    assert window.evaluate("document.querySelector('#password').value") == "sandbox"
+    window.press("Enter", shows=True)
+    assert heading(window) == "Choose your devices"
+
+
 def test_a_person_links_a_car_on_a_phone_without_scripts(served: Served, window: Window) -> None:
     session = served.session()
     window.open(session["linkUrl"])

@@ -40,7 +40,7 @@ fn level_parser() -> impl TypedValueParser<Value = LevelFilter> {
 }
 
 fn parse_seconds(text: &str) -> Result<f64, String> {
-    let refused = || format!("{text:?} is no number of seconds above 0");
+    let refused = || format!("{text:?} is not a number of seconds above 0");
     let seconds: f64 = text.parse().map_err(|_| refused())?;
     if seconds.is_finite() && seconds > 0.0 { Ok(seconds) } else { Err(refused()) }
 }

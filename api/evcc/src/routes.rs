@@ -1,4 +1,5 @@
 //! Paths of the contract.
+use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -97,20 +98,25 @@ async fn make_schedule(State(planner): State<Planner>, request: Request) -> Resp
         answer
     });
     match task.await {
-        Ok(answer) => {
-            log_answer(&answer);
+        Ok(mut answer) => {
+            let reasons = mem::take(&mut answer.reasons);
+            log_refusal(&answer);
+            // A week has a thousand lines, each a call of the system: the client does not wait for them.
+            drop(tokio::task::spawn_blocking(move || log_reasons(&reasons)));
             write_response(answer)
         }
         Err(_) => write_response(refuse(500, "the plan could not be made")),
     }
 }
 
-fn log_answer(answer: &Answer) {
-    if answer.status == 200 {
-        for reason in &answer.reasons {
-            info!("{reason}");
-        }
-    } else {
+fn log_reasons(reasons: &[String]) {
+    for reason in reasons {
+        info!("{reason}");
+    }
+}
+
+fn log_refusal(answer: &Answer) {
+    if answer.status != 200 {
         let told: String = String::from_utf8_lossy(&answer.body).chars().take(LOGGED_MAX).collect();
         warn!(status = answer.status, "refused: {told}");
     }

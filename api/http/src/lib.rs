@@ -5,6 +5,7 @@
 //! Every failure leaves as a [`problem::Problem`], those of the framework included.
 
 pub mod auth;
+mod examples;
 mod handlers;
 pub mod issues;
 pub mod json;
@@ -14,6 +15,7 @@ mod overload;
 pub mod page;
 mod parameters;
 pub mod problem;
+mod problem_meanings;
 pub mod refusals;
 pub mod request;
 pub mod routes;

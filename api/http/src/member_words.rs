@@ -14,6 +14,7 @@ use slackwater_wire::words::charger_state_name;
 use utoipa::openapi::schema::{Schema, SchemaType, Type};
 use utoipa::openapi::{Components, RefOr};
 
+use crate::problem_meanings::titles;
 use crate::routes::charge_state::power_word;
 use crate::routes::health::{linking_status_word, status_word};
 use crate::routes::hvacs::{category_word, mode_word};
@@ -58,6 +59,7 @@ pub(crate) fn all_words() -> Vec<MemberWords> {
         ("ThermostatState", "holdType", texts(&["PERMANENT", "SCHEDULED"])),
         ("ScheduleStatus", "state", texts(&ScheduleState::ALL.map(state_word))),
         ("SmartChargingStatus", "state", texts(&ChargerState::ALL.map(charger_state_name))),
+        ("Problem", "title", titles()),
         ("VendorHealthBody", "status", texts(&Health::ALL.map(status_word))),
         (
             "VendorHealthBody",

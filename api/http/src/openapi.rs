@@ -16,17 +16,21 @@ use utoipa::openapi::server::ServerBuilder;
 use utoipa::openapi::{Content, InfoBuilder, OpenApi, Ref, RefOr, Required, Response};
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::examples::add_examples;
 use crate::handlers::documented_routes;
 use crate::member_words::list_words;
 use crate::page::Pagination;
 use crate::parameters::{parameter, text_schema, word_schema};
 use crate::problem::Problem;
+use crate::problem_meanings::{describe_status, write_table};
 
 const ABOUT: &str = "Read and control the energy devices of your users. Get a token: \
     `curl -u CLIENT_ID:CLIENT_SECRET -d grant_type=client_credentials AUTH_URL/oauth2/token`, and \
     send it as `Authorization: Bearer TOKEN`. Every answer says in `Service-Version` which dated \
     version it is in, and in `X-Request-Id` how the log of the service names the request; every \
-    failure is a problem of RFC 7807 (`application/problem+json`).";
+    failure is a problem of RFC 7807 (`application/problem+json`) with one of the titles below. \
+    Examples were recorded in the sandbox; `$BASE` is the address of the interface and `$TOKEN` a \
+    token.";
 
 /// Addresses of a service that runs with its defaults.
 const DEFAULT_BASE: &str = "http://127.0.0.1:8080";
@@ -63,7 +67,7 @@ pub fn write_document() -> String {
 pub fn build_document() -> OpenApi {
     let mut document = documented_routes().into_openapi();
     let info = InfoBuilder::new().title("Slackwater").version("2024-10-01");
-    document.info = info.description(Some(ABOUT)).build();
+    document.info = info.description(Some(format!("{ABOUT}\n\n{}", write_table()))).build();
     document.security = Some(vec![SecurityRequirement::new("token", [""; 0])]);
     let components = document.components.get_or_insert_default();
     components.schemas.insert(Problem::name().into_owned(), Problem::schema());
@@ -79,6 +83,7 @@ pub fn build_document() -> OpenApi {
             complete_operation(operation, path);
         }
     }
+    add_examples(&mut document);
     document
 }
 
@@ -129,18 +134,26 @@ fn complete_operation(operation: &mut Operation, path: &str) {
         |one: &RefOr<Parameter>| matches!(one, RefOr::T(one) if one.name == "pageSize");
     let is_list = own.iter().any(is_page_size);
     operation.parameters = Some(in_path.chain(own).chain([version.into()]).collect());
-    complete_responses(&mut operation.responses.responses, is_list);
+    let has_body = operation.request_body.is_some();
+    complete_responses(&mut operation.responses.responses, is_list, has_body);
 }
 
-fn complete_responses(responses: &mut BTreeMap<String, RefOr<Response>>, is_list: bool) {
-    for status in ["400", "401", "429"] {
-        responses.insert(status.to_owned(), Response::default().into());
+fn complete_responses(
+    responses: &mut BTreeMap<String, RefOr<Response>>,
+    is_list: bool,
+    has_body: bool,
+) {
+    // A manufacturer that is unavailable is told by reads of one device only.
+    let reads_device = responses.contains_key("405");
+    let of_body: &[&str] = if has_body { &["408", "413", "415"] } else { &[] };
+    for status in ["400", "401", "429", "500", "503"].iter().chain(of_body) {
+        responses.insert((*status).to_owned(), Response::default().into());
     }
     for (status, response) in responses {
         let RefOr::T(response) = response else { continue };
         if !status.starts_with('2') {
             let problem = Content::new(Some(Ref::from_schema_name(Problem::name())));
-            response.description = "The request is refused.".into();
+            response.description = describe_status(status, reads_device);
             response.content.insert("application/problem+json".to_owned(), problem.into());
             continue;
         }

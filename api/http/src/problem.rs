@@ -3,23 +3,8 @@
 //! Status codes of failures exist in this file only. The errors of the service know nothing of
 //! HTTP: the table [`refusals`](crate::refusals) says which problem each of them is. Titles that the
 //! specification lists have a type of their own; where none of them fits, the
-//! title is the phrase of the status and the type `about:blank`.
-//!
-//! | Status | Titles |
-//! |---|---|
-//! | 400 | Bad request |
-//! | 401 | Unauthorized, Failed Auth Challenge |
-//! | 403 | Forbidden |
-//! | 404 | Entity Not Found; Not Found for paths that lead nowhere |
-//! | 405 | Vendor Unavailable; Method Not Allowed |
-//! | 408 | Timeout |
-//! | 409 | Vendor Rejected, Should Not Disturb; Conflict for actions that have ended |
-//! | 413 | Content Too Large |
-//! | 422 | Enode Controlled Entity |
-//! | 424 | Vendor Not Yet Reached, Permanently Invalid Credentials; Failed Dependency |
-//! | 429 | Rate Limited, Vendor Rate Limited |
-//! | 500 | Server Error, Validation Error |
-//! | 503 | Service Unavailable |
+//! title is the phrase of the status and the type `about:blank`. The module `problem_meanings` says
+//! when each of them is answered.
 
 use std::any::Any;
 use std::time::Duration;
@@ -45,46 +30,51 @@ pub const ISSUES_MAX: usize = 100;
 /// Status, type and title of problems that belong together.
 pub(crate) type Kind = (StatusCode, &'static str, &'static str);
 
-const BAD_REQUEST: Kind = (StatusCode::BAD_REQUEST, "/problems/bad-request", "Bad request");
-const UNAUTHORIZED: Kind = (StatusCode::UNAUTHORIZED, "/problems/unauthorized", "Unauthorized");
-const FORBIDDEN: Kind = (StatusCode::FORBIDDEN, "/problems/forbidden", "Forbidden");
-const NO_ENTITY: Kind = (StatusCode::NOT_FOUND, "/problems/entity-not-found", "Entity Not Found");
-const NO_ROUTE: Kind = (StatusCode::NOT_FOUND, "/problems/not-found", "Not Found");
-const NO_METHOD: Kind = (StatusCode::METHOD_NOT_ALLOWED, NO_TYPE, "Method Not Allowed");
-const VENDOR_UNAVAILABLE: Kind =
+pub(crate) const BAD_REQUEST: Kind =
+    (StatusCode::BAD_REQUEST, "/problems/bad-request", "Bad request");
+pub(crate) const UNAUTHORIZED: Kind =
+    (StatusCode::UNAUTHORIZED, "/problems/unauthorized", "Unauthorized");
+pub(crate) const FORBIDDEN: Kind = (StatusCode::FORBIDDEN, "/problems/forbidden", "Forbidden");
+pub(crate) const NO_ENTITY: Kind =
+    (StatusCode::NOT_FOUND, "/problems/entity-not-found", "Entity Not Found");
+pub(crate) const NO_ROUTE: Kind = (StatusCode::NOT_FOUND, "/problems/not-found", "Not Found");
+pub(crate) const NO_METHOD: Kind = (StatusCode::METHOD_NOT_ALLOWED, NO_TYPE, "Method Not Allowed");
+pub(crate) const VENDOR_UNAVAILABLE: Kind =
     (StatusCode::METHOD_NOT_ALLOWED, "/problems/vendor-unavailable", "Vendor Unavailable");
-const TIMEOUT: Kind = (StatusCode::REQUEST_TIMEOUT, "/problems/timeout", "Timeout");
-const VENDOR_REJECTED: Kind =
+pub(crate) const TIMEOUT: Kind = (StatusCode::REQUEST_TIMEOUT, "/problems/timeout", "Timeout");
+pub(crate) const VENDOR_REJECTED: Kind =
     (StatusCode::CONFLICT, "/problems/vendor-rejected", "Vendor Rejected");
-const DO_NOT_DISTURB: Kind =
+pub(crate) const DO_NOT_DISTURB: Kind =
     (StatusCode::CONFLICT, "/problems/should-not-disturb", "Should Not Disturb");
-const CONFLICT: Kind = (StatusCode::CONFLICT, NO_TYPE, "Conflict");
+pub(crate) const CONFLICT: Kind = (StatusCode::CONFLICT, NO_TYPE, "Conflict");
 pub(crate) const CONTROLLED: Kind = (
     StatusCode::UNPROCESSABLE_ENTITY,
     "/problems/enode-controlled-entity",
     "Enode Controlled Entity",
 );
-const MEDIA_TYPE: Kind = (StatusCode::UNSUPPORTED_MEDIA_TYPE, NO_TYPE, "Unsupported Media Type");
-const NOT_YET_REACHED: Kind =
+pub(crate) const MEDIA_TYPE: Kind =
+    (StatusCode::UNSUPPORTED_MEDIA_TYPE, NO_TYPE, "Unsupported Media Type");
+pub(crate) const NOT_YET_REACHED: Kind =
     (StatusCode::FAILED_DEPENDENCY, "/problems/vendor-not-yet-reached", "Vendor Not Yet Reached");
-const CREDENTIALS: Kind = (
+pub(crate) const CREDENTIALS: Kind = (
     StatusCode::FAILED_DEPENDENCY,
     "/problems/permanently-invalid-credentials",
     "Permanently Invalid Credentials",
 );
-const FAILED_CHALLENGE: Kind =
+pub(crate) const FAILED_CHALLENGE: Kind =
     (StatusCode::UNAUTHORIZED, "/problems/failed-auth-challenge", "Failed Auth Challenge");
-const FAILED_DEPENDENCY: Kind = (StatusCode::FAILED_DEPENDENCY, NO_TYPE, "Failed Dependency");
-const TOO_LONG: Kind = (StatusCode::PAYLOAD_TOO_LARGE, NO_TYPE, "Content Too Large");
+pub(crate) const FAILED_DEPENDENCY: Kind =
+    (StatusCode::FAILED_DEPENDENCY, NO_TYPE, "Failed Dependency");
+pub(crate) const TOO_LONG: Kind = (StatusCode::PAYLOAD_TOO_LARGE, NO_TYPE, "Content Too Large");
 pub(crate) const RATE_LIMITED: Kind =
     (StatusCode::TOO_MANY_REQUESTS, "/problems/rate-limited", "Rate Limited");
-const VENDOR_RATE_LIMITED: Kind =
+pub(crate) const VENDOR_RATE_LIMITED: Kind =
     (StatusCode::TOO_MANY_REQUESTS, "/problems/vendor-rate-limited", "Vendor Rate Limited");
-const SERVER_ERROR: Kind =
+pub(crate) const SERVER_ERROR: Kind =
     (StatusCode::INTERNAL_SERVER_ERROR, "/problems/server-error", "Server Error");
-const BAD_ANSWER: Kind =
+pub(crate) const BAD_ANSWER: Kind =
     (StatusCode::INTERNAL_SERVER_ERROR, "/problems/validation-error", "Validation Error");
-const UNAVAILABLE: Kind =
+pub(crate) const UNAVAILABLE: Kind =
     (StatusCode::SERVICE_UNAVAILABLE, "/problems/service-unavailable", "Service Unavailable");
 
 /// A failure as the client sees it.

@@ -58,6 +58,8 @@ pub struct StepPage<'a> {
     pub chosen: &'a [String],
     /// Part of the name of a brand that is looked for.
     pub search: &'a str,
+    /// True if the password can be read while it is entered.
+    pub shows_password: bool,
 }
 
 impl StepPage<'_> {
@@ -176,7 +178,10 @@ impl StepPage<'_> {
         let names: Vec<&str> = kinds.iter().map(|kind| texts.kind(*kind)).collect();
         html! {
             button.card.off[health == Health::Outage] type="submit" name="vendor" value=(profile.code) {
-                @if let Some(kind) = kinds.first() { (icons::of(*kind)) }
+                @if let Some(logo) = self.app.config().link.logos.get(profile.code.as_str()) {
+                    // The name beside it says the same.
+                    img src=(logo) alt="";
+                } @else if let Some(kind) = kinds.first() { (icons::of(*kind)) }
                 span {
                     (profile.display_name)
                     small { (names.join(", ")) }
@@ -192,6 +197,8 @@ impl StepPage<'_> {
         let lead = if is_again { &texts.relink_lead } else { &texts.login_lead };
         let both = self.notice(Place::LogIn);
         let (no_name, no_password) = (self.notice(Place::UserName), self.notice(Place::Password));
+        // A password that was there when it was shown or hidden is entered anew.
+        let is_anew = self.notices.is_empty() && !self.user_name.is_empty();
         let name = Input {
             id: "user_name",
             label: &texts.user_name,
@@ -205,12 +212,12 @@ impl StepPage<'_> {
         let password = Input {
             id: "password",
             label: &texts.password,
-            kind: "password",
+            kind: if self.shows_password { "text" } else { "password" },
             autocomplete: "current-password",
             value: "",
             notice: no_password,
             is_wrong: both.is_some(),
-            has_focus: no_name.is_none() && (both.is_some() || no_password.is_some()),
+            has_focus: no_name.is_none() && (both.is_some() || no_password.is_some() || is_anew),
         };
         let fields = html! {
             (name.markup())
@@ -218,6 +225,7 @@ impl StepPage<'_> {
             div.buttons {
                 button.button.main type="submit" { (texts.log_in) }
                 p.hint { (texts.patience) }
+                (self.password_switch())
                 (self.other_brand())
                 (leave(&texts.cancel))
             }
@@ -252,6 +260,20 @@ impl StepPage<'_> {
                 p.notice role="alert" { (notice.text) }
             }
             (self.form("login", &fields))
+        }
+    }
+
+    /// Button that has the password shown or hidden while it is entered. It stands behind the one
+    /// that logs in, which is that of the Enter key. No password is sent back.
+    fn password_switch(&self) -> Markup {
+        let texts = self.frame.texts();
+        html! {
+            @if self.shows_password {
+                input type="hidden" name="shown" value="yes";
+                button.button type="submit" name="do" value="hide" { (texts.hide_password) }
+            } @else {
+                button.button type="submit" name="do" value="show" { (texts.show_password) }
+            }
         }
     }
 

@@ -92,6 +92,9 @@ async fn act(
         ("leave", step) => visit.leave_session(progress.failure, &step).await,
         ("back", step) => visit.step_back(&step).await,
         (_, Step::Choose) => visit.choose(&form).await,
+        (switch @ ("show" | "hide"), step @ Step::LogIn { .. }) => {
+            Ok(visit.switch_password(step, &form, switch == "show"))
+        }
         (_, Step::LogIn { vendor } | Step::Authorization { vendor, .. }) => {
             visit.log_in(vendor, &form).await
         }
@@ -109,6 +112,8 @@ pub(super) struct Entered {
     chosen: Vec<String>,
     /// Part of the name of a brand that is looked for.
     search: String,
+    /// True if the password can be read while it is entered.
+    shows_password: bool,
 }
 
 /// Failure of a visit.
@@ -201,6 +206,7 @@ impl Visit {
             user_name: &entered.user_name,
             chosen: &entered.chosen,
             search: &entered.search,
+            shows_password: entered.shows_password,
         }
         .of(&progress.step);
         let ends = self.form_targets(&progress.step);
@@ -304,7 +310,9 @@ impl Visit {
         if password.is_empty() {
             missing.push(Notice { place: Place::Password, text: texts.no_password.clone() });
         }
-        let entered = Entered { user_name: user_name.clone(), ..Entered::default() };
+        let shows_password = form.get("shown") == "yes";
+        let entered =
+            Entered { user_name: user_name.clone(), shows_password, ..Entered::default() };
         if !missing.is_empty() {
             let progress = Progress { step: Step::LogIn { vendor }, failure: None };
             return Ok(self.page_of(Some(LinkPageError::Entry), &progress, &entered, &missing));
@@ -328,6 +336,13 @@ impl Visit {
                 self.refuse_log_in(step, &vendor, &error, &entered).await
             }
         }
+    }
+
+    /// The page of a log-in whose password can be read, or no longer, while it is entered.
+    fn switch_password(&self, step: Step, form: &Form, shows_password: bool) -> Response {
+        let user_name = form.get("user_name").trim().to_owned();
+        let entered = Entered { user_name, shows_password, ..Entered::default() };
+        self.page_of(None, &Progress { step, failure: None }, &entered, &[])
     }
 
     /// The end, after too many log-ins that were refused.

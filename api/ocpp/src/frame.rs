@@ -96,11 +96,11 @@ impl Frame {
 
     fn call(id: String, parts: &mut impl Iterator<Item = Value>) -> Result<Self, FrameError> {
         let Some(Value::String(action)) = parts.next() else {
-            return Err(FrameError::Malformed { id, reason: "the third element is no action" });
+            return Err(FrameError::Malformed { id, reason: "the third element is not an action" });
         };
         match parts.next() {
             Some(payload @ Value::Object(_)) => Ok(Self::Call { id, action, payload }),
-            _ => Err(FrameError::Malformed { id, reason: "the fourth element is no object" }),
+            _ => Err(FrameError::Malformed { id, reason: "the fourth element is not an object" }),
         }
     }
 
@@ -163,10 +163,10 @@ mod tests {
             assert_eq!(Frame::read(text), Err(FrameError::Unanswerable { reason }), "{text}");
         }
         for (text, reason) in [
-            ("[2, \"1\"]", "the third element is no action"),
-            ("[2, \"1\", 5, {}]", "the third element is no action"),
-            ("[2, \"1\", \"Heartbeat\"]", "the fourth element is no object"),
-            ("[2, 1, \"Heartbeat\", []]", "the fourth element is no object"),
+            ("[2, \"1\"]", "the third element is not an action"),
+            ("[2, \"1\", 5, {}]", "the third element is not an action"),
+            ("[2, \"1\", \"Heartbeat\"]", "the fourth element is not an object"),
+            ("[2, 1, \"Heartbeat\", []]", "the fourth element is not an object"),
         ] {
             let id = "1".to_owned();
             assert_eq!(Frame::read(text), Err(FrameError::Malformed { id, reason }), "{text}");

@@ -39,7 +39,8 @@ impl UpstreamSettings {
             Some("ws") => false,
             Some("wss") => true,
             _ => {
-                let reason = format!("{:?} is no address ws://HOST or wss://HOST", self.address);
+                let reason =
+                    format!("{:?} is not an address ws://HOST or wss://HOST", self.address);
                 return wrong("address", reason);
             }
         };
@@ -81,7 +82,7 @@ mod tests {
         for (changes, expected) in [
             (
                 json!({"address": "billing.example"}),
-                "upstream.address: \"billing.example\" is no address ws://HOST or wss://HOST",
+                "upstream.address: \"billing.example\" is not an address ws://HOST or wss://HOST",
             ),
             (
                 json!({"address": "wss://billing.example/?id="}),

@@ -56,7 +56,7 @@ pub enum EventFault {
         count: usize,
     },
     /// A value that is no number.
-    #[error("interval {interval}: {LIMIT_TYPE} {value} is no number of kW")]
+    #[error("interval {interval}: {LIMIT_TYPE} {value} is not a number of kW")]
     NoNumber {
         /// Position of the interval, from 0.
         interval: usize,
@@ -88,7 +88,7 @@ pub enum EventFault {
         interval: usize,
     },
     /// A time that cannot be read.
-    #[error("{field} {text:?} is no time of ISO 8601")]
+    #[error("{field} {text:?} is not a time of ISO 8601")]
     Time {
         /// Name of the field.
         field: &'static str,
@@ -96,7 +96,7 @@ pub enum EventFault {
         text: String,
     },
     /// A duration that cannot be read.
-    #[error("{field} {text:?} is no duration of ISO 8601")]
+    #[error("{field} {text:?} is not a duration of ISO 8601")]
     Duration {
         /// Name of the field.
         field: &'static str,
@@ -408,7 +408,7 @@ mod tests {
         for (values, expected) in [
             (json!([-3.5]), "interval 0: IMPORT_CAPACITY_LIMIT -3.5 kW is below 0 kW"),
             (json!([1e9]), "interval 0: IMPORT_CAPACITY_LIMIT: 1e9 kW is beyond 1e7"),
-            (json!(["4"]), r#"interval 0: IMPORT_CAPACITY_LIMIT "4" is no number of kW"#),
+            (json!(["4"]), r#"interval 0: IMPORT_CAPACITY_LIMIT "4" is not a number of kW"#),
             (json!([]), "interval 0 has 0 values of IMPORT_CAPACITY_LIMIT; a limit is one"),
             (json!([1, 2]), "interval 0 has 2 values of IMPORT_CAPACITY_LIMIT; a limit is one"),
         ] {
@@ -418,7 +418,7 @@ mod tests {
         }
         for (changes, expected) in [
             (json!({"priority": -1}), "priority -1 is not within 0 and 4294967295"),
-            (json!({"duration": "1h"}), r#"duration "1h" is no duration of ISO 8601"#),
+            (json!({"duration": "1h"}), r#"duration "1h" is not a duration of ISO 8601"#),
             (json!({"intervalPeriod": null}), "interval 0 has no start"),
             (
                 json!({"intervalPeriod": {"start": "2026-01-05T17:00:00Z"}}),
@@ -426,7 +426,7 @@ mod tests {
             ),
             (
                 json!({"intervalPeriod": {"start": "tomorrow"}}),
-                r#"intervalPeriod.start "tomorrow" is no time of ISO 8601"#,
+                r#"intervalPeriod.start "tomorrow" is not a time of ISO 8601"#,
             ),
             (
                 json!({"payloadDescriptors": [{"payloadType": "IMPORT_CAPACITY_LIMIT", "units": "W"}]}),

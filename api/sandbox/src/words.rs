@@ -24,7 +24,7 @@ pub fn uuid_of(name: &str) -> Uuid {
 
 /// A text that is no time zone.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is no IANA time zone such as Europe/Oslo")]
+#[error("{given:?} is not an IANA time zone such as Europe/Oslo")]
 pub struct ZoneError {
     given: String,
 }
@@ -175,6 +175,6 @@ mod tests {
         let zone: TimeZone = serde_json::from_str("\"Europe/Oslo\"").unwrap();
         assert_eq!(serde_json::to_string(&zone).unwrap(), "\"Europe/Oslo\"");
         let error = serde_json::from_str::<TimeZone>("\"Oslo\"").unwrap_err().to_string();
-        assert!(error.contains("\"Oslo\" is no IANA time zone such as Europe/Oslo"), "{error}");
+        assert!(error.contains("\"Oslo\" is not an IANA time zone such as Europe/Oslo"), "{error}");
     }
 }

@@ -17,6 +17,7 @@ pub mod language;
 pub mod link;
 pub mod load;
 pub mod log;
+mod logos;
 pub mod plans;
 pub mod prices;
 pub mod proxies;
@@ -626,7 +627,7 @@ mod tests {
             ),
             ("[limits.budgets.sleep]\nrequests = 1\nseconds = 1", "sleep"),
             ("[versions]\nreleases = [[\"2022-01-01\", \"2022-01-01T00:00:00Z\"]]", "2022-01-01"),
-            ("[link]\nlanguage = \"fr\"", "`fr` is no language of the pages"),
+            ("[link]\nlanguage = \"fr\"", "`fr` is not a language of the pages"),
             ("[link]\ncolour_scheme = \"pink\"", "pink"),
             ("[link]\nlogin_timeout_seconds = 0", "link.login_timeout_seconds is 0"),
             ("[events]\nkeep_days = 0", "events.keep_days is 0"),

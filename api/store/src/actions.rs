@@ -293,7 +293,7 @@ impl FromRow<'_, AnyRow> for Action {
 
 fn state(word: &str) -> Result<ActionState, String> {
     let found = ActionState::ALL.into_iter().find(|state| state.as_str() == word);
-    found.ok_or_else(|| format!("{word:?} is no state of an action"))
+    found.ok_or_else(|| format!("{word:?} is not a state of an action"))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub enum Environment {
 
 /// A word that is no environment.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{given}` is no environment; one of sandbox, production")]
+#[error("`{given}` is not an environment; one of sandbox, production")]
 pub struct EnvironmentError {
     /// The word as given.
     pub given: String,

@@ -60,7 +60,7 @@ pub enum EvidenceLogError {
         reason: EvidenceError,
     },
     /// A line is no text.
-    #[error("{}: line {line} is no text", file.display())]
+    #[error("{}: line {line} is not text", file.display())]
     NoText {
         /// The file.
         file: PathBuf,
@@ -68,7 +68,7 @@ pub enum EvidenceLogError {
         line: usize,
     },
     /// A signature that the key did not make.
-    #[error("{}: line {line} is no signature of this key for the lines before it", file.display())]
+    #[error("{}: line {line} is not a signature of this key for the lines before it", file.display())]
     Signature {
         /// The file.
         file: PathBuf,
@@ -402,7 +402,7 @@ mod tests {
         // Another key, and each changed line, is found.
         let other = EvidenceKey::create_file(&folder.path().join("other")).unwrap().public_key();
         let error = check_log(&path, &other).unwrap_err().to_string();
-        assert!(error.contains("line 3 is no signature of this key"), "{error}");
+        assert!(error.contains("line 3 is not a signature of this key"), "{error}");
         let text = fs::read_to_string(&path).unwrap();
         for (from, to, line) in [(":1}", ":9}", 1), (":2}", ":9}", 2), (":3}", ":9}", 4)] {
             fs::write(&path, text.replace(from, to)).unwrap();
@@ -419,7 +419,7 @@ mod tests {
         let mut forged = EvidenceLog::open_file(&path, Some(other_key), noon()).unwrap();
         forged.append_records([record(9)]).unwrap();
         forged.sign_lines(noon()).unwrap();
-        assert!(check_log(&path, &public).unwrap_err().to_string().contains("line 2 is no sig"));
+        assert!(check_log(&path, &public).unwrap_err().to_string().contains("line 2 is not a sig"));
     }
 
     #[test]

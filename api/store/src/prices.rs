@@ -290,7 +290,8 @@ fn curve(steps: &[AnyRow]) -> Result<PriceCurve, StoreError> {
         |reason: String| StoreError::Corrupt { table: "price_steps", id: String::new(), reason };
     let slot = |row: &AnyRow| {
         let price: &str = row.try_get("price")?;
-        let number: f64 = price.parse().map_err(|_| corrupt(format!("{price:?} is no price")))?;
+        let number: f64 =
+            price.parse().map_err(|_| corrupt(format!("{price:?} is not a price")))?;
         let price = Price::from_per_kwh(number).map_err(|error| corrupt(error.to_string()))?;
         let cells = Cells::new("price_steps", row);
         Ok(Slot { start: cells.get("start_at")?, end: cells.get("end_at")?, price })

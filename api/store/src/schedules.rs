@@ -171,5 +171,5 @@ const fn type_word(target_type: TargetType) -> &'static str {
 fn target_type(word: &str) -> Result<TargetType, String> {
     let all = [TargetType::Vehicle, TargetType::Charger];
     let found = all.into_iter().find(|target_type| type_word(*target_type) == word);
-    found.ok_or_else(|| format!("{word:?} is no kind of target"))
+    found.ok_or_else(|| format!("{word:?} is not a kind of target"))
 }

@@ -11,7 +11,7 @@ use crate::events::Event;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     /// It is no JSON.
-    #[error("the template is no JSON: {reason}")]
+    #[error("the template is not JSON: {reason}")]
     Json {
         /// Message of the parser.
         reason: String,
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_refused_with_a_reason() {
         for (text, reason) in [
-            ("{", "the template is no JSON"),
+            ("{", "the template is not JSON"),
             ("\"{nome}\"", "the template has `{nome}`; placeholders are {id}"),
             ("[\"{data.}\"]", "`{data.}`"),
             ("{\"a\": \"{id\"}", "a single brace in \"{id\""),

@@ -149,11 +149,11 @@ impl DeviceSettings {
         };
         let port = self.address.rsplit_once(':').filter(|(host, _)| !host.is_empty());
         if port.is_none_or(|(_, port)| port.parse::<u16>().is_err()) {
-            return refuse("address", format!("{:?} is no host:port", self.address));
+            return refuse("address", format!("{:?} is not a host:port", self.address));
         }
         // 0 is for all devices at once.
         if self.unit_id == 0 {
-            return refuse("unit_id", "0 is no device; 1 to 255 are".to_owned());
+            return refuse("unit_id", "0 is not a device; 1 to 255 are".to_owned());
         }
         if !users.contains_key(&self.user) {
             return refuse("user", format!("there is no user {:?} in users", self.user));
@@ -212,9 +212,13 @@ mod tests {
         is("timeout_seconds", json!(31), "timeout_seconds: 31 s is outside 1 s to 30 s");
         is("revert_seconds", json!(600), "revert_seconds: 600 s is outside 1200 s to 65534 s");
         let member = "devices.roof.address";
-        is(member, json!("roof"), "devices.roof.address: \"roof\" is no host:port");
-        is(member, json!(":502"), "devices.roof.address: \":502\" is no host:port");
-        is("devices.roof.unit_id", json!(0), "devices.roof.unit_id: 0 is no device; 1 to 255 are");
+        is(member, json!("roof"), "devices.roof.address: \"roof\" is not a host:port");
+        is(member, json!(":502"), "devices.roof.address: \":502\" is not a host:port");
+        is(
+            "devices.roof.unit_id",
+            json!(0),
+            "devices.roof.unit_id: 0 is not a device; 1 to 255 are",
+        );
         is("devices.roof.user", json!("bo"), "devices.roof.user: there is no user \"bo\" in users");
         for kinds in [json!([]), json!(["meter"]), json!(["battery", "battery"])] {
             is(

@@ -93,7 +93,7 @@ fn a_field_that_is_wrong_is_named_with_its_line() {
     check(
         &HOME.replace("Europe/Oslo", "Oslo"),
         &expect![[
-            r#"line 6: locations[0].time_zone: "Oslo" is no IANA time zone such as Europe/Oslo"#
+            r#"line 6: locations[0].time_zone: "Oslo" is not an IANA time zone such as Europe/Oslo"#
         ]],
     );
     check(

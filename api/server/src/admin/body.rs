@@ -138,7 +138,7 @@ mod tests {
             "/bands/0/minutes: expected a whole number of 0 or more, found -1"
         );
         let member = refused(json!({ "bands": [], "a/b": 1 }));
-        assert!(member.starts_with("/a~1b: `a/b` is no member; expected `bands`"), "{member}");
+        assert!(member.starts_with("/a~1b: `a/b` is not a member; expected `bands`"), "{member}");
         let null = refused(Value::Null);
         assert_eq!(null, "expected an object, found null");
         let trailing = read::<Room>(b"{\"bands\": []} x").unwrap_err();

@@ -68,7 +68,7 @@ impl Filter {
         let mut all = Vec::new();
         for (name, value) in query_pairs(uri) {
             if !names.contains(&name.as_ref()) {
-                issues.push(format!("/{name}: is no condition; one of {}", names.join(", ")));
+                issues.push(format!("/{name}: is not a condition; one of {}", names.join(", ")));
             } else if name == "kind"
                 && let Err(error) = DeviceKind::parse(&value)
             {

@@ -21,7 +21,8 @@ pub(crate) fn describe_reason(reason: &str) -> String {
     if let Some(name) = reason.strip_prefix("missing field ") {
         return format!("{name} is required");
     }
-    for (opening, is) in [("unknown variant ", "is not known"), ("unknown field ", "is no member")]
+    for (opening, is) in
+        [("unknown variant ", "is not known"), ("unknown field ", "is not a member")]
     {
         let told = reason.strip_prefix(opening).and_then(|told| told.split_once(", expected "));
         if let Some((name, known)) = told {
@@ -84,7 +85,7 @@ mod tests {
     fn reasons_have_the_words_of_json() {
         for (reason, expected) in [
             ("missing field `limit_kw`", "`limit_kw` is required"),
-            ("unknown field `a`, expected `b` or `c`", "`a` is no member; expected `b` or `c`"),
+            ("unknown field `a`, expected `b` or `c`", "`a` is not a member; expected `b` or `c`"),
             (
                 "unknown variant `a`, expected one of `b`, `c`, `d`",
                 "`a` is not known; expected one of `b`, `c`, `d`",

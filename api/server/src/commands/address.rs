@@ -50,6 +50,6 @@ fn checked_url(given: &str) -> Result<String, String> {
         matches!(uri.scheme_str(), Some("http" | "https"))
             && uri.host().is_some_and(|host| !host.is_empty())
     });
-    let refused = || format!("`{given}` is no address such as http://127.0.0.1:8083");
+    let refused = || format!("`{given}` is not an address such as http://127.0.0.1:8083");
     if is_web { Ok(given.to_owned()) } else { Err(refused()) }
 }

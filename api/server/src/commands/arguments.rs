@@ -855,12 +855,12 @@ fn kind(given: &str) -> Result<DeviceKind, DeviceKindError> {
 
 fn parse_id(given: &str) -> Result<Uuid, String> {
     let example = "such as 0b3c8f52-5b43-4b6e-9b0e-3f3c6f0e6a51";
-    given.parse().map_err(|_| format!("`{given}` is no identifier {example}"))
+    given.parse().map_err(|_| format!("`{given}` is not an identifier {example}"))
 }
 
 /// Instant with an offset.
 pub(crate) fn parse_instant(given: &str) -> Result<DateTime<Utc>, String> {
-    let expected = "is no instant with an offset, such as 2026-01-05T18:00:00Z or \
+    let expected = "is not an instant with an offset, such as 2026-01-05T18:00:00Z or \
                     2026-01-05T19:00:00+01:00";
     given.parse().map_err(|_| format!("`{given}` {expected}"))
 }
@@ -913,34 +913,34 @@ mod tests {
             (&["serve", "--listen", "nowhere"][..], "`nowhere` is not an address and a port"),
             (&["serve", "--log", "a=b=c"], "is not a log filter"),
             (&["serve", "--clock", "fast"], "`fast` is not a speed"),
-            (&["serve", "--log", "verbose"], "`verbose` is no level"),
+            (&["serve", "--log", "verbose"], "`verbose` is not a level"),
             (&["serve", "--log", ""], "it is empty"),
             (&["serve", "--homes", "0"], "`0` is not a whole number of 1 or more"),
             (&["sandbox", "generate", "--homes", "0"], "`0` is not a whole number of 1 or more"),
             (&["events", "tail", "--after", "x"], "`x` is not a whole number of 0 or more"),
             (&["events", "tail", "--after=-5"], "`-5` is not a whole number of 0 or more"),
             (&["admin", "audit", "--after=-5"], "`-5` is not a whole number of 0 or more"),
-            (&["sandbox", "clock", "--step", "soon"], "`soon` is no number"),
+            (&["sandbox", "clock", "--step", "soon"], "`soon` is not a number"),
             (&["sandbox", "hand", "unplug"], "`unplug` is not JSON; `--help` has an example"),
             (&["client", "list", "--admin-token", "short"], "a token is at least 20"),
-            (&["client", "create", "--environment", "staging"], "`staging` is no environment"),
+            (&["client", "create", "--environment", "staging"], "`staging` is not an environment"),
             (&["client", "create", "--environment", "sandbox", "--version", "1"], "no version"),
             (
                 &["client", "list", "--admin", "localhost:8083"],
-                "`localhost:8083` is no address such",
+                "`localhost:8083` is not an address such",
             ),
             (&["device", "list", "--kind", "car"], "\"car\" is no kind of device; one of battery"),
             (
                 &["prices", "at", "--client", "c", "--location", "home"],
-                "`home` is no identifier such",
+                "`home` is not an identifier such",
             ),
             (
                 &["grid", "order", "dso", "--limit-kw", "-5", "--until", "now"],
-                "`now` is no instant",
+                "`now` is not an instant",
             ),
             (
                 &["limit", "set", "--power-max-kw", "-3", "--from", "2026-01-05"],
-                "is no instant with",
+                "is not an instant with",
             ),
         ];
         for (words, reason) in refusals {

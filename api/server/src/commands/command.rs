@@ -205,7 +205,7 @@ fn parse_celsius(given: &str) -> Result<Temperature, String> {
 }
 
 pub(crate) fn parse_number(given: &str) -> Result<f64, String> {
-    given.parse().map_err(|_| format!("`{given}` is no number"))
+    given.parse().map_err(|_| format!("`{given}` is not a number"))
 }
 
 #[cfg(test)]

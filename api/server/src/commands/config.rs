@@ -56,7 +56,7 @@ pub(crate) fn run_config_command(
 fn warnings(config: &Config, file: Option<&Path>) -> Vec<String> {
     let open = config.open_files(file).into_iter().map(|open| open.to_string());
     let ignored = ignored_variables().into_iter();
-    let ignored = ignored.map(|name| format!("{name} is no setting and is ignored"));
+    let ignored = ignored.map(|name| format!("{name} is not a setting and is ignored"));
     let linkless = config.opens_without_integrations().then(|| {
         "environments.production has no integrations, so that no device can be linked".to_owned()
     });

@@ -111,8 +111,8 @@ fn read_period(
 }
 
 fn read_power(cell: &str) -> Result<Power, String> {
-    let number =
-        parse_decimal(cell).ok_or_else(|| format!("`{cell}` is no number of kW, such as 120.5"))?;
+    let number = parse_decimal(cell)
+        .ok_or_else(|| format!("`{cell}` is not a number of kW, such as 120.5"))?;
     let power = Power::from_kw(number).map_err(|error| error.to_string())?;
     if power < Power::ZERO {
         return Err(format!("{number} kW is below 0; a limit is at least 0 kW"));
@@ -126,7 +126,7 @@ fn line_fault(text: &str, error: &csv::Error) -> (usize, String) {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
             format!("it has {len} columns, and the lines before have {expected_len}")
         }
-        _ => "it is no delimited text".to_owned(),
+        _ => "it is not delimited text".to_owned(),
     };
     (editor_line(text, error.position()), reason)
 }
@@ -182,13 +182,13 @@ mod tests {
         let cases = [
             (
                 after(&line(18, 19, "much")),
-                "line 3: power_max_kw: `much` is no number of kW".to_owned(),
+                "line 3: power_max_kw: `much` is not a number of kW".to_owned(),
             ),
             (after(&line(18, 19, "-5")), "line 3: power_max_kw: -5 kW is below 0".to_owned()),
             (after(&line(18, 19, "1e9")), "line 3: power_max_kw: 1e9 kW is beyond 1e7".to_owned()),
             (
                 after("six,seven,5\n"),
-                "line 3: start: `six` is no instant with an offset, such as".to_owned(),
+                "line 3: start: `six` is not an instant with an offset, such as".to_owned(),
             ),
             (
                 after(&line(19, 19, "5")),

@@ -74,7 +74,7 @@ async fn settled(with_policy: bool) -> Street {
 /// Temperature of the room as it is.
 fn temperature(room: &Street) -> f64 {
     let reading = room.residents.sandbox.actual_reading(UNIT).unwrap();
-    let Facts::Hvac(facts) = reading.facts else { panic!("{UNIT} is no heating unit") };
+    let Facts::Hvac(facts) = reading.facts else { panic!("{UNIT} is not a heating unit") };
     facts.temperature.unwrap().as_celsius()
 }
 

@@ -460,13 +460,16 @@ async fn limits_of_areas_are_set_imported_and_taken_back() {
     let bad = ["limit", "import", file, "--zone", "NO1", "--area", "north", "--admin", &admin];
     let (is_done, _, error) = run(program(&bad)).await;
     assert!(
-        !is_done && error.contains("limits.csv, line 3: power_max_kw: `much` is no number of kW"),
+        !is_done
+            && error.contains("limits.csv, line 3: power_max_kw: `much` is not a number of kW"),
         "{error}"
     );
     std::fs::write(&list, rows.replace("2026-01-05T20:00:00+00:00", "at eight")).unwrap();
     let (_, _, error) = run(program(&bad)).await;
     assert!(
-        error.contains("limits.csv, line 3: end: `at eight` is no instant with an offset, such as"),
+        error.contains(
+            "limits.csv, line 3: end: `at eight` is not an instant with an offset, such as"
+        ),
         "{error}"
     );
     stop.send(()).unwrap();

@@ -241,7 +241,7 @@ async fn orders_that_make_no_sense_are_refused_and_change_nothing() {
             "/grid/dso",
             json!({ "limit": 1.0 }),
             400,
-            "`limit` is no member; expected `limit_kw` or `until`",
+            "`limit` is not a member; expected `limit_kw` or `until`",
         ),
         ("/grid/dso", json!({}), 400, "`limit_kw` is required"),
     ] {

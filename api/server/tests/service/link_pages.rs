@@ -95,6 +95,38 @@ async fn choose_log_in_accept_and_come_back() {
 }
 
 #[tokio::test]
+async fn a_password_can_be_read_while_it_is_entered_and_is_never_sent_back() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let (url, _) = session(&asker, "u", &wanted()).await;
+    let mut tab = Tab::at(&stage, &url);
+    let page = tab.open().await;
+    let page = tab.follow(&page, &[("vendor", "FJORD")]).await;
+    let field = |kind: &str| format!("name=\"password\" type=\"{kind}\" value=\"\"");
+    assert!(page.says(&field("password")) && page.says("value=\"show\""));
+    // The first button of a form is the one of the Enter key.
+    let buttons = page.html.split("<button ").skip(1).map(|rest| rest.split('>').next().unwrap());
+    assert_eq!(buttons.collect::<Vec<_>>()[0], "class=\"button main\" type=\"submit\"");
+    let entered = [("user_name", "ada"), ("password", "a secret")];
+    let shown = tab.send(&page, &[&entered[..], &[("do", "show")]].concat()).await;
+    assert_eq!(shown.status, 200);
+    assert!(shown.says(&field("text")) && shown.says("Hide password"));
+    assert!(shown.says("value=\"ada\"") && !shown.says("a secret"), "{}", shown.html);
+    // It stays so after a wrong log-in, until it is hidden again.
+    stage.fjord.lets_in(Err(VendorError::Unauthorised));
+    let wrong = tab.send(&shown, &[&entered[..], &[("shown", "yes")]].concat()).await;
+    assert_eq!(wrong.status, 422);
+    assert!(wrong.says(&field("text")) && !wrong.says("a secret"));
+    let hidden = tab.send(&wrong, &[("user_name", "ada"), ("shown", "yes"), ("do", "hide")]).await;
+    assert!(
+        hidden.status == 200 && hidden.says(&field("password")) && !hidden.says("name=\"shown\"")
+    );
+    stage.fjord.lets_in(Ok(car_and_box()));
+    let page = tab.follow(&hidden, &entered).await;
+    assert!(page.says("Choose your devices"));
+}
+
+#[tokio::test]
 async fn a_given_vendor_skips_the_choice() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
@@ -553,6 +585,8 @@ async fn pages_have_the_face_that_the_operator_gave_them() {
         brand.privacy_url = Some("https://example.org/privacy?a=1&b=\"2".to_owned());
         brand.imprint_url = Some("https://example.org/imprint".to_owned());
         brand.support_url = Some("mailto:help@example.org".to_owned());
+        let logo = "data:image/png;base64,BBBB".to_owned();
+        config.link.logos.insert("FJORD".to_owned(), logo);
     })
     .await;
     let asker = stage.client("a").await;
@@ -560,6 +594,9 @@ async fn pages_have_the_face_that_the_operator_gave_them() {
     let mut tab = Tab::at(&stage, &url);
     let page = tab.open().await;
     assert!(page.says("<header><img class=\"logo\" src=\"data:image/png;base64,AAAA\" alt=\"\">"));
+    // One manufacturer has a logo, and the other one an icon.
+    let logo = "<img src=\"data:image/png;base64,BBBB\" alt=\"\"><span>FJORD Cars";
+    assert!(page.says(logo) && page.says("</svg><span>HEATH Cars"), "{}", page.html);
     assert!(
         page.says("<p>Nordlys &lt;Lading&gt;</p>") && page.says("– Nordlys &lt;Lading&gt;</title>")
     );

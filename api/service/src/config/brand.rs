@@ -1,15 +1,13 @@
 //! Face of the link pages: the operator's name, logo, colours and links.
 use std::fmt;
-use std::fs;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::error::ConfigError;
+use crate::config::logos::read_logo;
 use crate::config::text::as_optional_text;
 
 /// Most bytes of a logo. It is part of each page.
@@ -156,21 +154,10 @@ impl BrandSettings {
             return refused("name", "is empty");
         }
         let Some(file) = &self.logo_file else { return Ok(()) };
-        let bytes = match fs::read(file) {
-            Ok(bytes) => bytes,
-            Err(reason) => {
-                return refused("logo_file", &format!("cannot read {}: {reason}", file.display()));
-            }
-        };
-        let Some(kind) = image_type(&bytes) else {
-            return refused("logo_file", &format!("{} is no SVG and no PNG", file.display()));
-        };
-        if bytes.len() > LOGO_BYTES_MAX {
-            let reason =
-                format!("{} bytes are too many; {LOGO_BYTES_MAX} are allowed", bytes.len());
-            return refused("logo_file", &reason);
+        match read_logo(file, LOGO_BYTES_MAX) {
+            Ok(logo) => self.logo = Some(logo),
+            Err(reason) => return refused("logo_file", &reason),
         }
-        self.logo = Some(format!("data:{kind};base64,{}", STANDARD.encode(bytes)));
         Ok(())
     }
 
@@ -191,15 +178,6 @@ impl BrandSettings {
         });
         light.unwrap_or_default() + &dark.unwrap_or_default()
     }
-}
-
-/// Media type of a picture, by its first bytes.
-fn image_type(bytes: &[u8]) -> Option<&'static str> {
-    if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
-        return Some("image/png");
-    }
-    let text = std::str::from_utf8(bytes).ok()?;
-    text.contains("<svg").then_some("image/svg+xml")
 }
 
 #[cfg(test)]
@@ -224,7 +202,7 @@ mod tests {
             (r#"{"privacy_url": "mailto:a@b.example"}"#, "link.brand.privacy_url: "),
             (r#"{"name": " "}"#, "link.brand.name: is empty"),
             (r#"{"logo_file": "/nowhere/logo.svg"}"#, "link.brand.logo_file: cannot read"),
-            (r#"{"logo_file": "/proc/self/status"}"#, "is no SVG and no PNG"),
+            (r#"{"logo_file": "/proc/self/status"}"#, "is neither SVG nor PNG"),
         ] {
             let error = prepared(text).unwrap_err();
             assert!(error.contains(reason), "{text}: {error}");

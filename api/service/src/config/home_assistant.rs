@@ -173,7 +173,8 @@ impl HomeAssistantSettings {
         }
         let levels = || self.discovery_prefix.split('/');
         if levels().any(|level| level.is_empty() || !level.chars().all(is_plain)) {
-            let reason = format!("{:?} is no topic such as homeassistant", self.discovery_prefix);
+            let reason =
+                format!("{:?} is not a topic such as homeassistant", self.discovery_prefix);
             return wrong("discovery_prefix", &reason);
         }
         if levels().next() == Some(self.name.as_str()) {
@@ -232,7 +233,7 @@ mod tests {
             (r#""name": """#, r#"home_assistant.name: "" is not made of A to Z"#),
             (
                 r##""discovery_prefix": "#""##,
-                r##"home_assistant.discovery_prefix: "#" is no topic"##,
+                r##"home_assistant.discovery_prefix: "#" is not a topic"##,
             ),
             (r#""discovery_prefix": "a//b""#, "home_assistant.discovery_prefix: \"a//b\" is no"),
             (r#""name": "homeassistant""#, "home_assistant.name: discovery_prefix begins with it"),

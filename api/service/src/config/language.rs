@@ -94,7 +94,7 @@ impl Languages {
             let code = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
             let of_file = |fault: String| format!("{}: {fault}", path.display());
             if !is_code(code) {
-                faults.push(of_file(format!("`{code}` is no code of a language, such as fr")));
+                faults.push(of_file(format!("`{code}` is not a code of a language, such as fr")));
                 continue;
             }
             match LanguageFile::read(&text) {
@@ -302,7 +302,7 @@ mod tests {
             (
                 vec![("en.toml", other_gaps)],
                 "link.languages: en.toml: the text `step` has {all}, {n}, and in English it has \
-                 {n}, {of}\nlink.languages: en.toml: `stop` is no text of the pages",
+                 {n}, {of}\nlink.languages: en.toml: `stop` is not a text of the pages",
             ),
             (
                 vec![("de.toml", "lang = \"de\"\n[texts]\ncancel = 1")],
@@ -311,7 +311,7 @@ mod tests {
             (vec![("de.toml", "[texts]")], "link.languages: de.toml: line 1: missing field `lang`"),
             (
                 vec![("french words.toml", "")],
-                "link.languages: french words.toml: `french words` is no code of a language",
+                "link.languages: french words.toml: `french words` is not a code of a language",
             ),
         ] {
             let error = load(&files).unwrap_err();

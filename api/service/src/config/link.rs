@@ -10,6 +10,7 @@ use crate::config::brand::BrandSettings;
 use crate::config::error::ConfigError;
 use crate::config::forms;
 use crate::config::language::{BROWSER, ColourScheme, Languages};
+use crate::config::logos::read_vendor_logos;
 
 /// The pages on which people link devices.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +35,13 @@ pub struct LinkSettings {
     pub redirect_uris: BTreeMap<String, BTreeSet<String>>,
     /// Face of the pages.
     pub brand: BrandSettings,
+    /// Folder with logos of manufacturers, each a file such as `VOLTBOX.svg`, named by the code of
+    /// the manufacturer: SVG or PNG of 8 KiB at most. Others are shown with an icon.
+    #[schemars(example = &"/etc/slackwater/logos")]
+    pub vendor_logos: Option<PathBuf>,
+    /// Logos of manufacturers by their codes, as `data:` addresses, from the folder.
+    #[serde(skip)]
+    pub logos: BTreeMap<String, String>,
     /// Texts of the pages, from the program and from the folder.
     #[serde(skip)]
     pub texts: Languages,
@@ -49,15 +57,20 @@ impl Default for LinkSettings {
             login_timeout_seconds: 45,
             redirect_uris: BTreeMap::new(),
             brand: BrandSettings::default(),
+            vendor_logos: None,
+            logos: BTreeMap::new(),
             texts: Languages::default(),
         }
     }
 }
 
 impl LinkSettings {
-    /// Reads the logo and the languages, and checks what depends on them.
+    /// Reads the logos and the languages, and checks what depends on them.
     pub(super) fn prepare(&mut self) -> Result<(), ConfigError> {
         self.brand.prepare()?;
+        if let Some(folder) = &self.vendor_logos {
+            self.logos = read_vendor_logos(folder)?;
+        }
         for (client, address) in self
             .redirect_uris
             .iter()
@@ -81,7 +94,7 @@ impl LinkSettings {
         if self.language != BROWSER && self.texts.find(&self.language).is_none() {
             let codes: Vec<&str> = self.texts.codes().collect();
             return Err(ConfigError::Settings(format!(
-                "link.language: `{}` is no language of the pages; one of {BROWSER}, {}",
+                "link.language: `{}` is not a language of the pages; one of {BROWSER}, {}",
                 self.language,
                 codes.join(", ")
             )));

@@ -53,7 +53,7 @@ pub fn log_filter(given: &str) -> Result<EnvFilter, ConfigError> {
     let is_unknown = |directive: &&str| crate_of(directive).is_some_and(|name| !is_known(name));
     if let Some(word) = directives(given).filter(is_unknown).find(|word| !word.contains('=')) {
         let levels = "one of error, warn, info, debug, trace, off";
-        return Err(refused(format!("`{word}` is no level; {levels}")));
+        return Err(refused(format!("`{word}` is not a level; {levels}")));
     }
     if directives(given).all(|directive| is_unknown(&directive)) {
         let reason = "it names no crate of the service, whose lines would be lost";
@@ -106,8 +106,8 @@ mod tests {
         for (bad, reason) in [
             ("", "it is empty"),
             ("slackwater_http=loud", "is not a log filter"),
-            ("verbose", "`verbose` is no level; one of error, warn"),
-            ("info,louder", "`louder` is no level"),
+            ("verbose", "`verbose` is not a level; one of error, warn"),
+            ("info,louder", "`louder` is not a level"),
             ("slackwatr_api=debug", "add a level, as in info,slackwatr_api=debug"),
         ] {
             let error = log_filter(bad).unwrap_err().to_string();

@@ -30,7 +30,7 @@ texts! {
         brands, search_label, search, search_none, all_brands, support, privacy,
         imprint, trial_log_in, trial_code, not_now, nothing_title, nothing_lead,
         login_title, login_lead, redirect_lead, continue_at, relink_lead, user_name,
-        password, log_in, patience, other_brand, code_title, code_lead, code, go_on,
+        password, show_password, hide_password, log_in, patience, other_brand, code_title, code_lead, code, go_on,
         log_in_again, consent_title, consent_lead, devices, permissions, allow, deny,
         none_title, none_lead, vehicle, charger, hvac, inverter, battery, meter,
         vehicle_data, vehicle_location, vehicle_charging, charger_data,
@@ -124,7 +124,7 @@ pub(super) fn flaws(table: &Table, english: &Table) -> Vec<String> {
     let missing = missing.map(|name| format!("the text `{name}` is missing"));
     let wrong = table.iter().filter_map(|(name, text)| {
         let Some(model) = english.get(name) else {
-            return Some(format!("`{name}` is no text of the pages"));
+            return Some(format!("`{name}` is not a text of the pages"));
         };
         if text.trim().is_empty() {
             return Some(format!("the text `{name}` is empty"));
@@ -219,7 +219,7 @@ mod tests {
             "the text `a` has {m}, {n}, and in English it has {n}, {of}",
             "the text `b` is empty",
             "the text `c` has {x}, and in English it has no gaps",
-            "`e` is no text of the pages",
+            "`e` is not a text of the pages",
         ];
         assert_eq!(flaws(&other, &english), expected);
     }

@@ -41,7 +41,7 @@ pub fn read_order_file(file: &Path, now: DateTime<Utc>) -> Result<OrderFile, Str
     let facts = std::fs::metadata(file).map_err(|error| error.to_string())?;
     // A pipe without a writer would be read for ever.
     if !facts.is_file() {
-        return Err("it is no regular file".to_owned());
+        return Err("it is not a regular file".to_owned());
     }
     let size = facts.len();
     if size > BYTES_MAX {
@@ -132,7 +132,7 @@ mod tests {
         }
         let folder = tempfile::tempdir().unwrap();
         let fault = |path: &Path| read_order_file(path, second(0)).unwrap_err();
-        assert_eq!(fault(folder.path()), "it is no regular file");
+        assert_eq!(fault(folder.path()), "it is not a regular file");
         let path = folder.path().join("order.json");
         assert!(fault(&path).contains("No such file"), "{}", fault(&path));
         std::fs::write(&path, " ".repeat(5000)).unwrap();

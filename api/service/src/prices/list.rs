@@ -42,7 +42,7 @@ pub enum ListError {
         reason: String,
     },
     /// Not the JSON that is wanted.
-    #[error("it is no list of {{start, end, price}} in JSON: {0}")]
+    #[error("it is not a list of {{start, end, price}} in JSON: {0}")]
     Json(String),
     /// No column is what is looked for, or several may be.
     #[error("there is not one column of {what}; the header has {header}")]
@@ -53,7 +53,7 @@ pub enum ListError {
         header: String,
     },
     /// A cell is no time.
-    #[error("row {row}: {cell:?} is no time such as 2026-01-31 18:00")]
+    #[error("row {row}: {cell:?} is not a time such as 2026-01-31 18:00")]
     NotATime {
         /// The row.
         row: usize,
@@ -61,7 +61,7 @@ pub enum ListError {
         cell: String,
     },
     /// A cell is no number.
-    #[error("row {row}: {cell:?} is no number")]
+    #[error("row {row}: {cell:?} is not a number")]
     NotANumber {
         /// The row.
         row: usize,
@@ -163,7 +163,7 @@ fn text_rows(text: &str) -> Result<(Vec<RawRow>, String), ListError> {
             csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
                 format!("it has {len} columns, and the rows before have {expected_len}")
             }
-            _ => "it is no delimited text".to_owned(),
+            _ => "it is not delimited text".to_owned(),
         },
     };
     let header = reader.headers().map_err(failed)?.clone();
@@ -316,11 +316,14 @@ mod tests {
         let refusals = [
             (" \n", "the list is empty"),
             ("a,b\n1,2\n", "there is not one column of times; the header has a, b"),
-            ("start,price_eur_per_kwh\nsoon,2\n", "row 2: \"soon\" is no time"),
-            ("start,price_eur_per_kwh\n2026-01-05T00:00Z,dear\n", "row 2: \"dear\" is no number"),
+            ("start,price_eur_per_kwh\nsoon,2\n", "row 2: \"soon\" is not a time"),
+            (
+                "start,price_eur_per_kwh\n2026-01-05T00:00Z,dear\n",
+                "row 2: \"dear\" is not a number",
+            ),
             ("start,price\n2026-01-05T00:00Z,1\n", "nothing says what the prices count"),
             ("start,price_gbp_per_kwh\n2026-01-05T00:00Z,1\n", "nothing says what"),
-            ("{}", "it is no list of"),
+            ("{}", "it is not a list of"),
             ("[]", "nothing says what"),
             ("start,price_eur_per_kwh\n2026-01-05T00:00Z,1\n", "is the only one"),
             (
@@ -329,7 +332,7 @@ mod tests {
             ),
             (
                 "\n\nstart,price_eur_per_kwh\r\n\r\n2026-01-05T01:00Z,1\r\nsoon,1\r\n",
-                "row 6: \"soon\" is no time",
+                "row 6: \"soon\" is not a time",
             ),
             (
                 "start,price_eur_per_kwh\n\n2026-01-05T01:00Z,1,5\n",
