@@ -487,7 +487,7 @@ def _generic(origin: Any, inner: tuple[Any, ...], names: Mapping[str, Any]) -> C
     is_class = isinstance(origin, type)
     parts = [converter_of(each, names) for each in inner if each is not Ellipsis]
     if origin in {Union, types.UnionType}:
-        found = _union(parts)
+        found = _union(_told_apart(parts, inner))
     elif origin is tuple and inner[-1] is not Ellipsis:
         found = _fixed(parts)
     elif is_class and issubclass(origin, Mapping):
@@ -505,6 +505,35 @@ def _function(place: str, value: Any) -> object:
     if not callable(value):
         raise _mistyped(place, "a function", value)
     return value
+
+
+def _told_apart(options: Sequence[Converter], hints: Sequence[Any]) -> list[Converter]:
+    """Tell the tuples of a union apart: plain ones are read as the first named tuple.
+
+    A named tuple that is no member has another meaning, such as percent in place of kWh.
+    """
+    found: list[Converter] = []
+    has_row = False
+    for option, hint in zip(options, hints, strict=True):
+        is_row = isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields")
+        is_tuple = get_origin(hint) is tuple
+        if (is_row and has_row) or is_tuple:
+            found.append(_only(option, rows=is_row))
+        else:
+            found.append(option)
+        has_row = has_row or is_row
+    return found if has_row else list(options)
+
+
+def _only(option: Converter, *, rows: bool) -> Converter:
+    """Take either named tuples alone, or anything but them."""
+
+    def convert(place: str, value: Any) -> object:
+        if (isinstance(value, tuple) and hasattr(value, "_fields")) is not rows:
+            raise _mistyped(place, option.words, value)
+        return option(place, value)
+
+    return Converter(option.words, convert)
 
 
 def _union(options: Sequence[Converter]) -> Converter:
@@ -534,20 +563,21 @@ def hints_of(annotated: Any, names: Mapping[str, Any]) -> dict[str, Converter]:
             for name, hint in annotated.__annotations__.items()
             if name != "return" and not name.startswith("_")
         }
+        hints = annotated.__annotations__
+        undoubted: set[str] = set()
         if annotated.__name__ in LARGE:
             # A power over time stays what it is.
             undoubted = {
                 name
-                for name, hint in annotated.__annotations__.items()
+                for name, hint in hints.items()
                 if name.endswith(("_kw", "_kwh")) and "OverTime" not in str(hint)
             }
-            known |= {name: _union([UNDOUBTED, NOTHING]) for name in undoubted}
         if annotated.__name__ in ANY_SIZE:
-            hints = annotated.__annotations__
-            known |= {
-                name: _union([UNDOUBTED, NOTHING]) if "None" in str(hints[name]) else UNDOUBTED
-                for name in known.keys() & DOUBTED
-            }
+            undoubted = known.keys() & DOUBTED
+        known |= {
+            name: _union([UNDOUBTED, NOTHING]) if "None" in str(hints[name]) else UNDOUBTED
+            for name in undoubted
+        }
     return known
 
 

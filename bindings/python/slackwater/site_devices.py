@@ -12,7 +12,7 @@ from slackwater._conversion import warn_of_largest
 from slackwater._power import power_periods
 from slackwater._record import Record
 from slackwater._row import native_battery
-from slackwater.heat import SetBack, cop_points, outdoor_periods
+from slackwater.heat import CelsiusOverTime, SetBack, cop_points, outdoor_periods
 from slackwater.plan import AfterDeadline, Battery, PowerLimit, SocTarget, Target
 from slackwater.series import Series, periods_in
 from slackwater.storage import Consumption, StorageLimit
@@ -585,7 +585,7 @@ class HeatUnit(Record):
     temperature_celsius: float = field(kw_only=True)
     comfort_celsius: tuple[float, float] = field(kw_only=True)
     power_max_kw: float = field(kw_only=True)
-    outdoor_celsius: PowerOverTime = field(kw_only=True)
+    outdoor_celsius: CelsiusOverTime = field(kw_only=True)
     cop: float | Sequence[tuple[float, float]] = field(default=1.0, kw_only=True)
     gains_kw: PowerOverTime | None = field(default=None, kw_only=True)
     set_backs: Iterable[SetBack | tuple[str, str, float, float]] = field(default=(), kw_only=True)
