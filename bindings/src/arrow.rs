@@ -353,9 +353,13 @@ impl Table {
         self.schema == other.schema && next.is_none() && next_other.is_none()
     }
 
-    /// One line with the number of rows and the names of the columns.
-    pub(crate) fn shown(&self, class: &str, rows: &str) -> String {
-        format!("{class}({} {rows}: {})", self.num_rows(), self.column_names().join(", "))
+    /// One line with the number of rows, each a `thing`, other words about them and the names
+    /// of the columns.
+    pub(crate) fn shown(&self, class: &str, thing: &str, others: &[String]) -> String {
+        let rows = self.num_rows();
+        let plural = if rows == 1 { "" } else { "s" };
+        let words = [&[format!("{rows} {thing}{plural}")], others].concat();
+        format!("{class}({}: {})", words.join(", "), self.column_names().join(", "))
     }
 
     /// Sum of a column of numbers, and the number of its rows above 0; `None` without the column.
@@ -438,7 +442,7 @@ impl Table {
     }
 
     fn __repr__(&self) -> String {
-        self.shown("Table", "rows")
+        self.shown("Table", "row", &[])
     }
 
     /// Hand the table to an Arrow library.

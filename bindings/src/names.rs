@@ -107,12 +107,13 @@ pub(crate) fn find_meant<'a>(given: &str, owner: &str, known: &[&'a str]) -> Opt
 }
 
 /// Whether one name may be a slip of the pen for the other: one letter is
-/// wrong, missing, too many or swapped, or two of a long name; its words are in
+/// wrong, missing, too many or swapped, or two of a long name, but none of a
+/// name of four, which `note` and `node` would share; its words are in
 /// another order, or its unit is missing.
 fn is_near(given: &str, name: &str) -> bool {
     let slips = match name.len() {
-        0..4 => 0,
-        4..8 => 1,
+        0..5 => 0,
+        5..8 => 1,
         _ => 2,
     };
     let (given, name) = (given.to_lowercase(), name.to_lowercase());

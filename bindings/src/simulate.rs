@@ -216,7 +216,7 @@ impl SimulationTable {
     }
 
     fn __repr__(slf: PyRef<'_, Self>) -> String {
-        slf.as_super().shown("SimulationTable", "rows")
+        slf.as_super().shown("SimulationTable", "row", &[])
     }
 }
 

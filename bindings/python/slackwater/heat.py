@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 CelsiusOverTime = float | Sequence[float] | Sequence[tuple[datetime, datetime, float]]
 """A temperature in °C: one number, one for each slot of the prices, or periods
-``(start, end, celsius)`` in time order. A :class:`slackwater.Series` is none: it has no such unit."""
+``(start, end, celsius)`` in time order. No :class:`slackwater.Series` has this unit."""
 
 _ALL_TIMES = (datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC))
 """First and last instant of a number that is the same at all times."""

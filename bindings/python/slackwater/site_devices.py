@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from math import isfinite
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from slackwater import _engine
@@ -755,5 +756,11 @@ class Carbon(Record):
             slots = periods_in(self.intensity, "kg/kWh", "carbon.intensity")
         else:
             slots = [(start, end, value) for start, end, value in self.intensity]
+        for index, (_, _, value) in enumerate(slots):
+            if not isfinite(value):
+                message = (
+                    f"carbon.intensity[{index}] is {value} kg per kWh, which is no finite number"
+                )
+                raise _engine.InputError(message)
         warn_of_largest("carbon.intensity.kg_per_kwh", (value for _, _, value in slots))
         return slots
