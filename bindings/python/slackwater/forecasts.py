@@ -310,7 +310,7 @@ def issue_forecasts(
 
 
 def _forecast(
-    quantiles: Mapping[float, Sequence[float]],
+    quantiles: object,
     slots: Sequence[tuple[datetime, datetime]],
     currency: str,
     now: datetime,
