@@ -2,7 +2,6 @@
 use arrow_array::RecordBatch;
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
-use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::area::distributed::Partition;
 use slackwater_engine::area::{
     self as engine, AreaOptions, AreaProblem, Hooks, PlanChange, Status, WarmStart, plan_area_with,
@@ -15,7 +14,7 @@ use crate::area_heat::{AreaHeat, AreaHeatIntervals};
 use crate::area_input::{AreaColumns, NodeArg, Paid, one_batch};
 use crate::area_table::{self, Told};
 use crate::area_watch::{Raised, Store, Watched};
-use crate::arrow::Table;
+use crate::arrow::{Table, TableInput};
 use crate::batch::NUMBERS;
 use crate::doubts::{warn_of_columns, warn_of_each, warn_of_price_columns};
 use crate::error::{Named, Refused};
@@ -357,7 +356,7 @@ pub(crate) fn rounds(value: i64) -> Result<usize, Refused> {
 pub(crate) struct Before {
     /// Plans of vehicles, with `id` and `intervals`.
     #[pyo3(item("plans"))]
-    plans: Option<AnyRecordBatch>,
+    plans: Option<TableInput>,
     #[pyo3(item("budget"))]
     budget: f64,
     #[pyo3(item("start"))]
@@ -429,7 +428,7 @@ fn warn_of_vehicles(py: Python<'_>, batch: &RecordBatch, currency: &str) -> Resu
 #[expect(clippy::too_many_arguments, reason = "the arguments that Python names")]
 pub(crate) fn plan_area(
     py: Python<'_>,
-    vehicles: AnyRecordBatch,
+    vehicles: TableInput,
     paid: Paid,
     nodes: Vec<NodeArg>,
     heat: Vec<HeatUnitArgument>,

@@ -8,7 +8,6 @@ use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, UInt32Array};
 use arrow_schema::{DataType, Field};
 use pyo3::prelude::*;
-use pyo3_arrow::input::AnyRecordBatch;
 use serde::Serialize;
 use slackwater_engine::area as engine;
 use slackwater_engine::area::BlockLoad;
@@ -18,7 +17,7 @@ use slackwater_engine::area::distributed::{
 
 use crate::area_input::one_batch;
 use crate::area_watch::Raised;
-use crate::arrow::{Columns, Table, refused};
+use crate::arrow::{Columns, Table, TableInput, refused};
 use crate::error::Refused;
 
 /// The part of a row, in tables of parts and of sums.
@@ -72,7 +71,7 @@ impl Crew {
             (text(question), own.iter().map(text).collect());
         let tables = Python::attach(|py| {
             let answer = self.python.call_method1(py, "ask", (question, own))?;
-            answer.extract::<Vec<AnyRecordBatch>>(py)
+            answer.extract::<Vec<TableInput>>(py)
         })?;
         let mut by_part: BTreeMap<usize, Vec<BlockLoad>> = BTreeMap::new();
         for table in tables {

@@ -6,7 +6,6 @@ use arrow_cast::cast;
 use arrow_schema::DataType;
 use chrono::DateTime;
 use pyo3::prelude::*;
-use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::area::{
     AreaProblem, AreaVehicles, Limit, Node, PriceBlock, Profile, StorageColumns,
 };
@@ -14,7 +13,7 @@ use slackwater_engine::columns::Curves;
 use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::{Power, Price};
 
-use crate::arrow::{Columns, refused};
+use crate::arrow::{Columns, TableInput, refused};
 use crate::batch::Vehicles;
 use crate::error::{Named, Refused};
 use crate::prices::{PriceCurves, Prices};
@@ -131,7 +130,7 @@ impl NodeArg {
 }
 
 /// The columns of all vehicles as one.
-pub(crate) fn one_batch(vehicles: AnyRecordBatch) -> Result<RecordBatch, Refused> {
+pub(crate) fn one_batch(vehicles: TableInput) -> Result<RecordBatch, Refused> {
     let batches = crate::arrow::batches(vehicles)?;
     arrow_select::concat::concat_batches(&batches[0].schema(), &batches).map_err(refused)
 }
@@ -282,10 +281,27 @@ fn fill_column(
     paid: &Paid,
 ) -> Result<Option<Vec<bool>>, Refused> {
     let given = columns.optional_flags("fill_when_negative")?;
+    if let Some(fills) = &given {
+        refuse_kept_from_filling(columns, fills)?;
+    }
     if !vehicles.are_in_percent() || !paid.import()?.0.has_negative_price() {
         return Ok(None);
     }
     Ok(Some(given.unwrap_or_else(|| vec![true; columns.len()])))
+}
+
+/// Refuses a vehicle that negative prices may not fill, but that also discharges: it is charged
+/// where that pays.
+fn refuse_kept_from_filling(columns: &Columns<'_>, fills: &[bool]) -> Result<(), Refused> {
+    let Some(most) = columns.optional_numbers("discharge_max_kw")? else { return Ok(()) };
+    match (0..fills.len()).find(|&row| !fills[row] && most[row] > 0.0) {
+        None => Ok(()),
+        Some(row) => Err(Refused::Input(format!(
+            "fill_when_negative of row {row} is false, and its discharge_max_kw {} kW: a vehicle \
+             that also discharges is charged where that pays; leave one of them out",
+            most[row]
+        ))),
+    }
 }
 
 /// Names of nodes and their positions.

@@ -7,7 +7,6 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, Int64Array, RecordBatch, UInt32Array};
 use arrow_schema::DataType;
 use pyo3::prelude::*;
-use pyo3_arrow::input::AnyRecordBatch;
 use serde::de::DeserializeOwned;
 use slackwater_engine::area::Worker;
 use slackwater_engine::area::distributed::{
@@ -17,7 +16,7 @@ use slackwater_engine::area::distributed::{
 use crate::area_crew::{PART, POSITION, ROW, sums_table, with_columns};
 use crate::area_input::{AreaColumns, NodeArg, Paid, one_batch};
 use crate::area_table;
-use crate::arrow::{Columns, Table, refused};
+use crate::arrow::{Columns, Table, TableInput, refused};
 use crate::error::Refused;
 
 /// Vehicles of a part, ready to be asked. It answers the same whoever asks, and
@@ -67,7 +66,7 @@ impl AreaPart {
     #[pyo3(signature = (vehicles, paid, *, nodes, place))]
     fn new(
         py: Python<'_>,
-        vehicles: AnyRecordBatch,
+        vehicles: TableInput,
         paid: Paid,
         nodes: Vec<NodeArg>,
         place: &str,

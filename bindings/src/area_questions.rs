@@ -11,7 +11,6 @@ use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat;
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
-use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::area as engine;
 use slackwater_engine::columns::IntervalColumns;
 
@@ -19,7 +18,7 @@ use crate::area::AreaNumbers;
 use crate::area_heat::AreaHeatCertificate;
 use crate::area_input::{AreaColumns, NodeArg, Paid, one_batch};
 use crate::area_table::{add_intervals, names_of, places};
-use crate::arrow::{Columns, Table, refused, utc};
+use crate::arrow::{Columns, Table, TableInput, refused, utc};
 use crate::error::Refused;
 use crate::plan_table::PlanTable;
 use crate::power::{PowerChanges, changes_of_devices};
@@ -75,7 +74,7 @@ record! {
 
 /// Rows of a table of vehicles, held so that it can be read more than once.
 #[pyfunction]
-pub(crate) fn hold_table(vehicles: AnyRecordBatch) -> Result<Table, Refused> {
+pub(crate) fn hold_table(vehicles: TableInput) -> Result<Table, Refused> {
     Ok(Table::from_batch(one_batch(vehicles)?))
 }
 
@@ -86,7 +85,7 @@ pub(crate) fn verify_area(
     py: Python<'_>,
     numbers: PyRef<'_, AreaNumbers>,
     plans: PyRef<'_, PlanTable>,
-    vehicles: AnyRecordBatch,
+    vehicles: TableInput,
     paid: Paid,
     nodes: Vec<NodeArg>,
     heat: Vec<HeatUnitArgument>,
@@ -179,7 +178,7 @@ impl NewValue {
 /// The table of vehicles with other values for one of them; see `slackwater.AreaPlan.what_if`.
 #[pyfunction]
 pub(crate) fn change_vehicle(
-    vehicles: AnyRecordBatch,
+    vehicles: TableInput,
     id: &str,
     values: BTreeMap<String, Option<NewValue>>,
 ) -> Result<Table, Refused> {

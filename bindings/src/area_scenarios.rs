@@ -7,13 +7,12 @@ use arrow_schema::DataType;
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
-use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::area::scenarios as engine;
 use slackwater_engine::units::Price;
 
 use crate::area::{from_zero, rounds};
 use crate::area_input::{ProfileArg, one_batch};
-use crate::arrow::refused;
+use crate::arrow::{TableInput, refused};
 use crate::batch::{NUMBERS, Vehicles};
 use crate::doubts::{warn_of_columns, warn_of_each};
 use crate::error::{Named, Refused};
@@ -373,7 +372,7 @@ fn read_ids(vehicles: &Vehicles) -> Result<Arc<[String]>, Refused> {
 ))]
 pub(crate) fn plan_area_scenarios(
     py: Python<'_>,
-    vehicles: AnyRecordBatch,
+    vehicles: TableInput,
     scenarios: Vec<ScenarioTuple>,
     known_from: Instant,
     shortfall_price_per_kwh: f64,

@@ -8,7 +8,6 @@ use arrow_array::types::TimestampMicrosecondType;
 use arrow_array::{Array, ArrayRef, GenericStringArray, RecordBatch};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, SchemaRef};
-use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::area as engine;
 use slackwater_engine::area::AreaNumbers;
 use slackwater_engine::area::AreaProblem;
@@ -16,7 +15,7 @@ use slackwater_engine::columns::{IntervalColumns, PlanTable};
 
 use crate::answer::{intervals, item, numbers};
 use crate::area_input::one_batch;
-use crate::arrow::{Columns, Table, cast_times, refused, schema, to_numbers};
+use crate::arrow::{Columns, Table, TableInput, cast_times, refused, schema, to_lists, to_numbers};
 use crate::error::Refused;
 use crate::provenance::Estimates;
 
@@ -176,8 +175,7 @@ pub(crate) fn add_intervals(
     to: &mut IntervalColumns,
 ) -> Result<(), Refused> {
     let wrong = || Refused::Input("\"intervals\" of previous plans are none".to_owned());
-    let lists = plans.column("intervals")?;
-    let lists = lists.as_list_opt::<i32>().ok_or_else(wrong)?;
+    let lists = to_lists(plans.column("intervals")?)?.ok_or_else(wrong)?;
     let fields = lists.values().as_struct_opt().ok_or_else(wrong)?;
     let field = |name: &str| fields.column_by_name(name).ok_or_else(wrong);
     let start = cast_times("intervals.start", field("start")?)?;
@@ -203,7 +201,7 @@ pub(crate) fn add_intervals(
 /// # Errors
 /// The plans are none, or an `id` stands for two vehicles of one table.
 pub(crate) fn previous_intervals(
-    plans: AnyRecordBatch,
+    plans: TableInput,
     id: &ArrayRef,
 ) -> Result<IntervalColumns, Refused> {
     let plans = one_batch(plans)?;

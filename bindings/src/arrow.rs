@@ -4,7 +4,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, TimestampMicrosecondType};
 use arrow_array::{
-    Array, ArrayRef, Float64Array, RecordBatch, StructArray, TimestampMicrosecondArray,
+    Array, ArrayRef, Float64Array, ListArray, RecordBatch, RecordBatchReader, StructArray,
+    TimestampMicrosecondArray,
 };
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
@@ -33,9 +34,30 @@ pub(crate) fn refused(error: ArrowError) -> Refused {
     Refused::Input(format!("the Arrow data cannot be read: {error}"))
 }
 
+/// A table, a stream or a single batch of any Arrow library, as an argument: the only place where
+/// columns come in. Frames of polars, some of whose columns are not in Arrow's format, are made
+/// readable by `slackwater._frames`.
+pub(crate) struct TableInput(AnyRecordBatch);
+
+impl<'py> FromPyObject<'_, 'py> for TableInput {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let frames = given.py().import("slackwater._frames")?;
+        Ok(Self(frames.call_method1("readable_table", (given,))?.extract()?))
+    }
+}
+
+impl TableInput {
+    /// A reader of the record batches, one after the other.
+    pub(crate) fn into_reader(self) -> Result<Box<dyn RecordBatchReader + Send>, Refused> {
+        Ok(self.0.into_reader()?)
+    }
+}
+
 /// The record batches of a table, a stream or a single batch: at least one,
 /// so that the columns of an empty table are looked at as well.
-pub(crate) fn batches(data: AnyRecordBatch) -> Result<Vec<RecordBatch>, Refused> {
+pub(crate) fn batches(data: TableInput) -> Result<Vec<RecordBatch>, Refused> {
     let reader = data.into_reader()?;
     let schema = reader.schema();
     let mut batches = reader.collect::<Result<Vec<_>, _>>().map_err(refused)?;
@@ -166,9 +188,18 @@ impl<'a> Columns<'a> {
     }
 }
 
+/// Type of the values of a column, whether each is stored or points into a dictionary.
+fn value_type(column: &ArrayRef) -> &DataType {
+    match column.data_type() {
+        DataType::Dictionary(_, value) => value,
+        kind => kind,
+    }
+}
+
 /// A column of any numeric type as numbers.
 pub(crate) fn to_numbers(name: &str, column: &ArrayRef) -> Result<Float64Array, Refused> {
-    let numeric = column.data_type().is_numeric() || column.data_type() == &DataType::Null;
+    let kind = value_type(column);
+    let numeric = kind.is_numeric() || kind == &DataType::Null;
     if !numeric {
         let text = format!("column {name:?} holds {}, not numbers", content(column.data_type()));
         return Err(Refused::Input(text));
@@ -179,7 +210,7 @@ pub(crate) fn to_numbers(name: &str, column: &ArrayRef) -> Result<Float64Array, 
 
 /// A column of aware timestamps in microseconds.
 pub(crate) fn cast_times(name: &str, column: &ArrayRef) -> Result<ArrayRef, Refused> {
-    match column.data_type() {
+    match value_type(column) {
         DataType::Timestamp(_, Some(_)) => arrow_cast::cast(column, &timestamp()).map_err(refused),
         DataType::Timestamp(_, None) => Err(Refused::Input(format!(
             "column {name:?} holds timestamps without a time zone; give them the zone of the \
@@ -191,6 +222,17 @@ pub(crate) fn cast_times(name: &str, column: &ArrayRef) -> Result<ArrayRef, Refu
             content(other)
         ))),
     }
+}
+
+/// A column of lists, whose lengths some libraries count with 64 bits; `None` for other content.
+pub(crate) fn to_lists(column: &ArrayRef) -> Result<Option<ListArray>, Refused> {
+    let (DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _)) =
+        column.data_type()
+    else {
+        return Ok(None);
+    };
+    let lists = arrow_cast::cast(column, &DataType::List(item.clone())).map_err(refused)?;
+    Ok(Some(lists.as_list::<i32>().clone()))
 }
 
 /// Content of a column of a type, in words that need no knowledge of Arrow.
@@ -311,9 +353,13 @@ impl Table {
         self.schema == other.schema && next.is_none() && next_other.is_none()
     }
 
-    /// One line with the number of rows and the names of the columns.
-    pub(crate) fn shown(&self, class: &str, rows: &str) -> String {
-        format!("{class}({} {rows}: {})", self.num_rows(), self.column_names().join(", "))
+    /// One line with the number of rows, each a `thing`, other words about them and the names
+    /// of the columns.
+    pub(crate) fn shown(&self, class: &str, thing: &str, others: &[String]) -> String {
+        let rows = self.num_rows();
+        let plural = if rows == 1 { "" } else { "s" };
+        let words = [&[format!("{rows} {thing}{plural}")], others].concat();
+        format!("{class}({}: {})", words.join(", "), self.column_names().join(", "))
     }
 
     /// Sum of a column of numbers, and the number of its rows above 0; `None` without the column.
@@ -396,7 +442,7 @@ impl Table {
     }
 
     fn __repr__(&self) -> String {
-        self.shown("Table", "rows")
+        self.shown("Table", "row", &[])
     }
 
     /// Hand the table to an Arrow library.

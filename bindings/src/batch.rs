@@ -6,7 +6,6 @@ use arrow_array::types::TimestampMicrosecondType;
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray};
 use arrow_schema::{DataType, Field, SchemaRef};
 use pyo3::prelude::*;
-use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::batch::{self as engine, RoomColumn};
 use slackwater_engine::columns::{
     ChargeNumbers, Curves, Fleet, NO_TIME, Needs, PlanTable as PlanRows, TargetLists,
@@ -15,7 +14,9 @@ use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::time::horizon::Horizon;
 
 use crate::answer::{self, numbers};
-use crate::arrow::{Columns, Table, cast_times, content, or_nan, refused, schema, to_numbers};
+use crate::arrow::{
+    Columns, Table, TableInput, cast_times, content, or_nan, refused, schema, to_lists, to_numbers,
+};
 use crate::charged::Charged;
 use crate::doubts::warn_of_columns;
 use crate::error::{Named, Refused};
@@ -27,21 +28,33 @@ use crate::provenance::Estimates;
 use crate::row_fields::{find_rows, take_only};
 use crate::series::Series;
 
-/// Columns that belong to other functions; ignoring them would plan something else.
-const NOT_HERE: [&str; 15] = [
+/// Columns of vehicles and batteries that some function reads. Those that a function does not read
+/// are refused there: ignoring them would plan something else.
+pub(crate) const VEHICLE_COLUMNS: [&str; 26] = [
     "after_deadline",
+    "capacity_kwh",
+    "charge_from_grid",
     "charge_limit_percent",
-    "discharge_max_kw",
     "discharge_efficiency",
+    "discharge_max_kw",
+    "discharge_to_grid",
+    "efficiency",
     "end_value_per_kwh",
+    "energy_kwh",
     "energy_max_kwh",
     "fill_when_negative",
     "node",
     "power_limits",
     "power_min_kw",
+    "power_step_kw",
     "priority",
+    "reserve_kwh",
+    "reserve_percent",
     "soc_fallback_percent",
+    "soc_percent",
     "start_cost",
+    "target_percent",
+    "targets",
     "until",
     "wear_price_per_kwh",
 ];
@@ -187,9 +200,12 @@ impl Vehicles {
         (function, honoured): (&str, &[&str]),
     ) -> Result<Self, Refused> {
         let columns = Columns::new(batch);
-        let not_here = NOT_HERE.iter().filter(|name| !honoured.contains(name));
-        columns.refuse_foreign(not_here, function)?;
-        columns.refuse_lookalikes(&[&KNOWN[..], honoured].concat())?;
+        let known = [&KNOWN[..], honoured].concat();
+        columns.refuse_foreign(
+            VEHICLE_COLUMNS.iter().filter(|name| !known.contains(name)),
+            function,
+        )?;
+        columns.refuse_lookalikes(&known)?;
         let needs = if columns.find("energy_kwh").is_some() {
             if let Some(name) = IN_PERCENT.iter().find(|name| columns.find(name).is_some()) {
                 let text = format!("column {name:?} goes with \"soc_percent\", not \"energy_kwh\"");
@@ -273,12 +289,7 @@ fn target_lists(column: &ArrayRef) -> Result<(Vec<i32>, Times, Numbers), Refused
         let text = "column \"targets\" holds no lists of {by, energy_kwh}";
         Refused::Input(format!("{text}, but {}", content(column.data_type())))
     };
-    // Some libraries count with 64 bits in lists of any length.
-    let (DataType::List(item) | DataType::LargeList(item)) = column.data_type() else {
-        return Err(wrong());
-    };
-    let column = arrow_cast::cast(column, &DataType::List(item.clone())).map_err(refused)?;
-    let lists = column.as_list::<i32>();
+    let lists = to_lists(column)?.ok_or_else(wrong)?;
     let targets = lists.values().as_struct_opt().ok_or_else(wrong)?;
     let field = |name: &str| targets.column_by_name(name).ok_or_else(wrong);
     let by = cast_times("targets.by", field("by")?)?;
@@ -431,7 +442,7 @@ fn plan_all(
 #[pyo3(signature = (vehicles, prices, *, intensity = None))]
 pub(crate) fn plan_batch(
     py: Python<'_>,
-    vehicles: AnyRecordBatch,
+    vehicles: TableInput,
     prices: &Prices,
     intensity: Option<&Series>,
 ) -> Result<Py<PlanTable>, Refused> {
@@ -458,7 +469,7 @@ pub(crate) fn plan_batch(
 #[pyfunction]
 pub(crate) fn plan_row(
     py: Python<'_>,
-    vehicles: AnyRecordBatch,
+    vehicles: TableInput,
     prices: &Prices,
     vehicle: &str,
 ) -> Result<Plan, Refused> {
@@ -487,7 +498,7 @@ pub(crate) fn intensity_by_slot(
 #[pyo3(signature = (vehicles, prices, *, intensity = None))]
 pub(crate) fn plan_batch_own(
     py: Python<'_>,
-    vehicles: AnyRecordBatch,
+    vehicles: TableInput,
     prices: Py<PriceCurves>,
     intensity: Option<&Series>,
 ) -> Result<Py<PlanTable>, Refused> {

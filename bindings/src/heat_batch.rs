@@ -3,7 +3,6 @@
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, SchemaRef};
 use pyo3::prelude::*;
-use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::batch as engine;
 use slackwater_engine::columns::{HeatNumbers, PlanTable as PlanRows, RoomError, Rooms};
 use slackwater_engine::plan::heat::{HeatProblem, HeatRequest};
@@ -11,7 +10,7 @@ use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::time::horizon::Horizon;
 
 use crate::answer::{self, numbers};
-use crate::arrow::{Columns, Table, refused, schema};
+use crate::arrow::{Columns, Table, TableInput, refused, schema};
 use crate::batch::{Numbers, Times, find_price_rows};
 use crate::doubts::warn_of_columns;
 use crate::error::Refused;
@@ -132,7 +131,7 @@ impl Rows {
 #[pyfunction]
 pub(crate) fn heat_row(
     py: Python<'_>,
-    rooms: AnyRecordBatch,
+    rooms: TableInput,
     room: &str,
 ) -> Result<RowFields, Refused> {
     let rooms = crate::arrow::batches(rooms)?;
@@ -217,7 +216,7 @@ fn record_batch(
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
 pub(crate) fn plan_heat_batch(
     py: Python<'_>,
-    rooms: AnyRecordBatch,
+    rooms: TableInput,
     prices: Vec<PyRef<'_, Prices>>,
     names: Option<Vec<String>>,
     mode: &str,

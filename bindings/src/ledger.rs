@@ -9,7 +9,6 @@ use arrow_array::{
 use arrow_schema::DataType;
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
-use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::statistics::fixed::Amount;
 use slackwater_engine::statistics::sample::Sample;
@@ -17,7 +16,7 @@ use slackwater_engine::statistics::savings::{self, FrozenSession, Session};
 use slackwater_engine::statistics::sessions::{self, SessionItem};
 use slackwater_engine::units::{Power, Price, UnitError};
 
-use crate::arrow::{Columns, Table, batches, content, refused, utc};
+use crate::arrow::{Columns, Table, TableInput, batches, content, refused, utc};
 use crate::error::Refused;
 use crate::interrupt;
 use crate::keys::Keys;
@@ -57,7 +56,7 @@ fn smart(columns: &Columns<'_>, rows: usize, first: usize) -> Result<Vec<bool>, 
 
 impl Read {
     fn sessions(
-        data: AnyRecordBatch,
+        data: TableInput,
         by: &str,
         ids: Option<&HashMap<String, usize>>,
     ) -> Result<Self, Refused> {
@@ -98,7 +97,7 @@ impl Read {
     }
 
     /// Gives each session its samples.
-    fn add_samples(&mut self, data: AnyRecordBatch, by: &str) -> Result<(), Refused> {
+    fn add_samples(&mut self, data: TableInput, by: &str) -> Result<(), Refused> {
         let mut first = 0;
         for batch in batches(data)? {
             let columns = Columns::new(&batch);
@@ -158,8 +157,8 @@ fn curves(
 #[pyo3(signature = (sessions, samples, prices, *, by, price_ids))]
 pub(crate) fn freeze_sessions(
     py: Python<'_>,
-    sessions: AnyRecordBatch,
-    samples: AnyRecordBatch,
+    sessions: TableInput,
+    samples: TableInput,
     prices: Vec<PyRef<'_, Prices>>,
     by: &str,
     price_ids: Option<Vec<String>>,

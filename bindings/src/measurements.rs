@@ -4,7 +4,6 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, TimestampMicrosecondArray, UInt32Array};
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
-use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::statistics::measurements::{
     Findings, Measured, MeasurementError, MeterReading, PowerReading, Rules, SessionEnergy,
     from_meter, from_power, from_sessions, of_each,
@@ -12,7 +11,7 @@ use slackwater_engine::statistics::measurements::{
 use slackwater_engine::statistics::sample::Sample;
 use slackwater_engine::units::{Energy, Power};
 
-use crate::arrow::{Columns, Table, utc};
+use crate::arrow::{Columns, Table, TableInput, utc};
 use crate::error::{Named, Refused};
 use crate::keys::Keys;
 
@@ -29,7 +28,7 @@ struct Read<T> {
 impl<T> Read<T> {
     /// Reads all batches: two columns of times, or one twice, and a number.
     fn all(
-        data: AnyRecordBatch,
+        data: TableInput,
         by: &[String],
         (start, end, number): (&str, &str, &str),
         row: impl Fn(DateTime<Utc>, DateTime<Utc>, f64) -> Result<T, MeasurementError>,
@@ -104,7 +103,7 @@ fn power_max(kw: Option<f64>) -> Result<Option<Power>, Refused> {
 #[pyo3(signature = (readings, *, by, gap_max, power_max_kw))]
 pub(crate) fn samples_from_meter(
     py: Python<'_>,
-    readings: AnyRecordBatch,
+    readings: TableInput,
     by: Vec<String>,
     gap_max: TimeDelta,
     power_max_kw: Option<f64>,
@@ -122,7 +121,7 @@ pub(crate) fn samples_from_meter(
 #[pyo3(signature = (readings, *, by, hold_max, power_max_kw))]
 pub(crate) fn samples_from_power(
     py: Python<'_>,
-    readings: AnyRecordBatch,
+    readings: TableInput,
     by: Vec<String>,
     hold_max: TimeDelta,
     power_max_kw: Option<f64>,
@@ -140,7 +139,7 @@ pub(crate) fn samples_from_power(
 #[pyo3(signature = (sessions, *, by, power_max_kw))]
 pub(crate) fn samples_from_sessions(
     py: Python<'_>,
-    sessions: AnyRecordBatch,
+    sessions: TableInput,
     by: Vec<String>,
     power_max_kw: Option<f64>,
 ) -> Result<(Table, FindingsTuple), Refused> {

@@ -3,6 +3,8 @@
 //! One table serves keywords, columns of tables, attributes and options. A name is looked up where
 //! nothing reads it, together with the names that are read there, so that `gap` is refused of the
 //! plan of an area, which has `relative_gap`, and not of the plan of a vehicle, which has `gap`.
+use std::iter;
+
 use pyo3::prelude::*;
 
 /// Earlier names and today's. `Owner.name` is the name within one class.
@@ -96,29 +98,47 @@ pub(crate) fn find_meant<'a>(given: &str, owner: &str, known: &[&'a str]) -> Opt
     let mut others = OTHER_NAMES.iter().filter(|(other, _)| *other == given);
     let other = others.find_map(|(_, ours)| find(ours));
     let near = || known.iter().find(|name| is_near(given, name)).copied();
-    other.or_else(near).map(Meant::Near)
+    // A slip of the pen in somebody else's name.
+    let near_other = || {
+        let mut others = OTHER_NAMES.iter().filter(|(other, _)| is_near(given, other));
+        others.find_map(|(_, ours)| find(ours))
+    };
+    other.or_else(near).or_else(near_other).map(Meant::Near)
 }
 
 /// Whether one name may be a slip of the pen for the other: one letter is
-/// wrong, missing, too many or swapped, or two of a long name, or its unit is missing.
+/// wrong, missing, too many or swapped, or two of a long name, but none of a
+/// name of four, which `note` and `node` would share; its words are in
+/// another order, or its unit is missing.
 fn is_near(given: &str, name: &str) -> bool {
     let slips = match name.len() {
-        0..4 => 0,
-        4..8 => 1,
+        0..5 => 0,
+        5..8 => 1,
         _ => 2,
     };
     let (given, name) = (given.to_lowercase(), name.to_lowercase());
     let given = given.replace([' ', '-'], "_");
-    strsim::osa_distance(&given, &name) <= slips || lacks_unit(&given, &name)
+    strsim::osa_distance(&given, &name) <= slips || has_same_words(&given, &name)
 }
 
 /// Units at the end of names.
-const UNITS: [&str; 8] = ["celsius", "kg", "kw", "kwh", "per_kg", "per_kw", "per_kwh", "percent"];
+const UNITS: [&str; 9] =
+    ["celsius", "kg", "kw", "kwh", "per_kg", "per_kw", "per_kwh", "percent", "price_per_kwh"];
 
-/// Whether a name is another one without its unit, such as `power_min` for `power_min_kw`.
-fn lacks_unit(given: &str, name: &str) -> bool {
-    let rest = name.strip_prefix(given).and_then(|rest| rest.strip_prefix('_'));
-    rest.is_some_and(|unit| UNITS.contains(&unit))
+/// Whether a name has the words of another one in any order, with or without its unit:
+/// `power_min`, `max_power_kw` and `price_kwh` for `power_min_kw`, `power_max_kw` and
+/// `price_per_kwh`.
+fn has_same_words(given: &str, name: &str) -> bool {
+    let without = UNITS.iter().filter_map(|unit| name.strip_suffix(unit)?.strip_suffix('_'));
+    let given = words(given);
+    iter::once(name).chain(without).any(|name| words(name) == given)
+}
+
+/// Words of a name in the order of the alphabet.
+fn words(name: &str) -> Vec<&str> {
+    let mut words: Vec<&str> = name.split('_').filter(|word| *word != "per").collect();
+    words.sort_unstable();
+    words
 }
 
 /// Name that is meant by one that nothing reads, and whether it is its successor.

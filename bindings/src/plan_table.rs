@@ -145,10 +145,10 @@ impl PlanTable {
         let view = py.import("slackwater._view")?;
         let notes = view.call_method1("table_notes", (totals, table.currency()))?;
         let errors = count_errors(table);
-        let mut words = vec!["plans".to_owned()];
+        let mut words = Vec::new();
         words.extend((errors > 0).then(|| format!("{errors} in error")));
         words.extend(notes.extract::<Vec<String>>()?);
-        Ok(table.shown("PlanTable", &words.join(", ")))
+        Ok(table.shown("PlanTable", "plan", &words))
     }
 }
 

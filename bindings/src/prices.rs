@@ -5,7 +5,6 @@ use arrow_array::Array;
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::plan::record as engine;
 use slackwater_engine::prices::combine::CombineError;
 use slackwater_engine::prices::curve::{CurveError, PriceCurve};
@@ -14,7 +13,7 @@ use slackwater_engine::prices::table::PriceTable;
 use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::Price;
 
-use crate::arrow::{Columns, Table};
+use crate::arrow::{Columns, Table, TableInput};
 use crate::carbon::EmissionPrice;
 use crate::doubts::{warn_of_prices, warn_of_result};
 use crate::error::{Named, Refused};
@@ -133,7 +132,7 @@ impl Prices {
     #[pyo3(signature = (data, *, currency, start, end, price))]
     fn from_arrow(
         py: Python<'_>,
-        data: AnyRecordBatch,
+        data: TableInput,
         currency: String,
         start: &str,
         end: &str,

@@ -5,14 +5,13 @@ use arrow_cast::cast;
 use arrow_schema::DataType;
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
-use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::plan::rolling_intrinsic::{
     BookSide, Order, Retrade, RollingIntrinsic, RollingIntrinsicRequest, TradingBattery,
     products_between,
 };
 use slackwater_engine::units::{Energy, Power, Price};
 
-use crate::arrow::{Columns, batches, refused};
+use crate::arrow::{Columns, TableInput, batches, refused};
 use crate::error::{Named, Refused};
 use crate::time::Instant;
 
@@ -244,7 +243,7 @@ fn outcome(
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
 pub(crate) fn trade_rolling_intrinsic(
     py: Python<'_>,
-    orders: AnyRecordBatch,
+    orders: TableInput,
     start: Instant,
     until: Instant,
     product_length: TimeDelta,

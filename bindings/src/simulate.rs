@@ -8,7 +8,6 @@ use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::simulate::{
     Command, Facts, ForecastBook, Memory, Policy, RegretParts, SimulationOptions, Stay,
     StayColumns, StayOutcome, Step, Stopped, View as EngineView, simulate as engine_simulate,
@@ -17,7 +16,7 @@ use slackwater_engine::simulate::{
 use slackwater_engine::statistics::fixed::Amount;
 use slackwater_engine::units::{Money, Power, Price};
 
-use crate::arrow::{Columns, Table, batches, utc};
+use crate::arrow::{Columns, Table, TableInput, batches, utc};
 use crate::batch::{NUMBERS, Vehicles};
 use crate::doubts::warn_of_columns;
 use crate::error::{Named, Refused};
@@ -104,7 +103,7 @@ pub(crate) struct ReadStays {
 }
 
 impl ReadStays {
-    pub(crate) fn new(data: AnyRecordBatch) -> Result<Self, Refused> {
+    pub(crate) fn new(data: TableInput) -> Result<Self, Refused> {
         let batches = batches(data)?;
         let has_home = |batch: &RecordBatch| Columns::new(batch).find("home").is_some();
         let by = if batches.iter().all(has_home) { "home" } else { "id" };
@@ -217,7 +216,7 @@ impl SimulationTable {
     }
 
     fn __repr__(slf: PyRef<'_, Self>) -> String {
-        slf.as_super().shown("SimulationTable", "rows")
+        slf.as_super().shown("SimulationTable", "row", &[])
     }
 }
 
@@ -310,7 +309,7 @@ pub(crate) fn run_simulation<T: Send + 'static>(
 pub(crate) fn simulate(
     py: Python<'_>,
     policy: Option<Py<PyAny>>,
-    stays: AnyRecordBatch,
+    stays: TableInput,
     prices: &Prices,
     forecasts: Vec<PyRef<'_, Forecast>>,
     settings: Settings,

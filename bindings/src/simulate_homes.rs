@@ -5,7 +5,6 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::simulate as engine;
 use slackwater_engine::simulate::{
@@ -16,7 +15,7 @@ use slackwater_engine::simulate::{
 use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::{Energy, Percent, Power, Price};
 
-use crate::arrow::{Columns, Table, batches, utc};
+use crate::arrow::{Columns, Table, TableInput, batches, utc};
 use crate::doubts::warn_of_columns;
 use crate::error::{Named, Refused};
 use crate::forecast::Forecast;
@@ -150,7 +149,7 @@ struct ReadBatteries {
 }
 
 impl ReadBatteries {
-    fn new(data: AnyRecordBatch) -> Result<Self, Refused> {
+    fn new(data: TableInput) -> Result<Self, Refused> {
         let mut read = Self { homes: Keys::new(&["home".to_owned()]), batteries: Vec::new() };
         for batch in &batches(data)? {
             read.add(batch)?;
@@ -211,14 +210,14 @@ impl ReadBatteries {
 #[derive(FromPyObject)]
 pub(crate) enum PowerForecast {
     Rule(Option<u32>, String),
-    Issued(AnyRecordBatch),
+    Issued(TableInput),
 }
 
 /// Facts and forecasts of homes as Python gives them.
 #[derive(FromPyObject)]
 pub(crate) struct HomeInput {
-    stays: Option<AnyRecordBatch>,
-    power: Option<AnyRecordBatch>,
+    stays: Option<TableInput>,
+    power: Option<TableInput>,
     power_forecast: Option<PowerForecast>,
     start: Option<Instant>,
     end: Option<Instant>,
@@ -479,7 +478,7 @@ pub(crate) struct TariffInput<'py> {
 pub(crate) fn simulate_homes(
     py: Python<'_>,
     policy: Option<Py<PyAny>>,
-    batteries: AnyRecordBatch,
+    batteries: TableInput,
     tariff: TariffInput<'_>,
     facts: HomeInput,
     settings: Settings,

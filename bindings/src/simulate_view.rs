@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::simulate as engine;
 use slackwater_engine::simulate::{
@@ -12,6 +11,7 @@ use slackwater_engine::simulate::{
 };
 use slackwater_engine::units::Price;
 
+use crate::arrow::TableInput;
 use crate::error::{Named, Refused};
 use crate::forecast::{Forecast, looked_ahead};
 use crate::prices::Prices;
@@ -175,7 +175,7 @@ impl View {
 #[pyfunction]
 #[pyo3(signature = (stays, prices, *, settings))]
 pub(crate) fn count_stays(
-    stays: AnyRecordBatch,
+    stays: TableInput,
     prices: &Prices,
     settings: Settings,
 ) -> Result<usize, Refused> {
@@ -198,7 +198,7 @@ impl Episode {
     #[new]
     #[pyo3(signature = (stays, row, prices, forecasts, *, settings))]
     fn new(
-        stays: AnyRecordBatch,
+        stays: TableInput,
         row: usize,
         prices: &Prices,
         forecasts: Vec<PyRef<'_, Forecast>>,

@@ -7,7 +7,6 @@ use arrow_array::{
 use chrono::TimeDelta;
 use chrono_tz::Tz;
 use pyo3::prelude::*;
-use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::statistics::charging::{Item, savings_of};
 use slackwater_engine::statistics::columns::Aggregator;
 use slackwater_engine::statistics::fixed::{Amount, DECIMALS};
@@ -16,7 +15,7 @@ use slackwater_engine::statistics::totals::{Spread, Totals};
 use slackwater_engine::statistics::week::hours_of_week;
 use slackwater_engine::units::{Energy, Power, Price};
 
-use crate::arrow::{Columns, Table, refused, to_numbers};
+use crate::arrow::{Columns, Table, TableInput, refused, to_numbers};
 use crate::batch::Numbers;
 use crate::error::Refused;
 use crate::interrupt;
@@ -130,7 +129,7 @@ impl SampleColumns {
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
 pub(crate) fn statistics_aggregate(
     py: Python<'_>,
-    samples: AnyRecordBatch,
+    samples: TableInput,
     by: Vec<String>,
     resolution: &str,
     utc_offset_hours: Option<f64>,
@@ -155,7 +154,7 @@ pub(crate) fn statistics_aggregate(
 #[pyo3(signature = (samples, *, time_zone, sample_length))]
 pub(crate) fn statistics_week(
     py: Python<'_>,
-    samples: AnyRecordBatch,
+    samples: TableInput,
     time_zone: &str,
     sample_length: Option<TimeDelta>,
 ) -> Result<Vec<Vec<f64>>, Refused> {
@@ -176,7 +175,7 @@ type YearTuple = (Table, Option<String>, Vec<Vec<f64>>);
 #[pyo3(signature = (samples, *, time_zone, utc_offset_hours, sample_length))]
 pub(crate) fn statistics_year(
     py: Python<'_>,
-    samples: AnyRecordBatch,
+    samples: TableInput,
     time_zone: &str,
     utc_offset_hours: Option<f64>,
     sample_length: Option<TimeDelta>,
@@ -208,7 +207,7 @@ fn week(quarters: Aggregator, zone: Tz) -> Vec<Vec<f64>> {
 fn add_all<const N: usize>(
     mut sums: [Aggregator; N],
     keys: &mut Keys,
-    samples: AnyRecordBatch,
+    samples: TableInput,
     length: Option<TimeDelta>,
 ) -> Result<[Aggregator; N], Refused> {
     let length = length.map(|length| length.num_microseconds().unwrap_or(i64::MAX));

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, SchemaRef};
 use pyo3::prelude::*;
-use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::batch as engine;
 use slackwater_engine::columns::{Batteries, PlanTable as PlanRows, StorageNumbers};
 use slackwater_engine::plan::storage::PriceSlots;
@@ -12,8 +11,8 @@ use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::time::horizon::Horizon;
 
 use crate::answer::{self, numbers};
-use crate::arrow::{Columns, Table, refused, schema};
-use crate::batch::{NUMBERS, Numbers, Times, find_price_rows, intensity_by_slot};
+use crate::arrow::{Columns, Table, TableInput, refused, schema};
+use crate::batch::{NUMBERS, Numbers, Times, VEHICLE_COLUMNS, find_price_rows, intensity_by_slot};
 use crate::doubts::{warn_of_columns, warn_of_price_columns};
 use crate::error::Refused;
 use crate::interrupt;
@@ -23,20 +22,8 @@ use crate::provenance::Estimates;
 use crate::row_fields::{RowFields, find_rows, read_row, take_only};
 use crate::series::Series;
 
-/// Columns that other functions honour; ignoring them would plan something else.
-const NOT_HERE: [&str; 11] = [
-    "consumption",
-    "energy_kwh",
-    "limits",
-    "node",
-    "power_limits",
-    "power_min_kw",
-    "priority",
-    "soc_fallback_percent",
-    "start_cost",
-    "targets",
-    "until",
-];
+/// Arguments of `plan_storage` with several values, which no column holds.
+const LISTS: [&str; 2] = ["consumption", "limits"];
 
 /// Columns of prices.
 pub(crate) const PRICES: [&str; 2] = ["end_value_per_kwh", "wear_price_per_kwh"];
@@ -76,7 +63,8 @@ struct Rows {
 impl Rows {
     fn new(batch: &RecordBatch, names: Option<&[String]>) -> Result<Self, Refused> {
         let columns = Columns::new(batch);
-        columns.refuse_foreign(&NOT_HERE, "plan_storage_batch")?;
+        let foreign = VEHICLE_COLUMNS.iter().chain(&LISTS).filter(|name| !KNOWN.contains(name));
+        columns.refuse_foreign(foreign, "plan_storage_batch")?;
         columns.refuse_lookalikes(&KNOWN)?;
         let required = |name: &str| columns.numbers(name).map(Numbers::new);
         Ok(Self {
@@ -134,7 +122,7 @@ impl Rows {
 #[pyfunction]
 pub(crate) fn storage_row(
     py: Python<'_>,
-    vehicles: AnyRecordBatch,
+    vehicles: TableInput,
     vehicle: &str,
 ) -> Result<RowFields, Refused> {
     let vehicles = crate::arrow::batches(vehicles)?;
@@ -252,7 +240,7 @@ fn record_batch(
 #[pyo3(signature = (vehicles, prices, export_prices, names, *, intensity = None))]
 pub(crate) fn plan_storage_batch(
     py: Python<'_>,
-    vehicles: AnyRecordBatch,
+    vehicles: TableInput,
     prices: Vec<PyRef<'_, Prices>>,
     export_prices: Vec<Option<PyRef<'_, Prices>>>,
     names: Option<Vec<String>>,

@@ -260,7 +260,7 @@ def test_differences_turn_one_plan_into_the_other() -> None:
     assert any(change.device == "2" and change.after_kw == 0 for change in gone)
     with pytest.raises(sw.InputError, match="rows 0 and 1 of the plans after have the id"):
         plan.diff(sw.plan_area(fleet(2, id=[1, 1]), PRICES, limit_kw=12))
-    with pytest.raises(TypeError, match="after has to be an AreaPlan, not a int"):
+    with pytest.raises(TypeError, match="after has to be an AreaPlan, not a"):
         plan.diff(3)  # type: ignore[arg-type]
 
 

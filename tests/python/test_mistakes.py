@@ -236,12 +236,12 @@ ROWS_OF_PRICES: list[Row] = [
     (
         "minutes for a slot",
         lambda: values(0.1, slot=60),
-        "slot has to be a timedelta, not a int",
+        "slot has to be a timedelta, not an int",
     ),
     (
         "currency of three letters",
         lambda: sw.Prices.from_values(SIX, [0.1], currency=5),
-        "currency has to be a text, not a int",
+        "currency has to be a text, not an int",
     ),
     (
         "a naive start",
@@ -339,7 +339,7 @@ ROWS_OF_VEHICLES: list[Row] = [
     (
         "a number for targets",
         lambda: charge(targets=10),
-        "targets has to be a list: .*, not a int",
+        "targets has to be a list: .*, not an int",
     ),
     (
         "a dict for targets",
@@ -538,12 +538,12 @@ ROWS_OF_VEHICLES: list[Row] = [
     (
         "fill as a number",
         lambda: vehicle(fill_when_negative=1),
-        "fill_when_negative has to be True or False, not a int",
+        "fill_when_negative has to be True or False, not an int",
     ),
     (
         "minutes for a duration",
         lambda: sw.plan_duration(PRICES, now=SIX, duration=60, by=BY),
-        "duration has to be a timedelta, not a int",
+        "duration has to be a timedelta, not an int",
     ),
     (
         "by left to None",
@@ -560,7 +560,7 @@ ROWS_OF_VEHICLES: list[Row] = [
     (
         "an offset for a zone",
         lambda: PLAN.explain(time_zone=1),
-        "time_zone has to be the IANA name of a time zone, such as 'Europe/Oslo', not a int",
+        "time_zone has to be the IANA name of a time zone, such as 'Europe/Oslo', not an int",
     ),
     (
         "a plan for another",
@@ -582,7 +582,7 @@ ROWS_OF_VEHICLES: list[Row] = [
     (
         "clock as a number",
         lambda: sw.next_deadline(7, now=SIX),
-        "time has to be a datetime.time or a text, not a int",
+        "time has to be a datetime.time or a text, not an int",
     ),
     (
         "clock of datetime",
@@ -677,7 +677,7 @@ ROWS_OF_SITES: list[Row] = [
     (
         "a number for a demand charge",
         lambda: load(1, demand_charge=8),
-        "demand_charge has to be a DemandCharge.*, not a int",
+        "demand_charge has to be a DemandCharge.*, not an int",
     ),
     (
         "a number for emissions",
@@ -735,7 +735,7 @@ ROWS_OF_SITES: list[Row] = [
     (
         "minutes for a run",
         lambda: sw.ShiftableLoad("wash", power_kw=1, duration=60),
-        "duration has to be a timedelta, not a int",
+        "duration has to be a timedelta, not an int",
     ),
     (
         "a taper of numbers",
@@ -832,7 +832,7 @@ ROWS_OF_SITES: list[Row] = [
         lambda: heat(set_backs=[("23:00", "06:00", 18)]),
         r"set_backs\[0\] has to be a SetBack or a tuple of 4 .*, not a tuple of 3",
     ),
-    ("a number for a device", lambda: SITE.device(1), "name has to be a text, not a int"),
+    ("a number for a device", lambda: SITE.device(1), "name has to be a text, not an int"),
 ]
 
 
@@ -1179,7 +1179,7 @@ ROWS_OF_RESULTS: list[Row] = [
     ("a theme that is not there", lambda: PLAN.plot(theme="blue"), "theme is 'blue'"),
     ("a town for a picture", lambda: PLAN.plot(time_zone="Berlin"), "is no IANA time zone such as"),
     ("a town for a page", lambda: SITE.to_html(time_zone="Berlin"), "is no IANA time zone such as"),
-    ("a number for axes", lambda: PLAN.plot(ax=3), "ax has to be .*Axes.*, not a int"),
+    ("a number for axes", lambda: PLAN.plot(ax=3), "ax has to be .*Axes.*, not an int"),
     ("a number for a size", lambda: PLAN.plot(figsize=3), "figsize has to be a tuple of 2"),
     ("a number for the axes of prices", lambda: PRICES.plot(ax=3), "ax has to be (an )?Axes"),
     ("a size of nothing", lambda: PRICES.plot(figsize=(0, 1)), "figsize is .* above 0"),

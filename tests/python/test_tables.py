@@ -83,7 +83,7 @@ def test_a_table_is_pickled_and_copied(make: Any) -> None:
 def test_a_table_says_its_rows_and_columns() -> None:
     table = monthly()
     assert type(table) is sw.Table
-    assert repr(table) == f"Table(1 rows: {', '.join(table.column_names)})"
+    assert repr(table) == f"Table(1 row: {', '.join(table.column_names)})"
     plans = batch()
     columns = pa.table(plans)
     short = sum(missing > 0 for missing in columns["shortfall_kwh"].to_pylist())

@@ -28,6 +28,8 @@ from slackwater.typing import ArrowTable
 REPR_MAX = 60
 LITERALS_MAX = 12
 MANY = 10**300
+# Units by the last word of the name of a field.
+OF_FIELD = {"kw": "kW", "kwh": "kWh", "percent": "percent"}
 # Items of these classes are told from a list of them by nothing.
 CONTAINERS = {Any, object, list, tuple, dict, type(None)}
 # What pyarrow says of a column of Python objects.
@@ -128,10 +130,15 @@ def levels_to_caller() -> int:
     return level
 
 
+def article(kind: type) -> str:
+    """Return the article before the name of a class."""
+    return "an" if kind.__name__[0] in "AEIOUaeiou" else "a"
+
+
 def _mistyped(place: str, words: str, value: object) -> WrongError:
     if value is None:
         return WrongError(TypeError(f"{place} is None; it has to be {words}"))
-    found = f"a {type(value).__name__}"
+    found = f"{article(type(value))} {type(value).__name__}"
     if type(value) is tuple:
         found += f" of {len(value)}"
     return WrongError(TypeError(f"{place} has to be {words}, not {found}"))
@@ -203,7 +210,8 @@ def _instant(place: str, value: Any) -> datetime:
             name = type(value).__name__
             message = f"{place}: expected a datetime with a time zone, not {name}"
         raise WrongError(TypeError(message))
-    if value.tzinfo is None and not _is_missing(value):
+    has_zone = value.tzinfo is not None and value.utcoffset() is not None
+    if not has_zone and not _is_missing(value):
         message = f"{place}: {value} has no time zone; give an aware datetime"
         raise WrongError(TypeError(message))
     if _is_missing(value):
@@ -430,8 +438,25 @@ def _nothing(place: str, value: Any) -> None:
         raise _mistyped(place, "None", value)
 
 
+def _protocol(kind: type[Any]) -> Converter:
+    """An object with the methods of a protocol."""
+    methods = [
+        name
+        for name, value in vars(kind).items()
+        if not name.startswith("_") and isinstance(value, types.FunctionType)
+    ]
+    words = f"an object with the methods {' and '.join(methods)}"
+
+    def convert(place: str, value: Any) -> object:
+        if not all(callable(getattr(value, name, None)) for name in methods):
+            raise _mistyped(place, words, value)
+        return value
+
+    return Converter(words, convert)
+
+
 def _instance(kind: type[Any]) -> Converter:
-    words = f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
+    words = f"{article(kind)} {kind.__name__}"
 
     def convert(place: str, value: Any) -> object:
         if not isinstance(value, kind) or _is_missing(value):
@@ -474,11 +499,11 @@ def converter_of(hint: Any, names: Mapping[str, Any]) -> Converter:
         return ANYTHING
     if get_origin(hint) is not None:
         return _generic(get_origin(hint), get_args(hint), names)
-    if hint in {Any, object} or not isinstance(hint, type) or getattr(hint, "_is_protocol", False):
+    if hint in {Any, object} or not isinstance(hint, type):
         return ANYTHING
-    if issubclass(hint, tuple) and hasattr(hint, "_fields"):
+    if _is_row(hint):
         return _row(hint, lambda: hints_of(hint, names))
-    return _instance(hint)
+    return _protocol(hint) if getattr(hint, "_is_protocol", False) else _instance(hint)
 
 
 def _generic(origin: Any, inner: tuple[Any, ...], names: Mapping[str, Any]) -> Converter:
@@ -487,7 +512,7 @@ def _generic(origin: Any, inner: tuple[Any, ...], names: Mapping[str, Any]) -> C
     is_class = isinstance(origin, type)
     parts = [converter_of(each, names) for each in inner if each is not Ellipsis]
     if origin in {Union, types.UnionType}:
-        found = _union(parts)
+        found = _union(_told_apart(parts, inner))
     elif origin is tuple and inner[-1] is not Ellipsis:
         found = _fixed(parts)
     elif is_class and issubclass(origin, Mapping):
@@ -505,6 +530,43 @@ def _function(place: str, value: Any) -> object:
     if not callable(value):
         raise _mistyped(place, "a function", value)
     return value
+
+
+def _told_apart(options: Sequence[Converter], hints: Sequence[Any]) -> list[Converter]:
+    """Tell the tuples of a union apart: plain ones are read as the first named tuple.
+
+    A named tuple that is no member has another meaning, such as percent in place of kWh.
+    """
+    rows = [hint for hint in hints if _is_row(hint)]
+    if not rows:
+        return list(options)
+    return [
+        _only(option, rows[0], named=_is_row(hint))
+        if (_is_row(hint) and hint is not rows[0]) or get_origin(hint) is tuple
+        else option
+        for option, hint in zip(options, hints, strict=True)
+    ]
+
+
+def _is_row(hint: object) -> bool:
+    return isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields")
+
+
+def _only(option: Converter, row: type[Any], *, named: bool) -> Converter:
+    """Take either named tuples alone, or plain ones alone, which are read as a ``row``."""
+    unit = OF_FIELD.get(row._fields[-1].rpartition("_")[2])
+    wanted = f"{row.__name__}, which is in {unit}" if unit else row.__name__
+
+    def convert(place: str, value: Any) -> object:
+        is_named = isinstance(value, tuple) and hasattr(value, "_fields")
+        if is_named and not named and not isinstance(value, row):
+            message = f"{place} is a {type(value).__name__}; give a {wanted}"
+            raise WrongError(TypeError(message), depth=1)
+        if is_named is not named:
+            raise _mistyped(place, option.words, value)
+        return option(place, value)
+
+    return Converter(option.words, convert)
 
 
 def _union(options: Sequence[Converter]) -> Converter:
@@ -534,20 +596,21 @@ def hints_of(annotated: Any, names: Mapping[str, Any]) -> dict[str, Converter]:
             for name, hint in annotated.__annotations__.items()
             if name != "return" and not name.startswith("_")
         }
+        hints = annotated.__annotations__
+        undoubted: set[str] = set()
         if annotated.__name__ in LARGE:
             # A power over time stays what it is.
             undoubted = {
                 name
-                for name, hint in annotated.__annotations__.items()
+                for name, hint in hints.items()
                 if name.endswith(("_kw", "_kwh")) and "OverTime" not in str(hint)
             }
-            known |= {name: _union([UNDOUBTED, NOTHING]) for name in undoubted}
         if annotated.__name__ in ANY_SIZE:
-            hints = annotated.__annotations__
-            known |= {
-                name: _union([UNDOUBTED, NOTHING]) if "None" in str(hints[name]) else UNDOUBTED
-                for name in known.keys() & DOUBTED
-            }
+            undoubted = known.keys() & DOUBTED
+        known |= {
+            name: _union([UNDOUBTED, NOTHING]) if "None" in str(hints[name]) else UNDOUBTED
+            for name in undoubted
+        }
     return known
 
 

@@ -131,10 +131,11 @@ def read_rows(table: Table, meaning: Meaning) -> _engine.Prices:
     }
     try:
         if all(aware):
-            zone = meaning.time_zone or _zone_of(table.times)
+            zone = meaning.time_zone
+            zone = _zone_of(table.times) if zone is None else zone
             return _engine.prices_from_instant_rows(rows, time_zone=zone, **options)[0]  # type: ignore[arg-type]
         civil = [(row, start, None, until, value) for row, start, until, value in rows]
-        zone = meaning.time_zone or "UTC"
+        zone = "UTC" if meaning.time_zone is None else meaning.time_zone
         return _engine.prices_from_civil_rows(civil, time_zone=zone, **options)[0]  # type: ignore[arg-type]
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
@@ -166,6 +167,8 @@ def _columns_of(data: object) -> tuple[dict[str, Any], tuple[str, Any] | None]:
         return columns, (name, list(starts.to_pydatetime())) if has_times else None
     if hasattr(made, "get_column"):  # A frame of polars.
         return {name: made.get_column(name).to_list() for name in made.columns}, None
+    if data is None:
+        raise TypeError("data is None; give a series or frame of pandas, polars or pyarrow")
     kind = type(data)
     is_bare = kind.__module__.partition(".")[0] in ("polars", "numpy")
     way = (
@@ -174,7 +177,7 @@ def _columns_of(data: object) -> tuple[dict[str, Any], tuple[str, Any] | None]:
         else ("lists go with from_slots or from_values")
     )
     raise TypeError(
-        f"expected a series or frame of pandas, a frame of polars or a table of pyarrow, "
+        f"data: expected a series or frame of pandas, a frame of polars or a table of pyarrow, "
         f"not a {kind.__name__}{' of polars' * (kind.__module__.startswith('polars'))}; {way}"
     )
 

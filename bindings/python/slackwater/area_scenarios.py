@@ -192,7 +192,8 @@ class AreaScenarioPlan(_engine.AreaScenarioPlan, Frozen):
         bad = len(self.errors)
         wrong = f", {bad} rows in error" if bad else ""
         return (
-            f"AreaScenarioPlan({self.vehicles} vehicles, {len(self.scenarios)} scenarios, "
+            f"AreaScenarioPlan({_view.counted(self.vehicles, 'vehicle')}, "
+            f"{_view.counted(len(self.scenarios), 'scenario')}, "
             f"{round(self.expected_cost, 4) + 0.0:.4f} {self.currency}{short} expected, "
             f"gap {self.relative_gap:.2%}{wrong})"
         )

@@ -750,7 +750,8 @@ def plan_area(
             ``fill_when_negative``   whether negative prices fill the battery up to
                                      its limit, with percent; true. Rows with
                                      ``targets``, ``reserve_kwh`` or ``power_min_kw``
-                                     are not filled: see :attr:`AreaPlan.forgone`
+                                     are not filled: see :attr:`AreaPlan.forgone`.
+                                     False is refused with ``discharge_max_kw``
             ``end_value_per_kwh``    value of a kWh stored at departure
             ``wear_price_per_kwh``   wear per stored kWh that is discharged
             ======================== ==========================================
@@ -1023,6 +1024,9 @@ def area_prices(
 ) -> dict[str, object]:
     """Prices to buy and to sell at, as the engine takes them."""
     shared, curves = _curves(prices)
+    if isinstance(export, Mapping) and not export:
+        message = "export_prices holds no price curve; leave it out where nothing is sold"
+        raise InputError(message)
     export_shared, export_curves = (None, None) if export is None else _curves(export)
     return {
         "prices": shared,

@@ -10,6 +10,7 @@ from typing import Self, TypeAlias
 from slackwater import _engine
 from slackwater._engine import InputError
 from slackwater._record import Record
+from slackwater._series_input import numbers_of
 from slackwater.prices import Prices
 
 MEDIAN = 0.5
@@ -309,22 +310,30 @@ def issue_forecasts(
 
 
 def _forecast(
-    quantiles: Mapping[float, Sequence[float]],
+    quantiles: object,
     slots: Sequence[tuple[datetime, datetime]],
     currency: str,
     now: datetime,
 ) -> list[Forecast]:
     """A model's answer as a forecast; none if it knows nothing."""
+    if not isinstance(quantiles, Mapping):
+        given = "None" if quantiles is None else f"a {type(quantiles).__name__}"
+        message = f"the forecaster gives {given}; it has to give a mapping of levels to prices"
+        raise TypeError(message)
     if MEDIAN not in quantiles:
         message = f"the forecaster gives the levels {sorted(quantiles)}; plans need {MEDIAN}"
         raise InputError(message)
     curves: dict[float, Prices] = {}
-    for level, values in quantiles.items():
+    for level, given in quantiles.items():
+        if not isinstance(given, Iterable):
+            message = f"the forecaster gives a {type(given).__name__} at {level}; give prices"
+            raise TypeError(message.replace("a NoneType", "None"))
+        values = numbers_of(given, f"the forecaster's price at {level}")
         if len(values) != len(slots):
             message = f"the forecaster gives {len(values)} prices for {len(slots)} slots"
             raise InputError(message)
         known = [
-            (start, end, float(value))
+            (start, end, value)
             for (start, end), value in zip(slots, values, strict=True)
             if value == value  # noqa: PLR0124  NaN is no forecast
         ]

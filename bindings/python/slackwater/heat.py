@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from slackwater.typing import ArrowTable
 
 
+CelsiusOverTime = float | Sequence[float] | Sequence[tuple[datetime, datetime, float]]
+"""A temperature in °C: one number, one for each slot of the prices, or periods
+``(start, end, celsius)`` in time order. No :class:`slackwater.Series` has this unit."""
+
 _ALL_TIMES = (datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC))
 """First and last instant of a number that is the same at all times."""
 
@@ -122,7 +126,7 @@ def plan_heat(
     power_max_kw: float,
     power_limits: Iterable[PowerLimit | tuple[datetime, datetime, float]] = (),
     cop: float | Sequence[tuple[float, float]] = 1.0,
-    outdoor_celsius: float | Sequence[float] | Sequence[tuple[datetime, datetime, float]],
+    outdoor_celsius: CelsiusOverTime,
     gains_kw: PowerOverTime | ArrowTable | None = None,
     mode: Literal["heat", "cool"] = "heat",
     end_value_per_kwh: float = 0.0,
@@ -255,7 +259,7 @@ ahead of Mon 21:00, until when this is the cheapest time.
 
 
 def outdoor_periods(
-    outdoor_celsius: PowerOverTime, prices: Prices, time: tuple[datetime, datetime | None]
+    outdoor_celsius: CelsiusOverTime, prices: Prices, time: tuple[datetime, datetime | None]
 ) -> list[tuple[datetime, datetime, float]]:
     """Turn an outdoor temperature into periods; ``time`` is the present and the end of a plan.
 
@@ -276,7 +280,7 @@ def plan_heat_row(
     prices: Prices,
     *,
     room: object,
-    outdoor_celsius: PowerOverTime,
+    outdoor_celsius: CelsiusOverTime,
     gains_kw: PowerOverTime | ArrowTable | None = None,
     cop: float | Sequence[tuple[float, float]] = 1.0,
     mode: Literal["heat", "cool"] = "heat",
@@ -363,7 +367,7 @@ def plan_heat_batch(
     rooms: ArrowTable,
     prices: Prices | Mapping[str, Prices],
     *,
-    outdoor_celsius: PowerOverTime,
+    outdoor_celsius: CelsiusOverTime,
     gains_kw: PowerOverTime | ArrowTable | None = None,
     cop: float | Sequence[tuple[float, float]] = 1.0,
     mode: Literal["heat", "cool"] = "heat",

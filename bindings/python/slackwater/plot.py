@@ -27,6 +27,7 @@ from matplotlib.ticker import FixedLocator, Formatter, Locator
 from matplotlib.typing import ColorType
 
 from slackwater import _timeline, _view
+from slackwater._conversion import article
 from slackwater._engine import InputError
 from slackwater._palette import (
     BLUE,
@@ -168,7 +169,8 @@ def _refuse_no_axes(name: str, given: Sequence[object]) -> None:
     """
     for one in given:
         if not isinstance(one, Axes):
-            message = f"{name} has to be Axes of matplotlib, not a {type(one).__name__}"
+            given = f"{article(type(one))} {type(one).__name__}"
+            message = f"{name} has to be Axes of matplotlib, not {given}"
             raise TypeError(message)
 
 

@@ -80,7 +80,9 @@ class SitePlan(_engine.SitePlan, Steady, Drawn, SavedPlan):
         for device in self.devices:
             if device.name == name:
                 return device
-        raise KeyError(name)
+        found = ", ".join(repr(device.name) for device in self.devices) or "none"
+        message = f"there is no device {name!r}; found: {found}"
+        raise KeyError(message)
 
     def explain(self, *, time_zone: str = "UTC") -> SiteReasons:
         """Give a reason for each period in which a device does something.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from math import isfinite
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from slackwater import _engine
@@ -12,7 +13,7 @@ from slackwater._conversion import warn_of_largest
 from slackwater._power import power_periods
 from slackwater._record import Record
 from slackwater._row import native_battery
-from slackwater.heat import SetBack, cop_points, outdoor_periods
+from slackwater.heat import CelsiusOverTime, SetBack, cop_points, outdoor_periods
 from slackwater.plan import AfterDeadline, Battery, PowerLimit, SocTarget, Target
 from slackwater.series import Series, periods_in
 from slackwater.storage import Consumption, StorageLimit
@@ -585,7 +586,7 @@ class HeatUnit(Record):
     temperature_celsius: float = field(kw_only=True)
     comfort_celsius: tuple[float, float] = field(kw_only=True)
     power_max_kw: float = field(kw_only=True)
-    outdoor_celsius: PowerOverTime = field(kw_only=True)
+    outdoor_celsius: CelsiusOverTime = field(kw_only=True)
     cop: float | Sequence[tuple[float, float]] = field(default=1.0, kw_only=True)
     gains_kw: PowerOverTime | None = field(default=None, kw_only=True)
     set_backs: Iterable[SetBack | tuple[str, str, float, float]] = field(default=(), kw_only=True)
@@ -755,5 +756,11 @@ class Carbon(Record):
             slots = periods_in(self.intensity, "kg/kWh", "carbon.intensity")
         else:
             slots = [(start, end, value) for start, end, value in self.intensity]
+        for index, (_, _, value) in enumerate(slots):
+            if not isfinite(value):
+                message = (
+                    f"carbon.intensity[{index}] is {value} kg per kWh, which is no finite number"
+                )
+                raise _engine.InputError(message)
         warn_of_largest("carbon.intensity.kg_per_kwh", (value for _, _, value in slots))
         return slots
