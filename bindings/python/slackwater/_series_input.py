@@ -131,10 +131,11 @@ def read_rows(table: Table, meaning: Meaning) -> _engine.Prices:
     }
     try:
         if all(aware):
-            zone = meaning.time_zone or _zone_of(table.times)
+            zone = _zone_of(table.times) if meaning.time_zone is None else meaning.time_zone
             return _engine.prices_from_instant_rows(rows, time_zone=zone, **options)[0]  # type: ignore[arg-type]
         civil = [(row, start, None, until, value) for row, start, until, value in rows]
-        zone = meaning.time_zone or "UTC"
+        # Without rows the zone has no meaning.
+        zone = "UTC" if meaning.time_zone is None else meaning.time_zone
         return _engine.prices_from_civil_rows(civil, time_zone=zone, **options)[0]  # type: ignore[arg-type]
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
