@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use slackwater_engine::area::scenarios as engine;
+use slackwater_engine::prices::layers::LayeredPrices;
 use slackwater_engine::units::Price;
 
 use crate::area::{from_zero, rounds};
@@ -18,6 +19,7 @@ use crate::doubts::{warn_of_columns, warn_of_each};
 use crate::error::{Named, Refused};
 use crate::prices::Prices;
 use crate::record;
+use crate::saved::tell_estimates;
 use crate::time::{Instant, time_zone};
 use crate::verification::Verification;
 
@@ -133,6 +135,7 @@ pub(crate) struct AreaScenarioPlan {
     plan: Arc<engine::ScenarioPlan>,
     ids: Arc<[String]>,
     currency: Arc<str>,
+    layers: Vec<Option<Arc<LayeredPrices>>>,
     options: engine::ScenarioOptions,
 }
 
@@ -150,7 +153,7 @@ impl AreaScenarioPlan {
 }
 
 /// Fields of a plan with scenarios, in the order of `to_dict`.
-const FIELDS: [&str; 15] = [
+const FIELDS: [&str; 16] = [
     "currency",
     "expected_cost",
     "expected_shortfall_kwh",
@@ -166,6 +169,7 @@ const FIELDS: [&str; 15] = [
     "energies",
     "errors",
     "vehicles",
+    "unpriced_hours",
 ];
 
 #[pymethods]
@@ -247,6 +251,12 @@ impl AreaScenarioPlan {
         self.planned().count()
     }
 
+    /// Most hours of a stay without a price.
+    #[getter]
+    fn unpriced_hours(&self) -> f64 {
+        self.plan.problem().unpriced_hours()
+    }
+
     /// Rows that are not planned, from 0, each with what is wrong with it.
     #[getter]
     fn errors(&self) -> Vec<(usize, String)> {
@@ -313,7 +323,11 @@ impl AreaScenarioPlan {
             expected_shortfall_kwh: reason.expected_shortfall_kwh,
             before_price_per_kwh: reason.before_price_per_kwh,
             later_price_per_kwh: reason.later_price_per_kwh,
-            sentence: reason.sentence(zone, &self.currency),
+            sentence: tell_estimates(
+                reason.sentence(zone, &self.currency),
+                &self.layers,
+                reason.stay,
+            ),
         };
         Ok(engine::explain(&self.plan).into_iter().map(reason).collect())
     }
@@ -402,5 +416,6 @@ pub(crate) fn plan_area_scenarios(
     let problem = engine::ScenarioProblem::new(&fleet, &given, known_from.0, shortfall_price)?;
     let plan = py.detach(|| engine::plan_area_scenarios(problem, &options));
     let (ids, currency) = (read_ids(&columns)?, first.1.get().currency.clone());
-    Ok(AreaScenarioPlan { plan: Arc::new(plan), ids, currency, options })
+    let layers = scenarios.iter().map(|given| given.1.get().layers.clone()).collect();
+    Ok(AreaScenarioPlan { plan: Arc::new(plan), ids, currency, layers, options })
 }

@@ -4,9 +4,10 @@ use pyo3::prelude::*;
 use slackwater_engine::plan::evaluation as engine;
 use slackwater_engine::plan::evaluation::{ConnectionFacts, DemandPrice, MeasuredPower, SiteFacts};
 use slackwater_engine::plan::site::DemandCharge;
-use slackwater_engine::units::{Energy, Power};
+use slackwater_engine::units::{Energy, Money, Power};
 
 use crate::capacity::CapacityPlan;
+use crate::carbon::EmissionPrice;
 use crate::error::{Named, Refused};
 use crate::heat::HeatPlan;
 use crate::plan::Plan;
@@ -23,7 +24,7 @@ record! {
         start: DateTime<Utc>,
         /// First instant after the period, in UTC.
         end: DateTime<Utc>,
-        /// Name of the fact: `price`, `export_price`, `solar` or `load`.
+        /// Name of the fact: `price`, `export_price`, `emissions`, `solar` or `load`.
         fact: String,
         /// Energy of the plan in the period, drawn or fed, in kWh at the plug.
         energy_kwh: f64,
@@ -39,14 +40,16 @@ record! {
         export_revenue: f64,
         /// Cost of the peak, under a demand charge.
         demand_cost: f64,
-        /// Costs that depend on the plan alone: wear, starts, tiers, emissions, breaches of limits.
+        /// Costs at prices that the plan was made with: wear, starts, tiers, breaches of limits, and
+        /// emissions, unless `prices` hold a price of their own for them.
         other_cost: f64,
         /// Value of the energy stored at the end above that at the start, which is subtracted.
         stored_value: f64,
         /// Cost of the same energy at full power from the start, under the same facts.
         baseline_cost: f64,
-        /// Baseline cost less cost; negative if the plan costs more.
-        savings: f64,
+        /// Baseline cost less cost; negative if the plan costs more. `None` if energy of the plan or
+        /// of the baseline is in no cost, so that these are not the costs of the same energy.
+        savings: Option<f64>,
         /// Energy from the grid, in kWh.
         import_kwh: f64,
         /// Energy into the grid, in kWh, as a positive number.
@@ -55,6 +58,8 @@ record! {
         from_grid_kwh: f64,
         /// Part of the plan's own energy covered by solar power that the load leaves, in kWh.
         from_solar_kwh: f64,
+        /// Energy from the grid at prices that are only estimated, in kWh.
+        energy_on_estimates_kwh: f64,
         /// Highest mean import in a window of the demand charge, or the peak paid for already, in
         /// kW; `None` without a demand charge.
         peak_kw: Option<f64>,
@@ -79,11 +84,12 @@ impl Evaluation {
             other_cost: found.costs.other.as_amount(),
             stored_value: found.costs.stored.as_amount(),
             baseline_cost: found.baseline.total().as_amount(),
-            savings: found.savings().as_amount(),
+            savings: found.savings().map(Money::as_amount),
             import_kwh: found.import.as_kwh(),
             export_kwh: found.export.as_kwh(),
             from_grid_kwh: found.from_grid.as_kwh(),
             from_solar_kwh: found.from_solar.as_kwh(),
+            energy_on_estimates_kwh: found.on_estimates.as_kwh(),
             peak_kw: found.peak.map(Power::as_kw),
             missing: found.missing.iter().map(missing).collect(),
         }
@@ -118,7 +124,8 @@ pub(crate) enum AnyPlan<'py> {
 
 /// See `slackwater.Plan.evaluate`.
 #[pyfunction]
-#[pyo3(signature = (plan, prices, *, export_prices, solar, load, demand))]
+#[pyo3(signature = (plan, prices, *, export_prices, solar, load, demand, emissions))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
 pub(crate) fn evaluate(
     plan: AnyPlan<'_>,
     prices: &Prices,
@@ -126,12 +133,14 @@ pub(crate) fn evaluate(
     solar: Periods,
     load: Periods,
     demand: Demand,
+    emissions: Option<&EmissionPrice>,
 ) -> Result<Evaluation, Refused> {
     if let Some(export) = export_prices {
         prices.require_same_currency(export)?;
     }
     let (solar, load) = (measured(solar, "solar")?, measured(load, "load")?);
     let export = export_prices.map(|export| &*export.curve);
+    let estimated = prices.estimated();
     if let AnyPlan::Site(plan) = plan {
         let demand = demand.map(site_demand).transpose()?;
         let facts = SiteFacts {
@@ -140,8 +149,13 @@ pub(crate) fn evaluate(
             solar: solar.as_ref(),
             load: load.as_ref(),
             demand: demand.as_ref(),
+            estimated: Some(&estimated),
         };
         let (request, plan) = plan.evaluated();
+        if prices.emissions.is_some() && request.carbon.is_some() {
+            let text = "prices hold a price of emissions, and the site has one of its own";
+            return Err(Refused::Input(text.into()));
+        }
         let found = engine::evaluate_site(request, plan, &facts);
         return Ok(Evaluation::new(&found.map_err(|error| Refused::Input(error.to_string()))?));
     }
@@ -153,12 +167,16 @@ pub(crate) fn evaluate(
         .map(|(price, peak, window)| DemandPrice::new(price, peak, window))
         .transpose()
         .named("demand_charge")?;
+    let per_kwh = emissions.map(|price| price.0.intensity().times(price.0.price_per_kg()));
+    let per_kwh = per_kwh.transpose()?;
     let facts = ConnectionFacts {
-        import: &prices.curve,
         export,
         solar: solar.as_ref(),
         load: load.as_ref(),
         demand,
+        emissions: per_kwh.as_ref(),
+        estimated: Some(&estimated),
+        ..ConnectionFacts::new(&prices.curve)
     };
     Ok(Evaluation::new(&match plan {
         AnyPlan::Charge(plan) => engine::evaluate_charge(plan.intended(), &facts),

@@ -10,12 +10,14 @@ use slackwater_engine::plan::policy::{
     PolicyRequest, PriceBranch, UncertainPrices, UncertainPricesError,
 };
 use slackwater_engine::plan::questions::Departure;
+use slackwater_engine::prices::layers::LayeredPrices;
 use slackwater_engine::units::{Energy, Power, Price};
 
 use crate::error::{Named, Refused};
 use crate::plan::{LimitTuple, limits};
 use crate::prices::Prices;
 use crate::record;
+use crate::saved::tell_estimates;
 use crate::time::{Instant, Whole, time_zone};
 use crate::verification::Verification;
 
@@ -226,7 +228,11 @@ impl PolicyCertificate {
 pub(crate) struct ScenarioPrices {
     prices: UncertainPrices,
     currency: Arc<str>,
+    layers: PriceLayers,
 }
+
+/// Layers of each curve of uncertain prices.
+type PriceLayers = Arc<[Option<Arc<LayeredPrices>>]>;
 
 impl ScenarioPrices {
     /// Prices in the currency that all curves share.
@@ -234,14 +240,15 @@ impl ScenarioPrices {
         curves: impl IntoIterator<Item = &'a Prices>,
         prices: impl FnOnce() -> Result<UncertainPrices, UncertainPricesError>,
     ) -> Result<Self, Refused> {
-        let mut curves = curves.into_iter();
-        let Some(first) = curves.next() else {
+        let curves: Vec<&Prices> = curves.into_iter().collect();
+        let [first, others @ ..] = &curves[..] else {
             return Err(Refused::Input("states is empty; give at least one price curve".into()));
         };
-        for other in curves {
+        for other in others {
             first.require_same_currency(other)?;
         }
-        Ok(Self { prices: prices()?, currency: first.currency.clone() })
+        let layers = curves.iter().map(|prices| prices.layers.clone()).collect();
+        Ok(Self { prices: prices()?, currency: first.currency.clone(), layers })
     }
 }
 
@@ -288,6 +295,7 @@ impl ScenarioPrices {
 pub(crate) struct ChargePolicy {
     policy: Arc<engine::ChargePolicy>,
     currency: Arc<str>,
+    layers: PriceLayers,
     /// It takes longer than the policy, so it is made once it is asked for.
     certificate: Arc<OnceLock<PolicyCertificate>>,
 }
@@ -419,7 +427,11 @@ impl ChargePolicy {
             code: reason.code.as_str().to_owned(),
             left_kwh: reason.deferred.as_kwh(),
             later_price_per_kwh: reason.later_price.map(Price::as_per_kwh),
-            sentence: reason.sentence(zone, &self.currency),
+            sentence: tell_estimates(
+                reason.sentence(zone, &self.currency),
+                &*self.layers,
+                (reason.start, reason.end),
+            ),
         };
         Ok(engine::explain(&self.policy).into_iter().map(reason).collect())
     }
@@ -475,6 +487,7 @@ pub(crate) fn plan_policy(
     Ok(ChargePolicy {
         policy: Arc::new(policy),
         currency: prices.currency.clone(),
+        layers: prices.layers.clone(),
         certificate: Arc::default(),
     })
 }

@@ -130,7 +130,8 @@ impl Terms {
 /// First instant, and first instant after it.
 type Period = (DateTime<Utc>, DateTime<Utc>);
 
-fn tell_estimates<'a>(
+/// A sentence, followed by the estimates among the prices of a period.
+pub(crate) fn tell_estimates<'a>(
     sentence: String,
     layers: impl IntoIterator<Item = &'a Option<Arc<LayeredPrices>>>,
     period: Period,

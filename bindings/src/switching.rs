@@ -174,9 +174,7 @@ impl SwitchingPlan {
 
     /// The plan under the prices that it was made for.
     fn at_own_prices(&self) -> Evaluation {
-        let import = &**self.run.prices();
-        let facts = ConnectionFacts { import, export: None, solar: None, load: None, demand: None };
-        evaluate_switching(self.intended(), &facts)
+        evaluate_switching(self.intended(), &ConnectionFacts::new(self.run.prices()))
     }
 
     /// The text of the saved plan.
@@ -251,7 +249,8 @@ impl SwitchingPlan {
     /// Baseline cost less cost; negative if the plan costs more.
     #[getter]
     fn savings(&self) -> f64 {
-        self.at_own_prices().savings().as_amount()
+        let own = self.at_own_prices();
+        (own.baseline.total() - own.cost()).as_amount()
     }
 
     /// Energy at negative prices before the last deadline that is not bought, in kWh.
@@ -412,7 +411,10 @@ impl SwitchingPlan {
             deadline: reason.deadline,
             runner_up_start: reason.runner_up.map(|next| next.start),
             runner_up_price_per_kwh: reason.runner_up.map(|next| next.price.as_per_kwh()),
-            sentence: reason.sentence(zone, self.terms.currency()),
+            sentence: self.terms.tell_bought(
+                reason.sentence(zone, self.terms.currency()),
+                (reason.start, reason.end),
+            ),
         };
         let idle = |start, end, code: &str, deadline, sentence| SwitchingReason {
             start,

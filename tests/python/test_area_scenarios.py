@@ -303,3 +303,24 @@ def test_a_wrong_input_is_refused_by_name(_name: str, call: Any, told: str) -> N
 def test_a_time_without_a_zone_is_refused() -> None:
     with pytest.raises(TypeError, match="no time zone"):
         plan(known_from=datetime(2026, 1, 5, 20))  # noqa: DTZ001
+
+
+def test_time_without_a_price_and_estimates_are_told() -> None:
+    """In the line, in the dictionary and in the sentences of the vehicles concerned."""
+    known = scenarios()
+    late = fleet(departure=[SIX + hours * HOUR for hours in (5, 4, 5, 41)])
+    found = plan(late, known)
+    assert found.unpriced_hours == found.to_dict()["unpriced_hours"] == 36.0
+    assert "stays with up to 36 h without a price" in repr(found)
+    told = [("36 h of its stay have no price" in each.sentence) for each in found.explain()]
+    assert told == [False, False, False, True]
+    guessed = [
+        scenario(number, prices=each.prices[: SIX + 4 * HOUR].with_estimates(each.prices))
+        for number, each in enumerate(known)
+    ]
+    found = plan(given=guessed)
+    assert "on estimates (estimate)" in repr(found)
+    told = ["It rests on estimates (estimate)." in each.sentence for each in found.explain()]
+    assert told == [True, False, True, True]
+    assert "estimates" not in repr(plan())
+    assert "without a price" not in repr(plan())

@@ -132,6 +132,115 @@ def kg_by_hand(plan: Any, grid: sw.Series) -> float:
 
 
 @pytest.mark.parametrize("planner", PLANNERS)
+def test_a_plan_is_evaluated_with_its_price_of_emissions(planner: Callable[..., Any]) -> None:
+    """At its own prices it costs what it cost, whether these hold the price of emissions or not."""
+    prices, grid = prices_of(CENTS), grid_of(GRAMS)
+    plan = planner(prices, sw.Carbon(price_per_kg=0.3, intensity=grid))
+    export = getattr(plan, "export_prices", None)
+    parts = plan.evaluate(prices, export_prices=export)
+    whole = plan.evaluate(plan.prices, export_prices=export)
+    assert parts.cost == pytest.approx(plan.cost)
+    assert whole.cost == pytest.approx(plan.cost)
+    assert parts.baseline_cost == pytest.approx(whole.baseline_cost)
+    assert parts.other_cost - whole.other_cost == pytest.approx(plan.carbon_cost)
+    half = prices.plus_emissions(sw.Carbon(price_per_kg=0.15, intensity=grid))
+    settled = plan.evaluate(half, export_prices=export)
+    assert settled.cost == pytest.approx(plan.cost - plan.carbon_cost / 2)
+
+
+@pytest.mark.parametrize("planner", PLANNERS)
+def test_pages_and_cells_tell_emissions(planner: Callable[..., Any]) -> None:
+    prices, grid = prices_of(CENTS), grid_of(GRAMS)
+    plan = planner(prices, sw.Carbon(price_per_kg=0.3, intensity=grid))
+    told = f"{plan.carbon_cost:.2f}"
+    for text in (plan.to_html(), plan._repr_html_()):
+        assert re.search(rf"kg CO2, {told.rstrip('0')}0* EUR of the cost \(baseline", text)
+    assert "CO2" not in planner(prices, None).to_html()
+
+
+def test_a_site_has_one_price_of_emissions() -> None:
+    prices, grid = prices_of(CENTS), grid_of(GRAMS)
+    carbon = sw.Carbon(price_per_kg=0.3, intensity=grid)
+    van = sw.Vehicle("van", power_max_kw=7, targets=[sw.Target(END, 20)])
+    site = sw.plan_site(prices, now=NOON, devices=[van], carbon=carbon)
+    assert site.evaluate(prices).cost == pytest.approx(site.cost)
+    assert "kg CO2" in site.to_html()
+    with pytest.raises(sw.InputError, match="and the site has one of its own"):
+        site.evaluate(prices.plus_emissions(carbon))
+
+
+def test_a_policy_pays_for_emissions() -> None:
+    """As if they were in its prices, in each of their forms."""
+    prices, grid = prices_of(CENTS), grid_of(GRAMS)
+    carbon = sw.Carbon(price_per_kg=0.3, intensity=grid)
+    low = prices.plus(-0.05)
+    later = prices[NOON + HOUR :]
+
+    def decide(curves: Any, carbon: sw.Carbon | None) -> sw.ChargePolicy:
+        return sw.plan_policy(
+            curves,
+            now=NOON,
+            power_max_kw=7,
+            energy_kwh=20,
+            shortfall_price_per_kwh=2,
+            carbon=carbon,
+        )
+
+    def chain(*states: sw.Prices) -> sw.MarkovPrices:
+        return sw.MarkovPrices(
+            states=states, transitions=[[0.8, 0.2], [0.2, 0.8]], first=[0.5, 0.5]
+        )
+
+    def tree(change: Callable[[sw.Prices], sw.Prices]) -> sw.PriceTree:
+        branches = [(0.6, change(later)), (0.4, change(later.plus(0.1)))]
+        return sw.PriceTree(change(prices[: NOON + HOUR]), then=branches)
+
+    def summed(curve: sw.Prices) -> sw.Prices:
+        return curve.plus_emissions(carbon)
+
+    pairs: list[tuple[Any, Any]] = [
+        (prices, summed(prices)),
+        (chain(low, prices), chain(summed(low), summed(prices))),
+        (tree(lambda curve: curve), tree(summed)),
+    ]
+    for plain, wanted in pairs:
+        policy = decide(plain, carbon)
+        assert policy.expected_cost == pytest.approx(decide(wanted, None).expected_cost)
+        assert policy.expected_cost > decide(plain, None).expected_cost
+        assert policy.certificate.is_proved
+        assert pickled(policy) == policy
+    assert decide(prices, carbon).prices == summed(prices)
+
+
+def test_an_area_with_scenarios_pays_for_emissions() -> None:
+    prices, grid = prices_of(CENTS), grid_of(GRAMS)
+    carbon = sw.Carbon(price_per_kg=0.3, intensity=grid)
+    other = sw.Prices.concat([prices[: NOON + HOUR], prices[NOON + HOUR :].plus(0.1)])
+
+    def planned(shares: list[tuple[float, sw.Prices]], **more: Any) -> sw.AreaScenarioPlan:
+        return sw.plan_area_scenarios(
+            vehicles_of(3),
+            [sw.AreaScenario(probability=p, prices=each, limit_kw=12) for p, each in shares],
+            known_from=NOON + HOUR,
+            shortfall_price_per_kwh=2,
+            **more,
+        )
+
+    shares = [(0.75, prices), (0.25, other)]
+    summed = [(share, each.plus_emissions(carbon)) for share, each in shares]
+    plan = planned(shares, carbon=carbon)
+    assert plan.expected_cost == pytest.approx(planned(summed).expected_cost)
+    kg = 0.0
+    for interval in plan.intervals:
+        share = 1.0 if interval.scenario is None else shares[interval.scenario][0]
+        for piece, value in parts(interval.to_dict(), grid):
+            kg += share * interval.power_kw * ((piece["end"] - piece["start"]) / HOUR) * value
+    assert plan.expected_carbon_kg == pytest.approx(kg)
+    assert planned(shares).expected_carbon_kg is None
+    assert pickled(plan).expected_carbon_kg == plan.expected_carbon_kg
+
+
+@pytest.mark.parametrize("planner", PLANNERS)
 def test_a_plan_tells_its_emissions(planner: Callable[..., Any]) -> None:
     """Kilograms are those of its intervals, money is the sum, and the proof stands."""
     prices, grid = prices_of(CENTS), grid_of(GRAMS)

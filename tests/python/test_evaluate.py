@@ -134,6 +134,29 @@ def test_what_is_missing_is_told_with_its_energy() -> None:
     assert "missing" in repr(found)
 
 
+def test_savings_compare_the_same_energy_or_are_none() -> None:
+    """All of the plan is in hours without a price, and its baseline is not."""
+    plan = sw.plan_charge(
+        prices(0.30, 0.10, 0.05), now=SIX, power_max_kw=10, targets=[(None, 20.0)]
+    )
+    found = plan.evaluate(prices(0.30))
+    assert found.cost == 0
+    assert found.savings is None
+    assert found.missing[0].energy_kwh == pytest.approx(20.0)
+    assert plan.evaluate(plan.prices).savings == pytest.approx(plan.savings)
+
+
+@pytest.mark.parametrize("kind", PLANS)
+def test_energy_at_estimated_prices_is_told(kind: str) -> None:
+    plan = PLANS[kind]()
+    known, *_ = plan.prices.slots
+    guessed = prices(known.price_per_kwh).with_estimates(plan.prices)
+    found = plan.evaluate(guessed)
+    later = plan.evaluate(plan.prices[known.end :])
+    assert plan.evaluate(plan.prices).energy_on_estimates_kwh == 0
+    assert found.energy_on_estimates_kwh == pytest.approx(later.import_kwh)
+
+
 def test_a_demand_charge_counts_the_highest_window() -> None:
     charge = sw.DemandCharge(peak_price_per_kw=2.0, peak_incurred_kw=3.0, window=HOUR)
     found = charge_plan().evaluate(prices(0.30, 0.10, 0.20), load=1.0, demand_charge=charge)

@@ -333,3 +333,22 @@ def test_watts_are_doubted() -> None:
         sw.identify_heat(**watts)
     with pytest.warns(sw.PlausibilityWarning, match=r"loss_kw_per_k is 200 kW/K; a loss in W/K"):
         plan(loss_kw_per_k=200)
+
+
+def test_a_series_is_no_temperature() -> None:
+    """Its units are of power, intensity and price; W would be divided by 1000."""
+    prices = sw.Prices.from_values(SIX, [0.3, 0.1], currency="EUR")
+    cold = sw.Series.from_values(SIX, [5.0, 5.0], unit="W")
+    with pytest.raises(TypeError, match=r"outdoor_celsius .*, not a Series"):
+        plan(outdoor_celsius=cold)
+    unit = sw.HeatUnit(
+        "house",
+        capacity_kwh_per_k=6,
+        loss_kw_per_k=0.2,
+        temperature_celsius=20,
+        comfort_celsius=(20, 23),
+        power_max_kw=3,
+        outdoor_celsius=cold,
+    )
+    with pytest.raises(TypeError, match="outdoor_celsius is a series in kW; give a number"):
+        sw.plan_site(prices, now=SIX, devices=[unit])

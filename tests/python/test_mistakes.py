@@ -1137,6 +1137,33 @@ ROWS_OF_SERIES: list[Row] = [
     ),
     ("an area ten hours late", lambda: area(LATE), r"limit_kw: index\[0\] is 2026-01-06 04:00"),
     (
+        "a scenario ten hours late",
+        lambda: sw.plan_area_scenarios(
+            cars(),
+            [sw.AreaScenario(probability=1, prices=PRICES, limit_kw=1, base_kw=LATE)],
+            known_from=SIX,
+            shortfall_price_per_kwh=1,
+        ),
+        r"base_kw of scenarios\[0\]: index\[0\] is 2026-01-06 04:00",
+    ),
+    (
+        "readings ten hours late",
+        lambda: sw.identify_heat(
+            HOURS,
+            temperature_celsius=[20.0, 19.0, 20.0],
+            outdoor_celsius=[5.0, 5.0, 5.0],
+            heat_kw=LATE,
+        ),
+        r"heat_kw: index\[0\] is 2026-01-06 04:00:00\+00:00, where reading 0 starts",
+    ),
+    (
+        "local times in a zone without a name",
+        lambda: sw.Prices.from_series(
+            pd.Series([1.0], index=HOURS[:1].tz_localize(None)), unit="EUR/MWh", time_zone=""
+        ),
+        "time_zone",
+    ),
+    (
         "weather ten hours late",
         lambda: heat(outdoor_celsius=LATE),
         r"outdoor_celsius: index\[0\] is 2026-01-06 04:00",

@@ -580,3 +580,16 @@ def test_words_of_missed_targets_that_crowd_have_rows_of_their_own() -> None:
     assert len(found) == 3
     rows = {(text.xy[1], text.xyann[1]) for text in found}
     assert len(rows) == 3
+
+
+def test_rows_of_a_fleet_are_in_the_order_of_their_numbers() -> None:
+    """Among vehicles that come and go together."""
+    start = datetime(2026, 1, 5, 18, tzinfo=UTC)
+    prices = sw.Prices.from_values(start, [0.3, 0.1], currency="EUR")
+    names = [f"van {number}" for number in range(12)]
+    vans = [
+        sw.Vehicle(name, power_max_kw=7, targets=[sw.Target(None, 5)]) for name in reversed(names)
+    ]
+    picture = sw.plan_site(prices, now=start, devices=vans)._picture(ZoneInfo("UTC"))
+    (heat,) = [panel.heat for panel in picture.panels if panel.heat is not None]
+    assert list(heat.names) == names

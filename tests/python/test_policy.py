@@ -353,3 +353,13 @@ def test_wrong_types_are_told() -> None:
         policy(now=SIX.replace(tzinfo=None))
     with pytest.raises(TypeError, match="prices"):
         policy([0.1, 0.2])
+
+
+def test_a_policy_tells_estimates() -> None:
+    """In its line, and in the sentences of the slots that rest on them."""
+    known = curve([0.20, 0.30]).with_estimates(curve([0.20, 0.30, 0.10]), source="last week")
+    found = policy(known, departures=[])
+    assert "on estimates (last week)" in repr(found)
+    told = ["It rests on estimates (last week)." in each.sentence for each in found.explain()]
+    assert told == [False, False, True]
+    assert "estimates" not in repr(policy())

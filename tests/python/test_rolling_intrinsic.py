@@ -181,3 +181,13 @@ def test_wrong_inputs_are_told(orders: Any, changes: dict[str, Any], told: str) 
     with pytest.raises(sw.InputError) as refused:
         trade(orders, **changes)
     assert told in str(refused.value)
+
+
+def test_positions_of_other_times_are_refused() -> None:
+    positions = [1.0, 0.0, -1.0, 0.0]
+    index = pd.date_range(SIX, periods=4, freq="h")
+    day = trade(PAIR, positions_kwh=pd.Series(positions, index))
+    assert day == trade(PAIR, positions_kwh=positions)
+    late = pd.Series(positions, index + HOUR)
+    with pytest.raises(sw.InputError, match=r"positions_kwh: index\[0\] is 2026-01-05 19:00"):
+        trade(PAIR, positions_kwh=late)

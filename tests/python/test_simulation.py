@@ -356,3 +356,17 @@ def test_naive_forecasts_follow_the_wall_clock() -> None:
         sw.issue_forecasts(naive, prices, every=timedelta(0), ahead=DAY)
     with pytest.raises(sw.InputError, match="ahead is 0:00:00"):
         sw.issue_forecasts(naive, prices, every=DAY, ahead=timedelta(0))
+
+
+def test_estimates_are_no_facts() -> None:
+    """Neither a settlement nor an auction takes what is only guessed."""
+    guessed = hours(0.3, 0.2).with_estimates(hours(0.3, 0.2, 0.1, 0.1), source="last week")
+    message = r"prices: that at 2026-01-05 20:00Z is an estimate \('last week'\)"
+    with pytest.raises(sw.InputError, match=message):
+        sw.simulate(sw.Replan(), table(), guessed)
+    with pytest.raises(sw.InputError, match=message):
+        sw.publish_day_ahead(guessed, time_zone="Europe/Berlin")
+    with pytest.raises(sw.InputError, match="export_prices: that at"):
+        sw.simulate_homes(sw.Replan(), table(), hours(0.3), export_prices=guessed)
+    settled = sw.Prices.from_slots(guessed.slots, currency="EUR")
+    assert sw.simulate(sw.Replan(), table(), settled).cost > 0

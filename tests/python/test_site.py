@@ -775,3 +775,26 @@ def test_a_least_state_of_charge_above_the_charge_limit_is_refused() -> None:
     told = r"\(home\).*soc_min_percent is 80 %; it is at most charge_limit_percent, 70 %"
     with pytest.raises(sw.InputError, match=told):
         sw.plan_site(prices, now=START, devices=[home])
+
+
+def test_stored_energy_is_not_given_away() -> None:
+    """Without a price to sell at, a vehicle serves the load and keeps the rest."""
+    prices = sw.Prices.from_values(START, [0.30, 0.10, 0.20, 0.25], currency="EUR")
+    car = sw.Vehicle(
+        "car",
+        power_max_kw=7,
+        battery=sw.Battery(capacity_kwh=50, soc_percent=50),
+        discharge=sw.Discharge(discharge_max_kw=7),
+    )
+    plan = sw.plan_site(prices, now=START, devices=[sw.Load("house", power_kw=1.0), car])
+    assert [slot.export_kwh for slot in plan.slots] == [0.0] * 4
+    assert plan.device("car").power_kw == pytest.approx([-1.0] * 4)
+    assert plan.verify().holds
+    alone = sw.plan_site(prices, now=START, devices=[car])
+    assert alone.device("car").power_kw == [0.0] * 4
+    assert len(alone.explain()) == 0
+    home = sw.StationaryBattery(
+        "home", capacity_kwh=10, soc_percent=50, power_max_kw=4, target_percent=0
+    )
+    empty = sw.plan_site(prices, now=START, devices=[home])
+    assert empty.device("home").power_kw == [0.0] * 4

@@ -461,3 +461,10 @@ def test_a_long_search_ends_with_the_time_it_is_given(name: str) -> None:
     assert made.certificate.bound <= made.cost
     assert made.certificate.gap >= 0
     assert made.is_reproducible == (made.certificate.status != "time_reached")
+
+
+def test_a_sentence_tells_estimates() -> None:
+    prices = hours(0.30, 0.20).with_estimates(hours(0.30, 0.20, 0.10), source="last week")
+    told = [reason.sentence for reason in plan(prices, 15).explain()]
+    assert ["It rests on estimates (last week)." in sentence for sentence in told] == [True]
+    assert not any("estimates" in reason.sentence for reason in plan(hours(0.3), 5).explain())

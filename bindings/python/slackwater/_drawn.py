@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 from slackwater import _view
 from slackwater._palette import check_theme
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from slackwater._palette import Theme
+    from slackwater._saved_plan import SavedPlan
     from slackwater._timeline import Picture
 
 
@@ -124,11 +126,16 @@ class Drawn:
         check_theme(theme)
         zone = _view.zone_of(time_zone)
         sections = self._sections(zone)
-        return page(self._picture(zone), sections, theme=theme, interactive=interactive)
+        return page(self._told_picture(zone), sections, theme=theme, interactive=interactive)
 
     def _repr_html_(self) -> str:
         """Draw the plan for a cell of a notebook, on the clocks of UTC."""
         from slackwater.html import card  # noqa: PLC0415  only notebooks need it
 
         zone = _view.zone_of("UTC")
-        return card(self._picture(zone), self._sections(zone))
+        return card(self._told_picture(zone), self._sections(zone))
+
+    def _told_picture(self, zone: ZoneInfo) -> Picture:
+        """The picture, with emissions among the facts beside it."""
+        picture = self._picture(zone)
+        return replace(picture, facts=[*picture.facts, *_view.emissions(cast("SavedPlan", self))])

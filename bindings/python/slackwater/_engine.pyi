@@ -890,6 +890,11 @@ class AreaScenarioPlan:
         Return the fields as a dictionary; records inside of it become dictionaries, too.
         """
     @property
+    def unpriced_hours(self, /) -> float:
+        """
+        Most hours of a stay without a price.
+        """
+    @property
     def vehicles(self, /) -> int:
         """
         Vehicles that were planned; rows in error are not.
@@ -2292,7 +2297,7 @@ class Evaluation:
     def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, object]]: ...
     def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, *, cost: SupportsFloat | SupportsIndex, import_cost: SupportsFloat | SupportsIndex, export_revenue: SupportsFloat | SupportsIndex, demand_cost: SupportsFloat | SupportsIndex, other_cost: SupportsFloat | SupportsIndex, stored_value: SupportsFloat | SupportsIndex, baseline_cost: SupportsFloat | SupportsIndex, savings: SupportsFloat | SupportsIndex, import_kwh: SupportsFloat | SupportsIndex, export_kwh: SupportsFloat | SupportsIndex, from_grid_kwh: SupportsFloat | SupportsIndex, from_solar_kwh: SupportsFloat | SupportsIndex, peak_kw: SupportsFloat | SupportsIndex | None, missing: SupportsGetItem[int, MissingFact]) -> Evaluation: ...
+    def __new__(cls, /, *, cost: SupportsFloat | SupportsIndex, import_cost: SupportsFloat | SupportsIndex, export_revenue: SupportsFloat | SupportsIndex, demand_cost: SupportsFloat | SupportsIndex, other_cost: SupportsFloat | SupportsIndex, stored_value: SupportsFloat | SupportsIndex, baseline_cost: SupportsFloat | SupportsIndex, savings: SupportsFloat | SupportsIndex | None, import_kwh: SupportsFloat | SupportsIndex, export_kwh: SupportsFloat | SupportsIndex, from_grid_kwh: SupportsFloat | SupportsIndex, from_solar_kwh: SupportsFloat | SupportsIndex, energy_on_estimates_kwh: SupportsFloat | SupportsIndex, peak_kw: SupportsFloat | SupportsIndex | None, missing: SupportsGetItem[int, MissingFact]) -> Evaluation: ...
     def __repr__(self, /) -> str: ...
     @property
     def baseline_cost(self, /) -> float:
@@ -2308,6 +2313,11 @@ class Evaluation:
     def demand_cost(self, /) -> float:
         """
         Cost of the peak, under a demand charge.
+        """
+    @property
+    def energy_on_estimates_kwh(self, /) -> float:
+        """
+        Energy from the grid at prices that are only estimated, in kWh.
         """
     @property
     def export_kwh(self, /) -> float:
@@ -2347,7 +2357,8 @@ class Evaluation:
     @property
     def other_cost(self, /) -> float:
         """
-        Costs that depend on the plan alone: wear, starts, tiers, emissions, breaches of limits.
+        Costs at prices that the plan was made with: wear, starts, tiers, breaches of limits, and
+        emissions, unless `prices` hold a price of their own for them.
         """
     @property
     def peak_kw(self, /) -> float | None:
@@ -2356,9 +2367,10 @@ class Evaluation:
         kW; `None` without a demand charge.
         """
     @property
-    def savings(self, /) -> float:
+    def savings(self, /) -> float | None:
         """
-        Baseline cost less cost; negative if the plan costs more.
+        Baseline cost less cost; negative if the plan costs more. `None` if energy of the plan or
+        of the baseline is in no cost, so that these are not the costs of the same energy.
         """
     @property
     def stored_value(self, /) -> float:
@@ -3472,7 +3484,7 @@ class MissingFact:
     @property
     def fact(self, /) -> str:
         """
-        Name of the fact: `price`, `export_price`, `solar` or `load`.
+        Name of the fact: `price`, `export_price`, `emissions`, `solar` or `load`.
         """
     @property
     def start(self, /) -> datetime:
@@ -7507,7 +7519,7 @@ def energy_prices(tariff: BillingTariff, *, start: Incomplete, end: Incomplete, 
     Prices per kWh of a tariff as it is billed; see `slackwater.tariffs.tariff_prices`.
     """
 
-def evaluate(plan: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan | CapacityPlan, prices: Prices, *, export_prices: Prices | None, solar: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]] | None, load: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]] | None, demand: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex, SupportsIndex] | None) -> Evaluation:
+def evaluate(plan: Plan | StoragePlan | HeatPlan | SwitchingPlan | SitePlan | CapacityPlan, prices: Prices, *, export_prices: Prices | None, solar: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]] | None, load: SupportsGetItem[int, tuple[Incomplete, Incomplete, SupportsFloat | SupportsIndex]] | None, demand: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex, SupportsIndex] | None, emissions: EmissionPrice | None) -> Evaluation:
     """
     See `slackwater.Plan.evaluate`.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
@@ -220,6 +221,11 @@ def _presence(device: DevicePlan) -> tuple[int, int]:
     return (there[0], there[-1] + 1) if there else (0, 0)
 
 
+def _natural(name: str) -> list[str | int]:
+    """A name as a key by which "van 2" comes before "van 10": texts and numbers take turns."""
+    return [int(part) if at % 2 else part for at, part in enumerate(re.split(r"(\d+)", name))]
+
+
 def _stays(device: DevicePlan) -> list[tuple[int, int]]:
     """First slot of each stay of a vehicle, and the first one after it."""
     most = [0.0, *device.power_max_kw, 0.0]
@@ -305,7 +311,7 @@ def _soc_marks(device: DevicePlan, points: Sequence[tuple[datetime, float]]) -> 
 
 def _heat_panel(plan: SitePlan, vehicles: Sequence[DevicePlan]) -> Panel:
     """Vehicles by their arrival: power while they are there, and their targets."""
-    ordered = sorted(vehicles, key=lambda device: (*_presence(device), device.name))
+    ordered = sorted(vehicles, key=lambda device: (*_presence(device), _natural(device.name)))
     rows, signs = [], []
     for row, device in enumerate(ordered):
         _, end = _presence(device)
@@ -482,7 +488,7 @@ def _node_heat(plan: AreaPlan, nodes: Sequence[Node]) -> Panel:
         shares = [100 * power / limit if limit else None for power, limit in pairs]
         if any(share is not None for share in shares):
             rows.append((max(share for share in shares if share is not None), node.name, shares))
-    rows.sort(key=lambda row: (-row[0], row[1]))
+    rows.sort(key=lambda row: (-row[0], _natural(row[1])))
     shown = rows[:ROWS_MAX]
     heat = Heat(
         names=[name for _, name, _ in shown],
@@ -508,7 +514,7 @@ def _vehicle_heat(plan: AreaPlan) -> Panel:
             rows.append(
                 (intervals[0]["start"], str(name), _mean_powers(intervals, plan.periods), short)
             )
-    rows.sort(key=lambda row: (row[0], row[1]))
+    rows.sort(key=lambda row: (row[0], _natural(row[1])))
     size = -(-len(rows) // ROWS_MAX) or 1
     groups = [rows[begin : begin + size] for begin in range(0, len(rows), size)]
     values = [

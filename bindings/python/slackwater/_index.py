@@ -32,7 +32,9 @@ def index_of(values: object) -> Iterable[Any] | None:
     return None if callable(index) else index  # The `index` of a list is a method.
 
 
-def refuse_other_times(name: str, values: object, starts: Sequence[datetime]) -> None:
+def refuse_other_times(
+    name: str, values: object, starts: Sequence[datetime], *, each: str = "slot"
+) -> None:
     """Refuse values whose index of times is not that of the slots they are for.
 
     Values are taken by position. A series that begins ten hours later would
@@ -43,6 +45,7 @@ def refuse_other_times(name: str, values: object, starts: Sequence[datetime]) ->
         values: Numbers; those without an index, or with one that counts them,
             are left alone.
         starts: Start of each slot.
+        each: Noun for one of these, such as a reading.
 
     Raises:
         InputError: The index has another time, or more or fewer of them, or it
@@ -58,14 +61,15 @@ def refuse_other_times(name: str, values: object, starts: Sequence[datetime]) ->
     for position, (given, start) in enumerate(zip(times, starts, strict=False)):
         if given != start:
             place = f"{name}: index[{position}] is"
-            raise _engine.InputError(f"{place} {_difference(given, position, start)}")
+            own = f"{each} {position} starts {start}"
+            raise _engine.InputError(f"{place} {_difference(given, own)}")
     if len(times) != len(starts):
-        message = f"{name}: the index has {len(times)} times for {len(starts)} slots"
+        message = f"{name}: the index has {len(times)} times for {len(starts)} {each}s"
         raise _engine.InputError(message)
 
 
-def _difference(given: object, position: int, start: datetime) -> str:
-    """Describe an entry of an index, and why it is not the start of a slot."""
+def _difference(given: object, own: str) -> str:
+    """Describe an entry of an index, and why it is not the start that ``own`` tells."""
     if not isinstance(given, datetime):
         shown = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
         way = "series.to_numpy() leaves the index out"
@@ -73,4 +77,4 @@ def _difference(given: object, position: int, start: datetime) -> str:
     if given.tzinfo is None:
         way = "series.tz_localize('Europe/Berlin') says whose clocks it shows"
         return f"{given}, which has no time zone; {way}"
-    return f"{given}, where slot {position} starts {start}"
+    return f"{given}, where {own}"

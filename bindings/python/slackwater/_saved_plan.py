@@ -212,7 +212,9 @@ class SavedPlan(Frozen):
         """Price the plan, executed as it is, under other facts.
 
         At its own prices a plan costs what it cost. The baseline is evaluated under the
-        same facts: the same energy at full power from plug-in.
+        same facts: the same energy at full power from plug-in. A plan that was made with
+        ``carbon=`` pays its price of emissions here too, in ``other_cost``, unless ``prices``
+        hold one (:meth:`slackwater.Prices.plus_emissions`).
 
         With ``solar`` or ``load``, cost and energy are those of the whole connection, from
         the first slot of the plan to the last. Solar power serves the load first, then the
@@ -222,7 +224,9 @@ class SavedPlan(Frozen):
         priced with its tariff and with the load beside the battery that it was planned with;
         ``solar`` or ``load`` take the place of all of that load.
 
-        Time in which a fact is missing is in no cost: it is in ``missing``.
+        Time in which a fact is missing is in no cost: it is in ``missing``. If energy of the plan
+        or of the baseline is, ``savings`` is ``None``. Energy at prices that are still estimates
+        is in ``energy_on_estimates_kwh``.
 
         Args:
             prices: Settled prices to buy at.
@@ -239,8 +243,9 @@ class SavedPlan(Frozen):
 
         Raises:
             InputError: Prices are in different currencies, powers are negative or overlap,
-                a site has no device for them or needs one where they are unknown, or a demand
-                charge is given beside a capacity tariff.
+                a site has no device for them or needs one where they are unknown, a demand
+                charge is given beside a capacity tariff, or a price of emissions for a site that
+                has one.
             TypeError: A time has no zone.
 
         Example:
@@ -264,6 +269,8 @@ class SavedPlan(Frozen):
             solar=power_periods("solar", solar, prices),
             load=power_periods("load", load, prices),
             demand=None if demand_charge is None else _demand(demand_charge),
+            # Prices with a price of emissions are complete.
+            emissions=self._prices._emissions if prices._emissions is None else None,
         )
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -11,10 +11,12 @@ from slackwater._engine import InputError
 
 if TYPE_CHECKING:
     from slackwater._engine import Reason, Shortfall, SourceShare, StorageOutcome, TargetOutcome
+    from slackwater._saved_plan import SavedPlan
     from slackwater.capacity import CapacityPlan
     from slackwater.coordinate import AreaPlan
     from slackwater.heat import HeatPlan
     from slackwater.plan import Plan
+    from slackwater.prices import Prices
     from slackwater.site import SitePlan
     from slackwater.storage import StoragePlan
     from slackwater.switching import SwitchingPlan
@@ -203,6 +205,15 @@ def _guesses(shares: list[SourceShare], words: str) -> list[str]:
     return [f"{energy(sum(share.energy_kwh for share in guesses))} {words} ({names})"]
 
 
+def emissions(plan: SavedPlan) -> list[str]:
+    """Tell emissions and their part of the cost beside those of the baseline, where known."""
+    kg, baseline_kg, cost = plan.carbon_kg, plan.baseline_carbon_kg, plan.carbon_cost
+    if kg is None or baseline_kg is None or cost is None:
+        return []
+    own = f"{number(kg, 1)} kg CO2, {number(cost)} {plan.currency} of the cost"
+    return [f"{own} (baseline {number(baseline_kg, 1)} kg)"]
+
+
 def notes(plan: Plan | StoragePlan | HeatPlan | SitePlan) -> list[str]:
     """Tell guesses, the time without a price, stock that is used up, and what is not earned."""
     return on_estimates(plan) + unpriced(plan) + stock_used(plan) + forgone(plan)
@@ -227,9 +238,20 @@ def area_notes(plan: AreaPlan) -> list[str]:
     ]
     words = [f"{energy(kwh)} {what}" for kwh, what in shares if kwh > 0]
     if plan.unpriced_hours > 0:
-        hours = number(plan.unpriced_hours, 1).removesuffix(".0")
-        words.append(f"stays with up to {hours} h without a price")
+        words.append(unpriced_stays(plan.unpriced_hours))
     return words + forgone(plan)
+
+
+def unpriced_stays(hours: float) -> str:
+    """Tell the most hours of a stay that have no price."""
+    return f"stays with up to {number(hours, 1).removesuffix('.0')} h without a price"
+
+
+def estimated(curves: Iterable[Prices]) -> list[str]:
+    """Tell whose estimates stand among some prices, if any do."""
+    sources = [row for prices in curves for row in prices.provenance]
+    names = dict.fromkeys(source for _, _, _, source, is_estimate in sources if is_estimate)
+    return [f"on estimates ({', '.join(names)})"] if names else []
 
 
 def shortfall_cause(need: Shortfall) -> str:

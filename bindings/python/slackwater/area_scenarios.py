@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from slackwater import _engine, _view
 from slackwater._frozen import Frozen
+from slackwater._index import index_of, refuse_other_times
 from slackwater._palette import HUES
 from slackwater._record import Record
 from slackwater.area_node import Profile
-from slackwater.prices import Prices
+from slackwater.prices import Prices, emission_price, priced
 from slackwater.series import Series, means_in
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from slackwater._engine import AreaScenarioComparison, AreaScenarioReasons, Verification
     from slackwater._palette import Theme
     from slackwater._timeline import Picture
+    from slackwater.site_devices import Carbon
     from slackwater.typing import ArrowTable
 
 
@@ -68,8 +70,24 @@ class AreaScenarioPlan(_engine.AreaScenarioPlan, Frozen):
         """Add its arguments to a plan of the engine; see :func:`plan_area_scenarios`."""
         object.__setattr__(self, "_given", given)
 
+    @property
+    def expected_carbon_kg(self) -> float | None:
+        """Expected emissions of the energy bought, in kg; ``None`` without ``carbon=``."""
+        carbon: Carbon | None = self._given["carbon"]
+        if carbon is None:
+            return None
+        shares = [outcome.probability for outcome in self.scenarios]
+        bought = [
+            (each.start, each.end, each.power_kw * (1.0 if at is None else shares[at]))
+            for each in self.intervals
+            for at in [each.scenario]
+        ]
+        return sum(emission_price(carbon).intensity.weigh([period]) for period in bought)
+
     def explain(self, *, time_zone: str = "UTC") -> AreaScenarioReasons:
         """Give a reason for each planned vehicle: what it charges before the scenario is known.
+
+        A sentence tells the time of the stay without a price, and estimates among its prices.
 
         Args:
             time_zone: IANA name of the zone in whose wall clock the sentences speak.
@@ -186,16 +204,20 @@ class AreaScenarioPlan(_engine.AreaScenarioPlan, Frozen):
         return _planned, (self._given,)
 
     def __repr__(self) -> str:
-        """Tell vehicles, scenarios, expected cost and shortfall, and gap in one line."""
+        """Tell vehicles, scenarios, expected cost, shortfall, gap and guesses in one line."""
         missing = self.expected_shortfall_kwh
         short = f", {missing:.6g} kWh short" if missing > 0 else ""
         bad = len(self.errors)
-        wrong = f", {bad} rows in error" if bad else ""
+        notes = [f"{bad} rows in error"] if bad else []
+        notes += _view.estimated([scenario.prices for scenario in self._given["scenarios"]])
+        if self.unpriced_hours > 0:
+            notes.append(_view.unpriced_stays(self.unpriced_hours))
+        told = "".join(f", {note}" for note in notes)
         return (
             f"AreaScenarioPlan({_view.counted(self.vehicles, 'vehicle')}, "
             f"{_view.counted(len(self.scenarios), 'scenario')}, "
             f"{round(self.expected_cost, 4) + 0.0:.4f} {self.currency}{short} expected, "
-            f"gap {self.relative_gap:.2%}{wrong})"
+            f"gap {self.relative_gap:.2%}{told})"
         )
 
 
@@ -211,6 +233,7 @@ def plan_area_scenarios(
     shortfall_price_per_kwh: float,
     relative_gap: float = 5e-3,
     rounds_max: int = 500,
+    carbon: Carbon | None = None,
 ) -> AreaScenarioPlan:
     """Plan vehicles behind one limit while prices and the limit are uncertain.
 
@@ -230,14 +253,16 @@ def plan_area_scenarios(
             this price is least; how vehicles share it is not decided.
         relative_gap: Gap at which to end, in proportion to the larger of bound and baseline cost.
         rounds_max: Rounds after which to end the search.
+        carbon: As in :func:`slackwater.plan_charge`: a price of emissions in all scenarios.
 
     Returns:
         The plan, with bound and gap.
 
     Raises:
         InputError: Probabilities do not add up to 1, scenarios differ in their slots or before
-            ``known_from``, a number is negative, NaN, infinite or beyond all measure, or a column
-            is missing, of a wrong type or not planned with scenarios.
+            ``known_from``, a number is negative, NaN, infinite or beyond all measure, a column is
+            missing, of a wrong type or not planned with scenarios, or the carbon intensity is
+            missing at a time that has a price.
         TypeError: A time has no zone.
 
     Warns:
@@ -281,8 +306,12 @@ def plan_area_scenarios(
         "relative_gap": relative_gap,
         "rounds_max": rounds_max,
     }
-    tuples = [_native(number, scenario) for number, scenario in enumerate(given["scenarios"])]
-    return AreaScenarioPlan(_engine.plan_area_scenarios(**given | {"scenarios": tuples}), given)
+    paid = [
+        replace(scenario, prices=priced(scenario.prices, carbon)) for scenario in given["scenarios"]
+    ]
+    tuples = [_native(number, scenario) for number, scenario in enumerate(paid)]
+    native = _engine.plan_area_scenarios(**given | {"scenarios": tuples})
+    return AreaScenarioPlan(native, given | {"carbon": carbon})
 
 
 def _native(number: int, scenario: AreaScenario) -> tuple[Any, ...]:
@@ -290,8 +319,11 @@ def _native(number: int, scenario: AreaScenario) -> tuple[Any, ...]:
     profiles = []
     for field in ("limit_kw", "base_kw"):
         profile = getattr(scenario, field)
+        name = f"{field} of scenarios[{number}]"
         if isinstance(profile, Series):
             periods = [(start, end) for start, end, _ in scenario.prices.slots]
-            profile = means_in(profile, "kW", periods, f"{field} of scenarios[{number}]")
+            profile = means_in(profile, "kW", periods, name)
+        elif index_of(profile) is not None:
+            refuse_other_times(name, profile, [start for start, _, _ in scenario.prices.slots])
         profiles.append(profile)
     return (scenario.probability, scenario.prices._native, *profiles)

@@ -159,6 +159,19 @@ def _make_forecast(
     return Forecast(prices, known_at=known_at, is_final=is_final, quantiles=quantiles)
 
 
+def refuse_estimates(prices: Prices, name: str) -> None:
+    """Refuse prices of which some are estimates where settled ones are needed.
+
+    Raises:
+        InputError: Some are estimates.
+    """
+    for start, _, _, source, is_estimate in prices.provenance:
+        if is_estimate:
+            message = f"{name}: that at {start:%Y-%m-%d %H:%M}Z is an estimate ({source!r})"
+            way = "Prices.from_slots(prices.slots, currency=...) takes it as settled"
+            raise InputError(f"{message}, and settled prices are needed; {way}")
+
+
 def publish_day_ahead(
     prices: Prices, *, at: time | str = "13:00", time_zone: str
 ) -> list[Forecast]:
@@ -175,8 +188,9 @@ def publish_day_ahead(
         One final forecast a day.
 
     Raises:
-        InputError: The time of day or the time zone is unknown.
+        InputError: The time of day or the time zone is unknown, or prices are only estimates.
     """
+    refuse_estimates(prices, "prices")
     native = _engine.published_day_ahead(prices._native, at=at, time_zone=time_zone)
     return [Forecast._wrap(each) for each in native]
 

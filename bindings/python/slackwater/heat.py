@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from slackwater import _engine, _view
 from slackwater._conversion import warn_of_largest
 from slackwater._drawn import Drawn
+from slackwater._index import refuse_other_times
 from slackwater._power import power_periods
 from slackwater._record import Record
 from slackwater._saved_plan import SavedPlan
 from slackwater.prices import emission_price, priced
 from slackwater.questions import Replanned
+from slackwater.series import Series
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -264,8 +266,10 @@ def outdoor_periods(
     """Turn an outdoor temperature into periods; ``time`` is the present and the end of a plan.
 
     Raises:
-        InputError: There are not as many numbers as slots, or a series is in another unit.
+        InputError: There are not as many numbers as slots.
+        TypeError: It is a series, which has no unit of temperature.
     """
+    refuse_series_of_temperatures(outdoor_celsius)
     if not isinstance(outdoor_celsius, int | float):
         return power_periods("outdoor_celsius", outdoor_celsius, prices) or []
     # One number holds at all times, in gaps of the prices as well.
@@ -273,6 +277,17 @@ def outdoor_periods(
     ends = [end for _, end, _ in prices.slots[-1:]] + ([] if until is None else [until])
     last = max([now + timedelta(microseconds=1), *ends])
     return [(now, last, float(outdoor_celsius))]
+
+
+def refuse_series_of_temperatures(outdoor_celsius: object) -> None:
+    """Refuse a :class:`slackwater.Series` as a temperature: its units are of other quantities.
+
+    Raises:
+        TypeError: It is one.
+    """
+    if isinstance(outdoor_celsius, Series):
+        message = f"outdoor_celsius is a series in {outdoor_celsius.unit}"
+        raise TypeError(f"{message}; give a number, one for each slot, or periods, in °C")
 
 
 def plan_heat_row(
@@ -486,6 +501,8 @@ def cop_points(cop: float | Sequence[tuple[float, float]]) -> list[tuple[float, 
 def _periods(
     name: str, values: PowerOverTime | ArrowTable | None, curves: Sequence[Prices]
 ) -> list[tuple[datetime, datetime, float]]:
+    if name == "outdoor_celsius":
+        refuse_series_of_temperatures(values)
     if isinstance(values, int | float):
         return [(*_ALL_TIMES, float(values))]
     found, *others = [power_periods(name, values, curve) or [] for curve in curves] or [[]]
@@ -510,7 +527,8 @@ def identify_heat(
     correlated in time, because no house is a first-order model.
 
     Args:
-        at: Instants of the readings, aware, oldest first; steps may differ.
+        at: Instants of the readings, aware, oldest first; steps may differ. A series of readings
+            whose index has times has to have these.
         temperature_celsius: Temperature at each reading, in °C.
         outdoor_celsius: Mean temperature outside until the next reading, in °C.
         heat_kw: Mean heat of the unit until the next reading, in kW: its electrical
@@ -523,9 +541,9 @@ def identify_heat(
 
     Raises:
         InputError: There are fewer than 24 readings, or columns differ in length; times
-            do not rise; a value is NaN, infinite or none in its unit; temperature, heat or
-            irradiance never change; or the readings leave heat loss or capacity open, which the
-            message names.
+            do not rise, or the index of a series has others; a value is NaN, infinite or none in
+            its unit; temperature, heat or irradiance never change; or the readings leave heat loss
+            or capacity open, which the message names.
         TypeError: A time has no zone.
 
     Example:
@@ -547,11 +565,20 @@ def identify_heat(
         >>> round(fit.loss_kw_per_k.value, 4), round(fit.capacity_kwh_per_k.value, 4)
         (0.2, 6.0)
     """
+    times = list(at)
+    readings = {
+        "temperature_celsius": temperature_celsius,
+        "outdoor_celsius": outdoor_celsius,
+        "heat_kw": heat_kw,
+        "irradiance_kw_per_m2": irradiance_kw_per_m2,
+    }
+    for name, values in readings.items():
+        refuse_other_times(name, values, times, each="reading")
     heat = list(heat_kw)
     warn_of_largest("heat_kw", heat)
     irradiance = None if irradiance_kw_per_m2 is None else list(irradiance_kw_per_m2)
     return _engine.identify_heat(
-        list(at),
+        times,
         temperature_celsius=list(temperature_celsius),
         outdoor_celsius=list(outdoor_celsius),
         heat_kw=heat,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from slackwater import _engine, _view
 from slackwater._frozen import Frozen
 from slackwater._record import Record
-from slackwater.prices import Prices
+from slackwater.prices import Prices, priced
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from slackwater._palette import Theme
     from slackwater.plan import PowerLimit
     from slackwater.questions import Departure
+    from slackwater.site_devices import Carbon
 
 Matrix = Sequence[Sequence[float]]
 
@@ -78,6 +79,13 @@ class MarkovPrices(Record):
         curves = [prices._native for prices in self.states]
         return _engine.ScenarioPrices.markov(curves, transitions=matrices, first=list(self.first))
 
+    def _priced(self, carbon: Carbon) -> MarkovPrices:
+        """These prices with a price of emissions in each state."""
+        return replace(self, states=[prices.plus_emissions(carbon) for prices in self.states])
+
+    def _curves(self) -> Iterable[Prices]:
+        return self.states
+
 
 def _is_deep(transitions: Matrix | Sequence[Matrix]) -> bool:
     """Tell a list of matrices from one matrix."""
@@ -118,10 +126,7 @@ class PriceTree(Record):
 
     def __post_init__(self) -> None:
         """Check the fields, and keep branches as trees in a tuple."""
-        branches = tuple(
-            (probability, PriceTree(branch) if isinstance(branch, Prices) else branch)
-            for probability, branch in self.then
-        )
+        branches = tuple((probability, _as_tree(branch)) for probability, branch in self.then)
         object.__setattr__(self, "then", branches)
         self._engine_prices()
 
@@ -135,6 +140,20 @@ class PriceTree(Record):
             rows.append((parent, probability, tree.prices._native))
             ahead.extend((here, share, branch) for share, branch in reversed(tree.then))
         return _engine.ScenarioPrices.tree(rows)
+
+    def _priced(self, carbon: Carbon) -> PriceTree:
+        """These prices with a price of emissions in each branch."""
+        branches = [(share, _as_tree(branch)._priced(carbon)) for share, branch in self.then]
+        return PriceTree(self.prices.plus_emissions(carbon), then=branches)
+
+    def _curves(self) -> Iterable[Prices]:
+        yield self.prices
+        for _, branch in self.then:
+            yield from _as_tree(branch)._curves()
+
+
+def _as_tree(branch: PriceTree | Prices) -> PriceTree:
+    return PriceTree(branch) if isinstance(branch, Prices) else branch
 
 
 class ChargePolicy(_engine.ChargePolicy, Frozen):
@@ -153,9 +172,12 @@ class ChargePolicy(_engine.ChargePolicy, Frozen):
 
     @property
     def prices(self) -> MarkovPrices | PriceTree | Prices:
-        """The prices that the policy was made for."""
+        """The prices that the policy was made for, with the price of emissions."""
         prices: MarkovPrices | PriceTree | Prices = self._given["prices"]
-        return prices
+        carbon: Carbon | None = self._given["carbon"]
+        if carbon is None:
+            return prices
+        return priced(prices, carbon) if isinstance(prices, Prices) else prices._priced(carbon)
 
     def decide(
         self, *, at: datetime, wanted_kwh: float, state: int | None = None
@@ -216,6 +238,8 @@ class ChargePolicy(_engine.ChargePolicy, Frozen):
     def explain(self, *, time_zone: str = "UTC") -> PolicyReasons:
         """Give a reason for each slot and each of its states that can happen, in time order.
 
+        A sentence tells whose estimates stand among the prices of the slot.
+
         Args:
             time_zone: IANA name of the zone in whose wall clock the sentences
                 speak. The fields themselves are in UTC.
@@ -271,16 +295,19 @@ class ChargePolicy(_engine.ChargePolicy, Frozen):
         return _planned, (self._given,)
 
     def __repr__(self) -> str:
-        """Tell energy, expected cost and shortfall, and size in one line."""
+        """Tell energy, expected cost and shortfall, size and guesses in one line."""
         slots = self.slots
         starts = len({slot.start for slot in slots})
         states = max(slot.state for slot in slots) + 1
         missing = self.expected_shortfall_kwh
         short = f", {missing:.6g} kWh short" if missing > 0 else ""
+        prices = self._given["prices"]
+        curves = [prices] if isinstance(prices, Prices) else prices._curves()
+        notes = "".join(f", {note}" for note in _view.estimated(curves))
         return (
             f"ChargePolicy({self._given['energy_kwh']:.6g} kWh for "
             f"{round(self.expected_cost, 4) + 0.0:.4f} {self.currency}{short} expected, "
-            f"{_view.counted(starts, 'slot')}, up to {_view.counted(states, 'state')})"
+            f"{_view.counted(starts, 'slot')}, up to {_view.counted(states, 'state')}{notes})"
         )
 
 
@@ -297,6 +324,7 @@ def plan_policy(
     shortfall_price_per_kwh: float,
     departures: Iterable[Departure | tuple[datetime, float]] = (),
     power_limits: Iterable[PowerLimit | tuple[datetime, datetime, float]] = (),
+    carbon: Carbon | None = None,
 ) -> ChargePolicy:
     """Find the policy of least expected cost while prices or the departure are uncertain.
 
@@ -315,14 +343,16 @@ def plan_policy(
         departures: When the vehicle may leave, with weights, of which only the ratios count;
             independent of the prices. Without any it stays to the last price.
         power_limits: Periods with a lower power limit, without overlap.
+        carbon: As in :func:`slackwater.plan_charge`: a price of emissions in all states.
 
     Returns:
         The policy.
 
     Raises:
         InputError: A number is negative, NaN, infinite or beyond all measure; prices have ended
-            by ``now``; a departure is not within the prices; power limits overlap; or states and
-            different powers are so many that the policy would not fit memory.
+            by ``now``; a departure is not within the prices; power limits overlap; states and
+            different powers are so many that the policy would not fit memory; or the carbon
+            intensity is missing at a time that has a price.
         TypeError: A time has no zone.
 
     Example:
@@ -358,5 +388,6 @@ def plan_policy(
         "power_limits": list(power_limits),
     }
     scenarios = PriceTree(prices) if isinstance(prices, Prices) else prices
-    native = _engine.plan_policy(scenarios._engine_prices(), **given)
-    return ChargePolicy(native, given | {"prices": prices})
+    paid = scenarios if carbon is None else scenarios._priced(carbon)
+    native = _engine.plan_policy(paid._engine_prices(), **given)
+    return ChargePolicy(native, given | {"prices": prices, "carbon": carbon})

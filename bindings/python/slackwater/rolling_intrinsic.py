@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from slackwater import _engine
+from slackwater.series import numbers_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,7 +68,8 @@ def trade_rolling_intrinsic(
         trading_fee_per_kwh: Fee per kWh that is bought or sold.
         gate_closure: Time before a delivery from which on its product is not traded.
         positions_kwh: Energy that each product has already, such as from an auction: bought is
-            positive, sold negative.
+            positive, sold negative. A series whose index has times has to have those of the
+            products.
         trade_from: First instant of a trade; orders before it fill the book. Trades are made when
             an order comes, so the first is made with the first order from then on. Without it
             trading starts with the first order.
@@ -127,6 +129,6 @@ def trade_rolling_intrinsic(
         product_length=product_length,
         battery=battery,
         gate_closure=gate_closure,
-        positions_kwh=list(positions_kwh),
+        positions_kwh=numbers_at(start, positions_kwh, product_length, "positions_kwh"),
         trade_from=trade_from,
     )

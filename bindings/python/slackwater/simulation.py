@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from slackwater import _engine, _view
 from slackwater._engine import InputError, Interval, SimulationTable
 from slackwater._record import Record
-from slackwater.forecasts import Forecast, Persistence, SeasonalNaive
+from slackwater.forecasts import Forecast, Persistence, SeasonalNaive, refuse_estimates
 from slackwater.plan import Plan
 from slackwater.policy import PriceTree
 from slackwater.prices import Prices
@@ -439,8 +439,8 @@ def simulate(
         Costs, regret and tables.
 
     Raises:
-        InputError: A row makes no sense, the prices do not cover a stay, ``step``,
-            ``horizon`` or ``budget`` is out of range, or currencies differ.
+        InputError: A row makes no sense, the prices do not cover a stay or are only
+            estimates, ``step``, ``horizon`` or ``budget`` is out of range, or currencies differ.
         LookAheadError: The policy used something before it was known.
         TypeError: The policy answers something that is no command.
 
@@ -471,6 +471,7 @@ regret 0.5000)
     """
     if isinstance(policy, type):
         raise TypeError(f"policy is the class {policy.__name__}; give {policy.__name__}()")
+    refuse_estimates(prices, "prices")
     known = _in_order(forecasts, "forecasts", prices)
     native, of_stays = _engine.simulate(
         None if isinstance(policy, Replan) else _decider(policy, known),
@@ -581,9 +582,9 @@ def simulate_homes(
         Costs, regret and tables.
 
     Raises:
-        InputError: A row makes no sense, facts do not cover the simulation, an export price
-            is above the price to buy, ``step`` or ``horizon`` is out of range, or currencies
-            differ.
+        InputError: A row makes no sense, facts do not cover the simulation, prices are only
+            estimates, an export price is above the price to buy, ``step`` or ``horizon`` is out
+            of range, or currencies differ.
         LookAheadError: The policy used something before it was known.
         TypeError: The policy answers something that is no command.
 
@@ -633,6 +634,9 @@ regret 0.0000)
     if export_prices is not None and export_prices.currency != prices.currency:
         message = f"export_prices are in {export_prices.currency}, prices in {prices.currency}"
         raise InputError(message)
+    refuse_estimates(prices, "prices")
+    if export_prices is not None:
+        refuse_estimates(export_prices, "export_prices")
     native = _engine.simulate_homes(
         None if isinstance(policy, Replan) else _home_decider(policy),
         batteries,

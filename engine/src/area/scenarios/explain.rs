@@ -52,6 +52,10 @@ pub struct ScenarioReason {
     pub later_price_per_kwh: f64,
     /// Instant from which slots are planned for each scenario; `None` if there is no such slot.
     pub known_from: Option<DateTime<Utc>>,
+    /// Arrival and departure.
+    pub stay: (DateTime<Utc>, DateTime<Utc>),
+    /// Hours of the stay without a price.
+    pub unpriced_hours: f64,
 }
 
 /// Returns one reason for each planned vehicle, in the order of the rows.
@@ -93,6 +97,8 @@ pub fn explain(plan: &ScenarioPlan) -> Vec<ScenarioReason> {
                 .highest_shared(&plan.energies[row], SHORTFALL_TOLERANCE_KWH),
             later_price_per_kwh: prices.next_later(vehicle, wanted - before_kwh),
             known_from,
+            stay: (instant_at(vehicle.arrival), instant_at(vehicle.departure)),
+            unpriced_hours: problem.unpriced_stay_hours(vehicle),
         })
     };
     problem.vehicles.iter().enumerate().filter_map(reason).collect()
@@ -135,6 +141,11 @@ impl ScenarioReason {
         } else {
             String::new()
         };
-        format!("{decision}{missing}.")
+        let unpriced = if self.unpriced_hours > 0.0 {
+            format!("; {} h of its stay have no price", rounded(self.unpriced_hours, 2))
+        } else {
+            String::new()
+        };
+        format!("{decision}{missing}{unpriced}.")
     }
 }

@@ -258,6 +258,20 @@ impl ScenarioProblem {
         self.vehicles.len()
     }
 
+    /// Most hours of a stay without a price.
+    #[must_use]
+    pub fn unpriced_hours(&self) -> f64 {
+        let stays = self.vehicles.iter().flatten();
+        stays.map(|vehicle| self.unpriced_stay_hours(vehicle)).fold(0.0, f64::max)
+    }
+
+    /// Hours of the stay of a vehicle without a price.
+    pub(crate) fn unpriced_stay_hours(&self, vehicle: &ScenarioVehicle) -> f64 {
+        let (arrival, departure) = (vehicle.arrival, vehicle.departure);
+        let priced = self.horizon.covered(arrival, departure);
+        (departure - arrival - priced) as f64 / MICROS_PER_HOUR
+    }
+
     /// Position of the node of a slot in a scenario.
     pub(crate) fn node(&self, scenario: usize, slot: usize) -> usize {
         let later = self.horizon.len() - self.shared;

@@ -55,7 +55,9 @@ pub fn evaluate_capacity(
         from_solar: energy(own.sums.from_solar_kwh),
         from_grid: energy(own.sums.from_grid_kwh),
         peak: own.powers.into_iter().reduce(f64::max).and_then(|kw| Power::from_kw(kw).ok()),
+        on_estimates: energy(own.sums.on_estimates_kwh),
         missing: own.sums.missing,
+        baseline_missing: baseline.sums.missing_energy(),
     })
 }
 
@@ -123,7 +125,7 @@ fn price_slots(
         import: money(sums.import_cost),
         export: money(sums.export_revenue),
         demand: money(groups.charge(&powers) - groups.charge(&before)),
-        other: money(evidence.wear_price.as_per_kwh() * worn),
+        other: money(evidence.wear_price.as_per_kwh() * worn + sums.emission_cost),
         stored: money(evidence.end_value.as_per_kwh() * gained),
     };
     PricedSlots { sums, powers, costs }
@@ -149,13 +151,7 @@ mod tests {
     }
 
     fn facts(prices: &PriceCurve) -> ConnectionFacts<'_> {
-        ConnectionFacts {
-            import: prices,
-            export: Some(prices),
-            solar: None,
-            load: None,
-            demand: None,
-        }
+        ConnectionFacts { export: Some(prices), ..ConnectionFacts::new(prices) }
     }
 
     #[test]
@@ -166,7 +162,7 @@ mod tests {
         let same = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");
         same(found.cost().as_amount(), plan.cost.total().as_amount());
         same(found.costs.demand.as_amount(), plan.cost.power.as_amount());
-        same(found.savings().as_amount(), plan.savings().as_amount());
+        same(found.savings().unwrap().as_amount(), plan.savings().as_amount());
         same(found.peak.unwrap().as_kw(), plan.cost.months[0].power.as_kw());
         assert!(plan.savings().as_amount() > 0.0);
     }

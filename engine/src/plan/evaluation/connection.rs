@@ -12,6 +12,7 @@
 //! own prices costs what it cost, but for the order of a sum.
 use crate::plan::evaluation::facts::{ConnectionFacts, MissingFact, MissingFactKind};
 use crate::prices::curve::PriceCurve;
+use crate::time::horizon::Horizon;
 use crate::time::instant::instant_at;
 use crate::units::{Energy, MICROS_PER_HOUR};
 
@@ -28,10 +29,14 @@ pub(crate) struct EnergyFlow {
 pub(crate) struct ConnectionSums {
     pub(crate) import_cost: f64,
     pub(crate) export_revenue: f64,
+    /// Price of the emissions of the import, where its own price does not hold it.
+    pub(crate) emission_cost: f64,
     pub(crate) import_kwh: f64,
     pub(crate) export_kwh: f64,
     pub(crate) from_solar_kwh: f64,
     pub(crate) from_grid_kwh: f64,
+    /// Import at prices that are only estimated, in kWh.
+    pub(crate) on_estimates_kwh: f64,
     /// Highest import in a window of the demand charge, in kWh.
     pub(crate) window_kwh_max: f64,
     pub(crate) missing: Vec<MissingFact>,
@@ -92,15 +97,22 @@ impl ConnectionSums {
         } else {
             load + piece.device_kwh - solar
         };
-        let price = |curve: &PriceCurve| price_at(curve, piece.start);
+        let price_of = |curve: &PriceCurve| price_at(curve, piece.start);
         if net > 0.0 {
-            let Some(price) = price(facts.import) else {
+            let Some(price) = price_of(facts.import) else {
                 return self.miss(piece, MissingFactKind::Price);
             };
+            let Some(emissions) = facts.emissions.map_or(Some(0.0), price_of) else {
+                return self.miss(piece, MissingFactKind::Emissions);
+            };
             self.import_cost += price * net;
+            self.emission_cost += emissions * net;
             self.import_kwh += net;
+            if facts.estimated.is_some_and(|periods| covers(periods, piece.start)) {
+                self.on_estimates_kwh += net;
+            }
         } else if net < 0.0 {
-            let Some(price) = facts.export.map_or(Some(0.0), price) else {
+            let Some(price) = facts.export.map_or(Some(0.0), price_of) else {
                 return self.miss(piece, MissingFactKind::ExportPrice);
             };
             self.export_revenue += price * -net;
@@ -110,6 +122,11 @@ impl ConnectionSums {
         let from_solar = drawn.min((solar - load).max(0.0));
         self.from_solar_kwh += from_solar;
         self.from_grid_kwh += drawn - from_solar;
+    }
+
+    /// Energy of the pieces in which a fact is missing.
+    pub(crate) fn missing_energy(&self) -> Energy {
+        self.missing.iter().fold(Energy::ZERO, |sum, fact| sum + fact.energy)
     }
 
     /// Notes a piece in which a fact is missing.
@@ -130,12 +147,18 @@ fn price_at(curve: &PriceCurve, at: i64) -> Option<f64> {
     curve.horizon().overlapping(at, at + 1).next().map(|slot| curve.prices()[slot])
 }
 
+/// True if an instant is in one of some periods.
+pub(crate) fn covers(periods: &Horizon, at: i64) -> bool {
+    !periods.overlapping(at, at + 1).is_empty()
+}
+
 /// Pieces of `[from, to)` with the energy of the device in each.
 fn pieces(flows: &[EnergyFlow], facts: &ConnectionFacts<'_>, (from, to): (i64, i64)) -> Vec<Piece> {
     let mut cuts: Vec<i64> = vec![from, to];
     cuts.extend(flows.iter().flat_map(|flow| [flow.start, flow.end]));
-    for curve in [Some(facts.import), facts.export].into_iter().flatten() {
-        cuts.extend(curve.horizon().starts().iter().chain(curve.horizon().ends()));
+    let curves = [Some(facts.import), facts.export, facts.emissions].into_iter().flatten();
+    for horizon in curves.map(PriceCurve::horizon).chain(facts.estimated) {
+        cuts.extend(horizon.starts().iter().chain(horizon.ends()));
     }
     for power in [facts.solar, facts.load].into_iter().flatten() {
         cuts.extend(power.cuts());

@@ -98,16 +98,19 @@ fn evaluate(
     facts: &ConnectionFacts<'_>,
 ) -> Evaluation {
     let sums = sum_up(flows, facts, span);
+    let held = sum_up(unplanned, facts, span);
     let peak = facts.demand.map(|demand| demand.cost(sums.window_kwh_max).0);
     Evaluation {
         costs: costs(&sums, fixed, facts),
-        baseline: costs(&sum_up(unplanned, facts, span), unplanned_fixed, facts),
+        baseline: costs(&held, unplanned_fixed, facts),
         import: energy(sums.import_kwh),
         export: energy(sums.export_kwh),
         from_solar: energy(sums.from_solar_kwh),
         from_grid: energy(sums.from_grid_kwh),
         peak: peak.and_then(|peak| Power::from_kw(peak).ok()),
+        on_estimates: energy(sums.on_estimates_kwh),
         missing: sums.missing,
+        baseline_missing: held.missing_energy(),
     }
 }
 
@@ -117,7 +120,7 @@ fn costs(sums: &ConnectionSums, fixed: Fixed, facts: &ConnectionFacts<'_>) -> Ev
         import: money(sums.import_cost),
         export: money(sums.export_revenue),
         demand: money(demand),
-        other: money(fixed.other),
+        other: money(fixed.other + sums.emission_cost),
         stored: money(fixed.stored),
     }
 }

@@ -138,6 +138,26 @@ pub struct ConnectionFacts<'a> {
     pub load: Option<&'a MeasuredPower>,
     /// Price of the peak import; `None` is free.
     pub demand: Option<DemandPrice>,
+    /// Price of the emissions of an imported kWh, where `import` does not hold it; `None` is none.
+    pub emissions: Option<&'a PriceCurve>,
+    /// Periods in which `import` is only an estimate; `None` is never.
+    pub estimated: Option<&'a Horizon>,
+}
+
+impl<'a> ConnectionFacts<'a> {
+    /// Facts of which the prices to buy at are all.
+    #[must_use]
+    pub fn new(import: &'a PriceCurve) -> Self {
+        Self {
+            import,
+            export: None,
+            solar: None,
+            load: None,
+            demand: None,
+            emissions: None,
+            estimated: None,
+        }
+    }
 }
 
 /// Name of a fact that is missing.
@@ -151,6 +171,8 @@ pub enum MissingFactKind {
     Solar,
     /// Load.
     Load,
+    /// Price of emissions.
+    Emissions,
 }
 
 impl MissingFactKind {
@@ -162,6 +184,7 @@ impl MissingFactKind {
             Self::ExportPrice => "export_price",
             Self::Solar => "solar",
             Self::Load => "load",
+            Self::Emissions => "emissions",
         }
     }
 }
@@ -188,7 +211,8 @@ pub struct EvaluatedCosts {
     pub export: Money,
     /// Demand charge.
     pub demand: Money,
-    /// Parts that depend on the plan alone: wear, starts, tiers, carbon, breaches of limits.
+    /// Parts at prices that the plan was made with: wear, starts, tiers, emissions, breaches of
+    /// limits.
     pub other: Money,
     /// Value of the energy stored at the end above that at the start.
     pub stored: Money,
@@ -219,8 +243,12 @@ pub struct Evaluation {
     pub from_grid: Energy,
     /// Highest mean import in a window of the demand charge, or that paid for already.
     pub peak: Option<Power>,
+    /// Energy from the grid at prices that are only estimated.
+    pub on_estimates: Energy,
     /// Periods that are in no cost, in time order.
     pub missing: Vec<MissingFact>,
+    /// Energy of the baseline that is in no cost.
+    pub baseline_missing: Energy,
 }
 
 impl Evaluation {
@@ -230,9 +258,13 @@ impl Evaluation {
         self.costs.total()
     }
 
-    /// Cost of the baseline less that of the plan.
+    /// Cost of the baseline less that of the plan; `None` if energy of either is in no cost, so that
+    /// the two are not the costs of the same energy.
     #[must_use]
-    pub fn savings(&self) -> Money {
-        self.baseline.total() - self.costs.total()
+    pub fn savings(&self) -> Option<Money> {
+        let is_missing = |energy: Energy| energy > Energy::ZERO;
+        let is_partial = is_missing(self.baseline_missing)
+            || self.missing.iter().any(|fact| is_missing(fact.energy));
+        (!is_partial).then(|| self.baseline.total() - self.costs.total())
     }
 }

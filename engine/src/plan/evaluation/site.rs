@@ -1,5 +1,6 @@
 //! Evaluation of a plan of a site: the accounting of [`Books`](crate::plan::site) over again, with
 //! other prices and measured powers.
+use crate::plan::evaluation::connection::covers;
 use crate::plan::evaluation::facts::{
     EvaluatedCosts, Evaluation, EvaluationError, MeasuredPower, MissingFact, MissingFactKind,
 };
@@ -14,6 +15,7 @@ use crate::plan::site::problem::SiteProblem;
 use crate::plan::site::request::{DemandCharge, Limit, SiteRequest};
 use crate::plan::site::series::{PowerPeriod, Series};
 use crate::prices::curve::PriceCurve;
+use crate::time::horizon::Horizon;
 use crate::time::instant::{instant_at, micros_of};
 use crate::tolerance::SOLVER_ROUNDING;
 use crate::units::{Energy, MICROS_PER_HOUR, Money, Power};
@@ -32,6 +34,8 @@ pub struct SiteFacts<'a> {
     pub load: Option<&'a MeasuredPower>,
     /// Price of the peak import.
     pub demand: Option<&'a DemandCharge>,
+    /// Periods in which `import` is only an estimate.
+    pub estimated: Option<&'a Horizon>,
 }
 
 /// Evaluates a plan of a site under other facts.
@@ -58,6 +62,9 @@ pub fn evaluate_site(
     let stored = baseline.stored_value - money(books.stored_value);
     let from_solar = used_solar(executed, model.grid.len(), &accounts);
     let drawn: f64 = flexible(executed, &accounts).flat_map(|account| &account.drawn).sum();
+    let guessed = |at: &&i64| facts.estimated.is_some_and(|periods| covers(periods, **at));
+    let slots = model.grid.starts.iter().zip(&books.import);
+    let on_estimates: f64 = slots.filter(|(at, _)| guessed(at)).map(|(_, kwh)| kwh).sum();
     Ok(Evaluation {
         costs: evaluated(&books.costs, Money::ZERO),
         baseline: evaluated(&baseline.costs, stored),
@@ -66,7 +73,10 @@ pub fn evaluate_site(
         from_solar: energy(from_solar),
         from_grid: energy(drawn - from_solar),
         peak: books.peak.map(power),
+        on_estimates: energy(on_estimates),
         missing: missing(plan, &model.grid),
+        // The baseline charges in the time that has a price.
+        baseline_missing: Energy::ZERO,
     })
 }
 

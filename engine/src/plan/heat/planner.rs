@@ -332,8 +332,7 @@ mod tests {
     fn at_its_own_prices_a_plan_costs_what_it_cost() {
         let curve = curve_of(60, &[10, 40, 20]);
         let plan = plan(&[10, 40, 20], |request| request.end_value = per_kwh(0.01));
-        let facts =
-            ConnectionFacts { import: &curve, export: None, solar: None, load: None, demand: None };
+        let facts = ConnectionFacts::new(&curve);
         let found = evaluate_heat(&plan, &facts);
         assert!((found.cost() - plan.cost).as_amount().abs() < 1e-12);
         assert!((found.baseline.total() - plan.baseline.cost).as_amount().abs() < 1e-12);
@@ -398,9 +397,7 @@ mod tests {
             let summed = prices.plus_emissions(&intensity, per_kg).unwrap();
             let plan = plan_heat(&summed, &covered(problem, 60));
             let (kg, baseline_kg) = emissions(&plan, &intensity);
-            let facts = ConnectionFacts {
-                import: &prices, export: None, solar: None, load: None, demand: None,
-            };
+            let facts = ConnectionFacts::new(&prices);
             let energy = evaluate_heat(&plan, &facts);
             let rest = (plan.cost - energy.cost()).as_amount() - per_kg * kg;
             prop_assert!(rest.abs() < 1e-6, "{rest}");

@@ -193,13 +193,20 @@ pub fn gaps(request: &SiteRequest, plan: &SitePlan) -> Vec<Gap> {
     SiteSlots::new(request).gaps.into_iter().map(gap).collect()
 }
 
-/// True if a reason continues the period before it: same code, deadline, limit and direction.
+/// True if a reason continues the period before it: same code, deadline, limit and direction. What
+/// is fed for nothing does not continue what is fed for a price.
 fn continues(last: &SiteReason, next: &SiteReason) -> bool {
     let limit = |reason: &SiteReason| reason.limit.clone().map(|limit| (limit.name, limit.phase));
     last.code == next.code
         && last.deadline == next.deadline
         && limit(last) == limit(next)
         && (last.energy < Energy::ZERO) == (next.energy < Energy::ZERO)
+        && (last.code != SiteReasonCode::HighPrice || is_paid(last) == is_paid(next))
+}
+
+/// True if the energy of a period has a price above zero.
+fn is_paid(reason: &SiteReason) -> bool {
+    reason.price_max > Price::ZERO
 }
 
 /// Side of a soft bound.
@@ -623,6 +630,10 @@ impl SiteReason {
             SiteReasonCode::Cheap => {
                 format!(" in the cheapest hours before {due} (up to {price})")
             }
+            // Energy that earns nothing is fed for the sake of energy that is cheaper still.
+            SiteReasonCode::HighPrice if self.price_max <= Price::ZERO => {
+                " to make room for cheaper energy later".to_owned()
+            }
             SiteReasonCode::HighPrice => format!(", because the price is high (up to {price})"),
             SiteReasonCode::Curtailed if self.limit.is_some() => {
                 " of solar, because no capacity is left for it".to_owned()
@@ -797,6 +808,18 @@ mod tests {
         let mut request = site(&[10, 10], &[battery, house(&[1.0, 6.0])]);
         request.import_limit = Some(hard(4.0));
         assert_eq!(codes(&request, "home"), [(60, 120, "limit")]);
+    }
+
+    #[test]
+    fn a_battery_that_feeds_for_nothing_claims_no_price() {
+        let devices = [Device::Battery(home(5.0, 10.0, 100.0)), house(&[5.0, 0.0, 0.0, 0.0])];
+        let found = reasons(&site(&[30, 30, -20, -20], &devices), "home");
+        let told = |reason: &SiteReason| reason.sentence(chrono_tz::UTC, "EUR");
+        let price = "discharges 5 kWh, because the price is high (up to 0.30 EUR/kWh).";
+        assert!(told(&found[0]).ends_with(price), "{}", told(&found[0]));
+        let room = "discharges 5 kWh to make room for cheaper energy later.";
+        assert!(told(&found[1]).ends_with(room), "{}", told(&found[1]));
+        assert_eq!(found[1].code, SiteReasonCode::HighPrice);
     }
 
     #[test]

@@ -9,6 +9,12 @@
 //! Fairer      max_k priority_k·s_k / wanted_k   s_k: shortfall of target k
 //! ```
 //!
+//! If energy of a storage is still exported for nothing then, a last objective keeps it:
+//!
+//! ```text
+//! Kept        Σ_t,i d_it                       over the slots t whose export earns nothing
+//! ```
+//!
 //! They are linear programmes: the directions of storages, the guards and the starts of loads stay
 //! as the money stage left them.
 use crate::lp::{Column, Limits, LinearProgram, LpError, Row};
@@ -36,9 +42,11 @@ pub(crate) fn apply(
     let mut values = start.solution.values.clone();
     // The stages before may have added columns of their own.
     values.truncate(count);
-    if request.preferences.is_empty() || status != SearchStatus::Optimal {
+    let has_work = !request.preferences.is_empty() || gives_away(model, &values);
+    if !has_work || status != SearchStatus::Optimal {
         return (values, status);
     }
+    let money = start.program.objective();
     let mut program = within_budget(request, model, start);
     // Fix what is not linear, then apply one preference after the other on the optimal face.
     keep_directions(model, &mut program, &values);
@@ -67,7 +75,40 @@ pub(crate) fn apply(
         values = solution.values;
         values.truncate(count);
     }
+    if gives_away(model, &values) {
+        // The budget is for the preferences: keeping energy costs nothing.
+        program.rows.push(bound_row(&money, value_of(&money, &values)));
+        program.set_costs(&unpaid_discharges(model));
+        if let Ok(solution) = program.minimise_within(limits) {
+            values = solution.values;
+            values.truncate(count);
+        }
+    }
     (values, status)
+}
+
+/// True if a storage discharges in a slot in which the site exports for nothing. At no cost a plan
+/// may keep that energy as well.
+fn gives_away(model: &SiteModel, values: &[f64]) -> bool {
+    let exports =
+        |slot: usize| model.meters[slot].is_some_and(|meter| values[meter.export] > SITE_MIN_KWH);
+    let mut unpaid = unpaid_columns(model);
+    unpaid.any(|(slot, column)| values[column] > SITE_MIN_KWH && exports(slot))
+}
+
+/// Energy that storages discharge in slots in which an export earns nothing.
+fn unpaid_discharges(model: &SiteModel) -> Objective {
+    unpaid_columns(model).map(|(_, column)| (column, 1.0)).collect()
+}
+
+/// Slots in which an export earns nothing, with the discharge of each storage in them.
+fn unpaid_columns(model: &SiteModel) -> impl Iterator<Item = (usize, usize)> + '_ {
+    let storages = model.storages.iter().zip(&model.columns);
+    let discharges = storages.filter_map(|(storage, columns)| Some((storage.as_ref()?, columns)));
+    discharges
+        .flat_map(|(storage, columns)| storage.stay.clone().zip(&columns.discharge))
+        .filter(|&(slot, _)| model.grid.export[slot] == 0.0)
+        .filter_map(|(slot, discharge)| Some((slot, (*discharge)?)))
 }
 
 /// Restricts a programme to the plans of least cost, or of up to the budget more.
@@ -261,6 +302,34 @@ mod tests {
         assert!((plan.cost.as_amount() - 0.55).abs() < 1e-6 && plan.certificate.is_proved());
         request.preferences.clear();
         assert_eq!(powers_of(&planned(&request), "van"), [0.0, 4.0]);
+    }
+
+    #[test]
+    fn energy_is_not_given_away() {
+        // Half of 10 kWh is stored, and the house draws 1 kWh in each of two hours.
+        let devices = [Device::Battery(home(5.0, 10.0, 50.0)), house(&[1.0, 1.0])];
+        let mut request = site(&[30, 20], &devices);
+        for preferences in [vec![Preference::Earlier], Vec::new()] {
+            request.preferences = preferences;
+            let plan = planned(&request);
+            assert_eq!(powers_of(&plan, "home"), [-1.0, -1.0]);
+            assert!(plan.slots.iter().all(|slot| slot.export <= crate::units::Energy::ZERO));
+            assert!(plan.certificate.is_proved());
+        }
+        // A budget is not spent on it.
+        request.preferences = vec![Preference::Earlier];
+        request.preference_budget = money(1.0);
+        assert_eq!(powers_of(&planned(&request), "home"), [-1.0, -1.0]);
+        // Without a load nothing is discharged.
+        let alone = site(&[30, 20], &[Device::Battery(home(5.0, 10.0, 50.0))]);
+        assert_eq!(powers_of(&planned(&alone), "home"), [0.0, 0.0]);
+    }
+
+    #[test]
+    fn energy_makes_room_for_what_is_paid_for() {
+        let devices = [Device::Battery(home(5.0, 10.0, 100.0))];
+        let plan = planned(&site(&[30, -20], &devices));
+        assert_eq!(powers_of(&plan, "home"), [-5.0, 5.0]);
     }
 
     #[test]
